@@ -1,0 +1,19 @@
+//! Sessions with databases, without an event loop.
+//!
+//! [`connect`] blocks until a session is ready to use (sockets, TLS, authentication) and is called
+//! on a connector thread. From then on a [`Session`] is a state machine over bytes: requests are
+//! encoded into a buffer of the caller's, replies are scanned in a buffer of the caller's, and
+//! whoever owns the socket moves the bytes. In-process databases answer within the request itself.
+//!
+//! Nothing above this crate names a wire type.
+
+mod connect;
+mod error;
+mod null;
+mod session;
+mod value;
+
+pub use connect::{ConnectError, Connected, Transport, connect};
+pub use error::{ProtocolError, ServerError};
+pub use session::{Class, Progress, Reply, RowCursor, Sent, Session, StatementId, Tally};
+pub use value::Value;

@@ -1,0 +1,14 @@
+//! Parameters of prepared statements, as the script hands them over.
+
+/// One bound parameter. Borrowed: encoding copies it into the request at once.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Value<'a> {
+    /// SQL NULL.
+    Null,
+    /// Any integer type.
+    Int(i64),
+    /// FLOAT and DOUBLE.
+    Double(f64),
+    /// CHAR, VARCHAR and the time types, as text.
+    Bytes(&'a [u8]),
+}

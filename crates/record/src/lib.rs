@@ -1,0 +1,22 @@
+//! The one place where the engine and the lab meet: a run spec goes in, a stream of records
+//! comes out.
+//!
+//! Both are JSON. A spec is one document; records are one JSON object a line, each with a `record`
+//! field that names its kind. The types here are for that border only: they carry units in their
+//! names, are versioned by [`SCHEMA`], and are converted to and from inner types at once.
+#![forbid(unsafe_code)]
+
+mod spec;
+mod stream;
+
+pub use spec::{
+    Arrival, Endpoint, ErrorAction, ErrorPolicy, ErrorRule, Group, ReactorChoice, RunSpec,
+    ServerTarget, SpecError, SqliteTarget, Target, Tls, TlsMode,
+};
+pub use stream::{
+    Counters, CpuTime, Fatal, FatalKind, Hello, HistogramRecord, Interval, Output, Phase,
+    PhaseName, Progress, Record, Subject, Summary, TimeKind, Warning,
+};
+
+/// Version of both the spec and the record stream. A reader refuses any other.
+pub const SCHEMA: u32 = 1;

@@ -1,0 +1,430 @@
+//! What to run: the document the lab (or a person) hands to the engine.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// One measured run, whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunSpec {
+    /// Must equal [`crate::SCHEMA`].
+    pub schema: u32,
+    /// What the script is asked to do: `run`, `prepare`, `cleanup`, or a command it defines.
+    #[serde(default = "default_command")]
+    pub command: String,
+    /// The database under load.
+    pub target: Target,
+    /// Who drives it. At least one; names are distinct.
+    pub groups: Vec<Group>,
+    /// Seconds of load before measuring; recorded, and left out of the summary's window.
+    #[serde(default)]
+    pub warm_up_s: f64,
+    /// Seconds measured. `None`: until `events` are done or the run is stopped.
+    #[serde(default)]
+    pub measure_s: Option<f64>,
+    /// Stop after this many measured events in all. `None`: no limit.
+    #[serde(default)]
+    pub events: Option<u64>,
+    /// Length of a reporting interval, seconds, (0, 3600].
+    #[serde(default = "default_interval_s")]
+    pub interval_s: f64,
+    /// How long to wait, after the window, for events in flight; seconds.
+    #[serde(default = "default_drain_s")]
+    pub drain_s: f64,
+    /// Everything random is derived from this.
+    #[serde(default)]
+    pub seed: u64,
+    /// Number of shards; `None`: chosen from the cores and the clients, and recorded.
+    #[serde(default)]
+    pub shards: Option<u32>,
+    /// Which event loop to use.
+    #[serde(default)]
+    pub reactor: ReactorChoice,
+    /// Deadline for one connection attempt, seconds.
+    #[serde(default = "default_connect_timeout_s")]
+    pub connect_timeout_s: f64,
+    /// What to do with errors.
+    #[serde(default)]
+    pub errors: ErrorPolicy,
+}
+
+/// Clients that run one script under one load model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Group {
+    /// Shown in records; distinct within a run.
+    #[serde(default = "default_group")]
+    pub name: String,
+    /// A file, or a name searched for in `script_path`, then the usual places.
+    pub script: String,
+    /// Folders searched for `script` and for modules it requires.
+    #[serde(default)]
+    pub script_path: Vec<PathBuf>,
+    /// The script's own options: strings, numbers, booleans or lists of strings.
+    #[serde(default)]
+    pub options: BTreeMap<String, serde_json::Value>,
+    /// Number of clients, at least 1.
+    pub clients: u32,
+    /// When events start.
+    #[serde(default)]
+    pub arrival: Arrival,
+    /// Connect and stay idle: no event is ever run.
+    #[serde(default)]
+    pub idle: bool,
+    /// Pause between events of one client, seconds (closed loop only).
+    #[serde(default)]
+    pub think_time_s: f64,
+    /// Reconnect after this many events of one client. 0: never.
+    #[serde(default)]
+    pub reconnect_every: u64,
+}
+
+/// The intended start times of events. Rates are events per second over the whole group.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Arrival {
+    /// The next event of a client follows the completion of its last.
+    #[default]
+    Closed,
+    /// Evenly spaced.
+    Constant {
+        /// Events per second.
+        rate_per_s: f64,
+    },
+    /// Exponential gaps.
+    Poisson {
+        /// Events per second, mean.
+        rate_per_s: f64,
+    },
+    /// Straight change of rate over `over_s`, then constant.
+    Ramp {
+        /// Rate at the beginning.
+        from_per_s: f64,
+        /// Rate at the end.
+        to_per_s: f64,
+        /// Seconds it takes.
+        over_s: f64,
+    },
+    /// A list of (seconds, rate): each rate holds for its seconds; the last one for ever.
+    Steps {
+        /// Pairs of duration and rate.
+        steps: Vec<(f64, f64)>,
+    },
+    /// `mean + amplitude × sin(2πt / period)`.
+    Sine {
+        /// Mean rate.
+        mean_per_s: f64,
+        /// At most the mean.
+        amplitude_per_s: f64,
+        /// Seconds.
+        period_s: f64,
+    },
+    /// Start times in seconds, one a line, ascending.
+    Replay {
+        /// The file of times.
+        file: PathBuf,
+    },
+}
+
+/// The database under load.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "driver", rename_all = "kebab-case")]
+pub enum Target {
+    /// Answers at once: what is left is the engine's own cost.
+    Null,
+    /// Follows a written plan of delays, errors and disconnects.
+    Scripted {
+        /// The plan's file.
+        plan: PathBuf,
+    },
+    /// A database file, in process.
+    Sqlite(SqliteTarget),
+    /// A PostgreSQL server.
+    Postgresql(ServerTarget),
+    /// A MySQL or MariaDB server.
+    Mysql(ServerTarget),
+}
+
+/// A SQLite database file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SqliteTarget {
+    /// The file; created if missing.
+    pub path: PathBuf,
+    /// `PRAGMA name = value`, applied in order to every connection.
+    #[serde(default)]
+    pub pragmas: Vec<(String, String)>,
+    /// How long a connection waits for a lock before `SQLITE_BUSY`, milliseconds.
+    #[serde(default = "default_busy_timeout_ms")]
+    pub busy_timeout_ms: u32,
+}
+
+/// A server reached over a socket.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerTarget {
+    /// Used round-robin, one a connection. At least one.
+    pub endpoints: Vec<Endpoint>,
+    /// Role to connect as.
+    pub user: String,
+    /// Never written to a record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<String>,
+    /// Database to use.
+    pub database: String,
+    /// `false`: a script's prepared statements are sent as plain text.
+    #[serde(default = "default_true")]
+    pub prepared_statements: bool,
+    /// Encryption.
+    #[serde(default)]
+    pub tls: Tls,
+    /// Ask for protocol compression: `zlib` or `zstd` (MySQL only).
+    #[serde(default)]
+    pub compression: Option<String>,
+}
+
+/// Where one server listens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Endpoint {
+    /// A TCP address.
+    Tcp {
+        /// Name or address.
+        host: String,
+        /// Port.
+        port: u16,
+    },
+    /// A Unix socket's path.
+    Unix(PathBuf),
+}
+
+/// How a connection is encrypted.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tls {
+    /// How much is demanded.
+    #[serde(default)]
+    pub mode: TlsMode,
+    /// PEM file of authorities.
+    #[serde(default)]
+    pub ca: Option<PathBuf>,
+    /// PEM file of the client's certificate.
+    #[serde(default)]
+    pub certificate: Option<PathBuf>,
+    /// PEM file of the client's key.
+    #[serde(default)]
+    pub key: Option<PathBuf>,
+    /// Cipher suites by their standard names; empty: the library's default.
+    #[serde(default)]
+    pub ciphers: Vec<String>,
+}
+
+/// Names as in libpq; MySQL's modes map onto them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TlsMode {
+    /// Plain.
+    #[default]
+    Disable,
+    /// TLS if the server has it.
+    Prefer,
+    /// TLS, whoever answers.
+    Require,
+    /// TLS, and the certificate is signed by the authority.
+    VerifyCa,
+    /// The same, and it names the host.
+    VerifyFull,
+}
+
+/// Which event loop the shards use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReactorChoice {
+    /// io_uring where the kernel allows it, else epoll.
+    #[default]
+    Auto,
+    /// io_uring or an error.
+    IoUring,
+    /// epoll.
+    Epoll,
+}
+
+/// What happens to an event whose statement failed. The first rule that matches decides; with none,
+/// the driver's own list of transient errors is restarted, lost connections are made anew, and
+/// anything else stops the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ErrorPolicy {
+    /// Tried in order.
+    #[serde(default)]
+    pub rules: Vec<ErrorRule>,
+    /// Try to re-establish lost connections for so long before giving up, seconds.
+    #[serde(default = "default_reconnect_s")]
+    pub reconnect_s: f64,
+    /// First pause between attempts, milliseconds; doubles up to one second, with jitter.
+    #[serde(default = "default_back_off_ms")]
+    pub back_off_ms: u64,
+}
+
+impl Default for ErrorPolicy {
+    fn default() -> Self {
+        Self {
+            rules: Vec::new(),
+            reconnect_s: default_reconnect_s(),
+            back_off_ms: default_back_off_ms(),
+        }
+    }
+}
+
+/// One line of an [`ErrorPolicy`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ErrorRule {
+    /// SQLSTATEs, vendor numbers (`1213`), a SQLSTATE class (`40`), `connection`, or `all`.
+    pub codes: Vec<String>,
+    /// What to do.
+    pub action: ErrorAction,
+    /// For `retry`: how often one event is tried again before the run stops.
+    #[serde(default = "default_retries")]
+    pub limit: u32,
+}
+
+/// What to do about an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ErrorAction {
+    /// Count it; the statement returns nothing and the event goes on.
+    Ignore,
+    /// Count it; begin the event again, as often as it takes.
+    RestartEvent,
+    /// Count it; begin the event again with back-off, up to the limit.
+    Retry,
+    /// Count it; drop the connection, make a new one, begin the event again.
+    Reconnect,
+    /// Count it; stop the run and report what was measured.
+    Stop,
+}
+
+/// Why a spec can't be run.
+#[derive(Debug, thiserror::Error)]
+pub enum SpecError {
+    /// Not JSON, or not of this shape.
+    #[error("the run spec is not valid: {0}")]
+    Json(#[from] serde_json::Error),
+    /// Another version.
+    #[error("the run spec has schema {found}; this engine reads schema {}", crate::SCHEMA)]
+    Schema {
+        /// The one in the document.
+        found: u32,
+    },
+    /// A value outside its range.
+    #[error("`{field}` is {found}; expected {expected}")]
+    Range {
+        /// Path of the field.
+        field: &'static str,
+        /// What was there.
+        found: String,
+        /// What may be there.
+        expected: &'static str,
+    },
+}
+
+impl RunSpec {
+    /// Reads and checks a spec.
+    ///
+    /// # Errors
+    /// [`SpecError`] names the field, what was found and what was expected.
+    pub fn from_json(text: &str) -> Result<Self, SpecError> {
+        let spec: Self = serde_json::from_str(text)?;
+        spec.check()?;
+        Ok(spec)
+    }
+
+    /// Checks ranges that the types can't hold.
+    ///
+    /// # Errors
+    /// The first [`SpecError`] found.
+    pub fn check(&self) -> Result<(), SpecError> {
+        if self.schema != crate::SCHEMA {
+            return Err(SpecError::Schema { found: self.schema });
+        }
+        let seconds = [
+            ("warm_up_s", self.warm_up_s),
+            ("drain_s", self.drain_s),
+            ("measure_s", self.measure_s.unwrap_or(0.0)),
+        ];
+        for (field, value) in seconds {
+            if !(0.0..=1e9).contains(&value) {
+                return Err(range(field, value, "seconds, 0 or more"));
+            }
+        }
+        if !(self.interval_s > 0.0 && self.interval_s <= 3600.0) {
+            return Err(range("interval_s", self.interval_s, "seconds in (0, 3600]"));
+        }
+        if self.connect_timeout_s.is_nan() || self.connect_timeout_s <= 0.0 {
+            return Err(range("connect_timeout_s", self.connect_timeout_s, "seconds above 0"));
+        }
+        if self.shards == Some(0) {
+            return Err(range("shards", 0, "1 or more"));
+        }
+        if self.groups.is_empty() {
+            return Err(range("groups", "empty", "at least one group of clients"));
+        }
+        for (index, group) in self.groups.iter().enumerate() {
+            if group.clients == 0 {
+                return Err(range("groups[].clients", 0, "1 or more"));
+            }
+            if self.groups[..index].iter().any(|other| other.name == group.name) {
+                return Err(range("groups[].name", &group.name, "distinct names"));
+            }
+        }
+        match &self.target {
+            Target::Postgresql(server) | Target::Mysql(server) if server.endpoints.is_empty() => {
+                Err(range("target.endpoints", "empty", "at least one endpoint"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Clients over all groups.
+    pub fn clients(&self) -> u32 {
+        self.groups.iter().map(|group| group.clients).sum()
+    }
+}
+
+fn range(field: &'static str, found: impl ToString, expected: &'static str) -> SpecError {
+    SpecError::Range { field, found: found.to_string(), expected }
+}
+
+fn default_command() -> String {
+    "run".into()
+}
+fn default_group() -> String {
+    "main".into()
+}
+fn default_interval_s() -> f64 {
+    1.0
+}
+fn default_drain_s() -> f64 {
+    5.0
+}
+fn default_connect_timeout_s() -> f64 {
+    10.0
+}
+fn default_busy_timeout_ms() -> u32 {
+    5_000
+}
+fn default_true() -> bool {
+    true
+}
+fn default_reconnect_s() -> f64 {
+    60.0
+}
+fn default_back_off_ms() -> u64 {
+    10
+}
+fn default_retries() -> u32 {
+    10
+}

@@ -1,0 +1,265 @@
+//! What was measured: records in the order in which they are known.
+//!
+//! Times named `_ns` count from the engine's start on the monotonic clock, unless they say `unix`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// One line of the stream.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "record", rename_all = "kebab-case")]
+pub enum Record {
+    /// Always first.
+    Hello(Hello),
+    /// The run enters a phase.
+    Phase(Phase),
+    /// How far a long phase has come (connecting, loading).
+    Progress(Progress),
+    /// A line the script printed.
+    Output(Output),
+    /// One reporting interval, all shards merged.
+    Interval(Box<Interval>),
+    /// Something the reader of the numbers should know.
+    Warning(Warning),
+    /// The run can't go on. A summary of what was measured still follows if anything was.
+    Fatal(Fatal),
+    /// Always last, if the run got as far as measuring.
+    Summary(Box<Summary>),
+}
+
+/// Who measures, and how.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Hello {
+    /// [`crate::SCHEMA`].
+    pub schema: u32,
+    /// The engine's version.
+    pub engine_version: String,
+    /// The script host's version.
+    pub luajit_version: String,
+    /// `io_uring`, `epoll`, or `none` (in-process drivers).
+    pub reactor: String,
+    /// Number of shards.
+    pub shards: u32,
+    /// Process id.
+    pub pid: u32,
+    /// Wall clock at the origin of all `_ns` times, nanoseconds since 1970.
+    pub start_unix_ns: u64,
+    /// The seed in force.
+    pub seed: u64,
+}
+
+/// The phases of a run, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PhaseName {
+    /// Connections are made and `thread_init` runs.
+    Connect,
+    /// Load, not measured.
+    WarmUp,
+    /// Load, measured.
+    Measure,
+    /// Events in flight finish.
+    Drain,
+    /// A command other than `run`.
+    Command,
+}
+
+/// The run enters a phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Phase {
+    /// Which.
+    pub phase: PhaseName,
+    /// When.
+    pub at_ns: u64,
+}
+
+/// How far a long phase has come.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// `connections` or `rows`.
+    pub what: String,
+    /// So many are done.
+    pub done: u64,
+    /// Of so many; 0 where unknown.
+    pub total: u64,
+    /// When.
+    pub at_ns: u64,
+}
+
+/// A line the script printed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Output {
+    /// Without its line feed.
+    pub text: String,
+}
+
+/// What was counted in a stretch of time.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Events completed.
+    pub events: u64,
+    /// Statements that returned a result set.
+    pub reads: u64,
+    /// Statements that changed rows.
+    pub writes: u64,
+    /// All other statements.
+    pub other: u64,
+    /// Statements that failed, whatever the policy made of it.
+    pub errors: u64,
+    /// Events begun again.
+    pub restarts: u64,
+    /// Connections made anew.
+    pub reconnects: u64,
+    /// Bytes handed to the sockets.
+    pub bytes_sent: u64,
+    /// Bytes got from the sockets.
+    pub bytes_received: u64,
+}
+
+/// CPU time of the engine's process, microseconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuTime {
+    /// In user space.
+    pub user_us: u64,
+    /// In the kernel.
+    pub system_us: u64,
+}
+
+/// What a histogram is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Subject {
+    /// Whole events; the label is the group's name, or what the script calls the event.
+    Event,
+    /// Statements; the label is their class: `read`, `write`, `other`.
+    Statement,
+    /// The generator's own lateness.
+    Lag,
+}
+
+/// Which of the three times of an event or statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TimeKind {
+    /// Start minus intended start.
+    Wait,
+    /// End minus start.
+    Service,
+    /// End minus intended start. In a closed loop it equals service and only it is recorded.
+    Response,
+}
+
+/// One distribution.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HistogramRecord {
+    /// What it is about.
+    pub subject: Subject,
+    /// Which one of those.
+    pub label: String,
+    /// Which time.
+    pub time: TimeKind,
+    /// Values recorded.
+    pub count: u64,
+    /// Values above the histogram's range (1 hour), counted as one hour.
+    pub out_of_range: u64,
+    /// HdrHistogram V2, zlib-compressed, base64; values in nanoseconds, 3 significant digits.
+    pub hdr: String,
+}
+
+/// One reporting interval, all shards merged.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// From 0, over all phases.
+    pub index: u64,
+    /// The phase it lies in; an interval never spans two.
+    pub phase: PhaseName,
+    /// Beginning.
+    pub start_ns: u64,
+    /// End.
+    pub end_ns: u64,
+    /// Clients alive at the end.
+    pub clients: u32,
+    /// What was counted.
+    pub counters: Counters,
+    /// Errors by code (SQLSTATE, vendor number or `connection`).
+    pub errors: BTreeMap<String, u64>,
+    /// Intended events not yet started at the end (open loop).
+    pub backlog: u64,
+    /// The engine's CPU time in this interval.
+    pub cpu: CpuTime,
+    /// Distributions; those without a value are left out.
+    pub histograms: Vec<HistogramRecord>,
+}
+
+/// Something the reader of the numbers should know.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Warning {
+    /// Stable name, e.g. `client-bound`.
+    pub code: String,
+    /// For people.
+    pub message: String,
+    /// What to try.
+    #[serde(default)]
+    pub hint: Option<String>,
+}
+
+/// Whose fault a fatal error is; each has its own exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FatalKind {
+    /// The spec, an option or a file name: exit code 2.
+    Usage,
+    /// The script: exit code 3.
+    Script,
+    /// The server can't be reached or refuses us: exit code 4.
+    Connection,
+    /// The server's answer to a statement stopped the run: exit code 5.
+    Statement,
+    /// This machine lacks something: exit code 6.
+    Environment,
+    /// Ours: exit code 70.
+    Internal,
+}
+
+/// The run can't go on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Fatal {
+    /// Whose fault.
+    pub kind: FatalKind,
+    /// What failed, on what, what was expected.
+    pub message: String,
+    /// What to try.
+    #[serde(default)]
+    pub hint: Option<String>,
+    /// Where in the script.
+    #[serde(default)]
+    pub traceback: Option<String>,
+}
+
+/// The measured window as a whole, and what lies around it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// `true` if a signal or a fatal error cut the run short.
+    pub interrupted: bool,
+    /// Beginning of the window.
+    pub start_ns: u64,
+    /// End of the window.
+    pub end_ns: u64,
+    /// Counted in the window.
+    pub measured: Counters,
+    /// Counted over the whole run: connect, warm-up, window and drain. These equal the server's own.
+    pub total: Counters,
+    /// Errors in the window, by code.
+    pub errors: BTreeMap<String, u64>,
+    /// CPU time in the window.
+    pub cpu: CpuTime,
+    /// Highest resident memory of the process, KiB.
+    pub rss_peak_kb: u64,
+    /// Resident memory at the end of the window, KiB.
+    pub rss_kb: u64,
+    /// Clients that ran.
+    pub clients: u32,
+    /// Distributions over the window, merged from the intervals.
+    pub histograms: Vec<HistogramRecord>,
+}
