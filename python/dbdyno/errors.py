@@ -1,0 +1,108 @@
+"""Everything the lab can fail with, by what the user can mend.
+
+    LabError                 (abstract)  exit code
+    ├── NotValidError        measured, but the numbers do not answer the question       1
+    ├── UsageError           a wrong flag, name or value                                2
+    │   └── StudyError       a study file, with file and line                           2
+    ├── ScriptError          a workload script                                          3
+    ├── ServerError          a server can't be provisioned, started or kept running     4
+    │   └── ConnectError     a server can't be reached or refuses us                    4
+    ├── StatementError       a server's answer stopped the run                          5
+    ├── MachineError         this machine lacks something                               6
+    ├── StoreError           the results folder                                         7
+    ├── EngineError          the engine is missing, of another version, or broke        70
+    └── InterruptedRunError  Ctrl-C or SIGTERM; what was measured is kept               130
+
+The codes are the engine's, plus 1 and 7. Lower exceptions become one of these at the border of the
+room that meets them; the command line catches `LabError` and nothing else.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+
+class LabError(Exception):
+    """What failed, on what, what was expected (`message`); what to try (`hint`)."""
+
+    exit_code: ClassVar[int] = 70
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class NotValidError(LabError):
+    """Measured, but not valid: some runs failed or a gate was not met."""
+
+    exit_code = 1
+
+
+class UsageError(LabError):
+    """A wrong flag, name or value."""
+
+    exit_code = 2
+
+
+class StudyError(UsageError):
+    """A study file that can't be run as it stands."""
+
+    def __init__(
+        self, message: str, *, file: Path, line: int | None = None, hint: str | None = None
+    ) -> None:
+        place = f"{file}:{line}" if line else str(file)
+        super().__init__(f"{place}: {message}", hint=hint)
+        self.file = file
+        self.line = line
+
+
+class ScriptError(LabError):
+    """A workload script that can't be found, loaded or run; `traceback` says where in it."""
+
+    exit_code = 3
+
+    def __init__(
+        self, message: str, *, hint: str | None = None, traceback: str | None = None
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.traceback = traceback
+
+
+class ServerError(LabError):
+    """A server that can't be provisioned, configured, started or kept running."""
+
+    exit_code = 4
+
+
+class ConnectError(ServerError):
+    """A server that can't be reached or refuses the connection."""
+
+
+class StatementError(LabError):
+    """A server's answer to a statement stopped the run."""
+
+    exit_code = 5
+
+
+class MachineError(LabError):
+    """This machine lacks something the study needs."""
+
+    exit_code = 6
+
+
+class StoreError(LabError):
+    """The results folder can't be read or written, or is in use."""
+
+    exit_code = 7
+
+
+class EngineError(LabError):
+    """The engine is missing, of another version, or broke its contract."""
+
+
+class InterruptedRunError(LabError):
+    """Somebody stopped us; what was measured is kept and marked."""
+
+    exit_code = 130

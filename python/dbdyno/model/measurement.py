@@ -1,0 +1,159 @@
+"""What the engine measured: its records, as values. Shapes follow `crates/record/src/stream.rs`.
+
+Times named `_ns` count from the engine's start on the monotonic clock, unless they say `unix`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+PhaseName = Literal["connect", "warm-up", "measure", "drain", "command"]
+Subject = Literal["event", "statement", "lag"]
+TimeKind = Literal["wait", "service", "response"]
+FatalKind = Literal["usage", "script", "connection", "statement", "environment", "internal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """Who measures, and how. Always the first record."""
+
+    schema: int
+    engine_version: str
+    luajit_version: str
+    reactor: str
+    shards: int
+    pid: int
+    start_unix_ns: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """The run enters a phase."""
+
+    phase: PhaseName
+    at_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a long phase (`connections`, `rows`) has come; `total` is 0 where unknown."""
+
+    what: str
+    done: int
+    total: int
+    at_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A line the script printed."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """What was counted in a stretch of time."""
+
+    events: int
+    reads: int
+    writes: int
+    other: int
+    errors: int
+    restarts: int
+    reconnects: int
+    bytes_sent: int
+    bytes_received: int
+
+    @property
+    def statements(self) -> int:
+        """Statements that succeeded; the failed ones are `errors`."""
+        return self.reads + self.writes + self.other
+
+
+@dataclass(frozen=True, slots=True)
+class CpuTime:
+    """CPU time of the engine's process."""
+
+    user_us: int
+    system_us: int
+
+    @property
+    def total_us(self) -> int:
+        """User and kernel together."""
+        return self.user_us + self.system_us
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramRecord:
+    """One distribution of nanoseconds; `hdr` is HdrHistogram V2, zlib-compressed, base64."""
+
+    subject: Subject
+    label: str
+    time: TimeKind
+    count: int
+    out_of_range: int
+    hdr: str
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """One reporting interval, all shards merged; never spans two phases."""
+
+    index: int
+    phase: PhaseName
+    start_ns: int
+    end_ns: int
+    clients: int
+    counters: Counters
+    errors: Mapping[str, int]
+    backlog: int
+    cpu: CpuTime
+    histograms: tuple[HistogramRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EngineWarning:
+    """Something the reader of the numbers should know."""
+
+    code: str
+    message: str
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fatal:
+    """The run can't go on."""
+
+    kind: FatalKind
+    message: str
+    hint: str | None = None
+    traceback: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The measured window as a whole, and what lies around it."""
+
+    interrupted: bool
+    start_ns: int
+    end_ns: int
+    measured: Counters
+    total: Counters
+    errors: Mapping[str, int]
+    cpu: CpuTime
+    rss_peak_kb: int
+    rss_kb: int
+    clients: int
+    histograms: tuple[HistogramRecord, ...]
+
+    @property
+    def window_s(self) -> float:
+        """Length of the window."""
+        return (self.end_ns - self.start_ns) / 1e9
+
+
+Record = Hello | Phase | Progress | Output | Interval | EngineWarning | Fatal | Summary

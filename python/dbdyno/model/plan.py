@@ -1,0 +1,63 @@
+"""What will be run, in which order, with which seeds: the design of a study, written out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dbdyno.model.study import Option
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One combination of levels, resolved to what is to be set up."""
+
+    levels: Mapping[str, str]
+    """Factor → level, in the study's order of factors."""
+    provision: str
+    settings: Mapping[str, str]
+    script: str
+    options: Mapping[str, Option]
+
+    @property
+    def label(self) -> str:
+        """Levels in order, for people: `wal, full`."""
+        return ", ".join(self.levels.values()) or "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One load level of a run."""
+
+    index: int
+    clients: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """One cell in one block."""
+
+    id: str
+    """Also the name of its folder; the same plan gives the same ids."""
+    cell: Cell
+    block: int
+    """From 1."""
+    position: int
+    """Place in the order of all runs, from 1."""
+    data_seed: int
+    """The same for all runs of a study: all cells get the same rows."""
+    seed: int
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All runs of a study in the order in which they are carried out."""
+
+    study: str
+    scale: str
+    seed: int
+    runs: tuple[PlannedRun, ...]
+    fingerprint: str
+    """Digest of everything that shapes the numbers: two plans with the same one are one study."""

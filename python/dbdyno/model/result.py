@@ -1,0 +1,111 @@
+"""What is kept of a run: the contents of `manifest.json` and `summary.json` as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from dbdyno.model.study import Option
+
+RunStatus = Literal["complete", "interrupted", "failed"]
+
+PERCENTILES: Mapping[str, float] = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p99.9": 99.9}
+"""The ranks printed and stored, by their name; `max` stands beside them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a run is not complete. `kind` is the exception's name, `exit_code` its code."""
+
+    kind: str
+    message: str
+    exit_code: int
+    hint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseSpan:
+    """A phase of a run by the wall clock: `provision`, `prepare`, `step 0` …, `collect`, `stop`."""
+
+    name: str
+    start_unix_s: float
+    end_unix_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """One step as it was carried out."""
+
+    index: int
+    clients: int
+    seed: int
+    status: RunStatus
+    engine_start_unix_ns: int | None
+    """Wall clock at the origin of the step's `_s` and `_ns` times."""
+    reactor: str | None
+    shards: int | None
+    warnings: tuple[Mapping[str, object], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunManifest:
+    """The head of a run folder."""
+
+    id: str
+    study: str
+    scale: str
+    plan: str
+    """Fingerprint of the plan the run belongs to."""
+    status: RunStatus
+    cell: Mapping[str, str]
+    provision: str
+    settings: Mapping[str, str]
+    script: str
+    options: Mapping[str, Option]
+    block: int
+    position: int
+    seed: int
+    data_seed: int
+    started_unix_s: float
+    ended_unix_s: float
+    command_lines: tuple[str, ...]
+    versions: Mapping[str, str]
+    """`dbdyno`, `engine`, `engine_schema`, `luajit`, `python`, `server`."""
+    environment_id: str
+    phases: tuple[PhaseSpan, ...]
+    steps: tuple[StepResult, ...]
+    server: Mapping[str, object]
+    """What the server said about itself, its size on disk and its counters around the steps."""
+    error: Failure | None = None
+    schema: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class StepSummary:
+    """The figures of one step: what the engine's summary says and what follows from it."""
+
+    step: int
+    clients: int
+    interrupted: bool
+    window_s: float
+    events: int
+    statements: int
+    events_per_s: float
+    statements_per_s: float
+    errors: int
+    errors_by_code: Mapping[str, int]
+    restarts: int
+    reconnects: int
+    latency_us: Mapping[str, float]
+    """Response time of events: `p50`, `p95`, `p99`, `p99.9`, `max`, `mean`. Empty: no event."""
+    latency_by_label_us: Mapping[str, Mapping[str, float]]
+    """The same for every `<subject>.<label>.<time>`."""
+    client_cpu_us_per_statement: float | None
+    client_rss_kb: int
+    client_rss_peak_kb: int
+    total_statements: int
+    """Over the whole step, warm-up and drain included: equals the server's own count."""
+    total_events: int
+    record: Mapping[str, object] = field(default_factory=dict)
+    """The engine's summary record as it came."""

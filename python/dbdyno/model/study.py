@@ -1,0 +1,110 @@
+"""A question and how it is to be answered: what a study file says, checked and resolved.
+
+Times are seconds. Mappings are read-only by convention; nobody changes one after construction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Option = str | int | float | bool | list[str]
+"""A value of a script's own option, as the engine takes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One value of a factor: what it changes in a cell. Later factors win over earlier ones."""
+
+    name: str
+    provision: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    script: str | None = None
+    options: Mapping[str, Option] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """One axis of the matrix."""
+
+    name: str
+    levels: tuple[Level, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """What is run where no factor says otherwise."""
+
+    script: str | None
+    options: Mapping[str, Option] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The load steps every run goes through, in this order. Closed loop."""
+
+    clients: tuple[int, ...]
+    warm_up_s: float
+    measure_s: float | None
+    """Length of the window; `None`: until `events` are done."""
+    events: int | None = None
+    """Stop after this many measured events; `None`: no limit."""
+    interval_s: float = 1.0
+    think_time_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """How often and against what."""
+
+    blocks: int = 3
+    baseline: Mapping[str, str] = field(default_factory=dict)
+    """Factor → level the others are compared with; may name fewer factors than there are."""
+    seed: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Primary:
+    """The figure that answers the question. Others are shown, but don't decide."""
+
+    metric: str = "throughput"
+    better: Literal["higher", "lower"] = "higher"
+    smallest_effect: float = 0.02
+    """As a fraction: effects below it don't matter to the reader."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart the study asks for, beside the ones every report has."""
+
+    kind: str
+    title: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A question as a file, at one scale."""
+
+    name: str
+    question: str
+    factors: tuple[Factor, ...]
+    workload: Workload
+    load: Load
+    design: Design = Design()
+    primary: Primary = Primary()
+    charts: tuple[Chart, ...] = ()
+    source: str | None = None
+    scale: str = "paper"
+    """The scale in force: `paper` is the file's own figures."""
+    scales: tuple[str, ...] = ("paper",)
+    """All scales the file offers."""
+    text: str = ""
+    """The file as it was read."""
+
+    def factor(self, name: str) -> Factor:
+        """The factor of that name; `KeyError` if there is none."""
+        for factor in self.factors:
+            if factor.name == name:
+                return factor
+        raise KeyError(name)
