@@ -1,1 +1,154 @@
-//! reactor
+//! Bytes in and out of many sockets on one thread, by io_uring or by epoll.
+//!
+//! A [`Reactor`] owns its sockets. The caller writes into a socket's output buffer and submits it;
+//! [`Reactor::wait`] then [`Reactor::next`] hand out what happened, with received bytes in memory
+//! that belongs to the reactor until the [`Chunk`] is dropped. It knows no protocol: a request is
+//! some bytes, and the caller promises not to touch a submitted buffer before the peer has answered
+//! or [`EventKind::Sent`] came.
+//!
+//! Why received bytes live in shared memory: a connection that waits for a reply then holds no
+//! receive buffer, which is most of what 100,000 connections would cost.
+
+mod chunk;
+mod epoll;
+mod slots;
+mod uring;
+mod waker;
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+pub use chunk::Chunk;
+pub use waker::Waker;
+
+use epoll::EpollReactor;
+use uring::UringReactor;
+
+/// A socket of a reactor: an index that is used again after the socket is gone.
+pub type Token = u32;
+
+/// Something that happened to a socket.
+#[derive(Debug)]
+pub struct Event {
+    /// Which socket.
+    pub token: Token,
+    /// What.
+    pub kind: EventKind,
+}
+
+/// What happened.
+#[derive(Debug)]
+pub enum EventKind {
+    /// Bytes arrived; at least one.
+    Received(Chunk),
+    /// A submitted output buffer of more than [`SILENT_SEND_MAX`] bytes is out and empty again.
+    Sent,
+    /// The peer is gone (`None`) or the socket failed. The socket is dead: remove it.
+    Closed(Option<io::Error>),
+}
+
+/// Sends up to so many bytes complete without an event: the peer's reply says it.
+pub const SILENT_SEND_MAX: usize = 16 * 1024;
+
+/// Which mechanism to use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Choice {
+    /// io_uring if the kernel has and allows what we need, else epoll.
+    Auto,
+    /// io_uring or an error.
+    IoUring,
+    /// epoll.
+    Epoll,
+}
+
+/// The event loop of one thread.
+#[derive(Debug)]
+pub enum Reactor {
+    /// On io_uring.
+    Uring(Box<UringReactor>),
+    /// On epoll.
+    Epoll(Box<EpollReactor>),
+}
+
+macro_rules! each {
+    ($self:ident, $reactor:ident => $body:expr) => {
+        match $self {
+            Reactor::Uring($reactor) => $body,
+            Reactor::Epoll($reactor) => $body,
+        }
+    };
+}
+
+impl Reactor {
+    /// Makes an event loop.
+    ///
+    /// # Errors
+    /// What the kernel says against it; with [`Choice::Auto`] only if epoll fails too.
+    pub fn new(choice: Choice) -> io::Result<Self> {
+        match choice {
+            Choice::Epoll => Ok(Self::Epoll(Box::new(EpollReactor::new()?))),
+            Choice::IoUring => Ok(Self::Uring(Box::new(UringReactor::new()?))),
+            Choice::Auto => match UringReactor::new() {
+                Ok(reactor) => Ok(Self::Uring(Box::new(reactor))),
+                Err(_) => Ok(Self::Epoll(Box::new(EpollReactor::new()?))),
+            },
+        }
+    }
+
+    /// `io_uring` or `epoll`: recorded with every run.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Uring(_) => "io_uring",
+            Self::Epoll(_) => "epoll",
+        }
+    }
+
+    /// A handle that makes [`Reactor::wait`] return, from any thread.
+    pub fn waker(&self) -> Waker {
+        each!(self, reactor => reactor.waker())
+    }
+
+    /// Takes a connected, non-blocking stream socket over and begins to receive.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn add(&mut self, socket: OwnedFd) -> io::Result<Token> {
+        each!(self, reactor => reactor.add(socket))
+    }
+
+    /// Closes a socket. Nothing is heard of its token until `add` hands it out again.
+    pub fn remove(&mut self, token: Token) {
+        each!(self, reactor => reactor.remove(token))
+    }
+
+    /// The socket's output buffer. It may still hold the last request: clear it, then write the next
+    /// one, and only when the last one has been answered.
+    #[inline]
+    pub fn output(&mut self, token: Token) -> &mut Vec<u8> {
+        each!(self, reactor => reactor.output(token))
+    }
+
+    /// Sends the output buffer. Errors come as [`EventKind::Closed`].
+    #[inline]
+    pub fn submit(&mut self, token: Token) {
+        each!(self, reactor => reactor.submit(token))
+    }
+
+    /// Waits until something happened, at most for `timeout`. Hand out all of it with
+    /// [`Reactor::next`] before waiting again.
+    ///
+    /// # Errors
+    /// What the kernel says; an interrupted wait is not an error.
+    #[inline]
+    pub fn wait(&mut self, timeout: Duration) -> io::Result<()> {
+        each!(self, reactor => reactor.wait(timeout))
+    }
+
+    /// The next thing that happened. (Not an iterator: the caller uses the reactor between events.)
+    #[inline]
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Option<Event> {
+        each!(self, reactor => reactor.next())
+    }
+}

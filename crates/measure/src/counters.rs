@@ -1,0 +1,59 @@
+//! Plain counts of one stretch of time.
+
+use std::ops::AddAssign;
+
+/// What was counted. Every field only grows within an interval.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Events completed.
+    pub events: u64,
+    /// Statements that returned a result set.
+    pub reads: u64,
+    /// Statements that changed rows.
+    pub writes: u64,
+    /// All other statements.
+    pub other: u64,
+    /// Statements that failed.
+    pub errors: u64,
+    /// Events begun again.
+    pub restarts: u64,
+    /// Connections made anew.
+    pub reconnects: u64,
+    /// Bytes handed to the sockets.
+    pub bytes_sent: u64,
+    /// Bytes got from the sockets.
+    pub bytes_received: u64,
+}
+
+impl Counters {
+    /// Statements that succeeded.
+    pub fn statements(&self) -> u64 {
+        self.reads + self.writes + self.other
+    }
+}
+
+impl AddAssign for Counters {
+    fn add_assign(&mut self, other: Self) {
+        // Taken apart by name, so that a new field can't be forgotten.
+        let Self {
+            events,
+            reads,
+            writes,
+            other: others,
+            errors,
+            restarts,
+            reconnects,
+            bytes_sent,
+            bytes_received,
+        } = other;
+        self.events += events;
+        self.reads += reads;
+        self.writes += writes;
+        self.other += others;
+        self.errors += errors;
+        self.restarts += restarts;
+        self.reconnects += reconnects;
+        self.bytes_sent += bytes_sent;
+        self.bytes_received += bytes_received;
+    }
+}

@@ -1,0 +1,178 @@
+//! One distribution of times: an HdrHistogram with fixed bounds.
+
+use base64::Engine as _;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializeError, V2DeflateSerializer};
+
+/// Times above this are counted as this, and as out of range: one hour.
+pub const HIGHEST_NS: u64 = 3_600_000_000_000;
+/// Relative error of a recorded value stays below 10⁻³.
+const SIGNIFICANT_DIGITS: u8 = 3;
+
+/// Times in nanoseconds, [1, [`HIGHEST_NS`]], to three significant digits. Takes its memory
+/// (about 270 KB) with the first value, so that distributions nobody uses cost nothing.
+#[derive(Debug, Clone, Default)]
+pub struct Distribution {
+    histogram: Option<Box<Histogram<u64>>>,
+    out_of_range: u64,
+}
+
+/// The distribution can't be written down.
+#[derive(Debug, thiserror::Error)]
+#[error("a histogram could not be encoded: {0:?}")]
+pub struct EncodeError(V2DeflateSerializeError);
+
+fn new_histogram() -> Box<Histogram<u64>> {
+    Box::new(
+        Histogram::new_with_bounds(1, HIGHEST_NS, SIGNIFICANT_DIGITS)
+            .expect("constant bounds are valid"),
+    )
+}
+
+impl Distribution {
+    /// Records one time; 0 counts as 1 ns.
+    #[inline]
+    pub fn record(&mut self, ns: u64) {
+        let histogram = self.histogram.get_or_insert_with(new_histogram);
+        if ns > HIGHEST_NS {
+            self.out_of_range += 1;
+        }
+        histogram.saturating_record(ns.clamp(1, HIGHEST_NS));
+    }
+
+    /// Adds all values of another distribution.
+    pub fn merge(&mut self, other: &Self) {
+        self.out_of_range += other.out_of_range;
+        if let Some(theirs) = &other.histogram
+            && !theirs.is_empty()
+        {
+            self.histogram
+                .get_or_insert_with(new_histogram)
+                .add(theirs.as_ref())
+                .expect("both have the same constant bounds");
+        }
+    }
+
+    /// Forgets the values, keeps the memory.
+    pub fn clear(&mut self) {
+        self.out_of_range = 0;
+        if let Some(histogram) = &mut self.histogram
+            && !histogram.is_empty()
+        {
+            histogram.reset();
+        }
+    }
+
+    /// Values recorded.
+    pub fn count(&self) -> u64 {
+        self.histogram.as_ref().map_or(0, |histogram| histogram.len())
+    }
+
+    /// Values above [`HIGHEST_NS`].
+    pub fn out_of_range(&self) -> u64 {
+        self.out_of_range
+    }
+
+    /// The value at a percentile in [0, 100], nanoseconds; `None` without values.
+    pub fn percentile(&self, percentile: f64) -> Option<u64> {
+        self.histogram
+            .as_ref()
+            .filter(|histogram| !histogram.is_empty())
+            .map(|histogram| histogram.value_at_percentile(percentile))
+    }
+
+    /// The smallest value recorded, to the histogram's precision; `None` without values.
+    pub fn min(&self) -> Option<u64> {
+        self.filled().map(|histogram| histogram.min())
+    }
+
+    /// The largest value recorded, to the histogram's precision; `None` without values.
+    pub fn max(&self) -> Option<u64> {
+        self.filled().map(|histogram| histogram.max())
+    }
+
+    /// Mean of the values; `None` without values.
+    pub fn mean(&self) -> Option<f64> {
+        self.filled().map(|histogram| histogram.mean())
+    }
+
+    fn filled(&self) -> Option<&Histogram<u64>> {
+        self.histogram.as_deref().filter(|histogram| !histogram.is_empty())
+    }
+
+    /// HdrHistogram V2, zlib-compressed, base64: what other HdrHistogram tools read.
+    ///
+    /// # Errors
+    /// [`EncodeError`] if the library can't encode it (a count above 2⁶³).
+    pub fn encode(&self) -> Result<String, EncodeError> {
+        let empty;
+        let histogram = match &self.histogram {
+            Some(histogram) => histogram,
+            None => {
+                empty = new_histogram();
+                &empty
+            }
+        };
+        let mut bytes = Vec::new();
+        V2DeflateSerializer::new()
+            .serialize(histogram.as_ref(), &mut bytes)
+            .map_err(EncodeError)?;
+        Ok(base64::engine::general_purpose::STANDARD.encode(bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn values_beyond_the_bounds_are_counted_not_lost() {
+        let mut distribution = Distribution::default();
+        distribution.record(0);
+        distribution.record(HIGHEST_NS + 1);
+        assert_eq!(distribution.count(), 2);
+        assert_eq!(distribution.out_of_range(), 1);
+        assert_eq!(distribution.min(), Some(1));
+    }
+
+    #[test]
+    fn an_empty_distribution_has_no_percentile() {
+        assert_eq!(Distribution::default().percentile(50.0), None);
+        assert!(Distribution::default().encode().unwrap().starts_with("HISTF"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_percentile_is_the_sorted_values_own_within_three_digits(
+            mut values in prop::collection::vec(1u64..10_000_000_000, 1..300),
+            percentile in 0.1f64..100.0,
+        ) {
+            let mut distribution = Distribution::default();
+            for value in &values {
+                distribution.record(*value);
+            }
+            values.sort_unstable();
+            let rank = ((percentile / 100.0) * values.len() as f64).ceil().max(1.0) as usize;
+            let expected = values[rank - 1] as f64;
+            let found = distribution.percentile(percentile).unwrap() as f64;
+            prop_assert!((found - expected).abs() <= expected * 0.001 + 1.0, "{found} {expected}");
+        }
+
+        #[test]
+        fn merging_loses_nothing(
+            left in prop::collection::vec(1u64..u64::MAX, 0..100),
+            right in prop::collection::vec(1u64..u64::MAX, 0..100),
+        ) {
+            let (mut a, mut b, mut all) =
+                (Distribution::default(), Distribution::default(), Distribution::default());
+            left.iter().for_each(|value| { a.record(*value); all.record(*value) });
+            right.iter().for_each(|value| { b.record(*value); all.record(*value) });
+            a.merge(&b);
+            prop_assert_eq!(a.count(), all.count());
+            prop_assert_eq!(a.out_of_range(), all.out_of_range());
+            prop_assert_eq!(a.percentile(99.0), all.percentile(99.0));
+            prop_assert_eq!(a.encode().unwrap(), all.encode().unwrap());
+        }
+    }
+}

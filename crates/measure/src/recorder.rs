@@ -1,0 +1,175 @@
+//! What one shard records in one interval.
+
+use std::collections::BTreeMap;
+
+use crate::counters::Counters;
+use crate::distribution::Distribution;
+
+/// The class of a statement, as far as measuring is concerned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatementClass {
+    /// Returned a result set.
+    Read = 0,
+    /// Changed rows.
+    Write = 1,
+    /// Neither.
+    Other = 2,
+}
+
+/// The three times of an event. In a closed loop wait is zero and response equals service, so only
+/// service is recorded.
+#[derive(Debug, Clone, Default)]
+pub struct Times {
+    /// Start minus intended start.
+    pub wait: Distribution,
+    /// End minus start.
+    pub service: Distribution,
+    /// End minus intended start.
+    pub response: Distribution,
+}
+
+impl Times {
+    fn merge(&mut self, other: &Self) {
+        self.wait.merge(&other.wait);
+        self.service.merge(&other.service);
+        self.response.merge(&other.response);
+    }
+
+    fn clear(&mut self) {
+        self.wait.clear();
+        self.service.clear();
+        self.response.clear();
+    }
+}
+
+/// Counters and distributions of one shard and one interval.
+#[derive(Debug, Clone, Default)]
+pub struct Recorder {
+    /// Counts.
+    pub counters: Counters,
+    /// Errors by code.
+    pub errors: BTreeMap<String, u64>,
+    /// Times of events, by label (an index that the run gives a name).
+    pub events: Vec<Times>,
+    /// Service times of statements, by [`StatementClass`].
+    pub statements: [Distribution; 3],
+    /// How late open-loop events were started although a client was free.
+    pub lag: Distribution,
+    /// Open-loop events due and not started at the end of the interval.
+    pub backlog: u64,
+}
+
+impl Recorder {
+    /// A recorder for so many event labels.
+    pub fn new(labels: usize) -> Self {
+        Self { events: vec![Times::default(); labels], ..Self::default() }
+    }
+
+    /// Counts a successful statement's time.
+    #[inline]
+    pub fn statement(&mut self, class: StatementClass, service_ns: u64) {
+        self.statements[class as usize].record(service_ns);
+    }
+
+    /// Counts a failed statement.
+    pub fn error(&mut self, code: &str) {
+        self.counters.errors += 1;
+        match self.errors.get_mut(code) {
+            Some(count) => *count += 1,
+            None => {
+                self.errors.insert(code.to_owned(), 1);
+            }
+        }
+    }
+
+    /// Counts a completed closed-loop event.
+    #[inline]
+    pub fn closed_event(&mut self, label: usize, service_ns: u64) {
+        self.counters.events += 1;
+        self.events[label].service.record(service_ns);
+    }
+
+    /// Counts a completed open-loop event.
+    #[inline]
+    pub fn open_event(&mut self, label: usize, wait_ns: u64, service_ns: u64) {
+        self.counters.events += 1;
+        let times = &mut self.events[label];
+        times.wait.record(wait_ns);
+        times.service.record(service_ns);
+        times.response.record(wait_ns.saturating_add(service_ns));
+    }
+
+    /// Adds another recorder: another shard's of the same interval, or a later interval's. The
+    /// backlog adds up over shards; over intervals take the last one's instead.
+    pub fn merge(&mut self, other: &Self) {
+        self.counters += other.counters;
+        for (code, count) in &other.errors {
+            *self.errors.entry(code.clone()).or_default() += count;
+        }
+        if self.events.len() < other.events.len() {
+            self.events.resize_with(other.events.len(), Times::default);
+        }
+        for (mine, theirs) in self.events.iter_mut().zip(&other.events) {
+            mine.merge(theirs);
+        }
+        for (mine, theirs) in self.statements.iter_mut().zip(&other.statements) {
+            mine.merge(theirs);
+        }
+        self.lag.merge(&other.lag);
+        self.backlog += other.backlog;
+    }
+
+    /// Forgets everything, keeps the memory.
+    pub fn clear(&mut self) {
+        self.counters = Counters::default();
+        self.errors.clear();
+        self.events.iter_mut().for_each(Times::clear);
+        self.statements.iter_mut().for_each(Distribution::clear);
+        self.lag.clear();
+        self.backlog = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_cleared_recorder_equals_a_new_one() {
+        let mut recorder = Recorder::new(1);
+        recorder.open_event(0, 5, 7);
+        recorder.error("40001");
+        recorder.statement(StatementClass::Read, 9);
+        recorder.clear();
+        assert_eq!(recorder.counters, Counters::default());
+        assert_eq!(recorder.events[0].response.count(), 0);
+        assert_eq!(recorder.statements[0].count(), 0);
+        assert!(recorder.errors.is_empty());
+    }
+
+    proptest! {
+        /// Whatever order events are spread over shards and intervals in, totals equal their parts.
+        #[test]
+        fn totals_equal_the_sum_of_their_parts(
+            events in prop::collection::vec((0usize..4, 0usize..2, 1u64..1_000_000), 0..200),
+        ) {
+            let mut parts = vec![Recorder::new(2); 4];
+            let mut whole = Recorder::new(2);
+            for (part, label, ns) in &events {
+                parts[*part].closed_event(*label, *ns);
+                parts[*part].error(if *ns % 2 == 0 { "40001" } else { "23505" });
+                whole.closed_event(*label, *ns);
+                whole.error(if *ns % 2 == 0 { "40001" } else { "23505" });
+            }
+            let mut merged = Recorder::default();
+            parts.iter().for_each(|part| merged.merge(part));
+            prop_assert_eq!(merged.counters, whole.counters);
+            prop_assert_eq!(&merged.errors, &whole.errors);
+            for label in 0..2 {
+                let found = merged.events.get(label).map_or(0, |times| times.service.count());
+                prop_assert_eq!(found, whole.events[label].service.count());
+            }
+        }
+    }
+}

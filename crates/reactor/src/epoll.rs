@@ -1,0 +1,265 @@
+//! The event loop on epoll: level-triggered, one `read` a wake-up, writes at once.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::rc::Rc;
+use std::time::Duration;
+
+use crate::chunk::Pool;
+use crate::slots::Slots;
+use crate::waker::Waker;
+use crate::{Event, EventKind, SILENT_SEND_MAX, Token};
+
+const EVENTS_MAX: usize = 512;
+const READ_BYTES: usize = 64 * 1024;
+/// Chunks that may be on loan at once.
+const READ_SLICES: u16 = 4;
+const WAKER: u64 = u64::MAX;
+
+#[derive(Debug)]
+struct Socket {
+    fd: OwnedFd,
+    output: Vec<u8>,
+    /// Bytes of `output` the kernel has taken.
+    sent: usize,
+    /// Waiting for room to send the rest.
+    blocked: bool,
+}
+
+/// See the crate's page.
+#[derive(Debug)]
+pub struct EpollReactor {
+    epoll: OwnedFd,
+    waker: Waker,
+    sockets: Slots<Socket>,
+    pool: Rc<Pool>,
+    free: Vec<u16>,
+    ready: Box<[libc::epoll_event]>,
+    ready_len: usize,
+    ready_next: usize,
+    /// Outcomes of sends, found while submitting.
+    pending: VecDeque<Event>,
+}
+
+impl EpollReactor {
+    pub(crate) fn new() -> io::Result<Self> {
+        // SAFETY: plain system call; the result is checked.
+        let fd = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: a fresh descriptor.
+        let epoll = unsafe { OwnedFd::from_raw_fd(fd) };
+        let waker = Waker::new()?;
+        let reactor = Self {
+            epoll,
+            waker,
+            sockets: Slots::default(),
+            pool: Pool::new(READ_SLICES, READ_BYTES),
+            free: (0..READ_SLICES).collect(),
+            ready: vec![libc::epoll_event { events: 0, u64: 0 }; EVENTS_MAX].into_boxed_slice(),
+            ready_len: 0,
+            ready_next: 0,
+            pending: VecDeque::new(),
+        };
+        reactor.control(libc::EPOLL_CTL_ADD, reactor.waker.fd(), libc::EPOLLIN as u32, WAKER)?;
+        Ok(reactor)
+    }
+
+    fn control(&self, operation: i32, fd: i32, events: u32, data: u64) -> io::Result<()> {
+        let mut event = libc::epoll_event { events, u64: data };
+        // SAFETY: `event` lives through the call.
+        let done = unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), operation, fd, &mut event) };
+        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    pub(crate) fn waker(&self) -> Waker {
+        self.waker.clone()
+    }
+
+    pub(crate) fn add(&mut self, socket: OwnedFd) -> io::Result<Token> {
+        let fd = socket.as_raw_fd();
+        let token =
+            self.sockets.insert(Socket { fd: socket, output: Vec::new(), sent: 0, blocked: false });
+        if let Err(error) =
+            self.control(libc::EPOLL_CTL_ADD, fd, libc::EPOLLIN as u32, u64::from(token))
+        {
+            self.sockets.take(token);
+            return Err(error);
+        }
+        Ok(token)
+    }
+
+    pub(crate) fn remove(&mut self, token: Token) {
+        // Closing the descriptor takes it out of the interest list. Events already fetched for it
+        // must not reach whoever gets the token next.
+        self.sockets.take(token);
+        self.pending.retain(|event| event.token != token);
+        for event in &mut self.ready[self.ready_next..self.ready_len] {
+            if event.u64 == u64::from(token) {
+                event.events = 0;
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn output(&mut self, token: Token) -> &mut Vec<u8> {
+        &mut self.sockets.get_mut(token).expect("the caller holds a live token").output
+    }
+
+    #[inline]
+    pub(crate) fn submit(&mut self, token: Token) {
+        let Some(socket) = self.sockets.get_mut(token) else { return };
+        loop {
+            let rest = &socket.output[socket.sent..];
+            if rest.is_empty() {
+                break;
+            }
+            // SAFETY: the pointer and length are those of a live slice.
+            let done = unsafe {
+                libc::send(
+                    socket.fd.as_raw_fd(),
+                    rest.as_ptr().cast(),
+                    rest.len(),
+                    libc::MSG_NOSIGNAL,
+                )
+            };
+            if done >= 0 {
+                socket.sent += done as usize;
+                continue;
+            }
+            let error = io::Error::last_os_error();
+            match error.kind() {
+                io::ErrorKind::Interrupted => {}
+                io::ErrorKind::WouldBlock => {
+                    if !socket.blocked {
+                        socket.blocked = true;
+                        let fd = socket.fd.as_raw_fd();
+                        let interest = (libc::EPOLLIN | libc::EPOLLOUT) as u32;
+                        if let Err(error) =
+                            self.control(libc::EPOLL_CTL_MOD, fd, interest, u64::from(token))
+                        {
+                            self.closed(token, Some(error));
+                        }
+                    }
+                    return;
+                }
+                _ => {
+                    self.closed(token, Some(error));
+                    return;
+                }
+            }
+        }
+        let loud = socket.output.len() > SILENT_SEND_MAX;
+        socket.output.clear();
+        socket.sent = 0;
+        if socket.blocked {
+            socket.blocked = false;
+            let fd = socket.fd.as_raw_fd();
+            if let Err(error) =
+                self.control(libc::EPOLL_CTL_MOD, fd, libc::EPOLLIN as u32, u64::from(token))
+            {
+                self.closed(token, Some(error));
+                return;
+            }
+        }
+        if loud {
+            self.pending.push_back(Event { token, kind: EventKind::Sent });
+        }
+    }
+
+    fn closed(&mut self, token: Token, error: Option<io::Error>) {
+        self.pending.push_back(Event { token, kind: EventKind::Closed(error) });
+    }
+
+    pub(crate) fn wait(&mut self, timeout: Duration) -> io::Result<()> {
+        debug_assert!(self.ready_next == self.ready_len, "all events are taken before waiting");
+        if !self.pending.is_empty() {
+            return Ok(());
+        }
+        let timeout = libc::timespec {
+            tv_sec: timeout.as_secs() as libc::time_t,
+            tv_nsec: libc::c_long::from(timeout.subsec_nanos() as i32),
+        };
+        // SAFETY: the event array and the timeout live through the call. epoll_pwait2 is called by
+        // number because its millisecond sister would blur intended start times.
+        let count = unsafe {
+            libc::syscall(
+                libc::SYS_epoll_pwait2,
+                self.epoll.as_raw_fd(),
+                self.ready.as_mut_ptr(),
+                EVENTS_MAX as i32,
+                &raw const timeout,
+                std::ptr::null::<libc::sigset_t>(),
+                8usize,
+            )
+        };
+        self.ready_next = 0;
+        self.ready_len = 0;
+        if count < 0 {
+            let error = io::Error::last_os_error();
+            return if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) };
+        }
+        self.ready_len = count as usize;
+        Ok(())
+    }
+
+    pub(crate) fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.pending.pop_front() {
+                return Some(event);
+            }
+            if self.ready_next == self.ready_len {
+                return None;
+            }
+            let ready = self.ready[self.ready_next];
+            self.ready_next += 1;
+            let (events, data) = (ready.events, ready.u64);
+            if data == WAKER {
+                self.waker.drain();
+                continue;
+            }
+            if events == 0 {
+                continue;
+            }
+            let token = data as Token;
+            if events & libc::EPOLLOUT as u32 != 0 {
+                self.submit(token);
+            }
+            if events & !(libc::EPOLLOUT as u32) != 0
+                && let Some(event) = self.read(token)
+            {
+                return Some(event);
+            }
+        }
+    }
+
+    fn read(&mut self, token: Token) -> Option<Event> {
+        let socket = self.sockets.get_mut(token)?;
+        let free = &mut self.free;
+        self.pool.take_returned(|index| free.push(index));
+        let index = self.free.pop().expect("the caller holds few chunks");
+        // SAFETY: the slice is on no loan, so it may be written; the length is its own.
+        let got = unsafe {
+            libc::read(
+                socket.fd.as_raw_fd(),
+                self.pool.address(index).cast(),
+                self.pool.slice_len(),
+            )
+        };
+        if got > 0 {
+            let chunk = self.pool.lend(index, got as usize);
+            return Some(Event { token, kind: EventKind::Received(chunk) });
+        }
+        self.free.push(index);
+        if got == 0 {
+            return Some(Event { token, kind: EventKind::Closed(None) });
+        }
+        let error = io::Error::last_os_error();
+        match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => None,
+            _ => Some(Event { token, kind: EventKind::Closed(Some(error)) }),
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! The event loop on io_uring: multishot receives into a shared ring of buffers, sends that
+//! complete silently, one system call for a whole batch of both.
+
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU16, Ordering};
+use std::time::Duration;
+
+use io_uring::types::{BufRingEntry, Fd, SubmitArgs, Timespec};
+use io_uring::{IoUring, cqueue, opcode, squeue};
+
+use crate::chunk::Pool;
+use crate::slots::Slots;
+use crate::waker::Waker;
+use crate::{Event, EventKind, SILENT_SEND_MAX, Token};
+
+const ENTRIES: u32 = 2048;
+const COMPLETIONS: u32 = 8192;
+/// Receive buffers: a power of two of them. 4 MiB a shard hold one large reply each for 512
+/// connections, or one small reply for as many at once; when they run out, receives are re-armed.
+const BUFFERS: u16 = 512;
+const BUFFER_BYTES: usize = 8 * 1024;
+const GROUP: u16 = 0;
+
+/// What a completion is about, in the low bits of its user data; the token is above.
+const RECEIVE: u64 = 0;
+const SEND: u64 = 1;
+const SEND_LOUD: u64 = 2;
+const WAKE: u64 = 3;
+const CANCEL: u64 = 4;
+const KIND_BITS: u32 = 3;
+const TOKEN_BITS: u32 = 32;
+
+#[derive(Debug)]
+struct Socket {
+    fd: OwnedFd,
+    output: Vec<u8>,
+    /// Tells late completions of an earlier owner of the token from this one's.
+    generation: u32,
+    /// Removed by the caller; kept until the kernel has let go of it.
+    dying: bool,
+    /// Bytes of a loud send that are out.
+    sent: usize,
+}
+
+/// The ring of receive buffers, shared with the kernel.
+#[derive(Debug)]
+struct BufferRing {
+    memory: *mut BufRingEntry,
+    layout: std::alloc::Layout,
+    tail: u16,
+}
+
+/// See the crate's page.
+pub struct UringReactor {
+    ring: IoUring,
+    waker: Waker,
+    sockets: Slots<Socket>,
+    generation: u32,
+    pool: Rc<Pool>,
+    buffers: BufferRing,
+    ready: VecDeque<cqueue::Entry>,
+    pending: VecDeque<Event>,
+    /// Sockets whose multishot receive ended for want of buffers.
+    starved: Vec<Token>,
+}
+
+impl std::fmt::Debug for UringReactor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("UringReactor").field("ready", &self.ready.len()).finish_non_exhaustive()
+    }
+}
+
+impl BufferRing {
+    fn new() -> io::Result<Self> {
+        let size = usize::from(BUFFERS) * size_of::<BufRingEntry>();
+        let layout = std::alloc::Layout::from_size_align(size, 4096)
+            .map_err(|error| io::Error::other(error.to_string()))?;
+        // SAFETY: the layout has a size above zero; null is checked.
+        let memory = unsafe { std::alloc::alloc_zeroed(layout) };
+        if memory.is_null() {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        Ok(Self { memory: memory.cast(), layout, tail: 0 })
+    }
+
+    /// Gives a buffer to the kernel; visible to it with the next [`Self::publish`].
+    fn give(&mut self, pool: &Pool, index: u16) {
+        let slot = usize::from(self.tail & (BUFFERS - 1));
+        // SAFETY: the slot lies inside the allocation; the kernel reads it only behind `tail`.
+        let entry = unsafe { &mut *self.memory.add(slot) };
+        entry.set_addr(pool.address(index) as u64);
+        entry.set_len(pool.slice_len() as u32);
+        entry.set_bid(index);
+        self.tail = self.tail.wrapping_add(1);
+    }
+
+    fn publish(&self) {
+        // SAFETY: the tail's address lies inside the allocation and is aligned for a u16; kernel and
+        // program share it as an atomic.
+        unsafe {
+            let tail = BufRingEntry::tail(self.memory).cast::<AtomicU16>();
+            (*tail).store(self.tail, Ordering::Release);
+        }
+    }
+}
+
+impl Drop for BufferRing {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout. The reactor's ring is dropped first (field order), so
+        // the kernel no longer uses it.
+        unsafe { std::alloc::dealloc(self.memory.cast(), self.layout) };
+    }
+}
+
+impl UringReactor {
+    pub(crate) fn new() -> io::Result<Self> {
+        let ring = IoUring::builder()
+            .setup_single_issuer()
+            .setup_defer_taskrun()
+            .setup_cqsize(COMPLETIONS)
+            .build(ENTRIES)?;
+        let pool = Pool::new(BUFFERS, BUFFER_BYTES);
+        let mut buffers = BufferRing::new()?;
+        // SAFETY: the ring memory lives as long as the reactor.
+        unsafe {
+            ring.submitter().register_buf_ring_with_flags(
+                buffers.memory as u64,
+                BUFFERS,
+                GROUP,
+                0,
+            )?;
+        }
+        for index in 0..BUFFERS {
+            buffers.give(&pool, index);
+        }
+        buffers.publish();
+        let mut reactor = Self {
+            ring,
+            waker: Waker::new()?,
+            sockets: Slots::default(),
+            generation: 0,
+            pool,
+            buffers,
+            ready: VecDeque::with_capacity(COMPLETIONS as usize),
+            pending: VecDeque::new(),
+            starved: Vec::new(),
+        };
+        reactor.watch_waker();
+        Ok(reactor)
+    }
+
+    pub(crate) fn waker(&self) -> Waker {
+        self.waker.clone()
+    }
+
+    fn watch_waker(&mut self) {
+        let poll = opcode::PollAdd::new(Fd(self.waker.fd()), libc::POLLIN as u32)
+            .multi(true)
+            .build()
+            .user_data(WAKE);
+        self.push(poll);
+    }
+
+    fn push(&mut self, entry: squeue::Entry) {
+        loop {
+            // SAFETY: every buffer an entry points to (output, ring memory) outlives its completion:
+            // sockets are kept as `dying` until the kernel is done with them.
+            if unsafe { self.ring.submission().push(&entry) }.is_ok() {
+                return;
+            }
+            // Full: hand what is there to the kernel. An error shows again at the next wait.
+            if self.ring.submit().is_err() {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    fn user_data(generation: u32, token: Token, kind: u64) -> u64 {
+        let generation = u64::from(generation) << (TOKEN_BITS + KIND_BITS);
+        generation | (u64::from(token) << KIND_BITS) | kind
+    }
+
+    fn receive(&mut self, token: Token) {
+        let Some(socket) = self.sockets.get_mut(token) else { return };
+        let fd = Fd(socket.fd.as_raw_fd());
+        let data = Self::user_data(socket.generation, token, RECEIVE);
+        self.push(opcode::RecvMulti::new(fd, GROUP).build().user_data(data));
+    }
+
+    pub(crate) fn add(&mut self, fd: OwnedFd) -> io::Result<Token> {
+        // 29 bits are left for the generation in the user data.
+        self.generation = (self.generation + 1) & 0x1fff_ffff;
+        let generation = self.generation;
+        let token = self.sockets.insert(Socket {
+            fd,
+            output: Vec::new(),
+            generation,
+            dying: false,
+            sent: 0,
+        });
+        self.receive(token);
+        Ok(token)
+    }
+
+    pub(crate) fn remove(&mut self, token: Token) {
+        let Some(socket) = self.sockets.get_mut(token) else { return };
+        if socket.dying {
+            return;
+        }
+        socket.dying = true;
+        let fd = socket.fd.as_raw_fd();
+        let data = Self::user_data(socket.generation, token, CANCEL);
+        // SAFETY: plain system call on an open descriptor. It ends what is still to be sent or
+        // received, so that the cancellation finds nothing it would have to wait for.
+        unsafe { libc::shutdown(fd, libc::SHUT_RDWR) };
+        let builder = io_uring::types::CancelBuilder::fd(Fd(fd)).all();
+        self.push(opcode::AsyncCancel2::new(builder).build().user_data(data));
+        self.pending.retain(|event| event.token != token);
+    }
+
+    #[inline]
+    pub(crate) fn output(&mut self, token: Token) -> &mut Vec<u8> {
+        &mut self.sockets.get_mut(token).expect("the caller holds a live token").output
+    }
+
+    #[inline]
+    pub(crate) fn submit(&mut self, token: Token) {
+        let Some(socket) = self.sockets.get_mut(token) else { return };
+        let rest = &socket.output[socket.sent..];
+        if rest.is_empty() {
+            return;
+        }
+        let fd = Fd(socket.fd.as_raw_fd());
+        let send = opcode::Send::new(fd, rest.as_ptr(), rest.len() as u32)
+            .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL);
+        let entry = if socket.output.len() <= SILENT_SEND_MAX {
+            let data = Self::user_data(socket.generation, token, SEND);
+            send.build().flags(squeue::Flags::SKIP_SUCCESS).user_data(data)
+        } else {
+            send.build().user_data(Self::user_data(socket.generation, token, SEND_LOUD))
+        };
+        self.push(entry);
+    }
+
+    pub(crate) fn wait(&mut self, timeout: Duration) -> io::Result<()> {
+        debug_assert!(self.ready.is_empty(), "all events are taken before waiting");
+        self.give_back();
+        for token in std::mem::take(&mut self.starved) {
+            self.receive(token);
+        }
+        if !self.pending.is_empty() {
+            self.ring.submit()?;
+            return Ok(());
+        }
+        // Waiting for one completion, even for no time, is what makes the kernel run its deferred work.
+        let timespec = Timespec::from(timeout);
+        let args = SubmitArgs::new().timespec(&timespec);
+        if let Err(error) = self.ring.submitter().submit_with_args(1, &args) {
+            let expected = [libc::ETIME, libc::EINTR, libc::EBUSY, libc::EAGAIN];
+            if !error.raw_os_error().is_some_and(|code| expected.contains(&code)) {
+                return Err(error);
+            }
+        }
+        self.ready.extend(self.ring.completion());
+        Ok(())
+    }
+
+    fn give_back(&mut self) {
+        let (buffers, pool) = (&mut self.buffers, &self.pool);
+        let before = buffers.tail;
+        pool.take_returned(|index| buffers.give(pool, index));
+        if buffers.tail != before {
+            buffers.publish();
+        }
+    }
+
+    pub(crate) fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.pending.pop_front() {
+                return Some(event);
+            }
+            let completion = self.ready.pop_front()?;
+            if let Some(event) = self.interpret(&completion) {
+                return Some(event);
+            }
+        }
+    }
+
+    fn interpret(&mut self, completion: &cqueue::Entry) -> Option<Event> {
+        let data = completion.user_data();
+        let kind = data & ((1 << KIND_BITS) - 1);
+        if kind == WAKE {
+            self.waker.drain();
+            if !cqueue::more(completion.flags()) {
+                self.watch_waker();
+            }
+            return None;
+        }
+        let token = (data >> KIND_BITS) as Token;
+        let generation = (data >> (TOKEN_BITS + KIND_BITS)) as u32;
+        // A buffer must come back to the ring whoever it was meant for.
+        let chunk = cqueue::buffer_select(completion.flags())
+            .map(|index| self.pool.lend(index, completion.result().max(0) as usize));
+        let socket = self.sockets.get_mut(token)?;
+        if socket.generation != generation {
+            return None;
+        }
+        let result = completion.result();
+        if socket.dying {
+            if kind == CANCEL {
+                // All that was in flight has been cancelled, and shut down before that.
+                self.sockets.take(token);
+            }
+            return None;
+        }
+        match kind {
+            RECEIVE => self.received(token, result, chunk, completion.flags()),
+            SEND if result < 0 => Some(failed(token, result)),
+            SEND_LOUD if result < 0 => Some(failed(token, result)),
+            SEND_LOUD => {
+                socket.sent += result as usize;
+                if socket.sent < socket.output.len() {
+                    self.submit(token);
+                    return None;
+                }
+                socket.output.clear();
+                socket.sent = 0;
+                Some(Event { token, kind: EventKind::Sent })
+            }
+            _ => None,
+        }
+    }
+
+    fn received(
+        &mut self,
+        token: Token,
+        result: i32,
+        chunk: Option<crate::Chunk>,
+        flags: u32,
+    ) -> Option<Event> {
+        if result > 0 {
+            if !cqueue::more(flags) {
+                self.receive(token);
+            }
+            return chunk.map(|chunk| Event { token, kind: EventKind::Received(chunk) });
+        }
+        match -result {
+            0 => Some(Event { token, kind: EventKind::Closed(None) }),
+            libc::ENOBUFS => {
+                self.starved.push(token);
+                None
+            }
+            libc::EINTR | libc::EAGAIN => {
+                self.receive(token);
+                None
+            }
+            _ => Some(failed(token, result)),
+        }
+    }
+}
+
+fn failed(token: Token, result: i32) -> Event {
+    Event { token, kind: EventKind::Closed(Some(io::Error::from_raw_os_error(-result))) }
+}

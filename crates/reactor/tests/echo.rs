@@ -1,0 +1,146 @@
+//! Both event loops against real sockets: what goes in comes out, whatever the size.
+
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+use reactor::{Choice, EventKind, Reactor, Token};
+
+const BOTH: [Choice; 2] = [Choice::Epoll, Choice::IoUring];
+
+fn pair(reactor: &mut Reactor) -> (Token, UnixStream) {
+    let (ours, theirs) = UnixStream::pair().unwrap();
+    ours.set_nonblocking(true).unwrap();
+    (reactor.add(OwnedFd::from(ours)).unwrap(), theirs)
+}
+
+/// Turns the loop until `enough` says so, at most five seconds.
+fn turn(reactor: &mut Reactor, mut enough: impl FnMut(Token, EventKind) -> bool) {
+    for _ in 0..500 {
+        reactor.wait(Duration::from_millis(10)).unwrap();
+        let mut done = false;
+        while let Some(event) = reactor.next() {
+            done |= enough(event.token, event.kind);
+        }
+        if done {
+            return;
+        }
+    }
+    panic!("nothing more happened within five seconds");
+}
+
+#[test]
+fn a_request_goes_out_and_its_reply_comes_in() {
+    for choice in BOTH {
+        let mut reactor = Reactor::new(choice).unwrap();
+        let (token, mut peer) = pair(&mut reactor);
+        for round in 0..100u8 {
+            reactor.output(token).clear();
+            reactor.output(token).extend_from_slice(&[round; 64]);
+            reactor.submit(token);
+            reactor.wait(Duration::ZERO).unwrap();
+            while reactor.next().is_some() {}
+            let mut request = [0; 64];
+            peer.read_exact(&mut request).unwrap();
+            assert_eq!(request, [round; 64]);
+            peer.write_all(&request[..10]).unwrap();
+            let mut got = Vec::new();
+            turn(&mut reactor, |_, kind| {
+                if let EventKind::Received(chunk) = kind {
+                    got.extend_from_slice(chunk.bytes());
+                }
+                got.len() == 10
+            });
+            assert_eq!(got, [round; 10]);
+        }
+    }
+}
+
+#[test]
+fn many_megabytes_pass_both_ways_in_order() {
+    for choice in BOTH {
+        let mut reactor = Reactor::new(choice).unwrap();
+        let (token, mut peer) = pair(&mut reactor);
+        let sent: Vec<u8> = (0..6_000_000u32).map(|index| (index % 251) as u8).collect();
+        let expected = sent.clone();
+        let echo = std::thread::spawn(move || {
+            let mut got = vec![0; 6_000_000];
+            peer.read_exact(&mut got).unwrap();
+            peer.write_all(&got).unwrap();
+        });
+        reactor.output(token).extend_from_slice(&sent);
+        reactor.submit(token);
+        let (mut got, mut sent_events) = (Vec::new(), 0);
+        turn(&mut reactor, |_, kind| {
+            match kind {
+                EventKind::Received(chunk) => got.extend_from_slice(chunk.bytes()),
+                EventKind::Sent => sent_events += 1,
+                // The peer leaves when it has echoed everything.
+                EventKind::Closed(None) => {}
+                EventKind::Closed(error) => panic!("closed: {error:?}"),
+            }
+            got.len() == expected.len()
+        });
+        assert!(got == expected, "bytes came back changed");
+        assert_eq!(sent_events, 1);
+        echo.join().unwrap();
+    }
+}
+
+#[test]
+fn more_sockets_than_buffers_all_get_their_bytes() {
+    for choice in BOTH {
+        let mut reactor = Reactor::new(choice).unwrap();
+        let mut peers: Vec<_> = (0..1500).map(|_| pair(&mut reactor)).collect();
+        for (index, (_, peer)) in peers.iter_mut().enumerate() {
+            peer.write_all(&vec![7; 9_000 + index]).unwrap();
+        }
+        let mut got = vec![0; peers.len()];
+        turn(&mut reactor, |token, kind| {
+            if let EventKind::Received(chunk) = kind {
+                got[token as usize] += chunk.bytes().len();
+            }
+            got.iter().enumerate().all(|(index, len)| *len == 9_000 + index)
+        });
+    }
+}
+
+#[test]
+fn a_peer_that_leaves_is_reported_and_its_token_used_again_safely() {
+    for choice in BOTH {
+        let mut reactor = Reactor::new(choice).unwrap();
+        let (first, peer) = pair(&mut reactor);
+        drop(peer);
+        turn(&mut reactor, |token, kind| {
+            assert_eq!(token, first);
+            matches!(kind, EventKind::Closed(_))
+        });
+        reactor.remove(first);
+        let (second, mut peer) = pair(&mut reactor);
+        peer.write_all(b"hello").unwrap();
+        turn(&mut reactor, |token, kind| {
+            assert_eq!(token, second);
+            matches!(kind, EventKind::Received(chunk) if chunk.bytes() == b"hello")
+        });
+    }
+}
+
+#[test]
+fn a_waker_ends_the_wait_from_another_thread() {
+    for choice in BOTH {
+        let mut reactor = Reactor::new(choice).unwrap();
+        let waker = reactor.waker();
+        let waking = std::thread::spawn(move || waker.wake());
+        let begin = std::time::Instant::now();
+        while begin.elapsed() < Duration::from_secs(5) {
+            reactor.wait(Duration::from_secs(20)).unwrap();
+            while reactor.next().is_some() {}
+            if waking.is_finished() {
+                break;
+            }
+        }
+        assert!(begin.elapsed() < Duration::from_secs(5), "the wait outlasted the wake-up");
+        waking.join().unwrap();
+    }
+}
