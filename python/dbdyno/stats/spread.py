@@ -1,0 +1,67 @@
+"""How far the blocks of one cell lie apart."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+
+@dataclass(frozen=True, slots=True)
+class MedianInterval:
+    """An interval of the median between two of the values themselves."""
+
+    low: float
+    high: float
+    coverage: float
+    """Probability with which such an interval holds the median, at least the one asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """One value a block, summed up. Units are those of the values."""
+
+    blocks: int
+    median: float
+    low: float
+    high: float
+    """Least and greatest block."""
+    cv: float | None
+    """Standard deviation (n − 1) over mean; `None` for one block or a mean of 0."""
+    interval: MedianInterval | None
+    """95 % interval of the median; `None` below 6 blocks."""
+
+
+def median_interval(values: ArrayLike, confidence: float = 0.95) -> MedianInterval | None:
+    """Order-statistic interval of the median, without any assumption on the distribution.
+
+    The widest k with coverage 1 − 2 · P(Binomial(n, ½) < k) ≥ `confidence`; the interval is
+    [x_(k), x_(n+1−k)]. 6 values are the least for 95 % (their whole range, 96.9 %).
+    David and Nagaraja, Order Statistics, 7.1.
+    """
+    x = np.sort(np.asarray(values, dtype=np.float64))
+    n = x.size
+    best = None
+    for k in range(1, n // 2 + 1):
+        coverage = 1 - 2 * float(stats.binom.cdf(k - 1, n, 0.5))
+        if coverage < confidence:
+            break
+        best = MedianInterval(float(x[k - 1]), float(x[n - k]), coverage)
+    return best
+
+
+def spread(values: ArrayLike) -> Spread:
+    """Median, range, coefficient of variation and interval of at least one value."""
+    x = np.asarray(values, dtype=np.float64)
+    if x.size == 0:
+        raise ValueError("spread of no block")
+    mean = float(x.mean())
+    cv = float(x.std(ddof=1)) / abs(mean) if x.size > 1 and mean != 0 else None
+    return Spread(
+        blocks=x.size,
+        median=float(np.median(x)),
+        low=float(x.min()),
+        high=float(x.max()),
+        cv=cv,
+        interval=median_interval(x),
+    )

@@ -1,0 +1,171 @@
+"""How evenly a step ran: dips, stalls, stops, and one word for it all.
+
+A mean throughput is never printed without this word: two servers with equal means may differ in
+whether they pause.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dbdyno.stats.steady import Period, period, trend
+
+Array = NDArray[np.float64]
+
+DIP, STALL, STOP = 0.8, 0.5, 0.05
+"""Shares of the median below which an interval belongs to a dip, a stall, a stop."""
+
+DIP_LEAST_S, STALL_LEAST_S, STOP_LEAST_S = 3.0, 1.0, 1.0
+MERGE_GAP_S = 2.0
+FLAT_CV = 0.03
+COLLAPSE = -0.2
+"""A drift of −20 % over the window is a collapse, if Mann–Kendall agrees (p < 0.01)."""
+
+LEAST_INTERVALS = 10
+
+
+class StabilityWord(StrEnum):
+    """From best to worst; `UNKNOWN` where the window is too short to say."""
+
+    FLAT = "flat"
+    JITTERY = "jittery"
+    WAVY = "wavy"
+    STALLING = "stalling"
+    COLLAPSING = "collapsing"
+    UNKNOWN = "too short to say"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A stretch below a threshold."""
+
+    start_s: float
+    """From the beginning of the window."""
+    duration_s: float
+    depth: float
+    """1 − least rate / median, [0, 1]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """What the bad seconds cost, against the median rate m of the window."""
+
+    seconds_below: tuple[float, ...]
+    """Seconds at or below 0, 10, …, 90 % of m."""
+    loss_s: float
+    """Σ (m − x)/m over seconds below 0.95 m: seconds of full work lost."""
+    unresponsive_s: float
+    """Σ ((m − x)/m)³ over the same: deep short stalls outweigh shallow long ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stability:
+    """One step's evenness. Rates are events per second."""
+
+    word: StabilityWord
+    intervals: int
+    median: float
+    cv: float
+    """Standard deviation over mean."""
+    robust_cv: float
+    """1.4826 · MAD / median: blind to rare outliers."""
+    p1_over_median: float
+    p5_over_median: float
+    """Rate reached or exceeded in 99 % (95 %) of the seconds, over the median (Callaghan)."""
+    dips: tuple[Event, ...]
+    stalls: tuple[Event, ...]
+    stops: tuple[Event, ...]
+    period: Period | None
+    drift: float | None
+    """Relative change over the window; `None` if too short."""
+
+    @property
+    def longest_stall_s(self) -> float:
+        """The headline of stalls; 0 without any."""
+        return max((event.duration_s for event in self.stalls), default=0.0)
+
+
+def stability(rates: ArrayLike, interval_s: float = 1.0) -> Stability:
+    """Judge the rates of one measured window, one value an interval.
+
+    Words, first that fits: *collapsing* (Theil–Sen drift ≤ −20 %, Mann–Kendall p < 0.01),
+    *stalling* (any stall: below half the median for 1 s or more), *wavy* (a period that explains
+    something: see `steady.period`), *flat* (CV < 3 %, no dip), else *jittery*.
+    """
+    x = np.asarray(rates, dtype=np.float64)
+    median = float(np.median(x)) if x.size else 0.0
+    if x.size == 0 or median <= 0:
+        return _without_rate(x.size)
+    mean = float(x.mean())
+    cv = float(x.std(ddof=1)) / mean if x.size > 1 else 0.0
+    # Nearest rank from below: a share of seconds must really reach the rate.
+    p1, p5 = (float(np.quantile(x, q, method="lower")) / median for q in (0.01, 0.05))
+    dips = tuple(_events(x, median, DIP, DIP_LEAST_S, interval_s))
+    stalls = tuple(_events(x, median, STALL, STALL_LEAST_S, interval_s))
+    stops = tuple(_events(x, median, STOP, STOP_LEAST_S, interval_s))
+    wave = period(x)
+    drift = trend(x)
+    if x.size < LEAST_INTERVALS:
+        word = StabilityWord.UNKNOWN
+    elif drift is not None and drift.change <= COLLAPSE and drift.p < 0.01:
+        word = StabilityWord.COLLAPSING
+    elif stalls:
+        word = StabilityWord.STALLING
+    elif wave is not None and cv >= FLAT_CV:
+        word = StabilityWord.WAVY
+    elif cv < FLAT_CV and not dips:
+        word = StabilityWord.FLAT
+    else:
+        word = StabilityWord.JITTERY
+    return Stability(
+        word=word,
+        intervals=x.size,
+        median=median,
+        cv=cv,
+        robust_cv=1.4826 * float(np.median(np.abs(x - median))) / median,
+        p1_over_median=p1,
+        p5_over_median=p5,
+        dips=dips,
+        stalls=stalls,
+        stops=stops,
+        period=wave,
+        drift=None if drift is None else drift.change,
+    )
+
+
+def _without_rate(intervals: int) -> Stability:
+    """More than half of the intervals saw nothing: there is no rate to compare with."""
+    word = StabilityWord.UNKNOWN if intervals < LEAST_INTERVALS else StabilityWord.STALLING
+    return Stability(word, intervals, 0.0, 0.0, 0.0, 0.0, 0.0, (), (), (), None, None)
+
+
+def _events(
+    x: Array, median: float, share: float, least_s: float, interval_s: float
+) -> Iterator[Event]:
+    """Runs below `share` · median, merged over gaps of up to 2 s, if `least_s` or longer."""
+    low = np.flatnonzero(x < share * median)
+    if low.size == 0:
+        return
+    gaps = np.diff(low) - 1
+    for group in np.split(low, np.flatnonzero(gaps * interval_s > MERGE_GAP_S) + 1):
+        duration = float(group[-1] - group[0] + 1) * interval_s
+        if duration >= least_s - 1e-9:
+            depth = 1 - float(x[group].min()) / median
+            yield Event(float(group[0]) * interval_s, duration, depth)
+
+
+def loss(rates: ArrayLike, interval_s: float = 1.0) -> Loss | None:
+    """Seconds below shares of the median and what they cost; `None` if the median is 0.
+
+    The definitions are PerfKitBenchmarker's disruption metrics, with the median as base.
+    """
+    x = np.asarray(rates, dtype=np.float64)
+    median = float(np.median(x)) if x.size else 0.0
+    if median <= 0:
+        return None
+    below = tuple(float(np.count_nonzero(x <= k / 10 * median)) * interval_s for k in range(10))
+    short = 1 - x[x < 0.95 * median] / median
+    return Loss(below, float(short.sum()) * interval_s, float((short**3).sum()) * interval_s)
