@@ -1,0 +1,17 @@
+# One line a verb; what needs more than a line is in scripts/. CI runs `make check`.
+export RUSTUP_TOOLCHAIN := $(shell scripts/toolchain)
+PACKAGES := sysbench postgresql-15 chromium chromium-driver
+BIN := .venv/bin
+
+.PHONY: setup quickstart fmt lint test check generate lock bench wheel
+.NOTPARALLEL:
+
+setup:      ; @scripts/setup
+quickstart: setup ; @$(BIN)/dbdyno run quickstart
+fmt:        setup ; cargo fmt --all && $(BIN)/ruff check --fix --quiet . && $(BIN)/ruff format .
+lint:       setup ; cargo fmt --all --check && cargo clippy --workspace --all-targets --locked -- -D warnings && $(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy
+test:       setup ; scripts/packages $(PACKAGES) && cargo test --workspace --locked && $(BIN)/pytest -m "not slow"
+check:      lint  ; scripts/packages $(PACKAGES) && cargo test --workspace --locked && $(BIN)/pytest
+generate:   setup ; $(BIN)/python scripts/generate.py
+lock:       setup ; $(BIN)/uv pip compile --quiet pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command "make lock" -o requirements.lock
+wheel:      setup ; $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .

@@ -1,0 +1,87 @@
+"""ARCHITECTURE.md against the code: the rooms that exist and the imports that are allowed."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def table(heading: str) -> list[list[str]]:
+    """The rows of the first table under `heading`, without its two header lines."""
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    section = text.split(f"## {heading}", 1)[1].split("\n## ", 1)[0]
+    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("|")]
+    return rows[2:]
+
+
+def words(cell: str) -> list[str]:
+    """What stands between backticks."""
+    return re.findall(r"`([^`]+)`", cell)
+
+
+@pytest.fixture(scope="module")
+def arrows() -> dict[str, set[str]]:
+    """Crate → the crates of this workspace it imports, as Cargo sees them; tests' excepted."""
+    command = ("cargo", "metadata", "--no-deps", "--locked", "--format-version=1")
+    printed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout
+    found = {}
+    for package in json.loads(printed)["packages"]:
+        room = Path(package["manifest_path"]).parent.name
+        own = [d for d in package["dependencies"] if d.get("path") and d["kind"] != "dev"]
+        found[room] = {Path(dependency["path"]).name for dependency in own}
+    return found
+
+
+@pytest.fixture(scope="module")
+def allowed() -> dict[str, set[str]]:
+    """Crate → the crates ARCHITECTURE.md lets it import."""
+    rows = table("The engine: rooms and directions")
+    rooms = {words(row[1])[0] for row in rows}
+    return {words(row[1])[0]: rooms if row[3] == "all" else set(words(row[3])) for row in rows}
+
+
+def test_the_engines_table_names_exactly_the_crates_that_exist(
+    arrows: dict[str, set[str]], allowed: dict[str, set[str]]
+) -> None:
+    assert set(allowed) == set(arrows)
+
+
+def test_no_crate_imports_what_the_table_does_not_allow(
+    arrows: dict[str, set[str]], allowed: dict[str, set[str]]
+) -> None:
+    excess = {room: rooms - allowed[room] for room, rooms in arrows.items()}
+
+    assert {room: rooms for room, rooms in excess.items() if rooms} == {}
+
+
+def test_only_record_derives_serialisation(arrows: dict[str, set[str]]) -> None:
+    deriving = {
+        room
+        for room in arrows
+        for path in (ROOT / "crates" / room / "src").rglob("*.rs")
+        if re.search(r"derive\([^)]*\b(Serialize|Deserialize)\b", path.read_text())
+    }
+
+    assert deriving == {"record"}
+
+
+def lab_layers() -> list[set[str]]:
+    """The lab's rooms by layer, uppermost first."""
+    layers: dict[str, set[str]] = {}
+    for row in table("The lab: rooms and directions"):
+        layers.setdefault(row[0], set()).add(words(row[1])[0].removesuffix(".py").strip("/"))
+    return [layers[number] for number in sorted(layers, reverse=True)]
+
+
+def test_the_import_contract_is_the_labs_table() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    layers = next(c["layers"] for c in settings["contracts"] if c["type"] == "layers")
+
+    assert [set(re.findall(r"\w+", layer)) for layer in layers] == lab_layers()
