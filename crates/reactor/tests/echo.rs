@@ -133,13 +133,8 @@ fn a_waker_ends_the_wait_from_another_thread() {
         let waker = reactor.waker();
         let waking = std::thread::spawn(move || waker.wake());
         let begin = std::time::Instant::now();
-        while begin.elapsed() < Duration::from_secs(5) {
-            reactor.wait(Duration::from_secs(20)).unwrap();
-            while reactor.next().is_some() {}
-            if waking.is_finished() {
-                break;
-            }
-        }
+        reactor.wait(Duration::from_secs(20)).unwrap();
+        while reactor.next().is_some() {}
         assert!(begin.elapsed() < Duration::from_secs(5), "the wait outlasted the wake-up");
         waking.join().unwrap();
     }
