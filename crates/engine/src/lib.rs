@@ -1,1 +1,21 @@
-//! engine
+//! The load: who may start an event when, what is counted where, and when it all ends.
+//!
+//! A run is a few shards, each a thread that owns everything it writes: [`Load`] is its view of the
+//! run (clock, phase, turns, recorder) and a [`Workload`] is what it drives. The coordinator moves
+//! the shards through their stages, merges their intervals and hands out records. Neither knows SQL,
+//! Lua or a socket: anything that has events can be measured.
+#![forbid(unsafe_code)]
+
+mod control;
+mod coordinate;
+mod load;
+mod plan;
+mod report;
+mod shard;
+mod timeline;
+
+pub use control::{Control, Stage};
+pub use coordinate::{Outcome, Probe, coordinate};
+pub use load::{Load, Turn};
+pub use plan::{Group, Plan};
+pub use shard::{Failure, Message, ShardInterval, Workload, run_shard};

@@ -1,0 +1,114 @@
+//! What the coordinator tells the shards: the few words they share.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
+use std::time::Instant;
+
+/// The stages of a run; they only go forward.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Stage {
+    /// The first shard runs what comes before all clients.
+    Initialise = 0,
+    /// Clients connect and get ready.
+    Clients = 1,
+    /// Clients run events, from `begin_ns` on.
+    Load = 2,
+    /// The first shard runs what comes after all clients.
+    Finish = 3,
+    /// Shards may go.
+    End = 4,
+}
+
+/// Shared by all threads of a run. Shards read it between events and write nothing but the budget.
+#[derive(Debug)]
+pub struct Control {
+    origin: Instant,
+    stage: AtomicU8,
+    begin_ns: AtomicU64,
+    stop: AtomicBool,
+    abandon: AtomicBool,
+    budget: Option<AtomicI64>,
+}
+
+impl Control {
+    /// For a run of so many measured events; `None`: no limit.
+    pub fn new(events: Option<u64>) -> Self {
+        Self {
+            origin: Instant::now(),
+            stage: AtomicU8::new(Stage::Initialise as u8),
+            begin_ns: AtomicU64::new(u64::MAX),
+            stop: AtomicBool::new(false),
+            abandon: AtomicBool::new(false),
+            budget: events.map(|events| AtomicI64::new(i64::try_from(events).unwrap_or(i64::MAX))),
+        }
+    }
+
+    /// Nanoseconds since the origin of the run's times.
+    #[inline]
+    pub fn now_ns(&self) -> u64 {
+        self.origin.elapsed().as_nanos() as u64
+    }
+
+    /// The stage in force.
+    pub fn stage(&self) -> Stage {
+        match self.stage.load(Ordering::Acquire) {
+            0 => Stage::Initialise,
+            1 => Stage::Clients,
+            2 => Stage::Load,
+            3 => Stage::Finish,
+            _ => Stage::End,
+        }
+    }
+
+    /// Moves on.
+    pub fn enter(&self, stage: Stage) {
+        self.stage.store(stage as u8, Ordering::Release);
+    }
+
+    /// Lets the load begin at this time.
+    pub fn begin(&self, at_ns: u64) {
+        self.begin_ns.store(at_ns, Ordering::Release);
+        self.enter(Stage::Load);
+    }
+
+    /// When the load begins; meaningful from [`Stage::Load`] on.
+    pub fn begin_ns(&self) -> u64 {
+        self.begin_ns.load(Ordering::Acquire)
+    }
+
+    /// No event is started from now on. Safe in a signal handler.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+    }
+
+    /// Whether [`Self::stop`] was called.
+    #[inline]
+    pub fn stopping(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Events in flight are given up.
+    pub fn abandon(&self) {
+        self.stop();
+        self.abandon.store(true, Ordering::Release);
+    }
+
+    /// Whether [`Self::abandon`] was called.
+    pub fn abandoned(&self) -> bool {
+        self.abandon.load(Ordering::Relaxed)
+    }
+
+    /// Takes one event from the budget; `false`: none is left.
+    #[inline]
+    pub(crate) fn spend(&self) -> bool {
+        match &self.budget {
+            None => true,
+            Some(left) => left.fetch_sub(1, Ordering::Relaxed) > 0,
+        }
+    }
+
+    /// The budget is used up.
+    pub(crate) fn spent(&self) -> bool {
+        self.budget.as_ref().is_some_and(|left| left.load(Ordering::Relaxed) <= 0)
+    }
+}

@@ -1,0 +1,282 @@
+//! One shard's view of the run: its clock, its turns, its recorder.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+
+use arrival::Arrivals;
+use measure::Recorder;
+use record::PhaseName;
+
+use crate::control::Control;
+use crate::plan::Plan;
+use crate::shard::{Message, ShardInterval};
+use crate::timeline::{Slice, Timeline};
+
+/// What a client may do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turn {
+    /// Start an event now; it was meant to start at `intended_ns`.
+    Start {
+        /// On the run's clock; equals the start in a closed loop.
+        intended_ns: u64,
+    },
+    /// Wait until [`Load::due`] names the client.
+    Wait,
+    /// The load is over for this client.
+    Stop,
+}
+
+/// A shard's part of a group.
+#[derive(Debug)]
+struct GroupPart {
+    idle: bool,
+    think_ns: u64,
+    arrivals: Option<Arrivals>,
+    /// Clients with nothing to do, first come first served.
+    parked: VecDeque<u32>,
+}
+
+/// See the module's page.
+#[derive(Debug)]
+pub struct Load {
+    control: Arc<Control>,
+    timeline: Timeline,
+    slice: Slice,
+    index: u64,
+    groups: Vec<GroupPart>,
+    sleepers: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Clients due by their think time or sleep.
+    recorder: Box<Recorder>,
+    spare: Receiver<Box<Recorder>>,
+    messages: Sender<Message>,
+    shard: u32,
+    /// Clients alive; the workload keeps it true.
+    pub clients: u32,
+}
+
+impl Load {
+    /// Shard `shard` of `shards`. `spare` brings recorders back that were sent away.
+    pub fn new(
+        plan: &Plan,
+        control: Arc<Control>,
+        shard: u32,
+        shards: u32,
+        messages: Sender<Message>,
+        spare: Receiver<Box<Recorder>>,
+    ) -> Self {
+        let groups = plan
+            .groups
+            .iter()
+            .enumerate()
+            .map(|(index, group)| GroupPart {
+                idle: group.idle,
+                think_ns: group.think_ns,
+                arrivals: group.arrivals.clone().map(|arrivals| {
+                    Arrivals::new(arrivals, plan.seed.wrapping_add(index as u64), shard, shards)
+                }),
+                parked: VecDeque::new(),
+            })
+            .collect();
+        Self {
+            control,
+            timeline: Timeline {
+                begin: u64::MAX,
+                warm_up: plan.warm_up_ns,
+                measure: plan.measure_ns,
+                interval: plan.interval_ns,
+            },
+            slice: Slice { phase: PhaseName::Connect, start: 0, end: u64::MAX },
+            index: 0,
+            groups,
+            sleepers: BinaryHeap::new(),
+            recorder: Box::new(Recorder::new(plan.groups.len())),
+            spare,
+            messages,
+            shard,
+            clients: 0,
+        }
+    }
+
+    /// This shard's number, from 0.
+    pub fn shard(&self) -> u32 {
+        self.shard
+    }
+
+    /// The words shared with the coordinator.
+    pub fn control(&self) -> &Arc<Control> {
+        &self.control
+    }
+
+    /// The recorder of the interval that [`Self::now`] last saw.
+    #[inline]
+    pub fn recorder(&mut self) -> &mut Recorder {
+        &mut self.recorder
+    }
+
+    /// The phase that [`Self::now`] last saw.
+    pub fn phase(&self) -> PhaseName {
+        self.slice.phase
+    }
+
+    /// Tells the coordinator something. It may be gone; then nobody listens, which is fine.
+    pub fn send(&self, message: Message) {
+        let _ = self.messages.send(message);
+    }
+
+    /// Reads the clock and closes the intervals that have ended. Whatever is recorded after this
+    /// call lies in the right one.
+    #[inline]
+    pub fn now(&mut self) -> u64 {
+        let now = self.control.now_ns();
+        if now >= self.slice.end {
+            self.roll(now);
+        }
+        now
+    }
+
+    #[cold]
+    fn roll(&mut self, now: u64) {
+        while now >= self.slice.end {
+            let end = self.slice.end;
+            self.close_interval(end);
+            self.slice = self.timeline.slice_at(end);
+        }
+    }
+
+    fn close_interval(&mut self, end: u64) {
+        let fresh = self.spare.try_recv().unwrap_or_else(|_| {
+            // Only until enough of them are under way.
+            Box::new(Recorder::new(self.groups.len()))
+        });
+        let mut recorder = std::mem::replace(&mut self.recorder, fresh);
+        recorder.backlog = self.backlog(end);
+        self.send(Message::Interval(ShardInterval {
+            index: self.index,
+            phase: self.slice.phase,
+            start_ns: self.slice.start,
+            end_ns: end,
+            clients: self.clients,
+            recorder,
+        }));
+        self.index += 1;
+    }
+
+    fn backlog(&self, now: u64) -> u64 {
+        if self.timeline.begin == u64::MAX {
+            return 0;
+        }
+        let now = now.min(self.timeline.measure_end()).saturating_sub(self.timeline.begin);
+        self.groups
+            .iter()
+            .filter(|group| !group.idle)
+            .filter_map(|group| group.arrivals.as_ref())
+            .map(|arrivals| arrivals.due_by(now))
+            .sum()
+    }
+
+    /// Begins the load at the time the coordinator set.
+    pub(crate) fn begin(&mut self) {
+        self.timeline.begin = self.control.begin_ns();
+        self.slice.end = self.timeline.begin;
+    }
+
+    /// Closes the interval under way, whatever its length.
+    pub(crate) fn close(&mut self) {
+        let now = self.now();
+        self.close_interval(now.max(self.slice.start));
+        self.slice.start = now;
+    }
+
+    /// The load has begun and no more events may start: time is up, the budget spent, or a stop asked
+    /// for.
+    #[inline]
+    fn over(&self, now: u64) -> bool {
+        self.control.stopping() || now >= self.timeline.measure_end()
+    }
+
+    /// Asks for a client's next event. `now` is from [`Self::now`].
+    #[inline]
+    pub fn turn(&mut self, client: u32, group: usize, now: u64) -> Turn {
+        if self.over(now) {
+            return Turn::Stop;
+        }
+        let part = &mut self.groups[group];
+        if part.idle {
+            part.parked.push_back(client);
+            return Turn::Wait;
+        }
+        let intended_ns = match &mut part.arrivals {
+            None => now,
+            Some(arrivals) => {
+                let begin = self.timeline.begin;
+                match arrivals.peek().map(|offset| begin + offset) {
+                    Some(due) if due <= now => {
+                        arrivals.advance();
+                        due
+                    }
+                    _ => {
+                        part.parked.push_back(client);
+                        return Turn::Wait;
+                    }
+                }
+            }
+        };
+        if self.slice.phase == PhaseName::Measure && !self.control.spend() {
+            self.control.stop();
+            return Turn::Stop;
+        }
+        Turn::Start { intended_ns }
+    }
+
+    /// How long a client of this group pauses after an event, nanoseconds.
+    #[inline]
+    pub fn think_ns(&self, group: usize) -> u64 {
+        self.groups[group].think_ns
+    }
+
+    /// Whether events of this group start at intended times.
+    #[inline]
+    pub fn is_open(&self, group: usize) -> bool {
+        self.groups[group].arrivals.is_some()
+    }
+
+    /// Lets a client sleep; [`Self::due`] names it then.
+    pub fn sleep_until(&mut self, client: u32, at_ns: u64) {
+        self.sleepers.push(Reverse((at_ns, client)));
+    }
+
+    /// A client whose time has come: it slept, an event is due for it, or the load is over and it
+    /// should hear so.
+    pub fn due(&mut self, now: u64) -> Option<u32> {
+        if let Some(Reverse((at, client))) = self.sleepers.peek().copied()
+            && (at <= now || self.control.stopping())
+        {
+            self.sleepers.pop();
+            return Some(client);
+        }
+        let over = self.over(now);
+        let begin = self.timeline.begin;
+        self.groups.iter_mut().find_map(|part| {
+            let next = part.arrivals.as_ref().and_then(Arrivals::peek);
+            let due = !part.idle && next.is_some_and(|offset| begin + offset <= now);
+            if due || over { part.parked.pop_front() } else { None }
+        })
+    }
+
+    /// When [`Self::due`] should next be asked, or an interval ends; nanoseconds on the run's clock.
+    pub fn deadline(&self) -> u64 {
+        let sleeper = self.sleepers.peek().map_or(u64::MAX, |Reverse((at, _))| *at);
+        let begin = self.timeline.begin;
+        let arrival = self
+            .groups
+            .iter()
+            .filter(|part| !part.parked.is_empty() && !part.idle)
+            .filter_map(|part| part.arrivals.as_ref()?.peek())
+            .map(|offset| begin.saturating_add(offset))
+            .min()
+            .unwrap_or(u64::MAX);
+        sleeper.min(arrival).min(self.slice.end)
+    }
+}

@@ -1,0 +1,81 @@
+//! From recorders to records.
+
+use std::collections::BTreeMap;
+
+use measure::{Counters, Distribution, Recorder, Times};
+use record::{CpuTime, HistogramRecord, Interval, PhaseName, Subject, TimeKind};
+
+const CLASSES: [&str; 3] = ["read", "write", "other"];
+
+pub(crate) fn counters(counters: &Counters) -> record::Counters {
+    record::Counters {
+        events: counters.events,
+        reads: counters.reads,
+        writes: counters.writes,
+        other: counters.other,
+        errors: counters.errors,
+        restarts: counters.restarts,
+        reconnects: counters.reconnects,
+        bytes_sent: counters.bytes_sent,
+        bytes_received: counters.bytes_received,
+    }
+}
+
+/// All distributions that hold a value.
+pub(crate) fn histograms(recorder: &Recorder, labels: &[String]) -> Vec<HistogramRecord> {
+    let events = recorder.events.iter().zip(labels).flat_map(|(times, label)| {
+        let Times { wait, service, response } = times;
+        [(TimeKind::Wait, wait), (TimeKind::Service, service), (TimeKind::Response, response)]
+            .map(|(time, distribution)| (Subject::Event, label.as_str(), time, distribution))
+    });
+    let statements = CLASSES
+        .iter()
+        .zip(&recorder.statements)
+        .map(|(class, times)| (Subject::Statement, *class, TimeKind::Service, times));
+    let lag = [(Subject::Lag, "lag", TimeKind::Wait, &recorder.lag)];
+    events.chain(statements).chain(lag).filter_map(histogram).collect()
+}
+
+fn histogram(
+    (subject, label, time, distribution): (Subject, &str, TimeKind, &Distribution),
+) -> Option<HistogramRecord> {
+    (distribution.count() > 0).then(|| HistogramRecord {
+        subject,
+        label: label.to_owned(),
+        time,
+        count: distribution.count(),
+        out_of_range: distribution.out_of_range(),
+        hdr: distribution.encode().expect("counts are far below 2^63"),
+    })
+}
+
+/// An interval of the whole run: all shards' parts merged.
+pub(crate) struct Merged {
+    pub(crate) index: u64,
+    pub(crate) phase: PhaseName,
+    pub(crate) start_ns: u64,
+    pub(crate) end_ns: u64,
+    pub(crate) clients: u32,
+    pub(crate) recorder: Recorder,
+}
+
+impl Merged {
+    pub(crate) fn record(&self, cpu: CpuTime, labels: &[String]) -> Interval {
+        Interval {
+            index: self.index,
+            phase: self.phase,
+            start_ns: self.start_ns,
+            end_ns: self.end_ns,
+            clients: self.clients,
+            counters: counters(&self.recorder.counters),
+            errors: self.errors(),
+            backlog: self.recorder.backlog,
+            cpu,
+            histograms: histograms(&self.recorder, labels),
+        }
+    }
+
+    fn errors(&self) -> BTreeMap<String, u64> {
+        self.recorder.errors.clone()
+    }
+}
