@@ -11,8 +11,8 @@ pub struct ServerError {
     pub number: i64,
     /// The server's text.
     pub message: String,
-    /// The driver's own opinion: a deadlock, a serialisation failure, a busy database. The event may
-    /// be begun again.
+    /// The driver's own opinion: a deadlock, a serialisation failure, a busy database. The event
+    /// may be begun again.
     pub transient: bool,
     /// The session is gone with this error.
     pub closes: bool,

@@ -167,8 +167,8 @@ impl Session {
         }
     }
 
-    /// Scans received bytes. `buffer` begins with the first byte of the reply each time; the session
-    /// remembers how far it has scanned.
+    /// Scans received bytes. `buffer` begins with the first byte of the reply each time; the
+    /// session remembers how far it has scanned.
     ///
     /// # Errors
     /// [`ProtocolError`] if the bytes can't be a reply.

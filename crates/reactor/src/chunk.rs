@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 /// Equal slices of one allocation, lent out one at a time.
 ///
-/// Each slice is written only while nobody holds a [`Chunk`] of it: by the kernel while the slice is
-/// in the ring (io_uring), or by `read` while it is on no loan (epoll).
+/// Each slice is written only while nobody holds a [`Chunk`] of it: by the kernel while the slice
+/// is in the ring (io_uring), or by `read` while it is on no loan (epoll).
 pub(crate) struct Pool {
     memory: UnsafeCell<Box<[u8]>>,
     slice: usize,
@@ -28,7 +28,8 @@ impl Pool {
 
     /// Start of a slice, for the kernel or `read` to write to.
     pub(crate) fn address(&self, index: u16) -> *mut u8 {
-        // SAFETY: the pointer stays inside the allocation: indices come from the constructor's range.
+        // SAFETY: the pointer stays inside the allocation: indices come from the constructor's
+        // range.
         unsafe { (*self.memory.get()).as_mut_ptr().add(usize::from(index) * self.slice) }
     }
 

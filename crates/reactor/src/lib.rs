@@ -122,8 +122,8 @@ impl Reactor {
         each!(self, reactor => reactor.remove(token))
     }
 
-    /// The socket's output buffer. It may still hold the last request: clear it, then write the next
-    /// one, and only when the last one has been answered.
+    /// The socket's output buffer. It may still hold the last request: clear it, then write the
+    /// next one, and only when the last one has been answered.
     #[inline]
     pub fn output(&mut self, token: Token) -> &mut Vec<u8> {
         each!(self, reactor => reactor.output(token))

@@ -98,8 +98,8 @@ impl BufferRing {
     }
 
     fn publish(&self) {
-        // SAFETY: the tail's address lies inside the allocation and is aligned for a u16; kernel and
-        // program share it as an atomic.
+        // SAFETY: the tail's address lies inside the allocation and is aligned for a u16; kernel
+        // and program share it as an atomic.
         unsafe {
             let tail = BufRingEntry::tail(self.memory).cast::<AtomicU16>();
             (*tail).store(self.tail, Ordering::Release);
@@ -166,8 +166,8 @@ impl UringReactor {
 
     fn push(&mut self, entry: squeue::Entry) {
         loop {
-            // SAFETY: every buffer an entry points to (output, ring memory) outlives its completion:
-            // sockets are kept as `dying` until the kernel is done with them.
+            // SAFETY: every buffer an entry points to (output, ring memory) outlives its
+            // completion: sockets are kept as `dying` until the kernel is done with them.
             if unsafe { self.ring.submission().push(&entry) }.is_ok() {
                 return;
             }
@@ -255,7 +255,8 @@ impl UringReactor {
             self.ring.submit()?;
             return Ok(());
         }
-        // Waiting for one completion, even for no time, is what makes the kernel run its deferred work.
+        // Waiting for one completion, even for no time, is what makes the kernel run its deferred
+        // work.
         let timespec = Timespec::from(timeout);
         let args = SubmitArgs::new().timespec(&timespec);
         if let Err(error) = self.ring.submitter().submit_with_args(1, &args) {

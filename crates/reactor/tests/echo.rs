@@ -31,7 +31,7 @@ fn turn(reactor: &mut Reactor, mut enough: impl FnMut(Token, EventKind) -> bool)
 }
 
 #[test]
-fn a_request_goes_out_and_its_reply_comes_in() {
+fn a_statement_goes_out_and_its_reply_comes_in() {
     for choice in BOTH {
         let mut reactor = Reactor::new(choice).unwrap();
         let (token, mut peer) = pair(&mut reactor);

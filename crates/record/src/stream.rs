@@ -248,7 +248,8 @@ pub struct Summary {
     pub end_ns: u64,
     /// Counted in the window.
     pub measured: Counters,
-    /// Counted over the whole run: connect, warm-up, window and drain. These equal the server's own.
+    /// Counted over the whole run: connect, warm-up, window and drain. These equal the server's
+    /// own.
     pub total: Counters,
     /// Errors in the window, by code.
     pub errors: BTreeMap<String, u64>,

@@ -1,0 +1,70 @@
+"""The pages against the code: commands exist, links lead somewhere, the reference is current."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+VERBS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+
+
+def commands(page: Path, program: str) -> list[list[str]]:
+    """The lines of the page's fenced code that call `program`, as words."""
+    fenced = "\n".join(re.findall(r"```\w*\n(.*?)```", page.read_text(), re.DOTALL))
+    calls = [line.split("#")[0].split() for line in fenced.replace("\\\n", " ").splitlines()]
+    return [call for call in calls if call and call[0].removeprefix("$") == program]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_make_verb_on_a_page_exists(page: Path) -> None:
+    assert {call[1] for call in commands(page, "make")} <= VERBS
+
+
+def test_contributing_names_every_make_verb() -> None:
+    named = {call[1] for call in commands(ROOT / "CONTRIBUTING.md", "make")}
+
+    assert named == VERBS - {"quickstart"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_to_a_file(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())
+
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_index_lists_every_page() -> None:
+    index = (ROOT / "docs" / "README.md").read_text()
+    pages = [
+        page.relative_to(ROOT / "docs") for page in PAGES if page.is_relative_to(ROOT / "docs")
+    ]
+
+    assert [str(page) for page in pages if f"({page})" not in index] == ["README.md"]
+
+
+def test_package_and_engine_have_one_version() -> None:
+    package = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    engine = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+
+    assert package == engine
+
+
+def test_the_lock_holds_what_the_project_asks_for() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    lock = (ROOT / "requirements.lock").read_text()
+    pins = dict(re.findall(r"^([\w.-]+)==([^\s;]+)", lock, re.MULTILINE))
+    asked = settings["project"]["dependencies"] + settings["dependency-groups"]["dev"]
+
+    missing = [
+        line
+        for line in asked
+        if not (wanted := Requirement(line)).specifier.contains(pins.get(wanted.name.lower(), "0"))
+    ]
+
+    assert missing == [], "run `make lock`"

@@ -1,0 +1,213 @@
+"""What reviews would otherwise repeat: headings, lengths, words, leftovers, addresses.
+
+Each rule answers with `file:line: what is wrong; what to do`. The reasons stand in CONTRIBUTING.md.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+
+LINE_LIMIT = 100
+FUNCTION_LIMIT = 70
+FILE_LIMIT = 500
+
+# File → why it may be longer.
+LONG_FILES: dict[str, str] = {}
+
+# Hosts a URL may name, and why. Packages come from wherever the machine's clients are set up for.
+HOSTS = {
+    "127.0.0.1": "loopback",
+    "localhost": "loopback",
+    "www.w3.org": "names of XML vocabularies",
+}
+
+# Call → where it is right, and what to say elsewhere.
+BANNED_CALLS = {
+    r"\bsys\.exit\(|\bos\._exit\(": ("python/dbdyno/cli/", "raise a LabError; `cli` exits"),
+    r"\bos\.system\(|shell=True": ("", "give subprocess a list of arguments"),
+    r"\btime\.sleep\(": ("python/", "wait for the condition itself, with a deadline"),
+    r"\benv::(var|vars|var_os)\(": ("crates/cli/", "let `cli` read it and pass it on"),
+    r"\b(todo|unimplemented)!\(": ("", "write it, or return an error that says so"),
+}
+
+# Part of a name → what the glossary says instead.
+BANNED_WORDS = {
+    "benchmark": "study, run or workload",
+    "qps": "statements_per_s",
+    "quantile": "percentile",
+    "request": "event or statement",
+    "tps": "events_per_s",
+}
+
+# Where the protocol's own word stands: PostgreSQL's SSLRequest, HTTP's request.
+WORDS_OF_OTHERS = ("crates/wire-", "crates/driver/", "tests/report/")
+
+LEFTOVER = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|<{7} |>{7} ")
+BANNER = re.compile(r"^\s*(//|#|--)\s*[-=*#─]{4,}")
+MACHINE_PATH = re.compile(r"(?<![\w.~$}])/(root|home|work|Users)/\w")
+URL = re.compile(r"\bhttps?://([\w.-]+)")
+RUST_FUNCTION = re.compile(r"^( *)(?:pub(?:\([^)]*\))? )?(?:[a-z]+ |extern \"C\" )*fn (\w+)")
+RUST_NAME = re.compile(r"\b(?:fn|struct|enum|trait|type|const|static|mod|let|let mut) (\w+)")
+WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+
+
+def files(*suffixes: str) -> Iterator[tuple[str, str]]:
+    """Path and text of what is or could be committed, by suffix; this file and links excepted."""
+    command = ("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z")
+    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for name in sorted(filter(None, listed.split("\0"))):
+        path = ROOT / name
+        ours = path.is_file() and not path.is_symlink() and path != Path(__file__)
+        if ours and (not suffixes or path.suffix in suffixes):
+            yield name, path.read_text(errors="replace")
+
+
+def written_by_hand() -> Iterator[tuple[str, str]]:
+    """Everything but locks, the licence and recorded data."""
+    return ((n, t) for n, t in files() if not n.endswith((".lock", "LICENSE", ".hlog", ".ndjson")))
+
+
+def lines(source: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
+    """File, `file:line` and the line."""
+    for name, text in source:
+        for number, line in enumerate(text.splitlines(), 1):
+            yield name, f"{name}:{number}", line
+
+
+def test_every_file_says_at_its_top_what_it_is() -> None:
+    rust = [n for n, text in files(".rs") if not text.startswith("//! ")]
+    python = [n for n, text in files(".py") if not ast.get_docstring(ast.parse(text))]
+    lua = [n for n, text in files(".lua") if n.startswith("workloads/") and text[:2] != "--"]
+
+    assert rust + python + lua == []
+
+
+def test_lines_are_short() -> None:
+    code = ((n, t) for n, t in files() if n.endswith((".rs", ".py", ".lua")) or "scripts/" in n)
+    long = [f"{where}: {len(line)}" for _, where, line in lines(code) if len(line) > LINE_LIMIT]
+
+    assert long == []
+
+
+def test_files_are_short() -> None:
+    lengths = {name: len(text.splitlines()) for name, text in files(".rs", ".py", ".lua")}
+    long = {name for name, length in lengths.items() if length > FILE_LIMIT}
+
+    assert long == set(LONG_FILES), "split it, or list it with its reason"
+
+
+def test_functions_are_short() -> None:
+    long = [
+        f"{name}:{line}: {function} has {length} lines"
+        for source, measure in ((files(".py"), python_functions), (files(".rs"), rust_functions))
+        for name, text in source
+        for function, line, length in measure(text)
+        if length > FUNCTION_LIMIT
+    ]
+
+    assert long == []
+
+
+def python_functions(text: str) -> Iterator[tuple[str, int, int]]:
+    """Name, line and length of each function."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno:
+            yield node.name, node.lineno, node.end_lineno - node.lineno + 1
+
+
+def rust_functions(text: str) -> Iterator[tuple[str, int, int]]:
+    """Name, line and length of each function with a body of several lines.
+
+    Read off the layout that rustfmt gives: a body ends with the first brace that stands as far left
+    as its `fn`.
+    """
+    content = text.splitlines()
+    for start, line in enumerate(content):
+        if not (found := RUST_FUNCTION.match(line)) or line.endswith((";", "}")):
+            continue
+        indent, name = found.groups()
+        for end in range(start + 1, len(content)):
+            if content[end].startswith(f"{indent})") and content[end].endswith(";"):
+                break
+            if content[end] == f"{indent}}}":
+                yield name, start + 1, end - start + 1
+                break
+
+
+def test_the_rust_measure_sees_functions_and_their_length() -> None:
+    text = (
+        "impl A {\n    pub fn a(\n        b: u8,\n    ) -> u8 {\n        b\n    }\n    fn c();\n}\n"
+    )
+
+    assert list(rust_functions(text)) == [("a", 2, 5)]
+
+
+def test_no_banned_call() -> None:
+    found = [
+        f"{where}: {instead}"
+        for name, where, line in lines(files(".py", ".rs"))
+        for pattern, (home, instead) in BANNED_CALLS.items()
+        if re.search(pattern, line) and not (home and name.startswith(home))
+    ]
+
+    assert found == []
+
+
+def test_names_are_words_of_the_glossary() -> None:
+    found = [
+        f"{file}: `{name}`: say {BANNED_WORDS[word]}"
+        for file, name in names_we_gave()
+        for word in (part.lower() for part in WORD.findall(name))
+        if word in BANNED_WORDS and not file.startswith(WORDS_OF_OTHERS)
+    ]
+
+    assert sorted(set(found)) == []
+
+
+def names_we_gave() -> Iterator[tuple[str, str]]:
+    """Names of functions, types, parameters and variables where they are defined."""
+    for file, text in files(".py"):
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                yield file, node.name
+            elif isinstance(node, ast.arg):
+                yield file, node.arg
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield file, node.id
+    for file, text in files(".rs"):
+        for name in RUST_NAME.findall(text):
+            yield file, name
+
+
+def test_every_banned_word_stands_in_the_glossary() -> None:
+    glossary = (ROOT / "docs" / "glossary.md").read_text().lower()
+
+    assert [word for word in BANNED_WORDS if word not in glossary] == []
+
+
+def test_nothing_was_left_behind() -> None:
+    found = [w for _, w, line in lines(written_by_hand()) if LEFTOVER.search(line)]
+    banners = [w for _, w, line in lines(files(".rs", ".py", ".lua")) if BANNER.match(line)]
+
+    assert found + banners == []
+
+
+def test_no_path_of_a_machine() -> None:
+    assert [w for _, w, line in lines(written_by_hand()) if MACHINE_PATH.search(line)] == []
+
+
+def test_no_address_but_the_listed_ones() -> None:
+    found = [
+        f"{where}: {host}"
+        for _, where, line in lines(written_by_hand())
+        for host in URL.findall(line)
+        if host not in HOSTS
+    ]
+
+    assert found == []
