@@ -78,6 +78,8 @@ class RunManifest:
     server: Mapping[str, object]
     """What the server said about itself, its size on disk and its counters around the steps."""
     error: Failure | None = None
+    attempt: int = 1
+    """From 1; a run that failed or was interrupted is attempted again by `resume`."""
     schema: int = 1
 
 

@@ -1,0 +1,34 @@
+"""The matrix: every combination of the factors' levels, resolved to what is to be set up."""
+
+from __future__ import annotations
+
+from itertools import product
+
+from dbdyno.model import Cell, Level, Option, Study
+
+
+def cells(study: Study) -> tuple[Cell, ...]:
+    """All cells, the last factor changing fastest. A study without factors has one cell."""
+    axes = [[(factor.name, level) for level in factor.levels] for factor in study.factors]
+    return tuple(_cell(study, combination) for combination in product(*axes))
+
+
+def _cell(study: Study, combination: tuple[tuple[str, Level], ...]) -> Cell:
+    provision: str | None = None
+    script = study.workload.script
+    settings: dict[str, str] = {}
+    options: dict[str, Option] = dict(study.workload.options)
+    for _, level in combination:
+        provision = level.provision or provision
+        script = level.script or script
+        settings.update(level.settings)
+        options.update(level.options)
+    if provision is None or script is None:
+        raise ValueError("a checked study gives every cell a server and a script")
+    return Cell(
+        levels={factor: level.name for factor, level in combination},
+        provision=provision,
+        settings=settings,
+        script=script,
+        options=options,
+    )

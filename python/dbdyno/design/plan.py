@@ -1,0 +1,92 @@
+"""The order: randomised complete blocks.
+
+Every cell runs once in every block, in an order drawn anew for each block, so that slow drift of
+the machine falls on all cells alike and is taken out by comparing within blocks. Order and seeds
+are digests of (study seed, what they are for): adding a block leaves the others' seeds alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+from dbdyno.design.cells import cells
+from dbdyno.model import Cell, Plan, PlannedRun, Step, Study
+
+_SEED_BYTES = 6
+"""48 bits: exact in every language's numbers, Lua's and JSON's included."""
+
+
+def derive_seed(seed: int, *purpose: str | int) -> int:
+    """A seed for one purpose, independent of those for any other."""
+    text = json.dumps([seed, *purpose]).encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=_SEED_BYTES).digest(), "big")
+
+
+def plan(study: Study, *, seed: int | None = None, blocks: int | None = None) -> Plan:
+    """All runs of the study in order; `seed` and `blocks` replace the study's own."""
+    seed = study.design.seed if seed is None else seed
+    blocks = study.design.blocks if blocks is None else blocks
+    matrix = cells(study)
+    varying = [factor.name for factor in study.factors if len(factor.levels) > 1]
+    runs: list[PlannedRun] = []
+    for block in range(1, blocks + 1):
+        for cell in sorted(matrix, key=lambda cell: _draw(seed, block, cell)):
+            levels = [cell.levels[name] for name in varying] or ["all"]
+            run_id = f"b{block}-{','.join(levels)}"
+            runs.append(_run(study, seed, block, len(runs) + 1, cell, run_id))
+    return Plan(
+        study=study.name,
+        scale=study.scale,
+        seed=seed,
+        runs=tuple(runs),
+        fingerprint=_fingerprint(study, seed, tuple(runs)),
+    )
+
+
+def _draw(seed: int, block: int, cell: Cell) -> tuple[int, str]:
+    """Sorting by independent draws is a uniformly random order."""
+    return derive_seed(seed, "order", block, _key(cell)), _key(cell)
+
+
+def _run(study: Study, seed: int, block: int, position: int, cell: Cell, run_id: str) -> PlannedRun:
+    run_seed = derive_seed(seed, "run", block, _key(cell))
+    return PlannedRun(
+        id=run_id,
+        cell=cell,
+        block=block,
+        position=position,
+        data_seed=derive_seed(seed, "data"),
+        seed=run_seed,
+        steps=tuple(
+            Step(index=index, clients=clients, seed=derive_seed(run_seed, "step", clients))
+            for index, clients in enumerate(study.load.clients)
+        ),
+    )
+
+
+def _key(cell: Cell) -> str:
+    return json.dumps(dict(cell.levels))
+
+
+def _fingerprint(study: Study, seed: int, runs: tuple[PlannedRun, ...]) -> str:
+    load = study.load
+    shape = {
+        "study": study.name,
+        "scale": study.scale,
+        "seed": seed,
+        "load": [load.warm_up_s, load.measure_s, load.events, load.interval_s, load.think_time_s],
+        "runs": [
+            {
+                "id": run.id,
+                "provision": run.cell.provision,
+                "settings": dict(run.cell.settings),
+                "script": run.cell.script,
+                "options": dict(run.cell.options),
+                "seed": run.seed,
+                "clients": [step.clients for step in run.steps],
+            }
+            for run in runs
+        ],
+    }
+    return hashlib.sha256(json.dumps(shape, sort_keys=True).encode()).hexdigest()[:16]

@@ -1,0 +1,227 @@
+"""One call of the engine: a spec in, records out, and what its end means."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from dbdyno.engine.binary import Engine
+from dbdyno.errors import (
+    ConnectError,
+    EngineError,
+    LabError,
+    MachineError,
+    ScriptError,
+    StatementError,
+    StoreError,
+    UsageError,
+)
+from dbdyno.formats.records import parse_record
+from dbdyno.model import EngineWarning, Fatal, FatalKind, Hello, Record, Summary
+
+INTERRUPTED = 130
+
+_BY_KIND: Mapping[FatalKind, type[LabError]] = {
+    "usage": UsageError,
+    "script": ScriptError,
+    "connection": ConnectError,
+    "statement": StatementError,
+    "environment": MachineError,
+    "internal": EngineError,
+}
+_BY_CODE: Mapping[int, type[LabError]] = {
+    2: UsageError,
+    3: ScriptError,
+    4: ConnectError,
+    5: StatementError,
+    6: MachineError,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a call of the engine ended."""
+
+    hello: Hello | None
+    summary: Summary | None
+    summary_line: Mapping[str, object]
+    """The summary record as it came; empty if there was none."""
+    warnings: tuple[EngineWarning, ...]
+    failure: LabError | None
+    """Why it stopped, if not because it was done or told to."""
+    interrupted: bool
+    """A signal to the lab was passed on to it."""
+
+
+class Call:
+    """A running engine: what a listener may ask of it."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self.interrupted = False
+
+    def stop(self) -> None:
+        """Asks it to end now and report what it has."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGINT)
+
+    def kill(self) -> None:
+        """Ends it at once; what it has not yet reported is lost."""
+        self._process.kill()
+
+
+Listener = Callable[[bytes, Record, Call], None]
+"""Gets each line as it came, the record in it, and the call it belongs to."""
+
+
+def run_engine(
+    engine: Engine, spec: Mapping[str, object], *, listener: Listener, log: Path
+) -> Outcome:
+    """Carries out a spec and hands each record to `listener` as it comes.
+
+    The engine's standard error is appended to `log`. SIGINT and SIGTERM are passed on while it
+    runs: what it measured still arrives. A listener's exception stops the engine and goes on up.
+    """
+    mark = _size(log)
+    process = _start(engine, log)
+    call = Call(process)
+    reader = _Reader(call, listener)
+    try:
+        with _signals_passed_to(call):
+            _send(process, spec)
+            reader.read(process)
+            code = process.wait()
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    return reader.outcome(code, _tail(log, mark))
+
+
+def _start(engine: Engine, log: Path) -> subprocess.Popen[bytes]:
+    try:
+        stderr = log.open("ab")
+    except OSError as error:
+        raise StoreError(f"can't write {log}: {error.strerror}") from error
+    with stderr:
+        try:
+            return subprocess.Popen(
+                [engine.path, "run", "-"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                # A group of its own: Ctrl-C on the terminal reaches it through us only.
+                process_group=0,
+            )
+        except OSError as error:
+            raise EngineError(f"{engine.path} can't be started: {error.strerror}") from error
+
+
+class _Reader:
+    """Keeps what the end of the call is judged by."""
+
+    def __init__(self, call: Call, listener: Listener) -> None:
+        self.call = call
+        self.listener = listener
+        self.hello: Hello | None = None
+        self.summary: Summary | None = None
+        self.summary_line: Mapping[str, object] = {}
+        self.warnings: list[EngineWarning] = []
+        self.fatal: Fatal | None = None
+
+    def read(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None
+        for number, line in enumerate(process.stdout, 1):
+            if not line.endswith(b"\n"):
+                break  # torn: the engine died while writing it
+            record = parse_record(line, number=number)
+            match record:
+                case Hello():
+                    self.hello = record
+                case Summary():
+                    self.summary = record
+                    self.summary_line = json.loads(line)
+                case EngineWarning():
+                    self.warnings.append(record)
+                case Fatal():
+                    self.fatal = record
+                case _:
+                    pass
+            self.listener(line, record, self.call)
+
+    def outcome(self, code: int, said: str) -> Outcome:
+        return Outcome(
+            hello=self.hello,
+            summary=self.summary,
+            summary_line=self.summary_line,
+            warnings=tuple(self.warnings),
+            failure=self._failure(code, said),
+            interrupted=self.call.interrupted,
+        )
+
+    def _failure(self, code: int, said: str) -> LabError | None:
+        if self.fatal is not None:
+            fatal = self.fatal
+            if fatal.kind == "script":
+                return ScriptError(fatal.message, hint=fatal.hint, traceback=fatal.traceback)
+            return _BY_KIND[fatal.kind](fatal.message, hint=fatal.hint)
+        if code in (0, INTERRUPTED):
+            return None
+        if code < 0:
+            name = signal.Signals(-code).name
+            return EngineError(f"the engine was ended by {name}", hint=said or None)
+        message = said or f"the engine ended with code {code} and said nothing"
+        return _BY_CODE.get(code, EngineError)(message)
+
+
+def _send(process: subprocess.Popen[bytes], spec: Mapping[str, object]) -> None:
+    assert process.stdin is not None
+    try:
+        with process.stdin as stdin:
+            stdin.write(json.dumps(spec).encode())
+    except BrokenPipeError:
+        return  # it died before reading; its exit code and standard error say why
+
+
+@contextmanager
+def _signals_passed_to(call: Call) -> Iterator[None]:
+    """While the engine runs, SIGINT and SIGTERM mean: finish, report, then we end."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def pass_on(_signal: int, _frame: FrameType | None) -> None:
+        if call.interrupted:
+            call.kill()  # asked twice: somebody is in a hurry
+        call.interrupted = True
+        call.stop()
+
+    previous = {number: signal.signal(number, pass_on) for number in _PASSED}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+_PASSED = (signal.SIGINT, signal.SIGTERM)
+
+_TAIL_BYTES = 2000
+
+
+def _size(log: Path) -> int:
+    return log.stat().st_size if log.exists() else 0
+
+
+def _tail(log: Path, mark: int) -> str:
+    """The end of what the engine said in this call."""
+    with log.open("rb") as file:
+        file.seek(mark)
+        return file.read()[-_TAIL_BYTES:].decode(errors="replace").strip()

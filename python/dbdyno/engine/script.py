@@ -1,0 +1,43 @@
+"""Where workload scripts are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from dbdyno.errors import ScriptError
+from dbdyno.formats.study import nearest
+
+SUFFIX = ".lua"
+
+_BUNDLED = Path(__file__).resolve().parent.parent / "workloads"
+_SYSBENCH = Path("/usr/share/sysbench")
+
+
+def script_path(extra: Iterable[Path] = ()) -> tuple[Path, ...]:
+    """Folders searched, in order: here, `extra`, the bundled workloads, Debian's sysbench."""
+    return tuple(dict.fromkeys((Path.cwd(), *extra, _BUNDLED, _SYSBENCH)))
+
+
+def find_script(name: str, folders: Sequence[Path]) -> Path:
+    """The file of a script named with or without its path and suffix.
+
+    Raises `ScriptError` with the folders searched and the nearest name there is.
+    """
+    for folder in folders:
+        for candidate in (folder / name, folder / f"{name}{SUFFIX}"):
+            if candidate.is_file():
+                return candidate.resolve()
+    match = nearest(Path(name).stem, known_scripts(folders))
+    searched = ", ".join(str(folder) for folder in folders)
+    raise ScriptError(
+        f"there is no script `{name}`; searched {searched}",
+        hint=f"did you mean `{match}`?"
+        if match
+        else "oltp_* scripts come with Debian's package `sysbench`",
+    )
+
+
+def known_scripts(folders: Sequence[Path]) -> tuple[str, ...]:
+    """Names of all scripts in these folders."""
+    return tuple(sorted({file.stem for folder in folders for file in folder.glob(f"*{SUFFIX}")}))

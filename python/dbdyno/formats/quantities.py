@@ -1,0 +1,73 @@
+"""Durations and fractions as people write them."""
+
+from __future__ import annotations
+
+import re
+
+_UNITS_S = {
+    "ms": 0.001,
+    "s": 1.0,
+    "sec": 1.0,
+    "second": 1.0,
+    "seconds": 1.0,
+    "m": 60.0,
+    "min": 60.0,
+    "minute": 60.0,
+    "minutes": 60.0,
+    "h": 3600.0,
+    "hour": 3600.0,
+    "hours": 3600.0,
+}
+_PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
+
+
+def parse_duration(text: object) -> float:
+    """Seconds in `"5 s"`, `"2 min"`, `"1 h 30 min"`, `"500 ms"`.
+
+    Raises `ValueError` for anything else; a bare number too, since nobody can tell its unit.
+    """
+    expected = 'expected a duration with its unit, such as "5 s" or "2 min"'
+    if not isinstance(text, str):
+        raise ValueError(f"{expected}; found {text!r}")
+    total, position = 0.0, 0
+    while position < len(text.rstrip()):
+        match = _PART.match(text, position)
+        if match is None or match[2].lower() not in _UNITS_S:
+            raise ValueError(f"{expected}; found {text!r}")
+        total += float(match[1]) * _UNITS_S[match[2].lower()]
+        position = match.end()
+    if position == 0:
+        raise ValueError(f"{expected}; found {text!r}")
+    return total
+
+
+def format_duration(seconds: float) -> str:
+    """The shortest honest way to say it: `350 ms`, `12 s`, `2 min 5 s`, `1 h 10 min`."""
+    if 0 < seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{seconds:.1f} s" if whole < 10 and seconds % 1 else f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def parse_fraction(text: object) -> float:
+    """`"2 %"` or `0.02` as 0.02. Raises `ValueError` outside [0, 10]."""
+    expected = 'expected a share such as "2 %" or 0.02'
+    if isinstance(text, bool) or not isinstance(text, (str, int, float)):
+        raise ValueError(f"{expected}; found {text!r}")
+    try:
+        if isinstance(text, str):
+            number = text.strip()
+            value = float(number[:-1]) / 100 if number.endswith("%") else float(number)
+        else:
+            value = float(text)
+    except ValueError:
+        raise ValueError(f"{expected}; found {text!r}") from None
+    if not 0 <= value <= 10:
+        raise ValueError(f"{expected}; found {text!r}")
+    return value

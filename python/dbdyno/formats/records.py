@@ -1,0 +1,69 @@
+"""The engine's stream: one JSON object a line, shapes as in `crates/record/src/stream.rs`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from pydantic import TypeAdapter, ValidationError
+
+from dbdyno.errors import EngineError
+from dbdyno.model import (
+    EngineWarning,
+    Fatal,
+    Hello,
+    Interval,
+    Output,
+    Phase,
+    Progress,
+    Record,
+    Summary,
+)
+
+SCHEMA = 1
+"""Version of the run spec and of the record stream; another one is refused."""
+
+_KINDS: Mapping[str, TypeAdapter[Record]] = {
+    "hello": TypeAdapter(Hello),
+    "phase": TypeAdapter(Phase),
+    "progress": TypeAdapter(Progress),
+    "output": TypeAdapter(Output),
+    "interval": TypeAdapter(Interval),
+    "warning": TypeAdapter(EngineWarning),
+    "fatal": TypeAdapter(Fatal),
+    "summary": TypeAdapter(Summary),
+}
+
+
+def parse_record(line: bytes | str, *, number: int) -> Record:
+    """One line of the stream; `number` (from 1) is for the message.
+
+    Raises `EngineError` for anything the contract doesn't know, another schema included.
+    """
+    try:
+        document = json.loads(line)
+        kind = document.pop("record")
+        adapter = _KINDS[kind]
+        record = adapter.validate_python(document)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise EngineError(
+            f"record {number} of the engine's stream: `{kind}` has a wrong `{place}`: "
+            f"{first['msg']}",
+            hint=_MISMATCH,
+        ) from error
+    except (ValueError, KeyError, AttributeError, TypeError) as error:
+        text = bytes(line, "utf-8") if isinstance(line, str) else line
+        raise EngineError(
+            f"record {number} of the engine's stream is not one: {text[:80]!r}", hint=_MISMATCH
+        ) from error
+    if isinstance(record, Hello) and record.schema != SCHEMA:
+        raise EngineError(
+            f"the engine speaks record schema {record.schema}; this lab reads schema {SCHEMA}",
+            hint=_MISMATCH,
+        )
+    return record
+
+
+_MISMATCH = "engine and lab must be of one version: `dbdyno-engine version` shows the engine's"

@@ -1,0 +1,304 @@
+"""From a study file to a `Study`, at the scale asked for.
+
+Every complaint names the file and the line, says what was expected, and for a name that is not
+known, the nearest one that is.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import types
+import typing
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+
+from dbdyno.errors import StudyError
+from dbdyno.formats.study_schema import LoadTable, StudyDocument
+from dbdyno.formats.toml_lines import key_lines
+from dbdyno.model import Chart, Design, Factor, Level, Load, Primary, Study, Workload
+
+PAPER = "paper"
+"""The scale that is the file's own figures."""
+
+_RESERVED_FACTORS = ("server", "settings", "script", "clients")
+
+KeyPath = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StudyFile:
+    """A study and where its words stand."""
+
+    study: Study
+    file: Path
+    lines: Mapping[KeyPath, int]
+
+    def error(self, path: KeyPath, message: str, *, hint: str | None = None) -> StudyError:
+        """A complaint about the key at `path` (or the nearest table above it)."""
+        line = _line(self.lines, path, self.study.scale)
+        return StudyError(message, file=self.file, line=line, hint=hint)
+
+
+def read_study(file: Path, *, scale: str | None = None) -> StudyFile:
+    """Reads and checks a study file; all its scales are checked, not only the one asked for.
+
+    `scale` is `None` or `paper` for the file's own figures. Raises `StudyError`.
+    """
+    text = _read_text(file)
+    document = _parse(file, text)
+    overrides = document.pop("scale", {})
+    lines = key_lines(text)
+    if not isinstance(overrides, dict):
+        raise StudyError("`scale` must be tables: [scale.small]", file=file, line=lines["scale",])
+    names = (PAPER, *overrides)
+    wanted = scale or PAPER
+    if wanted not in names:
+        raise StudyError(
+            f"there is no scale `{wanted}`; this study has {_listing(names)}",
+            file=file,
+            hint=_nearest_hint(wanted, names),
+        )
+    chosen: Study | None = None
+    for name in names:
+        merged = _merge(document, overrides.get(name, {}))
+        study = _build(file, text, merged, lines, name, names)
+        chosen = study if name == wanted else chosen
+    assert chosen is not None
+    return StudyFile(study=chosen, file=file, lines=lines)
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known name somebody who wrote `word` most likely meant."""
+    matches = get_close_matches(word, list(known), n=1, cutoff=0.5)
+    return matches[0] if matches else None
+
+
+def _nearest_hint(word: str, known: Iterable[str]) -> str | None:
+    match = nearest(word, known)
+    return f"did you mean `{match}`?" if match else None
+
+
+def _listing(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _read_text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise StudyError("there is no such study file", file=file) from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise StudyError(f"can't be read: {error}", file=file) from error
+
+
+def _parse(file: Path, text: str) -> dict[str, object]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        message, _, place = str(error).partition(" (at ")
+        number = place.removeprefix("line ").partition(",")[0]
+        line = int(number) if number.isdigit() else text.count("\n") + 1
+        raise StudyError(f"not valid TOML: {message}", file=file, line=line) from error
+
+
+def _merge(base: Mapping[str, object], override: object) -> dict[str, object]:
+    """Tables are merged, everything else is replaced."""
+    merged = dict(base)
+    if isinstance(override, dict):
+        for key, value in override.items():
+            below = merged.get(key)
+            both = isinstance(below, dict) and isinstance(value, dict)
+            merged[key] = _merge(typing.cast("dict[str, object]", below), value) if both else value
+    return merged
+
+
+def _line(lines: Mapping[KeyPath, int], path: KeyPath, scale: str) -> int | None:
+    """The line of `path`, where the scale overrides it or else in the file's own part."""
+    scaled = ("scale", scale, *path)
+    if scaled in lines:
+        return lines[scaled]
+    for length in range(len(path), 0, -1):
+        if path[:length] in lines:
+            return lines[path[:length]]
+    return None
+
+
+def _build(
+    file: Path,
+    text: str,
+    merged: Mapping[str, object],
+    lines: Mapping[KeyPath, int],
+    scale: str,
+    scales: tuple[str, ...],
+) -> Study:
+    def fail(path: KeyPath, message: str, hint: str | None = None) -> StudyError:
+        return StudyError(message, file=file, line=_line(lines, path, scale), hint=hint)
+
+    try:
+        document = StudyDocument.model_validate(merged)
+    except ValidationError as error:
+        raise fail(*_complaint(error)) from error
+    _check_load(document.load, fail)
+    factors = _factors(document, fail)
+    _check_baseline(document.design.baseline, factors, fail)
+    scripts = document.workload.script
+    primary = document.primary
+    lower = primary.metric not in ("throughput", "statements_per_s")
+    load = document.load
+    return Study(
+        name=file.stem,
+        question=document.question,
+        source=document.source,
+        primary=Primary(
+            metric=primary.metric,
+            better=primary.better or ("lower" if lower else "higher"),
+            smallest_effect=primary.smallest_effect,
+        ),
+        factors=factors,
+        workload=Workload(scripts[0] if len(scripts) == 1 else None, document.workload.options),
+        load=Load(
+            clients=tuple(load.clients),
+            warm_up_s=load.warm_up,
+            measure_s=load.measure,
+            events=load.events,
+            interval_s=load.interval,
+            think_time_s=load.think_time,
+        ),
+        design=Design(
+            blocks=document.design.blocks,
+            baseline=document.design.baseline,
+            seed=document.design.seed,
+        ),
+        charts=tuple(Chart(kind=chart.kind, title=chart.title) for chart in document.chart),
+        scale=scale,
+        scales=scales,
+        text=text,
+    )
+
+
+class _Fail(typing.Protocol):
+    def __call__(self, path: KeyPath, message: str, hint: str | None = None) -> StudyError: ...
+
+
+def _check_load(load: LoadTable, fail: _Fail) -> None:
+    if load.measure is None and load.events is None:
+        raise fail(
+            ("load",), "[load] says neither `measure` nor `events`", 'such as measure = "30 s"'
+        )
+    if load.measure is not None and load.measure <= 0:
+        raise fail(("load", "measure"), "`load.measure` must be longer than nothing")
+    if not 0 < load.interval <= 3600:
+        raise fail(("load", "interval"), "`load.interval` must lie between 0 s and 1 h")
+    if len(set(load.clients)) != len(load.clients):
+        raise fail(("load", "clients"), "`load.clients` names a count twice; each is one step")
+
+
+def _factors(document: StudyDocument, fail: _Fail) -> tuple[Factor, ...]:
+    factors: list[Factor] = []
+    if document.server:
+        levels = (
+            Level(name, provision=server.provision, settings=server.settings)
+            for name, server in document.server.items()
+        )
+        factors.append(Factor("server", tuple(levels)))
+    if document.settings:
+        levels = (Level(name, settings=values) for name, values in document.settings.items())
+        factors.append(Factor("settings", tuple(levels)))
+    for name, tables in document.factor.items():
+        if name in _RESERVED_FACTORS:
+            raise fail(("factor", name), f"`{name}` is a factor already; choose another name")
+        if not tables:
+            raise fail(("factor", name), f"factor `{name}` has no level")
+        levels = (
+            Level(level, table.provision, table.settings, table.script, table.options)
+            for level, table in tables.items()
+        )
+        factors.append(Factor(name, tuple(levels)))
+    scripts = document.workload.script
+    if len(scripts) > 1:
+        stems = [re.sub(r"[^A-Za-z0-9._+-]", "-", Path(script).stem) for script in scripts]
+        if len(set(stems)) != len(stems):
+            raise fail(("workload", "script"), "`workload.script` has two scripts of one name")
+        levels = (Level(stem, script=name) for stem, name in zip(stems, scripts, strict=True))
+        factors.append(Factor("script", tuple(levels)))
+    _check_complete(factors, bool(scripts), fail)
+    return tuple(factors)
+
+
+def _check_complete(factors: list[Factor], has_script: bool, fail: _Fail) -> None:
+    """Every cell must end up with a server and a script."""
+
+    def given(what: str) -> bool:
+        return any(all(getattr(level, what) for level in factor.levels) for factor in factors)
+
+    if not given("provision"):
+        raise fail(
+            ("server",),
+            "the study names no server",
+            'add a table such as [server.pg18] with provision = "postgresql:18.0.0"',
+        )
+    if not has_script and not given("script"):
+        raise fail(
+            ("workload",), "the study names no script", 'such as [workload] script = "kv_update"'
+        )
+
+
+def _check_baseline(baseline: Mapping[str, str], factors: tuple[Factor, ...], fail: _Fail) -> None:
+    known = {factor.name: [level.name for level in factor.levels] for factor in factors}
+    for factor, level in baseline.items():
+        path = ("design", "baseline", factor)
+        if factor not in known:
+            message = f"`baseline` names a factor `{factor}`; there are {_listing(known)}"
+            raise fail(path, message, _nearest_hint(factor, known))
+        if level not in known[factor]:
+            message = f"factor `{factor}` has no level `{level}`; it has {_listing(known[factor])}"
+            raise fail(path, message, _nearest_hint(level, known[factor]))
+
+
+def _complaint(error: ValidationError) -> tuple[KeyPath, str, str | None]:
+    """Path, message and hint of the first thing wrong. Unknown keys first: they explain others."""
+    details = sorted(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
+    detail = details[0]
+    path = tuple(str(part) for part in detail["loc"] if part != "[key]")
+    dotted = ".".join(path)
+    match detail["type"]:
+        case "extra_forbidden":
+            known = _keys_at(path[:-1])
+            table = f" in [{'.'.join(path[:-1])}]" if len(path) > 1 else ""
+            hint = _nearest_hint(path[-1], known) or f"known here: {', '.join(known)}"
+            return path, f"unknown key `{path[-1]}`{table}", hint
+        case "missing":
+            return path, f"`{dotted}` is missing", None
+        case "value_error":
+            return path, f"`{dotted}`: {detail['ctx']['error']}", None
+        case "string_pattern_mismatch":
+            found = f"`{dotted}` is not a name a folder can have"
+            return path, found, "use letters, digits, `.`, `_`, `+` and `-`"
+        case _:
+            message = detail["msg"][0].lower() + detail["msg"][1:]
+            return path, f"`{dotted}`: {message}; found {detail['input']!r}", None
+
+
+def _keys_at(path: KeyPath) -> list[str]:
+    """The keys the table at `path` may hold."""
+    annotation: object = StudyDocument
+    for part in path:
+        annotation = _member(annotation, part)
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        scale = ["scale"] if annotation is StudyDocument else []
+        return [*annotation.model_fields, *scale]
+    return []
+
+
+def _member(annotation: object, part: str) -> object:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        field = annotation.model_fields.get(part)
+        return field.annotation if field else None
+    if isinstance(annotation, types.GenericAlias):
+        return typing.get_args(annotation)[-1]
+    return None

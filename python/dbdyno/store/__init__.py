@@ -1,0 +1,19 @@
+"""The results: a tree of immutable run folders, written aside and then renamed.
+
+Contents of a folder: ARCHITECTURE.md, "Store". Nothing here deletes or changes a finished run.
+"""
+
+from dbdyno.store.figures import step_summary
+from dbdyno.store.reader import Store, StoredRun, StoredStudy
+from dbdyno.store.study_folder import StudyFolder, open_study_folder
+from dbdyno.store.writer import RunWriter
+
+__all__ = [
+    "RunWriter",
+    "Store",
+    "StoredRun",
+    "StoredStudy",
+    "StudyFolder",
+    "open_study_folder",
+    "step_summary",
+]

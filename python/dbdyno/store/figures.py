@@ -1,0 +1,79 @@
+"""From the engine's records to the figures people read.
+
+Percentiles are read from merged histograms only; percentiles themselves are never averaged.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from dbdyno.formats.histograms import decode, tag
+from dbdyno.model import PERCENTILES, HistogramRecord, StepSummary, Summary
+from dbdyno.stats.histogram import merge_histograms, percentiles
+
+_NS_PER_US = 1000
+
+
+def step_summary(step: int, summary: Summary, record: Mapping[str, object]) -> StepSummary:
+    """The figures of one step; `record` is the summary as it came, kept beside them."""
+    window_s = summary.window_s
+    statements = summary.measured.statements
+    cpu_us = summary.cpu.total_us / statements if statements else None
+    return StepSummary(
+        step=step,
+        clients=summary.clients,
+        interrupted=summary.interrupted,
+        window_s=window_s,
+        events=summary.measured.events,
+        statements=statements,
+        events_per_s=_per_s(summary.measured.events, window_s),
+        statements_per_s=_per_s(statements, window_s),
+        errors=summary.measured.errors,
+        errors_by_code=summary.errors,
+        restarts=summary.measured.restarts,
+        reconnects=summary.measured.reconnects,
+        latency_us=_us(response_figures_ns(summary.histograms)),
+        latency_by_label_us=_by_label(summary.histograms),
+        client_cpu_us_per_statement=cpu_us,
+        client_rss_kb=summary.rss_kb,
+        client_rss_peak_kb=summary.rss_peak_kb,
+        total_statements=summary.total.statements,
+        total_events=summary.total.events,
+        record=record,
+    )
+
+
+def response_figures_ns(records: Iterable[HistogramRecord]) -> Mapping[str, float]:
+    """Figures of the response times of all events, whatever their label."""
+    return figures_ns(
+        record for record in records if record.subject == "event" and record.time == "response"
+    )
+
+
+def figures_ns(records: Iterable[HistogramRecord]) -> Mapping[str, float]:
+    """`p50` … `p99.9`, `max` and `mean` in nanoseconds; empty if nothing was recorded."""
+    histogram = merge_histograms(decode(record) for record in records)
+    if histogram.get_total_count() == 0:
+        return {}
+    values = percentiles(histogram, PERCENTILES.values())
+    return {
+        **dict(zip(PERCENTILES, values, strict=True)),
+        "max": float(histogram.get_max_value()),
+        "mean": float(histogram.get_mean_value()),
+    }
+
+
+def _per_s(count: int, window_s: float) -> float:
+    return count / window_s if window_s > 0 else 0.0
+
+
+def _us(figures: Mapping[str, float]) -> Mapping[str, float]:
+    return {name: value / _NS_PER_US for name, value in figures.items()}
+
+
+def _by_label(records: tuple[HistogramRecord, ...]) -> Mapping[str, Mapping[str, float]]:
+    groups: dict[str, list[HistogramRecord]] = defaultdict(list)
+    for record in records:
+        groups[tag(record)].append(record)
+    return {name: _us(figures_ns(group)) for name, group in groups.items()}

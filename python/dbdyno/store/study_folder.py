@@ -1,0 +1,113 @@
+"""A study folder while a study is carried out: locked, cleaned of what a crash left behind."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dbdyno.errors import StoreError
+from dbdyno.formats.documents import dump_plan
+from dbdyno.model import Plan, PlannedRun
+from dbdyno.store.disk import make_folder, replace_file, writing
+from dbdyno.store.reader import ATTEMPT, Store, StoredStudy
+from dbdyno.store.writer import PARTIAL, RunWriter
+
+
+class StudyFolder:
+    """Where the runs of one plan go. Made by `open_study_folder`, which holds the lock."""
+
+    def __init__(self, stored: StoredStudy) -> None:
+        self.stored = stored
+        self._runs = stored.path / "runs"
+
+    @property
+    def path(self) -> Path:
+        """The folder."""
+        return self.stored.path
+
+    def complete(self) -> frozenset[str]:
+        """Ids of the runs that need not be carried out again."""
+        runs = self.stored.runs()
+        return frozenset(name for name, run in runs.items() if run.manifest.status == "complete")
+
+    def next_attempt(self, run: PlannedRun) -> int:
+        """1, or one more than there are folders of it."""
+        attempt = 1
+        while self._folder(run, attempt).exists():
+            attempt += 1
+        return attempt
+
+    def writer(self, run: PlannedRun, *, attempt: int) -> RunWriter:
+        """A new folder for a run. Raises `StoreError`."""
+        return RunWriter(self._folder(run, attempt))
+
+    def remove_partial(self) -> None:
+        """Removes what runs that never ended left behind; only the holder of the lock may."""
+        for folder in self._runs.glob(f"*{PARTIAL}"):
+            with writing(folder, size=0):
+                shutil.rmtree(folder)
+
+    def _folder(self, run: PlannedRun, attempt: int) -> Path:
+        return self._runs / (run.id if attempt == 1 else f"{run.id}{ATTEMPT}{attempt}")
+
+
+@contextmanager
+def open_study_folder(
+    store: Store, plan: Plan, *, text: str, again: bool = False
+) -> Iterator[StudyFolder]:
+    """The folder for `plan`, locked: one that holds this plan already, or a new one.
+
+    A folder is never given another plan: a changed study goes into `<study>.2` beside it, and so
+    does the same one with `again`. Raises `StoreError` if another process writes to this store:
+    two studies measured at once would spoil each other's numbers.
+    """
+    make_folder(store.root)
+    with _locked(store.root):
+        name = _choose(store, plan, again=again)
+        folder = store.root / name
+        make_folder(folder / "runs")
+        if not (folder / "study.json").exists():
+            replace_file(folder / "study.toml", text.encode())
+            replace_file(folder / "study.json", dump_plan(plan))
+        study = StudyFolder(StoredStudy(name, folder))
+        study.remove_partial()
+        yield study
+
+
+def _choose(store: Store, plan: Plan, *, again: bool) -> str:
+    number = 1
+    same: str | None = None
+    while True:
+        name = plan.study if number == 1 else f"{plan.study}.{number}"
+        folder = store.root / name
+        if not (folder / "study.json").exists():
+            return name if same is None or again else same
+        if StoredStudy(name, folder).plan.fingerprint == plan.fingerprint:
+            same = name
+        number += 1
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """An advisory lock that the system drops when its holder dies, however it dies."""
+    path = folder / ".lock"
+    with writing(path, size=16):
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.read(descriptor, 32).decode(errors="replace").strip() or "unknown"
+            raise StoreError(
+                f"{folder} is being written by another dbdyno (process {holder})",
+                hint="wait for it, or give this one a folder of its own with --store",
+            ) from None
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,128 @@
+"""One run folder being written: `<id>.partial` until everything is in it, then renamed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import BinaryIO
+
+import zstandard
+
+from dbdyno.errors import StoreError
+from dbdyno.formats import hlog
+from dbdyno.formats.documents import dump_json, dump_manifest, dump_summary
+from dbdyno.model import Hello, Interval, Record, RunManifest, StepSummary
+from dbdyno.store.disk import make_folder, sha256, sync_folder, write_file, writing
+from dbdyno.store.series import Row, row, to_parquet
+
+PARTIAL = ".partial"
+SUMS = "SHA256SUMS"
+
+
+class RunWriter:
+    """Takes what a run yields, in the order it comes. Use as a context manager.
+
+    Left without `commit`, the folder stays behind as `<id>.partial`: whole files or none, never
+    taken for a result, and removed when the study is carried on.
+    """
+
+    def __init__(self, final: Path) -> None:
+        self.final = final
+        self.folder = final.with_name(final.name + PARTIAL)
+        self._rows: list[Row] = []
+        self._base_s: float | None = None
+        self._step_offset_s = 0.0
+        make_folder(self.logs)
+        self._log = self._open("latency.hlog")
+        self._stream = self._open("records.ndjson.zst")
+        self._packer = zstandard.ZstdCompressor(level=3).compressobj()
+
+    @property
+    def logs(self) -> Path:
+        """Where server logs and the engine's standard error belong."""
+        return self.folder / "logs"
+
+    def __enter__(self) -> RunWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in (self._log, self._stream):
+            # A full disk shows in `commit` or in the write that met it; not a second time here.
+            try:
+                file.close()
+            except OSError:
+                continue
+
+    def record(self, step: int | None, line: bytes, record: Record) -> None:
+        """Keeps a record; `step` is `None` for those of `prepare`. Raises `StoreError`."""
+        self._write(self._stream, self._packer.compress(line.rstrip(b"\n") + b"\n"))
+        if step is None:
+            return
+        if isinstance(record, Hello):
+            self._begin_step(record.start_unix_ns / 1e9)
+        elif isinstance(record, Interval):
+            self._rows.append(row(step, record))
+            self._log_interval(step, record)
+            self._write(self._stream, self._packer.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK))
+
+    def document(self, name: str, value: object) -> None:
+        """Keeps a JSON document such as `facts.json`."""
+        write_file(self.folder / name, dump_json(value))
+
+    def log_file(self, source: Path) -> None:
+        """Keeps a copy of a server's log."""
+        try:
+            content = source.read_bytes()
+        except OSError as error:
+            raise StoreError(f"can't read the server's log {source}: {error}") from error
+        write_file(self.logs / source.name, content)
+
+    def commit(self, manifest: RunManifest, summaries: tuple[StepSummary, ...]) -> Path:
+        """Writes what remains, the checksums last, and gives the folder its name."""
+        self._write(self._stream, self._packer.flush(zstandard.COMPRESSOBJ_FLUSH_FINISH))
+        for file, name in ((self._stream, "records.ndjson.zst"), (self._log, "latency.hlog")):
+            with writing(self.folder / name, size=0):
+                file.close()
+        write_file(self.folder / "series.parquet", to_parquet(self._rows))
+        write_file(self.folder / "summary.json", dump_summary(summaries))
+        write_file(self.folder / "manifest.json", dump_manifest(manifest))
+        write_file(self.folder / SUMS, _sums(self.folder))
+        sync_folder(self.folder)
+        with writing(self.final, size=0):
+            self.folder.rename(self.final)
+        sync_folder(self.final.parent)
+        return self.final
+
+    def _open(self, name: str) -> BinaryIO:
+        path = self.folder / name
+        with writing(path, size=4096):
+            return path.open("wb")
+
+    def _write(self, file: BinaryIO, content: bytes) -> None:
+        with writing(Path(file.name), size=len(content)):
+            file.write(content)
+            file.flush()
+
+    def _begin_step(self, start_unix_s: float) -> None:
+        if self._base_s is None:
+            self._base_s = start_unix_s
+            self._write(self._log, hlog.header(start_unix_s).encode())
+        self._step_offset_s = start_unix_s - self._base_s
+
+    def _log_interval(self, step: int, interval: Interval) -> None:
+        start_s = self._step_offset_s + interval.start_ns / 1e9
+        length_s = (interval.end_ns - interval.start_ns) / 1e9
+        lines = (
+            hlog.line(step, histogram, start_s=start_s, length_s=length_s)
+            for histogram in interval.histograms
+        )
+        self._write(self._log, "".join(lines).encode())
+
+
+def _sums(folder: Path) -> bytes:
+    """Digests in the form `sha256sum --check` reads."""
+    files: Mapping[str, Path] = {
+        path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()
+    }
+    lines = (f"{sha256(path.read_bytes())}  {name}\n" for name, path in sorted(files.items()))
+    return "".join(lines).encode()
