@@ -104,8 +104,8 @@ impl Plan {
         }
     }
 
-    /// Time of arrival `k`, from 0, in nanoseconds; `None`: it never comes. For a Poisson process this
-    /// is the mean time; [`crate::Arrivals`] draws the real ones.
+    /// Time of arrival `k`, from 0, in nanoseconds; `None`: it never comes. For a Poisson process
+    /// this is the mean time; [`crate::Arrivals`] draws the real ones.
     pub fn time_ns(&self, k: u64) -> Option<u64> {
         let due = k as f64;
         let seconds = match self {

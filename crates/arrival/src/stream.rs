@@ -53,8 +53,8 @@ impl Arrivals {
         };
     }
 
-    /// How many arrivals of this part are due by `now` and not taken yet. Walks them: call it once an
-    /// interval.
+    /// How many arrivals of this part are due by `now` and not taken yet. Walks them: call it once
+    /// an interval.
     pub fn due_by(&self, now_ns: u64) -> u64 {
         let mut ahead = self.clone();
         let mut count = 0;

@@ -135,7 +135,8 @@ impl Coordinator<'_> {
                     break;
                 }
             }
-            // A shard that hangs in a call of the database's can't be helped; what was measured can.
+            // A shard that hangs in a call of the database's can't be helped; what was measured
+            // can.
             if self.stop_at.is_some_and(|at| now > at + 2_000_000_000) && self.control.abandoned() {
                 break;
             }

@@ -2,8 +2,8 @@
 //!
 //! A run is a few shards, each a thread that owns everything it writes: [`Load`] is its view of the
 //! run (clock, phase, turns, recorder) and a [`Workload`] is what it drives. The coordinator moves
-//! the shards through their stages, merges their intervals and hands out records. Neither knows SQL,
-//! Lua or a socket: anything that has events can be measured.
+//! the shards through their stages, merges their intervals and hands out records. Neither knows
+//! SQL, Lua or a socket: anything that has events can be measured.
 #![forbid(unsafe_code)]
 
 mod control;

@@ -189,8 +189,8 @@ impl Load {
         self.slice.start = now;
     }
 
-    /// The load has begun and no more events may start: time is up, the budget spent, or a stop asked
-    /// for.
+    /// The load has begun and no more events may start: time is up, the budget spent, or a stop
+    /// asked for.
     #[inline]
     fn over(&self, now: u64) -> bool {
         self.control.stopping() || now >= self.timeline.measure_end()
@@ -265,7 +265,8 @@ impl Load {
         })
     }
 
-    /// When [`Self::due`] should next be asked, or an interval ends; nanoseconds on the run's clock.
+    /// When [`Self::due`] should next be asked, or an interval ends; nanoseconds on the run's
+    /// clock.
     pub fn deadline(&self) -> u64 {
         let sleeper = self.sleepers.peek().map_or(u64::MAX, |Reverse((at, _))| *at);
         let begin = self.timeline.begin;
