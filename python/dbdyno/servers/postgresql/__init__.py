@@ -1,0 +1,1 @@
+"""PostgreSQL: from a wheel, from Maven, installed, or somebody else's."""

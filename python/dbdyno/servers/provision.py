@@ -1,0 +1,170 @@
+"""Provision texts: `sqlite`, `postgresql:18.4`, `postgresql:14@maven`, `postgresql@system`,
+`postgresql@path:/opt/pg/bin`, `url:postgresql://…`.
+
+A version may be cut short (`14` takes the newest 14 there is); without a source, the first of
+wheel, Maven and system that has the version is taken.
+"""
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from dbdyno.errors import ServerError
+from dbdyno.servers.protocol import Installation, Kind, Package, Provision, Source
+
+_FORM = re.compile(r"(?P<kind>[^:@]+)(:(?P<version>[^@]+))?(@(?P<source>[^:]+)(:(?P<place>.+))?)?")
+_VERSION = re.compile(r"\d+(\.\d+)*")
+_SEE = "`dbdyno servers` lists all there is"
+
+
+def parse(text: str, kinds: Mapping[str, Kind]) -> Provision:
+    """Understands a provision text.
+
+    # Errors
+    `ServerError` names what is not known, what is nearest to it and what there is.
+    """
+    if text.startswith("url:"):
+        return _parse_url(text, kinds)
+    form = _FORM.fullmatch(text.strip())
+    if form is None:
+        raise ServerError(
+            f"`{text}` does not name a server; expected `kind`, `kind:version`, "
+            "`kind:version@source`, `kind@path:/folder` or `url:…`",
+            hint=f"for example `postgresql:18.4`; {_SEE}",
+        )
+    kind = kinds.get(form["kind"])
+    if kind is None:
+        raise _unknown("kind of server", form["kind"], kinds)
+    source = _source(form["source"], text)
+    if (form["place"] is not None) != (source is Source.PATH):
+        raise ServerError(
+            f"`{text}`: `@path:` and nothing else takes a folder",
+            hint=f"for example `{kind.name}@path:/opt/{kind.name}/bin`",
+        )
+    if source is Source.PATH:
+        return _at_path(text, kind, Path(form["place"]), form["version"])
+    if form["version"] and not _VERSION.fullmatch(form["version"]):
+        raise _no_such(text, kind, form["version"])
+    if kind.embedded_version is not None:
+        return _embedded(text, kind, source, form["version"])
+    return _choose(text, kind, source, form["version"])
+
+
+def choices(kind: Kind) -> Iterator[Package | Installation]:
+    """All that is known of a kind: packages first, then what is installed."""
+    yield from kind.packages
+    yield from kind.installed()
+
+
+def version_key(version: str) -> tuple[int, ...]:
+    """Versions in numerical order, trailing zeros aside: 18.0 is 18.0.0."""
+    numbers = [int(number) for number in version.split(".")]
+    while numbers and numbers[-1] == 0:
+        numbers.pop()
+    return tuple(numbers)
+
+
+def _parse_url(text: str, kinds: Mapping[str, Kind]) -> Provision:
+    url = text.removeprefix("url:")
+    scheme = urlsplit(url).scheme
+    schemes = {scheme: kind for kind in kinds.values() for scheme in kind.url_schemes}
+    if scheme not in schemes:
+        raise _unknown("scheme of a server's URL", scheme, schemes)
+    kind = schemes[scheme]
+    return Provision(text, kind.name, Source.URL, url=url)
+
+
+def _source(name: str | None, text: str) -> Source | None:
+    if name is None:
+        return None
+    named = {source.value: source for source in Source if source is not Source.URL}
+    if name not in named:
+        raise _unknown(f"source in `{text}`", name, named)
+    return named[name]
+
+
+def _at_path(text: str, kind: Kind, folder: Path, version: str | None) -> Provision:
+    if kind.installed_at is None:
+        raise ServerError(f"`{text}`: {kind.name} runs in process and has no folder of programs")
+    found = kind.installed_at(folder.absolute())
+    if version and not _matches(version, found.version):
+        raise ServerError(
+            f"`{text}`: {folder} holds {kind.name} {found.version}, not {version}",
+            hint=f"say `{kind.name}@path:{folder}`",
+        )
+    return Provision(text, kind.name, Source.PATH, found.version, installation=found)
+
+
+def _embedded(text: str, kind: Kind, source: Source | None, version: str | None) -> Provision:
+    if source not in (None, Source.EMBEDDED) or version is not None:
+        raise ServerError(
+            f"`{text}`: {kind.name} is embedded in the engine, in one version only",
+            hint=f"say `{kind.name}`",
+        )
+    return Provision(text, kind.name, Source.EMBEDDED, kind.embedded_version)
+
+
+def _choose(text: str, kind: Kind, source: Source | None, version: str | None) -> Provision:
+    ranks = list(Source)
+    found = [
+        choice
+        for choice in choices(kind)
+        if source in (None, choice.source) and _matches(version, choice.version)
+    ]
+    if found:
+        best = min(
+            found,
+            key=lambda c: (ranks.index(c.source), [-number for number in version_key(c.version)]),
+        )
+        if isinstance(best, Package):
+            return Provision(text, kind.name, best.source, best.version, package=best)
+        return Provision(text, kind.name, best.source, best.version, installation=best)
+    if source is Source.MAVEN and version and version.count(".") == 2 and kind.maven_package:
+        package = kind.maven_package(version)
+        return Provision(text, kind.name, source, version, package=package)
+    if source is Source.SYSTEM and not kind.installed():
+        raise ServerError(
+            f"`{text}`: no {kind.name} is installed on this machine",
+            hint=f"`apt-get install {kind.name}`, or leave `@system` out to download one",
+        )
+    raise _no_such(text, kind, version or "")
+
+
+def _matches(wanted: str | None, version: str) -> bool:
+    """Whether a version, perhaps cut short, is meant by `wanted`."""
+    if wanted is None:
+        return True
+    asked, has = wanted.split("."), version.split(".")
+    has += ["0"] * (len(asked) - len(has))
+    return [int(number) for number in asked] == [int(number) for number in has[: len(asked)]]
+
+
+def nearest(kind: Kind, version: str) -> Sequence[str]:
+    """Up to three provision texts closest to a version that does not exist."""
+    numbers = [int(number) for number in re.findall(r"\d+", version)]
+
+    def distance(choice: Package | Installation) -> list[int]:
+        has = [int(number) for number in choice.version.split(".")]
+        width = max(len(has), len(numbers))
+        pairs = zip(has + [0] * width, numbers + [0] * width, strict=False)
+        return [abs(a - b) for a, b in list(pairs)[:width]]
+
+    ordered = sorted(choices(kind), key=distance)
+    return list(dict.fromkeys(f"{kind.name}:{c.version}@{c.source}" for c in ordered))[:3]
+
+
+def _no_such(text: str, kind: Kind, version: str) -> ServerError:
+    near = ", ".join(f"`{name}`" for name in nearest(kind, version))
+    return ServerError(
+        f"`{text}`: there is no such {kind.name}; the nearest there are: {near}", hint=_SEE
+    )
+
+
+def _unknown(what: str, name: str, known: Mapping[str, object]) -> ServerError:
+    close = difflib.get_close_matches(name, known, n=1)
+    guess = f"; did you mean `{close[0]}`?" if close else ""
+    return ServerError(
+        f"`{name}` is not a {what}{guess}", hint=f"known: {', '.join(sorted(known))}; {_SEE}"
+    )

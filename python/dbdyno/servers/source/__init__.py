@@ -1,0 +1,1 @@
+"""Ways of getting a packaged server: one module a client program."""

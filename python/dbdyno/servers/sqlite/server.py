@@ -1,0 +1,200 @@
+"""A SQLite database of one run: settings are pragmas, given to every connection of the engine.
+
+The engine carries its own SQLite and reports its version; Python's, whose version may differ, is
+used here to check the pragmas and to look at the file.
+"""
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+from dbdyno.errors import ServerError
+from dbdyno.servers.guarded import Guarded
+from dbdyno.servers.protocol import DATABASE, Provision, Transport
+
+_WORDS: Mapping[str, Sequence[str]] = {
+    "auto_vacuum": ("none", "full", "incremental"),
+    "journal_mode": ("delete", "truncate", "persist", "memory", "wal", "off"),
+    "locking_mode": ("normal", "exclusive"),
+    "synchronous": ("off", "normal", "full", "extra"),
+    "temp_store": ("default", "file", "memory"),
+}
+"""Pragmas whose values are words; a number is the word's place. SQLite ignores any other value."""
+_REPORTED = (
+    "auto_vacuum",
+    "cache_size",
+    "encoding",
+    "foreign_keys",
+    "journal_mode",
+    "journal_size_limit",
+    "locking_mode",
+    "mmap_size",
+    "page_size",
+    "secure_delete",
+    "synchronous",
+    "temp_store",
+    "threads",
+    "wal_autocheckpoint",
+)
+_SHAPES_FILE = ("page_size", "encoding", "auto_vacuum")
+"""Pragmas that must come before the file's first page, and before `journal_mode = wal`."""
+_READ_BY_WORD = frozenset({"journal_mode", "locking_mode"})
+"""Those that SQLite itself answers in words; the others of `_WORDS` come back as numbers."""
+
+
+class SqliteServer:
+    """A file and its pragmas. There is no process, so nothing to stop or to die."""
+
+    def __init__(self, provision: Provision, settings: Mapping[str, str], folder: Path) -> None:
+        self._provision = provision
+        shape = [name for name in _SHAPES_FILE if name in settings]
+        self._asked = {name: settings[name] for name in dict.fromkeys((*shape, *settings))}
+        self._folder = folder.absolute()
+        self._guarded = Guarded()
+        self._path: Path | None = None
+
+    def start(self) -> None:
+        """Creates the file with the pragmas that stay in it."""
+        for name, value in self._asked.items():
+            _check_word(name, value)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._path = self._guarded.folder(self._folder) / f"{DATABASE}.db"
+        with self._open() as connection:
+            known = [name for (name,) in connection.execute("PRAGMA pragma_list")]
+            for name in self._asked:
+                if name not in known:
+                    raise _unknown_pragma(name, known)
+            connection.execute("VACUUM")
+        effective = self.settings()
+        for name in {"journal_mode", "page_size"}.intersection(self._asked):
+            if effective[name] != self._asked[name].lower():
+                raise ServerError(
+                    f"sqlite answers `{name} = {self._asked[name]}` with `{effective[name]}`",
+                    hint="page_size is a power of two from 512 to 65536; journal modes are: "
+                    + ", ".join(_WORDS["journal_mode"]),
+                )
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """A connection with the run's pragmas, as the engine will have."""
+        assert self._path is not None, "started"
+        try:
+            with contextlib.closing(sqlite3.connect(self._path, timeout=30)) as connection:
+                connection.isolation_level = None
+                for name, value in self._asked.items():
+                    if name.isidentifier():
+                        connection.execute(f"PRAGMA {name} = {_literal(value)}").fetchall()
+                yield connection
+        except sqlite3.Error as error:
+            raise ServerError(f"sqlite can't use {self._path.name}: {error}") from error
+
+    def target(self, transport: Transport = "unix") -> Mapping[str, object]:
+        """The file and its pragmas; nothing is transported."""
+        pragmas = [[name, value] for name, value in self._asked.items()]
+        return {"driver": "sqlite", "path": str(self._path), "pragmas": pragmas}
+
+    def facts(self) -> Mapping[str, object]:
+        """What is known without the engine, which adds its version."""
+        return {
+            "kind": "sqlite",
+            "source": self._provision.source.value,
+            "library_of_lab": sqlite3.sqlite_version,
+            "durability": self._durability(),
+        }
+
+    def _durability(self) -> str:
+        """D0 may tear the file in a crash, D1 may lose the last commits, D2 keeps each."""
+        effective = self.settings()
+        synchronous, journal = effective["synchronous"], effective["journal_mode"]
+        if synchronous == "off" or journal in ("off", "memory"):
+            return "D0"
+        if synchronous == "normal":
+            return "D1" if journal == "wal" else "D0"
+        return "D2"
+
+    def settings(self) -> Mapping[str, str]:
+        """The pragmas that matter, as they take effect."""
+        with self._open() as connection:
+            found: dict[str, str] = {}
+            for name in dict.fromkeys((*_REPORTED, *self._asked)):
+                row = connection.execute(f"PRAGMA {name}").fetchone()
+                if row is not None:
+                    found[name] = _word(name, row[0])
+        return found
+
+    def counters(self) -> Mapping[str, int]:
+        """Pages of the file; SQLite keeps no counts of statements."""
+        with self._open() as connection:
+            return {
+                name: connection.execute(f"PRAGMA {name}").fetchone()[0]
+                for name in ("page_count", "freelist_count")
+            }
+
+    def size_bytes(self) -> int:
+        """The file with its journal or log."""
+        assert self._path is not None, "started"
+        return sum(
+            path.stat().st_size
+            for path in self._path.parent.glob(f"{self._path.name}*")
+            if not path.name.endswith("-shm")
+        )
+
+    def alive(self) -> bool:
+        """Whether the file is there."""
+        return self._path is not None and self._path.exists()
+
+    def check(self) -> None:
+        """Raises when somebody has removed the file."""
+        if self._path is not None and not self._path.exists():
+            raise ServerError(f"the database file {self._path} was removed while it was needed")
+
+    def data_folder(self) -> Path | None:
+        """The folder of the file."""
+        return self._path.parent if self._path else None
+
+    def log_files(self) -> Sequence[Path]:
+        """None."""
+        return ()
+
+    def stop(self) -> None:
+        """Nothing runs."""
+
+    def kill(self) -> None:
+        """Nothing runs; a crash of SQLite is a crash of the engine."""
+
+    def close(self) -> None:
+        """Removes the file."""
+        self._path = None
+        self._guarded.close()
+
+
+def _check_word(name: str, value: str) -> None:
+    words = _WORDS.get(name)
+    if words is None or value.lower() in words or value in map(str, range(len(words))):
+        return
+    close = get_close_matches(value.lower(), words, n=1)
+    guess = f"did you mean `{close[0]}`? " if close else ""
+    raise ServerError(
+        f"sqlite's `{name}` can't be `{value}`", hint=f"{guess}known: {', '.join(words)}"
+    )
+
+
+def _unknown_pragma(name: str, known: Sequence[str]) -> ServerError:
+    close = get_close_matches(name, known, n=1)
+    return ServerError(
+        f"sqlite has no setting `{name}`",
+        hint=f"did you mean `{close[0]}`?" if close else "settings are pragmas of SQLite",
+    )
+
+
+def _word(name: str, value: object) -> str:
+    words = _WORDS.get(name)
+    if words is not None and isinstance(value, int) and name not in _READ_BY_WORD:
+        return words[value]
+    return str(value)
+
+
+def _literal(value: str) -> str:
+    return value if value.lstrip("-").isalnum() else "'" + value.replace("'", "''") + "'"

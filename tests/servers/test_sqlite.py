@@ -1,0 +1,62 @@
+"""SQLite in process: pragmas checked and effective, the file gone afterwards."""
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from dbdyno.errors import ServerError
+from dbdyno.servers import open_server
+
+
+def test_pragmas_take_effect_and_are_told(tmp_path: Path) -> None:
+    settings = {"journal_mode": "wal", "synchronous": "normal", "page_size": "8192"}
+
+    with open_server("sqlite", settings, tmp_path) as server:
+        server.start()
+        target = server.target()
+        effective = server.settings()
+
+        assert target["driver"] == "sqlite"
+        assert target["pragmas"] == [
+            ["page_size", "8192"],
+            ["journal_mode", "wal"],
+            ["synchronous", "normal"],
+        ], "the size of a page can't change once the mode is wal"
+        assert settings.items() <= effective.items()
+        assert server.facts()["durability"] == "D1"
+        assert server.size_bytes() >= 8192
+        assert server.alive()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_file_takes_data(tmp_path: Path) -> None:
+    with open_server("sqlite", {}, tmp_path) as server:
+        server.start()
+        before = server.counters()["page_count"]
+        with sqlite3.connect(str(server.target()["path"])) as connection:
+            connection.execute("CREATE TABLE t AS SELECT zeroblob(100000)")
+        connection.close()
+
+        assert server.counters()["page_count"] > before
+        assert server.facts()["durability"] == "D2"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "hint"),
+    [
+        ("journal_mode", "wall", "did you mean `wal`?"),
+        ("synchronous", "nromal", "did you mean `normal`?"),
+        ("page_size", "5000", "a power of two"),
+        ("journal_mod", "wal", "did you mean `journal_mode`?"),
+    ],
+)
+def test_a_wrong_pragma_is_refused(tmp_path: Path, name: str, value: str, hint: str) -> None:
+    with (
+        open_server("sqlite", {name: value}, tmp_path) as server,
+        pytest.raises(ServerError) as caught,
+    ):
+        server.start()
+
+    assert hint in (caught.value.hint or "")
+    assert list(tmp_path.iterdir()) == []

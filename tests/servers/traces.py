@@ -1,0 +1,85 @@
+"""What a server could leave on a machine, and waiting for processes to be gone."""
+
+import contextlib
+import fcntl
+import os
+import select
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from dbdyno.servers import guarded
+from dbdyno.servers.guard import LOCK_NAME, children_of
+
+LIMIT_S = 30
+
+
+def left_behind() -> frozenset[str]:
+    """Temporary folders, shared memory and semaphores whose makers are gone.
+
+    What belongs to a living process is not counted: others may use dbdyno on this machine.
+    """
+    found = set()
+    for parent in guarded.temporary_parents():
+        found |= {str(lock) for lock in parent.glob(f"dbdyno-*/{LOCK_NAME}") if is_free(lock)}
+    mapped = "".join(maps for maps in map(read_maps, Path("/proc").glob("[0-9]*/maps")))
+    found |= {
+        str(path) for path in Path("/dev/shm").glob("PostgreSQL.*") if str(path) not in mapped
+    }
+    head, *rows = Path("/proc/sysvipc/shm").read_text().splitlines()
+    identifier, creator = head.split().index("shmid"), head.split().index("cpid")
+    for fields in map(str.split, rows):
+        if not Path("/proc", fields[creator]).exists():
+            found.add(f"shared memory {fields[identifier]}")
+    for row in Path("/proc/sysvipc/sem").read_text().splitlines()[1:]:
+        found.add(f"semaphores {row.split()[1]}")
+    return frozenset(found)
+
+
+def is_free(lock: Path) -> bool:
+    """Whether the guard of a folder is gone."""
+    try:
+        with lock.open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def read_maps(path: Path) -> str:
+    """What a process has in its memory; nothing when it is gone."""
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
+
+
+@contextlib.contextmanager
+def no_trace() -> Iterator[None]:
+    """Fails when the block leaves anything behind that was not there before."""
+    before = left_behind()
+    yield
+    deadline = time.monotonic() + LIMIT_S
+    while more := left_behind() - before:
+        assert time.monotonic() < deadline, f"left behind: {sorted(more)}"
+
+
+def descendants(pid: int) -> Sequence[int]:
+    """All processes below one, itself included."""
+    return [pid, *(below for child in children_of(pid) for below in descendants(child))]
+
+
+def wait_until_gone(pids: Sequence[int]) -> None:
+    """Returns when none of the processes runs; fails after a while."""
+    for pid in pids:
+        try:
+            descriptor = os.pidfd_open(pid)
+        except ProcessLookupError:
+            continue
+        try:
+            ready, _, _ = select.select([descriptor], [], [], LIMIT_S)
+        finally:
+            os.close(descriptor)
+        assert ready, f"process {pid} still runs: {Path(f'/proc/{pid}/cmdline').read_bytes()!r}"
