@@ -7,14 +7,16 @@ use record::Target;
 
 use crate::error::{ProtocolError, ServerError};
 use crate::null::NullSession;
+use crate::postgres;
 use crate::session::Session;
+use crate::sqlite;
 
 /// How a ready session's bytes travel.
 #[derive(Debug)]
 pub enum Transport {
     /// In process: they don't.
     None,
-    /// A connected, non-blocking socket.
+    /// A connected, non-blocking socket (TCP: without delay).
     Plain(OwnedFd),
 }
 
@@ -48,6 +50,16 @@ pub enum ConnectError {
         /// What it said.
         error: ServerError,
     },
+    /// The server wants a password.
+    #[error("{address} asks for a password ({method}) for `{user}`, and the target gives none")]
+    PasswordNeeded {
+        /// Where.
+        address: String,
+        /// For whom.
+        user: String,
+        /// How it would be sent.
+        method: &'static str,
+    },
     /// Nothing came in time.
     #[error("no connection to {address} within {} s", .limit.as_secs_f64())]
     Timeout {
@@ -77,7 +89,7 @@ pub enum ConnectError {
 /// Connects, authenticates and sets the session up.
 ///
 /// `ordinal` is the connection's number within the run, from 0: it chooses the endpoint
-/// (round-robin).
+/// (round-robin). `timeout` is for the whole attempt, authentication included.
 ///
 /// # Errors
 /// [`ConnectError`], with the address tried.
@@ -86,16 +98,19 @@ pub fn connect(
     ordinal: u64,
     timeout: Duration,
 ) -> Result<Connected, ConnectError> {
-    let _ = (ordinal, timeout);
     match target {
         Target::Null => Ok(Connected {
             session: Session::Null(NullSession::default()),
             transport: Transport::None,
             server_version: "null".into(),
         }),
-        _ => Err(ConnectError::Unsupported {
-            address: String::new(),
-            what: "this driver is not built yet".into(),
-        }),
+        Target::Sqlite(target) => sqlite::connect(target, timeout),
+        Target::Postgresql(target) => postgres::connect(target, ordinal, timeout),
+        Target::Mysql(_) => Err(not_built("mysql")),
+        Target::Scripted { .. } => Err(not_built("scripted")),
     }
+}
+
+fn not_built(name: &str) -> ConnectError {
+    ConnectError::Unsupported { address: name.into(), what: "this driver is not built yet".into() }
 }

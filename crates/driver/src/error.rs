@@ -31,7 +31,8 @@ impl fmt::Display for ServerError {
     }
 }
 
-/// The peer broke its protocol; the connection is useless from here on.
+/// The conversation with the peer broke down; the connection is useless from here on (but for
+/// [`ProtocolError::Misuse`], and a request that is [`ProtocolError::TooLong`]).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolError {
     /// A message that may not come here.
@@ -53,4 +54,7 @@ pub enum ProtocolError {
     /// Contents that don't fit their own length.
     #[error("malformed {0}")]
     Malformed(&'static str),
+    /// The caller's own fault; nothing was sent and the session is as it was.
+    #[error("{0}")]
+    Misuse(&'static str),
 }

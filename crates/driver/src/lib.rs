@@ -8,9 +8,14 @@
 //! Nothing above this crate names a wire type.
 
 mod connect;
+mod dial;
 mod error;
 mod null;
+mod placeholder;
+mod postgres;
 mod session;
+mod sqlite;
+mod statements;
 mod value;
 
 pub use connect::{ConnectError, Connected, Transport, connect};

@@ -2,10 +2,13 @@
 
 use crate::error::{ProtocolError, ServerError};
 use crate::null::NullSession;
+use crate::postgres::PostgresSession;
+use crate::sqlite::SqliteSession;
 use crate::value::Value;
 
 /// A prepared statement of one session. Stable for as long as the session's owner holds it, also
-/// across [`Session::adopt`] (a reconnect prepares the statements again).
+/// across [`Session::adopt`] (a reconnect prepares the statements again). Once it is closed, or its
+/// preparation has failed, the id may be given to another statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct StatementId(pub u32);
 
@@ -14,7 +17,8 @@ pub struct StatementId(pub u32);
 pub enum Sent {
     /// Bytes were appended; the reply comes through [`Session::feed`].
     Waiting,
-    /// An in-process database has answered; rows, if any, are held by the session itself.
+    /// Answered at once: by an in-process database (rows, if any, are held by the session itself), or
+    /// because there was nothing to send.
     Done(Reply),
 }
 
@@ -97,6 +101,10 @@ pub struct RowCursor {
 pub enum Session {
     /// Answers at once.
     Null(NullSession),
+    /// A SQLite file, in process.
+    Sqlite(SqliteSession),
+    /// A PostgreSQL server.
+    Postgres(PostgresSession),
 }
 
 impl Session {
@@ -104,21 +112,44 @@ impl Session {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Null(_) => "null",
+            Self::Sqlite(_) => "sqlite",
+            Self::Postgres(_) => "pgsql",
         }
     }
 
-    /// Sends statement text.
+    /// Replies come over a socket, through [`Session::feed`].
+    pub fn is_network(&self) -> bool {
+        match self {
+            Self::Null(_) | Self::Sqlite(_) => false,
+            Self::Postgres(_) => true,
+        }
+    }
+
+    /// A request occupies the calling thread until the database has done it, so that clients which
+    /// shall run at once need a thread each.
+    pub fn blocking(&self) -> bool {
+        match self {
+            Self::Sqlite(_) => true,
+            Self::Null(_) | Self::Postgres(_) => false,
+        }
+    }
+
+    /// Sends statement text, which may hold several statements.
     ///
     /// # Errors
     /// [`ProtocolError`] if a reply is still outstanding.
     pub fn query(&mut self, sql: &[u8], out: &mut Vec<u8>) -> Result<Sent, ProtocolError> {
-        let _ = out;
         match self {
             Self::Null(session) => Ok(Sent::Done(session.answer(sql))),
+            Self::Sqlite(session) => Ok(Sent::Done(session.query(sql))),
+            Self::Postgres(session) => session.query(sql, out),
         }
     }
 
     /// Prepares a statement with `?` placeholders. The reply's error says whether it worked.
+    ///
+    /// For PostgreSQL a `?` within quotes or comments is left alone, and `??` stands for an operator's
+    /// question mark.
     ///
     /// # Errors
     /// [`ProtocolError`] if a reply is still outstanding.
@@ -127,55 +158,75 @@ impl Session {
         sql: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(StatementId, Sent), ProtocolError> {
-        let _ = out;
         match self {
             Self::Null(session) => Ok((session.prepare(sql), Sent::Done(Reply::default()))),
+            Self::Sqlite(session) => {
+                let (id, reply) = session.prepare(sql);
+                Ok((id, Sent::Done(reply)))
+            }
+            Self::Postgres(session) => session.prepare(sql, out),
         }
     }
 
     /// Executes a prepared statement.
     ///
     /// # Errors
-    /// [`ProtocolError`] if a reply is still outstanding.
+    /// [`ProtocolError`] if a reply is still outstanding, or the statement isn't prepared.
     pub fn execute<'a>(
         &mut self,
         statement: StatementId,
         values: impl ExactSizeIterator<Item = Value<'a>>,
         out: &mut Vec<u8>,
     ) -> Result<Sent, ProtocolError> {
-        let _ = (values, out);
         match self {
             Self::Null(session) => Ok(Sent::Done(session.execute(statement))),
+            Self::Sqlite(session) => session.execute(statement, values).map(Sent::Done),
+            Self::Postgres(session) => session.execute(statement, values, out),
         }
     }
 
     /// Gives a statement back.
     ///
     /// # Errors
-    /// [`ProtocolError`] if a reply is still outstanding.
+    /// [`ProtocolError`] if a reply is still outstanding, or the statement isn't prepared.
     pub fn close_statement(
         &mut self,
         statement: StatementId,
         out: &mut Vec<u8>,
     ) -> Result<Sent, ProtocolError> {
-        let _ = out;
         match self {
             Self::Null(session) => {
                 session.close(statement);
                 Ok(Sent::Done(Reply::default()))
             }
+            Self::Sqlite(session) => session.close(statement).map(Sent::Done),
+            Self::Postgres(session) => session.close_statement(statement, out),
         }
     }
 
     /// Scans received bytes. `buffer` begins with the first byte of the reply each time; the
     /// session remembers how far it has scanned.
     ///
+    /// Bytes may also come while no reply is outstanding (notices, or an administrator's farewell):
+    /// feed them too, and keep what is not consumed at the front of the next reply.
+    ///
     /// # Errors
     /// [`ProtocolError`] if the bytes can't be a reply.
     pub fn feed(&mut self, buffer: &[u8]) -> Result<Progress, ProtocolError> {
-        let _ = buffer;
         match self {
-            Self::Null(_) => Ok(Progress::More),
+            Self::Null(_) | Self::Sqlite(_) => Ok(Progress::More),
+            Self::Postgres(session) => session.feed(buffer),
+        }
+    }
+
+    /// Lets go of scanned bytes of an unfinished reply that grows too large to keep: returns how many
+    /// of the buffer's `buffer_size` bytes the caller must now drop from its front. The reply's counts
+    /// stay right, but its rows can no longer be read: [`Session::row`] and [`Session::next_result`]
+    /// fail until the next request.
+    pub fn discard_scanned(&mut self, buffer_size: usize) -> usize {
+        match self {
+            Self::Null(_) | Self::Sqlite(_) => 0,
+            Self::Postgres(session) => session.discard_scanned(buffer_size),
         }
     }
 
@@ -183,31 +234,34 @@ impl Session {
     /// NULL, values as text. Returns `false` when there are no more rows.
     ///
     /// # Errors
-    /// [`ProtocolError`] if the bytes aren't a row.
+    /// [`ProtocolError`] if the bytes aren't a row, or were discarded.
     pub fn row(
         &self,
         reply: &[u8],
         cursor: &mut RowCursor,
         column: impl FnMut(Option<&[u8]>),
     ) -> Result<bool, ProtocolError> {
-        let _ = (reply, cursor, column);
         match self {
             Self::Null(_) => Ok(false),
+            Self::Sqlite(session) => Ok(session.row(cursor, column)),
+            Self::Postgres(session) => session.row(reply, cursor, column),
         }
     }
 
-    /// Moves to the next result set of the same reply; `None`: there is none.
+    /// Moves to the next result set of the same reply; `None`: there is none. Its statements were
+    /// counted in the reply itself, so the tally is zero.
     ///
     /// # Errors
-    /// [`ProtocolError`] if the bytes aren't a result set.
+    /// [`ProtocolError`] if the bytes aren't a result set, or were discarded.
     pub fn next_result(
         &mut self,
         reply: &[u8],
         cursor: &mut RowCursor,
     ) -> Result<Option<Reply>, ProtocolError> {
-        let _ = (reply, cursor);
         match self {
             Self::Null(_) => Ok(None),
+            Self::Sqlite(session) => Ok(session.next_result(cursor)),
+            Self::Postgres(session) => session.next_result(reply, cursor),
         }
     }
 
@@ -215,19 +269,43 @@ impl Session {
     /// prepare them again are appended to `out`; the reply to all of them is one reply.
     ///
     /// # Errors
-    /// [`ProtocolError`] if a reply is still outstanding.
+    /// [`ProtocolError`] if a reply is still outstanding, or the sessions are of different kinds.
     pub fn adopt(&mut self, dead: Self, out: &mut Vec<u8>) -> Result<Sent, ProtocolError> {
-        let _ = out;
         match (self, dead) {
             (Self::Null(session), Self::Null(dead)) => {
                 *session = dead;
                 Ok(Sent::Done(Reply::default()))
             }
+            (Self::Sqlite(session), Self::Sqlite(dead)) => Ok(Sent::Done(session.adopt(dead))),
+            (Self::Postgres(session), Self::Postgres(dead)) => session.adopt(dead, out),
+            _ => Err(ProtocolError::Misuse("the sessions are of different kinds")),
+        }
+    }
+
+    /// A transaction is open, failed or not, as of the last reply. Before an event is begun again the
+    /// host sends `ROLLBACK` if it is: otherwise the event's own `BEGIN` meets the old transaction.
+    pub fn in_transaction(&self) -> bool {
+        match self {
+            Self::Null(_) => false,
+            Self::Sqlite(session) => session.in_transaction(),
+            Self::Postgres(session) => session.in_transaction(),
+        }
+    }
+
+    /// The open transaction takes nothing but a `ROLLBACK`: every other statement would fail
+    /// (PostgreSQL's SQLSTATE 25P02). SQLite and MySQL know no such state.
+    pub fn in_failed_transaction(&self) -> bool {
+        match self {
+            Self::Null(_) | Self::Sqlite(_) => false,
+            Self::Postgres(session) => session.in_failed_transaction(),
         }
     }
 
     /// Appends a polite good-bye, if the protocol has one.
     pub fn terminate(&mut self, out: &mut Vec<u8>) {
-        let _ = out;
+        match self {
+            Self::Null(_) | Self::Sqlite(_) => {}
+            Self::Postgres(session) => session.terminate(out),
+        }
     }
 }

@@ -1,0 +1,101 @@
+//! From a target to an authenticated session.
+
+use std::time::Duration;
+
+use record::{ServerTarget, TlsMode};
+use wire_postgres::{Credentials, Handshake, HandshakeError, Step, backend};
+
+use super::{PostgresSession, server_error};
+use crate::connect::{ConnectError, Connected};
+use crate::dial::{Dialled, address_of};
+use crate::error::ProtocolError;
+use crate::session::Session;
+
+/// Settings every session begins with.
+const PARAMETERS: &[(&str, &str)] = &[("client_encoding", "UTF8"), ("application_name", "dbdyno")];
+
+/// Connects to the endpoint whose turn it is.
+pub(crate) fn connect(
+    target: &ServerTarget,
+    ordinal: u64,
+    timeout: Duration,
+) -> Result<Connected, ConnectError> {
+    let turn = ordinal.checked_rem(target.endpoints.len() as u64).unwrap_or(0);
+    let Some(endpoint) = target.endpoints.get(turn as usize) else {
+        let what = "the target has no endpoint".into();
+        return Err(ConnectError::Unsupported { address: String::new(), what });
+    };
+    if let Some(what) = unsupported(target) {
+        return Err(ConnectError::Unsupported { address: address_of(endpoint), what });
+    }
+    let mut wire = Dialled::open(endpoint, timeout)?;
+    let server_version = shake_hands(target, &mut wire)?;
+    Ok(Connected {
+        session: Session::Postgres(PostgresSession::new(target.prepared_statements)),
+        transport: wire.finish()?,
+        server_version,
+    })
+}
+
+fn unsupported(target: &ServerTarget) -> Option<String> {
+    if target.tls.mode != TlsMode::Disable {
+        return Some("TLS to PostgreSQL is not supported yet; set tls.mode to `disable`".into());
+    }
+    let compression = target.compression.as_ref()?;
+    Some(format!("PostgreSQL's protocol has no compression (`{compression}` is asked for)"))
+}
+
+/// Returns the server's version.
+fn shake_hands(target: &ServerTarget, wire: &mut Dialled) -> Result<String, ConnectError> {
+    let credentials = Credentials {
+        user: &target.user,
+        password: target.password.as_deref(),
+        database: &target.database,
+    };
+    let mut out = Vec::new();
+    let begun = Handshake::begin(credentials, PARAMETERS, &mut out);
+    let mut handshake = begun.map_err(|error| failure(target, wire, error.into()))?;
+    let mut ready = false;
+    loop {
+        if !out.is_empty() {
+            wire.send(&out)?;
+            out.clear();
+        }
+        let message = backend::message(&wire.received);
+        let message = message.map_err(|error| failure(target, wire, error.into()))?;
+        let Some((tag, body)) = message else {
+            // Once ready, nothing may be left behind for the session to stumble over.
+            if ready && wire.received.is_empty() {
+                return Ok(handshake.server_version().to_owned());
+            }
+            wire.receive()?;
+            continue;
+        };
+        let size = backend::HEADER_SIZE + body.len();
+        let step = handshake.step(tag, body, &mut out);
+        let step = step.map_err(|error| failure(target, wire, error))?;
+        ready |= step == Step::Ready;
+        wire.received.drain(..size);
+    }
+}
+
+fn failure(target: &ServerTarget, wire: &Dialled, error: HandshakeError) -> ConnectError {
+    let address = wire.address.clone();
+    let protocol = |source| ConnectError::Protocol { address: wire.address.clone(), source };
+    match error {
+        HandshakeError::Refused(body) => match server_error(&body) {
+            Ok(error) => ConnectError::Refused { address, error },
+            Err(error) => protocol(error.into()),
+        },
+        HandshakeError::PasswordNeeded { method } => {
+            ConnectError::PasswordNeeded { address, user: target.user.clone(), method }
+        }
+        HandshakeError::Unsupported(_) | HandshakeError::Scram(_) => {
+            ConnectError::Unsupported { address, what: error.to_string() }
+        }
+        HandshakeError::Unexpected(found) => {
+            protocol(ProtocolError::Unexpected { found, state: "shaking hands" })
+        }
+        HandshakeError::Wire(error) => protocol(error.into()),
+    }
+}

@@ -1,0 +1,256 @@
+//! Sessions with PostgreSQL.
+//!
+//! - [`connect`]: from a target to an authenticated session.
+//! - `PostgresSession` (here): requests.
+//! - `scan`: replies, by tags and lengths.
+//! - `rows`: result sets read from a reply's bytes.
+//! - `literal`: values put into the text, for sessions without prepared statements.
+
+mod connect;
+mod literal;
+mod rows;
+mod scan;
+
+use wire_postgres::{WireError, frontend};
+
+use crate::error::{ProtocolError, ServerError};
+use crate::placeholder::Template;
+use crate::session::{Progress, Reply, RowCursor, Sent, StatementId};
+use crate::statements::Statements;
+use crate::value::Value;
+use scan::{Expect, Scan};
+
+pub(crate) use connect::connect;
+
+/// A session with a PostgreSQL server.
+#[derive(Debug)]
+pub struct PostgresSession {
+    prepares: bool,
+    statements: Statements<Statement>,
+    scan: Scan,
+}
+
+impl PostgresSession {
+    /// A session that is idle. Without `prepares`, prepared statements are sent as plain text.
+    fn new(prepares: bool) -> Self {
+        Self { prepares, statements: Statements::default(), scan: Scan::default() }
+    }
+
+    /// Sends statement text by the simple protocol.
+    pub fn query(&mut self, sql: &[u8], out: &mut Vec<u8>) -> Result<Sent, ProtocolError> {
+        self.scan.check_idle()?;
+        frontend::query(sql, out)?;
+        Ok(self.await_reply(Expect::Text))
+    }
+
+    /// Sends Parse, Describe and Sync. Describe tells whether the statement returns rows, so that no
+    /// later execution has to ask.
+    pub fn prepare(
+        &mut self,
+        sql: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(StatementId, Sent), ProtocolError> {
+        self.scan.check_idle()?;
+        let template = Template::new(sql);
+        if !self.prepares {
+            let id = self.statements.insert(Statement { columns: 0, text: Text::Plain(template) });
+            return Ok((id, Sent::Done(Reply::default())));
+        }
+        let mut numbered = Vec::with_capacity(sql.len() + template.values());
+        template.render(1..=template.values(), literal::parameter, &mut numbered);
+        let text = Text::Prepared(numbered.into());
+        let id = self.statements.insert(Statement { columns: 0, text });
+        if let Err(error) = self.send_prepare(id, out) {
+            self.statements.remove(id)?;
+            return Err(error);
+        }
+        frontend::sync(out);
+        Ok((id, self.await_reply(Expect::Prepared { next: Some(id), fresh: true })))
+    }
+
+    /// Sends Bind, Execute and Sync, or the text with the values in it.
+    pub fn execute<'a>(
+        &mut self,
+        statement: StatementId,
+        values: impl ExactSizeIterator<Item = Value<'a>>,
+        out: &mut Vec<u8>,
+    ) -> Result<Sent, ProtocolError> {
+        self.scan.check_idle()?;
+        let Statement { columns, text } = self.statements.get(statement)?;
+        match text {
+            Text::Prepared(_) => {
+                frontend::bind(statement.0, values, literal::text, out)?;
+                frontend::execute(out);
+                frontend::sync(out);
+                let columns = *columns;
+                Ok(self.await_reply(Expect::Rows { columns }))
+            }
+            Text::Plain(template) if template.values() == values.len() => {
+                frontend::query_with(|out| template.render(values, literal::literal, out), out)?;
+                Ok(self.await_reply(Expect::Text))
+            }
+            Text::Plain(template) => {
+                let error = wrong_value_count(template.values(), values.len());
+                Ok(Sent::Done(Reply { error: Some(Box::new(error)), ..Reply::default() }))
+            }
+        }
+    }
+
+    /// Sends Close and Sync; the id is free from here on.
+    pub fn close_statement(
+        &mut self,
+        statement: StatementId,
+        out: &mut Vec<u8>,
+    ) -> Result<Sent, ProtocolError> {
+        self.scan.check_idle()?;
+        match self.statements.get(statement)?.text {
+            Text::Plain(_) => {
+                self.statements.remove(statement)?;
+                Ok(Sent::Done(Reply::default()))
+            }
+            Text::Prepared(_) => {
+                frontend::close(statement.0, out)?;
+                frontend::sync(out);
+                self.statements.remove(statement)?;
+                Ok(self.await_reply(Expect::Closed))
+            }
+        }
+    }
+
+    /// See [`crate::Session::feed`].
+    pub fn feed(&mut self, buffer: &[u8]) -> Result<Progress, ProtocolError> {
+        self.scan.feed(buffer, &mut self.statements)
+    }
+
+    /// See [`crate::Session::discard_scanned`].
+    pub fn discard_scanned(&mut self, buffer_size: usize) -> usize {
+        self.scan.discard(buffer_size)
+    }
+
+    /// See [`crate::Session::row`].
+    pub fn row(
+        &self,
+        reply: &[u8],
+        cursor: &mut RowCursor,
+        column: impl FnMut(Option<&[u8]>),
+    ) -> Result<bool, ProtocolError> {
+        self.scan.check_readable()?;
+        rows::row(reply, cursor, column)
+    }
+
+    /// See [`crate::Session::next_result`].
+    pub fn next_result(
+        &self,
+        reply: &[u8],
+        cursor: &mut RowCursor,
+    ) -> Result<Option<Reply>, ProtocolError> {
+        self.scan.check_readable()?;
+        rows::next_result(reply, cursor)
+    }
+
+    /// See [`crate::Session::adopt`].
+    pub fn adopt(&mut self, dead: Self, out: &mut Vec<u8>) -> Result<Sent, ProtocolError> {
+        self.scan.check_idle()?;
+        self.statements = dead.statements;
+        let Some(first) = self.statements.next_live(0) else {
+            return Ok(Sent::Done(Reply::default()));
+        };
+        if !self.prepares {
+            return Ok(Sent::Done(Reply::default()));
+        }
+        let mut next = Some(first);
+        while let Some(id) = next {
+            self.send_prepare(id, out)?;
+            next = self.statements.next_live(id.0 + 1);
+        }
+        frontend::sync(out);
+        Ok(self.await_reply(Expect::Prepared { next: Some(first), fresh: false }))
+    }
+
+    /// See [`crate::Session::terminate`].
+    pub fn terminate(&mut self, out: &mut Vec<u8>) {
+        frontend::terminate(out);
+    }
+
+    /// See [`crate::Session::in_transaction`].
+    pub fn in_transaction(&self) -> bool {
+        self.scan.transaction_status() != b'I'
+    }
+
+    /// See [`crate::Session::in_failed_transaction`].
+    pub fn in_failed_transaction(&self) -> bool {
+        self.scan.transaction_status() == b'E'
+    }
+
+    fn await_reply(&mut self, expect: Expect) -> Sent {
+        self.scan.begin(expect);
+        Sent::Waiting
+    }
+
+    fn send_prepare(&self, id: StatementId, out: &mut Vec<u8>) -> Result<(), ProtocolError> {
+        if let Text::Prepared(sql) = &self.statements.get(id)?.text {
+            let start = out.len();
+            let sent = frontend::parse(id.0, sql, out).and_then(|()| frontend::describe(id.0, out));
+            if let Err(error) = sent {
+                out.truncate(start);
+                return Err(error.into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is known of a prepared statement.
+#[derive(Debug)]
+struct Statement {
+    /// Columns of its result set; 0: it returns none.
+    columns: u16,
+    text: Text,
+}
+
+/// How a statement is executed, and made again after a reconnect.
+#[derive(Debug)]
+enum Text {
+    /// By the server, under its id: the text with `$n`.
+    Prepared(Box<[u8]>),
+    /// By us: the values are put into the text.
+    Plain(Template),
+}
+
+impl From<WireError> for ProtocolError {
+    fn from(error: WireError) -> Self {
+        match error {
+            WireError::TooLong { found, limit } => Self::TooLong { found, limit },
+            WireError::Malformed(what) => Self::Malformed(what),
+        }
+    }
+}
+
+/// An ErrorResponse's body as the driver's own error.
+fn server_error(body: &[u8]) -> Result<ServerError, WireError> {
+    let fields = wire_postgres::backend::error_fields(body)?;
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    Ok(ServerError {
+        sqlstate: if fields.code.is_empty() { "HY000".into() } else { text(fields.code) },
+        number: 0,
+        message: text(fields.message),
+        // The list the field's script runner restarts events for: serialisation failure, deadlock,
+        // and a duplicate key (two clients that delete and insert the same row).
+        transient: matches!(fields.code, b"40001" | b"40P01" | b"23505"),
+        closes: fields.is_fatal() || matches!(fields.code, b"57P01" | b"57P02" | b"57P03"),
+    })
+}
+
+/// What the server would have said.
+fn wrong_value_count(needed: usize, given: usize) -> ServerError {
+    ServerError {
+        sqlstate: "08P01".into(),
+        number: 0,
+        message: format!("the statement has {needed} placeholders, but {given} values are given"),
+        transient: false,
+        closes: false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,263 @@
+//! Replies: what came back, told from tags and lengths. Rows are skipped, not decoded, and need not
+//! even be there in full.
+
+use wire_postgres::backend::{self, HEADER_SIZE, Header, Verb};
+
+use super::{Statement, server_error};
+use crate::error::ProtocolError;
+use crate::session::{Class, Progress, Reply, StatementId};
+use crate::statements::Statements;
+
+/// What may come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Expect {
+    /// Nothing was asked: only what may come at any time.
+    Nothing,
+    /// The reply to statement text: any number of statements.
+    Text,
+    /// The reply to Bind and Execute. 0 columns: no result set.
+    Rows {
+        /// As Describe told.
+        columns: u16,
+    },
+    /// The reply to one or more pairs of Parse and Describe.
+    Prepared {
+        /// The statement described next.
+        next: Option<StatementId>,
+        /// It is new: if it can't be prepared its id is free again.
+        fresh: bool,
+    },
+    /// The reply to Close.
+    Closed,
+}
+
+impl Expect {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "idle",
+            Self::Text => "answering statement text",
+            Self::Rows { .. } => "executing a prepared statement",
+            Self::Prepared { .. } => "preparing a statement",
+            Self::Closed => "closing a statement",
+        }
+    }
+}
+
+/// What a statement returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Output {
+    Nothing,
+    Rows,
+    /// The data of a COPY … TO STDOUT.
+    Copy,
+}
+
+/// How far a reply has come.
+#[derive(Debug)]
+pub(super) struct Scan {
+    expect: Expect,
+    /// Where the next message begins; beyond the bytes there are, if a row is still arriving.
+    position: usize,
+    /// Bytes of this reply are gone: its rows can't be read.
+    discarded: bool,
+    /// Result sets seen in this reply.
+    sets: u32,
+    /// What the statement being answered has returned so far.
+    output: Output,
+    reply: Reply,
+    transaction_status: u8,
+}
+
+impl Default for Scan {
+    fn default() -> Self {
+        Self {
+            expect: Expect::Nothing,
+            position: 0,
+            discarded: false,
+            sets: 0,
+            output: Output::Nothing,
+            reply: Reply::default(),
+            transaction_status: b'I',
+        }
+    }
+}
+
+impl Scan {
+    /// The status in the last ReadyForQuery.
+    pub fn transaction_status(&self) -> u8 {
+        self.transaction_status
+    }
+
+    pub fn check_idle(&self) -> Result<(), ProtocolError> {
+        match self.expect {
+            Expect::Nothing => Ok(()),
+            _ => Err(ProtocolError::Misuse("a reply is still outstanding")),
+        }
+    }
+
+    pub fn check_readable(&self) -> Result<(), ProtocolError> {
+        if self.discarded {
+            return Err(ProtocolError::Misuse("the reply's bytes were discarded"));
+        }
+        Ok(())
+    }
+
+    /// A request was sent. What has been scanned since the last reply (notices) stays at the front
+    /// of this one.
+    pub fn begin(&mut self, expect: Expect) {
+        self.expect = expect;
+        self.discarded = false;
+        self.sets = 0;
+        self.output = Output::Nothing;
+        if let Expect::Rows { columns } = expect
+            && columns > 0
+        {
+            self.begin_set(columns);
+        }
+    }
+
+    /// Gives scanned bytes away: how many of the `buffer_size` the caller may drop at the front.
+    pub fn discard(&mut self, buffer_size: usize) -> usize {
+        let count = self.position.min(buffer_size);
+        self.position -= count;
+        self.discarded |= count > 0;
+        count
+    }
+
+    pub fn feed(
+        &mut self,
+        buffer: &[u8],
+        statements: &mut Statements<Statement>,
+    ) -> Result<Progress, ProtocolError> {
+        while let Some(rest) = buffer.get(self.position..) {
+            let Some(header) = backend::header(rest)? else { break };
+            let Header { tag, body_size } = header;
+            if tag == backend::DATA_ROW || tag == backend::COPY_DATA {
+                self.count_row(tag)?;
+                self.position += HEADER_SIZE + body_size;
+                continue;
+            }
+            let Some(body) = rest.get(HEADER_SIZE..HEADER_SIZE + body_size) else { break };
+            let over = self.message(tag, body, statements)?;
+            self.position += HEADER_SIZE + body_size;
+            if over {
+                let consumed = std::mem::take(&mut self.position);
+                self.expect = Expect::Nothing;
+                return Ok(Progress::Done { reply: std::mem::take(&mut self.reply), consumed });
+            }
+        }
+        Ok(Progress::More)
+    }
+
+    #[inline]
+    fn count_row(&mut self, tag: u8) -> Result<(), ProtocolError> {
+        match self.expect {
+            Expect::Text | Expect::Rows { .. } => {}
+            _ => return Err(self.unexpected(tag)),
+        }
+        match (tag, self.output) {
+            (backend::DATA_ROW, Output::Rows) | (backend::COPY_DATA, Output::Copy) => {}
+            _ => return Err(self.unexpected(tag)),
+        }
+        if self.sets == 1 && tag == backend::DATA_ROW {
+            self.reply.rows += 1;
+        }
+        Ok(())
+    }
+
+    /// Takes one message; `true`: it was the last of the reply.
+    fn message(
+        &mut self,
+        tag: u8,
+        body: &[u8],
+        statements: &mut Statements<Statement>,
+    ) -> Result<bool, ProtocolError> {
+        match (tag, self.expect) {
+            (tag, _) if backend::is_asynchronous(tag) => {}
+            (backend::ERROR_RESPONSE, expect) => {
+                let error = server_error(body)?;
+                let over = error.closes;
+                if expect == Expect::Nothing && !over {
+                    return Err(self.unexpected(tag));
+                }
+                if let Expect::Prepared { next: Some(id), fresh: true } = expect {
+                    statements.remove(id)?;
+                    self.expect = Expect::Prepared { next: None, fresh: true };
+                }
+                self.output = Output::Nothing;
+                self.reply.error.get_or_insert_with(|| Box::new(error));
+                return Ok(over);
+            }
+            (_, Expect::Nothing) => return Err(self.unexpected(tag)),
+            (backend::READY_FOR_QUERY, _) => {
+                self.transaction_status = backend::transaction_status(body)?;
+                self.reply.more = self.sets > 1;
+                return Ok(true);
+            }
+            (backend::COMMAND_COMPLETE, Expect::Text | Expect::Rows { .. }) => {
+                self.complete(body)?;
+            }
+            (backend::ROW_DESCRIPTION, Expect::Text) => {
+                self.begin_set(backend::column_count(body)?);
+            }
+            (
+                backend::ROW_DESCRIPTION | backend::NO_DATA,
+                Expect::Prepared { next: Some(id), fresh },
+            ) => {
+                let returns_rows = tag == backend::ROW_DESCRIPTION;
+                statements.get_mut(id)?.columns =
+                    if returns_rows { backend::column_count(body)? } else { 0 };
+                let next = if fresh { None } else { statements.next_live(id.0 + 1) };
+                self.expect = Expect::Prepared { next, fresh };
+            }
+            (backend::BIND_COMPLETE, Expect::Rows { .. })
+            | (backend::PARSE_COMPLETE | backend::PARAMETER_DESCRIPTION, Expect::Prepared { .. })
+            | (backend::CLOSE_COMPLETE, Expect::Closed)
+            | (backend::EMPTY_QUERY_RESPONSE, Expect::Text | Expect::Rows { .. })
+            | (backend::COPY_DONE, Expect::Text) => {}
+            (backend::COPY_OUT_RESPONSE, Expect::Text) => self.output = Output::Copy,
+            (backend::COPY_IN_RESPONSE, _) => {
+                return Err(ProtocolError::Unexpected {
+                    found: 'G',
+                    state: "answering statement text: COPY … FROM STDIN has nobody to send data",
+                });
+            }
+            _ => return Err(self.unexpected(tag)),
+        }
+        Ok(false)
+    }
+
+    fn begin_set(&mut self, columns: u16) {
+        self.output = Output::Rows;
+        self.sets += 1;
+        if self.sets == 1 {
+            self.reply.columns = columns;
+        }
+    }
+
+    fn complete(&mut self, body: &[u8]) -> Result<(), ProtocolError> {
+        let completion = backend::command_complete(body)?;
+        let changed = match (completion.verb, self.output) {
+            (Verb::Change, _) => completion.rows,
+            // CREATE TABLE … AS and COPY … FROM: what they read they have written.
+            (Verb::Select | Verb::Copy, Output::Nothing) => completion.rows,
+            (Verb::Select | Verb::Copy | Verb::Other, _) => 0,
+        };
+        let class = if self.output == Output::Rows {
+            Class::Read
+        } else if changed > 0 {
+            Class::Write
+        } else {
+            Class::Other
+        };
+        self.output = Output::Nothing;
+        self.reply.affected += changed;
+        self.reply.tally.count(class);
+        self.reply.class.get_or_insert(class);
+        Ok(())
+    }
+
+    fn unexpected(&self, tag: u8) -> ProtocolError {
+        ProtocolError::Unexpected { found: char::from(tag), state: self.expect.name() }
+    }
+}
