@@ -2,8 +2,8 @@
 
 /// Statement text, cut at its placeholders.
 ///
-/// A `?` within a literal, a quoted identifier, a dollar quote or a comment is none; `??` stands for
-/// one question mark of the text itself (PostgreSQL has operators of that name).
+/// A `?` within a literal, a quoted identifier, a dollar quote or a comment is none; `??` stands
+/// for one question mark of the text itself (PostgreSQL has operators of that name).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Template {
     text: Box<[u8]>,

@@ -17,8 +17,8 @@ pub struct StatementId(pub u32);
 pub enum Sent {
     /// Bytes were appended; the reply comes through [`Session::feed`].
     Waiting,
-    /// Answered at once: by an in-process database (rows, if any, are held by the session itself), or
-    /// because there was nothing to send.
+    /// Answered at once: by an in-process database (rows, if any, are held by the session itself),
+    /// or because there was nothing to send.
     Done(Reply),
 }
 
@@ -148,8 +148,8 @@ impl Session {
 
     /// Prepares a statement with `?` placeholders. The reply's error says whether it worked.
     ///
-    /// For PostgreSQL a `?` within quotes or comments is left alone, and `??` stands for an operator's
-    /// question mark.
+    /// For PostgreSQL a `?` within quotes or comments is left alone, and `??` stands for an
+    /// operator's question mark.
     ///
     /// # Errors
     /// [`ProtocolError`] if a reply is still outstanding.
@@ -219,10 +219,10 @@ impl Session {
         }
     }
 
-    /// Lets go of scanned bytes of an unfinished reply that grows too large to keep: returns how many
-    /// of the buffer's `buffer_size` bytes the caller must now drop from its front. The reply's counts
-    /// stay right, but its rows can no longer be read: [`Session::row`] and [`Session::next_result`]
-    /// fail until the next request.
+    /// Lets go of scanned bytes of an unfinished reply that grows too large to keep: returns how
+    /// many of the buffer's `buffer_size` bytes the caller must now drop from its front. The
+    /// reply's counts stay right, but its rows can no longer be read: [`Session::row`] and
+    /// [`Session::next_result`] fail until the next request.
     pub fn discard_scanned(&mut self, buffer_size: usize) -> usize {
         match self {
             Self::Null(_) | Self::Sqlite(_) => 0,
@@ -282,8 +282,9 @@ impl Session {
         }
     }
 
-    /// A transaction is open, failed or not, as of the last reply. Before an event is begun again the
-    /// host sends `ROLLBACK` if it is: otherwise the event's own `BEGIN` meets the old transaction.
+    /// A transaction is open, failed or not, as of the last reply. Before an event is begun again
+    /// the host sends `ROLLBACK` if it is: otherwise the event's own `BEGIN` meets the old
+    /// transaction.
     pub fn in_transaction(&self) -> bool {
         match self {
             Self::Null(_) => false,

@@ -3,8 +3,8 @@
 use crate::error::ProtocolError;
 use crate::session::StatementId;
 
-/// Prepared statements by id. The ids of closed ones are used again, so that a script which prepares
-/// and closes for ever needs no more memory for it.
+/// Prepared statements by id. The ids of closed ones are used again, so that a script which
+/// prepares and closes for ever needs no more memory for it.
 #[derive(Debug)]
 pub(crate) struct Statements<T> {
     slots: Vec<Option<T>>,

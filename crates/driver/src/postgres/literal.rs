@@ -64,8 +64,8 @@ fn signed(negative: bool, write: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
     }
 }
 
-/// Quotes are doubled. With a backslash in it the literal says itself that backslashes count, and so
-/// doesn't depend on `standard_conforming_strings`; the blank keeps the E apart from a word.
+/// Quotes are doubled. With a backslash in it the literal says itself that backslashes count, and
+/// so doesn't depend on `standard_conforming_strings`; the blank keeps the E apart from a word.
 fn string(bytes: &[u8], out: &mut Vec<u8>) {
     if bytes.contains(&b'\\') {
         out.extend_from_slice(b" E");

@@ -43,8 +43,8 @@ impl PostgresSession {
         Ok(self.await_reply(Expect::Text))
     }
 
-    /// Sends Parse, Describe and Sync. Describe tells whether the statement returns rows, so that no
-    /// later execution has to ask.
+    /// Sends Parse, Describe and Sync. Describe tells whether the statement returns rows, so that
+    /// no later execution has to ask.
     pub fn prepare(
         &mut self,
         sql: &[u8],

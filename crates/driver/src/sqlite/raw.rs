@@ -15,8 +15,8 @@ use crate::value::Value;
 #[derive(Debug)]
 pub(super) struct RawStatement(NonNull<ffi::sqlite3_stmt>);
 
-// SAFETY: a statement may be used by one thread at a time, together with its connection; both lie in
-// one session, which is used through `&mut`, or `&` without calling SQLite.
+// SAFETY: a statement may be used by one thread at a time, together with its connection; both lie
+// in one session, which is used through `&mut`, or `&` without calling SQLite.
 unsafe impl Send for RawStatement {}
 
 impl RawStatement {

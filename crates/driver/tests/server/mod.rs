@@ -2,7 +2,7 @@
 //! blocking client to drive a session with.
 
 #![allow(dead_code)] // Each test file is a program of its own and uses its own part of this.
-#![allow(clippy::unwrap_used, clippy::print_stderr)] // Test code, but in no function marked as such.
+#![allow(clippy::unwrap_used, clippy::print_stderr)] // Test code, but in no marked function.
 
 use std::fs::{self, Permissions};
 use std::io::{Read, Write};
@@ -65,7 +65,8 @@ impl Server {
             let mut child = start_postgres(&binaries, folder.path(), port);
             started.send(()).unwrap();
             let _ = stopped.recv();
-            // SAFETY: the child is ours and not yet waited for. SIGQUIT: at once, without a checkpoint.
+            // SAFETY: the child is ours and not yet waited for. SIGQUIT: at once, without a
+            // checkpoint.
             unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGQUIT) };
             child.wait().unwrap();
         });
