@@ -7,7 +7,7 @@ from hdrh.histogram import HdrHistogram
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dbdyno.stats import decode_histogram, merge_histograms, percentile, summarise
+from dbdyno.stats import mean, merge_histograms, percentile, summarise
 
 times = st.lists(st.integers(min_value=1, max_value=3_600_000_000_000), min_size=1, max_size=200)
 
@@ -32,7 +32,7 @@ def test_a_percentile_is_that_of_the_sorted_values(values: list[int], rank: floa
 def test_merging_equals_recording_together_and_survives_the_wire(
     one: list[int], other: list[int]
 ) -> None:
-    parts = [decode_histogram(histogram(part).encode()) for part in (one, other)]
+    parts = [HdrHistogram.decode(histogram(part).encode()) for part in (one, other)]
     assert summarise(merge_histograms(parts)) == summarise(histogram(one + other))
 
 
@@ -49,3 +49,11 @@ def test_an_empty_histogram_has_no_percentile() -> None:
     assert math.isnan(percentile(merge_histograms([]), 99))
     with pytest.raises(ValueError, match="between 0 and 100"):
         percentile(merge_histograms([]), 101)
+
+
+@settings(deadline=None, max_examples=20)
+@given(times)
+def test_the_mean_is_the_librarys(values: list[int]) -> None:
+    assert mean(histogram(values)) == pytest.approx(
+        histogram(values).get_mean_value(), rel=1e-3, abs=1
+    )

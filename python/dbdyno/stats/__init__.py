@@ -7,9 +7,10 @@ METHODOLOGY.md explains the choices.
 
 from dbdyno.stats.histogram import (
     Distribution,
-    decode_histogram,
+    mean,
     merge_histograms,
     percentile,
+    percentiles,
     summarise,
 )
 from dbdyno.stats.multiple import benjamini_hochberg
@@ -45,15 +46,16 @@ __all__ = [
     "Verdict",
     "benjamini_hochberg",
     "blocks_needed",
-    "decode_histogram",
     "judge",
     "log_ratios",
     "loss",
+    "mean",
     "median_interval",
     "merge_histograms",
     "mser5",
     "paired_effect",
     "percentile",
+    "percentiles",
     "period",
     "sign_flip_p",
     "spread",

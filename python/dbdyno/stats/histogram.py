@@ -29,11 +29,6 @@ class Distribution:
     max: float
 
 
-def decode_histogram(text: str) -> HdrHistogram:
-    """A histogram from HdrHistogram's V2 text (zlib, base64)."""
-    return HdrHistogram.decode(text)
-
-
 def merge_histograms(histograms: Iterable[HdrHistogram]) -> HdrHistogram:
     """The sum of histograms: nanoseconds, 1 ns … 1 h, 3 significant digits."""
     total = HdrHistogram(LOWEST, HIGHEST, SIGNIFICANT_DIGITS)
@@ -70,6 +65,20 @@ def percentiles(histogram: HdrHistogram, ranks: Iterable[float]) -> list[float]:
         value = histogram.get_value_from_index(index)
         answers.append(float(histogram.get_highest_equivalent_value(value)))
     return answers
+
+
+def mean(histogram: HdrHistogram) -> float:
+    """Mean of the values, each taken as the middle of its bucket (0.1 %); NaN if there is none.
+
+    The library's own method walks all 33,792 buckets in Python: 70 ms, too long for every interval.
+    """
+    if histogram.total_count == 0:
+        return math.nan
+    counts = np.asarray(histogram.counts)
+    used = np.flatnonzero(counts)
+    lowest = [int(histogram.get_value_from_index(int(index))) for index in used]
+    middles = [(low + histogram.get_highest_equivalent_value(low) + 1) / 2 for low in lowest]
+    return float(np.dot(counts[used], middles)) / float(histogram.total_count)
 
 
 def summarise(histogram: HdrHistogram) -> Distribution | None:

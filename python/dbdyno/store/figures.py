@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from dbdyno.formats.histograms import decode, tag
 from dbdyno.model import PERCENTILES, HistogramRecord, StepSummary, Summary
-from dbdyno.stats.histogram import merge_histograms, percentiles
+from dbdyno.stats.histogram import mean, merge_histograms, percentiles
 
 _NS_PER_US = 1000
 
@@ -60,7 +60,7 @@ def figures_ns(records: Iterable[HistogramRecord]) -> Mapping[str, float]:
     return {
         **dict(zip(PERCENTILES, values, strict=True)),
         "max": float(histogram.get_max_value()),
-        "mean": float(histogram.get_mean_value()),
+        "mean": mean(histogram),
     }
 
 

@@ -1,0 +1,44 @@
+"""From a store to a page: what the runs of a study say, and how sure one can be.
+
+A report is a pure function of the store: it never meets a server, the engine or a collector, and
+any stored study can be reported again by a later version.
+"""
+
+from pathlib import Path
+
+from dbdyno.report.analyse import analyse
+from dbdyno.report.charts import charts
+from dbdyno.report.export import export
+from dbdyno.report.gather import gather
+from dbdyno.report.page import render, render_summary
+from dbdyno.report.provenance import host_facts, seeds, settings_that_differ, versions
+from dbdyno.report.tables import tables
+
+__all__ = ["write"]
+
+
+def write(store: Path, study: str, out: Path) -> Path:
+    """Write the report of `study` to the HTML file `out` and its exports into a folder beside it.
+
+    `out` may be a folder too: then the page is `<study>.html` in it. Returns the page's path.
+    Raises `StoreError` if the study can't be read or the page can't be written.
+    """
+    page = out if out.suffix == ".html" else out / f"{study}.html"
+    folder = page.with_suffix("")
+    analysis = analyse(gather(store, study))
+    drawn, figures = charts(analysis), tables(analysis)
+    provenance = (
+        host_facts(analysis),
+        settings_that_differ(analysis),
+        versions(analysis),
+        seeds(analysis),
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    export(
+        folder,
+        charts=drawn,
+        tables=(*figures, *provenance),
+        summary=render_summary(analysis, drawn, figures),
+    )
+    page.write_text(render(analysis, drawn, figures, folder=folder.name), "utf-8")
+    return page

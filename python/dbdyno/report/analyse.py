@@ -1,0 +1,276 @@
+"""From material to figures and verdicts: what each cell did at each load, and against what."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+from hdrh.histogram import HdrHistogram
+
+from dbdyno.design.cells import cells
+from dbdyno.formats.histograms import decode
+from dbdyno.model import Cell, HistogramRecord, StepSummary, Study
+from dbdyno.report.material import Material, RunMaterial
+from dbdyno.stats import (
+    Distribution,
+    Judgement,
+    Mser5,
+    PairedEffect,
+    Spread,
+    Stability,
+    benjamini_hochberg,
+    judge,
+    merge_histograms,
+    mser5,
+    paired_effect,
+    spread,
+    stability,
+    summarise,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockFigures:
+    """One step of one run."""
+
+    run_id: str
+    block: int
+    counted: bool
+    """Complete: only such runs enter medians, distributions and verdicts."""
+    summary: StepSummary
+    stability: Stability
+    warm_up: Mser5
+    """Of warm-up and window together."""
+    warm_up_intervals: int
+    histogram: HdrHistogram
+    """Response time of all events in the window."""
+
+    def value(self, metric: str) -> float | None:
+        """A metric by the name studies use; `None` where it wasn't measured."""
+        return METRICS[metric].read(self.summary)
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A figure a study may choose as primary."""
+
+    title: str
+    unit: str
+    higher_is_better: bool
+    read: Callable[[StepSummary], float | None]
+
+
+def _latency(name: str) -> Callable[[StepSummary], float | None]:
+    return lambda summary: summary.latency_us.get(name)
+
+
+METRICS: Mapping[str, Metric] = {
+    "throughput": Metric("Throughput", "events/s", True, lambda s: s.events_per_s),
+    "statements_per_s": Metric(
+        "Statement rate", "statements/s", True, lambda s: s.statements_per_s
+    ),
+    **{
+        name: Metric(f"Response time, {name}", "µs", False, _latency(name))
+        for name in ("p50", "p95", "p99", "p99.9", "max")
+    },
+    "client_cpu": Metric(
+        "Client CPU per statement", "µs", False, lambda s: s.client_cpu_us_per_statement
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One cell at one load: all blocks of it."""
+
+    cell: Cell
+    step: int
+    clients: int
+    blocks: tuple[BlockFigures, ...]
+    """In block order; interrupted ones are there too."""
+    latency: Distribution | None
+    """Merged over the counted blocks; nanoseconds."""
+    histogram: HdrHistogram
+
+    varying: tuple[str, ...]
+    """Factors with more than one level: those that tell cells apart."""
+
+    @property
+    def label(self) -> str:
+        """The cell by the levels that tell it apart."""
+        return label(self.cell.levels, self.varying)
+
+    @property
+    def counted(self) -> tuple[BlockFigures, ...]:
+        """The blocks that enter figures."""
+        return tuple(block for block in self.blocks if block.counted)
+
+    def values(self, metric: str) -> dict[int, float]:
+        """Block → value, counted blocks only."""
+        found = {figures.block: figures.value(metric) for figures in self.counted}
+        return {block: value for block, value in found.items() if value is not None}
+
+    def spread(self, metric: str) -> Spread | None:
+        """Over the counted blocks; `None` without one."""
+        values = list(self.values(metric).values())
+        return spread(values) if values else None
+
+    @property
+    def stability_words(self) -> str:
+        """The words of all blocks: `flat`, or `flat in 2, stalling in 1 of 3 blocks`."""
+        words = sorted(figures.stability.word.value for figures in self.counted)
+        counts = {word: len(list(group)) for word, group in groupby(words)}
+        if len(counts) <= 1:
+            return next(iter(counts), "not measured")
+        told = ", ".join(f"{word} in {count}" for word, count in counts.items())
+        return f"{told} of {len(words)} blocks"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A point against its baseline, block by block, on the primary metric."""
+
+    point: Point
+    baseline: Point
+    judgement: Judgement
+    p_adjusted: float | None
+    """Benjamini–Hochberg over all comparisons of the study."""
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """Everything the page says, before words and pixels."""
+
+    material: Material
+    metric: Metric
+    metric_name: str
+    cells: tuple[Cell, ...]
+    points: tuple[Point, ...]
+    """By cell in the study's order, then step."""
+    comparisons: tuple[Comparison, ...]
+
+    @property
+    def varying(self) -> tuple[str, ...]:
+        """Factors that tell cells apart."""
+        return varying(self.material.study)
+
+    @property
+    def clients(self) -> tuple[int, ...]:
+        """The loads, ascending."""
+        return tuple(sorted({point.clients for point in self.points}))
+
+
+def varying(study: Study) -> tuple[str, ...]:
+    """Names of the factors with more than one level, in the study's order."""
+    return tuple(factor.name for factor in study.factors if len(factor.levels) > 1)
+
+
+def label(levels: Mapping[str, str], factors: tuple[str, ...]) -> str:
+    """A cell's name: its levels of the factors that vary, or all of them if none does."""
+    told = [levels[name] for name in factors if name in levels] or list(levels.values())
+    return ", ".join(told) or "all"
+
+
+def analyse(material: Material) -> Analysis:
+    """Figures of every point and verdicts of every comparison the baseline allows."""
+    ordered = cells(material.study)
+    points = tuple(_points(material, ordered))
+    primary = material.study.primary
+    metric = METRICS[primary.metric]
+    return Analysis(
+        material=material,
+        metric=metric,
+        metric_name=primary.metric,
+        cells=ordered,
+        points=points,
+        comparisons=tuple(_compare(material, points)),
+    )
+
+
+def _points(material: Material, ordered: Iterable[Cell]) -> Iterable[Point]:
+    for cell in ordered:
+        runs = [run for run in material.runs if dict(run.manifest.cell) == dict(cell.levels)]
+        steps = {step.index: step.clients for run in runs for step in run.manifest.steps}
+        for step, clients in sorted(steps.items()):
+            blocks = tuple(
+                sorted(
+                    (_figures(run, step) for run in runs if step in run.summaries),
+                    key=lambda figures: figures.block,
+                )
+            )
+            merged = merge_histograms(f.histogram for f in blocks if f.counted)
+            yield Point(
+                cell, step, clients, blocks, summarise(merged), merged, varying(material.study)
+            )
+
+
+def _figures(run: RunMaterial, step: int) -> BlockFigures:
+    summary = run.summaries[step]
+    series = run.series.get(step)
+    rates = series.events_per_s if series else np.empty(0)
+    measured = series.measured if series else np.empty(0, dtype=np.bool_)
+    status = next((s.status for s in run.manifest.steps if s.index == step), "failed")
+    return BlockFigures(
+        run_id=run.manifest.id,
+        block=run.manifest.block,
+        counted=run.manifest.status == "complete"
+        and status == "complete"
+        and not summary.interrupted,
+        summary=summary,
+        stability=stability(rates[measured], series.interval_s if series else 1.0),
+        warm_up=mser5(rates),
+        warm_up_intervals=int(np.count_nonzero(~measured)),
+        histogram=merge_histograms(_event_histograms(summary)),
+    )
+
+
+def _event_histograms(summary: StepSummary) -> Iterable[HdrHistogram]:
+    """Response times of events, whatever their label, from the engine's own record."""
+    histograms = summary.record.get("histograms")
+    for record in histograms if isinstance(histograms, list) else []:
+        if record["subject"] == "event" and record["time"] == "response":
+            yield decode(HistogramRecord(**record))
+
+
+def baseline_of(point: Point, material: Material, points: Iterable[Point]) -> Point | None:
+    """The point with the baseline's levels and otherwise this one's, at the same load."""
+    named = material.study.design.baseline
+    if not named:
+        return None
+    levels = {**point.cell.levels, **named}
+    if levels == dict(point.cell.levels):
+        return None
+    for other in points:
+        if other.step == point.step and dict(other.cell.levels) == levels:
+            return other
+    return None
+
+
+def _compare(material: Material, points: tuple[Point, ...]) -> Iterable[Comparison]:
+    primary = material.study.primary
+    pairs = [
+        (point, baseline)
+        for point in points
+        if (baseline := baseline_of(point, material, points)) is not None
+    ]
+    judgements = []
+    for point, baseline in pairs:
+        ours, theirs = point.values(primary.metric), baseline.values(primary.metric)
+        shared = sorted(ours.keys() & theirs.keys())
+        effect = paired_effect(
+            [theirs[block] for block in shared],
+            [ours[block] for block in shared],
+            seed=material.plan.seed,
+        )
+        judgements.append(
+            judge(
+                effect,
+                smallest_effect=primary.smallest_effect,
+                higher_is_better=primary.better == "higher",
+            )
+        )
+    p = [j.effect.p for j in judgements if isinstance(j.effect, PairedEffect)]
+    adjusted = iter(benjamini_hochberg(p).tolist())
+    for (point, baseline), judgement in zip(pairs, judgements, strict=True):
+        comparable = isinstance(judgement.effect, PairedEffect)
+        yield Comparison(point, baseline, judgement, next(adjusted) if comparable else None)

@@ -1,0 +1,24 @@
+"""Beside the page: every chart as PNG and SVG, every table as CSV, a summary in Markdown."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import vl_convert
+
+from dbdyno.report.charts import Chart
+from dbdyno.report.page import VEGA_LITE
+from dbdyno.report.table import Table
+
+
+def export(folder: Path, *, charts: Sequence[Chart], tables: Sequence[Table], summary: str) -> None:
+    """Write all exports into `folder`, which is made if missing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for table in tables:
+        (folder / f"{table.name}.csv").write_text(table.csv(), "utf-8")
+    for chart in charts:
+        spec = json.dumps(chart.static(), allow_nan=False)
+        svg = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
+        (folder / f"{chart.name}.svg").write_text(svg, "utf-8")
+        (folder / f"{chart.name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=2))
+    (folder / "summary.md").write_text(summary, "utf-8")

@@ -1,0 +1,77 @@
+"""From a store to material. The only file of this room that knows how a store looks."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from dbdyno.formats.study import read_study
+from dbdyno.model import Study
+from dbdyno.report.material import Material, RunMaterial, StepSeries
+from dbdyno.store import Store, StoredRun, StoredStudy
+
+LOADED = ("warm-up", "measure")
+"""Phases with load; connecting and draining would only bend the lines."""
+
+
+def gather(store: Path, study: str) -> Material:
+    """Everything a report says about a study. Raises `LabError` for what can't be read."""
+    stored = Store(store).study(study)
+    chosen = stored.runs()
+    runs = sorted(chosen.values(), key=lambda run: run.manifest.started_unix_s)
+    kept = {run.path for run in runs}
+    return Material(
+        study=_study(stored),
+        plan=stored.plan,
+        runs=tuple(_run(run) for run in runs),
+        replaced=tuple(
+            attempt.manifest for attempt in stored.attempts() if attempt.path not in kept
+        ),
+    )
+
+
+def _study(stored: StoredStudy) -> Study:
+    file = read_study(stored.path / "study.toml", scale=stored.plan.scale)
+    return replace(file.study, name=stored.name)
+
+
+def _run(run: StoredRun) -> RunMaterial:
+    table = run.series
+    steps = sorted(set(table.column("step").to_pylist()))
+    return RunMaterial(
+        manifest=run.manifest,
+        summaries={summary.step: summary for summary in run.summaries},
+        series={step: _series(table, step) for step in steps},
+        facts=_document(run, "facts.json"),
+        settings={name: str(value) for name, value in _document(run, "settings.json").items()},
+    )
+
+
+def _document(run: StoredRun, name: str) -> Mapping[str, object]:
+    """A run that failed early has no facts or settings."""
+    if not (run.path / name).exists():
+        return {}
+    document = run.document(name)
+    return document if isinstance(document, dict) else {}
+
+
+def _series(table: pa.Table, step: int) -> StepSeries:
+    loaded = pc.is_in(table.column("phase"), pa.array(LOADED))
+    rows = table.filter(pc.and_(pc.equal(table.column("step"), step), loaded))
+    start, end, events, p99 = (
+        rows.column(name).cast(pa.float64(), safe=False).to_numpy()
+        for name in ("start_s", "end_s", "events", "response_ns_p99")
+    )
+    measured = np.asarray(rows.column("phase").to_pylist()) == "measure"
+    origin = float(start[measured][0]) if measured.any() else float(end[-1]) if end.size else 0.0
+    length = end - start
+    return StepSeries(
+        start_s=start - origin,
+        length_s=length,
+        measured=measured,
+        events_per_s=np.divide(events, length, out=np.zeros_like(length), where=length > 0),
+        p99_ns=p99,
+    )

@@ -1,0 +1,57 @@
+"""What a report is made of, read from a store: the study, its plan and every run that exists.
+
+Nothing else of this room knows how a store looks; everything after this is a pure function.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dbdyno.model import Plan, RunManifest, StepSummary, Study
+
+Column = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class StepSeries:
+    """One step interval by interval, warm-up and window only. Arrays are equally long."""
+
+    start_s: Column
+    """Beginning of each interval; 0 is the beginning of the window, warm-up is negative."""
+    length_s: Column
+    measured: NDArray[np.bool_]
+    """Inside the window."""
+    events_per_s: Column
+    p99_ns: Column
+    """NaN where no event ended."""
+
+    @property
+    def interval_s(self) -> float:
+        """The usual length of an interval."""
+        return float(np.median(self.length_s)) if self.length_s.size else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunMaterial:
+    """One run folder."""
+
+    manifest: RunManifest
+    summaries: Mapping[int, StepSummary]
+    """By step; a step that never got to its window has none."""
+    series: Mapping[int, StepSeries]
+    facts: Mapping[str, object]
+    settings: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """A study, whole."""
+
+    study: Study
+    plan: Plan
+    runs: tuple[RunMaterial, ...]
+    """In the order in which they were carried out."""
+    replaced: tuple[RunManifest, ...] = ()
+    """Earlier attempts at runs that were carried out again; shown, never counted."""

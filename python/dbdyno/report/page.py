@@ -1,0 +1,147 @@
+"""The page: one HTML file that needs nothing but itself."""
+
+import base64
+import gzip
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+
+import jinja2
+import vl_convert
+
+from dbdyno.report.analyse import Analysis
+from dbdyno.report.charts import Chart
+from dbdyno.report.provenance import (
+    command_lines,
+    host_facts,
+    rerun_lines,
+    seeds,
+    settings_that_differ,
+    versions,
+)
+from dbdyno.report.table import Table
+from dbdyno.report.validity import gates, limits
+from dbdyno.report.wording import headline, sentence
+
+VEGA_LITE = "6.1"
+"""The release whose rules Altair writes by."""
+
+EXPOSE = "window.vegaEmbed = vegaEmbed;"
+
+MOST_SENTENCES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """A choice the reader has over several charts."""
+
+    name: str
+    label: str
+    options: tuple[str, ...]
+    texts: tuple[str, ...]
+    chosen: str
+
+
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("dbdyno.report"),
+        autoescape=jinja2.select_autoescape(["html", "html.j2"]),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+
+
+def _text(name: str) -> str:
+    return (resources.files("dbdyno.report") / "templates" / name).read_text("utf-8")
+
+
+def _bundle() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script, safe inside a `script` element."""
+    script: str = vl_convert.javascript_bundle(EXPOSE, vl_version=VEGA_LITE)
+    return script.replace("</script", "<\\/script")
+
+
+def selectors(charts: Sequence[Chart]) -> dict[str, Selector]:
+    """What the reader may choose, from the charts' rows; the last load is shown first."""
+    labels = {"clients": "Clients", "point": "Cell and clients"}
+    found: dict[str, Selector] = {}
+    for chart in charts:
+        if chart.selector is None or chart.selector in found:
+            continue
+        views = {str(row["key"]): str(row["view"]) for row in chart.rows}
+        keys = list(views)
+        if chart.selector == "clients":
+            keys.sort(key=int)
+        chosen = keys[-1] if chart.selector == "clients" else keys[0]
+        texts = tuple(views[key] for key in keys)
+        found[chart.selector] = Selector(
+            chart.selector, labels[chart.selector], tuple(keys), texts, chosen
+        )
+    return found
+
+
+def _payload(charts: Sequence[Chart]) -> str:
+    """Drawings and rows, the rows by column, as gzip in base64."""
+    drawn = {}
+    for chart in charts:
+        names = list(chart.rows[0])
+        drawn[chart.name] = {
+            "spec": chart.spec(),
+            "selector": chart.selector,
+            "columns": {name: [row[name] for row in chart.rows] for name in names},
+        }
+    text = json.dumps(drawn, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+
+
+def answers(analysis: Analysis) -> tuple[str, ...]:
+    """The verdict sentences below the headline; many of them stay in the table."""
+    if not 1 < len(analysis.comparisons) <= MOST_SENTENCES:
+        return ()
+    return tuple(sentence(comparison, analysis) for comparison in analysis.comparisons)
+
+
+def render(
+    analysis: Analysis, charts: Sequence[Chart], tables: Sequence[Table], *, folder: str
+) -> str:
+    """The whole page. `folder` is where the exports lie, relative to it."""
+    template = _environment().get_template("report.html.j2")
+    return template.render(
+        **context(analysis, charts, tables),
+        folder=folder,
+        style=_text("style.css"),
+        script=_text("page.js"),
+        bundle=_bundle(),
+        payload=_payload(charts),
+    )
+
+
+def render_summary(analysis: Analysis, charts: Sequence[Chart], tables: Sequence[Table]) -> str:
+    """The same in Markdown, with the exported pictures."""
+    return _environment().get_template("summary.md.j2").render(**context(analysis, charts, tables))
+
+
+def context(
+    analysis: Analysis, charts: Sequence[Chart], tables: Sequence[Table]
+) -> dict[str, object]:
+    """What both templates say."""
+    return {
+        "analysis": analysis,
+        "study": analysis.material.study,
+        "plan": analysis.material.plan,
+        "headline": headline(analysis),
+        "answers": answers(analysis),
+        "limits": limits(analysis),
+        "gates": gates(analysis),
+        "charts": {chart.name: chart for chart in charts},
+        "selectors": selectors(charts),
+        "tables": {table.name: table for table in tables},
+        "facts": host_facts(analysis),
+        "settings": settings_that_differ(analysis),
+        "versions": versions(analysis),
+        "seeds": seeds(analysis),
+        "commands": command_lines(analysis),
+        "rerun": rerun_lines(analysis),
+    }

@@ -1,0 +1,96 @@
+"""A table once, for three readers: the page, a CSV file and the Markdown summary."""
+
+import csv
+import io
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from dbdyno.report.wording import MISSING
+
+Scalar = str | float | int | None
+Value = Scalar | tuple[float, float]
+"""A pair is a range; a program reads it as two columns."""
+
+
+def as_text(value: Scalar) -> str:
+    """A value as it is."""
+    return MISSING if value is None else str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A heading with its unit, the name programs know it by, and how people read its values."""
+
+    title: str
+    name: str
+    show: Callable[[float], str] | None = None
+    """`None`: text, to the left. Figures stand to the right."""
+    pair: bool = False
+    """Values are ranges (low, high)."""
+
+    @property
+    def figure(self) -> bool:
+        """Stands to the right."""
+        return self.show is not None
+
+    @property
+    def csv_names(self) -> tuple[str, ...]:
+        """One heading, or two for a range."""
+        return (f"{self.name}_low", f"{self.name}_high") if self.pair else (self.name,)
+
+    def text(self, value: Value) -> str:
+        """What people read."""
+        if isinstance(value, tuple):
+            show = self.show or str
+            return f"{show(value[0])} to {show(value[1])}"
+        if self.show is None or value is None or isinstance(value, str):
+            return as_text(value)
+        return self.show(value)
+
+    def raw(self, value: Value) -> tuple[Scalar, ...]:
+        """What programs read."""
+        if isinstance(value, tuple):
+            return value
+        return (value, value) if self.pair else (value,)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A name, headings and values."""
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    values: tuple[tuple[Value, ...], ...]
+
+    @property
+    def rows(self) -> tuple[tuple[str, ...], ...]:
+        """What people read."""
+        return tuple(
+            tuple(column.text(value) for column, value in zip(self.columns, row, strict=True))
+            for row in self.values
+        )
+
+    def csv(self) -> str:
+        """Comma-separated, full precision; ranges take two columns, what is missing is empty."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(name for column in self.columns for name in column.csv_names)
+        for row in self.values:
+            pairs = zip(self.columns, row, strict=True)
+            writer.writerow(cell for column, value in pairs for cell in column.raw(value))
+        return text.getvalue()
+
+    def markdown(self) -> str:
+        """A pipe table."""
+        lines = [
+            _line(column.title for column in self.columns),
+            "|" + "|".join(" ---: " if c.figure else " --- " for c in self.columns) + "|",
+            *(_line(row) for row in self.rows),
+        ]
+        return "\n".join(lines) + "\n"
+
+
+def _line(cells: Iterable[str]) -> str:
+    escaped = (cell.replace("|", "\\|").replace("\n", " ") for cell in cells)
+    return "| " + " | ".join(escaped) + " |"

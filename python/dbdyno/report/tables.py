@@ -1,0 +1,227 @@
+"""The tables of figures: cells, comparisons, response times, errors, client, evenness, runs."""
+
+from dbdyno.report.analyse import Analysis, Point, label
+from dbdyno.report.table import Column, Table, Value
+from dbdyno.report.wording import count, number, percent, ratio, time_unit, verdict_word
+from dbdyno.stats import NotComparable, Spread
+
+LEAD = (Column("Cell", "cell"), Column("Clients", "clients", count))
+"""Every table of points begins so."""
+
+
+def tables(analysis: Analysis) -> tuple[Table, ...]:
+    """All tables of figures, in the page's order."""
+    return (
+        comparisons_table(analysis),
+        cells_table(analysis),
+        latency_table(analysis),
+        stability_table(analysis),
+        errors_table(analysis),
+        client_table(analysis),
+        runs_table(analysis),
+    )
+
+
+def _lead(point: Point) -> tuple[str, int]:
+    return point.label, point.clients
+
+
+def _range(found: Spread | None) -> tuple[float, float] | None:
+    """Least and greatest block; one block has no range."""
+    return (found.low, found.high) if found and found.blocks > 1 else None
+
+
+def comparisons_table(analysis: Analysis) -> Table:
+    """Verdicts against the baseline."""
+    rows: list[tuple[Value, ...]] = []
+    for c in analysis.comparisons:
+        effect = c.judgement.effect
+        word = verdict_word(c.judgement.verdict, analysis.metric, analysis.metric_name)
+        lead = (*_lead(c.point), c.baseline.label)
+        if isinstance(effect, NotComparable):
+            rows.append((*lead, None, None, None, None, None, word, None, effect.reason))
+            continue
+        figures = (effect.ratio, effect.ratio_interval, effect.blocks, effect.p, c.p_adjusted)
+        rows.append((*lead, *figures, word, c.judgement.more_blocks, effect.method))
+    columns = (
+        *LEAD,
+        Column("Baseline", "baseline"),
+        Column("Effect", "ratio", ratio),
+        Column("95 % interval", "ratio_95", ratio, pair=True),
+        Column("Blocks", "blocks", count),
+        Column("p", "p", number),
+        Column("p, adjusted", "p_adjusted", number),
+        Column("Verdict", "verdict"),
+        Column("More blocks needed", "more_blocks", count),
+        Column("Method", "method"),
+    )
+    title = f"{analysis.metric.title} against the baseline"
+    return Table("comparisons", title, columns, tuple(rows))
+
+
+def cells_table(analysis: Analysis) -> Table:
+    """Throughput of every point: median and spread over blocks."""
+    rows: list[tuple[Value, ...]] = []
+    for point in analysis.points:
+        found = point.spread("throughput")
+        statements = point.spread("statements_per_s")
+        sure = found.interval if found else None
+        rows.append(
+            (
+                *_lead(point),
+                found.median if found else None,
+                _range(found),
+                found.cv if found else None,
+                (sure.low, sure.high) if sure else None,
+                statements.median if statements else None,
+                len(point.counted),
+                point.stability_words,
+            )
+        )
+    columns = (
+        *LEAD,
+        Column("Median, events/s", "events_per_s_median", number),
+        Column("Least to greatest block", "events_per_s_block", number, pair=True),
+        Column("CV over blocks", "cv", percent),
+        Column("95 % interval of median", "events_per_s_median_95", number, pair=True),
+        Column("Median, statements/s", "statements_per_s_median", number),
+        Column("Blocks", "blocks", count),
+        Column("Stability", "stability"),
+    )
+    return Table("cells", "Throughput of every cell", columns, tuple(rows))
+
+
+def _five(times: list[float]) -> list[float | None]:
+    return [*times] if times else [None] * 5
+
+
+def latency_table(analysis: Analysis) -> Table:
+    """Response times from histograms merged over blocks; the spread of p99 over blocks."""
+    unit, ns = time_unit([p.latency.p99 for p in analysis.points if p.latency])
+    rows: list[tuple[Value, ...]] = []
+    for point in analysis.points:
+        d = point.latency
+        times = (d.p50, d.p95, d.p99, d.p999, d.max) if d else ()
+        rows.append(
+            (
+                *_lead(point),
+                *_five([t / 1000 for t in times]),
+                _range(point.spread("p99")),
+                d.count if d else None,
+            )
+        )
+
+    def show(us: float) -> str:
+        return number(us * 1000 / ns)
+
+    columns = (
+        *LEAD,
+        *(Column(f"{n}, {unit}", f"{n}_us", show) for n in ("p50", "p95", "p99", "p99.9", "max")),
+        Column(f"p99 by block, {unit}", "p99_us_block", show, pair=True),
+        Column("Events", "events", count),
+    )
+    return Table("latency", "Response time of events, merged over blocks", columns, tuple(rows))
+
+
+def stability_table(analysis: Analysis) -> Table:
+    """How evenly every block of every point ran, interval by interval."""
+    rows: list[tuple[Value, ...]] = []
+    for point in analysis.points:
+        for figures in point.blocks:
+            s = figures.stability
+            rows.append(
+                (
+                    *_lead(point),
+                    figures.block,
+                    s.cv,
+                    s.robust_cv,
+                    s.p1_over_median,
+                    len(s.dips),
+                    len(s.stalls),
+                    len(s.stops),
+                    s.longest_stall_s,
+                    s.period.intervals if s.period else None,
+                    s.word.value,
+                )
+            )
+    columns = (
+        *LEAD,
+        Column("Block", "block", count),
+        Column("CV", "cv", percent),
+        Column("Robust CV", "robust_cv", percent),
+        Column("P1 / median", "p1_over_median", percent),
+        Column("Dips", "dips", count),
+        Column("Stalls", "stalls", count),
+        Column("Stops", "stops", count),
+        Column("Longest stall, s", "longest_stall_s", number),
+        Column("Period, intervals", "period_intervals", number),
+        Column("Word", "word"),
+    )
+    return Table("stability", "How evenly each block ran", columns, tuple(rows))
+
+
+def errors_table(analysis: Analysis) -> Table:
+    """Failed statements by code, over all blocks of a point, counted or not."""
+    rows: list[tuple[Value, ...]] = []
+    for point in analysis.points:
+        codes: dict[str, int] = {}
+        tried = 0
+        for figures in point.blocks:
+            tried += figures.summary.statements + figures.summary.errors
+            for code, errors in figures.summary.errors_by_code.items():
+                codes[code] = codes.get(code, 0) + errors
+        for code, errors in sorted(codes.items()):
+            rows.append((*_lead(point), code, errors, errors / tried if tried else None))
+    columns = (
+        *LEAD,
+        Column("Code", "code"),
+        Column("Errors", "errors", count),
+        Column("Of statements", "share", percent),
+    )
+    return Table("errors", "Errors by code", columns, tuple(rows))
+
+
+def client_table(analysis: Analysis) -> Table:
+    """What the load cost the client: CPU per statement and memory."""
+    rows: list[tuple[Value, ...]] = []
+    for point in analysis.points:
+        cpu = point.spread("client_cpu")
+        rss = max((f.summary.client_rss_peak_kb for f in point.counted), default=None)
+        rows.append((*_lead(point), cpu.median if cpu else None, _range(cpu), rss))
+    columns = (
+        *LEAD,
+        Column("CPU per statement, µs", "cpu_us_per_statement", number),
+        Column("Least to greatest block", "cpu_us_per_statement_block", number, pair=True),
+        Column("Peak memory, MiB", "rss_peak_kb", lambda kb: number(kb / 1024)),
+    )
+    return Table("client", "What the client cost", columns, tuple(rows))
+
+
+def runs_table(analysis: Analysis) -> Table:
+    """Every planned run in order and every attempt at it: nothing is left out."""
+    material = analysis.material
+    manifests = [*material.replaced, *(run.manifest for run in material.runs)]
+    rows: list[tuple[Value, ...]] = []
+    for planned in material.plan.runs:
+        lead = (
+            planned.position,
+            label(planned.cell.levels, analysis.varying),
+            planned.block,
+            str(planned.seed),
+        )
+        attempts = [manifest for manifest in manifests if manifest.id == planned.id]
+        for manifest in attempts:
+            why = manifest.error.message if manifest.error else ""
+            rows.append((*lead, manifest.attempt, manifest.status, why))
+        if not attempts:
+            rows.append((*lead, None, "missing", ""))
+    columns = (
+        Column("Position", "position", count),
+        Column("Cell", "cell"),
+        Column("Block", "block", count),
+        Column("Seed", "seed"),
+        Column("Attempt", "attempt", count),
+        Column("Status", "status"),
+        Column("Why", "why"),
+    )
+    return Table("runs", "All planned runs, in the order drawn", columns, tuple(rows))

@@ -1,0 +1,66 @@
+"use strict";
+// Draws every chart from the payload, feeds it the rows the reader chose, follows the colour scheme.
+(async () => {
+  const bytes = Uint8Array.from(atob(document.getElementById("payload").textContent), c => c.charCodeAt(0));
+  const unzipped = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const charts = JSON.parse(await new Response(unzipped).text());
+  const chosen = {};
+  for (const box of document.querySelectorAll("select[data-selector]")) chosen[box.dataset.selector] = box.value;
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const logarithmic = new Set();
+
+  const rows = ({ columns, selector }) => {
+    const names = Object.keys(columns);
+    const all = columns[names[0]].map((_, index) => Object.fromEntries(names.map(name => [name, columns[name][index]])));
+    return selector && selector in chosen ? all.filter(row => row.key === chosen[selector]) : all;
+  };
+
+  const theme = () => {
+    const [text, line] = dark.matches ? ["#d5dae0", "#39414b"] : ["#2a2f36", "#dfe3e8"];
+    const font = getComputedStyle(document.body).fontFamily;
+    return {
+      background: null, font,
+      view: { stroke: null },
+      axis: { labelColor: text, titleColor: text, gridColor: line, domainColor: line, tickColor: line, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500 },
+      legend: { labelColor: text, titleColor: text, labelFontSize: 12, titleFontSize: 12, labelLimit: 260, orient: innerWidth < 720 ? "bottom" : "right", columns: innerWidth < 720 ? 2 : 1 },
+    };
+  };
+
+  const withLogarithms = spec => JSON.parse(JSON.stringify(spec), (key, value) =>
+    key === "y" && value && value.type === "quantitative" ? { ...value, scale: { type: "log" } } : value);
+
+  const draw = async place => {
+    const name = place.dataset.chart, chart = charts[name];
+    const spec = logarithmic.has(name) ? withLogarithms(chart.spec) : chart.spec;
+    if (chart.view) chart.view.finalize();
+    const narrow = place.clientWidth < 560;
+    const drawn = { ...spec, autosize: { type: "fit-x", contains: "padding" }, datasets: { rows: rows(chart) } };
+    const config = theme();
+    if (narrow) config.axisY = { labelLimit: 130 };
+    const result = await vegaEmbed(place, drawn, {
+      renderer: "svg", config, actions: { export: true, source: false, compiled: false, editor: false }, downloadFileName: name,
+    });
+    chart.view = result.view;
+  };
+
+  const drawAll = async names => {
+    for (const place of document.querySelectorAll("[data-chart]")) {
+      if (names && !names(charts[place.dataset.chart])) continue;
+      try { await draw(place); }
+      catch (error) { place.textContent = `This chart could not be drawn: ${error}`; place.classList.add("broken"); console.error(error); }
+    }
+  };
+
+  for (const box of document.querySelectorAll("select[data-selector]"))
+    box.addEventListener("change", () => { chosen[box.dataset.selector] = box.value; drawAll(chart => chart.selector === box.dataset.selector); });
+  for (const button of document.querySelectorAll("[data-scale]"))
+    button.addEventListener("click", () => {
+      const name = button.dataset.scale;
+      if (!logarithmic.delete(name)) logarithmic.add(name);
+      button.textContent = logarithmic.has(name) ? "linear scale" : "log scale";
+      drawAll(chart => chart === charts[name]);
+    });
+  dark.addEventListener("change", () => drawAll());
+  await drawAll();
+  document.documentElement.dataset.drawn = "yes";
+})();

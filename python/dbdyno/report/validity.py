@@ -1,0 +1,229 @@
+"""What must hold for the numbers to answer the question, gate by gate; failed ones are shown."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from dbdyno.report.analyse import Analysis, BlockFigures
+from dbdyno.report.wording import count, number, percent
+
+GateState = Literal["ok", "doubtful", "failed", "not judged"]
+
+MOST_ERRORS = 1e-4
+BUSY = 0.85
+"""Share of its shards' time above which the engine itself may set the pace."""
+
+FAIR_WINDOW_S = 300.0
+BLOCKS_FOR_INTERVAL, BLOCKS_FOR_MEDIAN = 2, 6
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One condition and how it came out."""
+
+    name: str
+    state: GateState
+    told: str
+
+
+def gates(analysis: Analysis) -> tuple[Gate, ...]:
+    """All gates, worst first within the page's order kept."""
+    return (
+        _runs(analysis),
+        _blocks(analysis),
+        _order(analysis),
+        _errors(analysis),
+        _warm_up(analysis),
+        _window(analysis),
+        _generator(analysis),
+        _stability(analysis),
+        _host(analysis),
+        *_engine_warnings(analysis),
+    )
+
+
+def _all_blocks(analysis: Analysis) -> list[BlockFigures]:
+    return [figures for point in analysis.points for figures in point.blocks]
+
+
+def _runs(analysis: Analysis) -> Gate:
+    planned = analysis.material.plan.runs
+    states = {run.manifest.id: run.manifest.status for run in analysis.material.runs}
+    complete = sum(states.get(run.id) == "complete" for run in planned)
+    parts = [f"{complete} of {len(planned)} planned runs are complete"]
+    for state in ("interrupted", "failed"):
+        found = sum(states.get(run.id) == state for run in planned)
+        if found:
+            parts.append(f"{found} {state}")
+    missing = sum(run.id not in states for run in planned)
+    if missing:
+        parts.append(f"{missing} missing")
+    again = len(analysis.material.replaced)
+    if again:
+        parts.append(f"{again} earlier attempt{'s' if again > 1 else ''} did not complete")
+    whole = complete == len(planned)
+    return Gate("Runs", "ok" if whole else "failed", ", ".join(parts) + ".")
+
+
+def _blocks(analysis: Analysis) -> Gate:
+    least = min((len(point.counted) for point in analysis.points), default=0)
+    if least < BLOCKS_FOR_INTERVAL:
+        told = f"{least} block{'' if least == 1 else 's'} in some cell: no interval can be given."
+        return Gate("Blocks", "failed", told)
+    if least < BLOCKS_FOR_MEDIAN:
+        told = (
+            f"{least} blocks: enough for large effects. The interval of a median needs 6, and "
+            f"the smallest p-value {least} blocks can give is {number(2 / 2**least)}."
+        )
+        return Gate("Blocks", "doubtful", told)
+    return Gate("Blocks", "ok", f"At least {least} blocks in every cell.")
+
+
+def _order(analysis: Analysis) -> Gate:
+    started = sorted(analysis.material.runs, key=lambda run: run.manifest.started_unix_s)
+    positions = [run.manifest.position for run in started]
+    seed = analysis.material.plan.seed
+    if len({run.cell.label for run in analysis.material.plan.runs}) < 2:
+        return Gate("Order", "ok", "One cell: there is no order to randomise.")
+    if positions != sorted(positions):
+        told = f"Runs were not carried out in the order drawn from seed {seed}: {positions}."
+        return Gate("Order", "doubtful", told)
+    told = f"Every cell once a block, in an order drawn from seed {seed} and kept."
+    return Gate("Order", "ok", told)
+
+
+def _errors(analysis: Analysis) -> Gate:
+    blocks = _all_blocks(analysis)
+    errors = sum(figures.summary.errors for figures in blocks)
+    tried = errors + sum(figures.summary.statements for figures in blocks)
+    if tried == 0:
+        return Gate("Errors", "failed", "No statement was run.")
+    state: GateState = "ok" if errors <= MOST_ERRORS * tried else "failed"
+    if errors == 0:
+        return Gate("Errors", "ok", f"None in {count(tried)} statements.")
+    told = f"{count(errors)} of {count(tried)} statements failed ({percent(errors / tried)})"
+    return Gate("Errors", state, f"{told}; {percent(MOST_ERRORS)} is let pass.")
+
+
+def _warm_up(analysis: Analysis) -> Gate:
+    judged = [figures for figures in _all_blocks(analysis) if figures.warm_up.warmed is not None]
+    total = len(_all_blocks(analysis))
+    cold = [
+        figures
+        for figures in judged
+        if not figures.warm_up.warmed or figures.warm_up.discard > figures.warm_up_intervals
+    ]
+    if not judged:
+        told = "Too few intervals to judge (MSER-5 needs 30 of warm-up and window together)."
+        return Gate("Warm-up", "not judged", told)
+    if cold:
+        told = (
+            f"By MSER-5 {len(cold)} of {len(judged)} steps judged were still warming up when "
+            "their window began."
+        )
+        return Gate("Warm-up", "doubtful", told)
+    told = f"Long enough by MSER-5 in all {len(judged)} steps judged, of {total}."
+    return Gate("Warm-up", "ok", told)
+
+
+def _window(analysis: Analysis) -> Gate:
+    windows = [figures.summary.window_s for figures in _all_blocks(analysis)]
+    shortest = min(windows, default=0.0)
+    if shortest >= FAIR_WINDOW_S:
+        return Gate("Window", "ok", f"At least {number(shortest)} s.")
+    told = (
+        f"The shortest is {number(shortest)} s: effects of slow cycles (checkpoints, vacuum, "
+        f"compaction) need {FAIR_WINDOW_S:.0f} s or more to show."
+    )
+    return Gate("Window", "doubtful", told)
+
+
+def _generator(analysis: Analysis) -> Gate:
+    worst, inside = 0.0, False
+    for run in analysis.material.runs:
+        for step in run.manifest.steps:
+            summary = run.summaries.get(step.index)
+            inside = inside or step.reactor == "none"
+            if summary is None or not summary.window_s or step.reactor == "none":
+                continue
+            cpu = summary.record.get("cpu")
+            if isinstance(cpu, Mapping):
+                busy_us = float(cpu.get("user_us", 0)) + float(cpu.get("system_us", 0))
+                shards = step.shards or 1
+                worst = max(worst, busy_us / 1e6 / summary.window_s / shards)
+    if inside:
+        told = "The database runs inside the client's process: they share its CPU by nature."
+        return Gate("Load generator", "not judged", told)
+    told = f"At most {percent(worst)} of its shards' CPU time was used."
+    if worst > BUSY:
+        return Gate("Load generator", "doubtful", f"{told} The client may have set the pace.")
+    return Gate("Load generator", "ok", told)
+
+
+def _stability(analysis: Analysis) -> Gate:
+    words: dict[str, int] = {}
+    for figures in _all_blocks(analysis):
+        words[figures.stability.word.value] = words.get(figures.stability.word.value, 0) + 1
+    told = ", ".join(f"{word} in {n}" for word, n in sorted(words.items()))
+    if not words:
+        return Gate("Evenness", "not judged", "No step has a window.")
+    if "collapsing" in words or "stalling" in words:
+        return Gate("Evenness", "doubtful", f"{told} steps: see the lines over time.")
+    state: GateState = "not judged" if set(words) == {"too short to say"} else "ok"
+    return Gate("Evenness", state, f"{told} steps.")
+
+
+def _host(analysis: Analysis) -> Gate:
+    environments = {run.manifest.environment_id for run in analysis.material.runs}
+    flags = sorted({flag for run in analysis.material.runs for flag in _red_flags(run.facts)})
+    if len(environments) > 1:
+        flags.insert(0, f"runs come from {len(environments)} different environments")
+    if flags:
+        return Gate("Host", "doubtful", "; ".join(flags) + ".")
+    return Gate("Host", "ok", "One environment; the host raised no red flag.")
+
+
+def _red_flags(facts: Mapping[str, object]) -> Iterable[str]:
+    host = facts.get("host")
+    found = host.get("red_flags") if isinstance(host, Mapping) else None
+    for flag in found if isinstance(found, list) else []:
+        yield str(flag.get("message", flag)) if isinstance(flag, Mapping) else str(flag)
+
+
+def _engine_warnings(analysis: Analysis) -> Iterable[Gate]:
+    told: dict[str, tuple[str, int]] = {}
+    for run in analysis.material.runs:
+        for step in run.manifest.steps:
+            for warning in step.warnings:
+                code = str(warning.get("code", "warning"))
+                message, seen = told.get(code, (str(warning.get("message", "")), 0))
+                told[code] = message, seen + 1
+    for code, (message, seen) in told.items():
+        yield Gate(f"Engine: {code}", "doubtful", f"{message} ({seen} steps)")
+
+
+def limits(analysis: Analysis) -> tuple[str, ...]:
+    """What this study does not show, in sentences."""
+    study = analysis.material.study
+    told = []
+    if len(analysis.points) > 0 and min(len(p.counted) for p in analysis.points) < 2:
+        told.append("A single block cannot give an interval: differences may be chance.")
+    if study.scale != "paper":
+        told.append(
+            f"This is the study's `{study.scale}` scale; data, loads and windows of its own "
+            "scale are larger."
+        )
+    told.append(
+        "Load was closed: a client waits for its reply before it goes on, so response times do not "
+        "show what callers who keep arriving would have waited during a stall."
+    )
+    if analysis.comparisons:
+        told.append(
+            f"Effects below {percent(study.primary.smallest_effect)} are called small by the "
+            "study's choice, and nothing is claimed about other hosts, data sizes or workloads."
+        )
+    told.append(
+        "There is no A/A arm (one cell under two labels), so this host's own noise is "
+        "known from the blocks only."
+    )
+    return tuple(told)

@@ -1,0 +1,212 @@
+"""Run folders for the tests of reports, written by the store's own writer.
+
+The records are made up, but whole: real HdrHistograms, intervals that add up to their summary. They
+exist because a test needs to know the truth behind the numbers it reads in a report.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy as np
+from hdrh.histogram import HdrHistogram
+
+from dbdyno.design.plan import plan as make_plan
+from dbdyno.formats.study import read_study
+from dbdyno.model import (
+    Counters,
+    CpuTime,
+    Failure,
+    Hello,
+    HistogramRecord,
+    Interval,
+    PhaseSpan,
+    Plan,
+    PlannedRun,
+    RunManifest,
+    RunStatus,
+    Step,
+    StepResult,
+    StepSummary,
+    Study,
+    Summary,
+)
+from dbdyno.stats import merge_histograms
+from dbdyno.store import RunWriter, Store, open_study_folder, step_summary
+
+SECOND_NS = 1_000_000_000
+START_UNIX_NS = 1_700_000_000 * SECOND_NS
+
+
+@dataclass(frozen=True)
+class World:
+    """What happens in the runs of a study."""
+
+    rate: Callable[[PlannedRun, Step, int], float]
+    """Events per second of a run's step in its nth second; warm-up is negative."""
+    error_share: float = 0.0
+    status: Mapping[str, RunStatus] = field(default_factory=dict)
+    """Run id → how it ended; complete if not named."""
+    missing: frozenset[str] = frozenset()
+    failed_before: Mapping[str, int] = field(default_factory=dict)
+    """Run id → failed attempts before the one kept."""
+
+
+def write_study(folder: Path, text: str, world: World, *, name: str = "study") -> Path:
+    """Carries out `text` in `world`; returns the store's folder."""
+    file = folder / f"{name}.toml"
+    file.write_text(text)
+    study = read_study(file).study
+    plan = make_plan(study)
+    store = folder / "store"
+    with open_study_folder(Store(store), plan, text=text) as opened:
+        for run in plan.runs:
+            if run.id in world.missing:
+                continue
+            failures: list[RunStatus] = ["failed"] * world.failed_before.get(run.id, 0)
+            for status in (*failures, world.status.get(run.id, "complete")):
+                attempt = opened.next_attempt(run)
+                with opened.writer(run, attempt=attempt) as writer:
+                    _carry_out(writer, study, plan, run, world, status, attempt)
+    return store
+
+
+def _carry_out(
+    writer: RunWriter,
+    study: Study,
+    plan: Plan,
+    run: PlannedRun,
+    world: World,
+    status: RunStatus,
+    attempt: int,
+) -> None:
+    summaries: list[StepSummary] = []
+    results: list[StepResult] = []
+    for step in run.steps if status != "failed" else ():
+        cut = status == "interrupted" and step is run.steps[-1]
+        summaries.append(_step(writer, study, run, step, world, cut=cut))
+        results.append(
+            StepResult(
+                index=step.index,
+                clients=step.clients,
+                seed=step.seed,
+                status="interrupted" if cut else "complete",
+                engine_start_unix_ns=START_UNIX_NS,
+                reactor="epoll",
+                shards=1,
+            )
+        )
+    if status != "failed":
+        host = {"cpus": 2, "kernel": "6.1", "red_flags": ["swap is in use"]}
+        writer.document("facts.json", {"host": host, "server": {"version": "1.0"}})
+        writer.document("settings.json", {"page_size": "4096", **run.cell.settings})
+    started = START_UNIX_NS / SECOND_NS + 60 * run.position
+    manifest = RunManifest(
+        id=run.id,
+        study=study.name,
+        scale=study.scale,
+        plan=plan.fingerprint,
+        status=status,
+        attempt=attempt,
+        cell=run.cell.levels,
+        provision=run.cell.provision,
+        settings=run.cell.settings,
+        script=run.cell.script,
+        options=run.cell.options,
+        block=run.block,
+        position=run.position,
+        seed=run.seed,
+        data_seed=run.data_seed,
+        started_unix_s=started,
+        ended_unix_s=started + 50,
+        command_lines=("dbdyno-engine run -",),
+        versions={"dbdyno": "0.1.0", "engine": "0.1.0", "server": "1.0"},
+        environment_id="env:test",
+        phases=(PhaseSpan("step 0", started, started + 50),),
+        steps=tuple(results),
+        server={},
+        error=Failure("ServerError", "the server ended while warming up", 4)
+        if status == "failed"
+        else None,
+    )
+    writer.commit(manifest, tuple(summaries))
+
+
+def _step(
+    writer: RunWriter, study: Study, run: PlannedRun, step: Step, world: World, *, cut: bool
+) -> StepSummary:
+    rng = np.random.default_rng(run.seed + step.index)
+    warm_up, measure = round(study.load.warm_up_s), round(study.load.measure_s or 10)
+    measure = measure // 2 if cut else measure
+    hello = Hello(1, "0.1.0", "2.1", "epoll", 1, 1, START_UNIX_NS, step.seed)
+    writer.record(step.index, _line("hello", hello), hello)
+    window: list[HdrHistogram] = []
+    counted: list[Counters] = []
+    for second in range(warm_up + measure):
+        rate = world.rate(run, step, second - warm_up)
+        interval, histogram = _interval(rng, step, second, second < warm_up, rate, world)
+        writer.record(step.index, _line("interval", interval), interval)
+        if second >= warm_up:
+            window.append(histogram)
+            counted.append(interval.counters)
+    total = Counters(*(sum(getattr(c, name) for c in counted) for name in Counters.__slots__))
+    summary = Summary(
+        interrupted=cut,
+        start_ns=warm_up * SECOND_NS,
+        end_ns=(warm_up + measure) * SECOND_NS,
+        measured=total,
+        total=total,
+        errors={"40001": total.errors} if total.errors else {},
+        cpu=CpuTime(40_000 * measure, 20_000 * measure),
+        rss_peak_kb=30_000,
+        rss_kb=28_000,
+        clients=step.clients,
+        histograms=(_histogram(merge_histograms(window)),),
+    )
+    line = _line("summary", summary)
+    writer.record(step.index, line, summary)
+    return step_summary(step.index, summary, json.loads(line))
+
+
+def _interval(
+    rng: np.random.Generator, step: Step, second: int, warm_up: bool, rate: float, world: World
+) -> tuple[Interval, HdrHistogram]:
+    """One second; at most 300 of its events enter the histogram, for speed."""
+    events = max(0, round(rate * rng.normal(1, 0.01)))
+    errors = int(rng.binomial(events * 10, world.error_share))
+    histogram = merge_histograms([])
+    if events:
+        mean_ns = step.clients / rate * 1e9
+        for value in rng.lognormal(np.log(mean_ns), 0.4, min(events, 300)):
+            histogram.record_value(int(value) + 1)
+    interval = Interval(
+        index=second,
+        phase="warm-up" if warm_up else "measure",
+        start_ns=second * SECOND_NS,
+        end_ns=(second + 1) * SECOND_NS,
+        clients=step.clients,
+        counters=Counters(events, events * 7, events * 3 - errors, 0, errors, 0, 0, 0, 0),
+        errors={"40001": errors} if errors else {},
+        backlog=0,
+        cpu=CpuTime(40_000, 20_000),
+        histograms=(_histogram(histogram),) if events else (),
+    )
+    return interval, histogram
+
+
+def _histogram(histogram: HdrHistogram) -> HistogramRecord:
+    return HistogramRecord(
+        subject="event",
+        label="main",
+        time="response",
+        count=histogram.get_total_count(),
+        out_of_range=0,
+        hdr=histogram.encode().decode("ascii"),
+    )
+
+
+def _line(kind: str, record: Hello | Interval | Summary) -> bytes:
+    return json.dumps({"record": kind, **asdict(record)}).encode()
