@@ -310,3 +310,19 @@ impl Session {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_is_made_on_one_thread_and_used_on_another() {
+        fn check<T: Send>() {}
+        check::<Session>();
+    }
+
+    #[test]
+    fn a_session_is_small_enough_to_have_a_hundred_thousand() {
+        assert!(size_of::<Session>() <= 256, "{} bytes", size_of::<Session>());
+    }
+}

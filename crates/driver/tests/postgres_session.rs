@@ -315,6 +315,21 @@ fn requests_out_of_turn_are_the_callers_fault() {
 }
 
 #[test]
+fn a_zero_byte_is_an_error_and_not_the_end_of_the_text() {
+    let Some(server) = Server::get() else { return };
+    let plain = ServerTarget { prepared_statements: false, ..server.target("trusty") };
+    for mut client in [server.client(), Client::connect(&plain).unwrap()] {
+        assert_eq!(client.fails("SELECT 1\0; SELECT 2"), "08P01");
+        let id = client.prepare("SELECT ?::text");
+        let error = client.execute(id, &[Value::Bytes(b"a\0b")]).error.unwrap();
+        assert!(["22021", "08P01"].contains(&error.sqlstate.as_str()), "{error}");
+        assert_eq!(client.value("SELECT 1"), "1");
+    }
+    let (_, reply) = server.client().try_prepare("SELECT 1\0garbage");
+    assert_eq!(reply.error.unwrap().sqlstate, "08P01");
+}
+
+#[test]
 fn copy_from_standard_input_is_no_query() {
     let Some(server) = Server::get() else { return };
     let mut client = server.client();

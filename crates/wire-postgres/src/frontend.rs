@@ -259,7 +259,10 @@ fn statement_name(statement: u32, out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::backend;
 
     fn written(write: impl FnOnce(&mut Vec<u8>) -> Result<(), WireError>) -> Vec<u8> {
         let mut out = Vec::new();
@@ -318,5 +321,65 @@ mod tests {
             Err(too_long)
         });
         assert_eq!((failed, out.as_slice()), (Err(too_long), &b"before"[..]));
+    }
+
+    /// The values in a Bind of ours, read as a server reads them.
+    fn bound_values(mut body: &[u8]) -> Option<(&[u8], Vec<Option<Vec<u8>>>)> {
+        let (portal, rest) = backend::split_text(body)?;
+        let (statement, rest) = backend::split_text(rest)?;
+        let (formats, rest) = rest.split_first_chunk::<2>()?;
+        body = rest;
+        assert_eq!((portal, formats), (&b""[..], &[0; 2]));
+        let mut values = Vec::new();
+        let count = backend::column_count(body).ok()?;
+        let all_but_formats = &body[..body.len() - 2];
+        backend::data_row(all_but_formats, |value| values.push(value.map(<[u8]>::to_vec))).ok()?;
+        assert_eq!((values.len(), &body[body.len() - 2..]), (usize::from(count), &[0; 2][..]));
+        Some((statement, values))
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_bound_can_be_read_back(
+            statement in any::<u32>(),
+            values in prop::collection::vec(
+                prop::option::of(prop::collection::vec(any::<u8>(), 0..40)), 0..12),
+        ) {
+            let write = |value: &Option<Vec<u8>>, out: &mut Vec<u8>| {
+                out.extend_from_slice(value.as_deref().unwrap_or_default());
+                value.is_some()
+            };
+            let mut out = b"before".to_vec();
+            bind(statement, values.iter(), write, &mut out).unwrap();
+            let (tag, body) = backend::message(&out[6..]).unwrap().unwrap();
+            prop_assert_eq!(tag, b'B');
+            prop_assert_eq!(6 + backend::HEADER_SIZE + body.len(), out.len());
+            let (name, found) = bound_values(body).unwrap();
+            prop_assert_eq!(String::from_utf8_lossy(name), format!("s{statement}"));
+            prop_assert_eq!(found, values);
+        }
+
+        #[test]
+        fn requests_are_framed_whatever_they_hold(
+            text in prop::collection::vec(1..=255u8, 0..80),
+            statement in any::<u32>(),
+        ) {
+            let mut out = Vec::new();
+            query(&text, &mut out).unwrap();
+            parse(statement, &text, &mut out).unwrap();
+            describe(statement, &mut out).unwrap();
+            execute(&mut out);
+            sync(&mut out);
+            close(statement, &mut out).unwrap();
+            copy_data(&text, &mut out).unwrap();
+            copy_done(&mut out);
+            terminate(&mut out);
+            let (mut rest, mut tags) = (&out[..], Vec::new());
+            while let Some((tag, body)) = backend::message(rest).unwrap() {
+                tags.push(tag);
+                rest = &rest[backend::HEADER_SIZE + body.len()..];
+            }
+            prop_assert_eq!((tags.as_slice(), rest.len()), (&b"QPDESCdcX"[..], 0));
+        }
     }
 }
