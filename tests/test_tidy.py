@@ -28,7 +28,7 @@ HOSTS = {
 }
 
 # Call → where it is right, and what to say elsewhere.
-BANNED_CALLS = {
+BANNED_CALLS: dict[str, tuple[str | tuple[str, ...], str]] = {
     r"\bsys\.exit\(|\bos\._exit\(": ("python/dbdyno/cli/", "raise a LabError; `cli` exits"),
     r"\bos\.system\(|shell=True": ("", "give subprocess a list of arguments"),
     r"\btime\.sleep\(": ("python/", "wait for the condition itself, with a deadline"),
