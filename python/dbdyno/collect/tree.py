@@ -1,0 +1,62 @@
+"""Reading small kernel files: what is absent or hidden is `None`, never an error.
+
+The root is a parameter so that a recorded tree of another machine can be read in a test.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_CHOSEN = re.compile(r"\[([^\]]+)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A root folder holding `proc`, `sys` and `etc`."""
+
+    root: Path = Path("/")
+
+    def path(self, name: str) -> Path:
+        """A path below the root."""
+        return self.root / name
+
+    def text(self, name: str) -> str | None:
+        """A file's content without its surrounding white space."""
+        try:
+            return self.path(name).read_text(errors="replace").replace("\0", "").strip()
+        except OSError:
+            return None
+
+    def number(self, name: str) -> int | None:
+        """A file that holds one whole number."""
+        text = self.text(name)
+        try:
+            return int(text) if text else None
+        except ValueError:
+            return None
+
+    def chosen(self, name: str) -> str | None:
+        """The word in brackets of a file like `always [madvise] never`, else its content."""
+        text = self.text(name)
+        if text and (found := _CHOSEN.search(text)):
+            return found[1]
+        return text
+
+    def glob(self, pattern: str) -> Sequence[Path]:
+        """Paths that match, in order, relative to the root."""
+        return sorted(path.relative_to(self.root) for path in self.root.glob(pattern))
+
+    def same(self, pattern: str) -> str | None:
+        """The one content of all files that match; several contents are joined by commas."""
+        contents = {text for path in self.glob(pattern) if (text := self.text(str(path)))}
+        return ",".join(sorted(contents)) or None
+
+    def fields(self, name: str) -> dict[str, str]:
+        """A file of `name: value` lines; of several with one name the first."""
+        found: dict[str, str] = {}
+        for line in (self.text(name) or "").splitlines():
+            key, colon, value = line.partition(":")
+            if colon:
+                found.setdefault(key.strip(), value.strip())
+        return found
