@@ -32,10 +32,10 @@ WIDE = """
 question = "Twenty-four cells with names as long as people give them: is anything cut off?"
 
 [server]
-the-first-server-of-them-all-11.4.5-debug = { provision = "sqlite" }
-postgresql-18.1-with-huge-pages = { provision = "sqlite" }
-postgresql-9.6.24 = { provision = "sqlite" }
-mariadb-12.3.1 = { provision = "sqlite" }
+"the-first-server-of-them-all-11.4.5-debug" = { provision = "sqlite" }
+"postgresql-18.1-with-huge-pages" = { provision = "sqlite" }
+"postgresql-9.6.24" = { provision = "sqlite" }
+"mariadb-12.3.1" = { provision = "sqlite" }
 
 [factor.configuration]
 defaults-as-shipped-by-the-vendor = { settings = { a = 1 } }

@@ -17,8 +17,10 @@ def export(folder: Path, *, charts: Sequence[Chart], tables: Sequence[Table], su
     for table in tables:
         (folder / f"{table.name}.csv").write_text(table.csv(), "utf-8")
     for chart in charts:
-        spec = json.dumps(chart.static(), allow_nan=False)
+        spec = json.dumps(chart.picture(), allow_nan=False)
         svg = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE)
         (folder / f"{chart.name}.svg").write_text(svg, "utf-8")
-        (folder / f"{chart.name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=2))
+        # A picture of many panels is large already; at double size it takes a minute to draw.
+        scale = 2 if chart.selector is None else 1
+        (folder / f"{chart.name}.png").write_bytes(vl_convert.svg_to_png(svg, scale=scale))
     (folder / "summary.md").write_text(summary, "utf-8")

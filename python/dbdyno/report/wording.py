@@ -2,7 +2,7 @@
 
 import math
 
-from dbdyno.report.analyse import Analysis, Comparison, Metric, Point
+from dbdyno.report.analyse import Analysis, Comparison, Point
 from dbdyno.stats import NotComparable, Spread, Verdict
 
 MISSING = "–"
@@ -76,7 +76,7 @@ def interval(low: float, high: float) -> str:
     return f"{ratio(low)} to {ratio(high)}"
 
 
-def verdict_word(verdict: Verdict, metric: Metric, name: str) -> str:
+def verdict_word(verdict: Verdict, name: str) -> str:
     """The verdict in the metric's own words."""
     if verdict is Verdict.BETTER:
         return "faster" if name in ("throughput", "statements_per_s") else "better (lower)"
@@ -89,7 +89,7 @@ def where(point: Point, analysis: Analysis) -> str:
     """A point's name: its cell, and the load where there are several."""
     if len(analysis.clients) == 1:
         return point.label
-    return f"{point.label} · {point.clients} client{'s' if point.clients > 1 else ''}"
+    return f"{point.label} · {point.clients}\u00a0client{'s' if point.clients > 1 else ''}"
 
 
 def effect_text(comparison: Comparison) -> str:
@@ -105,7 +105,7 @@ def effect_text(comparison: Comparison) -> str:
 
 def sentence(comparison: Comparison, analysis: Analysis) -> str:
     """One verdict, whole: what, against what, how much, how sure, how even."""
-    word = verdict_word(comparison.judgement.verdict, analysis.metric, analysis.metric_name)
+    word = verdict_word(comparison.judgement.verdict, analysis.metric_name)
     against = comparison.baseline.label
     text = (
         f"{where(comparison.point, analysis)} against {against}: {word}, "
@@ -130,7 +130,7 @@ def headline(analysis: Analysis) -> str:
     total = len(analysis.comparisons)
     by_verdict: dict[str, int] = {}
     for comparison in analysis.comparisons:
-        word = verdict_word(comparison.judgement.verdict, analysis.metric, analysis.metric_name)
+        word = verdict_word(comparison.judgement.verdict, analysis.metric_name)
         by_verdict[word] = by_verdict.get(word, 0) + 1
     tally = ", ".join(f"{word} in {n}" for word, n in by_verdict.items())
     told = f"Of {total} comparisons with the baseline: {tally}."

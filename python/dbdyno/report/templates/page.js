@@ -15,6 +15,25 @@
     return selector && selector in chosen ? all.filter(row => row.key === chosen[selector]) : all;
   };
 
+  // Labels come wrapped for a wide page; a narrow one wraps them again, so that none is cut.
+  const rewrapped = label => {
+    const words = label.replace(/-\n/g, "-").replace(/\n/g, " ").match(/[^ -]*[ -]|[^ -]+$/g);
+    const lines = [""];
+    for (const word of words) {
+      if (lines.at(-1) && lines.at(-1).length + word.trimEnd().length > 20) lines.push("");
+      lines[lines.length - 1] += word;
+    }
+    return lines.map(line => line.trim()).join("\n");
+  };
+
+  const narrowed = (spec, all) => {
+    if (!all.length || !("label" in all[0])) return spec;
+    for (const row of all) row.label = rewrapped(row.label);
+    const labels = new Set(all.map(row => row.label));
+    const lines = Math.max(...[...labels].map(label => label.split("\n").length));
+    return { ...spec, height: Math.max(80, labels.size * (lines * 13 + 12)) };
+  };
+
   const theme = () => {
     const [text, line] = dark.matches ? ["#d5dae0", "#39414b"] : ["#2a2f36", "#dfe3e8"];
     const font = getComputedStyle(document.body).fontFamily;
@@ -33,12 +52,11 @@
     const name = place.dataset.chart, chart = charts[name];
     const spec = logarithmic.has(name) ? withLogarithms(chart.spec) : chart.spec;
     if (chart.view) chart.view.finalize();
-    const narrow = place.clientWidth < 560;
-    const drawn = { ...spec, autosize: { type: "fit-x", contains: "padding" }, datasets: { rows: rows(chart) } };
-    const config = theme();
-    if (narrow) config.axisY = { labelLimit: 130 };
+    const all = rows(chart);
+    const sized = place.clientWidth < 560 ? narrowed(spec, all) : spec;
+    const drawn = { ...sized, autosize: { type: "fit-x", contains: "padding" }, datasets: { ...spec.datasets, rows: all } };
     const result = await vegaEmbed(place, drawn, {
-      renderer: "svg", config, actions: { export: true, source: false, compiled: false, editor: false }, downloadFileName: name,
+      renderer: "svg", config: theme(), actions: { export: true, source: false, compiled: false, editor: false }, downloadFileName: name,
     });
     chart.view = result.view;
   };

@@ -1,0 +1,34 @@
+"""Every chart of a report, as Vega-Lite through Altair; data stays apart from the drawing.
+
+Colour follows the level of the first factor that varies, so a level looks the same in all charts;
+the other factors show as shape and dash.
+"""
+
+from dbdyno.report.analyse import Analysis
+from dbdyno.report.charts.chart import Chart
+from dbdyno.report.charts.effects import effects
+from dbdyno.report.charts.latency import latency_curve, latency_percentiles
+from dbdyno.report.charts.load import by_clients
+from dbdyno.report.charts.time import over_time
+
+__all__ = ["Chart", "charts"]
+
+
+def charts(analysis: Analysis) -> tuple[Chart, ...]:
+    """All charts that have something to show, in the page's order."""
+    made = (
+        effects(analysis),
+        by_clients(analysis, "throughput", name="throughput-by-clients", note=""),
+        latency_percentiles(analysis),
+        latency_curve(analysis),
+        over_time(analysis, "throughput"),
+        over_time(analysis, "latency"),
+        by_clients(
+            analysis,
+            "client_cpu",
+            name="client-cpu",
+            note=" CPU time is the engine's process's: for a database inside it, the database's "
+            "own is in it too.",
+        ),
+    )
+    return tuple(chart for chart in made if chart.rows)

@@ -1,0 +1,125 @@
+"""Every comparison's ratio with its interval, against the band that doesn't matter."""
+
+import math
+
+import altair as alt
+
+from dbdyno.report.analyse import Analysis
+from dbdyno.report.charts.chart import Chart, Row
+from dbdyno.report.charts.encoding import label_axis, label_height, log_ticks, named, wrapped
+from dbdyno.report.wording import verdict_word, where
+from dbdyno.stats import PairedEffect
+
+CAPTION = (
+    "Dot: geometric mean of the blocks' ratios; bar: its 95 % interval, cut at the edge where it "
+    "is wider; ticks: single blocks; grey band: effects too small to matter to this study."
+)
+
+COLOURS = {
+    "faster": "#009E73",
+    "better (lower)": "#009E73",
+    "slower": "#D55E00",
+    "worse (higher)": "#D55E00",
+    "equivalent": "#0072B2",
+    "changed, but small": "#56B4E9",
+    "cannot tell": "#8A8A8A",
+}
+
+
+def effects(analysis: Analysis) -> Chart:
+    """The forest of effects; no rows where nothing can be compared."""
+    rows = _rows(analysis)
+    words = list(dict.fromkeys(str(row["verdict"]) for row in rows))
+    shade = alt.Color(
+        "verdict:N",
+        title="verdict",
+        scale=alt.Scale(domain=words, range=[COLOURS[word] for word in words]),
+    )
+    domain = _domain(rows)
+    scale = alt.Scale(type="log", domain=domain, nice=False)
+    title = "candidate ÷ baseline (log scale)"
+    axis = alt.Axis(format="~r", values=[t for t in log_ticks(domain) if _inside(t, domain)])
+    if domain[1] / domain[0] < 5:
+        axis = alt.Axis(format="~r", tickCount=6)
+    y = label_axis()
+    base = alt.Chart(named())
+    ranges = base.mark_rule(strokeWidth=2.5, clip=True).encode(
+        x=alt.X("low:Q", scale=scale, title=title, axis=axis), x2="high:Q", y=y, color=shade
+    )
+    pairs = (
+        base.transform_flatten(["pairs"])
+        .mark_tick(thickness=1.5, size=10, opacity=0.7, clip=True)
+        .encode(x=alt.X("pairs:Q"), y=y, color=shade)
+    )
+    dots = base.mark_point(size=90, filled=True, clip=True, opacity=1).encode(
+        x=alt.X("ratio:Q"),
+        y=y,
+        color=shade,
+        tooltip=[
+            alt.Tooltip("point:N"),
+            alt.Tooltip("against:N"),
+            alt.Tooltip("ratio:Q", format=".4~g"),
+            alt.Tooltip("low:Q", title="95 % from", format=".4~g"),
+            alt.Tooltip("high:Q", title="to", format=".4~g"),
+            alt.Tooltip("blocks:Q"),
+            alt.Tooltip("verdict:N"),
+        ],
+    )
+    return Chart(
+        "effects",
+        f"{analysis.metric.title} against the baseline",
+        CAPTION,
+        _band(analysis.material.study.primary.smallest_effect) + ranges + pairs + dots,
+        rows,
+        height=label_height(rows),
+    )
+
+
+def _band(smallest_effect: float) -> alt.LayerChart | alt.FacetChart:
+    margin = 1 + smallest_effect
+    data = alt.InlineData(values=[{"from": 1 / margin, "to": margin, "one": 1}])
+    base = alt.Chart(data)
+    band = base.mark_rect(opacity=0.18, color="#888888", clip=True).encode(
+        x=alt.X("from:Q"), x2="to:Q"
+    )
+    one = base.mark_rule(color="#888888").encode(x=alt.X("one:Q"))
+    drawn: alt.LayerChart | alt.FacetChart = alt.layer(band, one)
+    return drawn
+
+
+def _domain(rows: tuple[Row, ...]) -> list[float]:
+    """All single blocks, and some room for intervals; these may be wider than any chart."""
+    ratios = [1.0]
+    for row in rows:
+        pairs = row["pairs"]
+        ratios += pairs if isinstance(pairs, list) else []
+    room = max(1.02, max(ratios) / min(ratios)) ** 0.35
+    return [min(ratios) / room, max(ratios) * room]
+
+
+def _inside(tick: float, domain: list[float]) -> bool:
+    return domain[0] <= tick <= domain[1]
+
+
+def _rows(analysis: Analysis) -> tuple[Row, ...]:
+    rows: list[Row] = []
+    for comparison in analysis.comparisons:
+        effect = comparison.judgement.effect
+        if not isinstance(effect, PairedEffect):
+            continue
+        low, high = effect.ratio_interval
+        verdict = comparison.judgement.verdict
+        rows.append(
+            {
+                "point": where(comparison.point, analysis),
+                "label": wrapped(where(comparison.point, analysis)),
+                "against": comparison.baseline.label,
+                "ratio": effect.ratio,
+                "low": low,
+                "high": high,
+                "blocks": effect.blocks,
+                "pairs": [math.exp(d) for d in effect.differences],
+                "verdict": verdict_word(verdict, analysis.metric_name),
+            }
+        )
+    return tuple(rows)

@@ -1,0 +1,134 @@
+"""What all charts share: colours that stay with a level, shapes, fading by legend, zoom."""
+
+import math
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+
+import altair as alt
+
+from dbdyno.report.analyse import Analysis, Point
+
+PALETTE = (
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00",
+    "#8C6BB1", "#A6761D", "#7A9A01", "#7F7F7F",
+)  # fmt: skip
+"""Okabe and Ito's colours less black and yellow, which vanish on one of the two grounds."""
+
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+DASHES = ((1, 0), (6, 3), (2, 2), (8, 2, 2, 2), (10, 4), (1, 4))
+
+
+LABEL_WIDTH = 44
+"""Characters of a label's line."""
+
+LINE_HEIGHT = 13
+
+
+def named() -> alt.NamedData:
+    """The table the page fills."""
+    return alt.NamedData(name="rows")
+
+
+def levels(point: Point) -> tuple[str, str]:
+    """What colour stands for, and what shape and dash stand for."""
+    told = [point.cell.levels[name] for name in point.varying]
+    first, *others = told or [point.label]
+    return first, ", ".join(others)
+
+
+def colour_scale(analysis: Analysis) -> tuple[list[str], list[str]]:
+    """Levels of the first factor and their colours."""
+    domain = list(dict.fromkeys(levels(point)[0] for point in analysis.points))
+    return domain, [PALETTE[index % len(PALETTE)] for index in range(len(domain))]
+
+
+def colour(analysis: Analysis) -> alt.Color:
+    """By the level of the first factor that varies."""
+    domain, colours = colour_scale(analysis)
+    return alt.Color(
+        "colour:N",
+        title=analysis.varying[0] if analysis.varying else None,
+        scale=alt.Scale(domain=domain, range=colours),
+        legend=alt.Legend(symbolType="circle", symbolStrokeWidth=3, symbolSize=70)
+        if len(domain) > 1
+        else None,
+    )
+
+
+def wrapped(text: str) -> str:
+    """A label on as many lines as it takes not to be cut; the page wraps again where narrow."""
+    return "\n".join(textwrap.wrap(text, LABEL_WIDTH)) or text
+
+
+def label_axis(title: str | None = None) -> alt.Y:
+    """The rows of a chart of labels, in the order of its data."""
+    axis = alt.Axis(labelLimit=0, labelExpr=r"split(datum.label, '\n')", labelLineHeight=12)
+    return alt.Y("label:N", title=title, sort=None, axis=axis)
+
+
+def label_height(rows: Sequence[Mapping[str, object]]) -> int:
+    """Pixels a chart of labels needs."""
+    labels = {str(row["label"]) for row in rows}
+    lines = max((label.count("\n") + 1 for label in labels), default=1)
+    return max(80, (LINE_HEIGHT * lines + 12) * len(labels))
+
+
+def _variants(analysis: Analysis) -> tuple[list[str], str]:
+    domain = list(dict.fromkeys(levels(point)[1] for point in analysis.points))
+    return domain, ", ".join(analysis.varying[1:])
+
+
+def shape(analysis: Analysis) -> alt.Shape:
+    """By the levels of the other factors."""
+    domain, title = _variants(analysis)
+    shapes = [SHAPES[index % len(SHAPES)] for index in range(len(domain))]
+    return alt.Shape(
+        "variant:N",
+        title=title,
+        scale=alt.Scale(domain=domain, range=shapes),
+        legend=alt.Legend(symbolSize=90) if len(domain) > 1 else None,
+    )
+
+
+def dash(analysis: Analysis, *, field: str = "variant") -> alt.StrokeDash:
+    """By the levels of the other factors; the legend belongs to the field `variant` alone."""
+    domain, title = _variants(analysis)
+    dashes = [list(DASHES[index % len(DASHES)]) for index in range(len(domain))]
+    shown = field == "variant" and len(domain) > 1
+    return alt.StrokeDash(
+        f"{field}:N",
+        title=title,
+        scale=alt.Scale(domain=domain, range=dashes),
+        legend=alt.Legend(symbolSize=500, symbolStrokeWidth=2) if shown else None,
+    )
+
+
+def log_ticks(values: Iterable[float]) -> list[float]:
+    """1, 2 and 5 of each decade the values cross; only the decades if these are many."""
+    above = [value for value in values if value > 0]
+    if not above:
+        return []
+    low, high = math.floor(math.log10(min(above))), math.ceil(math.log10(max(above)))
+    steps = (1, 2, 5) if high - low <= 4 else (1,)
+    return [step * 10.0**power for power in range(low, high + 1) for step in steps]
+
+
+def fade(field: str) -> tuple[alt.Parameter, alt.When]:
+    """Clicking a legend entry fades all others."""
+    chosen = alt.selection_point(fields=[field], bind="legend", name=f"{field}_chosen")
+    return chosen, alt.when(chosen)
+
+
+def zoom() -> alt.Parameter:
+    """Shift and wheel zoom, dragging moves; a plain wheel scrolls the page."""
+    return alt.selection_interval(
+        bind="scales",
+        zoom="wheel![event.shiftKey]",
+        translate="[mousedown, window:mouseup] > window:mousemove!",
+        name="zoom",
+    )
+
+
+def clients_text(clients: int) -> str:
+    """`1 client`, `16 clients`, on one line."""
+    return f"{clients}\u00a0client{'s' if clients > 1 else ''}"

@@ -1,0 +1,102 @@
+"""A metric over the number of clients: medians as lines, every block as a dot."""
+
+import altair as alt
+
+from dbdyno.report.analyse import METRICS, Analysis
+from dbdyno.report.charts.chart import Chart, Row
+from dbdyno.report.charts.encoding import colour, dash, fade, levels, named, shape, zoom
+
+CAPTION = (
+    "Line: median over blocks. Every dot is one block; hollow ones were cut short and are not "
+    "counted."
+)
+
+
+def by_clients(analysis: Analysis, metric: str, *, name: str, note: str) -> Chart:
+    """The chart of one metric; with a single load the cells stand side by side instead."""
+    several = len(analysis.clients) > 1
+    told = METRICS[metric]
+    chosen, when = fade("colour")
+    opacity = when.then(alt.value(1)).otherwise(alt.value(0.12))
+    shade = colour(analysis)
+    x = _clients_axis(analysis) if several else _cells_axis()
+    base = alt.Chart(named())
+    lines = base.mark_line(strokeWidth=2).encode(
+        x=x,
+        y=alt.Y("median:Q", title=told.unit, axis=alt.Axis(format="~s")),
+        color=shade,
+        strokeDash=dash(analysis, field="dash"),
+        detail="cell:N",
+        opacity=opacity,
+    )
+    medians = base.mark_tick(thickness=2, size=26, orient="horizontal").encode(
+        x=x, y=alt.Y("median:Q", title=told.unit, axis=alt.Axis(format="~s")), color=shade
+    )
+    dots = base.mark_point(size=46, strokeWidth=1.5).encode(
+        x=x,
+        y=alt.Y("value:Q", title=told.unit),
+        color=shade,
+        fill=alt.Fill("colour:N", scale=shade["scale"], legend=None),
+        fillOpacity=alt.when(alt.datum.status == "counted")
+        .then(alt.value(0.65))
+        .otherwise(alt.value(0)),
+        shape=shape(analysis),
+        opacity=opacity,
+        tooltip=[
+            alt.Tooltip("cell:N"),
+            alt.Tooltip("clients:Q"),
+            alt.Tooltip("block:O"),
+            alt.Tooltip("value:Q", title=told.unit, format=",.4~g"),
+            alt.Tooltip("median:Q", title="median", format=",.4~g"),
+            alt.Tooltip("status:N"),
+        ],
+    )
+    drawing = (lines + dots).add_params(chosen, zoom()) if several else medians + dots
+    return Chart(
+        name,
+        f"{told.title} by {'clients' if several else 'cell'}",
+        CAPTION + note,
+        drawing,
+        _rows(analysis, metric),
+        height=340,
+        log_scale=True,
+    )
+
+
+def _clients_axis(analysis: Analysis) -> alt.X:
+    axis = alt.Axis(values=list(analysis.clients), format="d", labelOverlap=True)
+    return alt.X(
+        "clients:Q",
+        title="clients (log scale)",
+        scale=alt.Scale(type="log", base=2, padding=14, nice=False),
+        axis=axis,
+    )
+
+
+def _cells_axis() -> alt.X:
+    return alt.X("cell:N", title=None, sort=None, axis=alt.Axis(labelAngle=-30, labelLimit=260))
+
+
+def _rows(analysis: Analysis, metric: str) -> tuple[Row, ...]:
+    rows: list[Row] = []
+    for point in analysis.points:
+        first, variant = levels(point)
+        found = point.spread(metric)
+        for figures in point.blocks:
+            value = figures.value(metric)
+            if value is None:
+                continue
+            rows.append(
+                {
+                    "cell": point.label,
+                    "colour": first,
+                    "variant": variant,
+                    "dash": variant,
+                    "clients": point.clients,
+                    "value": value,
+                    "median": found.median if found else None,
+                    "block": figures.block,
+                    "status": "counted" if figures.counted else "cut short",
+                }
+            )
+    return tuple(rows)
