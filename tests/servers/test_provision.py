@@ -40,6 +40,22 @@ def test_a_url_is_kept_whole() -> None:
 
 
 @pytest.mark.parametrize(
+    ("url", "masked"),
+    [
+        ("postgresql://user:s3cret@host:5432/db", "postgresql://user:***@host:5432/db"),
+        ("postgresql://host:5432/db", "postgresql://host:5432/db"),
+        ("postgresql:///db?password=s3cret&port=1", "postgresql:///db?password=***&port=1"),
+    ],
+)
+def test_a_password_is_used_and_not_shown(url: str, masked: str) -> None:
+    found = parse_provision(f"url:{url}")
+
+    assert found.url == url
+    assert found.text == f"url:{masked}"
+    assert "s3cret" not in repr(found)
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("postgrsql:18", "did you mean `postgresql`?"),

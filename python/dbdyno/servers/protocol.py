@@ -6,7 +6,7 @@ can be had, from where), `server.py` (one run's own server) and, for servers on 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal, Protocol
@@ -103,13 +103,14 @@ class Provision:
     """A provision text, understood: what will be run and where it comes from."""
 
     text: str
+    """As it was written, fit for a record: a password in it is masked."""
     kind: str
     source: Source
     version: str | None = None
     """`None` for a URL: the server will tell."""
     package: Package | None = None
     installation: Installation | None = None
-    url: str | None = None
+    url: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

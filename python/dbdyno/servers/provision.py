@@ -16,6 +16,8 @@ from dbdyno.servers.protocol import Installation, Kind, Package, Provision, Sour
 
 _FORM = re.compile(r"(?P<kind>[^:@]+)(:(?P<version>[^@]+))?(@(?P<source>[^:]+)(:(?P<place>.+))?)?")
 _VERSION = re.compile(r"\d+(\.\d+)*")
+_PASSWORD = re.compile(r"(?<=:)[^:/@]+(?=@)|(?<=[?&]password=)[^&]*")
+"""What stands between the user's colon and the host, or in a parameter."""
 _SEE = "`dbdyno servers` lists all there is"
 
 
@@ -73,7 +75,8 @@ def _parse_url(text: str, kinds: Mapping[str, Kind]) -> Provision:
     if scheme not in schemes:
         raise _unknown("scheme of a server's URL", scheme, schemes)
     kind = schemes[scheme]
-    return Provision(text, kind.name, Source.URL, url=url)
+    masked = _PASSWORD.sub("***", text)
+    return Provision(masked, kind.name, Source.URL, url=url)
 
 
 def _source(name: str | None, text: str) -> Source | None:

@@ -35,9 +35,9 @@ def run_client(argv: Sequence[str], *, package: str, error_mark: str, folder: Pa
     if done.returncode == 0:
         return
     lines = (done.stdout + done.stderr).splitlines()
-    stated = [line.removeprefix(error_mark).strip() for line in lines if error_mark in line]
+    stated = [line.partition(error_mark)[2].strip() for line in lines if error_mark in line]
     reason = next((line for line in stated if line), f"exit status {done.returncode}")
     raise ServerError(
         f"could not download {package}: {reason}",
-        hint=f"what was run: `{' '.join(argv)}`",
+        hint=f"`dbdyno servers` lists what is known to be there; what was run: `{' '.join(argv)}`",
     )

@@ -30,12 +30,13 @@ def fetch(package: str, content: Path, scratch: Path) -> Archive:
         maven,
         "--batch-mode",
         "--quiet",
+        "-Dstyle.color=never",
         "--strict-checksums",
         _COPY_GOAL,
         f"-Dartifact={package}",
         f"-DoutputDirectory={scratch}",
     ]
-    run_client(argv, package=package, error_mark="[ERROR]", folder=scratch)
+    run_client(argv, package=package, error_mark="[ERROR] ", folder=scratch)
     jar = next(scratch.glob("*.jar"))
     verified_by = verify(package, jar)
     try:

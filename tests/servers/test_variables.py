@@ -1,0 +1,19 @@
+"""Environment variables: each one the lab reads for servers is on the page about servers."""
+
+import re
+from pathlib import Path
+
+from dbdyno import servers
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_variable_is_documented() -> None:
+    folder = Path(servers.__file__).parent
+    code = "".join(path.read_text() for path in folder.rglob("*.py"))
+    page = (ROOT / "docs" / "servers.md").read_text()
+
+    used = set(re.findall(r'"(DBDYNO_[A-Z_]+)"', code))
+
+    assert used
+    assert used == set(re.findall(r"^\| `(DBDYNO_[A-Z_]+)` \|", page, re.MULTILINE))
