@@ -21,7 +21,7 @@ class Cell:
 
     @property
     def label(self) -> str:
-        """Levels in order, for people: `wal, full`."""
+        """All its levels in order, for people: `sqlite, wal, full`."""
         return ", ".join(self.levels.values()) or "all"
 
 
@@ -49,6 +49,11 @@ class PlannedRun:
     """The same for all runs of a study: all cells get the same rows."""
     seed: int
     steps: tuple[Step, ...]
+
+    @property
+    def label(self) -> str:
+        """The levels that vary within the study, for people: `wal, full`."""
+        return self.id.partition("-")[2].replace(",", ", ")
 
 
 @dataclass(frozen=True, slots=True)

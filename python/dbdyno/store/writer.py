@@ -8,7 +8,6 @@ from typing import BinaryIO
 
 import zstandard
 
-from dbdyno.errors import StoreError
 from dbdyno.formats import hlog
 from dbdyno.formats.documents import dump_json, dump_manifest, dump_summary
 from dbdyno.model import Hello, Interval, Record, RunManifest, StepSummary
@@ -39,7 +38,7 @@ class RunWriter:
 
     @property
     def logs(self) -> Path:
-        """Where server logs and the engine's standard error belong."""
+        """Where the server's log and the engine's standard error belong."""
         return self.folder / "logs"
 
     def __enter__(self) -> RunWriter:
@@ -68,14 +67,6 @@ class RunWriter:
     def document(self, name: str, value: object) -> None:
         """Keeps a JSON document such as `facts.json`."""
         write_file(self.folder / name, dump_json(value))
-
-    def log_file(self, source: Path) -> None:
-        """Keeps a copy of a server's log."""
-        try:
-            content = source.read_bytes()
-        except OSError as error:
-            raise StoreError(f"can't read the server's log {source}: {error}") from error
-        write_file(self.logs / source.name, content)
 
     def commit(self, manifest: RunManifest, summaries: tuple[StepSummary, ...]) -> Path:
         """Writes what remains, the checksums last, and gives the folder its name."""

@@ -1,0 +1,175 @@
+"""`dbdyno bench`: one measurement of a server somebody runs, without a study file."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+
+import click
+
+from dbdyno.cli.options import Duration, json_option, print_json
+from dbdyno.cli.text import count, latency
+from dbdyno.conduct import BenchPlan, BenchResult
+from dbdyno.conduct import bench as measure
+from dbdyno.conduct.bench import without_password
+from dbdyno.engine import find_engine
+from dbdyno.errors import InterruptedRunError
+from dbdyno.formats.quantities import format_duration
+from dbdyno.model import Interval, Load, Option, Output, Record
+
+_DEFAULT_TIME_S = 10.0
+
+
+def _options(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, Option]:
+    options: dict[str, Option] = {}
+    for text in values:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise click.BadParameter(f"expected NAME=VALUE; found `{text}`")
+        key = name.strip().replace("-", "_")
+        options[key] = int(value) if value.lstrip("-").isdecimal() else value
+    return options
+
+
+@click.command()
+@click.argument("url")
+@click.option("--script", required=True, help="A file, or the name of a script.")
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    callback=_options,
+    metavar="NAME=VALUE",
+    help="An option of the script; can be repeated.",
+)
+@click.option("--prepare", is_flag=True, help="Let the script load its tables first.")
+@click.option("--cleanup", is_flag=True, help="Let the script drop its tables in the end.")
+@click.option("--clients", type=click.IntRange(1), default=1, show_default=True)
+@click.option("--warm-up", type=Duration(), default="0s", show_default=True)
+@click.option("--time", "time_s", type=Duration(), help="Length of the window.  [default: 10s]")
+@click.option("--events", type=click.IntRange(1), help="Stop after so many measured events.")
+@click.option("--interval", type=Duration(), default="1s", show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**48 - 1), default=1, show_default=True)
+@json_option
+def bench(
+    url: str,
+    script: str,
+    options: dict[str, Option],
+    prepare: bool,
+    cleanup: bool,
+    clients: int,
+    warm_up: float,
+    time_s: float | None,
+    events: int | None,
+    interval: float,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Measure the server at URL, which somebody else runs.
+
+    \b
+    postgresql://user:password@host:port/database
+    postgresql://user@/database?host=/socket/folder&port=5432
+    sqlite:///path/to/file.db?journal_mode=wal
+    null:
+    """
+    if time_s is None and events is None:
+        time_s = _DEFAULT_TIME_S
+    bench_plan = BenchPlan(
+        url=url,
+        script=script,
+        options=options,
+        clients=clients,
+        load=Load(
+            clients=(clients,),
+            warm_up_s=warm_up,
+            measure_s=time_s,
+            events=events,
+            interval_s=interval,
+        ),
+        seed=seed,
+        prepare=prepare,
+        cleanup=cleanup,
+    )
+    result = measure(bench_plan, find_engine(), observe=_show)
+    if as_json:
+        print_json(_document(bench_plan, result))
+    else:
+        _print(result)
+    if result.failure is not None:
+        raise result.failure
+    if result.interrupted:
+        raise InterruptedRunError("interrupted; the figures are of what was measured until then")
+
+
+def _show(command: str, record: Record) -> None:
+    match record:
+        case Interval() if command == "run":
+            length_s = (record.end_ns - record.start_ns) / 1e9
+            rate = record.counters.events / length_s if length_s > 0 else 0.0
+            at = format_duration(round(record.end_ns / 1e9))
+            click.echo(f"{record.phase:>8} {at:>8}  {count(rate)} events/s", err=True)
+        case Output():
+            click.echo(record.text, err=True)
+        case _:
+            pass
+
+
+def _print(result: BenchResult) -> None:
+    summary = result.summary
+    lines = [
+        ("statements", f"{count(summary.statements)} ({count(summary.statements_per_s)}/s)"),
+        ("events", f"{count(summary.events)} ({count(summary.events_per_s)}/s)"),
+        ("errors", count(summary.errors)),
+        ("window", format_duration(summary.window_s)),
+        *((f"latency {name}", latency(value)) for name, value in summary.latency_us.items()),
+    ]
+    if summary.client_cpu_us_per_statement is not None:
+        cpu = f"{summary.client_cpu_us_per_statement:.2f} µs a statement"
+        lines.append(("client CPU", cpu))
+    lines.append(("client memory", f"{summary.client_rss_kb:,} KiB"))
+    for name, value in lines:
+        click.echo(f"{name:<14} {value}")
+    for warning in result.warnings:
+        click.echo(f"warning: {warning.message}", err=True)
+
+
+def _document(bench_plan: BenchPlan, result: BenchResult) -> dict[str, object]:
+    summary = result.summary
+    arguments = [without_password(word) for word in sys.argv[1:]]
+    return {
+        "schema": 1,
+        "statements": summary.statements,
+        "statements_per_s": summary.statements_per_s,
+        "events": summary.events,
+        "events_per_s": summary.events_per_s,
+        "errors": summary.errors,
+        "errors_by_code": dict(summary.errors_by_code),
+        "restarts": summary.restarts,
+        "reconnects": summary.reconnects,
+        "latency_us": dict(summary.latency_us),
+        "latency_by_label_us": {
+            label: dict(figures) for label, figures in summary.latency_by_label_us.items()
+        },
+        "client_cpu_us_per_statement": summary.client_cpu_us_per_statement,
+        "client_rss_kb": summary.client_rss_kb,
+        "client_rss_peak_kb": summary.client_rss_peak_kb,
+        "window_s": summary.window_s,
+        "clients": summary.clients,
+        "total_statements": summary.total_statements,
+        "total_events": summary.total_events,
+        "url": without_password(bench_plan.url),
+        "script": str(result.script),
+        "options": dict(bench_plan.options),
+        "seed": bench_plan.seed,
+        "reactor": result.reactor,
+        "shards": result.shards,
+        "versions": dict(result.versions),
+        "command_line": shlex.join(["dbdyno", *arguments]),
+        "interrupted": result.interrupted,
+        "warnings": [
+            {"code": warning.code, "message": warning.message} for warning in result.warnings
+        ],
+    }

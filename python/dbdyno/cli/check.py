@@ -1,0 +1,113 @@
+"""`dbdyno check`: what a study would do, without doing it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import click
+
+from dbdyno.cli.options import (
+    json_option,
+    plan_options,
+    print_json,
+    scale_option,
+    store_option,
+)
+from dbdyno.cli.text import clients, size
+from dbdyno.conduct import estimate, load_study
+from dbdyno.conduct.load import scale_reason
+from dbdyno.design import plan as make_plan
+from dbdyno.formats.quantities import format_duration
+from dbdyno.model import Load, Plan, Study
+
+
+@click.command()
+@click.argument("study")
+@scale_option
+@plan_options
+@store_option
+@json_option
+def check(
+    study: str,
+    scale: str | None,
+    seed: int | None,
+    blocks: int | None,
+    store: Path,
+    as_json: bool,
+) -> None:
+    """Explain what STUDY would run: cells, order, servers, disk, time."""
+    loaded = load_study(study, scale=scale).study
+    plan = make_plan(loaded, seed=seed, blocks=blocks)
+    cost = estimate(plan, loaded.load)
+    free = shutil.disk_usage(_existing(store)).free
+    if as_json:
+        print_json(_document(loaded, plan, cost.time_s, cost.disk_bytes, free))
+        return
+    click.echo(loaded.question)
+    if loaded.source:
+        click.echo(f"after: {loaded.source}")
+    reason = scale_reason(loaded, scale)
+    click.echo(f"\nscale    {reason or loaded.scale} (of {', '.join(loaded.scales)})")
+    for factor in loaded.factors:
+        click.echo(f"factor   {factor.name}: {', '.join(level.name for level in factor.levels)}")
+    for name, provision in _servers(plan).items():
+        click.echo(f"server   {name}: {provision}")
+    click.echo(f"load     {_load(loaded.load)}")
+    blocks_run = max(run.block for run in plan.runs)
+    click.echo(f"design   {blocks_run} blocks × {len(plan.runs) // blocks_run} cells, ", nl=False)
+    click.echo(f"{len(plan.runs)} runs, seed {plan.seed}, plan {plan.fingerprint}")
+    click.echo(f"time     about {format_duration(round(cost.time_s))}")
+    click.echo(f"disk     about {size(cost.disk_bytes)} at a time; {size(free)} are free")
+    click.echo("\norder")
+    for run in plan.runs:
+        click.echo(f"  {run.position:>3}  block {run.block}  {run.label}")
+
+
+def _servers(plan: Plan) -> dict[str, str]:
+    return {run.cell.levels.get("server", run.label): run.cell.provision for run in plan.runs}
+
+
+def _load(load: Load) -> str:
+    steps = ", ".join(map(str, load.clients))
+    window = format_duration(load.measure_s) if load.measure_s else ""
+    events = f"{load.events:,} events" if load.events else ""
+    measured = " or ".join(filter(None, (window, events)))
+    unit = clients(load.clients[-1]).split()[1]
+    return f"{steps} {unit}; warm-up {format_duration(load.warm_up_s)}, measured {measured}"
+
+
+def _existing(path: Path) -> Path:
+    path = path.absolute()
+    return next(folder for folder in (path, *path.parents) if folder.exists())
+
+
+def _document(
+    study: Study, plan: Plan, time_s: float, disk_bytes: int, free: int
+) -> dict[str, object]:
+    return {
+        "schema": 1,
+        "study": study.name,
+        "question": study.question,
+        "scale": study.scale,
+        "seed": plan.seed,
+        "plan": plan.fingerprint,
+        "factors": {
+            factor.name: [level.name for level in factor.levels] for factor in study.factors
+        },
+        "servers": _servers(plan),
+        "clients": list(study.load.clients),
+        "time_s": time_s,
+        "disk_bytes": disk_bytes,
+        "disk_free_bytes": free,
+        "order": [
+            {
+                "run": run.id,
+                "block": run.block,
+                "cell": dict(run.cell.levels),
+                "script": run.cell.script,
+                "seed": run.seed,
+            }
+            for run in plan.runs
+        ],
+    }

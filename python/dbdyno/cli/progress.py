@@ -1,0 +1,194 @@
+"""How far a study has come: a bar with the time left on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Protocol, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+
+from dbdyno.cli.text import clients, count, step_line
+from dbdyno.conduct import (
+    Event,
+    IntervalMeasured,
+    PhaseStarted,
+    RunEnded,
+    RunStarted,
+    StudyStarted,
+)
+from dbdyno.conduct.estimate import run_time_s
+from dbdyno.formats.quantities import format_duration
+from dbdyno.model import Load, PlannedRun
+
+
+class Clock:
+    """Time left: what the plan says, mended by how long its runs have really taken."""
+
+    def __init__(self, load: Load) -> None:
+        self._load = load
+        self._expected: dict[str, float] = {}
+        self._spent_s = 0.0
+        self._expected_of_spent_s = 0.0
+        self._run: str | None = None
+        self._run_start = 0.0
+
+    def see(self, event: Event) -> None:
+        """Takes note of what happened."""
+        match event:
+            case StudyStarted(plan=plan, complete=complete):
+                missing = plan.runs[complete:]
+                self._expected = {run.id: run_time_s(run, self._load) for run in missing}
+            case RunStarted(run=run):
+                self._expected.setdefault(run.id, run_time_s(run, self._load))
+                self._run, self._run_start = run.id, time.monotonic()
+            case RunEnded(run=run):
+                self._spent_s += time.monotonic() - self._run_start
+                self._expected_of_spent_s += self._expected.pop(run.id)
+                self._run = None
+            case _:
+                pass
+
+    @property
+    def done_s(self) -> float:
+        """Seconds of work done."""
+        return self._spent_s + self._in_run_s()
+
+    @property
+    def left_s(self) -> float:
+        """Seconds of work left."""
+        correction = self._spent_s / self._expected_of_spent_s if self._expected_of_spent_s else 1.0
+        return max(0.0, sum(self._expected.values()) * correction - self._in_run_s())
+
+    def _in_run_s(self) -> float:
+        return time.monotonic() - self._run_start if self._run else 0.0
+
+
+class Shower(Protocol):
+    """Shows events as they come; a context manager."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+    def show(self, event: Event) -> None: ...
+
+
+def shower(load: Load, console: Console) -> Shower:
+    """The one that fits where standard error goes."""
+    return Bar(load, console) if console.is_terminal else Lines(load, console)
+
+
+class Lines:
+    """One line when a run begins and one when it ends."""
+
+    def __init__(self, load: Load, console: Console) -> None:
+        self._console = console
+        self._clock = Clock(load)
+        self._total = 0
+        self._number = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        return None
+
+    def show(self, event: Event) -> None:
+        """Prints what is worth a line."""
+        self._clock.see(event)
+        match event:
+            case StudyStarted(plan=plan, complete=complete):
+                self._total, self._number = len(plan.runs), complete
+                if complete:
+                    self._print(f"{complete} of {self._total} runs are in the store already")
+            case RunStarted(run=run, attempt=attempt):
+                self._number += 1
+                again = f", attempt {attempt}" if attempt > 1 else ""
+                self._print(f"{self._place()} {run.label} · block {run.block}{again}")
+            case RunEnded(manifest=manifest, summaries=summaries):
+                took = format_duration(manifest.ended_unix_s - manifest.started_unix_s)
+                for summary in summaries:
+                    self._print(f"{self._place()}   {step_line(summary)}")
+                why = f": {manifest.error.message}" if manifest.error else ""
+                left = format_duration(round(self._clock.left_s))
+                self._print(f"{self._place()} {manifest.status} in {took}{why} · {left} left")
+            case _:
+                pass
+
+    def _place(self) -> str:
+        return f"[{self._number}/{self._total}]"
+
+    def _print(self, text: str) -> None:
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+class Bar:
+    """The same lines, above a bar that says what is going on and how long it will take."""
+
+    def __init__(self, load: Load, console: Console) -> None:
+        self._lines = Lines(load, console)
+        self._clock = Clock(load)
+        self._text = "starting"
+        self._progress = Progress(
+            BarColumn(bar_width=24),
+            TextColumn("{task.percentage:>3.0f} %"),
+            TextColumn("{task.fields[left]} left"),
+            TextColumn("{task.description}"),
+            console=console,
+            transient=True,
+        )
+        self._task: TaskID = self._progress.add_task(self._text, total=1, left="?")
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._progress.stop()
+
+    def show(self, event: Event) -> None:
+        """Prints and moves the bar."""
+        self._lines.show(event)
+        self._clock.see(event)
+        done, left = self._clock.done_s, self._clock.left_s
+        self._text = _describe(event) or self._text
+        self._progress.update(
+            self._task,
+            completed=done,
+            total=max(done + left, 1.0),
+            left=format_duration(round(left)),
+            description=self._text,
+        )
+
+
+def _describe(event: Event) -> str | None:
+    match event:
+        case PhaseStarted(run=run, phase=phase):
+            return f"{run.label} · {_phase(run, phase)}"
+        case IntervalMeasured(run=run, step=step, interval=interval):
+            length_s = (interval.end_ns - interval.start_ns) / 1e9
+            rate = interval.counters.events / length_s if length_s > 0 else 0.0
+            place = f"{clients(step.clients)} · {interval.phase}"
+            return f"{run.label} · {place} · {count(rate)} events/s"
+        case _:
+            return None
+
+
+def _phase(run: PlannedRun, phase: str) -> str:
+    kind, _, index = phase.partition(" ")
+    return clients(run.steps[int(index)].clients) if kind == "step" else phase

@@ -1,0 +1,156 @@
+"""`dbdyno run`, `resume` and `quickstart`: from a study to its report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from dbdyno import report
+from dbdyno.cli.options import (
+    json_option,
+    plan_options,
+    print_json,
+    scale_option,
+    store_option,
+)
+from dbdyno.cli.progress import shower
+from dbdyno.conduct import StudyOutcome, conduct_study, load_study
+from dbdyno.conduct.load import scale_reason
+from dbdyno.conduct.resume import load_unfinished
+from dbdyno.design import plan as make_plan
+from dbdyno.engine import find_engine
+from dbdyno.errors import NotValidError, ServerError, StatementError
+from dbdyno.formats.study import StudyFile
+from dbdyno.model import Plan
+from dbdyno.store import Store
+
+QUICKSTART = "quickstart"
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """Where results go and how they are told."""
+
+    store: Store
+    out: Path | None
+    again: bool
+    as_json: bool
+
+
+def _out_option(function: click.decorators.FC) -> click.decorators.FC:
+    return click.option(
+        "--out",
+        type=click.Path(path_type=Path),
+        help="The report's file.  [default: report.html in the study's folder of the store]",
+    )(function)
+
+
+def _again_option(function: click.decorators.FC) -> click.decorators.FC:
+    return click.option(
+        "--again", is_flag=True, help="Measure anew, beside the results there are."
+    )(function)
+
+
+@click.command()
+@click.argument("study")
+@scale_option
+@plan_options
+@store_option
+@_out_option
+@_again_option
+@json_option
+def run(
+    study: str,
+    scale: str | None,
+    seed: int | None,
+    blocks: int | None,
+    store: Path,
+    out: Path | None,
+    again: bool,
+    as_json: bool,
+) -> None:
+    """Carry out STUDY (a file or a bundled name) and write its report.
+
+    Runs that are in the store already are not repeated.
+    """
+    loaded = load_study(study, scale=scale)
+    reason = scale_reason(loaded.study, scale)
+    if reason:
+        click.echo(reason, err=True)
+    plan = make_plan(loaded.study, seed=seed, blocks=blocks)
+    _carry_out(loaded, plan, _Way(Store(store), out, again, as_json))
+
+
+@click.command()
+@store_option
+@_out_option
+@_again_option
+@json_option
+def quickstart(store: Path, out: Path | None, again: bool, as_json: bool) -> None:
+    """A first answer in about two minutes: what do SQLite's settings cost?"""
+    loaded = load_study(QUICKSTART)
+    _carry_out(loaded, make_plan(loaded.study), _Way(Store(store), out, again, as_json))
+
+
+@click.command()
+@click.argument("study")
+@store_option
+@_out_option
+@json_option
+def resume(study: str, store: Path, out: Path | None, as_json: bool) -> None:
+    """Carry on with STUDY (its name in the store, or its file) where it was left.
+
+    Only what is missing, failed or was interrupted is run.
+    """
+    loaded, plan = load_unfinished(study, Store(store))
+    _carry_out(loaded, plan, _Way(Store(store), out, again=False, as_json=as_json))
+
+
+def _carry_out(loaded: StudyFile, plan: Plan, way: _Way) -> None:
+    engine = find_engine()
+    with shower(loaded.study.load, Console(stderr=True)) as shown:
+        outcome = conduct_study(
+            loaded, plan, way.store, engine, observe=shown.show, again=way.again
+        )
+    if outcome.already == len(plan.runs):
+        click.echo("nothing is missing; --again measures anew", err=True)
+    _raise_if_nothing_measured(outcome)
+    out = way.out or way.store.root / outcome.folder / "report.html"
+    written = report.write(way.store.root, outcome.folder, out)
+    if way.as_json:
+        print_json(_document(way.store, outcome, written))
+    else:
+        click.echo(written)
+    if outcome.failures:
+        raise NotValidError(
+            f"{len(outcome.failures)} of {len(plan.runs)} runs failed: "
+            + "; ".join(f"{run.id}: {run.error.message}" for run in outcome.failures if run.error),
+            hint=f"`dbdyno resume {outcome.folder}` tries them again",
+        )
+
+
+def _raise_if_nothing_measured(outcome: StudyOutcome) -> None:
+    if outcome.already or outcome.complete or not outcome.failures:
+        return
+    failure = outcome.failures[0].error
+    assert failure is not None
+    kind = StatementError if failure.exit_code == StatementError.exit_code else ServerError
+    raise kind(f"every run failed; the first one: {failure.message}", hint=failure.hint)
+
+
+def _document(store: Store, outcome: StudyOutcome, written: Path) -> dict[str, object]:
+    return {
+        "schema": 1,
+        "store": str(store.root),
+        "study": outcome.folder,
+        "report": str(written),
+        "already": outcome.already,
+        "complete": outcome.complete,
+        "failed": [
+            {"run": run.id, "reason": run.error.message if run.error else None}
+            for run in outcome.failures
+        ],
+    }

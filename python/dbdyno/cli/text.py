@@ -1,0 +1,43 @@
+"""Figures as people read them."""
+
+from __future__ import annotations
+
+from dbdyno.model import StepSummary
+
+
+def count(number: float) -> str:
+    """Grouped by thousands, without a fraction."""
+    return f"{number:,.0f}"
+
+
+def size(count_bytes: float) -> str:
+    """`840 B`, `12.5 MB`, `1.2 GB`; decimal prefixes."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if count_bytes < 1000:
+            return f"{count_bytes:.3g} {unit}"
+        count_bytes /= 1000
+    return f"{count_bytes:.3g} TB"
+
+
+def latency(microseconds: float) -> str:
+    """`85 µs`, `1.24 ms`, `2.5 s`."""
+    if microseconds < 1000:
+        return f"{microseconds:.3g} µs"
+    if microseconds < 1_000_000:
+        return f"{microseconds / 1000:.3g} ms"
+    return f"{microseconds / 1_000_000:.3g} s"
+
+
+def clients(number: int) -> str:
+    """`1 client`, `4 clients`."""
+    return f"{number:,} client" + ("" if number == 1 else "s")
+
+
+def step_line(summary: StepSummary) -> str:
+    """A step in one line."""
+    parts = [f"{clients(summary.clients)}: {count(summary.events_per_s)} events/s"]
+    if "p99" in summary.latency_us:
+        parts.append(f"p99 {latency(summary.latency_us['p99'])}")
+    if summary.errors:
+        parts.append(f"{count(summary.errors)} errors")
+    return ", ".join(parts)

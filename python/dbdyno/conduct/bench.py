@@ -1,0 +1,160 @@
+"""One measurement without a study: a server somebody runs, a script, a number of clients.
+
+Nothing is provisioned, stopped or changed: tables come and go only with `prepare` and `cleanup`.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
+
+from dbdyno import __version__
+from dbdyno.engine import Engine, Outcome, find_script, run_engine, run_spec
+from dbdyno.engine.process import Call
+from dbdyno.engine.script import script_path
+from dbdyno.errors import EngineError, InterruptedRunError, LabError, UsageError
+from dbdyno.formats.records import SCHEMA
+from dbdyno.model import EngineWarning, Load, Option, Record, StepSummary
+from dbdyno.servers import open_server
+from dbdyno.store import step_summary
+
+RecordObserver = Callable[[str, Record], None]
+"""Gets the command (`prepare`, `run`, `cleanup`) and each of its records."""
+
+
+@dataclass(frozen=True, slots=True)
+class BenchPlan:
+    """What to measure."""
+
+    url: str
+    script: str
+    options: Mapping[str, Option]
+    clients: int
+    load: Load
+    seed: int
+    prepare: bool = False
+    cleanup: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BenchResult:
+    """What was measured."""
+
+    summary: StepSummary
+    script: Path
+    versions: Mapping[str, str]
+    reactor: str
+    shards: int
+    warnings: tuple[EngineWarning, ...]
+    interrupted: bool
+    failure: LabError | None
+    """What cut the window short, if the server or the script did."""
+
+
+def bench(bench_plan: BenchPlan, engine: Engine, *, observe: RecordObserver) -> BenchResult:
+    """Measures once; a window that was cut short is returned and marked.
+
+    Raises `LabError` if nothing was measured.
+    """
+    folders = script_path()
+    script = find_script(bench_plan.script, folders)
+    with (
+        tempfile.TemporaryDirectory(prefix="dbdyno-bench-") as name,
+        _target(bench_plan.url, Path(name)) as target,
+    ):
+
+        def call(command: str) -> Outcome:
+            spec = run_spec(
+                command=command,
+                target=target,
+                script=script,
+                script_path=folders,
+                options=bench_plan.options,
+                clients=bench_plan.clients,
+                seed=bench_plan.seed,
+                load=bench_plan.load if command == "run" else None,
+            )
+
+            def listen(_line: bytes, record: Record, _call: Call) -> None:
+                observe(command, record)
+
+            return run_engine(engine, spec, listener=listen, log=Path(name) / "engine.log")
+
+        if bench_plan.prepare:
+            _finished(call("prepare"))
+        outcome = call("run")
+        if bench_plan.cleanup:
+            _finished(call("cleanup"))
+    return _result(outcome, script, engine)
+
+
+def without_password(url: str) -> str:
+    """The URL as it may be shown."""
+    parts = urlsplit(url)
+    if parts.password is None:
+        return url
+    user, _, place = parts.netloc.rpartition("@")
+    return urlunsplit(parts._replace(netloc=f"{user.partition(':')[0]}@{place}"))
+
+
+def _finished(outcome: Outcome) -> None:
+    if outcome.interrupted:
+        raise InterruptedRunError("interrupted before anything was measured")
+    if outcome.failure is not None:
+        raise outcome.failure
+
+
+def _result(outcome: Outcome, script: Path, engine: Engine) -> BenchResult:
+    if outcome.summary is None or outcome.hello is None:
+        _finished(outcome)
+        raise EngineError("the engine ended without a summary")
+    return BenchResult(
+        summary=step_summary(0, outcome.summary, outcome.summary_line),
+        script=script,
+        versions={
+            "dbdyno": __version__,
+            "engine": engine.version,
+            "engine_schema": str(SCHEMA),
+            "luajit": outcome.hello.luajit_version,
+        },
+        reactor=outcome.hello.reactor,
+        shards=outcome.hello.shards,
+        warnings=outcome.warnings,
+        interrupted=outcome.interrupted or outcome.summary.interrupted,
+        failure=outcome.failure,
+    )
+
+
+@contextmanager
+def _target(url: str, folder: Path) -> Iterator[Mapping[str, object]]:
+    """The spec's `target` for a URL."""
+    match urlsplit(url).scheme:
+        case "null":
+            yield {"driver": "null"}
+        case "sqlite":
+            yield _sqlite(url)
+        case "":
+            raise UsageError(f"`{url}` is not a URL", hint=_EXAMPLES)
+        case _:
+            with open_server(f"url:{url}", {}, folder) as server:
+                server.start()
+                yield server.target()
+
+
+def _sqlite(url: str) -> Mapping[str, object]:
+    """`sqlite:///absolute/path`, `sqlite:relative/path`; a query gives pragmas."""
+    parts = urlsplit(url)
+    if parts.netloc or not parts.path.strip("/"):
+        raise UsageError(f"`{url}` names no file", hint=_EXAMPLES)
+    return {
+        "driver": "sqlite",
+        "path": str(Path(unquote(parts.path)).absolute()),
+        "pragmas": [list(pair) for pair in parse_qsl(parts.query)],
+    }
+
+
+_EXAMPLES = "such as postgresql://user@host/db, sqlite:///path/to/file.db or null:"

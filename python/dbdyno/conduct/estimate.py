@@ -1,0 +1,63 @@
+"""What a study will take, before anything is run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dbdyno.model import Cell, Load, Option, Plan, PlannedRun
+from dbdyno.servers import Source, parse_provision
+
+_SET_UP_S = 5.0
+"""Starting, collecting and stopping one server, without a download."""
+
+_SET_UP_EMBEDDED_S = 1.5
+
+_ROWS_PER_S = 50_000
+_BYTES_PER_ROW = 260
+"""A row of the field's scripts with its primary and secondary index, before any bloat."""
+
+_EVENTS_PER_S = 5_000
+"""What a step of so many events is taken to do, where no time bounds it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Rough figures: good for planning an evening, not for anything else."""
+
+    time_s: float
+    disk_bytes: int
+    """The largest data folder at any moment; runs remove theirs."""
+
+
+def estimate(plan: Plan, load: Load) -> Estimate:
+    """Time for all runs and disk for one at a time."""
+    return Estimate(
+        time_s=sum(run_time_s(run, load) for run in plan.runs),
+        disk_bytes=max((rows(run.cell) * _BYTES_PER_ROW for run in plan.runs), default=0),
+    )
+
+
+def run_time_s(run: PlannedRun, load: Load) -> float:
+    """Set-up, loading the rows, and all steps of one run."""
+    embedded = parse_provision(run.cell.provision).source is Source.EMBEDDED
+    set_up_s = _SET_UP_EMBEDDED_S if embedded else _SET_UP_S
+    return set_up_s + rows(run.cell) / _ROWS_PER_S + len(run.steps) * step_time_s(load)
+
+
+def step_time_s(load: Load) -> float:
+    """Warm-up and window."""
+    window_s = load.measure_s
+    if window_s is None:
+        window_s = (load.events or 0) / _EVENTS_PER_S
+    return load.warm_up_s + window_s
+
+
+def rows(cell: Cell) -> int:
+    """Rows the script will be asked to load, by the field's names for the options."""
+    return _whole(cell.options, "tables", 1) * _whole(cell.options, "table_size", 0)
+
+
+def _whole(options: Mapping[str, Option], name: str, default: int) -> int:
+    value = options.get(name, options.get(name.replace("_", "-"), default))
+    return value if isinstance(value, int) else default

@@ -1,0 +1,55 @@
+"""What happens while a study is carried out, as data for whoever shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from dbdyno.model import Interval, Plan, PlannedRun, RunManifest, Step, StepSummary
+
+
+@dataclass(frozen=True, slots=True)
+class StudyStarted:
+    """The store is open; `complete` runs are there already."""
+
+    plan: Plan
+    folder: str
+    complete: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted:
+    """A run begins."""
+
+    run: PlannedRun
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseStarted:
+    """A run enters a phase: `provision`, `prepare`, `step 0`, `collect`, `stop`."""
+
+    run: PlannedRun
+    phase: str
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalMeasured:
+    """One more interval of a step."""
+
+    run: PlannedRun
+    step: Step
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnded:
+    """A run is in the store, whatever became of it."""
+
+    run: PlannedRun
+    manifest: RunManifest
+    summaries: tuple[StepSummary, ...]
+
+
+Event = StudyStarted | RunStarted | PhaseStarted | IntervalMeasured | RunEnded
+Observer = Callable[[Event], None]

@@ -1,0 +1,108 @@
+"""Finding a study and checking what only this machine can tell: servers and scripts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from dbdyno.design import cells
+from dbdyno.engine import find_script
+from dbdyno.engine.script import script_path
+from dbdyno.errors import ScriptError, ServerError, StudyError, UsageError
+from dbdyno.formats.study import PAPER, StudyFile, nearest, read_study
+from dbdyno.model import Study
+from dbdyno.servers import parse_provision
+
+SMALL = "small"
+
+_BUNDLED = Path(__file__).resolve().parent.parent / "studies"
+_SUFFIX = ".toml"
+
+_LARGE_CORES = 16
+_LARGE_MEMORY_BYTES = 60 * 2**30
+
+
+def bundled_studies() -> Mapping[str, Path]:
+    """Name → file of the studies that come with the lab."""
+    return {file.stem: file for file in sorted(_BUNDLED.glob(f"*{_SUFFIX}"))}
+
+
+def load_study(name: str, *, scale: str | None = None) -> StudyFile:
+    """A study by its file or its bundled name, read and checked.
+
+    Without a scale, a small machine takes the study's `small` one if it has it. Raises
+    `StudyError`, or `UsageError` if there is no such study.
+    """
+    file = study_file(name)
+    loaded = read_study(file, scale=scale)
+    if scale is None and SMALL in loaded.study.scales and _is_small_machine():
+        loaded = read_study(file, scale=SMALL)
+    _check_servers(loaded)
+    _check_scripts(loaded)
+    return loaded
+
+
+def study_file(name: str) -> Path:
+    """The file of a study given by its path or its bundled name; raises `UsageError`."""
+    file = Path(name)
+    if file.suffix == _SUFFIX or len(file.parts) > 1:
+        return file
+    bundled = bundled_studies()
+    if name in bundled:
+        return bundled[name]
+    match = nearest(name, bundled)
+    raise UsageError(
+        f"there is no study `{name}`; bundled are {', '.join(bundled)}",
+        hint=f"did you mean `{match}`?" if match else f"a file of your own: path/to/{name}.toml",
+    )
+
+
+def study_script_path(file: Path) -> tuple[Path, ...]:
+    """Where the scripts of a study are searched: beside its file first of all."""
+    return script_path((file.parent, file.parent / "workloads"))
+
+
+def scale_reason(study: Study, asked: str | None) -> str | None:
+    """Why the scale in force was taken, if nobody asked for it."""
+    if asked is None and study.scale != PAPER:
+        return f"scale `{study.scale}`, since this is a small machine; --scale {PAPER} for the full"
+    return None
+
+
+def _is_small_machine() -> bool:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return (os.cpu_count() or 1) < _LARGE_CORES or memory < _LARGE_MEMORY_BYTES
+
+
+def _check_servers(loaded: StudyFile) -> None:
+    for factor in loaded.study.factors:
+        table = ("server",) if factor.name == "server" else ("factor", factor.name)
+        for level in factor.levels:
+            if level.provision is None:
+                continue
+            try:
+                parse_provision(level.provision)
+            except ServerError as error:
+                path = (*table, level.name, "provision")
+                raise loaded.error(path, error.message, hint=error.hint) from error
+
+
+def _check_scripts(loaded: StudyFile) -> None:
+    folders = study_script_path(loaded.file)
+    for cell in cells(loaded.study):
+        try:
+            find_script(cell.script, folders)
+        except ScriptError as error:
+            path = _script_key(loaded, cell.script)
+            line = loaded.error(path, "").line
+            place = StudyError("", file=loaded.file, line=line).message.rstrip(": ")
+            raise ScriptError(f"{place}: {error.message}", hint=error.hint) from error
+
+
+def _script_key(loaded: StudyFile, script: str) -> tuple[str, ...]:
+    for factor in loaded.study.factors:
+        for level in factor.levels:
+            if level.script == script and factor.name != "script":
+                return ("factor", factor.name, level.name, "script")
+    return ("workload", "script")

@@ -1,0 +1,273 @@
+"""One run: a server set up, loaded, driven through all steps, looked at, and torn down."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dbdyno import __version__, collect
+from dbdyno.conduct.events import IntervalMeasured, Observer, PhaseStarted
+from dbdyno.engine import Engine, Outcome, find_script, run_engine, run_spec
+from dbdyno.engine.process import Call
+from dbdyno.errors import EngineError, InterruptedRunError, LabError
+from dbdyno.formats.records import SCHEMA
+from dbdyno.model import (
+    Failure,
+    Hello,
+    Interval,
+    PhaseSpan,
+    Plan,
+    PlannedRun,
+    Record,
+    RunManifest,
+    RunStatus,
+    Step,
+    StepResult,
+    StepSummary,
+    Study,
+)
+from dbdyno.servers import Server, Source, open_server, parse_provision
+from dbdyno.store import RunWriter, step_summary
+
+_MOST_LOADERS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What all runs of a study have in common."""
+
+    study: Study
+    plan: Plan
+    engine: Engine
+    script_path: tuple[Path, ...]
+    observe: Observer
+
+
+@dataclass(slots=True)
+class RunConductor:
+    """Carries out one run and keeps account of it; `carry_out` then `finish`."""
+
+    setting: Setting
+    run: PlannedRun
+    writer: RunWriter
+    attempt: int
+    started: float = field(default_factory=time.time)
+    phases: list[PhaseSpan] = field(default_factory=list)
+    steps: list[StepResult] = field(default_factory=list)
+    summaries: list[StepSummary] = field(default_factory=list)
+    counters: list[Mapping[str, object]] = field(default_factory=list)
+    server_facts: Mapping[str, object] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """All that were in effect, as the server said."""
+    size_bytes: dict[str, int] = field(default_factory=dict)
+    host: Mapping[str, object] = field(default_factory=dict)
+    """Facts of this machine, its storage included."""
+    luajit: str = ""
+
+    def carry_out(self) -> None:
+        """Everything up to the server's removal. Raises `LabError`; what was measured stays."""
+        cell = self.run.cell
+        with open_server(cell.provision, cell.settings, self.writer.logs) as server:
+            with self._phase("provision"):
+                server.start()
+                self.host = collect.host_facts(server.data_folder())
+                target = server.target()
+            with self._phase("prepare"):
+                self._command("prepare", target, server)
+                self.size_bytes["prepared"] = server.size_bytes()
+            try:
+                for step in self.run.steps:
+                    with self._phase(f"step {step.index}"):
+                        self._step(step, target, server)
+            finally:
+                if server.alive():
+                    self._leave(target, server)
+            with self._phase("stop"):
+                server.stop()
+
+    def finish(self, failure: LabError | None) -> RunManifest:
+        """Writes what is left to write and gives the run folder its name."""
+        self.host = self.host or collect.host_facts()
+        self.writer.document("facts.json", {"host": self.host, "server": self.server_facts})
+        self.writer.document("settings.json", dict(self.settings))
+        manifest = self._manifest(failure)
+        self.writer.commit(manifest, tuple(self.summaries))
+        return manifest
+
+    def _command(self, command: str, target: Mapping[str, object], server: Server) -> None:
+        clients = 1 if target["driver"] == "sqlite" else min(_MOST_LOADERS, os.cpu_count() or 1)
+        outcome = self._engine(command, target, server, clients=clients, step=None)
+        _raise(outcome, server)
+
+    def _step(self, step: Step, target: Mapping[str, object], server: Server) -> None:
+        before = server.counters()
+        outcome = self._engine("run", target, server, clients=step.clients, step=step)
+        if outcome.summary is not None:
+            summary = step_summary(step.index, outcome.summary, outcome.summary_line)
+            self.summaries.append(summary)
+        self.steps.append(_step_result(step, outcome))
+        _raise(outcome, server)
+        if outcome.summary is None:
+            raise EngineError(f"the engine ended step {step.index} without a summary")
+        self.counters.append(
+            {"step": step.index, "before": dict(before), "after": dict(server.counters())}
+        )
+
+    def _engine(
+        self,
+        command: str,
+        target: Mapping[str, object],
+        server: Server,
+        *,
+        clients: int,
+        step: Step | None,
+    ) -> Outcome:
+        folders = self.setting.script_path
+        cell = self.run.cell
+        spec = run_spec(
+            command=command,
+            target=target,
+            script=find_script(cell.script, folders),
+            script_path=folders,
+            options=cell.options,
+            clients=clients,
+            seed=self.run.data_seed if step is None else step.seed,
+            load=None if step is None else self.setting.study.load,
+        )
+        name = command if step is None else f"step-{step.index}"
+        self.writer.document(f"spec-{name}.json", _without_password(spec))
+
+        def listen(line: bytes, record: Record, call: Call) -> None:
+            self.writer.record(None if step is None else step.index, line, record)
+            if isinstance(record, Hello):
+                self.luajit = record.luajit_version
+            if not server.alive():
+                call.stop()
+            if step is not None and isinstance(record, Interval):
+                self.setting.observe(IntervalMeasured(self.run, step, record))
+
+        log = self.writer.logs / "engine.log"
+        return run_engine(self.setting.engine, spec, listener=listen, log=log)
+
+    def _leave(self, target: Mapping[str, object], server: Server) -> None:
+        """Looks at the server once more; on one that isn't ours, removes the tables we made."""
+        with self._phase("collect"):
+            self.server_facts = server.facts()
+            self.settings = server.settings()
+            self.size_bytes["end"] = server.size_bytes()
+        if parse_provision(self.run.cell.provision).source is Source.URL:
+            with self._phase("cleanup"):
+                self._command("cleanup", target, server)
+
+    @contextmanager
+    def _phase(self, name: str) -> Iterator[None]:
+        self.setting.observe(PhaseStarted(self.run, name))
+        start = time.time()
+        try:
+            yield
+        finally:
+            self.phases.append(PhaseSpan(name, start, time.time()))
+
+    def _manifest(self, failure: LabError | None) -> RunManifest:
+        setting, run, cell = self.setting, self.run, self.run.cell
+        return RunManifest(
+            id=run.id,
+            study=setting.study.name,
+            scale=setting.plan.scale,
+            plan=setting.plan.fingerprint,
+            status=_status(failure),
+            cell=cell.levels,
+            provision=cell.provision,
+            settings=cell.settings,
+            script=cell.script,
+            options=cell.options,
+            block=run.block,
+            position=run.position,
+            seed=run.seed,
+            data_seed=run.data_seed,
+            started_unix_s=self.started,
+            ended_unix_s=time.time(),
+            command_lines=(shlex.join(["dbdyno", *sys.argv[1:]]), *self._engine_commands()),
+            versions={
+                "dbdyno": __version__,
+                "engine": setting.engine.version,
+                "engine_schema": str(SCHEMA),
+                "luajit": self.luajit,
+                "python": platform.python_version(),
+                "server": str(self.server_facts.get("version", "")),
+            },
+            environment_id=collect.environment_id(self.host),
+            phases=tuple(self.phases),
+            steps=tuple(self.steps),
+            server={
+                "facts": self.server_facts,
+                "size_bytes": self.size_bytes,
+                "counters": self.counters,
+            },
+            error=_failure(failure),
+            attempt=self.attempt,
+        )
+
+    def _engine_commands(self) -> Iterator[str]:
+        """How to repeat each call by hand: the specs lie in the run's folder."""
+        yield "dbdyno-engine run spec-prepare.json"
+        for step in self.steps:
+            yield f"dbdyno-engine run spec-step-{step.index}.json"
+
+
+def _raise(outcome: Outcome, server: Server) -> None:
+    """Turns a bad end into its exception; a dead server explains everything else."""
+    if outcome.interrupted:
+        raise InterruptedRunError(
+            "interrupted; what was measured is kept", hint="`dbdyno resume` carries on"
+        )
+    server.check()
+    if outcome.failure is not None:
+        raise outcome.failure
+
+
+def _step_result(step: Step, outcome: Outcome) -> StepResult:
+    hello = outcome.hello
+    status: RunStatus = "complete"
+    if outcome.failure is not None or outcome.summary is None:
+        status = "failed"
+    elif outcome.interrupted or outcome.summary.interrupted:
+        status = "interrupted"
+    return StepResult(
+        index=step.index,
+        clients=step.clients,
+        seed=step.seed,
+        status=status,
+        engine_start_unix_ns=hello.start_unix_ns if hello else None,
+        reactor=hello.reactor if hello else None,
+        shards=hello.shards if hello else None,
+        warnings=tuple(
+            {"code": warning.code, "message": warning.message, "hint": warning.hint}
+            for warning in outcome.warnings
+        ),
+    )
+
+
+def _status(failure: LabError | None) -> RunStatus:
+    if failure is None:
+        return "complete"
+    return "interrupted" if isinstance(failure, InterruptedRunError) else "failed"
+
+
+def _failure(error: LabError | None) -> Failure | None:
+    if error is None:
+        return None
+    return Failure(type(error).__name__, error.message, error.exit_code, error.hint)
+
+
+def _without_password(spec: Mapping[str, object]) -> Mapping[str, object]:
+    target = spec["target"]
+    assert isinstance(target, dict)
+    return {**spec, "target": {key: value for key, value in target.items() if key != "password"}}

@@ -1,0 +1,253 @@
+"""A study carried out on real SQLite files: what is kept, what is run again, what ends it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+
+from dbdyno.conduct import (
+    Event,
+    IntervalMeasured,
+    PhaseStarted,
+    RunEnded,
+    RunStarted,
+    StudyOutcome,
+    conduct_study,
+    load_study,
+)
+from dbdyno.conduct.events import Observer
+from dbdyno.conduct.resume import load_unfinished
+from dbdyno.design import plan
+from dbdyno.engine import find_engine
+from dbdyno.errors import InterruptedRunError, ScriptError, StudyError, UsageError
+from dbdyno.store import Store
+
+pytestmark = pytest.mark.usefixtures("replay_engine")
+
+
+def ignore(_event: Event) -> None:
+    return None
+
+
+def conduct(
+    file: Path, store: Store, *, observe: Observer = ignore, again: bool = False
+) -> StudyOutcome:
+    loaded = load_study(str(file))
+    wanted = plan(loaded.study)
+    return conduct_study(loaded, wanted, store, find_engine(), observe=observe, again=again)
+
+
+def with_act(file: Path, level: str, act: str) -> None:
+    """Makes one level of the journal factor play something else."""
+    old = f'{level} = {{ settings = {{ journal_mode = "{level}" }} }}'
+    assert old in file.read_text()
+    new = old.removesuffix(" }") + f', options = {{ act = "{act}" }} }}'
+    file.write_text(file.read_text().replace(old, new))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "store")
+
+
+def test_a_study_becomes_a_folder_a_run(study_file: Path, store: Store) -> None:
+    outcome = conduct(study_file, store)
+
+    assert (outcome.folder, outcome.complete, outcome.failures) == ("example", 2, ())
+    study = store.study("example")
+    assert set(study.runs()) == {run.id for run in study.plan.runs}
+    assert study.text == study_file.read_text()
+    run = study.runs()["b1-wal"]
+    run.verify()
+    manifest = run.manifest
+    assert (manifest.status, manifest.error, manifest.attempt) == ("complete", None, 1)
+    assert dict(manifest.cell) == {"server": "lite", "journal": "wal"}
+    assert [phase.name for phase in manifest.phases] == [
+        "provision",
+        "prepare",
+        "step 0",
+        "step 1",
+        "collect",
+        "stop",
+    ]
+    assert [(step.clients, step.status) for step in manifest.steps] == [
+        (1, "complete"),
+        (4, "complete"),
+    ]
+    assert manifest.environment_id
+    assert manifest.versions["engine"] == "0.1.0"
+    settings = run.document("settings.json")
+    assert isinstance(settings, dict)
+    assert settings["journal_mode"] == "wal"
+    assert [summary.clients for summary in run.summaries] == [1, 4]
+    assert set(run.series.column("step").to_pylist()) == {0, 1}
+    assert list((run.path / "logs").iterdir()) == [run.path / "logs" / "engine.log"]
+    spec = run.document("spec-step-1.json")
+    assert isinstance(spec, dict)
+    assert spec["seed"] == manifest.steps[1].seed
+    assert dict(spec["target"]["pragmas"]) == {"journal_mode": "wal"}
+
+
+def test_events_tell_the_whole_story_in_order(study_file: Path, store: Store) -> None:
+    events: list[Event] = []
+    conduct(study_file, store, observe=events.append)
+
+    started = [event.run.position for event in events if isinstance(event, RunStarted)]
+    assert started == [1, 2]
+    first = events[1 : next(i for i, e in enumerate(events) if isinstance(e, RunEnded)) + 1]
+    assert [e.phase for e in first if isinstance(e, PhaseStarted)][:3] == [
+        "provision",
+        "prepare",
+        "step 0",
+    ]
+    assert sum(isinstance(event, IntervalMeasured) for event in first) == 6
+
+
+def test_what_is_there_is_not_run_again_unless_asked(study_file: Path, store: Store) -> None:
+    conduct(study_file, store)
+    before = {path: path.stat().st_mtime_ns for path in store.root.rglob("*.json")}
+
+    second = conduct(study_file, store)
+    assert (second.already, second.complete) == (2, 0)
+    assert {path: path.stat().st_mtime_ns for path in store.root.rglob("*.json")} == before
+    assert conduct(study_file, store, again=True).folder == "example.2"
+
+
+def test_a_lost_server_fails_its_run_only(study_file: Path, store: Store) -> None:
+    with_act(study_file, "wal", "lose the server")
+    outcome = conduct(study_file, store)
+
+    assert outcome.complete == 1
+    assert [run.id for run in outcome.failures] == ["b1-wal"]
+    run = store.study("example").runs()["b1-wal"]
+    assert run.manifest.status == "failed"
+    assert run.manifest.error is not None
+    assert run.manifest.error.kind == "ServerError"
+    assert "was removed" in run.manifest.error.message
+    assert [summary.interrupted for summary in run.summaries] == [True]
+
+    again = conduct(study_file, store)
+    assert (again.already, len(again.failures)) == (1, 1)
+    names = [attempt.path.name for attempt in store.study("example").attempts()]
+    assert names == ["b1-delete", "b1-wal", "b1-wal~2"]
+
+
+def test_a_statement_error_keeps_what_was_measured(study_file: Path, store: Store) -> None:
+    with_act(study_file, "wal", "statement error")
+    outcome = conduct(study_file, store)
+
+    assert {run.error.message for run in outcome.failures if run.error} == {"no such table: kv"}
+    assert store.study("example").runs()["b1-wal"].summaries[0].events == 100
+
+
+def test_a_script_error_ends_the_study(study_file: Path, store: Store) -> None:
+    with_act(study_file, "wal", "script error")
+    with pytest.raises(ScriptError, match="attempt to call a nil value") as caught:
+        conduct(study_file, store)
+
+    assert caught.value.traceback == "kv.lua:3: in event"
+    runs = store.study("example").runs()
+    assert [run.manifest.status for run in runs.values()].count("failed") == 1
+
+
+def test_an_interrupted_run_is_kept_and_only_it_is_missing(study_file: Path, store: Store) -> None:
+    with_act(study_file, "wal", "wait")
+
+    def interrupt(event: Event) -> None:
+        if isinstance(event, IntervalMeasured) and event.run.cell.levels["journal"] == "wal":
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(InterruptedRunError) as caught:
+        conduct(study_file, store, observe=interrupt)
+
+    assert caught.value.exit_code == 130
+    runs = store.study("example").runs()
+    (cut,) = [run for run in runs.values() if run.manifest.status == "interrupted"]
+    cut.verify()
+    assert cut.summaries[0].interrupted
+    assert cut.series.num_rows > 0
+    assert not list(store.root.rglob("*.partial"))
+    assert not list(store.root.rglob("*.db"))
+    assert runs["b1-delete"].manifest.status == "complete"
+
+    program = study_file.parent / "dbdyno-engine"
+    text = program.read_text()
+    program.write_text(text.replace("exec ", "ACT=measure exec "))
+    loaded, unfinished = load_unfinished(str(study_file), store)
+    outcome = conduct_study(loaded, unfinished, store, find_engine(), observe=ignore)
+    assert (outcome.already, outcome.complete) == (1, 1)
+    again = store.study("example").runs()[cut.manifest.id].manifest
+    assert (again.status, again.attempt) == ("complete", 2)
+
+
+def test_resume_takes_scale_seed_and_blocks_from_the_store(study_file: Path, store: Store) -> None:
+    loaded = load_study(str(study_file))
+    wanted = plan(loaded.study, seed=77, blocks=2)
+    conduct_study(loaded, wanted, store, find_engine(), observe=ignore)
+
+    assert load_unfinished(str(study_file), store)[1] == wanted
+    study_file.write_text(study_file.read_text().replace("table_size = 10", "table_size = 11"))
+    with pytest.raises(UsageError, match=r"is not what .* was begun with"):
+        load_unfinished(str(study_file), store)
+
+
+def test_ctrl_c_between_measurements_leaves_nothing_behind(study_file: Path, store: Store) -> None:
+    def interrupt(event: Event) -> None:
+        if isinstance(event, PhaseStarted) and event.phase == "collect":
+            raise KeyboardInterrupt
+
+    with pytest.raises(InterruptedRunError):
+        conduct(study_file, store, observe=interrupt)
+    assert not list(store.root.rglob("*.partial"))
+    assert not list(store.root.rglob("*.db"))
+
+
+def test_two_studies_do_not_share_a_store(study_file: Path, store: Store) -> None:
+    answers: list[str] = []
+
+    def second(event: Event) -> None:
+        if isinstance(event, RunStarted) and not answers:
+            try:
+                conduct(study_file, store)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is the answer
+                answers.append(str(error))
+
+    conduct(study_file, store, observe=second)
+    assert "is being written by another dbdyno" in answers[0]
+    assert threading.active_count() == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "said"),
+    [
+        ('"sqlite"', '"postgresq:18"', 4, "`postgresq` is not a kind of server"),
+        ('"sqlite"', '"postgresql:99.9"', 4, "there is no such postgresql"),
+        ('"sqlite"', '"sqlite:4"', 4, "in one version only"),
+    ],
+)
+def test_a_level_that_names_no_server_has_a_line(
+    study_file: Path, old: str, new: str, line: int, said: str
+) -> None:
+    study_file.write_text(study_file.read_text().replace(old, new))
+    with pytest.raises(StudyError, match=said) as caught:
+        load_study(str(study_file))
+    assert caught.value.line == line
+
+
+def test_a_missing_script_has_a_line(study_file: Path) -> None:
+    study_file.write_text(study_file.read_text().replace('"nothing"', '"nothin"'))
+    with pytest.raises(
+        ScriptError, match=r"example\.toml:11: there is no script `nothin`"
+    ) as caught:
+        load_study(str(study_file))
+    assert caught.value.hint == "did you mean `nothing`?"
+
+
+def test_an_unknown_study_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UsageError, match="there is no study `quikstart`") as caught:
+        load_study("quikstart")
+    assert caught.value.hint == "did you mean `quickstart`?"

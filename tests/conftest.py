@@ -1,0 +1,55 @@
+"""What tests of several rooms share."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+STUDY = """\
+question = "Does it matter?"
+
+[server.lite]
+provision = "sqlite"
+
+[factor.journal]
+delete = { settings = { journal_mode = "delete" } }
+wal = { settings = { journal_mode = "wal" } }
+
+[workload]
+script = "nothing"
+options = { table_size = 10 }
+
+[load]
+clients = [1, 4]
+measure = "1 s"
+
+[design]
+blocks = 1
+baseline = { journal = "delete" }
+"""
+
+
+@pytest.fixture
+def replay_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program that plays the engine, found where the real one would be."""
+    program = tmp_path / "dbdyno-engine"
+    path = f"{HERE}:{HERE.parent / 'python'}"
+    program.write_text(
+        f'#!/bin/sh\nPYTHONPATH={path} exec {sys.executable} {HERE}/replay_engine.py "$@"\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("DBDYNO_ENGINE", str(program))
+    return program
+
+
+@pytest.fixture
+def study_file(tmp_path: Path) -> Path:
+    """A small study: two cells in one block, `delete` first; two steps each."""
+    file = tmp_path / "example.toml"
+    file.write_text(STUDY)
+    (tmp_path / "nothing.lua").write_text("function event() end\n")
+    return file

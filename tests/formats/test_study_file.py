@@ -1,0 +1,149 @@
+"""Study files: what they say, and what is said about the ones that can't be run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dbdyno.errors import StudyError
+from dbdyno.formats.study import StudyFile, read_study
+
+ROOT = Path(__file__).parents[2]
+
+WHOLE = """\
+question = "What does it cost?"
+source = "somebody, 2019"
+primary = { metric = "p99", smallest_effect = "2 %" }
+
+[server.lite]
+provision = "sqlite"
+settings = { cache_size = -2000, foreign_keys = true }
+
+[server.pg]
+provision = "postgresql:18.0.0"
+
+[factor.journal]
+delete = { settings = { journal_mode = "delete" } }
+wal = { settings = { journal_mode = "wal" } }
+
+[workload]
+script = ["oltp_read_write", "oltp_point_select"]
+options = { tables = 4, skip_trx = "on" }
+
+[load]
+clients = [1, 8]
+warm_up = "5 s"
+measure = "2 min"
+
+[design]
+blocks = 4
+baseline = { journal = "delete" }
+
+[scale.small]
+workload.options = { tables = 2 }
+load = { clients = 2, measure = "10 s" }
+
+[[chart]]
+kind = "throughput-by-clients"
+"""
+
+
+def read(tmp_path: Path, text: str, scale: str | None = None) -> StudyFile:
+    file = tmp_path / "example.toml"
+    file.write_text(text)
+    return read_study(file, scale=scale)
+
+
+def complaint(tmp_path: Path, text: str, scale: str | None = None) -> StudyError:
+    with pytest.raises(StudyError) as caught:
+        read(tmp_path, text, scale)
+    assert caught.value.exit_code == 2
+    return caught.value
+
+
+def test_every_key_reaches_the_study(tmp_path: Path) -> None:
+    study = read(tmp_path, WHOLE).study
+
+    assert study.name == "example"
+    assert (study.primary.metric, study.primary.better) == ("p99", "lower")
+    assert study.primary.smallest_effect == 0.02
+    assert [factor.name for factor in study.factors] == ["server", "journal", "script"]
+    lite = study.factor("server").levels[0]
+    assert dict(lite.settings) == {"cache_size": "-2000", "foreign_keys": "on"}
+    assert dict(study.workload.options) == {"tables": 4, "skip_trx": "on"}
+    assert (study.load.clients, study.load.warm_up_s, study.load.measure_s) == ((1, 8), 5, 120)
+    assert (study.design.blocks, dict(study.design.baseline)) == (4, {"journal": "delete"})
+    assert study.scales == ("paper", "small")
+    assert study.text == WHOLE
+
+
+def test_a_scale_overrides_tables_key_by_key(tmp_path: Path) -> None:
+    study = read(tmp_path, WHOLE, "small").study
+
+    assert dict(study.workload.options) == {"tables": 2, "skip_trx": "on"}
+    assert (study.load.clients, study.load.warm_up_s, study.load.measure_s) == ((2,), 5, 10)
+    assert study.scale == "small"
+
+
+@pytest.mark.parametrize("name", ["quickstart", "postgresql-versions"])
+def test_bundled_studies_are_valid(name: str) -> None:
+    assert read_study(ROOT / "studies" / f"{name}.toml").study.question.endswith("?")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "said", "hint"),
+    [
+        ('warm_up = "5 s"', 'warmup = "5 s"', 22, "unknown key `warmup` in [load]", "`warm_up`"),
+        ("[design]", "[desing]", 25, "unknown key `desing`", "`design`"),
+        ("{ settings = { journal_mode = ", "{ setings = { journal_mode = ", 13, "setings", "setti"),
+        ('"5 s"', '"5"', 22, 'expected a duration with its unit, such as "5 s"', None),
+        ('"5 s"', "5", 22, "expected a duration with its unit", None),
+        ('"2 %"', '"two"', 3, "expected a share", None),
+        ("[1, 8]", "[1, 0]", 21, "`load.clients.1`: input should be greater than", None),
+        ("[1, 8]", "[1, 1]", 21, "names a count twice", None),
+        ('"p99"', '"p98"', 3, "`primary.metric`", None),
+        ("blocks = 4", "blocks = 0", 26, "`design.blocks`", None),
+        ('journal = "delete"', 'journl = "delete"', 27, "a factor `journl`", "`journal`"),
+        ('journal = "delete"', 'journal = "delet"', 27, "no level `delet`", "`delete`"),
+        ("[factor.journal]", "[factor.server]", 12, "`server` is a factor already", None),
+        ('measure = "2 min"', "", 20, "neither `measure` nor `events`", None),
+        ('measure = "10 s"', 'measure = "10"', 31, "expected a duration", None),
+        ("workload.options = {", "workload.optoins = {", 30, "`optoins`", "`options`"),
+        ("[server.pg]", '[server."p g"]', 9, "not a name a folder can have", None),
+        ('"oltp_point_select"', '"x/oltp_read_write.lua"', 17, "two scripts of one name", None),
+        ("blocks = 4", "blocks = ", 26, "not valid TOML", None),
+        ('question = "What does it cost?"', "", None, "`question` is missing", None),
+        ('provision = "postgresql:18.0.0"', "", 9, "`server.pg.provision` is missing", None),
+    ],
+)
+def test_a_complaint_names_file_line_and_nearest_key(
+    tmp_path: Path, old: str, new: str, line: int | None, said: str, hint: str | None
+) -> None:
+    error = complaint(tmp_path, WHOLE.replace(old, new, 1))
+
+    assert said in error.message
+    assert error.line == line
+    assert error.message.startswith(f"{tmp_path / 'example.toml'}:" + (f"{line}:" if line else ""))
+    assert hint is None or hint in (error.hint or "")
+
+
+def test_a_study_needs_a_server_and_a_script(tmp_path: Path) -> None:
+    load = '[load]\nclients = 1\nmeasure = "1 s"\n'
+
+    assert "no server" in complaint(tmp_path, f'question = "q?"\n{load}').message
+    server = '[server.a]\nprovision = "sqlite"\n'
+    assert "no script" in complaint(tmp_path, f'question = "q?"\n{load}{server}').message
+
+
+def test_an_unknown_scale_is_answered_with_the_known_ones(tmp_path: Path) -> None:
+    error = complaint(tmp_path, WHOLE, "smal")
+
+    assert "`paper`, `small`" in error.message
+    assert error.hint == "did you mean `small`?"
+
+
+def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.toml", tmp_path):
+        with pytest.raises(StudyError, match=str(path)):
+            read_study(path)

@@ -1,0 +1,76 @@
+"""Plays the engine: reads a spec, answers with recorded lines. What it plays, the options say.
+
+It measures nothing. It lets tests of the lab be quick and choose how an engine ends; whether the
+real one keeps the same contract is for the tests that run it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from types import FrameType
+
+import lines
+
+_TICK_S = 0.02
+
+
+def main() -> int:
+    """Answers one call."""
+    if sys.argv[1:] == ["version"]:
+        sys.stdout.write('{"engine_version": "0.1.0", "schema": 1}\n')
+        return 0
+    spec = json.loads(sys.stdin.buffer.read())
+    options = spec["groups"][0]["options"]
+    clients = spec["groups"][0]["clients"]
+    say(lines.hello())
+    if spec["command"] != "run":
+        Path(spec["target"]["path"]).touch()
+        return 0
+    match os.environ.get("ACT") or options.get("act"):
+        case "script error":
+            say(lines.fatal("script", "kv.lua:3: attempt to call a nil value"))
+            return 3
+        case "statement error":
+            say(lines.fatal("statement", "no such table: kv"))
+            say(lines.summary(interrupted=True, clients=clients))
+            return 5
+        case "lose the server":
+            Path(spec["target"]["path"]).unlink()
+            return until_stopped(clients)
+        case "wait":
+            return until_stopped(clients)
+    for index in range(3):
+        say(lines.interval(index, phase="warm-up" if index == 0 else "measure", clients=clients))
+    say(lines.summary(clients=clients))
+    return 0
+
+
+def until_stopped(clients: int) -> int:
+    """Goes on until SIGINT; then the summary, as the contract has it."""
+    stopped = threading.Event()
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        stopped.set()
+
+    signal.signal(signal.SIGINT, stop)
+    index = 0
+    while not stopped.wait(_TICK_S):
+        say(lines.interval(index, clients=clients))
+        index += 1
+    say(lines.summary(interrupted=True, clients=clients))
+    return 130
+
+
+def say(line: bytes) -> None:
+    """Writes a line at once."""
+    sys.stdout.buffer.write(line)
+    sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
