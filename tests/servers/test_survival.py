@@ -1,5 +1,6 @@
 """Nothing started by the lab survives it, whatever ends it."""
 
+import contextlib
 import json
 import os
 import pwd
@@ -9,6 +10,7 @@ import site
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,23 +40,28 @@ both_eras = pytest.mark.parametrize(
 """With POSIX semaphores and with System V's; noticing a parent's death by signal and by pipe."""
 
 
-@pytest.fixture
-def lab(provision: str, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    """A process of its own that holds a server, ready; its group is not ours."""
-    environment = {**os.environ, "PYTHONPATH": str(PACKAGE)}
-    command = [sys.executable, str(HOLD), provision, str(tmp_path)]
+@contextlib.contextmanager
+def hold(provision: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process of its own that makes and holds a server; its group is not ours."""
     with subprocess.Popen(
-        command,
-        env=environment,
+        [sys.executable, str(HOLD), provision, str(folder)],
+        env={**os.environ, "PYTHONPATH": str(PACKAGE)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline(), process.stderr.read() if process.stderr else ""
         yield process
         process.kill()
+
+
+@pytest.fixture
+def lab(provision: str, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """One whose server is ready."""
+    with hold(provision, tmp_path) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline(), process.stderr.read()
+        yield process
 
 
 def below(process: subprocess.Popen[str]) -> list[int]:
@@ -93,6 +100,39 @@ def test_kill_9_of_lab_and_server_together_leaves_nothing(lab: subprocess.Popen[
     os.kill(postmaster, signal.SIGKILL)
 
     wait_until_gone(pids)
+
+
+def test_kill_9_while_the_data_folder_is_made_leaves_nothing(tmp_path: Path) -> None:
+    with hold("postgresql:18.4@wheel", tmp_path) as process:
+        deadline = time.monotonic() + LIMIT_S
+        while len(pids := below(process)) < 3:
+            assert time.monotonic() < deadline
+        process.kill()
+        wait_until_gone(pids)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["server.log"]
+
+
+def test_kill_9_during_a_download_leaves_no_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DBDYNO_CACHE", str(tmp_path / "cache"))
+    with hold("postgresql:18.4@wheel", tmp_path) as process:
+        deadline = time.monotonic() + LIMIT_S
+        pids = below(process)
+        while not any(map(is_download, pids)):
+            assert time.monotonic() < deadline
+            pids = below(process)
+        process.kill()
+        wait_until_gone(pids)
+
+
+def is_download(pid: int) -> bool:
+    """Whether a process is pip at work."""
+    try:
+        return b"download" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
 
 
 @both_eras
