@@ -1,1 +1,30 @@
-//! script
+//! The script host: workloads in Lua, run by many clients on one thread.
+//!
+//! A client is a coroutine. What looks like a blocking call in a script (`con:query`,
+//! `stmt:execute`, `drv:connect`, a sleep) hands bytes to the reactor and suspends the coroutine;
+//! the reply resumes it. Each client sees its own globals, over code that all clients of a shard
+//! share.
+//!
+//! [`ScriptWorkload`] implements [`engine::Workload`] over sessions of `driver` and sockets of
+//! `reactor`. Each shard has its own Lua state, and nothing in it leaves the shard's thread.
+
+mod api;
+mod client;
+mod config;
+mod connector;
+mod host;
+mod lua;
+mod network;
+mod policy;
+mod random;
+mod slot;
+mod source;
+mod workload;
+
+pub use config::{Config, ConfigError, GroupConfig};
+pub use workload::ScriptWorkload;
+
+/// The version of the script host, as it names itself.
+pub fn luajit_version() -> String {
+    host::luajit_version()
+}

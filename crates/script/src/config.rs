@@ -1,0 +1,201 @@
+//! What all shards know of the run: the spec, read and checked once.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use record::{RunSpec, Target};
+use serde_json::Value;
+
+use crate::random::{Distributions, Kind};
+use crate::source;
+
+/// A run as the script host sees it.
+#[derive(Debug, Clone)]
+pub struct Config {
+    pub(crate) command: String,
+    pub(crate) target: Target,
+    pub(crate) groups: Vec<GroupConfig>,
+    pub(crate) seed: u64,
+    pub(crate) errors: record::ErrorPolicy,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) reactor: reactor::Choice,
+    pub(crate) warm_up_s: f64,
+    pub(crate) measure_s: f64,
+    pub(crate) events: u64,
+}
+
+/// One group's script and options.
+#[derive(Debug, Clone)]
+pub struct GroupConfig {
+    pub(crate) path: PathBuf,
+    pub(crate) source: Vec<u8>,
+    pub(crate) folders: Vec<PathBuf>,
+    pub(crate) options: BTreeMap<String, Value>,
+    pub(crate) clients: u32,
+    pub(crate) reconnect_every: u64,
+    pub(crate) distributions: Distributions,
+}
+
+/// Why a spec can't be turned into a workload. All are the user's to mend.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ConfigError {
+    /// No such script.
+    NoScript {
+        /// As asked for.
+        name: String,
+        /// Every file looked for.
+        tried: Vec<PathBuf>,
+    },
+    /// The script is there and can't be read.
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: String,
+    },
+    /// An option of the `rand_` family.
+    Option {
+        /// Its name.
+        name: String,
+        /// Its value.
+        found: String,
+        /// What it may be.
+        expected: &'static str,
+    },
+}
+
+impl Config {
+    /// Reads the scripts a spec names.
+    ///
+    /// # Errors
+    /// [`ConfigError`], before anything is connected.
+    pub fn new(spec: &RunSpec) -> Result<Self, ConfigError> {
+        let groups = spec
+            .groups
+            .iter()
+            .map(|group| {
+                let path = source::find(&group.script, &group.script_path)
+                    .map_err(|tried| ConfigError::NoScript { name: group.script.clone(), tried })?;
+                let source = std::fs::read(&path).map_err(|error| ConfigError::Unreadable {
+                    path: path.clone(),
+                    error: error.to_string(),
+                })?;
+                let mut options: BTreeMap<_, _> = group
+                    .options
+                    .iter()
+                    .map(|(name, value)| (name.replace('-', "_"), value.clone()))
+                    .collect();
+                Ok(GroupConfig {
+                    path,
+                    source,
+                    folders: group.script_path.clone(),
+                    distributions: distributions(&mut options)?,
+                    options,
+                    clients: group.clients,
+                    reconnect_every: group.reconnect_every,
+                })
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Self {
+            command: spec.command.clone(),
+            target: spec.target.clone(),
+            groups,
+            seed: spec.seed,
+            errors: spec.errors.clone(),
+            connect_timeout: Duration::from_secs_f64(spec.connect_timeout_s),
+            reactor: match spec.reactor {
+                record::ReactorChoice::Auto => reactor::Choice::Auto,
+                record::ReactorChoice::IoUring => reactor::Choice::IoUring,
+                record::ReactorChoice::Epoll => reactor::Choice::Epoll,
+            },
+            warm_up_s: spec.warm_up_s,
+            measure_s: spec.measure_s.unwrap_or(0.0),
+            events: spec.events.unwrap_or(0),
+        })
+    }
+
+    /// In-process databases block the caller, so each client needs a thread of its own.
+    pub fn one_client_a_shard(&self) -> bool {
+        matches!(self.target, Target::Sqlite(_))
+    }
+
+    /// Whether sessions have sockets.
+    pub(crate) fn networked(&self) -> bool {
+        matches!(self.target, Target::Postgresql(_) | Target::Mysql(_))
+    }
+
+    /// Clients over all groups.
+    pub fn clients(&self) -> u32 {
+        self.groups.iter().map(|group| group.clients).sum()
+    }
+
+    /// The group and the number within the run of each client that belongs to a shard: clients go
+    /// round the shards one by one.
+    pub(crate) fn clients_of(&self, shard: u32, shards: u32) -> Vec<(usize, u32)> {
+        let groups = self.groups.iter().enumerate();
+        groups
+            .flat_map(|(index, group)| (0..group.clients).map(move |_| index))
+            .enumerate()
+            .filter(|(number, _)| *number as u32 % shards == shard)
+            .map(|(number, group)| (group, number as u32))
+            .collect()
+    }
+}
+
+/// Takes the options of the `rand_` family out.
+fn distributions(options: &mut BTreeMap<String, Value>) -> Result<Distributions, ConfigError> {
+    let mut chosen = Distributions::default();
+    if let Some(value) = options.remove("rand_type") {
+        let word = plain(&value);
+        chosen.kind = match word.as_str() {
+            "uniform" => Kind::Uniform,
+            "gaussian" => Kind::Gaussian,
+            "pareto" => Kind::Pareto,
+            "zipfian" => Kind::Zipfian,
+            "special" => Kind::Special,
+            _ => {
+                return Err(ConfigError::Option {
+                    name: "rand_type".into(),
+                    found: word,
+                    expected: "uniform, gaussian, pareto, zipfian or special",
+                });
+            }
+        };
+    }
+    let mut number = |name: &str, low: f64, high: f64, expected| match options.remove(name) {
+        None => Ok(None),
+        Some(value) => {
+            let word = plain(&value);
+            match word.parse::<f64>() {
+                Ok(number) if (low..=high).contains(&number) => Ok(Some(number)),
+                _ => Err(ConfigError::Option { name: name.into(), found: word, expected }),
+            }
+        }
+    };
+    let between = "a number between 0 and 1, both excluded";
+    if let Some(h) = number("rand_pareto_h", 1e-9, 1.0 - 1e-9, between)? {
+        chosen.pareto_h = h;
+    }
+    if let Some(exponent) = number("rand_zipfian_exp", 0.0, 100.0, "a number from 0 to 100")? {
+        chosen.zipfian_exponent = exponent;
+    }
+    if let Some(count) = number("rand_spec_iter", 1.0, 1e6, "a whole number from 1")? {
+        chosen.iterations = count as u32;
+    }
+    if let Some(percent) = number("rand_spec_pct", 0.0, 100.0, "a percentage")? {
+        chosen.special_width = percent;
+    }
+    if let Some(percent) = number("rand_spec_res", 0.0, 100.0, "a percentage")? {
+        chosen.special_percent = percent;
+    }
+    Ok(chosen)
+}
+
+/// A string without its quotes, anything else as JSON.
+pub(crate) fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,76 @@
+//! Connecting in the background: handshakes block, so a few threads make them.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use driver::{ConnectError, Connected};
+use record::Target;
+
+/// Threads at most. Handshakes mostly wait; this many keep a server busy.
+const THREADS_MAX: u32 = 16;
+
+struct Job {
+    slot: u32,
+    ordinal: u64,
+}
+
+/// A finished attempt.
+pub(crate) struct Attempt {
+    /// What the caller named it.
+    pub(crate) slot: u32,
+    pub(crate) outcome: Result<Connected, ConnectError>,
+}
+
+/// The threads of one shard.
+pub(crate) struct Connector {
+    jobs: Sender<Job>,
+    attempts: Receiver<Attempt>,
+}
+
+impl Connector {
+    /// `wake` is called after each finished attempt.
+    pub(crate) fn new(
+        target: &Target,
+        timeout: Duration,
+        clients: u32,
+        wake: impl Fn() + Send + Clone + 'static,
+    ) -> Self {
+        let (jobs, queue) = channel::<Job>();
+        let (done, attempts) = channel();
+        let queue = Arc::new(Mutex::new(queue));
+        for _ in 0..clients.clamp(1, THREADS_MAX) {
+            let (queue, done, wake, target) =
+                (Arc::clone(&queue), done.clone(), wake.clone(), target.clone());
+            // A thread that can't be made leaves the work to the others; the first must exist.
+            let _ = std::thread::Builder::new()
+                .name("connector".into())
+                .stack_size(256 * 1024)
+                .spawn(move || {
+                    loop {
+                        let job = match queue.lock() {
+                            Ok(queue) => queue.recv(),
+                            Err(_) => return,
+                        };
+                        let Ok(Job { slot, ordinal }) = job else { return };
+                        let outcome = driver::connect(&target, ordinal, timeout);
+                        if done.send(Attempt { slot, outcome }).is_err() {
+                            return;
+                        }
+                        wake();
+                    }
+                });
+        }
+        Self { jobs, attempts }
+    }
+
+    /// Queues an attempt.
+    pub(crate) fn connect(&self, slot: u32, ordinal: u64) {
+        let _ = self.jobs.send(Job { slot, ordinal });
+    }
+
+    /// An attempt that has finished since.
+    pub(crate) fn finished(&self) -> Option<Attempt> {
+        self.attempts.try_recv().ok()
+    }
+}

@@ -1,0 +1,120 @@
+//! The few things done with the Lua C API over and over, by name.
+//!
+//! Raw on purpose: a call from Lua costs tens of nanoseconds here, and a statement may cost a few
+//! hundred in all. Every function's contract is Lua's own: a valid state, with room on its stack.
+#![allow(clippy::missing_safety_doc)]
+
+use std::ffi::{CStr, c_char, c_int};
+
+use mlua_sys as ffi;
+
+pub(crate) use ffi::lua_State as State;
+
+/// A function that Lua can call.
+pub(crate) type Function = unsafe extern "C-unwind" fn(*mut State) -> c_int;
+
+/// Pushes a string of any bytes.
+#[inline]
+pub(crate) unsafe fn push_bytes(state: *mut State, bytes: &[u8]) {
+    // SAFETY: the caller's; Lua copies the bytes.
+    unsafe { ffi::lua_pushlstring_(state, bytes.as_ptr().cast::<c_char>(), bytes.len()) }
+}
+
+/// The bytes of a string or number on the stack; `None` for any other type. They live as long as
+/// the value stays on the stack.
+#[inline]
+pub(crate) unsafe fn bytes<'a>(state: *mut State, index: c_int) -> Option<&'a [u8]> {
+    let mut len = 0usize;
+    // SAFETY: the caller's; the result is checked before use.
+    unsafe {
+        let start = ffi::lua_tolstring(state, index, &mut len);
+        if start.is_null() { None } else { Some(std::slice::from_raw_parts(start.cast(), len)) }
+    }
+}
+
+/// The same as text, with what isn't UTF-8 replaced.
+pub(crate) unsafe fn text(state: *mut State, index: c_int) -> Option<String> {
+    // SAFETY: the caller's.
+    unsafe { bytes(state, index) }.map(|bytes| String::from_utf8_lossy(bytes).into_owned())
+}
+
+/// Any value as text: strings and numbers as they are, others by their type.
+pub(crate) unsafe fn describe(state: *mut State, index: c_int) -> String {
+    // SAFETY: the caller's; type names are static C strings.
+    unsafe {
+        match ffi::lua_type(state, index) {
+            ffi::LUA_TBOOLEAN => (ffi::lua_toboolean(state, index) != 0).to_string(),
+            _ => text(state, index).unwrap_or_else(|| {
+                let name = ffi::lua_typename(state, ffi::lua_type(state, index));
+                CStr::from_ptr(name).to_string_lossy().into_owned()
+            }),
+        }
+    }
+}
+
+/// Raises a Lua error with this message.
+pub(crate) unsafe fn raise(state: *mut State, message: &str) -> ! {
+    // SAFETY: the caller's; the message is copied before the stack is left.
+    unsafe {
+        push_bytes(state, message.as_bytes());
+        ffi::lua_error(state)
+    }
+}
+
+/// Puts a function into the table on top of the stack.
+pub(crate) unsafe fn set_function(state: *mut State, name: &CStr, function: Function) {
+    // SAFETY: the caller's.
+    unsafe {
+        ffi::lua_pushcclosure(state, function, 0);
+        ffi::lua_setfield(state, -2, name.as_ptr());
+    }
+}
+
+/// Pops a value and keeps it in the registry.
+pub(crate) unsafe fn keep(state: *mut State) -> c_int {
+    // SAFETY: the caller's.
+    unsafe { ffi::luaL_ref(state, ffi::LUA_REGISTRYINDEX) }
+}
+
+/// Pushes a kept value.
+#[inline]
+pub(crate) unsafe fn push_kept(state: *mut State, reference: c_int) {
+    // SAFETY: the caller's.
+    unsafe { ffi::lua_rawgeti_(state, ffi::LUA_REGISTRYINDEX, reference) }
+}
+
+/// Lets go of a kept value.
+pub(crate) unsafe fn forget(state: *mut State, reference: c_int) {
+    // SAFETY: the caller's.
+    unsafe { ffi::luaL_unref(state, ffi::LUA_REGISTRYINDEX, reference) }
+}
+
+/// Compiles a chunk and leaves it on the stack; on a syntax error leaves nothing.
+pub(crate) unsafe fn load(state: *mut State, source: &[u8], name: &CStr) -> Result<(), String> {
+    // SAFETY: the caller's; pointers live through the call.
+    unsafe {
+        let status = ffi::luaL_loadbuffer(
+            state,
+            source.as_ptr().cast::<c_char>(),
+            source.len(),
+            name.as_ptr(),
+        );
+        if status == ffi::LUA_OK {
+            return Ok(());
+        }
+        let message = describe(state, -1);
+        ffi::lua_settop(state, -2);
+        Err(message)
+    }
+}
+
+/// A traceback of a thread that failed, without a message.
+pub(crate) unsafe fn traceback(main: *mut State, failed: *mut State) -> String {
+    // SAFETY: the caller's.
+    unsafe {
+        ffi::luaL_traceback(main, failed, std::ptr::null(), 0);
+        let text = describe(main, -1);
+        ffi::lua_settop(main, -2);
+        text
+    }
+}

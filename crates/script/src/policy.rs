@@ -1,0 +1,93 @@
+//! What happens to an event whose statement failed.
+
+use record::{ErrorAction, ErrorPolicy, ErrorRule};
+
+/// An error as the policy sees it.
+#[derive(Debug, Clone)]
+pub(crate) struct Fault<'a> {
+    pub(crate) sqlstate: &'a str,
+    pub(crate) number: i64,
+    pub(crate) transient: bool,
+    /// The connection is gone.
+    pub(crate) lost: bool,
+}
+
+/// What to do, and how often.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Decision {
+    pub(crate) action: ErrorAction,
+    /// For retries.
+    pub(crate) limit: u32,
+}
+
+/// The first rule that matches, else the default: lost connections are made anew, the driver's
+/// transient errors restart the event, anything else stops the run.
+pub(crate) fn decide(policy: &ErrorPolicy, fault: &Fault<'_>) -> Decision {
+    let rule = policy.rules.iter().find(|rule| rule.codes.iter().any(|code| matches(code, fault)));
+    match rule {
+        Some(ErrorRule { action, limit, .. }) => {
+            // Nothing goes on without a connection.
+            let hopeless = fault.lost && matches!(action, ErrorAction::Ignore);
+            let action = if hopeless { ErrorAction::Reconnect } else { *action };
+            Decision { action, limit: *limit }
+        }
+        None if fault.lost => Decision { action: ErrorAction::Reconnect, limit: u32::MAX },
+        None if fault.transient => Decision { action: ErrorAction::RestartEvent, limit: u32::MAX },
+        None => Decision { action: ErrorAction::Stop, limit: 0 },
+    }
+}
+
+fn matches(code: &str, fault: &Fault<'_>) -> bool {
+    match code {
+        "all" => true,
+        "connection" => fault.lost,
+        class if class.len() == 2 => fault.sqlstate.starts_with(class),
+        code => code == fault.sqlstate || code.parse() == Ok(fault.number) && fault.number != 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(rules: &[(&str, ErrorAction)], fault: Fault<'_>, expected: ErrorAction) {
+        let rules = rules
+            .iter()
+            .map(|(code, action)| ErrorRule {
+                codes: vec![(*code).to_owned()],
+                action: *action,
+                limit: 3,
+            })
+            .collect();
+        let policy = ErrorPolicy { rules, ..ErrorPolicy::default() };
+        assert_eq!(decide(&policy, &fault).action, expected);
+    }
+
+    const DEADLOCK: Fault<'static> =
+        Fault { sqlstate: "40P01", number: 0, transient: true, lost: false };
+    const SYNTAX: Fault<'static> =
+        Fault { sqlstate: "42601", number: 1064, transient: false, lost: false };
+    const LOST: Fault<'static> = Fault { sqlstate: "08006", number: 0, transient: false, lost: true };
+
+    #[test]
+    fn without_rules_the_drivers_opinion_counts() {
+        check(&[], DEADLOCK, ErrorAction::RestartEvent);
+        check(&[], SYNTAX, ErrorAction::Stop);
+        check(&[], LOST, ErrorAction::Reconnect);
+    }
+
+    #[test]
+    fn rules_match_states_classes_numbers_and_all() {
+        check(&[("40P01", ErrorAction::Retry)], DEADLOCK, ErrorAction::Retry);
+        check(&[("40", ErrorAction::Ignore)], DEADLOCK, ErrorAction::Ignore);
+        check(&[("1064", ErrorAction::Ignore)], SYNTAX, ErrorAction::Ignore);
+        check(&[("all", ErrorAction::RestartEvent)], SYNTAX, ErrorAction::RestartEvent);
+        check(&[("connection", ErrorAction::Stop)], LOST, ErrorAction::Stop);
+        check(&[("connection", ErrorAction::Ignore)], SYNTAX, ErrorAction::Stop);
+    }
+
+    #[test]
+    fn a_lost_connection_can_not_be_ignored() {
+        check(&[("all", ErrorAction::Ignore)], LOST, ErrorAction::Reconnect);
+    }
+}

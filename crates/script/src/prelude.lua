@@ -1,0 +1,534 @@
+-- The workload API that scripts see, built once a shard over the host's functions.
+--
+-- The host's functions either return at once or suspend the calling client and return when it is
+-- resumed; nothing here knows which. `false` from a statement means that it failed: `raise` then
+-- asks the host what to do about it. Names and meanings are the field's; the code is ours.
+
+local host, settings = ...
+
+local getfenv, setfenv, setmetatable, rawget = getfenv, setfenv, setmetatable, rawget
+local error, type, tostring, tonumber, xpcall = error, type, tostring, tonumber, xpcall
+local traceback = debug.traceback
+
+local RESTART_EVENT = 1
+local PARALLEL_COMMAND = "parallel"
+
+-- Statements --------------------------------------------------------------------------------------
+
+local connections = setmetatable({}, { __mode = "v" })
+
+-- The table that hooks and `pcall` get.
+local function sql_error(connection, query, errno, state, message)
+  return {
+    errcode = RESTART_EVENT, connection = connection, query = query,
+    sql_errno = errno, sql_state = state, sql_errmsg = message,
+  }
+end
+
+local function raise(slot, query)
+  local action, errno, state, message = host.failure()
+  local connection = connections[slot]
+  if connection then
+    connection.error = action == "stop" and 2 or 1
+    connection.sql_errno, connection.sql_state, connection.sql_errmsg = errno, state, message
+  end
+  if action == "ignore" then
+    return nil
+  end
+  local failed = sql_error(connection, query, errno, state, message)
+  if action == "stop" then
+    local ignorable = getfenv(0).sysbench.hooks.sql_error_ignorable
+    if not (ignorable and ignorable(failed)) then
+      error(("SQL error, errno = %d, state = '%s': %s"):format(errno, state, message), 0)
+    end
+  end
+  error(failed, 0)
+end
+
+local statement = { bind_create = host.statement_parameter, close = host.statement_close }
+
+function statement:execute()
+  local result = host.statement_execute(self)
+  if result == false then
+    return raise(host.statement_slot(self))
+  end
+  return result
+end
+
+-- The statement's environment keeps its parameters alive: the host holds plain pointers.
+function statement:bind_param(...)
+  host.statement_bind(self, ...)
+end
+
+function statement:next_result()
+  return host.next_result(host.statement_slot(self))
+end
+
+host.set_metatable("statement", {
+  __index = statement, __gc = host.statement_collect,
+  __tostring = function() return "<sql_statement>" end,
+})
+host.set_metatable("parameter", {
+  __index = { set = host.parameter_set, set_rand_str = host.parameter_set_pattern },
+  __tostring = function() return "<sql_param>" end,
+})
+host.set_metatable("result", {
+  __index = host.result_index,
+  __tostring = function() return "<sql_result>" end,
+})
+host.result_methods { fetch_row = host.fetch_row, free = host.free_result }
+
+-- Connections -------------------------------------------------------------------------------------
+
+local connection = { error = 0, sql_errno = 0, sql_state = "", sql_errmsg = "" }
+local connection_meta = {
+  __index = connection,
+  __tostring = function() return "<sql_connection>" end,
+}
+
+function connection:query(sql)
+  local result = host.query(self[1], sql)
+  if result == false then
+    return raise(self[1], sql)
+  end
+  return result
+end
+
+function connection:query_row(sql)
+  local result = self:query(sql)
+  if result == nil then
+    return nil
+  end
+  local row = result:fetch_row()
+  if row == nil then
+    return nil
+  end
+  return unpack(row, 1, result.nfields)
+end
+
+function connection:prepare(sql)
+  local prepared = host.prepare(self[1], sql)
+  if prepared == false then
+    return raise(self[1], sql)
+  end
+  return prepared
+end
+
+function connection:disconnect()
+  host.disconnect(self[1])
+end
+
+function connection:reconnect()
+  local slot = host.reconnect(self[1])
+  if slot == false then
+    error("connection creation failed", 2)
+  end
+end
+
+function connection:more_results()
+  return host.more_results(self[1])
+end
+
+function connection:next_result()
+  return host.next_result(self[1])
+end
+
+function connection:check_error(result, query)
+  if result == false then
+    return raise(self[1], query)
+  end
+  return result
+end
+
+local function flush(self)
+  local result = host.bulk_flush(self[1])
+  if result == false then
+    raise(self[1], self.bulk_prefix)
+  end
+end
+
+-- The rows of a table depend on the seed and on the text before them alone, not on which client
+-- writes them: the host starts the client's random numbers anew here.
+function connection:bulk_insert_init(prefix)
+  self.bulk_prefix = prefix
+  host.bulk_begin(self[1], prefix)
+end
+
+function connection:bulk_insert_next(values)
+  if host.bulk_append(self[1], values) then
+    flush(self)
+  end
+end
+
+function connection:bulk_insert_done()
+  flush(self)
+  host.bulk_end(self[1])
+end
+
+local driver = {}
+
+function driver:name()
+  return host.driver_name()
+end
+
+function driver:connect()
+  local slot = host.connect()
+  if slot == false then
+    error("connection creation failed", 2)
+  end
+  local made = setmetatable({ slot, driver = self }, connection_meta)
+  connections[slot] = made
+  return made
+end
+
+local the_driver = setmetatable({}, {
+  __index = driver,
+  __tostring = function() return "<sql_driver>" end,
+})
+
+-- The table `sysbench` ----------------------------------------------------------------------------
+
+local ARGUMENT = {
+  ARG_NULL = 0, ARG_BOOL = 1, ARG_INT = 2, ARG_SIZE = 3, ARG_DOUBLE = 4, ARG_STRING = 5,
+  ARG_LIST = 6, ARG_FILE = 7, ARG_MAX = 8, PARALLEL_COMMAND = PARALLEL_COMMAND,
+}
+
+local shared = {
+  version = settings.version,
+  version_string = settings.version_string,
+  rand = host.random,
+  error = { NONE = 0, RESTART_EVENT = RESTART_EVENT },
+  sql = {
+    driver = function(name)
+      local known = host.driver_name()
+      if name ~= nil and name ~= known and not (name == "postgresql" and known == "pgsql") then
+        error(("failed to initialize the DB driver: this run's target is %s, the script asks for %s")
+          :format(known, tostring(name)), 2)
+      end
+      return the_driver
+    end,
+    type = {
+      NONE = 0, TINYINT = 1, SMALLINT = 2, INT = 3, BIGINT = 4, FLOAT = 5, DOUBLE = 6, TIME = 7,
+      DATE = 8, DATETIME = 9, TIMESTAMP = 10, CHAR = 11, VARCHAR = 12,
+    },
+    error = { NONE = 0, IGNORABLE = 1, FATAL = 2 },
+  },
+}
+local shared_meta = { __index = shared }
+
+function ARGUMENT.command_defined(name)
+  local commands = getfenv(0).sysbench.cmdline.commands
+  return commands ~= nil and commands[name] ~= nil
+end
+
+function ARGUMENT.command_parallel(name)
+  local commands = getfenv(0).sysbench.cmdline.commands
+  return commands ~= nil and commands[name] ~= nil and commands[name][2] == PARALLEL_COMMAND
+end
+
+local cmdline_meta = { __index = ARGUMENT }
+
+-- Environments ------------------------------------------------------------------------------------
+
+local globals_meta = { __index = _G }
+local builtin = { "ffi", "bit", "jit", "string", "table", "math", "io", "os", "coroutine", "debug" }
+local preloaded = {}
+for _, name in ipairs(builtin) do
+  preloaded[name] = require(name)
+end
+
+local function require_module(name)
+  local env = getfenv(0)
+  local loaded = env.package.loaded
+  if loaded[name] ~= nil then
+    return loaded[name]
+  end
+  if preloaded[name] ~= nil then
+    return preloaded[name]
+  end
+  local make, message = host.module(name)
+  if not make then
+    error(message, 2)
+  end
+  local instance = setfenv(make(), env)
+  loaded[name] = true
+  local value = instance(name)
+  if value ~= nil then
+    loaded[name] = value
+  end
+  return loaded[name]
+end
+
+local io_meta = { __index = io }
+local os_meta = { __index = os }
+
+local function say(...)
+  local words = {}
+  for index = 1, select("#", ...) do
+    words[index] = tostring((select(index, ...)))
+  end
+  host.print(table.concat(words, "\t"))
+end
+
+local function write(...)
+  host.write(table.concat({ ... }))
+end
+
+local output = { write = function(self, ...) write(...) return self end, flush = function() end,
+  setvbuf = function() end }
+
+-- A sleeping client must not hold up the others of its shard.
+local function execute(command)
+  local seconds = command and tostring(command):match("^%s*sleep%s+([%d.]+)%s*$")
+  if seconds then
+    host.sleep(tonumber(seconds))
+    return 0
+  end
+  return os.execute(command)
+end
+
+local library = {
+  print = say, require = require_module, ffi = preloaded.ffi,
+  io = setmetatable({ write = write, stdout = output }, io_meta),
+  os = setmetatable({ execute = execute,
+    exit = function() error("a script can't end the program: return from event() instead", 2) end,
+  }, os_meta),
+}
+
+-- One client's globals. They are few: everything else is found behind the metatables.
+local function environment(tid)
+  local env = setmetatable({}, globals_meta)
+  for name, value in pairs(library) do
+    env[name] = value
+  end
+  env._G = env
+  env.package = { loaded = {}, path = "", cpath = "", preload = {} }
+  env.sysbench = setmetatable({
+    tid = tid, hooks = {},
+    cmdline = setmetatable({
+      command = settings.command, script_path = settings.script_path, argv = settings.argv,
+    }, cmdline_meta),
+  }, shared_meta)
+  return env
+end
+
+-- Options -----------------------------------------------------------------------------------------
+
+local SIZES = { K = 2 ^ 10, M = 2 ^ 20, G = 2 ^ 30, T = 2 ^ 40 }
+local ON = { on = true, ["true"] = true, ["1"] = true, [""] = true, yes = true }
+local OFF = { off = true, ["false"] = true, ["0"] = true, no = true }
+
+local function as_boolean(value)
+  if type(value) == "boolean" then return value end
+  local word = tostring(value):lower()
+  if ON[word] then return true end
+  if OFF[word] then return false end
+  return nil, "on or off"
+end
+
+local function as_number(value)
+  local number = tonumber(value)
+  return number, "a number"
+end
+
+local function as_integer(value)
+  local number = tonumber(value)
+  if number and number == math.floor(number) then return number end
+  return nil, "a whole number"
+end
+
+local function as_size(value)
+  local digits, unit = tostring(value):match("^%s*([%d.]+)%s*([KMGTkmgt]?)[Bb]?%s*$")
+  local number = tonumber(digits)
+  return number and number * (SIZES[(unit or ""):upper()] or 1), "a size such as 64K or 2G"
+end
+
+local function as_list(value)
+  if type(value) == "table" then return value end
+  local list = {}
+  for word in tostring(value):gmatch("[^,]+") do
+    list[#list + 1] = word
+  end
+  return list
+end
+
+local READERS = {
+  [ARGUMENT.ARG_BOOL] = as_boolean, [ARGUMENT.ARG_INT] = as_integer,
+  [ARGUMENT.ARG_SIZE] = as_size, [ARGUMENT.ARG_DOUBLE] = as_number,
+  [ARGUMENT.ARG_STRING] = function(value) return tostring(value) end,
+  [ARGUMENT.ARG_LIST] = as_list, [ARGUMENT.ARG_FILE] = function(value) return tostring(value) end,
+}
+local READER_OF_DEFAULT = {
+  boolean = as_boolean, number = as_number, table = as_list,
+  string = READERS[ARGUMENT.ARG_STRING], ["nil"] = READERS[ARGUMENT.ARG_STRING],
+}
+
+-- The script's definitions and the user's values become `sysbench.opt`. Returns nil and what is wrong
+-- with a value: "unknown", name — or "value", name, found, expected.
+local function resolve_options(definitions, given)
+  local options, known = {}, {}
+  for name, value in pairs(settings.general) do
+    options[name] = value
+  end
+  for name, definition in pairs(definitions or {}) do
+    name = name:gsub("-", "_")
+    local default, argument = definition[2], definition[3]
+    local reader = argument and READERS[argument] or READER_OF_DEFAULT[type(default)]
+    if not reader then
+      return nil, "value", name, type(default), "a default of a type that options can have"
+    end
+    known[name] = reader
+    if default == nil then default = argument == ARGUMENT.ARG_BOOL and false or "" end
+    local value, expected = reader(default)
+    if value == nil then
+      return nil, "value", name, tostring(default), expected
+    end
+    options[name] = value
+  end
+  for name, value in pairs(given) do
+    name = name:gsub("-", "_")
+    local reader = known[name]
+    if reader then
+      local read, expected = reader(value)
+      if read == nil then
+        return nil, "value", name, tostring(value), expected
+      end
+      options[name] = read
+    elseif definitions == nil then
+      options[name] = value
+    elseif settings.general[name] == nil then
+      return nil, "unknown", name, known
+    end
+  end
+  return options
+end
+
+local function check_values(definitions, options)
+  for name, definition in pairs(definitions or {}) do
+    local validate = definition[4]
+    if type(validate) == "function" then
+      local fine, message = pcall(validate, options[(name:gsub("-", "_"))])
+      if not fine then
+        return message
+      end
+    end
+  end
+end
+
+local function copy(from)
+  local to = {}
+  for name, value in pairs(from) do
+    to[name] = value
+  end
+  return to
+end
+
+-- Life of a client --------------------------------------------------------------------------------
+
+local function with_traceback(message)
+  if type(message) == "table" then
+    return message
+  end
+  return { message = tostring(message), traceback = traceback("", 2) }
+end
+
+-- The default loop. A restarted event is still the same event: its time goes on.
+local function default_run(tid)
+  local env = getfenv(0)
+  local event = env.event
+  local next_event = host.next_event
+  while next_event() do
+    ::again::
+    local fine, value = xpcall(event, with_traceback, tid)
+    if not fine then
+      if type(value) == "table" and value.errcode == RESTART_EVENT then
+        if not host.restart() then
+          host.abandon_event()
+          return
+        end
+        local hook = env.sysbench.hooks.before_restart_event
+        if hook then
+          hook(value)
+        end
+        goto again
+      end
+      error(value, 0)
+    elseif value then
+      host.abandon_event()
+      return
+    end
+  end
+end
+
+local current_options
+
+local function client(make, tid)
+  local env = getfenv(0)
+  setfenv(make(), env)()
+  env.sysbench.opt = copy(current_options)
+  if settings.command == "run" then
+    if env.thread_init then
+      env.thread_init(tid)
+    end
+    host.ready()
+    local run = env.thread_run or default_run
+    run(tid)
+    if env.thread_done then
+      env.thread_done(tid)
+    end
+    return
+  end
+  host.ready()
+  local commands = env.sysbench.cmdline.commands
+  local command = commands and commands[settings.command]
+  local outcome = (command and command[1] or env[settings.command])()
+  if outcome == false then
+    error(("the command `%s` says that it failed"):format(settings.command), 0)
+  end
+end
+
+-- Runs the script's body once, in the first shard, and finds out what the script is. Returns nil and
+-- an error as `resolve_options` does, or: parallel, error message.
+local function inspect(make, given)
+  local env = getfenv(0)
+  setfenv(make(), env)()
+  local cmdline = env.sysbench.cmdline
+  local options, what, name, found, expected = resolve_options(cmdline.options, given)
+  if not options then
+    return nil, what, name, found, expected
+  end
+  current_options = options
+  env.sysbench.opt = copy(options)
+  local problem = check_values(cmdline.options, options)
+  if problem then
+    return nil, "script", tostring(problem)
+  end
+  local command = settings.command
+  if command == "run" then
+    if not env.event and not env.thread_run then
+      return nil, "script", "cannot find the event() function"
+    end
+    return true
+  end
+  local defined = cmdline.commands and cmdline.commands[command]
+  if not defined and type(env[command]) ~= "function" then
+    local names = {}
+    for other in pairs(cmdline.commands or {}) do names[other] = true end
+    for _, other in ipairs { "prepare", "cleanup", "help" } do
+      if type(env[other]) == "function" then names[other] = true end
+    end
+    return nil, "command", command, names
+  end
+  return defined ~= nil and defined[2] == PARALLEL_COMMAND
+end
+
+-- What comes before and after all clients, in the first shard.
+local function hook(name)
+  local env = getfenv(0)
+  local call = rawget(env, name)
+  if call then
+    call()
+  end
+end
+
+return environment, client, inspect, hook

@@ -1,0 +1,95 @@
+//! One connection of a client, as the host keeps it.
+
+use std::ffi::c_int;
+
+use driver::{Reply, RowCursor, Session, StatementId};
+use reactor::Token;
+
+use crate::policy::Decision;
+
+/// What a reply on a slot means to the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Nothing is outstanding.
+    Idle,
+    /// A statement of the script's.
+    Statement,
+    /// A prepare of the script's; the statement's object waits on the client's stack.
+    Prepare(StatementId),
+    /// A close of the script's.
+    Close,
+    /// The host's own ROLLBACK after an error; the failure goes to the script behind it.
+    RollBack,
+    /// Statements prepared again after a reconnect; the failure goes to the script behind it.
+    Adopt,
+}
+
+/// A failed statement, until the script hears of it.
+#[derive(Debug, Clone)]
+pub(crate) struct Failed {
+    pub(crate) decision: Decision,
+    pub(crate) sqlstate: String,
+    pub(crate) number: i64,
+    pub(crate) message: String,
+}
+
+pub(crate) struct Slot {
+    pub(crate) session: Session,
+    /// `None`: in process, or the connection is gone.
+    pub(crate) token: Option<Token>,
+    pub(crate) client: u32,
+    /// Number of the connection within the run: chooses the endpoint.
+    pub(crate) ordinal: u64,
+    pub(crate) purpose: Purpose,
+    pub(crate) started_ns: u64,
+    /// Received and not consumed: a reply under way, or rows kept beyond their moment.
+    pub(crate) input: Vec<u8>,
+    /// Bytes that came when nothing was asked.
+    pub(crate) early: Vec<u8>,
+    /// The last reply and where its rows are.
+    pub(crate) reply: Reply,
+    pub(crate) cursor: RowCursor,
+    /// Rows of the last reply; valid while the client runs, then kept in `input` if need be.
+    pub(crate) rows: RowBytes,
+    /// The Lua object handed out for results, made with the slot.
+    pub(crate) result: c_int,
+    /// The connection is gone.
+    pub(crate) broken: bool,
+    /// When it was lost.
+    pub(crate) lost_ns: u64,
+    /// Attempts since to make it anew.
+    pub(crate) attempts: u32,
+    pub(crate) failed: Option<Failed>,
+    /// Rows of a multi-row INSERT being put together.
+    pub(crate) bulk: Bulk,
+}
+
+/// Where the bytes of the last reply are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum RowBytes {
+    /// Nowhere: there are none, or the script let go of them.
+    None,
+    /// In the first bytes of `input`.
+    Kept(usize),
+    /// In the reactor's memory, for as long as the client runs.
+    Lent(*const u8, usize),
+}
+
+/// A multi-row INSERT.
+#[derive(Debug, Default)]
+pub(crate) struct Bulk {
+    pub(crate) text: Vec<u8>,
+    pub(crate) prefix: usize,
+    pub(crate) rows: u64,
+}
+
+impl Slot {
+    pub(crate) fn row_bytes(&self) -> &[u8] {
+        match self.rows {
+            RowBytes::None => &[],
+            RowBytes::Kept(len) => &self.input[..len],
+            // SAFETY: the host replaces `Lent` before the chunk it points into is given back.
+            RowBytes::Lent(start, len) => unsafe { std::slice::from_raw_parts(start, len) },
+        }
+    }
+}

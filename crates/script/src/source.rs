@@ -1,0 +1,92 @@
+//! Finding scripts, and compiling them so that many clients share the code.
+
+use std::ffi::{CStr, CString};
+use std::path::{Path, PathBuf};
+
+use crate::lua::{self, State};
+
+/// Where the field's packages put their scripts.
+const USUAL_PLACES: [&str; 2] = ["/usr/share/sysbench", "/usr/local/share/sysbench"];
+
+/// A script's file, or every place that was tried.
+pub(crate) fn find(name: &str, folders: &[PathBuf]) -> Result<PathBuf, Vec<PathBuf>> {
+    let given = PathBuf::from(name);
+    let mut tried = Vec::new();
+    let mut candidates = vec![given.clone(), given.with_added_extension("lua")];
+    if !given.is_absolute() {
+        let places = folders.iter().map(PathBuf::as_path).chain(USUAL_PLACES.iter().map(Path::new));
+        for folder in places {
+            candidates.push(folder.join(&given).with_added_extension("lua"));
+            candidates.push(folder.join(&given));
+        }
+    }
+    for candidate in candidates {
+        if candidate.is_file() {
+            return Ok(candidate);
+        }
+        tried.push(candidate);
+    }
+    Err(tried)
+}
+
+/// A module that a script requires: beside the script, then in the folders, then the usual places.
+pub(crate) fn find_module(name: &str, beside: &Path, folders: &[PathBuf]) -> Option<PathBuf> {
+    let file = name.replace('.', "/");
+    let places = [beside]
+        .into_iter()
+        .chain(folders.iter().map(PathBuf::as_path))
+        .chain([Path::new(".")])
+        .chain(USUAL_PLACES.iter().map(Path::new));
+    places
+        .flat_map(|folder| {
+            [folder.join(&file).with_added_extension("lua"), folder.join(&file).join("init.lua")]
+        })
+        .find(|path| path.is_file())
+}
+
+/// Compiles a script into a function that makes a new instance each time it is called, and leaves
+/// that on the stack.
+///
+/// An instance is a closure over code that all instances share, so a client costs its variables and
+/// not a copy of the program. Line numbers stay as they are in the file.
+///
+/// # Errors
+/// The compiler's message, with file and line.
+pub(crate) unsafe fn compile(state: *mut State, source: &[u8], path: &str) -> Result<(), String> {
+    let name = CString::new(format!("@{path}")).map_err(|_| "a path with a zero byte".to_owned())?;
+    let mut body = source.to_vec();
+    if body.starts_with(b"#") {
+        // A `#!` line is not Lua; as a comment it keeps its place.
+        body.splice(0..0, *b"--");
+    }
+    // SAFETY: the caller's state; both chunks are checked before they are used.
+    unsafe {
+        // Alone first, so that the message for a missing `end` isn't about our wrapping.
+        check(state, &body, &name)?;
+        let mut wrapped = b"return function(...) ".to_vec();
+        wrapped.extend_from_slice(&body);
+        wrapped.extend_from_slice(b"\nend");
+        lua::load(state, &wrapped, &name)
+    }
+}
+
+unsafe fn check(state: *mut State, body: &[u8], name: &CStr) -> Result<(), String> {
+    // SAFETY: the caller's; the chunk is taken off again.
+    unsafe {
+        lua::load(state, body, name)?;
+        mlua_sys::lua_settop(state, -2);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_script_names_every_place_tried() {
+        let tried = find("no_such_script", &[PathBuf::from("/somewhere")]).unwrap_err();
+        assert!(tried.contains(&PathBuf::from("no_such_script.lua")));
+        assert!(tried.contains(&PathBuf::from("/somewhere/no_such_script.lua")));
+    }
+}
