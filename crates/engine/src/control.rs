@@ -106,9 +106,4 @@ impl Control {
             Some(left) => left.fetch_sub(1, Ordering::Relaxed) > 0,
         }
     }
-
-    /// The budget is used up.
-    pub(crate) fn spent(&self) -> bool {
-        self.budget.as_ref().is_some_and(|left| left.load(Ordering::Relaxed) <= 0)
-    }
 }

@@ -50,6 +50,10 @@ pub(crate) struct Client {
     pub(crate) slice: u32,
     /// Times the current event was begun again.
     pub(crate) attempts: u32,
+    /// How often the event may be begun again after the last failure.
+    pub(crate) limit: u32,
+    /// Pause before it is.
+    pub(crate) back_off: bool,
     /// Events since the last reconnect, where that is asked for.
     pub(crate) events: u64,
 }

@@ -29,6 +29,7 @@ pub(crate) struct Prelude {
     pub(crate) environment: c_int,
     pub(crate) client: c_int,
     pub(crate) inspect: c_int,
+    pub(crate) body: c_int,
     pub(crate) hook: c_int,
 }
 
@@ -62,6 +63,8 @@ pub(crate) struct Host {
     pub(crate) current: usize,
     /// Clients of in-process drivers whose time slice was up.
     pub(crate) runnable: VecDeque<u32>,
+    /// The first client's globals: `init` and `done` share them.
+    pub(crate) globals: c_int,
     pub(crate) launched: u32,
     pub(crate) ready: u32,
     pub(crate) connections: u64,
@@ -201,6 +204,8 @@ impl Host {
             unique: 0,
             slice: 0,
             attempts: 0,
+            limit: u32::MAX,
+            back_off: false,
             events: 0,
         });
         (self.clients.len() - 1) as u32

@@ -91,7 +91,9 @@ impl Host {
                     recorder.counters.reconnects += 1;
                 }
                 self.failed = slot.failed.take();
-                return Conclusion::Failed;
+                // Without a failure it was the script that asked for a new connection.
+                let failed = self.failed.is_some();
+                return if failed { Conclusion::Failed } else { Conclusion::Nothing };
             }
             Purpose::Prepare(id) => return Conclusion::Prepared(id),
             Purpose::Close => return Conclusion::Nothing,
@@ -135,13 +137,14 @@ impl Host {
             self.cause = Some(fault(FatalKind::Statement, message, Some(hint)));
         }
         let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
-        let failed_transaction = slot.session.in_failed_transaction();
+        let in_transaction = slot.session.in_transaction();
         if decision.action == ErrorAction::Reconnect {
             slot.failed = Some(failed);
             self.disconnect(index);
             return self.begin_reconnect(index);
         }
-        if failed_transaction && decision.action != ErrorAction::Stop {
+        let again = matches!(decision.action, ErrorAction::RestartEvent | ErrorAction::Retry);
+        if in_transaction && again && purpose != Purpose::RollBack {
             slot.failed = Some(failed);
             return self.roll_back(index);
         }
@@ -234,6 +237,15 @@ impl Host {
         self.inline_attempts.push_back((again(index), outcome));
     }
 
+    /// The script wants a new connection: nothing has failed.
+    pub(crate) fn reconnect_on_request(&mut self, index: u32) {
+        self.disconnect(index);
+        if let Some(slot) = self.slot(index) {
+            slot.failed = None;
+        }
+        self.begin_reconnect(index);
+    }
+
     /// A statement on a connection that is gone: counted, then by policy.
     #[cold]
     pub(crate) fn lost(&mut self, index: u32, why: &str) -> Conclusion {
@@ -248,9 +260,8 @@ impl Host {
             number: 0,
             message: format!("connection lost: {why}"),
         };
+        self.cause = Some(fault(FatalKind::Connection, failed.message.clone(), None));
         if decision.action == ErrorAction::Stop {
-            let message = failed.message.clone();
-            self.cause = Some(fault(FatalKind::Connection, message, None));
             self.failed = Some(failed);
             if let Some(slot) = self.slot(index) {
                 slot.purpose = Purpose::Idle;
@@ -370,7 +381,7 @@ fn received(pointer: HostPointer, index: u32, chunk: Chunk) -> Result<(), Failur
             if direct {
                 slot.input.extend_from_slice(chunk.bytes());
             } else if slot.input.len() > KEEP_MAX {
-                let dropped = slot.session.discard_scanned();
+                let dropped = slot.session.discard_scanned(slot.input.len());
                 slot.input.drain(..dropped);
             }
             Ok(())
@@ -514,7 +525,10 @@ pub(crate) fn connect_failure(error: &ConnectError) -> Failure {
             "the server's connection limit is below the number of clients"
         }
         ConnectError::Refused { .. } => "the server's own message above says what it objects to",
-        ConnectError::Timeout { .. } => "is something between here and the server dropping packets?",
+        ConnectError::PasswordNeeded { .. } => "put a password into the target",
+        ConnectError::Timeout { .. } => {
+            "is something between here and the server dropping packets?"
+        }
         ConnectError::Unsupported { .. } | ConnectError::Protocol { .. } => {
             "check the address, the driver and the server's authentication settings"
         }
@@ -582,7 +596,7 @@ fn retry_later(pointer: HostPointer, index: u32, why: &str) -> Result<(), Failur
         end_client(host, client);
         return Err(fault(FatalKind::Connection, message, Some("is the server still running?")));
     }
-    let pause = first_ns.saturating_mul(1 << attempts.min(20)).min(BACK_OFF_MAX_NS).max(1_000_000);
+    let pause = first_ns.saturating_mul(1 << attempts.min(20)).clamp(1_000_000, BACK_OFF_MAX_NS);
     // Jitter of ± a quarter keeps thousands of clients from coming back in step.
     let jitter = host.clients[client as usize].random.uniform(0, pause as i64 / 2) as u64;
     host.clients[client as usize].waiting = Waiting::Reconnect(index);

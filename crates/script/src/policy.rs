@@ -67,7 +67,8 @@ mod tests {
         Fault { sqlstate: "40P01", number: 0, transient: true, lost: false };
     const SYNTAX: Fault<'static> =
         Fault { sqlstate: "42601", number: 1064, transient: false, lost: false };
-    const LOST: Fault<'static> = Fault { sqlstate: "08006", number: 0, transient: false, lost: true };
+    const LOST: Fault<'static> =
+        Fault { sqlstate: "08006", number: 0, transient: false, lost: true };
 
     #[test]
     fn without_rules_the_drivers_opinion_counts() {

@@ -119,8 +119,7 @@ function connection:disconnect()
 end
 
 function connection:reconnect()
-  local slot = host.reconnect(self[1])
-  if slot == false then
+  if host.reconnect(self[1]) == false then
     error("connection creation failed", 2)
   end
 end
@@ -192,6 +191,13 @@ local ARGUMENT = {
   ARG_NULL = 0, ARG_BOOL = 1, ARG_INT = 2, ARG_SIZE = 3, ARG_DOUBLE = 4, ARG_STRING = 5,
   ARG_LIST = 6, ARG_FILE = 7, ARG_MAX = 8, PARALLEL_COMMAND = PARALLEL_COMMAND,
 }
+
+local random_halves = host.random.uniform_uint64
+
+function host.random.uniform_uint64()
+  local high, low = random_halves()
+  return 4294967296ULL * high + low
+end
 
 local shared = {
   version = settings.version,
@@ -294,6 +300,14 @@ local library = {
     exit = function() error("a script can't end the program: return from event() instead", 2) end,
   }, os_meta),
 }
+
+-- Names that scripts of the 0.5 days use, and the field's own still do.
+library.sb_rand = host.random.default
+library.sb_rand_str = host.random.string
+library.sb_rand_uniform = host.random.uniform
+library.sb_rand_gaussian = host.random.gaussian
+library.sb_rand_special = host.random.special
+library.sb_rand_uniq = host.random.unique
 
 -- One client's globals. They are few: everything else is found behind the metatables.
 local function environment(tid)
@@ -437,6 +451,7 @@ local function default_run(tid)
   local env = getfenv(0)
   local event = env.event
   local next_event = host.next_event
+  local churn = host.reconnect_every() > 0
   while next_event() do
     ::again::
     local fine, value = xpcall(event, with_traceback, tid)
@@ -457,15 +472,26 @@ local function default_run(tid)
       host.abandon_event()
       return
     end
+    if churn then
+      for _, slot in ipairs(host.reconnect_due()) do
+        host.reconnect(slot)
+      end
+    end
   end
 end
 
-local current_options
+local options_of = {}
 
-local function client(make, tid)
+-- Runs the script's body: it defines functions in the client's globals.
+local function body(make)
   local env = getfenv(0)
   setfenv(make(), env)()
-  env.sysbench.opt = copy(current_options)
+  env.sysbench.opt = copy(options_of[make])
+  return env
+end
+
+local function client(make, tid)
+  local env = body(make)
   if settings.command == "run" then
     if env.thread_init then
       env.thread_init(tid)
@@ -487,8 +513,8 @@ local function client(make, tid)
   end
 end
 
--- Runs the script's body once, in the first shard, and finds out what the script is. Returns nil and
--- an error as `resolve_options` does, or: parallel, error message.
+-- Runs the script's body once a shard and finds out what the script is. Returns nil and an error as
+-- `resolve_options` does, or whether the command is for all clients at once.
 local function inspect(make, given)
   local env = getfenv(0)
   setfenv(make(), env)()
@@ -497,7 +523,7 @@ local function inspect(make, given)
   if not options then
     return nil, what, name, found, expected
   end
-  current_options = options
+  options_of[make] = options
   env.sysbench.opt = copy(options)
   local problem = check_values(cmdline.options, options)
   if problem then
@@ -531,4 +557,4 @@ local function hook(name)
   end
 end
 
-return environment, client, inspect, hook
+return environment, client, inspect, body, hook

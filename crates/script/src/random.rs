@@ -240,7 +240,8 @@ mod tests {
     #[test]
     fn special_puts_three_quarters_into_the_middle_hundredth() {
         let values = draws(Kind::Special, 100_000);
-        let middle = values.iter().filter(|value| (495..=505).contains(*value)).count() as f64 / 1e5;
+        let middle =
+            values.iter().filter(|value| (495..=505).contains(*value)).count() as f64 / 1e5;
         assert!((0.74..0.82).contains(&middle), "{middle}");
     }
 

@@ -53,7 +53,8 @@ pub(crate) fn find_module(name: &str, beside: &Path, folders: &[PathBuf]) -> Opt
 /// # Errors
 /// The compiler's message, with file and line.
 pub(crate) unsafe fn compile(state: *mut State, source: &[u8], path: &str) -> Result<(), String> {
-    let name = CString::new(format!("@{path}")).map_err(|_| "a path with a zero byte".to_owned())?;
+    let name =
+        CString::new(format!("@{path}")).map_err(|_| "a path with a zero byte".to_owned())?;
     let mut body = source.to_vec();
     if body.starts_with(b"#") {
         // A `#!` line is not Lua; as a comment it keeps its place.

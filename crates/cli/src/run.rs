@@ -1,0 +1,297 @@
+//! The verb `run`: a spec in, records out.
+
+use std::io::Read;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use engine::{Control, Failure, Load, Message, Outcome, Plan, coordinate, run_shard};
+use record::{Arrival, Endpoint, Fatal, FatalKind, Hello, Record, RunSpec, Target};
+use script::{Config, ConfigError, ScriptWorkload};
+
+use crate::exit;
+use crate::output::Output;
+use crate::process::{self, Process};
+
+/// Clients a shard should have before another one pays.
+const CLIENTS_A_SHARD: u32 = 8;
+
+/// Carries out a spec.
+pub fn run(path: &Path) -> ExitCode {
+    let from_parent = path == Path::new("-");
+    if from_parent {
+        process::end_with_parent();
+    }
+    let mut output = match Output::take() {
+        Ok(output) => output,
+        Err(error) => {
+            eprintln!("error: standard output is closed: {error}");
+            return ExitCode::from(exit::code_of(FatalKind::Environment));
+        }
+    };
+    match prepare(path) {
+        Ok(run) => {
+            let outcome = run.carry_out(&mut output);
+            if let Outcome::Failed(failure) = &outcome {
+                explain(failure);
+            }
+            exit::of(&outcome)
+        }
+        Err(failure) => {
+            output.write(&Record::Fatal(Fatal {
+                kind: failure.kind,
+                message: failure.message.clone(),
+                hint: failure.hint.clone(),
+                traceback: failure.traceback.clone(),
+            }));
+            explain(&failure);
+            ExitCode::from(exit::code_of(failure.kind))
+        }
+    }
+}
+
+/// Says a failure to people.
+fn explain(failure: &Failure) {
+    eprintln!("error: {}", failure.message);
+    if let Some(traceback) = &failure.traceback {
+        eprintln!("{traceback}");
+    }
+    if let Some(hint) = &failure.hint {
+        eprintln!("\nhint: {hint}");
+    }
+}
+
+/// A run that is ready to begin.
+struct Run {
+    spec: RunSpec,
+    plan: Plan,
+    config: Arc<Config>,
+    shards: u32,
+    process: Process,
+}
+
+fn usage(message: String, hint: Option<String>) -> Failure {
+    Failure { kind: FatalKind::Usage, message, hint, traceback: None }
+}
+
+fn prepare(path: &Path) -> Result<Run, Failure> {
+    process::raise_open_files();
+    let text = if path == Path::new("-") {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).map(|_| text)
+    } else {
+        std::fs::read_to_string(path)
+    };
+    let text = text.map_err(|error| {
+        usage(format!("cannot read the spec {}: {error}", path.display()), None)
+    })?;
+    let spec = RunSpec::from_json(&text).map_err(|error| usage(error.to_string(), None))?;
+    let config = Config::new(&spec).map_err(config_failure)?;
+    let plan = plan(&spec)?;
+    let shards = shards(&spec, &config);
+    let process = Process::watch().map_err(|error| Failure {
+        kind: FatalKind::Environment,
+        message: format!("signals can't be handled: {error}"),
+        hint: None,
+        traceback: None,
+    })?;
+    Ok(Run { spec, plan, config: Arc::new(config), shards, process })
+}
+
+fn config_failure(error: ConfigError) -> Failure {
+    match error {
+        ConfigError::NoScript { name, tried } => {
+            let places: Vec<_> = tried.iter().map(|path| path.display().to_string()).collect();
+            usage(
+                format!("no script `{name}`"),
+                Some(format!("looked for:\n  {}", places.join("\n  "))),
+            )
+        }
+        ConfigError::Unreadable { path, error } => {
+            usage(format!("cannot read the script {}: {error}", path.display()), None)
+        }
+        ConfigError::Option { name, found, expected } => {
+            usage(format!("option `{name}` is `{found}`; expected {expected}"), None)
+        }
+    }
+}
+
+fn nanoseconds(seconds: f64) -> u64 {
+    (seconds * 1e9).round() as u64
+}
+
+/// The spec in the engine's units. A command other than `run` goes on until it is done.
+fn plan(spec: &RunSpec) -> Result<Plan, Failure> {
+    let load = spec.command == "run";
+    let groups = spec
+        .groups
+        .iter()
+        .map(|group| {
+            let arrivals = arrivals(&group.arrival)?;
+            Ok(engine::Group {
+                name: group.name.clone(),
+                clients: group.clients,
+                arrivals,
+                idle: group.idle,
+                think_ns: nanoseconds(group.think_time_s),
+            })
+        })
+        .collect::<Result<_, Failure>>()?;
+    Ok(Plan {
+        warm_up_ns: if load { nanoseconds(spec.warm_up_s) } else { 0 },
+        measure_ns: spec.measure_s.filter(|length| load && *length > 0.0).map(nanoseconds),
+        interval_ns: nanoseconds(spec.interval_s),
+        drain_ns: nanoseconds(spec.drain_s),
+        events: spec.events.filter(|events| load && *events > 0),
+        seed: spec.seed,
+        groups,
+    })
+}
+
+fn arrivals(arrival: &Arrival) -> Result<Option<arrival::Plan>, Failure> {
+    let plan = match arrival {
+        Arrival::Closed => return Ok(None),
+        Arrival::Constant { rate_per_s } => arrival::Plan::Constant { rate: *rate_per_s },
+        Arrival::Poisson { rate_per_s } => arrival::Plan::Poisson { rate: *rate_per_s },
+        Arrival::Ramp { from_per_s, to_per_s, over_s } => {
+            arrival::Plan::Ramp { from: *from_per_s, to: *to_per_s, over: *over_s }
+        }
+        Arrival::Steps { steps } => arrival::Plan::Steps(steps.clone()),
+        Arrival::Sine { mean_per_s, amplitude_per_s, period_s } => arrival::Plan::Sine {
+            mean: *mean_per_s,
+            amplitude: *amplitude_per_s,
+            period: *period_s,
+        },
+        Arrival::Replay { file } => arrival::Plan::Replay(times(file)?.into()),
+    };
+    plan.check().map_err(|error| usage(format!("arrival: {error}"), None))?;
+    Ok(Some(plan))
+}
+
+/// Reads a file of start times: seconds, one a line; empty lines and `#` comments are skipped.
+fn times(file: &Path) -> Result<Vec<u64>, Failure> {
+    let text = std::fs::read_to_string(file).map_err(|error| {
+        usage(format!("cannot read the times to replay, {}: {error}", file.display()), None)
+    })?;
+    text.lines()
+        .enumerate()
+        .map(|(number, line)| (number + 1, line.trim()))
+        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+        .map(|(number, line)| match line.parse::<f64>() {
+            Ok(seconds) if seconds.is_finite() && seconds >= 0.0 => Ok(nanoseconds(seconds)),
+            _ => Err(usage(
+                format!("{}:{number}: `{line}` is not a time in seconds", file.display()),
+                None,
+            )),
+        })
+        .collect()
+}
+
+/// How many shards: as asked for; one a client where the database is in process; else as many as
+/// the clients keep busy, on all cores — on half of them where the server shares this machine.
+fn shards(spec: &RunSpec, config: &Config) -> u32 {
+    let clients = config.clients();
+    if config.one_client_a_shard() {
+        return clients;
+    }
+    if let Some(shards) = spec.shards {
+        return shards.min(clients);
+    }
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+    let cores = if is_local(&spec.target) { (cores / 2).max(1) } else { cores };
+    clients.div_ceil(CLIENTS_A_SHARD).clamp(1, cores)
+}
+
+fn is_local(target: &Target) -> bool {
+    match target {
+        Target::Postgresql(server) | Target::Mysql(server) => {
+            server.endpoints.iter().all(|endpoint| match endpoint {
+                Endpoint::Unix(_) => true,
+                Endpoint::Tcp { host, .. } => {
+                    host == "localhost" || host == "::1" || host.starts_with("127.")
+                }
+            })
+        }
+        _ => true,
+    }
+}
+
+impl Run {
+    fn carry_out(&self, output: &mut Output) -> Outcome {
+        let control = Arc::new(Control::new(self.plan.events));
+        output.write(&self.hello(&control));
+        let (messages, inbox) = channel();
+        let mut spares = Vec::new();
+        for shard in 0..self.shards {
+            let (spare, back) = channel();
+            spares.push(spare);
+            self.spawn(shard, Arc::clone(&control), messages.clone(), back);
+        }
+        drop(messages);
+        let process = &self.process;
+        let mut emit = |record: Record| {
+            output.write(&record);
+            if output.broken {
+                process.interrupt();
+            }
+        };
+        coordinate(&self.plan, &control, &inbox, spares, process, &mut emit)
+        // Threads are not joined: one may hang in a call of its database's, and what was measured
+        // has been written.
+    }
+
+    fn hello(&self, control: &Control) -> Record {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let networked = matches!(self.spec.target, Target::Postgresql(_) | Target::Mysql(_));
+        let reactor = if networked { self.reactor_name() } else { "none" };
+        Record::Hello(Hello {
+            schema: record::SCHEMA,
+            engine_version: env!("CARGO_PKG_VERSION").to_owned(),
+            luajit_version: script::luajit_version(),
+            reactor: reactor.to_owned(),
+            shards: self.shards,
+            pid: std::process::id(),
+            start_unix_ns: now.as_nanos() as u64 - control.now_ns(),
+            seed: self.spec.seed,
+        })
+    }
+
+    /// What the shards will choose, found out by choosing.
+    fn reactor_name(&self) -> &'static str {
+        let choice = match self.spec.reactor {
+            record::ReactorChoice::Auto => reactor::Choice::Auto,
+            record::ReactorChoice::IoUring => reactor::Choice::IoUring,
+            record::ReactorChoice::Epoll => reactor::Choice::Epoll,
+        };
+        reactor::Reactor::new(choice).map_or("none", |reactor| reactor.name())
+    }
+
+    fn spawn(
+        &self,
+        shard: u32,
+        control: Arc<Control>,
+        messages: Sender<Message>,
+        spare: Receiver<Box<measure::Recorder>>,
+    ) {
+        let (config, plan, shards) = (Arc::clone(&self.config), self.plan.clone(), self.shards);
+        let work = move || {
+            process::exact_timers();
+            let mut load =
+                Load::new(&plan, Arc::clone(&control), shard, shards, messages.clone(), spare);
+            match ScriptWorkload::new(config, shard, shards) {
+                Ok(mut workload) => run_shard(&mut load, &mut workload),
+                Err(failure) => {
+                    for message in [Message::Failed(failure), Message::Closed, Message::Finished] {
+                        load.send(message);
+                    }
+                }
+            }
+        };
+        let spawned = std::thread::Builder::new().name(format!("shard {shard}")).spawn(work);
+        if let Err(error) = spawned {
+            eprintln!("error: no thread for shard {shard}: {error}");
+        }
+    }
+}

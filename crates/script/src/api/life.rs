@@ -1,0 +1,246 @@
+//! A client's life: turns, restarts, sleep, modules, output.
+
+use std::ffi::c_int;
+
+use engine::{Message, Turn};
+use mlua_sys as ffi;
+use record::PhaseName;
+
+use crate::client::{OpenEvent, Waiting};
+use crate::host::current;
+use crate::lua::{self, State, set_function};
+use crate::source;
+
+/// Events an in-process client may run before the others get their turn.
+const SLICE_EVENTS: u32 = 256;
+/// First and longest pause before a retried event, nanoseconds.
+const RETRY_NS: (u64, u64) = (1_000_000, 1_000_000_000);
+
+pub(crate) unsafe fn register(state: *mut State) {
+    // SAFETY: the caller's: the table is on top of the stack.
+    unsafe {
+        set_function(state, c"next_event", next_event);
+        set_function(state, c"reconnect_every", reconnect_every);
+        set_function(state, c"reconnect_due", reconnect_due);
+        set_function(state, c"restart", restart);
+        set_function(state, c"abandon_event", abandon_event);
+        set_function(state, c"ready", ready);
+        set_function(state, c"sleep", sleep);
+        set_function(state, c"module", module);
+        set_function(state, c"print", print);
+        set_function(state, c"write", write);
+    }
+}
+
+/// Ends the event under way and begins the next one: true, or false when the load is over.
+unsafe extern "C-unwind" fn next_event(state: *mut State) -> c_int {
+    let host = current();
+    let load = host.load();
+    let now = load.now();
+    let finished = host.finish_event(now);
+    let id = host.current_id();
+    let alone = host.clients.len() <= 2;
+    let in_process = host.reactor.is_none();
+    let client = &mut host.clients[id as usize];
+    let group = usize::from(client.group);
+    client.slice += 1;
+    let think_ns = if finished { load.think_ns(group) } else { 0 };
+    if think_ns > 0 {
+        client.waiting = Waiting::Turn;
+        load.sleep_until(id, now + think_ns);
+        // SAFETY: called from a coroutine.
+        return unsafe { ffi::lua_yield(state, 0) };
+    }
+    if in_process && !alone && client.slice > SLICE_EVENTS {
+        client.waiting = Waiting::Turn;
+        host.runnable.push_back(id);
+        // SAFETY: called from a coroutine.
+        return unsafe { ffi::lua_yield(state, 0) };
+    }
+    // SAFETY: a live state; yields come last.
+    unsafe {
+        match load.turn(id, group, now) {
+            Turn::Start { intended_ns } => {
+                client.event = Some(OpenEvent { intended_ns, start_ns: now });
+                ffi::lua_pushboolean(state, 1);
+                1
+            }
+            Turn::Stop => {
+                ffi::lua_pushboolean(state, 0);
+                1
+            }
+            Turn::Wait => {
+                client.waiting = Waiting::Turn;
+                ffi::lua_yield(state, 0)
+            }
+        }
+    }
+}
+
+/// After how many events the client's group reconnects; 0: never.
+unsafe extern "C-unwind" fn reconnect_every(state: *mut State) -> c_int {
+    let host = current();
+    let group = usize::from(host.clients[host.current].group);
+    // SAFETY: a live state.
+    unsafe { ffi::lua_pushnumber(state, host.config.groups[group].reconnect_every as f64) };
+    1
+}
+
+/// Ends the event under way; an array of the client's connections if it is time to make them anew.
+unsafe extern "C-unwind" fn reconnect_due(state: *mut State) -> c_int {
+    let host = current();
+    let now = host.load().now();
+    host.finish_event(now);
+    let id = host.current_id();
+    let client = &host.clients[id as usize];
+    let every = host.config.groups[usize::from(client.group)].reconnect_every;
+    // SAFETY: a live state.
+    unsafe {
+        ffi::lua_createtable(state, 1, 0);
+        if every == 0 || client.events % every != 0 {
+            return 1;
+        }
+        let own = host
+            .slots
+            .iter()
+            .enumerate()
+            .filter(|(_, slot)| slot.as_ref().is_some_and(|slot| slot.client == id));
+        for (place, (index, _)) in own.enumerate() {
+            ffi::lua_pushinteger(state, index as ffi::lua_Integer);
+            ffi::lua_rawseti_(state, -2, place as c_int + 1);
+        }
+    }
+    1
+}
+
+/// The event begins again: true, or false when the load is over and it is given up.
+unsafe extern "C-unwind" fn restart(state: *mut State) -> c_int {
+    let host = current();
+    let load = host.load();
+    let now = load.now();
+    let id = host.current_id();
+    let client = &mut host.clients[id as usize];
+    client.attempts += 1;
+    load.recorder().counters.restarts += 1;
+    // SAFETY: a live state; yields and errors come last.
+    unsafe {
+        if load.control().stopping() || load.phase() == PhaseName::Drain {
+            ffi::lua_pushboolean(state, 0);
+            return 1;
+        }
+        if client.attempts > client.limit {
+            lua::raise(
+                state,
+                "an event failed more often than the error policy lets it be retried",
+            );
+        }
+        ffi::lua_pushboolean(state, 1);
+        if client.back_off {
+            let pause = RETRY_NS.0.saturating_mul(1 << client.attempts.min(20)).min(RETRY_NS.1);
+            client.waiting = Waiting::Sleep;
+            load.sleep_until(id, now + pause);
+            return ffi::lua_yield(state, 1);
+        }
+    }
+    1
+}
+
+/// The event under way is not to be counted.
+unsafe extern "C-unwind" fn abandon_event(_state: *mut State) -> c_int {
+    let host = current();
+    let id = host.current;
+    host.clients[id].event = None;
+    0
+}
+
+/// The client is ready; returns when the load begins.
+unsafe extern "C-unwind" fn ready(state: *mut State) -> c_int {
+    let host = current();
+    let id = host.current;
+    host.clients[id].waiting = Waiting::Begin;
+    host.ready += 1;
+    host.load().send(Message::ClientsReady(1));
+    // SAFETY: called from a coroutine.
+    unsafe { ffi::lua_yield(state, 0) }
+}
+
+/// `host.sleep(seconds)`: only this client sleeps.
+unsafe extern "C-unwind" fn sleep(state: *mut State) -> c_int {
+    let host = current();
+    let load = host.load();
+    let id = host.current_id();
+    let now = load.now();
+    // SAFETY: called from a coroutine.
+    unsafe {
+        let seconds = ffi::lua_tonumber(state, 1).clamp(0.0, 1e9);
+        host.clients[id as usize].waiting = Waiting::Sleep;
+        load.sleep_until(id, now + (seconds * 1e9) as u64);
+        ffi::lua_yield(state, 0)
+    }
+}
+
+/// `host.module(name)`: a function that makes an instance, or nil and what is wrong.
+unsafe extern "C-unwind" fn module(state: *mut State) -> c_int {
+    // SAFETY: called by the prelude with a string.
+    unsafe {
+        let name = lua::text(state, 1).unwrap_or_default();
+        match load_module(state, &name) {
+            Ok(reference) => {
+                lua::push_kept(state, reference);
+                1
+            }
+            Err(message) => {
+                ffi::lua_pushnil(state);
+                lua::push_bytes(state, message.as_bytes());
+                2
+            }
+        }
+    }
+}
+
+unsafe fn load_module(state: *mut State, name: &str) -> Result<c_int, String> {
+    let host = current();
+    if let Some(reference) = host.modules.get(name) {
+        return Ok(*reference);
+    }
+    let group = &host.config.groups[usize::from(host.clients[host.current].group)];
+    let beside = group.path.parent().unwrap_or(std::path::Path::new("."));
+    let path = source::find_module(name, beside, &group.folders).ok_or_else(|| {
+        format!("module '{name}' not found beside {} or in the script path", group.path.display())
+    })?;
+    let text = std::fs::read(&path)
+        .map_err(|error| format!("module '{name}': cannot read {}: {error}", path.display()))?;
+    // SAFETY: the caller's; the compiled function is popped by `keep`.
+    let reference = unsafe {
+        source::compile(state, &text, &path.display().to_string())?;
+        lua::keep(state)
+    };
+    host.modules.insert(name.to_owned(), reference);
+    Ok(reference)
+}
+
+/// A whole line of the script's output.
+unsafe extern "C-unwind" fn print(state: *mut State) -> c_int {
+    // SAFETY: called by the prelude with a string.
+    let text = unsafe { lua::bytes(state, 1) }.unwrap_or_default();
+    let host = current();
+    host.line.extend_from_slice(text);
+    let line = std::mem::take(&mut host.line);
+    host.load().send(Message::Output(String::from_utf8_lossy(&line).into_owned()));
+    0
+}
+
+/// Output without an end of line: kept until there is one.
+unsafe extern "C-unwind" fn write(state: *mut State) -> c_int {
+    // SAFETY: called by the prelude with a string.
+    let text = unsafe { lua::bytes(state, 1) }.unwrap_or_default();
+    let host = current();
+    host.line.extend_from_slice(text);
+    while let Some(end) = host.line.iter().position(|byte| *byte == b'\n') {
+        let rest = host.line.split_off(end + 1);
+        let line = std::mem::replace(&mut host.line, rest);
+        let line = String::from_utf8_lossy(&line[..end]).into_owned();
+        host.load().send(Message::Output(line));
+    }
+    0
+}
