@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from dbdyno.cli.text import clients, count, step_line
 from dbdyno.conduct import (
     Event,
+    HostInspected,
     IntervalMeasured,
     PhaseStarted,
     RunEnded,
@@ -91,6 +92,7 @@ class Lines:
         self._clock = Clock(load)
         self._total = 0
         self._number = 0
+        self._flags: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -115,6 +117,11 @@ class Lines:
                 self._number += 1
                 again = f", attempt {attempt}" if attempt > 1 else ""
                 self._print(f"{self._place()} {run.label} · block {run.block}{again}")
+            case HostInspected(red_flags=flags):
+                for flag in flags:
+                    if flag.code not in self._flags:
+                        self._flags.add(flag.code)
+                        self._print(f"note: {flag.message}; cure: {flag.hint}")
             case RunEnded(manifest=manifest, summaries=summaries):
                 took = format_duration(manifest.ended_unix_s - manifest.started_unix_s)
                 for summary in summaries:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from dbdyno import report as reports
 from dbdyno.cli.options import store_option
 from dbdyno.store import Store
 
@@ -22,4 +21,17 @@ from dbdyno.store import Store
 def report(study: str, store: Path, out: Path | None) -> None:
     """Write the report of STUDY, a name in the store, and print its path."""
     Store(store).study(study)
-    click.echo(reports.write(store, study, out or store / study / "report.html"))
+    click.echo(write_report(Store(store), study, out))
+
+
+def default_report(store: Store, study: str) -> Path:
+    """Where a study's report is unless somebody wants it elsewhere."""
+    return store.root / study / "report.html"
+
+
+def write_report(store: Store, study: str, out: Path | None) -> Path:
+    """Writes the report and answers where it is. Raises `LabError`."""
+    # Drawing takes half a second to import: only who draws pays for it.
+    from dbdyno import report as reports
+
+    return reports.write(store.root, study, out or default_report(store, study))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 from rich.console import Console
 
-from dbdyno import report
 from dbdyno.cli.options import (
     json_option,
     plan_options,
@@ -17,12 +17,13 @@ from dbdyno.cli.options import (
     store_option,
 )
 from dbdyno.cli.progress import shower
+from dbdyno.cli.report import default_report, write_report
 from dbdyno.conduct import StudyOutcome, conduct_study, load_study
 from dbdyno.conduct.load import scale_reason
 from dbdyno.conduct.resume import load_unfinished
 from dbdyno.design import plan as make_plan
 from dbdyno.engine import find_engine
-from dbdyno.errors import NotValidError, ServerError, StatementError
+from dbdyno.errors import InterruptedRunError, NotValidError, ServerError, StatementError
 from dbdyno.formats.study import StudyFile
 from dbdyno.model import Plan
 from dbdyno.store import Store
@@ -32,8 +33,9 @@ QUICKSTART = "quickstart"
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """Where results go and how they are told."""
+    """Which study was asked for, where results go and how they are told."""
 
+    study: str
     store: Store
     out: Path | None
     again: bool
@@ -81,7 +83,7 @@ def run(
     if reason:
         click.echo(reason, err=True)
     plan = make_plan(loaded.study, seed=seed, blocks=blocks)
-    _carry_out(loaded, plan, _Way(Store(store), out, again, as_json))
+    _carry_out(loaded, plan, _Way(study, Store(store), out, again, as_json))
 
 
 @click.command()
@@ -92,7 +94,7 @@ def run(
 def quickstart(store: Path, out: Path | None, again: bool, as_json: bool) -> None:
     """A first answer in about two minutes: what do SQLite's settings cost?"""
     loaded = load_study(QUICKSTART)
-    _carry_out(loaded, make_plan(loaded.study), _Way(Store(store), out, again, as_json))
+    _carry_out(loaded, make_plan(loaded.study), _Way(QUICKSTART, Store(store), out, again, as_json))
 
 
 @click.command()
@@ -106,20 +108,18 @@ def resume(study: str, store: Path, out: Path | None, as_json: bool) -> None:
     Only what is missing, failed or was interrupted is run.
     """
     loaded, plan = load_unfinished(study, Store(store))
-    _carry_out(loaded, plan, _Way(Store(store), out, again=False, as_json=as_json))
+    _carry_out(loaded, plan, _Way(study, Store(store), out, again=False, as_json=as_json))
 
 
 def _carry_out(loaded: StudyFile, plan: Plan, way: _Way) -> None:
-    engine = find_engine()
-    with shower(loaded.study.load, Console(stderr=True)) as shown:
-        outcome = conduct_study(
-            loaded, plan, way.store, engine, observe=shown.show, again=way.again
-        )
-    if outcome.already == len(plan.runs):
-        click.echo("nothing is missing; --again measures anew", err=True)
+    outcome = _conduct(loaded, plan, way)
     _raise_if_nothing_measured(outcome)
-    out = way.out or way.store.root / outcome.folder / "report.html"
-    written = report.write(way.store.root, outcome.folder, out)
+    written = way.out or default_report(way.store, outcome.folder)
+    if outcome.already == len(plan.runs):
+        click.echo("nothing is missing; `dbdyno run --again` measures anew", err=True)
+    if outcome.already < len(plan.runs) or not written.is_file():
+        click.echo("writing the report", err=True)
+        written = write_report(way.store, outcome.folder, way.out)
     if way.as_json:
         print_json(_document(way.store, outcome, written))
     else:
@@ -128,8 +128,24 @@ def _carry_out(loaded: StudyFile, plan: Plan, way: _Way) -> None:
         raise NotValidError(
             f"{len(outcome.failures)} of {len(plan.runs)} runs failed: "
             + "; ".join(f"{run.id}: {run.error.message}" for run in outcome.failures if run.error),
-            hint=f"`dbdyno resume {outcome.folder}` tries them again",
+            hint=f"`{_resume(outcome.folder, way.store)}` tries them again",
         )
+
+
+def _conduct(loaded: StudyFile, plan: Plan, way: _Way) -> StudyOutcome:
+    engine = find_engine()
+    with shower(loaded.study.load, Console(stderr=True)) as shown:
+        try:
+            return conduct_study(
+                loaded, plan, way.store, engine, observe=shown.show, again=way.again
+            )
+        except InterruptedRunError as error:
+            hint = f"`{_resume(way.study, way.store)}` carries on"
+            raise InterruptedRunError(error.message, hint=hint) from error
+
+
+def _resume(study: str, store: Store) -> str:
+    return shlex.join(["dbdyno", "resume", study, "--store", str(store.root)])
 
 
 def _raise_if_nothing_measured(outcome: StudyOutcome) -> None:

@@ -4,6 +4,7 @@ from dbdyno.conduct.bench import BenchPlan, BenchResult, bench
 from dbdyno.conduct.estimate import Estimate, estimate
 from dbdyno.conduct.events import (
     Event,
+    HostInspected,
     IntervalMeasured,
     PhaseStarted,
     RunEnded,
@@ -18,6 +19,7 @@ __all__ = [
     "BenchResult",
     "Estimate",
     "Event",
+    "HostInspected",
     "IntervalMeasured",
     "PhaseStarted",
     "RunEnded",

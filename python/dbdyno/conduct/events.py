@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from dbdyno.collect import RedFlag
 from dbdyno.model import Interval, Plan, PlannedRun, RunManifest, Step, StepSummary
 
 
@@ -34,6 +35,14 @@ class PhaseStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class HostInspected:
+    """What in this machine or its server will bend the run's numbers."""
+
+    run: PlannedRun
+    red_flags: tuple[RedFlag, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class IntervalMeasured:
     """One more interval of a step."""
 
@@ -51,5 +60,5 @@ class RunEnded:
     summaries: tuple[StepSummary, ...]
 
 
-Event = StudyStarted | RunStarted | PhaseStarted | IntervalMeasured | RunEnded
+Event = StudyStarted | RunStarted | PhaseStarted | HostInspected | IntervalMeasured | RunEnded
 Observer = Callable[[Event], None]

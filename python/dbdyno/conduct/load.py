@@ -28,16 +28,16 @@ def bundled_studies() -> Mapping[str, Path]:
     return {file.stem: file for file in sorted(_BUNDLED.glob(f"*{_SUFFIX}"))}
 
 
-def load_study(name: str, *, scale: str | None = None) -> StudyFile:
+def load_study(name: str, *, scale: str | None = None, called: str | None = None) -> StudyFile:
     """A study by its file or its bundled name, read and checked.
 
-    Without a scale, a small machine takes the study's `small` one if it has it. Raises
-    `StudyError`, or `UsageError` if there is no such study.
+    Without a scale, a small machine takes the study's `small` one if it has it; `called` is the
+    study's name, if not the file's. Raises `StudyError`, or `UsageError` if there is no such study.
     """
     file = study_file(name)
-    loaded = read_study(file, scale=scale)
+    loaded = read_study(file, scale=scale, name=called)
     if scale is None and SMALL in loaded.study.scales and _is_small_machine():
-        loaded = read_study(file, scale=SMALL)
+        loaded = read_study(file, scale=SMALL, name=called)
     _check_servers(loaded)
     _check_scripts(loaded)
     return loaded

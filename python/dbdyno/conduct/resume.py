@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from dbdyno.conduct.load import load_study, study_file
+from dbdyno.conduct.load import bundled_studies, load_study
 from dbdyno.design import plan as make_plan
 from dbdyno.errors import UsageError
 from dbdyno.formats.study import StudyFile
@@ -20,8 +20,8 @@ def load_unfinished(name: str, store: Store) -> tuple[StudyFile, Plan]:
     """
     stored = _stored(name, store)
     recorded = stored.plan
-    file = Path(name) if name.endswith(".toml") else study_file(recorded.study)
-    loaded = load_study(str(file), scale=recorded.scale)
+    file = _file(name, stored)
+    loaded = load_study(str(file), scale=recorded.scale, called=recorded.study)
     blocks = max(run.block for run in recorded.runs)
     plan = make_plan(loaded.study, seed=recorded.seed, blocks=blocks)
     if plan.fingerprint != recorded.fingerprint:
@@ -42,6 +42,13 @@ def _stored(name: str, store: Store) -> StoredStudy:
     if unfinished or folders:
         return (unfinished or folders)[-1]
     return store.study(stem)
+
+
+def _file(name: str, stored: StoredStudy) -> Path:
+    """The file named, the bundled study, or else the text kept in the store."""
+    if name.endswith(".toml"):
+        return Path(name)
+    return bundled_studies().get(stored.plan.study, stored.path / "study.toml")
 
 
 def _is_complete(stored: StoredStudy) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dbdyno import __version__, collect
-from dbdyno.conduct.events import IntervalMeasured, Observer, PhaseStarted
+from dbdyno.conduct.events import HostInspected, IntervalMeasured, Observer, PhaseStarted
 from dbdyno.engine import Engine, Outcome, find_script, run_engine, run_spec
 from dbdyno.engine.process import Call
 from dbdyno.errors import EngineError, InterruptedRunError, LabError
@@ -78,6 +78,8 @@ class RunConductor:
             with self._phase("provision"):
                 server.start()
                 self.host = collect.host_facts(server.data_folder())
+                flags = collect.red_flags(self.host, server.facts())
+                self.setting.observe(HostInspected(self.run, tuple(flags)))
                 target = server.target()
             with self._phase("prepare"):
                 self._command("prepare", target, server)
@@ -225,9 +227,7 @@ class RunConductor:
 def _raise(outcome: Outcome, server: Server) -> None:
     """Turns a bad end into its exception; a dead server explains everything else."""
     if outcome.interrupted:
-        raise InterruptedRunError(
-            "interrupted; what was measured is kept", hint="`dbdyno resume` carries on"
-        )
+        raise InterruptedRunError("interrupted; what was measured is kept")
     server.check()
     if outcome.failure is not None:
         raise outcome.failure

@@ -84,9 +84,7 @@ def _conduct_run(setting: Setting, run: PlannedRun, folder: StudyFolder) -> RunM
         try:
             conductor.carry_out()
         except KeyboardInterrupt:
-            failure = InterruptedRunError(
-                f"interrupted in run {run.id}", hint="`dbdyno resume` carries on"
-            )
+            failure = InterruptedRunError(f"interrupted in run {run.id}; what was measured is kept")
         except StoreError:
             raise  # nothing more can be written; the partial folder is removed by the next run
         except LabError as error:

@@ -11,7 +11,7 @@ import tomllib
 import types
 import typing
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -44,10 +44,11 @@ class StudyFile:
         return StudyError(message, file=self.file, line=line, hint=hint)
 
 
-def read_study(file: Path, *, scale: str | None = None) -> StudyFile:
+def read_study(file: Path, *, scale: str | None = None, name: str | None = None) -> StudyFile:
     """Reads and checks a study file; all its scales are checked, not only the one asked for.
 
-    `scale` is `None` or `paper` for the file's own figures. Raises `StudyError`.
+    `scale` is `None` or `paper` for the file's own figures; `name` is the study's, if not the
+    file's. Raises `StudyError`.
     """
     text = _read_text(file)
     document = _parse(file, text)
@@ -64,12 +65,12 @@ def read_study(file: Path, *, scale: str | None = None) -> StudyFile:
             hint=_nearest_hint(wanted, names),
         )
     chosen: Study | None = None
-    for name in names:
-        merged = _merge(document, overrides.get(name, {}))
-        study = _build(file, text, merged, lines, name, names)
-        chosen = study if name == wanted else chosen
+    for each in names:
+        merged = _merge(document, overrides.get(each, {}))
+        study = _build(file, text, merged, lines, each, names)
+        chosen = study if each == wanted else chosen
     assert chosen is not None
-    return StudyFile(study=chosen, file=file, lines=lines)
+    return StudyFile(study=replace(chosen, name=name or file.stem), file=file, lines=lines)
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 Array = NDArray[np.float64]
 
@@ -118,7 +118,7 @@ def paired_effect(
     scale = sd / math.sqrt(n)
     if n < BOOTSTRAP_FROM:
         method = "t"
-        upper = float(stats.t.ppf(0.975, n - 1)), float(stats.t.ppf(0.95, n - 1))
+        upper = float(scipy.stats.t.ppf(0.975, n - 1)), float(scipy.stats.t.ppf(0.95, n - 1))
         lower = -upper[0], -upper[1]
     else:
         method = "bootstrap-t"
@@ -186,8 +186,8 @@ def tost_p(differences: ArrayLike, margin: float) -> Equivalence | NotComparable
         return NotComparable("no spread to judge by")
     scale = float(d.std(ddof=1)) / math.sqrt(d.size)
     mean = float(d.mean())
-    above = float(stats.t.sf((mean + margin) / scale, d.size - 1))
-    below = float(stats.t.cdf((mean - margin) / scale, d.size - 1))
+    above = float(scipy.stats.t.sf((mean + margin) / scale, d.size - 1))
+    below = float(scipy.stats.t.cdf((mean - margin) / scale, d.size - 1))
     return Equivalence(margin=margin, p=max(above, below))
 
 

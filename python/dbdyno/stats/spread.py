@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def median_interval(values: ArrayLike, confidence: float = 0.95) -> MedianInterv
     n = x.size
     best = None
     for k in range(1, n // 2 + 1):
-        coverage = 1 - 2 * float(stats.binom.cdf(k - 1, n, 0.5))
+        coverage = 1 - 2 * float(scipy.stats.binom.cdf(k - 1, n, 0.5))
         if coverage < confidence:
             break
         best = MedianInterval(float(x[k - 1]), float(x[n - k]), coverage)

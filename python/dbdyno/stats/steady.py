@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import ndimage, signal, stats
 
 Array = NDArray[np.float64]
 
@@ -86,8 +86,8 @@ def trend(series: ArrayLike) -> Trend | None:
         return None
     means = batch_means(x, max(1, x.size // 30))
     time = np.arange(means.size, dtype=np.float64)
-    slope = float(stats.theilslopes(means, time).slope)
-    p = float(stats.kendalltau(time, means).pvalue)
+    slope = float(scipy.stats.theilslopes(means, time).slope)
+    p = float(scipy.stats.kendalltau(time, means).pvalue)
     return Trend(slope * means.size / median, 1.0 if math.isnan(p) else p)
 
 
@@ -103,14 +103,14 @@ def period(series: ArrayLike) -> Period | None:
     n = x.size
     if n < 24 or np.median(x) <= 0:
         return None
-    running = ndimage.median_filter(x, size=min(301, n), mode="reflect")
+    running = scipy.ndimage.median_filter(x, size=min(301, n), mode="reflect")
     y = x / np.where(running > 0, running, np.median(x)) - 1
     y = y - y.mean()
     if float(y.var()) < 1e-12 or _fisher_g_p(y) >= 0.01:
         return None
-    r = signal.correlate(y, y, method="fft")[n - 1 :] / (n * float(y.var()))
+    r = scipy.signal.correlate(y, y, method="fft")[n - 1 :] / (n * float(y.var()))
     threshold = max(0.25, 3 / math.sqrt(n))
-    peaks, found = signal.find_peaks(r[: n // 4 + 2], height=threshold, prominence=0.1)
+    peaks, found = scipy.signal.find_peaks(r[: n // 4 + 2], height=threshold, prominence=0.1)
     for peak, height in zip(peaks, found["peak_heights"], strict=True):
         if 3 <= peak <= n // 4:
             return _folded(y, _parabola_top(r, int(peak)), min(1.0, float(height)))
