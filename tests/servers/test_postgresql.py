@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psycopg
 import pytest
@@ -234,6 +234,22 @@ def test_a_running_server_is_used_and_left_alone(
     assert server.settings() == before
     assert running.alive(), "it answers still"
     running.stop()
+
+
+def test_a_running_server_that_dies_is_noticed(server: Server, tmp_path: Path) -> None:
+    (endpoint,) = cast(Any, server.target())["endpoints"]
+    folder, _, port = endpoint["unix"].rpartition("/.s.PGSQL.")
+    url = f"postgresql://dbdyno@/sbtest?host={folder}&port={port}"
+    with open_server(f"url:{url}", {}, tmp_path / "other") as running:
+        running.start()
+        assert running.alive()
+        server.kill()
+
+        deadline = time.monotonic() + LIMIT_S
+        while running.alive():
+            assert time.monotonic() < deadline
+        with pytest.raises(ServerError):
+            running.check()
 
 
 def test_a_running_server_can_not_be_given_settings(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What the lab asks a PostgreSQL server, of any version from 9.6 on, over a session of its own."""
 
 import contextlib
+import select
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -89,6 +90,13 @@ class Session:
         """The only row of one statement."""
         (row,) = self.rows(statement, *parameters)
         return row
+
+    def undisturbed(self) -> bool:
+        """Whether a connection is open and the server has said nothing: no news, no farewell."""
+        connection = self._connection
+        if connection is None or connection.closed:
+            return False
+        return not select.select([connection.fileno()], [], [], 0)[0]
 
     def close(self) -> None:
         """Closes the connection; the next statement opens another."""

@@ -93,7 +93,9 @@ class RunningPostgresql:
         return query.size_bytes(self._session, self._session.connection().info.dbname)
 
     def alive(self) -> bool:
-        """Whether it answers: there is no process of ours to look at."""
+        """Whether our connection stands; only when it does not is the server asked."""
+        if self._session.undisturbed():
+            return True
         try:
             self.check()
         except ServerError:
