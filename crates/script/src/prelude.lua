@@ -316,6 +316,7 @@ local function environment(tid)
     env[name] = value
   end
   env._G = env
+  env.thread_id = tid
   env.package = { loaded = {}, path = "", cpath = "", preload = {} }
   env.sysbench = setmetatable({
     tid = tid, hooks = {},

@@ -355,7 +355,12 @@ impl Workload for ScriptWorkload {
         let pointer = self.pointer(load);
         match pointer.get().clients[client as usize].waiting {
             Waiting::Turn => take_turn(pointer, load, client),
-            Waiting::Sleep => resume(pointer, client, 0),
+            Waiting::Sleep => {
+                let thread = pointer.get().clients[client as usize].thread;
+                // SAFETY: the client is suspended in a call that may return a value.
+                unsafe { ffi::lua_pushboolean(thread, 1) };
+                resume(pointer, client, 1)
+            }
             Waiting::Reconnect(slot) => network::try_again(pointer, client, slot),
             _ => Ok(()),
         }

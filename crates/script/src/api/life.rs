@@ -134,13 +134,14 @@ unsafe extern "C-unwind" fn restart(state: *mut State) -> c_int {
                 "an event failed more often than the error policy lets it be retried",
             );
         }
-        ffi::lua_pushboolean(state, 1);
         if client.back_off {
             let pause = RETRY_NS.0.saturating_mul(1 << client.attempts.min(20)).min(RETRY_NS.1);
             client.waiting = Waiting::Sleep;
             load.sleep_until(id, now + pause);
-            return ffi::lua_yield(state, 1);
+            // Resumed with true.
+            return ffi::lua_yield(state, 0);
         }
+        ffi::lua_pushboolean(state, 1);
     }
     1
 }

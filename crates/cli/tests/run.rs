@@ -1,0 +1,381 @@
+//! The binary as a program: specs in, records and exit codes out, with drivers that need no server.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use record::{Record, Summary, TimeKind};
+use serde_json::{Value, json};
+
+/// A folder of the test's own, removed with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("dbdyno-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn script(&self, name: &str, text: &str) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+struct Ended {
+    code: i32,
+    records: Vec<Record>,
+    stderr: String,
+}
+
+impl Ended {
+    fn summary(&self) -> &Summary {
+        self.records
+            .iter()
+            .find_map(|record| match record {
+                Record::Summary(summary) => Some(summary.as_ref()),
+                _ => None,
+            })
+            .unwrap_or_else(|| panic!("no summary; standard error: {}", self.stderr))
+    }
+
+    fn output(&self) -> Vec<&str> {
+        self.records
+            .iter()
+            .filter_map(|record| match record {
+                Record::Output(output) => Some(output.text.as_str()),
+                _ => None,
+            })
+            .collect()
+    }
+}
+
+fn spec(script: &str, changes: Value) -> Value {
+    let mut spec = json!({
+        "schema": 1,
+        "target": {"driver": "null"},
+        "groups": [{"script": script, "clients": 1}],
+        "measure_s": 0.3,
+        "interval_s": 0.1,
+        "seed": 7,
+    });
+    merge(&mut spec, changes);
+    spec
+}
+
+fn merge(into: &mut Value, from: Value) {
+    match (into, from) {
+        (Value::Object(into), Value::Object(from)) => {
+            for (name, value) in from {
+                merge(into.entry(name).or_insert(Value::Null), value);
+            }
+        }
+        (Value::Array(into), Value::Array(from)) => {
+            into.iter_mut().zip(from).for_each(|(into, from)| merge(into, from));
+        }
+        (into, from) => *into = from,
+    }
+}
+
+fn start(spec: &Value) -> Child {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_dbdyno-engine"))
+        .args(["run", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(spec.to_string().as_bytes()).unwrap();
+    child
+}
+
+fn end(child: Child) -> Ended {
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    Ended {
+        code: output.status.code().unwrap_or(-1),
+        records: text.lines().map(|line| serde_json::from_str(line).unwrap()).collect(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+fn run(spec: &Value) -> Ended {
+    end(start(spec))
+}
+
+fn workloads() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads")
+}
+
+fn sqlite(file: &Path, clients: u32, command: &str) -> Value {
+    json!({
+        "command": command,
+        "target": {"driver": "sqlite", "path": file, "pragmas": [["journal_mode", "wal"]]},
+        "groups": [{
+            "clients": clients,
+            "script_path": [workloads()],
+            "options": {"tables": 3, "table_size": 200},
+        }],
+    })
+}
+
+#[test]
+fn the_window_is_the_sum_of_its_intervals_and_the_total_of_all() {
+    let folder = Folder::new("sum");
+    let script = folder.script("empty.lua", "function event() end");
+    let changes = json!({"groups": [{"clients": 5}], "shards": 2, "warm_up_s": 0.2});
+    let ended = run(&spec(&script, changes));
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(matches!(ended.records[0], Record::Hello(_)));
+    let (mut window, mut total) = (0, 0);
+    let mut last = None;
+    for record in &ended.records {
+        if let Record::Interval(interval) = record {
+            total += interval.counters.events;
+            if interval.phase == record::PhaseName::Measure {
+                window += interval.counters.events;
+            }
+            assert!(last.is_none_or(|index| index + 1 == interval.index), "intervals in order");
+            last = Some(interval.index);
+        }
+    }
+    let summary = ended.summary();
+    assert_eq!(summary.measured.events, window);
+    assert_eq!(summary.total.events, total);
+    assert_eq!(summary.histograms[0].count, window);
+    assert_eq!(summary.end_ns - summary.start_ns, 300_000_000);
+    assert!(window > 1000);
+}
+
+#[test]
+fn an_event_limit_is_exact_over_all_shards() {
+    let folder = Folder::new("limit");
+    let script = folder.script("empty.lua", "function event() end");
+    let changes = json!({
+        "events": 12_345, "measure_s": null, "shards": 2, "groups": [{"clients": 7}],
+    });
+    let ended = run(&spec(&script, changes));
+    assert_eq!(ended.code, 0);
+    assert_eq!(ended.summary().measured.events, 12_345);
+    assert!(!ended.summary().interrupted);
+}
+
+#[test]
+fn hooks_run_in_their_order_and_prints_become_records() {
+    let folder = Folder::new("hooks");
+    let script = folder.script(
+        "hooks.lua",
+        r#"
+        function init() print("init", sysbench.tid) end
+        function thread_init(id) print("thread_init", id) end
+        function event(id) print("event") return true end
+        function thread_done(id) io.write("thread_", "done\n") end
+        function done() print("done") end
+        "#,
+    );
+    let ended = run(&spec(&script, json!({})));
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert_eq!(ended.output(), ["init\t0", "thread_init\t0", "event", "thread_done", "done"]);
+    assert_eq!(ended.summary().measured.events, 0, "an event that returns true is not counted");
+}
+
+#[test]
+fn every_client_has_globals_and_random_numbers_of_its_own() {
+    let folder = Folder::new("globals");
+    let script = folder.script(
+        "globals.lua",
+        r#"
+        count = 0
+        function thread_init(id) mine = id end
+        function event(id)
+           count = count + 1
+           assert(mine == id and sysbench.tid == id and _G.mine == id)
+           if count == 3 then print(id, sysbench.rand.uniform(1, 1000000)) return true end
+        end
+        "#,
+    );
+    let lines = |clients: u32, shards: u32| {
+        let changes = json!({"groups": [{"clients": clients}], "shards": shards});
+        let ended = run(&spec(&script, changes));
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        let mut lines: Vec<_> = ended.output().into_iter().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    let four = lines(4, 1);
+    assert_eq!(four.len(), 4);
+    assert_eq!(four, lines(4, 2), "the same seed gives the same numbers on any number of shards");
+    assert_eq!(four[0], lines(1, 1)[0], "and whoever else runs");
+    let numbers: std::collections::BTreeSet<_> =
+        four.iter().map(|line| line.split('\t').nth(1).unwrap()).collect();
+    assert_eq!(numbers.len(), 4);
+}
+
+#[test]
+fn loaded_rows_depend_on_the_seed_and_not_on_the_number_of_clients() {
+    let folder = Folder::new("rows");
+    let rows = |clients: u32| {
+        let file = folder.0.join(format!("{clients}.db"));
+        let ended = run(&spec("kv_update", sqlite(&file, clients, "prepare")));
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        let reader = folder.script(
+            "reader.lua",
+            r#"
+            function event()
+               local con = sysbench.sql.driver():connect()
+               for number = 1, 3 do
+                  local rs = con:query("SELECT id, value FROM kv" .. number .. " ORDER BY id")
+                  for _ = 1, rs.nrows do print(unpack(rs:fetch_row())) end
+               end
+               return true
+            end
+            "#,
+        );
+        let mut read = spec(&reader, sqlite(&file, 1, "run"));
+        read["groups"][0]["options"] = json!({});
+        let ended = run(&read);
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        ended.output().join("\n")
+    };
+    let one = rows(1);
+    assert_eq!(one.lines().count(), 600);
+    assert_eq!(one, rows(3));
+}
+
+#[test]
+fn an_open_loop_starts_every_intended_event() {
+    let folder = Folder::new("open");
+    let script = folder.script("empty.lua", "function event() end");
+    let arrival = json!({"kind": "constant", "rate_per_s": 1000.0});
+    let changes = json!({
+        "groups": [{"clients": 4, "arrival": arrival}], "shards": 2, "measure_s": 0.5,
+    });
+    let ended = run(&spec(&script, changes));
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    // Arrivals at 0, 1, 2 … 500 ms: each has started or stands in the backlog at the end.
+    let backlog = ended.records.iter().rev().find_map(|record| match record {
+        Record::Interval(interval) if interval.phase == record::PhaseName::Measure => {
+            Some(interval.backlog)
+        }
+        _ => None,
+    });
+    let summary = ended.summary();
+    assert_eq!(summary.total.events + backlog.unwrap(), 501);
+    assert!(summary.total.events > 450, "nothing but a slow machine is in the way");
+    for time in [TimeKind::Wait, TimeKind::Service, TimeKind::Response] {
+        let histogram = summary.histograms.iter().find(|histogram| histogram.time == time);
+        assert_eq!(histogram.unwrap().count, summary.measured.events);
+    }
+}
+
+#[test]
+fn ctrl_c_still_yields_the_summary() {
+    let folder = Folder::new("signal");
+    let script = folder.script("empty.lua", "function event() end");
+    let child = start(&spec(&script, json!({"measure_s": 60.0})));
+    std::thread::sleep(Duration::from_millis(700));
+    let begin = Instant::now();
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let ended = end(child);
+    assert_eq!(ended.code, 130);
+    assert!(ended.summary().interrupted);
+    assert!(ended.summary().measured.events > 0);
+    assert!(begin.elapsed() < Duration::from_secs(30));
+}
+
+#[track_caller]
+fn check_failure(spec: &Value, code: i32, expected: &[&str]) {
+    let ended = run(spec);
+    assert_eq!(ended.code, code, "{}", ended.stderr);
+    let fatal = ended.records.iter().find_map(|record| match record {
+        Record::Fatal(fatal) => Some(format!("{fatal:?}")),
+        _ => None,
+    });
+    let fatal = fatal.expect("a record of the failure");
+    for words in expected {
+        assert!(fatal.contains(words), "expected {words:?} in {fatal}");
+        assert!(ended.stderr.contains(words), "expected {words:?} in {}", ended.stderr);
+    }
+}
+
+#[test]
+fn what_the_user_gets_wrong_is_said_with_its_place_and_cure() {
+    let folder = Folder::new("wrong");
+    let script = folder.script(
+        "options.lua",
+        "sysbench.cmdline.options = { table_size = {'rows', 10}, flag = {'on or off', true} }\n\
+         function event() end",
+    );
+    let options = |options: Value| spec(&script, json!({"groups": [{"options": options}]}));
+    check_failure(&options(json!({"table_sise": "1"})), 2, &["table_sise", "`table_size`"]);
+    check_failure(&options(json!({"table_size": "many"})), 2, &["table_size", "many", "a number"]);
+    check_failure(&options(json!({"flag": "perhaps"})), 2, &["flag", "perhaps", "on or off"]);
+    check_failure(&options(json!({"rand_type": "normal"})), 2, &["rand_type", "zipfian"]);
+    check_failure(&spec("no_such_script", json!({})), 2, &["no_such_script.lua"]);
+    check_failure(&spec(&script, json!({"command": "prepair"})), 2, &["prepair"]);
+    check_failure(&spec(&script, json!({"interval_s": 0.0})), 2, &["interval_s", "(0, 3600]"]);
+    check_failure(&spec(&script, json!({"mesure_s": 1})), 2, &["mesure_s", "measure_s"]);
+    check_failure(&spec(&script, json!({"schema": 99})), 2, &["99"]);
+    let syntax = folder.script("syntax.lua", "function event()\n  local x = = 1\nend");
+    check_failure(&spec(&syntax, json!({})), 3, &["syntax.lua:2:"]);
+    let runtime = folder.script("runtime.lua", "function event()\n  local x = nil + 1\nend");
+    check_failure(&spec(&runtime, json!({})), 3, &["runtime.lua:2:", "stack traceback"]);
+    let no_event = folder.script("no_event.lua", "function evnt() end");
+    check_failure(&spec(&no_event, json!({})), 3, &["event() function"]);
+}
+
+#[test]
+fn servers_that_are_not_there_and_statements_that_fail_have_codes_of_their_own() {
+    let folder = Folder::new("codes");
+    let script = folder.script(
+        "connect.lua",
+        "function thread_init() con = sysbench.sql.driver():connect() end\n\
+         function event() con:query('SELECT 1 FROM nowhere') end",
+    );
+    let server = json!({
+        "driver": "postgresql", "user": "u", "database": "d",
+        "endpoints": [{"unix": folder.0.join("no.socket")}],
+    });
+    check_failure(&spec(&script, json!({"target": server})), 4, &["no.socket", "running"]);
+    let file = json!({"driver": "sqlite", "path": folder.0.join("a.db")});
+    check_failure(&spec(&script, json!({"target": file})), 5, &["nowhere", "connect.lua:2"]);
+}
+
+#[test]
+fn an_error_policy_decides_what_an_error_means() {
+    let folder = Folder::new("policy");
+    let script = folder.script(
+        "fails.lua",
+        "function thread_init() con = sysbench.sql.driver():connect() end\n\
+         function event() con:query('SELECT 1 FROM nowhere') end",
+    );
+    let policy = |action: &str| {
+        spec(
+            &script,
+            json!({
+                "target": {"driver": "sqlite", "path": folder.0.join("a.db")},
+                "errors": {"rules": [{"codes": ["all"], "action": action, "limit": 2}]},
+                "events": 50,
+                "measure_s": 5.0,
+            }),
+        )
+    };
+    let ended = run(&policy("ignore"));
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert_eq!(ended.summary().measured.events, 50);
+    assert_eq!(ended.summary().measured.errors, 50);
+    assert_eq!(ended.summary().errors.values().sum::<u64>(), 50);
+    let ended = run(&policy("retry"));
+    assert_ne!(ended.code, 0, "retries have a limit");
+    assert_eq!(ended.summary().measured.errors, 3);
+    assert_eq!(ended.summary().measured.restarts, 3);
+}
