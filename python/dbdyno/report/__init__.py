@@ -6,6 +6,7 @@ any stored study can be reported again by a later version.
 
 from pathlib import Path
 
+from dbdyno.errors import StoreError
 from dbdyno.report.analyse import analyse
 from dbdyno.report.charts import charts
 from dbdyno.report.export import export
@@ -33,12 +34,17 @@ def write(store: Path, study: str, out: Path) -> Path:
         versions(analysis),
         seeds(analysis),
     )
-    folder.mkdir(parents=True, exist_ok=True)
-    export(
-        folder,
-        charts=drawn,
-        tables=(*figures, *provenance),
-        summary=render_summary(analysis, drawn, figures),
-    )
-    page.write_text(render(analysis, drawn, figures, folder=folder.name), "utf-8")
+    try:
+        export(
+            folder,
+            charts=drawn,
+            tables=(*figures, *provenance),
+            summary=render_summary(analysis, drawn, figures),
+        )
+        page.write_text(render(analysis, drawn, figures, folder=folder.name), "utf-8")
+    except OSError as error:
+        raise StoreError(
+            f"the report {page} can't be written: {error.strerror}",
+            hint="name another place with --out",
+        ) from error
     return page

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import resources
 
+import altair as alt
 import jinja2
 import vl_convert
 
@@ -24,7 +25,7 @@ from dbdyno.report.table import Table
 from dbdyno.report.validity import gates, limits
 from dbdyno.report.wording import headline, sentence
 
-VEGA_LITE = "6.1"
+VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 """The release whose rules Altair writes by."""
 
 EXPOSE = "window.vegaEmbed = vegaEmbed;"

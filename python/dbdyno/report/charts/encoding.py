@@ -18,6 +18,8 @@ SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down"
 DASHES = ((1, 0), (6, 3), (2, 2), (8, 2, 2, 2), (10, 4), (1, 4))
 
 
+SHAPE_LEGEND = alt.Legend(symbolSize=90)
+
 LABEL_WIDTH = 44
 """Characters of a label's line."""
 
@@ -86,20 +88,20 @@ def shape(analysis: Analysis) -> alt.Shape:
         "variant:N",
         title=title,
         scale=alt.Scale(domain=domain, range=shapes),
-        legend=alt.Legend(symbolSize=90) if len(domain) > 1 else None,
+        legend=SHAPE_LEGEND if len(domain) > 1 else None,
     )
 
 
-def dash(analysis: Analysis, *, field: str = "variant") -> alt.StrokeDash:
-    """By the levels of the other factors; the legend belongs to the field `variant` alone."""
+def dash(analysis: Analysis, *, beside_shapes: bool = False) -> alt.StrokeDash:
+    """By the levels of the other factors; beside shapes it shares their legend."""
     domain, title = _variants(analysis)
     dashes = [list(DASHES[index % len(DASHES)]) for index in range(len(domain))]
-    shown = field == "variant" and len(domain) > 1
+    legend = SHAPE_LEGEND if beside_shapes else alt.Legend(symbolSize=500, symbolStrokeWidth=2)
     return alt.StrokeDash(
-        f"{field}:N",
+        "variant:N",
         title=title,
         scale=alt.Scale(domain=domain, range=dashes),
-        legend=alt.Legend(symbolSize=500, symbolStrokeWidth=2) if shown else None,
+        legend=legend if len(domain) > 1 else None,
     )
 
 

@@ -25,7 +25,7 @@ def by_clients(analysis: Analysis, metric: str, *, name: str, note: str) -> Char
         x=x,
         y=alt.Y("median:Q", title=told.unit, axis=alt.Axis(format="~s")),
         color=shade,
-        strokeDash=dash(analysis, field="dash"),
+        strokeDash=dash(analysis, beside_shapes=True),
         detail="cell:N",
         opacity=opacity,
     )
@@ -36,10 +36,6 @@ def by_clients(analysis: Analysis, metric: str, *, name: str, note: str) -> Char
         x=x,
         y=alt.Y("value:Q", title=told.unit),
         color=shade,
-        fill=alt.Fill("colour:N", scale=shade["scale"], legend=None),
-        fillOpacity=alt.when(alt.datum.status == "counted")
-        .then(alt.value(0.65))
-        .otherwise(alt.value(0)),
         shape=shape(analysis),
         opacity=opacity,
         tooltip=[
@@ -51,13 +47,19 @@ def by_clients(analysis: Analysis, metric: str, *, name: str, note: str) -> Char
             alt.Tooltip("status:N"),
         ],
     )
-    drawing = (lines + dots).add_params(chosen, zoom()) if several else medians + dots
+    counted = dots.mark_point(size=46, filled=True).transform_filter("datum.counted")
+    rows = _rows(analysis, metric)
+    # A layer without a single row would have the page's console complain.
+    whole = all(row["counted"] for row in rows)
+    blocks = counted if whole else counted + dots.transform_filter("!datum.counted")
+    params = (chosen, zoom()) if several else (chosen,)
+    drawing = ((lines if several else medians) + blocks).add_params(*params)
     return Chart(
         name,
         f"{told.title} by {'clients' if several else 'cell'}",
         CAPTION + note,
         drawing,
-        _rows(analysis, metric),
+        rows,
         height=340,
         log_scale=True,
     )
@@ -91,11 +93,11 @@ def _rows(analysis: Analysis, metric: str) -> tuple[Row, ...]:
                     "cell": point.label,
                     "colour": first,
                     "variant": variant,
-                    "dash": variant,
                     "clients": point.clients,
                     "value": value,
                     "median": found.median if found else None,
                     "block": figures.block,
+                    "counted": figures.counted,
                     "status": "counted" if figures.counted else "cut short",
                 }
             )

@@ -52,7 +52,7 @@ def over_time(analysis: Analysis, figure: Figure) -> Chart:
         f"{figure}-over-time",
         TITLES[figure],
         CAPTION,
-        (_warm_up(analysis) + lines).add_params(chosen, zoom()),
+        _warm_up(analysis) + lines.add_params(chosen, zoom()),
         tuple(rows),
         selector="point",
         height=220,

@@ -26,7 +26,8 @@
     return lines.map(line => line.trim()).join("\n");
   };
 
-  const narrowed = (spec, all) => {
+  const narrowed = (wide, all) => {
+    const spec = JSON.parse(JSON.stringify(wide), (key, value) => key === "columns" && value > 3 ? 3 : value);
     if (!all.length || !("label" in all[0])) return spec;
     for (const row of all) row.label = rewrapped(row.label);
     const labels = new Set(all.map(row => row.label));
@@ -41,7 +42,7 @@
       background: null, font,
       view: { stroke: null },
       axis: { labelColor: text, titleColor: text, gridColor: line, domainColor: line, tickColor: line, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500 },
-      legend: { labelColor: text, titleColor: text, labelFontSize: 12, titleFontSize: 12, labelLimit: 260, orient: innerWidth < 720 ? "bottom" : "right", columns: innerWidth < 720 ? 2 : 1 },
+      legend: { labelColor: text, titleColor: text, labelFontSize: 12, titleFontSize: 12, labelLimit: 260, orient: innerWidth < 720 ? "bottom" : "right", columns: 1, layout: { bottom: { anchor: "start", direction: "vertical", margin: 8 } } },
     };
   };
 

@@ -1,0 +1,146 @@
+"""The page in a real browser: every chart drawn, no complaint, no network, nothing cut off."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from made_up_runs import World, write_study
+from made_up_studies import SMALL, WIDE
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+from dbdyno.model import PlannedRun, Step
+from dbdyno.report import write
+
+MARKS = "g.mark-symbol path, g.mark-line path, g.mark-rule line, g.mark-rect path"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[webdriver.Chrome]:
+    driver, program = shutil.which("chromedriver"), shutil.which("chromium")
+    if driver is None or program is None:
+        pytest.fail("this test needs Debian's chromium and chromium-driver: apt-get install them")
+    options = webdriver.ChromeOptions()
+    options.binary_location = program
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--window-size=1280,2000",
+    ):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    service = webdriver.ChromeService(executable_path=driver)
+    with webdriver.Chrome(options=options, service=service) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module", params=["small", "wide", "one step", "nothing complete"])
+def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    def rate(run: PlannedRun, step: Step, second: int) -> float:
+        return 200.0 + 40 * len(run.cell.label) + 20 * step.clients
+
+    text, world = SMALL, World(rate)
+    if request.param == "wide":
+        text = WIDE
+    elif request.param == "one step":
+        text = SMALL.replace("[1, 4]", "[4]").replace("blocks = 3", "blocks = 1")
+    elif request.param == "nothing complete":
+        text = SMALL.replace("blocks = 3", "blocks = 1")
+        ids = ("delete,full", "delete,normal", "wal,full", "wal,normal")
+        world = World(rate, status={f"b1-{name}": "failed" for name in ids})
+    folder = tmp_path_factory.mktemp("browser")
+    return write(write_study(folder, text, world), "study", folder / "out")
+
+
+def opened(browser: webdriver.Chrome, page: Path) -> None:
+    browser.get(page.as_uri())
+    WebDriverWait(browser, 60).until(
+        lambda seen: seen.execute_script("return document.documentElement.dataset.drawn") == "yes"
+    )
+
+
+def charts(browser: webdriver.Chrome) -> list[tuple[str, int]]:
+    """Each chart's name and the number of its marks that take up room."""
+    found = browser.execute_script(
+        """return [...document.querySelectorAll("[data-chart]")].map(place => [
+             place.dataset.chart,
+             [...place.querySelectorAll(arguments[0])].filter(mark => {
+               const box = mark.getBoundingClientRect();
+               return box.width + box.height > 0;
+             }).length])""",
+        MARKS,
+    )
+    return [(str(name), int(marks)) for name, marks in found]
+
+
+def requested(browser: webdriver.Chrome) -> list[str]:
+    """Addresses asked for since the last look, the page itself and inline data left out."""
+    found = []
+    for entry in browser.get_log("performance"):  # type: ignore[no-untyped-call]
+        message = json.loads(entry["message"])["message"]
+        if message["method"] == "Network.requestWillBeSent":
+            found.append(message["params"]["request"]["url"])
+    return [url for url in found if not url.startswith(("data:", "blob:"))]
+
+
+def test_every_chart_is_drawn_without_complaint_or_network(
+    browser: webdriver.Chrome, page: Path
+) -> None:
+    browser.get("about:blank")
+    requested(browser)
+    browser.get_log("browser")  # type: ignore[no-untyped-call]
+    opened(browser, page)
+    empty = [name for name, marks in charts(browser) if marks == 0]
+    assert not empty
+    said = browser.get_log("browser")  # type: ignore[no-untyped-call]
+    assert [entry["message"] for entry in said] == []
+    assert requested(browser) == [page.as_uri()]
+
+
+def test_choosing_another_cell_draws_another_line(browser: webdriver.Chrome, page: Path) -> None:
+    opened(browser, page)
+    boxes = browser.find_elements(By.CSS_SELECTOR, "select[data-selector=point]")
+    if not boxes:
+        pytest.skip("there is nothing to choose")
+
+    def drawn(seen: webdriver.Chrome) -> str | None:
+        line = "[data-chart=throughput-over-time] g.mark-line path"
+        return seen.find_element(By.CSS_SELECTOR, line).get_attribute("d")
+
+    before = drawn(browser)
+    Select(boxes[0]).select_by_index(1)
+    WebDriverWait(browser, 20).until(lambda seen: drawn(seen) != before)
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_nothing_is_cut_off(browser: webdriver.Chrome, page: Path, width: int) -> None:
+    browser.set_window_size(max(width, 500), 2000)
+    metrics = {"width": width, "height": 2000, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        opened(browser, page)
+        wide = browser.execute_script("return document.documentElement.scrollWidth")
+        assert wide <= width
+        cut = browser.execute_script(
+            """return [...document.querySelectorAll("[data-chart] svg")].flatMap(svg => {
+                 const frame = svg.getBoundingClientRect();
+                 return [...svg.querySelectorAll("text")].filter(text => {
+                   const box = text.getBoundingClientRect();
+                   return box.width > 0 && (box.left < frame.left - 1 || box.right > frame.right + 1
+                     || text.textContent.includes("…"));
+                 }).map(text => text.textContent);
+               })"""
+        )
+        assert cut == []
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

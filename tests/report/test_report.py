@@ -1,0 +1,236 @@
+"""What a report says of studies whose truth is known, and that nothing is left out or cut off."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from made_up_runs import World, write_study
+from made_up_studies import SMALL
+
+from dbdyno.errors import StoreError, UsageError
+from dbdyno.model import PlannedRun, Step
+from dbdyno.report import write
+from dbdyno.report.analyse import Analysis, analyse
+from dbdyno.report.gather import gather
+from dbdyno.report.validity import gates
+from dbdyno.report.wording import headline, number, quantity, ratio
+from dbdyno.stats import StabilityWord, Verdict
+
+SHORT = SMALL.replace('"30 s"', '"12 s"').replace('"5 s"', '"2 s"')
+
+
+def rate(run: PlannedRun, step: Step, second: int) -> float:
+    """`wal` is 2.5 times as fast; `normal` makes no difference; blocks drift by 5 %."""
+    factor = 2.5 if run.cell.levels["journal"] == "wal" else 1.0
+    more: float = step.clients**0.4
+    return 400 * factor * more * (1 + 0.05 * run.block)
+
+
+def told(folder: Path, text: str, world: World) -> Analysis:
+    return analyse(gather(write_study(folder, text, world), "study"))
+
+
+@dataclass(frozen=True)
+class Written:
+    page: Path
+    text: str
+
+    def table(self, name: str) -> list[dict[str, str]]:
+        with (self.page.with_suffix("") / f"{name}.csv").open() as file:
+            return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    folder = tmp_path_factory.mktemp("report")
+    world = World(
+        rate,
+        error_share=1e-3,
+        status={"b3-wal,normal": "interrupted", "b2-wal,full": "failed"},
+        missing=frozenset({"b1-delete,normal"}),
+        failed_before={"b2-delete,full": 1},
+    )
+    page = write(write_study(folder, SHORT, world), "study", folder / "out")
+    return Written(page, page.read_text("utf-8"))
+
+
+def test_a_true_effect_is_found_and_none_is_invented(tmp_path: Path) -> None:
+    analysis = told(tmp_path, SHORT, World(rate))
+    verdicts = {
+        (c.point.label, c.point.clients): (c.judgement.verdict, c.point.label)
+        for c in analysis.comparisons
+    }
+    assert len(verdicts) == 6
+    for (label, _), (verdict, _) in verdicts.items():
+        wanted = (Verdict.BETTER,) if "wal" in label else (Verdict.EQUIVALENT, Verdict.CANNOT_TELL)
+        assert verdict in wanted, label
+    assert "faster in 4" in headline(analysis)
+    assert "×2.5" in headline(analysis)
+
+
+def test_the_drift_over_blocks_shows_as_spread_and_not_as_effect(tmp_path: Path) -> None:
+    analysis = told(tmp_path, SHORT, World(rate))
+    for comparison in analysis.comparisons:
+        found = comparison.point.spread("throughput")
+        assert found is not None
+        assert found.cv == pytest.approx(0.045, abs=0.01)
+    # Each block's ratio is free of the drift: a hundredth of it is what chance leaves.
+    wal = [c for c in analysis.comparisons if c.point.label == "wal, full"]
+    for comparison in wal:
+        effect = comparison.judgement.effect
+        assert hasattr(effect, "log_sd")
+        assert effect.log_sd < 0.01
+
+
+def test_a_single_block_says_that_it_gives_no_interval(tmp_path: Path) -> None:
+    analysis = told(tmp_path, SHORT.replace("blocks = 3", "blocks = 1"), World(rate))
+    assert {c.judgement.verdict for c in analysis.comparisons} == {Verdict.CANNOT_TELL}
+    blocks = next(gate for gate in gates(analysis) if gate.name == "Blocks")
+    assert blocks.state == "failed"
+    assert "no interval" in blocks.told
+    page = write(tmp_path / "store", "study", tmp_path / "out")
+    assert "one block holds no spread" in page.read_text("utf-8")
+
+
+def test_a_study_without_baseline_ranks_and_gives_no_verdict(tmp_path: Path) -> None:
+    text = re.sub("baseline = .*", "", SHORT)
+    analysis = told(tmp_path, text, World(rate))
+    assert analysis.comparisons == ()
+    assert "wal" in headline(analysis)
+    assert "no verdict" in headline(analysis)
+
+
+def test_a_baseline_of_one_factor_compares_within_the_other(tmp_path: Path) -> None:
+    text = re.sub("baseline = .*", 'baseline = { journal = "delete" }', SHORT)
+    analysis = told(tmp_path, text, World(rate))
+    assert {(c.point.label, c.baseline.label) for c in analysis.comparisons} == {
+        ("wal, full", "delete, full"),
+        ("wal, normal", "delete, normal"),
+    }
+
+
+def test_a_stall_is_named_beside_the_mean(tmp_path: Path) -> None:
+    def stalling(run: PlannedRun, step: Step, second: int) -> float:
+        return 1.0 if second == 6 and "wal" in run.id else 400.0
+
+    analysis = told(tmp_path, SHORT, World(stalling))
+    for point in analysis.points:
+        words = {figures.stability.word for figures in point.blocks}
+        assert words == {StabilityWord.STALLING if "wal" in point.label else StabilityWord.FLAT}
+
+
+def test_runs_cut_short_or_failed_or_missing_are_shown_and_not_counted(written: Written) -> None:
+    runs = written.table("runs")
+    status = {(run["cell"], run["block"], run["attempt"]): run["status"] for run in runs}
+    assert len(runs) == 13
+    assert status["wal, normal", "3", "1"] == "interrupted"
+    assert status["wal, full", "2", "1"] == "failed"
+    assert status["delete, full", "2", "1"] == "failed"
+    assert status["delete, full", "2", "2"] == "complete"
+    assert status["delete, normal", "1", ""] == "missing"
+    blocks = {(row["cell"], row["clients"]): row["blocks"] for row in written.table("cells")}
+    assert blocks["wal, normal", "4"] == blocks["wal, full", "4"] == "2"
+    assert blocks["delete, full", "4"] == "3"
+    assert "9 of 12 planned runs are complete, 1 interrupted, 1 failed, 1 missing" in written.text
+    assert "the server ended while warming up" in written.text
+
+
+def test_errors_are_shown_by_code_and_fail_their_gate(written: Written) -> None:
+    errors = written.table("errors")
+    assert {row["code"] for row in errors} == {"40001"}
+    assert float(errors[0]["share"]) == pytest.approx(1e-3, rel=0.3)
+    assert re.search(r'class="gate failed"><dt>.*?Errors', written.text)
+
+
+def test_the_page_answers_in_its_first_lines(written: Written) -> None:
+    body = written.text.split("<body>")[1]
+    assert body.index('class="headline"') < body.index("<h2>")
+    assert "What do the journal mode" in body.split('class="headline"')[0]
+
+
+def test_every_chart_has_its_pictures_and_every_table_its_figures(written: Written) -> None:
+    folder = written.page.with_suffix("")
+    names = re.findall(r'data-chart="([^"]+)"', written.text)
+    assert names == [
+        "effects",
+        "throughput-by-clients",
+        "latency-percentiles",
+        "latency-curve",
+        "throughput-over-time",
+        "latency-over-time",
+        "client-cpu",
+    ]
+    for name in names:
+        assert "<svg" in (folder / f"{name}.svg").read_text("utf-8")
+        assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    for link in re.findall(r'href="(out/|study/)([^"]+)"', written.text):
+        assert (folder / link[1]).is_file(), link
+    assert "# What do the journal mode" in (folder / "summary.md").read_text("utf-8")
+
+
+def test_the_page_names_no_address(written: Written) -> None:
+    outside = written.text.split("<script>")[0]
+    assert "http:" not in outside
+    assert "https:" not in outside
+    assert "default-src 'none'" in outside
+
+
+def test_the_same_store_gives_the_same_page(tmp_path: Path) -> None:
+    store = write_study(tmp_path, SHORT, World(rate))
+    one = write(store, "study", tmp_path / "one.html").read_bytes()
+    other = write(store, "study", tmp_path / "two.html").read_bytes()
+    assert one.replace(b"one/", b"two/") == other
+
+
+def test_names_with_markup_stay_names(tmp_path: Path) -> None:
+    text = SHORT.replace("What do", "Is <b>bold</b> & </script> shown? What do")
+    page = write(write_study(tmp_path, text, World(rate)), "study", tmp_path / "out")
+    assert "&lt;b&gt;bold&lt;/b&gt; &amp; &lt;/script&gt;" in page.read_text("utf-8")
+
+
+def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+    store = write_study(tmp_path, SHORT, World(rate))
+    with pytest.raises(UsageError, match="no study `stdy`"):
+        write(store, "stdy", tmp_path / "out")
+    manifest = store / "study" / "runs" / "b1-wal,full" / "manifest.json"
+    manifest.write_bytes(manifest.read_bytes() + b" ")
+    with pytest.raises(StoreError, match=r"b1-wal,full/manifest\.json"):
+        write(store, "study", tmp_path / "out")
+
+
+def test_a_page_that_cannot_be_written_is_a_store_error(tmp_path: Path) -> None:
+    store = write_study(tmp_path, SHORT, World(rate))
+    (tmp_path / "taken").write_text("a file")
+    with pytest.raises(StoreError, match="taken"):
+        write(store, "study", tmp_path / "taken" / "page.html")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (12_345.6, "12\u202f300"),
+        (999.6, "1\u202f000"),
+        (0.012_345, "0.0123"),
+        (1.2, "1.20"),
+        (0, "0"),
+        (None, "–"),
+        (float("nan"), "–"),
+    ],
+)
+def test_numbers_have_three_digits(value: float | None, text: str) -> None:
+    assert number(value) == text
+
+
+def test_ratios_read_as_percent_or_as_multiples() -> None:
+    assert [ratio(r) for r in (1.034, 0.9, 2.5, 0.25, 1.0001)] == [
+        "+3.4\u202f%",
+        "−10.0\u202f%",
+        "×2.50",
+        "×0.250",
+        "±0.0\u202f%",
+    ]
+    assert quantity(1500, "µs") == "1.50 ms"
