@@ -6,6 +6,7 @@ use std::time::Duration;
 use record::Target;
 
 use crate::error::{ProtocolError, ServerError};
+use crate::mysql;
 use crate::null::NullSession;
 use crate::postgres;
 use crate::session::Session;
@@ -106,11 +107,10 @@ pub fn connect(
         }),
         Target::Sqlite(target) => sqlite::connect(target, timeout),
         Target::Postgresql(target) => postgres::connect(target, ordinal, timeout),
-        Target::Mysql(_) => Err(not_built("mysql")),
-        Target::Scripted { .. } => Err(not_built("scripted")),
+        Target::Mysql(target) => mysql::connect(target, ordinal, timeout),
+        Target::Scripted { .. } => Err(ConnectError::Unsupported {
+            address: "scripted".into(),
+            what: "this driver is not built yet".into(),
+        }),
     }
-}
-
-fn not_built(name: &str) -> ConnectError {
-    ConnectError::Unsupported { address: name.into(), what: "this driver is not built yet".into() }
 }

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use record::Endpoint;
+use record::{Endpoint, ServerTarget, TlsMode};
 use socket2::{Domain, SockAddr, Socket, Type};
 
 use crate::connect::{ConnectError, Transport};
@@ -82,8 +82,33 @@ impl Dialled {
     }
 }
 
+/// The endpoint whose turn it is.
+pub(crate) fn endpoint_of(target: &ServerTarget, ordinal: u64) -> Result<&Endpoint, ConnectError> {
+    let turn = ordinal.checked_rem(target.endpoints.len() as u64).unwrap_or(0);
+    target.endpoints.get(turn as usize).ok_or_else(|| ConnectError::Unsupported {
+        address: "nowhere".into(),
+        what: "the target has no endpoint".into(),
+    })
+}
+
+/// Refuses what isn't built yet, before anything is sent.
+pub(crate) fn refuse_encryption(
+    target: &ServerTarget,
+    endpoint: &Endpoint,
+    server: &str,
+) -> Result<(), ConnectError> {
+    let refuse = |what| Err(ConnectError::Unsupported { address: address_of(endpoint), what });
+    if target.tls.mode != TlsMode::Disable {
+        return refuse(format!("TLS to {server} is not supported yet; set tls.mode to `disable`"));
+    }
+    match &target.compression {
+        Some(kind) => refuse(format!("compression `{kind}` to {server} is not supported")),
+        None => Ok(()),
+    }
+}
+
 /// How an endpoint is named in messages.
-pub(crate) fn address_of(endpoint: &Endpoint) -> String {
+fn address_of(endpoint: &Endpoint) -> String {
     match endpoint {
         Endpoint::Tcp { host, port } if host.contains(':') => format!("[{host}]:{port}"),
         Endpoint::Tcp { host, port } => format!("{host}:{port}"),

@@ -10,7 +10,9 @@
 mod connect;
 mod dial;
 mod error;
+mod mysql;
 mod null;
+mod number;
 mod placeholder;
 mod postgres;
 mod session;

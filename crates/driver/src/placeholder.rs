@@ -1,9 +1,20 @@
 //! Statement text with `?` placeholders, for databases that want something else in their place.
 
+/// Whose lexical rules a text follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// PostgreSQL's (its manual's chapter "Lexical Structure", with `standard_conforming_strings`
+    /// on).
+    Postgres,
+    /// MySQL's and MariaDB's, without `NO_BACKSLASH_ESCAPES`.
+    Mysql,
+}
+
 /// Statement text, cut at its placeholders.
 ///
-/// A `?` within a literal, a quoted identifier, a dollar quote or a comment is none; `??` stands
-/// for one question mark of the text itself (PostgreSQL has operators of that name).
+/// A `?` within a literal, a quoted identifier, a dollar quote or a comment is none. In
+/// PostgreSQL's texts `??` stands for one question mark of the text itself (it has operators of
+/// that name).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Template {
     text: Box<[u8]>,
@@ -12,16 +23,15 @@ pub(crate) struct Template {
 }
 
 impl Template {
-    /// Cuts a text by PostgreSQL's lexical rules (its manual's chapter "Lexical Structure", with
-    /// `standard_conforming_strings` on).
-    pub fn new(sql: &[u8]) -> Self {
+    /// Cuts a text.
+    pub fn new(sql: &[u8], dialect: Dialect) -> Self {
         let mut text = Vec::with_capacity(sql.len());
         let mut marks = Vec::new();
         let mut position = 0;
         while let Some(&byte) = sql.get(position) {
             let rest = &sql[position..];
             if byte == b'?' {
-                if rest.get(1) == Some(&b'?') {
+                if dialect == Dialect::Postgres && rest.get(1) == Some(&b'?') {
                     text.push(b'?');
                     position += 2;
                 } else {
@@ -30,7 +40,10 @@ impl Template {
                 }
                 continue;
             }
-            let size = protected(&sql[..position], rest);
+            let size = match dialect {
+                Dialect::Postgres => protected_in_postgres(&sql[..position], rest),
+                Dialect::Mysql => protected_in_mysql(rest),
+            };
             text.extend_from_slice(&rest[..size]);
             position += size;
         }
@@ -67,15 +80,35 @@ impl Template {
 
 /// The size of what stands at the front of `rest` and belongs together: a literal, a quoted name, a
 /// comment, or a single byte.
-fn protected(before: &[u8], rest: &[u8]) -> usize {
+fn protected_in_postgres(before: &[u8], rest: &[u8]) -> usize {
     match rest {
         [b'\'', ..] => quoted(rest, is_escape_literal(before)),
         [b'"', ..] => quoted(rest, false),
-        [b'-', b'-', ..] => memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1),
-        [b'/', b'*', ..] => comment(rest),
+        [b'-', b'-', ..] => line(rest),
+        [b'/', b'*', ..] => nested_comment(rest),
         [b'$', ..] if !before.last().is_some_and(|byte| is_word(*byte)) => dollar_quoted(rest),
         _ => 1,
     }
+}
+
+/// The same for MySQL: double quotes hold literals, and so do escapes; a comment by dashes needs a
+/// blank behind them.
+fn protected_in_mysql(rest: &[u8]) -> usize {
+    match rest {
+        [b'\'' | b'"', ..] => quoted(rest, true),
+        [b'`', ..] => quoted(rest, false),
+        [b'#', ..] => line(rest),
+        [b'-', b'-', blank, ..] if blank.is_ascii_whitespace() => line(rest),
+        [b'/', b'*', ..] => {
+            memchr::memmem::find(&rest[2..], b"*/").map_or(rest.len(), |end| end + 4)
+        }
+        _ => 1,
+    }
+}
+
+/// Up to the end of the line.
+fn line(rest: &[u8]) -> usize {
+    memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1)
 }
 
 /// Up to the closing quote; a doubled quote is two literals side by side, which comes to the same.
@@ -103,8 +136,8 @@ fn is_escape_literal(before: &[u8]) -> bool {
     }
 }
 
-/// Comments nest.
-fn comment(rest: &[u8]) -> usize {
+/// PostgreSQL's comments nest.
+fn nested_comment(rest: &[u8]) -> usize {
     let mut depth = 0u32;
     let mut position = 0;
     while position + 1 < rest.len() {
@@ -148,7 +181,11 @@ mod tests {
     use super::*;
 
     fn numbered(sql: &str) -> String {
-        let template = Template::new(sql.as_bytes());
+        numbered_in(Dialect::Postgres, sql)
+    }
+
+    fn numbered_in(dialect: Dialect, sql: &str) -> String {
+        let template = Template::new(sql.as_bytes(), dialect);
         let mut out = Vec::new();
         let write = |n: usize, out: &mut Vec<u8>| out.extend_from_slice(format!("${n}").as_bytes());
         template.render(1..=template.values(), write, &mut out);
@@ -191,5 +228,21 @@ mod tests {
             let expected = if sql == "$a?" { "$a $1" } else { sql };
             assert_eq!(numbered(sql), expected);
         }
+    }
+
+    #[test]
+    fn mysql_has_its_own_quotes_and_comments() {
+        let check = |sql: &str| {
+            assert_eq!(numbered_in(Dialect::Mysql, &format!("{sql} ?")), format!("{sql} $1"));
+        };
+        check(r"'\'?'");
+        check(r#""\"?""#);
+        check("`?`");
+        check("# ?\n");
+        check("-- ?\n");
+        check("/* /* ? */");
+        check("a$$b");
+        assert_eq!(numbered_in(Dialect::Mysql, "5--?"), "5--$1");
+        assert_eq!(numbered_in(Dialect::Mysql, "??"), "$1$2");
     }
 }

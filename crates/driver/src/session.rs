@@ -1,6 +1,7 @@
 //! One session: requests out, replies in.
 
 use crate::error::{ProtocolError, ServerError};
+use crate::mysql::MysqlSession;
 use crate::null::NullSession;
 use crate::postgres::PostgresSession;
 use crate::sqlite::SqliteSession;
@@ -94,6 +95,8 @@ pub enum Progress {
 pub struct RowCursor {
     pub(crate) offset: usize,
     pub(crate) row: u64,
+    /// Where the set itself begins, for protocols whose rows can't be read without its head.
+    pub(crate) set: usize,
 }
 
 /// A session with any kind of database. An enum, not a trait object: the hot path is a jump.
@@ -105,6 +108,8 @@ pub enum Session {
     Sqlite(SqliteSession),
     /// A PostgreSQL server.
     Postgres(PostgresSession),
+    /// A MySQL or MariaDB server.
+    Mysql(MysqlSession),
 }
 
 impl Session {
@@ -114,6 +119,7 @@ impl Session {
             Self::Null(_) => "null",
             Self::Sqlite(_) => "sqlite",
             Self::Postgres(_) => "pgsql",
+            Self::Mysql(_) => "mysql",
         }
     }
 
@@ -121,7 +127,7 @@ impl Session {
     pub fn is_network(&self) -> bool {
         match self {
             Self::Null(_) | Self::Sqlite(_) => false,
-            Self::Postgres(_) => true,
+            Self::Postgres(_) | Self::Mysql(_) => true,
         }
     }
 
@@ -130,7 +136,7 @@ impl Session {
     pub fn blocking(&self) -> bool {
         match self {
             Self::Sqlite(_) => true,
-            Self::Null(_) | Self::Postgres(_) => false,
+            Self::Null(_) | Self::Postgres(_) | Self::Mysql(_) => false,
         }
     }
 
@@ -143,6 +149,7 @@ impl Session {
             Self::Null(session) => Ok(Sent::Done(session.answer(sql))),
             Self::Sqlite(session) => Ok(Sent::Done(session.query(sql))),
             Self::Postgres(session) => session.query(sql, out),
+            Self::Mysql(session) => session.query(sql, out),
         }
     }
 
@@ -165,6 +172,7 @@ impl Session {
                 Ok((id, Sent::Done(reply)))
             }
             Self::Postgres(session) => session.prepare(sql, out),
+            Self::Mysql(session) => session.prepare(sql, out),
         }
     }
 
@@ -182,6 +190,7 @@ impl Session {
             Self::Null(session) => Ok(Sent::Done(session.execute(statement))),
             Self::Sqlite(session) => session.execute(statement, values).map(Sent::Done),
             Self::Postgres(session) => session.execute(statement, values, out),
+            Self::Mysql(session) => session.execute(statement, values, out),
         }
     }
 
@@ -201,6 +210,7 @@ impl Session {
             }
             Self::Sqlite(session) => session.close(statement).map(Sent::Done),
             Self::Postgres(session) => session.close_statement(statement, out),
+            Self::Mysql(session) => session.close_statement(statement),
         }
     }
 
@@ -216,6 +226,7 @@ impl Session {
         match self {
             Self::Null(_) | Self::Sqlite(_) => Ok(Progress::More),
             Self::Postgres(session) => session.feed(buffer),
+            Self::Mysql(session) => session.feed(buffer),
         }
     }
 
@@ -227,6 +238,7 @@ impl Session {
         match self {
             Self::Null(_) | Self::Sqlite(_) => 0,
             Self::Postgres(session) => session.discard_scanned(buffer_size),
+            Self::Mysql(session) => session.discard_scanned(buffer_size),
         }
     }
 
@@ -245,6 +257,7 @@ impl Session {
             Self::Null(_) => Ok(false),
             Self::Sqlite(session) => Ok(session.row(cursor, column)),
             Self::Postgres(session) => session.row(reply, cursor, column),
+            Self::Mysql(session) => session.row(reply, cursor, column),
         }
     }
 
@@ -262,6 +275,7 @@ impl Session {
             Self::Null(_) => Ok(None),
             Self::Sqlite(session) => Ok(session.next_result(cursor)),
             Self::Postgres(session) => session.next_result(reply, cursor),
+            Self::Mysql(session) => session.next_result(reply, cursor),
         }
     }
 
@@ -278,6 +292,7 @@ impl Session {
             }
             (Self::Sqlite(session), Self::Sqlite(dead)) => Ok(Sent::Done(session.adopt(dead))),
             (Self::Postgres(session), Self::Postgres(dead)) => session.adopt(dead, out),
+            (Self::Mysql(session), Self::Mysql(dead)) => session.adopt(dead, out),
             _ => Err(ProtocolError::Misuse("the sessions are of different kinds")),
         }
     }
@@ -290,6 +305,7 @@ impl Session {
             Self::Null(_) => false,
             Self::Sqlite(session) => session.in_transaction(),
             Self::Postgres(session) => session.in_transaction(),
+            Self::Mysql(session) => session.in_transaction(),
         }
     }
 
@@ -297,7 +313,7 @@ impl Session {
     /// (PostgreSQL's SQLSTATE 25P02). SQLite and MySQL know no such state.
     pub fn in_failed_transaction(&self) -> bool {
         match self {
-            Self::Null(_) | Self::Sqlite(_) => false,
+            Self::Null(_) | Self::Sqlite(_) | Self::Mysql(_) => false,
             Self::Postgres(session) => session.in_failed_transaction(),
         }
     }
@@ -307,6 +323,7 @@ impl Session {
         match self {
             Self::Null(_) | Self::Sqlite(_) => {}
             Self::Postgres(session) => session.terminate(out),
+            Self::Mysql(session) => session.terminate(out),
         }
     }
 }

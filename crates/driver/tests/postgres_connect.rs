@@ -1,17 +1,20 @@
 //! Connecting to a real PostgreSQL: what works, and what each failure says.
 
-mod server;
+mod account;
+mod client;
+mod postgres_server;
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
+use client::{Client, PATIENCE};
 use driver::{ConnectError, connect};
+use postgres_server::{ROLES, Server};
 use record::{Endpoint, ServerTarget, Target, TlsMode};
-use server::{Client, PATIENCE, ROLES, Server};
 
 /// The message of a connection that must not come to be.
 fn refusal(target: &ServerTarget) -> (ConnectError, String) {
-    match Client::connect(target) {
+    match postgres_server::connect(target) {
         Ok(_) => panic!("connected as {} to {:?}", target.user, target.endpoints),
         Err(error) => {
             let message = error.to_string();
@@ -35,7 +38,7 @@ fn every_authentication_method_works_over_both_transports() {
         let unix = ServerTarget { password, ..server.target(role) };
         let tcp = ServerTarget { endpoints: vec![server.tcp()], ..unix.clone() };
         for target in [unix, tcp] {
-            let mut client = Client::connect(&target).unwrap();
+            let mut client = postgres_server::connect(&target).unwrap();
             assert_eq!(client.value("SELECT current_user"), role);
             assert_eq!(client.value("SHOW server_version"), client.version);
             assert_eq!(client.session.name(), "pgsql");
@@ -145,7 +148,7 @@ fn what_this_driver_cannot_do_is_refused_before_connecting() {
     let mut target = server.target("trusty");
     target.compression = Some("zstd".into());
     let (_, message) = refusal(&target);
-    assert!(message.ends_with("has no compression (`zstd` is asked for)"), "{message}");
+    assert!(message.ends_with("compression `zstd` to PostgreSQL is not supported"), "{message}");
     target.tls.mode = TlsMode::Require;
     let (_, message) = refusal(&target);
     assert!(message.contains("TLS to PostgreSQL is not supported yet"), "{message}");

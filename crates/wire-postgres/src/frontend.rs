@@ -323,8 +323,11 @@ mod tests {
         assert_eq!((failed, out.as_slice()), (Err(too_long), &b"before"[..]));
     }
 
-    /// The values in a Bind of ours, read as a server reads them.
-    fn bound_values(mut body: &[u8]) -> Option<(&[u8], Vec<Option<Vec<u8>>>)> {
+    /// A Bind's statement and its values.
+    type Bound<'a> = (&'a [u8], Vec<Option<Vec<u8>>>);
+
+    /// A Bind of ours, read as a server reads it.
+    fn bound_values(mut body: &[u8]) -> Option<Bound<'_>> {
         let (portal, rest) = backend::split_text(body)?;
         let (statement, rest) = backend::split_text(rest)?;
         let (formats, rest) = rest.split_first_chunk::<2>()?;

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use record::{ServerTarget, TlsMode};
+use record::ServerTarget;
 use wire_postgres::{Credentials, Handshake, HandshakeError, Step, backend};
 
 use super::{PostgresSession, server_error};
 use crate::connect::{ConnectError, Connected};
-use crate::dial::{Dialled, address_of};
+use crate::dial::{Dialled, endpoint_of, refuse_encryption};
 use crate::error::ProtocolError;
 use crate::session::Session;
 
@@ -20,14 +20,8 @@ pub(crate) fn connect(
     ordinal: u64,
     timeout: Duration,
 ) -> Result<Connected, ConnectError> {
-    let turn = ordinal.checked_rem(target.endpoints.len() as u64).unwrap_or(0);
-    let Some(endpoint) = target.endpoints.get(turn as usize) else {
-        let what = "the target has no endpoint".into();
-        return Err(ConnectError::Unsupported { address: String::new(), what });
-    };
-    if let Some(what) = unsupported(target) {
-        return Err(ConnectError::Unsupported { address: address_of(endpoint), what });
-    }
+    let endpoint = endpoint_of(target, ordinal)?;
+    refuse_encryption(target, endpoint, "PostgreSQL")?;
     let mut wire = Dialled::open(endpoint, timeout)?;
     let server_version = shake_hands(target, &mut wire)?;
     Ok(Connected {
@@ -35,14 +29,6 @@ pub(crate) fn connect(
         transport: wire.finish()?,
         server_version,
     })
-}
-
-fn unsupported(target: &ServerTarget) -> Option<String> {
-    if target.tls.mode != TlsMode::Disable {
-        return Some("TLS to PostgreSQL is not supported yet; set tls.mode to `disable`".into());
-    }
-    let compression = target.compression.as_ref()?;
-    Some(format!("PostgreSQL's protocol has no compression (`{compression}` is asked for)"))
 }
 
 /// Returns the server's version.

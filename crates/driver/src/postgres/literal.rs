@@ -1,7 +1,6 @@
 //! Values as PostgreSQL reads them: as text parameters, and as literals within a statement.
 
-use std::io::Write;
-
+use crate::number::{double, integer, signed};
 use crate::value::Value;
 
 /// Appends a parameter's name, `$n`.
@@ -35,32 +34,6 @@ pub(super) fn literal(value: Value<'_>, out: &mut Vec<u8>) {
             out.extend_from_slice(b"'::float8");
         }
         Value::Bytes(bytes) => string(bytes, out),
-    }
-}
-
-fn integer(number: i64, out: &mut Vec<u8>) {
-    out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
-}
-
-/// The shortest text that reads back as the same number.
-fn double(number: f64, out: &mut Vec<u8>) {
-    let size = number.abs();
-    let written = if size != 0.0 && size.is_finite() && !(1e-5..1e16).contains(&size) {
-        write!(out, "{number:e}")
-    } else {
-        write!(out, "{number}")
-    };
-    debug_assert!(written.is_ok(), "a Vec takes all bytes");
-}
-
-/// In parentheses if negative: `a - -1` would begin a comment without its blank.
-fn signed(negative: bool, write: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
-    if negative {
-        out.push(b'(');
-    }
-    write(out);
-    if negative {
-        out.push(b')');
     }
 }
 

@@ -14,7 +14,7 @@ mod scan;
 use wire_postgres::{WireError, frontend};
 
 use crate::error::{ProtocolError, ServerError};
-use crate::placeholder::Template;
+use crate::placeholder::{Dialect, Template};
 use crate::session::{Progress, Reply, RowCursor, Sent, StatementId};
 use crate::statements::Statements;
 use crate::value::Value;
@@ -51,7 +51,7 @@ impl PostgresSession {
         out: &mut Vec<u8>,
     ) -> Result<(StatementId, Sent), ProtocolError> {
         self.scan.check_idle()?;
-        let template = Template::new(sql);
+        let template = Template::new(sql, Dialect::Postgres);
         if !self.prepares {
             let id = self.statements.insert(Statement { columns: 0, text: Text::Plain(template) });
             return Ok((id, Sent::Done(Reply::default())));
@@ -152,12 +152,9 @@ impl PostgresSession {
     pub fn adopt(&mut self, dead: Self, out: &mut Vec<u8>) -> Result<Sent, ProtocolError> {
         self.scan.check_idle()?;
         self.statements = dead.statements;
-        let Some(first) = self.statements.next_live(0) else {
+        let Some(first) = self.statements.next_live(0).filter(|_| self.prepares) else {
             return Ok(Sent::Done(Reply::default()));
         };
-        if !self.prepares {
-            return Ok(Sent::Done(Reply::default()));
-        }
         let mut next = Some(first);
         while let Some(id) = next {
             self.send_prepare(id, out)?;

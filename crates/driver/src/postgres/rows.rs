@@ -60,7 +60,7 @@ pub(super) fn next_result(
         enter_first_set(reply, cursor)?;
     }
     let Some((columns, start)) = find_set(reply, cursor.offset)? else { return Ok(None) };
-    *cursor = RowCursor { offset: start, row: 0 };
+    *cursor = RowCursor { offset: start, ..RowCursor::default() };
     let mut found = Reply { columns, class: Some(Class::Read), ..Reply::default() };
     let mut offset = start;
     while let Some(Message { tag, next, .. }) = message_at(reply, offset)? {
@@ -89,7 +89,7 @@ fn enter_first_set(reply: &[u8], cursor: &mut RowCursor) -> Result<(), ProtocolE
             _ => offset = next,
         }
     }
-    *cursor = RowCursor { offset, row: 0 };
+    *cursor = RowCursor { offset, ..RowCursor::default() };
     Ok(())
 }
 

@@ -79,7 +79,7 @@ impl Rows {
     /// See [`crate::Session::next_result`].
     pub fn next_result(&self, cursor: &mut RowCursor) -> Option<Reply> {
         let reply = self.describe(cursor.offset + 1)?;
-        *cursor = RowCursor { offset: cursor.offset + 1, row: 0 };
+        *cursor = RowCursor { offset: cursor.offset + 1, ..RowCursor::default() };
         Some(reply)
     }
 }

@@ -1,0 +1,86 @@
+//! From a target to an authenticated session.
+
+use std::time::Duration;
+
+use record::{Endpoint, ServerTarget};
+use wire_mysql::{Credentials, Handshake, HandshakeError, Step, backend};
+
+use super::{MysqlSession, server_error};
+use crate::connect::{ConnectError, Connected};
+use crate::dial::{Dialled, endpoint_of, refuse_encryption};
+use crate::error::ProtocolError;
+use crate::session::Session;
+
+/// Connects to the endpoint whose turn it is.
+pub(crate) fn connect(
+    target: &ServerTarget,
+    ordinal: u64,
+    timeout: Duration,
+) -> Result<Connected, ConnectError> {
+    let endpoint = endpoint_of(target, ordinal)?;
+    refuse_encryption(target, endpoint, "MySQL")?;
+    let mut wire = Dialled::open(endpoint, timeout)?;
+    let credentials = Credentials {
+        user: &target.user,
+        password: target.password.as_deref(),
+        database: &target.database,
+    };
+    let is_local = matches!(endpoint, Endpoint::Unix(_));
+    let mut handshake = Handshake::new(credentials, is_local);
+    shake_hands(&mut handshake, &mut wire)?;
+    let session = MysqlSession::new(target.prepared_statements, handshake.deprecates_eof());
+    Ok(Connected {
+        session: Session::Mysql(session),
+        transport: wire.finish()?,
+        server_version: handshake.server_version().to_owned(),
+    })
+}
+
+fn shake_hands(handshake: &mut Handshake<'_>, wire: &mut Dialled) -> Result<(), ConnectError> {
+    let mut out = Vec::new();
+    loop {
+        let header = backend::header(&wire.received);
+        let whole = header.and_then(|header| {
+            let payload = wire.received.get(backend::HEADER_SIZE..)?.get(..header.size)?;
+            Some((header.sequence, payload))
+        });
+        let Some((sequence, payload)) = whole else {
+            wire.receive()?;
+            continue;
+        };
+        let size = backend::HEADER_SIZE + payload.len();
+        let step = handshake.step(sequence, payload, &mut out);
+        let step = step.map_err(|error| failure(wire, error))?;
+        wire.received.drain(..size);
+        match step {
+            Step::Continue if out.is_empty() => {}
+            Step::Continue => {
+                wire.send(&out)?;
+                out.clear();
+            }
+            Step::Ready if wire.received.is_empty() => return Ok(()),
+            Step::Ready => {
+                let source = ProtocolError::Malformed("handshake: bytes follow its end");
+                return Err(ConnectError::Protocol { address: wire.address.clone(), source });
+            }
+        }
+    }
+}
+
+fn failure(wire: &Dialled, error: HandshakeError) -> ConnectError {
+    let address = wire.address.clone();
+    let protocol = |source| ConnectError::Protocol { address: wire.address.clone(), source };
+    match error {
+        HandshakeError::Refused(payload) => match server_error(&payload) {
+            Ok(error) => ConnectError::Refused { address, error },
+            Err(error) => protocol(error.into()),
+        },
+        HandshakeError::Unsupported(_) | HandshakeError::Authentication { .. } => {
+            ConnectError::Unsupported { address, what: error.to_string() }
+        }
+        HandshakeError::Unexpected(found) => {
+            protocol(ProtocolError::Unexpected { found: char::from(found), state: "shaking hands" })
+        }
+        HandshakeError::Wire(error) => protocol(error.into()),
+    }
+}

@@ -1,0 +1,254 @@
+//! Sessions with MySQL and MariaDB.
+//!
+//! - [`connect`]: from a target to an authenticated session.
+//! - `MysqlSession` (here): commands.
+//! - `scan`: replies, by lengths and first bytes.
+//! - `rows`: result sets read from a reply's bytes.
+//! - `literal`: values put into the text, for sessions without prepared statements.
+
+mod connect;
+mod literal;
+mod rows;
+mod scan;
+
+use wire_mysql::frontend::{self, Bound};
+use wire_mysql::{WireError, backend};
+
+use crate::error::{ProtocolError, ServerError};
+use crate::placeholder::{Dialect, Template};
+use crate::session::{Progress, Reply, RowCursor, Sent, StatementId};
+use crate::statements::Statements;
+use crate::value::Value;
+use scan::{Expect, Scan};
+
+pub(crate) use connect::connect;
+
+/// A session with a MySQL or MariaDB server.
+#[derive(Debug)]
+pub struct MysqlSession {
+    prepares: bool,
+    statements: Statements<Statement>,
+    /// The server's numbers of statements to close. Closing has no reply of its own, so it goes
+    /// before the next command.
+    closing: Vec<u32>,
+    scan: Scan,
+}
+
+impl MysqlSession {
+    /// A session that is idle. Without `prepares`, prepared statements are sent as plain text.
+    fn new(prepares: bool, deprecates_eof: bool) -> Self {
+        Self {
+            prepares,
+            statements: Statements::default(),
+            closing: Vec::new(),
+            scan: Scan::new(deprecates_eof),
+        }
+    }
+
+    /// Sends COM_QUERY.
+    pub fn query(&mut self, sql: &[u8], out: &mut Vec<u8>) -> Result<Sent, ProtocolError> {
+        self.begin(out)?;
+        frontend::query(sql, out)?;
+        Ok(self.await_reply(Expect::Results { binary: false }))
+    }
+
+    /// Sends COM_STMT_PREPARE; its reply says whether the statement returns rows.
+    pub fn prepare(
+        &mut self,
+        sql: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(StatementId, Sent), ProtocolError> {
+        self.begin(out)?;
+        if !self.prepares {
+            let text = Text::Plain(Template::new(sql, Dialect::Mysql));
+            let id = self.statements.insert(Statement { number: 0, text });
+            return Ok((id, Sent::Done(Reply::default())));
+        }
+        frontend::prepare(sql, out)?;
+        let text = Text::Prepared { sql: sql.into(), values: 0 };
+        let id = self.statements.insert(Statement { number: 0, text });
+        Ok((id, self.await_reply(Expect::Prepared { next: id, fresh: true })))
+    }
+
+    /// Sends COM_STMT_EXECUTE, or the text with the values in it.
+    pub fn execute<'a>(
+        &mut self,
+        statement: StatementId,
+        values: impl ExactSizeIterator<Item = Value<'a>>,
+        out: &mut Vec<u8>,
+    ) -> Result<Sent, ProtocolError> {
+        self.begin(out)?;
+        let Statement { number, text } = self.statements.get(statement)?;
+        let needed = match text {
+            Text::Prepared { values, .. } => usize::from(*values),
+            Text::Plain(template) => template.values(),
+        };
+        if needed != values.len() {
+            let error = wrong_value_count(needed, values.len());
+            return Ok(Sent::Done(Reply { error: Some(Box::new(error)), ..Reply::default() }));
+        }
+        match text {
+            Text::Prepared { .. } => {
+                frontend::execute(*number, values.map(bound), out)?;
+                Ok(self.await_reply(Expect::Results { binary: true }))
+            }
+            Text::Plain(template) => {
+                frontend::query_with(|out| template.render(values, literal::literal, out), out)?;
+                Ok(self.await_reply(Expect::Results { binary: false }))
+            }
+        }
+    }
+
+    /// Remembers to close the statement; its id is free from here on.
+    pub fn close_statement(&mut self, statement: StatementId) -> Result<Sent, ProtocolError> {
+        self.scan.check_idle()?;
+        let Statement { number, text } = self.statements.remove(statement)?;
+        if let Text::Prepared { .. } = text {
+            self.closing.push(number);
+        }
+        Ok(Sent::Done(Reply::default()))
+    }
+
+    /// See [`crate::Session::feed`].
+    pub fn feed(&mut self, buffer: &[u8]) -> Result<Progress, ProtocolError> {
+        self.scan.feed(buffer, &mut self.statements)
+    }
+
+    /// See [`crate::Session::discard_scanned`].
+    pub fn discard_scanned(&mut self, buffer_size: usize) -> usize {
+        self.scan.discard(buffer_size)
+    }
+
+    /// See [`crate::Session::row`].
+    pub fn row(
+        &self,
+        reply: &[u8],
+        cursor: &mut RowCursor,
+        column: impl FnMut(Option<&[u8]>),
+    ) -> Result<bool, ProtocolError> {
+        self.scan.check_readable()?;
+        self.scan.layout().row(reply, cursor, column)
+    }
+
+    /// See [`crate::Session::next_result`].
+    pub fn next_result(
+        &self,
+        reply: &[u8],
+        cursor: &mut RowCursor,
+    ) -> Result<Option<Reply>, ProtocolError> {
+        self.scan.check_readable()?;
+        self.scan.layout().next_result(reply, cursor)
+    }
+
+    /// See [`crate::Session::adopt`].
+    pub fn adopt(&mut self, dead: Self, out: &mut Vec<u8>) -> Result<Sent, ProtocolError> {
+        self.begin(out)?;
+        self.statements = dead.statements;
+        let Some(first) = self.statements.next_live(0).filter(|_| self.prepares) else {
+            return Ok(Sent::Done(Reply::default()));
+        };
+        let mut next = Some(first);
+        while let Some(id) = next {
+            if let Text::Prepared { sql, .. } = &self.statements.get(id)?.text {
+                frontend::prepare(sql, out)?;
+            }
+            next = self.statements.next_live(id.0 + 1);
+        }
+        Ok(self.await_reply(Expect::Prepared { next: first, fresh: false }))
+    }
+
+    /// See [`crate::Session::terminate`].
+    pub fn terminate(&mut self, out: &mut Vec<u8>) {
+        frontend::quit(out);
+    }
+
+    /// See [`crate::Session::in_transaction`].
+    pub fn in_transaction(&self) -> bool {
+        self.scan.status() & backend::STATUS_IN_TRANSACTION != 0
+    }
+
+    /// A command may be sent: what was to be closed goes before it.
+    fn begin(&mut self, out: &mut Vec<u8>) -> Result<(), ProtocolError> {
+        self.scan.check_idle()?;
+        for number in self.closing.drain(..) {
+            frontend::close(number, out);
+        }
+        Ok(())
+    }
+
+    fn await_reply(&mut self, expect: Expect) -> Sent {
+        self.scan.begin(expect);
+        Sent::Waiting
+    }
+}
+
+/// What is known of a prepared statement.
+#[derive(Debug)]
+struct Statement {
+    /// The server's own.
+    number: u32,
+    text: Text,
+}
+
+/// How a statement is executed, and made again after a reconnect.
+#[derive(Debug)]
+enum Text {
+    /// By the server, under its number.
+    Prepared {
+        /// As the script gave it.
+        sql: Box<[u8]>,
+        /// Placeholders in it.
+        values: u16,
+    },
+    /// By us: the values are put into the text.
+    Plain(Template),
+}
+
+fn bound(value: Value<'_>) -> Bound<'_> {
+    match value {
+        Value::Null => Bound::Null,
+        Value::Int(number) => Bound::Int(number),
+        Value::Double(number) => Bound::Double(number),
+        Value::Bytes(bytes) => Bound::Bytes(bytes),
+    }
+}
+
+impl From<WireError> for ProtocolError {
+    fn from(error: WireError) -> Self {
+        match error {
+            WireError::TooLong { found, limit } => Self::TooLong { found, limit },
+            WireError::Malformed(what) => Self::Malformed(what),
+        }
+    }
+}
+
+/// An error packet as the driver's own error.
+fn server_error(payload: &[u8]) -> Result<ServerError, WireError> {
+    let fields = backend::error_fields(payload)?;
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    Ok(ServerError {
+        sqlstate: if fields.sqlstate.is_empty() { "HY000".into() } else { text(fields.sqlstate) },
+        number: i64::from(fields.number),
+        message: text(fields.message),
+        // Deadlock, changed since it was read, lock wait timeout: the field's script runner
+        // restarts events for these by default.
+        transient: matches!(fields.number, 1213 | 1020 | 1205),
+        // Shutdown in progress; MariaDB's "connection was killed"; MySQL's "disconnected for
+        // idling".
+        closes: matches!(fields.number, 1053 | 1927 | 4031),
+    })
+}
+
+/// What the server would have said.
+fn wrong_value_count(needed: usize, given: usize) -> ServerError {
+    ServerError {
+        sqlstate: "HY000".into(),
+        number: 1210,
+        message: format!("the statement has {needed} placeholders, but {given} values are given"),
+        transient: false,
+        closes: false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,285 @@
+//! Replies: what came back, told from lengths and first bytes. Rows are skipped, not decoded, and
+//! need not even be there in full.
+
+use wire_mysql::backend::{self, HEADER_SIZE};
+use wire_mysql::{PACKET_SIZE_MAX, WireError};
+
+use super::rows::Layout;
+use super::{Statement, Text, server_error};
+use crate::error::ProtocolError;
+use crate::session::{Class, Progress, Reply, StatementId};
+use crate::statements::Statements;
+
+/// What may come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Expect {
+    /// Nothing was asked: only a farewell.
+    Nothing,
+    /// The reply to text or to an execution: any number of results.
+    Results {
+        /// Rows come in the binary protocol.
+        binary: bool,
+    },
+    /// The replies to one or more COM_STMT_PREPARE.
+    Prepared {
+        /// The statement answered next.
+        next: StatementId,
+        /// It is new: if it can't be prepared its id is free again.
+        fresh: bool,
+    },
+    /// Nothing more of this reply, but for the rest of what has begun.
+    Over,
+}
+
+/// What the next packet is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// The first of a result, or of the reply to a preparation.
+    First,
+    /// One of so many that tell nothing we need: column definitions and their end.
+    Definitions { left: u32 },
+    /// A row, or the end of the rows.
+    Rows,
+}
+
+/// How far a reply has come.
+#[derive(Debug)]
+pub(super) struct Scan {
+    deprecates_eof: bool,
+    expect: Expect,
+    stage: Stage,
+    /// The rows last seen came in the binary protocol.
+    binary: bool,
+    /// The last packet was full: the next one belongs to the same payload.
+    continues: bool,
+    /// Where the next packet begins; beyond the bytes there are, if a row is still arriving.
+    position: usize,
+    /// Bytes of this reply are gone: its rows can't be read.
+    discarded: bool,
+    /// Result sets seen in this reply.
+    sets: u32,
+    reply: Reply,
+    status: u16,
+}
+
+impl Scan {
+    pub fn new(deprecates_eof: bool) -> Self {
+        Self {
+            deprecates_eof,
+            expect: Expect::Nothing,
+            stage: Stage::First,
+            binary: false,
+            continues: false,
+            position: 0,
+            discarded: false,
+            sets: 0,
+            reply: Reply::default(),
+            status: 0,
+        }
+    }
+
+    /// The status flags the server last sent.
+    pub fn status(&self) -> u16 {
+        self.status
+    }
+
+    /// How the last reply is laid out.
+    pub fn layout(&self) -> Layout {
+        Layout { binary: self.binary, deprecates_eof: self.deprecates_eof }
+    }
+
+    pub fn check_idle(&self) -> Result<(), ProtocolError> {
+        match self.expect {
+            Expect::Nothing => Ok(()),
+            _ => Err(ProtocolError::Misuse("a reply is still outstanding")),
+        }
+    }
+
+    pub fn check_readable(&self) -> Result<(), ProtocolError> {
+        if self.discarded {
+            return Err(ProtocolError::Misuse("the reply's bytes were discarded"));
+        }
+        Ok(())
+    }
+
+    /// A command was sent.
+    pub fn begin(&mut self, expect: Expect) {
+        self.expect = expect;
+        self.stage = Stage::First;
+        self.binary = expect == Expect::Results { binary: true };
+        self.discarded = false;
+        self.sets = 0;
+    }
+
+    /// Gives scanned bytes away: how many of the `buffer_size` the caller may drop at the front.
+    pub fn discard(&mut self, buffer_size: usize) -> usize {
+        let count = self.position.min(buffer_size);
+        self.position -= count;
+        self.discarded |= count > 0;
+        count
+    }
+
+    pub fn feed(
+        &mut self,
+        buffer: &[u8],
+        statements: &mut Statements<Statement>,
+    ) -> Result<Progress, ProtocolError> {
+        while let Some(rest) = buffer.get(self.position..) {
+            let Some(header) = backend::header(rest) else { break };
+            let packet = &rest[HEADER_SIZE..];
+            if self.skips(header.size, packet)? {
+                self.position += HEADER_SIZE + header.size;
+                self.continues = header.size == PACKET_SIZE_MAX;
+                if self.is_over() {
+                    return Ok(self.done());
+                }
+                continue;
+            }
+            let Some(payload) = packet.get(..header.size) else { break };
+            self.payload(payload, statements)?;
+            self.position += HEADER_SIZE + header.size;
+            if self.is_over() {
+                return Ok(self.done());
+            }
+        }
+        Ok(Progress::More)
+    }
+
+    /// Whether the packet at hand needs no look into it. (One that isn't there yet isn't skipped:
+    /// its first byte decides.)
+    fn skips(&mut self, size: usize, packet: &[u8]) -> Result<bool, ProtocolError> {
+        if self.continues {
+            return Ok(true);
+        }
+        match (self.stage, packet.first()) {
+            (Stage::Definitions { left }, _) => {
+                self.stage = match left {
+                    0 | 1 => self.after_definitions(),
+                    left => Stage::Definitions { left: left - 1 },
+                };
+                Ok(true)
+            }
+            (Stage::Rows, _) if size == 0 => Err(ProtocolError::Malformed("row of no bytes")),
+            (Stage::Rows, Some(&first)) if !self.layout().ends_rows(first, size) => {
+                if self.sets == 1 {
+                    self.reply.rows += 1;
+                }
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
+    fn after_definitions(&mut self) -> Stage {
+        match self.expect {
+            Expect::Results { .. } => Stage::Rows,
+            _ => Stage::First,
+        }
+    }
+
+    /// Takes one payload.
+    fn payload(
+        &mut self,
+        payload: &[u8],
+        statements: &mut Statements<Statement>,
+    ) -> Result<(), ProtocolError> {
+        let &first = payload.first().ok_or(WireError::Malformed("empty packet"))?;
+        match (self.expect, self.stage, first) {
+            (_, _, backend::ERR) => return self.failed(payload, statements),
+            (Expect::Results { .. }, Stage::Rows, _) => {
+                let status = self.layout().end_status(payload)?;
+                self.result_over(Class::Read, status);
+            }
+            (Expect::Results { .. }, _, backend::OK) => {
+                let completion = backend::ok(payload)?;
+                self.reply.affected += completion.affected;
+                let class = if completion.affected > 0 { Class::Write } else { Class::Other };
+                self.result_over(class, completion.status);
+            }
+            (Expect::Results { .. }, _, first) if first != backend::LOCAL_INFILE => {
+                let columns = backend::length(payload).and_then(|(count, _)| count);
+                let columns = columns.and_then(|count| u16::try_from(count).ok());
+                let columns = columns.ok_or(WireError::Malformed("column count"))?;
+                self.sets += 1;
+                if self.sets == 1 {
+                    self.reply.columns = columns;
+                }
+                self.stage = Stage::Definitions { left: self.layout().definitions(columns) };
+            }
+            (Expect::Prepared { next: id, fresh }, _, backend::OK) => {
+                let prepared = backend::prepared(payload)?;
+                let statement = statements.get_mut(id)?;
+                statement.number = prepared.statement;
+                if let Text::Prepared { values, .. } = &mut statement.text {
+                    *values = prepared.values;
+                }
+                let layout = self.layout();
+                let left =
+                    layout.definitions(prepared.values) + layout.definitions(prepared.columns);
+                self.stage = if left == 0 { Stage::First } else { Stage::Definitions { left } };
+                self.prepared(id, fresh, statements);
+            }
+            (expect, _, first) => {
+                let state = match expect {
+                    Expect::Nothing | Expect::Over => "idle",
+                    Expect::Results { .. } => "answering a statement",
+                    Expect::Prepared { .. } => "preparing a statement",
+                };
+                return Err(ProtocolError::Unexpected { found: char::from(first), state });
+            }
+        }
+        Ok(())
+    }
+
+    /// An error ends the reply, unless further preparations are still to be answered.
+    fn failed(
+        &mut self,
+        payload: &[u8],
+        statements: &mut Statements<Statement>,
+    ) -> Result<(), ProtocolError> {
+        let error = server_error(payload)?;
+        let closes = error.closes;
+        self.reply.error.get_or_insert_with(|| Box::new(error));
+        self.stage = Stage::First;
+        match self.expect {
+            Expect::Nothing if !closes => {
+                return Err(ProtocolError::Unexpected { found: '\u{ff}', state: "idle" });
+            }
+            Expect::Prepared { next: id, fresh } if !closes => {
+                if fresh {
+                    statements.remove(id)?;
+                }
+                self.prepared(id, fresh, statements);
+            }
+            _ => self.expect = Expect::Over,
+        }
+        Ok(())
+    }
+
+    fn prepared(&mut self, id: StatementId, fresh: bool, statements: &Statements<Statement>) {
+        let next = if fresh { None } else { statements.next_live(id.0 + 1) };
+        self.expect = next.map_or(Expect::Over, |next| Expect::Prepared { next, fresh });
+    }
+
+    fn result_over(&mut self, class: Class, status: u16) {
+        self.status = status;
+        self.reply.tally.count(class);
+        self.reply.class.get_or_insert(class);
+        self.stage = Stage::First;
+        if status & backend::STATUS_MORE_RESULTS == 0 {
+            self.expect = Expect::Over;
+        }
+    }
+
+    /// Nothing more is to be answered, and nothing is left of what was.
+    fn is_over(&self) -> bool {
+        self.expect == Expect::Over && self.stage == Stage::First && !self.continues
+    }
+
+    fn done(&mut self) -> Progress {
+        self.expect = Expect::Nothing;
+        self.reply.more = self.sets > 1;
+        let consumed = std::mem::take(&mut self.position);
+        Progress::Done { reply: std::mem::take(&mut self.reply), consumed }
+    }
+}

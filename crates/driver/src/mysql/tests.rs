@@ -1,0 +1,216 @@
+//! Replies written by hand, by servers that deprecate EOF and by those that don't, cut anywhere.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::session::{Class, Tally};
+
+const OK: &[u8] = b"\0\0\0\x02\0\0\0";
+const DEFINITION: &[u8] = b"\x03def\0\x01t\x01t\x01a\x01a\x0c\x3f\0\x0b\0\0\0\xfd\0\0\0\0\0";
+
+/// A packet of the server's.
+fn packet(payload: &[u8]) -> Vec<u8> {
+    let mut bytes = (payload.len() as u32).to_le_bytes().to_vec();
+    bytes[3] = 1;
+    bytes.extend_from_slice(payload);
+    bytes
+}
+
+/// The end of rows, or of definitions, with these flags.
+fn end(deprecates_eof: bool, status: u8) -> Vec<u8> {
+    if deprecates_eof {
+        packet(&[0xfe, 0, 0, status, 0, 0, 0])
+    } else {
+        packet(&[0xfe, 0, 0, status, 0])
+    }
+}
+
+/// A text result set of one column.
+fn result_set(deprecates_eof: bool, rows: &[Option<Vec<u8>>], status: u8) -> Vec<u8> {
+    let mut bytes = [packet(b"\x01"), packet(DEFINITION)].concat();
+    if !deprecates_eof {
+        bytes.extend(end(false, status));
+    }
+    for row in rows {
+        match row {
+            None => bytes.extend(packet(b"\xfb")),
+            Some(value) => bytes.extend(packet(&[&[value.len() as u8], &value[..]].concat())),
+        }
+    }
+    bytes.extend(end(deprecates_eof, status));
+    bytes
+}
+
+/// A session that waits for the reply to a query.
+fn asked(deprecates_eof: bool) -> MysqlSession {
+    let mut session = MysqlSession::new(true, deprecates_eof);
+    session.query(b"SELECT 1", &mut Vec::new()).unwrap();
+    session
+}
+
+fn done(session: &mut MysqlSession, bytes: &[u8]) -> (Reply, usize) {
+    match session.feed(bytes) {
+        Ok(Progress::Done { reply, consumed }) => (reply, consumed),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn preparing_reads_past_all_definitions() {
+    for deprecates_eof in [true, false] {
+        for (values, columns) in [(0, 0), (2, 0), (0, 1), (2, 3)] {
+            let mut session = MysqlSession::new(true, deprecates_eof);
+            let (id, _) = session.prepare(b"SELECT ?", &mut Vec::new()).unwrap();
+            let mut bytes = packet(&[0, 7, 0, 0, 0, columns, 0, values, 0, 0, 0, 0]);
+            for count in [values, columns] {
+                bytes.extend((0..count).flat_map(|_| packet(DEFINITION)));
+                if count > 0 && !deprecates_eof {
+                    bytes.extend(end(false, 2));
+                }
+            }
+            assert_eq!(done(&mut session, &bytes), (Reply::default(), bytes.len()));
+            let mut out = Vec::new();
+            let given = vec![Value::Null; usize::from(values)];
+            session.execute(id, given.into_iter(), &mut out).unwrap();
+            assert_eq!(&out[4..9], b"\x17\x07\0\0\0");
+        }
+    }
+}
+
+#[test]
+fn closing_goes_before_the_next_command() {
+    let mut session = MysqlSession::new(true, true);
+    let (id, _) = session.prepare(b"DO 1", &mut Vec::new()).unwrap();
+    let bytes = packet(&[0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    done(&mut session, &bytes);
+    assert!(matches!(session.close_statement(id), Ok(Sent::Done(_))));
+    let mut out = Vec::new();
+    session.query(b"DO 2", &mut out).unwrap();
+    assert_eq!(out, b"\x05\0\0\0\x19\x09\0\0\0\x05\0\0\0\x03DO 2");
+}
+
+#[test]
+fn a_farewell_may_come_while_idle() {
+    let mut session = MysqlSession::new(true, true);
+    let (reply, _) = done(&mut session, &packet(b"\xff\x87\x07#70100Connection was killed"));
+    assert!(reply.error.unwrap().closes);
+    let mut session = MysqlSession::new(true, true);
+    assert!(session.feed(&packet(b"\xff\x28\x04#42000no")).is_err());
+    assert!(session.feed(&packet(OK)).is_err());
+}
+
+#[test]
+fn a_wish_for_a_file_is_refused() {
+    let error = asked(true).feed(&packet(b"\xfb/etc/passwd")).unwrap_err();
+    assert_eq!(error.to_string(), "unexpected message `û` while answering a statement");
+}
+
+#[test]
+fn an_error_among_the_rows_ends_the_reply() {
+    for deprecates_eof in [true, false] {
+        let mut session = asked(deprecates_eof);
+        let mut bytes = result_set(deprecates_eof, &[Some(b"a".to_vec())], 2);
+        bytes.truncate(bytes.len() - end(deprecates_eof, 2).len());
+        bytes.extend(packet(b"\xff\xbd\x04#40001Deadlock found"));
+        let (reply, consumed) = done(&mut session, &bytes);
+        assert_eq!((reply.rows, reply.tally, consumed), (1, Tally::default(), bytes.len()));
+        assert!(reply.error.unwrap().transient);
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_reply_is_the_same_however_it_is_cut(
+        sets in prop::collection::vec(
+            prop::option::of(prop::collection::vec(
+                prop::option::of(prop::collection::vec(any::<u8>(), 0..30)), 0..5)), 1..4),
+        deprecates_eof in any::<bool>(),
+        cuts in prop::collection::vec(1..40usize, 1..50),
+        discards in any::<bool>(),
+    ) {
+        let mut bytes = Vec::new();
+        let mut tally = Tally::default();
+        for (index, set) in sets.iter().enumerate() {
+            let status = if index + 1 < sets.len() { 2 | 8 } else { 2 };
+            match set {
+                Some(rows) => {
+                    bytes.extend(result_set(deprecates_eof, rows, status));
+                    tally.count(Class::Read);
+                }
+                None => {
+                    bytes.extend(packet(&[0, 1, 0, status, 0, 0, 0]));
+                    tally.count(Class::Write);
+                }
+            }
+        }
+        let mut session = asked(deprecates_eof);
+        let (whole, consumed) = done(&mut session, &bytes);
+        prop_assert_eq!((consumed, whole.tally, whole.more), (bytes.len(), tally, tally.reads > 1));
+
+        let mut cursor = RowCursor::default();
+        for (index, rows) in sets.iter().flatten().enumerate() {
+            if index > 0 {
+                let next = session.next_result(&bytes, &mut cursor).unwrap().unwrap();
+                prop_assert_eq!(next.rows, rows.len() as u64);
+            }
+            for row in rows {
+                let mut found = None;
+                let take = |value: Option<&[u8]>| found = value.map(<[u8]>::to_vec);
+                prop_assert!(session.row(&bytes, &mut cursor, take).unwrap());
+                prop_assert_eq!(&found, row);
+            }
+            prop_assert!(!session.row(&bytes, &mut cursor, |_| ()).unwrap());
+        }
+        prop_assert_eq!(session.next_result(&bytes, &mut cursor).unwrap(), None);
+
+        let mut session = asked(deprecates_eof);
+        let (mut dropped, mut end) = (0, 0);
+        for cut in cuts.iter().cycle() {
+            end = (end + cut).min(bytes.len());
+            match session.feed(&bytes[dropped..end]).unwrap() {
+                Progress::More => prop_assert!(end < bytes.len()),
+                Progress::Done { reply, consumed } => {
+                    prop_assert_eq!((dropped + consumed, reply), (bytes.len(), whole));
+                    break;
+                }
+            }
+            if discards {
+                dropped += session.discard_scanned(end - dropped);
+            }
+        }
+    }
+
+    /// Nonsense is an error or a wait, never a panic or a loop; rows of it neither.
+    #[test]
+    fn any_bytes_can_be_fed(
+        payloads in prop::collection::vec(
+            (prop::sample::select(&[0u8, 1, 2, 0xfb, 0xfe, 0xff][..]),
+             prop::collection::vec(any::<u8>(), 0..14)), 0..8),
+        raw in prop::collection::vec(any::<u8>(), 0..64),
+        framed in any::<bool>(),
+        deprecates_eof in any::<bool>(),
+    ) {
+        let bytes: Vec<u8> = if framed {
+            let whole = payloads.iter().map(|(first, rest)| [&[*first], &rest[..]].concat());
+            whole.flat_map(|payload| packet(&payload)).collect()
+        } else {
+            raw
+        };
+        let mut preparing = MysqlSession::new(true, deprecates_eof);
+        preparing.prepare(b"SELECT 1", &mut Vec::new()).unwrap();
+        let mut executing = MysqlSession::new(true, deprecates_eof);
+        let (id, _) = executing.prepare(b"DO 1", &mut Vec::new()).unwrap();
+        done(&mut executing, &packet(&[0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]));
+        executing.execute(id, [].into_iter(), &mut Vec::new()).unwrap();
+        let idle = MysqlSession::new(true, deprecates_eof);
+        for mut session in [asked(deprecates_eof), preparing, executing, idle] {
+            if let Ok(Progress::Done { consumed, .. }) = session.feed(&bytes) {
+                prop_assert!(consumed <= bytes.len());
+            }
+            let mut cursor = RowCursor::default();
+            while let Ok(true) = session.row(&bytes, &mut cursor, |_| ()) {}
+            let mut cursor = RowCursor::default();
+            while let Ok(Some(_)) = session.next_result(&bytes, &mut cursor) {}
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! A blocking client to drive a session with.
+
+#![allow(dead_code)] // Each test file is a program of its own and uses its own part of this.
+#![allow(clippy::unwrap_used)] // Test code, but in no marked function.
+
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+use driver::{
+    ConnectError, Connected, Progress, ProtocolError, Reply, RowCursor, Sent, Session, StatementId,
+    Transport, Value, connect,
+};
+use record::Target;
+use socket2::Socket;
+
+/// How long anything may take here, however slow the machine.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A session with its socket and its buffers: what the engine does, blocking and a piece at a time.
+pub struct Client {
+    pub session: Session,
+    pub version: String,
+    /// The last reply's bytes.
+    pub reply: Vec<u8>,
+    /// How many bytes one read asks for.
+    pub piece: usize,
+    socket: Socket,
+    unread: Vec<u8>,
+    out: Vec<u8>,
+}
+
+impl Client {
+    pub fn connect(target: &Target) -> Result<Self, ConnectError> {
+        connect(target, 0, PATIENCE).map(Self::new)
+    }
+
+    pub fn new(connected: Connected) -> Self {
+        let Transport::Plain(socket) = connected.transport else { panic!("no socket") };
+        // SAFETY: the descriptor is open.
+        let flags = unsafe { libc::fcntl(socket.as_raw_fd(), libc::F_GETFL) };
+        assert!(flags & libc::O_NONBLOCK != 0, "the socket is handed over non-blocking");
+        let socket = Socket::from(socket);
+        socket.set_nonblocking(false).unwrap();
+        Self {
+            session: connected.session,
+            version: connected.server_version,
+            reply: Vec::new(),
+            piece: 65_536,
+            socket,
+            unread: Vec::new(),
+            out: Vec::new(),
+        }
+    }
+
+    pub fn try_query(&mut self, sql: &str) -> Result<Reply, ProtocolError> {
+        let sent = self.session.query(sql.as_bytes(), &mut self.out)?;
+        self.finish(sent)
+    }
+
+    pub fn query(&mut self, sql: &str) -> Reply {
+        self.try_query(sql).unwrap()
+    }
+
+    /// A query that has to work.
+    pub fn ok(&mut self, sql: &str) -> Reply {
+        let reply = self.query(sql);
+        assert_eq!(reply.error, None, "{sql}");
+        reply
+    }
+
+    /// The SQLSTATE a query fails with.
+    pub fn fails(&mut self, sql: &str) -> String {
+        self.query(sql).error.expect(sql).sqlstate
+    }
+
+    pub fn try_prepare(&mut self, sql: &str) -> (StatementId, Reply) {
+        let (id, sent) = self.session.prepare(sql.as_bytes(), &mut self.out).unwrap();
+        (id, self.finish(sent).unwrap())
+    }
+
+    pub fn prepare(&mut self, sql: &str) -> StatementId {
+        let (id, reply) = self.try_prepare(sql);
+        assert_eq!(reply, Reply::default(), "{sql}");
+        id
+    }
+
+    pub fn execute(&mut self, id: StatementId, values: &[Value<'_>]) -> Reply {
+        let sent = self.session.execute(id, values.iter().copied(), &mut self.out).unwrap();
+        self.finish(sent).unwrap()
+    }
+
+    pub fn close(&mut self, id: StatementId) {
+        let sent = self.session.close_statement(id, &mut self.out).unwrap();
+        assert_eq!(self.finish(sent).unwrap(), Reply::default());
+    }
+
+    pub fn adopt(&mut self, dead: Session) -> Reply {
+        let sent = self.session.adopt(dead, &mut self.out).unwrap();
+        self.finish(sent).unwrap()
+    }
+
+    /// Sends without waiting for the reply.
+    pub fn send(&mut self, sql: &str) {
+        let sent = self.session.query(sql.as_bytes(), &mut self.out).unwrap();
+        assert!(matches!(sent, Sent::Waiting));
+        self.flush();
+    }
+
+    fn finish(&mut self, sent: Sent) -> Result<Reply, ProtocolError> {
+        match sent {
+            Sent::Done(reply) => Ok(reply),
+            Sent::Waiting => {
+                self.flush();
+                self.wait()
+            }
+        }
+    }
+
+    fn flush(&mut self) {
+        self.socket.write_all(&self.out).unwrap();
+        self.out.clear();
+    }
+
+    /// Reads until the reply is whole.
+    pub fn wait(&mut self) -> Result<Reply, ProtocolError> {
+        loop {
+            if let Progress::Done { reply, consumed } = self.session.feed(&self.unread)? {
+                let rest = self.unread.split_off(consumed);
+                self.reply = std::mem::replace(&mut self.unread, rest);
+                return Ok(reply);
+            }
+            let received = self.receive();
+            assert!(received > 0, "the server closed the connection within a reply");
+        }
+    }
+
+    /// The connection ends: with an error that says so, or without a word.
+    pub fn wait_for_end(&mut self) {
+        while self.receive() > 0 {
+            if let Progress::Done { reply, .. } = self.session.feed(&self.unread).unwrap() {
+                assert!(reply.error.unwrap().closes);
+                return;
+            }
+        }
+    }
+
+    /// Reads until the reply is whole, but keeps no byte it needn't; returns the most it held.
+    pub fn wait_and_discard(&mut self) -> (Reply, usize) {
+        let mut most = 0;
+        loop {
+            most = most.max(self.unread.len());
+            if let Progress::Done { reply, consumed } = self.session.feed(&self.unread).unwrap() {
+                self.reply = self.unread.drain(..consumed).collect();
+                return (reply, most);
+            }
+            let scanned = self.session.discard_scanned(self.unread.len());
+            self.unread.drain(..scanned);
+            assert!(self.receive() > 0);
+        }
+    }
+
+    fn receive(&mut self) -> usize {
+        let start = self.unread.len();
+        self.unread.resize(start + self.piece, 0);
+        let received = self.socket.read(&mut self.unread[start..]).unwrap();
+        self.unread.truncate(start + received);
+        received
+    }
+
+    /// The rows of the set behind `cursor`, as text; NULL is `None`.
+    pub fn rows_of(&self, cursor: &mut RowCursor) -> Vec<Vec<Option<String>>> {
+        let mut rows = Vec::new();
+        loop {
+            let mut row = Vec::new();
+            let column = |value: Option<&[u8]>| {
+                row.push(value.map(|value| String::from_utf8(value.to_vec()).unwrap()));
+            };
+            if !self.session.row(&self.reply, cursor, column).unwrap() {
+                return rows;
+            }
+            rows.push(row);
+        }
+    }
+
+    pub fn rows(&self) -> Vec<Vec<Option<String>>> {
+        self.rows_of(&mut RowCursor::default())
+    }
+
+    /// The only value of a query's only row.
+    pub fn value(&mut self, sql: &str) -> String {
+        self.ok(sql);
+        self.rows()[0][0].clone().unwrap()
+    }
+}

@@ -1,0 +1,215 @@
+//! Sessions with a real MariaDB: authentication, statements, rows, errors, the end of a connection.
+
+mod account;
+mod client;
+mod mariadb_server;
+
+use driver::{Class, ConnectError, Reply, RowCursor, Tally, Value};
+use mariadb_server::{Server, connect};
+use record::ServerTarget;
+
+fn row(values: &[&str]) -> Vec<Option<String>> {
+    values.iter().map(|value| Some((*value).into())).collect()
+}
+
+fn sqlstate_and_number(error: ConnectError) -> (String, i64) {
+    match error {
+        ConnectError::Refused { error, .. } => (error.sqlstate, error.number),
+        other => panic!("not a refusal: {other}"),
+    }
+}
+
+#[test]
+fn passwords_are_checked_over_both_transports() {
+    let Some(server) = Server::get() else { return };
+    let unix = server.target();
+    let tcp = ServerTarget { endpoints: vec![server.tcp()], ..unix.clone() };
+    for target in [unix, tcp] {
+        let mut client = connect(&target).unwrap();
+        assert_eq!(client.value("SELECT substring_index(current_user(), '@', 1)"), "native");
+        assert_eq!(client.value("SELECT version()"), client.version);
+        assert_eq!(client.session.name(), "mysql");
+        for password in [None, Some("wrong".into())] {
+            let error = connect(&ServerTarget { password, ..target.clone() }).err().unwrap();
+            assert_eq!(sqlstate_and_number(error), ("28000".into(), 1045));
+        }
+        let nowhere = ServerTarget { database: "nowhere".into(), ..target };
+        let error = connect(&nowhere).err().unwrap();
+        assert_eq!(sqlstate_and_number(error), ("42000".into(), 1049));
+    }
+}
+
+#[test]
+fn statements_are_classed_by_what_they_did() {
+    let Some(server) = Server::get() else { return };
+    let mut client = server.client();
+    let mut check = |sql: &str, class, affected| {
+        let reply = client.ok(sql);
+        assert_eq!((reply.class, reply.affected), (Some(class), affected), "{sql}");
+    };
+    check("CREATE TEMPORARY TABLE t (id int PRIMARY KEY, c text)", Class::Other, 0);
+    check("INSERT INTO t VALUES (1, 'a'), (2, 'b')", Class::Write, 2);
+    check("UPDATE t SET c = 'x' WHERE id = 9", Class::Other, 0);
+    check("SELECT * FROM t WHERE id = 9", Class::Read, 0);
+    check("BEGIN", Class::Other, 0);
+    check("COMMIT", Class::Other, 0);
+}
+
+#[test]
+fn one_text_may_hold_several_statements_and_result_sets() {
+    let Some(server) = Server::get() else { return };
+    let mut client = server.client();
+    let sql = "CREATE TEMPORARY TABLE t (a int); INSERT INTO t VALUES (1), (2); SELECT a FROM t;
+               SELECT 'x', NULL LIMIT 0; SELECT 1, NULL, '' UNION ALL SELECT 2, 'b', 'c'";
+    for piece in [1, 7, 65_536] {
+        client.piece = piece;
+        let reply = client.ok(sql);
+        assert_eq!(reply.tally, Tally { reads: 3, writes: 1, other: 1 });
+        assert_eq!((reply.rows, reply.columns, reply.more), (2, 1, true));
+        let mut cursor = RowCursor::default();
+        assert_eq!(client.rows_of(&mut cursor), [row(&["1"]), row(&["2"])]);
+        let second = client.session.next_result(&client.reply, &mut cursor).unwrap().unwrap();
+        assert_eq!((second.rows, second.columns, second.more), (0, 2, true));
+        assert!(client.rows_of(&mut cursor).is_empty());
+        let third = client.session.next_result(&client.reply, &mut cursor).unwrap().unwrap();
+        assert_eq!((third.rows, third.columns, third.more), (2, 3, false));
+        let expected = [vec![Some("1".into()), None, Some(String::new())], row(&["2", "b", "c"])];
+        assert_eq!(client.rows_of(&mut cursor), expected);
+        assert_eq!(client.session.next_result(&client.reply, &mut cursor), Ok(None));
+        client.ok("DROP TABLE t");
+    }
+}
+
+#[test]
+fn both_protocols_give_the_same_rows() {
+    let Some(server) = Server::get() else { return };
+    let plain = ServerTarget { prepared_statements: false, ..server.target() };
+    let mut clients = [server.client(), connect(&plain).unwrap()];
+    let sql = "SELECT CAST(? AS char), 10-?, ?+0e0, CAST(-1 AS unsigned), DATE'2024-02-29',
+               TIMESTAMP'2024-02-29 01:02:03.5', TIME'-51:04:05', 1.50, '?', ?";
+    for text in ["", "'", "\\", "''\\'", "a\nb", "? --", "é", "\\'; DROP TABLE t; --", "\0"] {
+        let answers = clients.each_mut().map(|client| {
+            let id = client.prepare(sql);
+            let text = Value::Bytes(text.as_bytes());
+            let values = [text, Value::Int(-5), Value::Double(0.25), Value::Null];
+            let reply = client.execute(id, &values);
+            assert_eq!(reply.error, None);
+            let rows = client.rows();
+            client.close(id);
+            (reply, rows)
+        });
+        let mut expected = row(&[
+            text,
+            "15",
+            "0.25",
+            "18446744073709551615",
+            "2024-02-29",
+            "2024-02-29 01:02:03.5",
+            "-51:04:05",
+            "1.50",
+            "?",
+            "",
+        ]);
+        expected[9] = None;
+        assert_eq!(answers[1].1, [expected.clone()]);
+        // The binary protocol has no number of decimals: it always gives six, or none.
+        expected[5] = Some("2024-02-29 01:02:03.500000".into());
+        assert_eq!(answers[0].1, [expected]);
+        assert_eq!(answers[0].0, answers[1].0);
+    }
+    let [client, _] = &mut clients;
+    client.ok("DO 1");
+    assert_eq!(client.value("SHOW STATUS LIKE 'Prepared_stmt_count'"), "Prepared_stmt_count");
+    assert_eq!(client.rows()[0][1].as_deref(), Some("0"));
+}
+
+#[test]
+fn statements_that_cannot_be_prepared_or_executed_say_why() {
+    let Some(server) = Server::get() else { return };
+    let mut client = server.client();
+    let (failed, reply) = client.try_prepare("SELEKT 1");
+    assert_eq!(reply.error.unwrap().number, 1064);
+    let select = client.prepare("SELECT ?");
+    assert_eq!(select, failed, "the id of a failed statement is free again");
+    assert_eq!(client.execute(select, &[]).error.unwrap().number, 1210);
+    let reply = client.execute(select, &[Value::Int(5)]);
+    assert_eq!((reply.error, reply.rows, reply.columns), (None, 1, 1));
+    let insert = client.prepare("SET @a = 1");
+    assert_eq!(client.execute(insert, &[]).class, Some(Class::Other));
+}
+
+#[test]
+fn errors_come_with_their_code_and_leave_the_session_usable() {
+    let Some(server) = Server::get() else { return };
+    let (mut one, mut two) = (server.client(), server.client());
+    let error = one.query("SELECT 1; SELECT * FROM missing; SELECT 2").error.unwrap();
+    assert_eq!((error.code().as_str(), error.sqlstate.as_str()), ("1146", "42S02"));
+    one.ok("CREATE TABLE pair (id int PRIMARY KEY, v int) ENGINE=InnoDB;
+            INSERT INTO pair VALUES (1, 0), (2, 0)");
+    one.ok("BEGIN; UPDATE pair SET v = 1 WHERE id = 1");
+    assert!(one.session.in_transaction() && !one.session.in_failed_transaction());
+    two.ok("BEGIN");
+    let error = two.query("UPDATE pair SET v = 2 WHERE id = 1").error.unwrap();
+    assert_eq!((error.number, error.transient, error.closes), (1205, true, false));
+    one.ok("COMMIT");
+    two.ok("ROLLBACK");
+    assert!(!one.session.in_transaction() && !two.session.in_transaction());
+    one.ok("DROP TABLE pair");
+}
+
+#[test]
+fn a_killed_connection_ends() {
+    let Some(server) = Server::get() else { return };
+    let (mut victim, mut killer) = (server.client(), server.client());
+    let number = victim.value("SELECT connection_id()");
+    victim.send("SELECT sleep(600)");
+    killer.ok(&format!("KILL {number}"));
+    victim.wait_for_end();
+}
+
+#[test]
+fn a_new_session_adopts_the_statements_of_a_dead_one() {
+    let Some(server) = Server::get() else { return };
+    for prepared_statements in [true, false] {
+        let target = ServerTarget { prepared_statements, ..server.target() };
+        let mut dead = connect(&target).unwrap();
+        let add = dead.prepare("SELECT ? + ?");
+        let closed = dead.prepare("SELECT 1");
+        let set = dead.prepare("SET @a = 1");
+        dead.close(closed);
+        let mut fresh = connect(&target).unwrap();
+        assert_eq!(fresh.adopt(dead.session), Reply::default());
+        fresh.execute(add, &[Value::Int(2), Value::Int(3)]);
+        assert_eq!(fresh.rows(), [row(&["5"])]);
+        assert_eq!(fresh.execute(set, &[]).class, Some(Class::Other));
+        assert_eq!(fresh.prepare("SELECT 2"), closed);
+    }
+    let mut dead = server.client();
+    dead.ok("CREATE TEMPORARY TABLE gone (a int)");
+    dead.prepare("SELECT * FROM gone");
+    let kept = dead.prepare("SELECT 7");
+    let mut fresh = server.client();
+    assert_eq!(fresh.adopt(dead.session).error.unwrap().number, 1146);
+    fresh.execute(kept, &[]);
+    assert_eq!(fresh.rows(), [row(&["7"])]);
+}
+
+#[test]
+fn big_rows_are_scanned_piece_by_piece() {
+    let Some(server) = Server::get() else { return };
+    server.client().ok("SET GLOBAL max_allowed_packet = 1 << 26");
+    let mut client = server.client();
+    // The second row is longer than a packet can be.
+    let sql = "SELECT 1, repeat('x', 1000000) UNION ALL SELECT 2, repeat('y', 17000000)";
+    client.piece = 100_000;
+    let reply = client.ok(sql);
+    assert_eq!((reply.rows, reply.columns), (2, 2));
+    let sizes: Vec<_> = client.rows().iter().map(|row| row[1].as_ref().unwrap().len()).collect();
+    assert_eq!(sizes, [1_000_000, 17_000_000]);
+    client.send(sql);
+    let (reply, most) = client.wait_and_discard();
+    assert_eq!((reply.rows, reply.columns), (2, 2));
+    assert!(most <= 2 * client.piece, "{most} bytes were held");
+    let long = "z".repeat(17_000_000);
+    assert_eq!(client.value(&format!("SELECT length('{long}')")), "17000000");
+}

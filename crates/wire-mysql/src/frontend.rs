@@ -1,0 +1,242 @@
+//! Commands: one function each, straight into the caller's buffer.
+//!
+//! A command that can't be sent (longer than [`PAYLOAD_SIZE_MAX`], too many values) leaves the
+//! buffer as it was.
+
+use crate::{PACKET_SIZE_MAX, PAYLOAD_SIZE_MAX, WireError};
+
+const COM_QUIT: u8 = 0x01;
+const COM_QUERY: u8 = 0x03;
+const COM_STMT_PREPARE: u8 = 0x16;
+const COM_STMT_EXECUTE: u8 = 0x17;
+const COM_STMT_CLOSE: u8 = 0x19;
+
+/// The protocol counts values in 16 bits.
+const VALUES_MAX: usize = u16::MAX as usize;
+
+/// A bound value as the protocol types it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Bound<'a> {
+    /// MYSQL_TYPE_NULL.
+    Null,
+    /// MYSQL_TYPE_LONGLONG.
+    Int(i64),
+    /// MYSQL_TYPE_DOUBLE.
+    Double(f64),
+    /// MYSQL_TYPE_VAR_STRING.
+    Bytes(&'a [u8]),
+}
+
+/// COM_QUERY: statement text.
+///
+/// # Errors
+/// [`WireError::TooLong`].
+pub fn query(sql: &[u8], out: &mut Vec<u8>) -> Result<(), WireError> {
+    command(COM_QUERY, |out| out.extend_from_slice(sql), out)
+}
+
+/// COM_QUERY, with its text written in place by the caller.
+///
+/// # Errors
+/// [`WireError::TooLong`].
+pub fn query_with(write: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) -> Result<(), WireError> {
+    command(COM_QUERY, write, out)
+}
+
+/// COM_STMT_PREPARE.
+///
+/// # Errors
+/// [`WireError::TooLong`].
+pub fn prepare(sql: &[u8], out: &mut Vec<u8>) -> Result<(), WireError> {
+    command(COM_STMT_PREPARE, |out| out.extend_from_slice(sql), out)
+}
+
+/// COM_STMT_EXECUTE without a cursor; `statement` is the server's own number.
+///
+/// # Errors
+/// [`WireError::TooLong`], also for more values than the protocol can count.
+pub fn execute<'a>(
+    statement: u32,
+    values: impl ExactSizeIterator<Item = Bound<'a>>,
+    out: &mut Vec<u8>,
+) -> Result<(), WireError> {
+    let count = values.len();
+    if count > VALUES_MAX {
+        return Err(WireError::TooLong { found: count as u64, limit: VALUES_MAX as u64 });
+    }
+    let write = |out: &mut Vec<u8>| {
+        out.extend_from_slice(&statement.to_le_bytes());
+        // No cursor, one iteration.
+        out.extend_from_slice(&[0, 1, 0, 0, 0]);
+        if count == 0 {
+            return;
+        }
+        let nulls = out.len();
+        out.resize(nulls + count.div_ceil(8), 0);
+        // The types follow: the server keeps none between executions that could be out of date.
+        out.push(1);
+        let types = out.len();
+        out.resize(types + 2 * count, 0);
+        for (index, value) in values.enumerate() {
+            out[types + 2 * index] = match value {
+                Bound::Null => {
+                    out[nulls + index / 8] |= 1 << (index % 8);
+                    0x06
+                }
+                Bound::Int(number) => {
+                    out.extend_from_slice(&number.to_le_bytes());
+                    0x08
+                }
+                Bound::Double(number) => {
+                    out.extend_from_slice(&number.to_le_bytes());
+                    0x05
+                }
+                Bound::Bytes(bytes) => {
+                    length(bytes.len(), out);
+                    out.extend_from_slice(bytes);
+                    0xfd
+                }
+            };
+        }
+    };
+    command(COM_STMT_EXECUTE, write, out)
+}
+
+/// COM_STMT_CLOSE. It has no reply.
+pub fn close(statement: u32, out: &mut Vec<u8>) {
+    out.extend_from_slice(&[5, 0, 0, 0, COM_STMT_CLOSE]);
+    out.extend_from_slice(&statement.to_le_bytes());
+}
+
+/// COM_QUIT: a polite good-bye, without a reply.
+pub fn quit(out: &mut Vec<u8>) {
+    out.extend_from_slice(&[1, 0, 0, 0, COM_QUIT]);
+}
+
+/// A command begins a new sequence of packets.
+fn command(code: u8, write: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) -> Result<(), WireError> {
+    let write = |out: &mut Vec<u8>| {
+        out.push(code);
+        write(out);
+    };
+    payload(0, write, out)
+}
+
+/// What `write` appends as one payload, in as many packets as it takes.
+pub(crate) fn payload(
+    sequence: u8,
+    write: impl FnOnce(&mut Vec<u8>),
+    out: &mut Vec<u8>,
+) -> Result<(), WireError> {
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    write(out);
+    let size = out.len() - start - 4;
+    if size < PACKET_SIZE_MAX {
+        header(size, sequence, &mut out[start..start + 4]);
+        return Ok(());
+    }
+    if size > PAYLOAD_SIZE_MAX {
+        out.truncate(start);
+        return Err(WireError::TooLong { found: size as u64, limit: PAYLOAD_SIZE_MAX as u64 });
+    }
+    let long = out.split_off(start + 4);
+    out.truncate(start);
+    // Full packets, then one that isn't, if only an empty one.
+    for (index, part) in
+        (0..=size / PACKET_SIZE_MAX).zip(long.chunks(PACKET_SIZE_MAX).chain([&[][..]]))
+    {
+        let at = out.len();
+        out.extend_from_slice(&[0; 4]);
+        header(part.len(), sequence.wrapping_add(index as u8), &mut out[at..]);
+        out.extend_from_slice(part);
+    }
+    Ok(())
+}
+
+fn header(size: usize, sequence: u8, place: &mut [u8]) {
+    let [a, b, c, ..] = (size as u32).to_le_bytes();
+    place.copy_from_slice(&[a, b, c, sequence]);
+}
+
+/// A length-encoded integer.
+pub(crate) fn length(value: usize, out: &mut Vec<u8>) {
+    let bytes = (value as u64).to_le_bytes();
+    match value {
+        0..=0xfa => out.push(bytes[0]),
+        0xfb..=0xffff => {
+            out.push(0xfc);
+            out.extend_from_slice(&bytes[..2]);
+        }
+        0x1_0000..=0xff_ffff => {
+            out.push(0xfd);
+            out.extend_from_slice(&bytes[..3]);
+        }
+        _ => {
+            out.push(0xfe);
+            out.extend_from_slice(&bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend;
+
+    fn written(write: impl FnOnce(&mut Vec<u8>) -> Result<(), WireError>) -> Vec<u8> {
+        let mut out = Vec::new();
+        write(&mut out).unwrap();
+        out
+    }
+
+    #[test]
+    fn commands_are_as_the_manual_says() {
+        assert_eq!(written(|out| query(b"SELECT 1", out)), b"\x09\0\0\0\x03SELECT 1");
+        assert_eq!(written(|out| prepare(b"DO 1", out)), b"\x05\0\0\0\x16DO 1");
+        assert_eq!(
+            written(|out| execute(7, [].into_iter(), out)),
+            b"\x0a\0\0\0\x17\x07\0\0\0\0\x01\0\0\0"
+        );
+        let values = [Bound::Int(-2), Bound::Null, Bound::Bytes(b"ab"), Bound::Double(1.0)];
+        let expected = [
+            &b"\x28\0\0\0\x17\x07\0\0\0\0\x01\0\0\0\x02\x01\x08\0\x06\0\xfd\0\x05\0"[..],
+            b"\xfe\xff\xff\xff\xff\xff\xff\xff\x02ab",
+            b"\0\0\0\0\0\0\xf0\x3f",
+        ];
+        let found = written(|out| execute(7, values.into_iter(), out));
+        assert_eq!(&found[4..], &expected.concat()[4..]);
+        assert_eq!(usize::from(found[0]), found.len() - 4);
+    }
+
+    #[test]
+    fn a_long_payload_goes_on_in_further_packets() {
+        for size in
+            [PACKET_SIZE_MAX - 2, PACKET_SIZE_MAX - 1, PACKET_SIZE_MAX, 2 * PACKET_SIZE_MAX - 1]
+        {
+            let out = written(|out| query(&vec![b'x'; size], out));
+            let mut rest = &out[..];
+            let (mut total, mut sequence) = (0, 0);
+            loop {
+                let packet = backend::header(rest).unwrap();
+                assert_eq!(packet.sequence, sequence);
+                total += packet.size;
+                sequence += 1;
+                rest = &rest[4 + packet.size..];
+                if packet.size < PACKET_SIZE_MAX {
+                    break;
+                }
+            }
+            assert_eq!((total, rest.len()), (size + 1, 0));
+        }
+    }
+
+    #[test]
+    fn lengths_are_as_short_as_they_can_be() {
+        for value in [0, 250, 251, 65_535, 65_536, 0xff_ffff, 0x100_0000] {
+            let mut out = Vec::new();
+            length(value, &mut out);
+            assert_eq!(backend::length(&out), Some((Some(value as u64), &[][..])));
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! The start of a session: a state machine from the server's greeting to its first OK.
+//!
+//! The greeting, the plugins' answers and the cryptography are the crate `mysql_common`'s.
+//! Passwords go in clear only over a Unix socket, and only by `caching_sha2_password`'s own rule.
+
+use mysql_common::auth::plugins::{AuthProc, ChallengeResponsePlugin, Context};
+use mysql_common::constants::CapabilityFlags;
+use mysql_common::io::ParseBuf;
+use mysql_common::packets::{AuthPlugin, AuthSwitchRequest, HandshakePacket};
+
+use crate::{PACKET_SIZE_MAX, WireError, backend, frontend};
+
+/// utf8mb4_general_ci, which every server since MySQL 5.5 knows.
+const COLLATION: u8 = 45;
+/// MariaDB puts it before its version, for replicas that knew no version 10.
+const MARIADB_PREFIX: &str = "5.5.5-";
+
+/// Who wants to connect, and to what.
+#[derive(Debug, Clone, Copy)]
+pub struct Credentials<'a> {
+    /// User.
+    pub user: &'a str,
+    /// The password; none is the empty one.
+    pub password: Option<&'a str>,
+    /// Database; empty: none.
+    pub database: &'a str,
+}
+
+/// Whether the session is ready after a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Send what was appended, if anything, and read on.
+    Continue,
+    /// The session takes commands.
+    Ready,
+}
+
+/// Why the session doesn't come to be.
+#[derive(Debug, thiserror::Error)]
+pub enum HandshakeError {
+    /// The server's error packet, to be read with [`backend::error_fields`].
+    #[error("refused by the server")]
+    Refused(Box<[u8]>),
+    /// It wants something we don't have.
+    #[error("the server asks for {0}, which is not supported")]
+    Unsupported(String),
+    /// The plugin can't make sense of what the server sent it.
+    #[error("authentication by {plugin} fails: {reason}")]
+    Authentication {
+        /// By name.
+        plugin: String,
+        /// The plugin's own words.
+        reason: String,
+    },
+    /// A packet that may not come here, by its first byte.
+    #[error("unexpected packet {0:#04x}")]
+    Unexpected(u8),
+    /// Bytes that can't be a packet.
+    #[error(transparent)]
+    Wire(#[from] WireError),
+}
+
+/// The conversation so far.
+#[derive(Debug)]
+pub struct Handshake<'a> {
+    credentials: Credentials<'a>,
+    is_local: bool,
+    capabilities: CapabilityFlags,
+    server_version: String,
+    plugin: String,
+    procedure: Option<AuthProc>,
+    nonce: Vec<u8>,
+}
+
+impl<'a> Handshake<'a> {
+    /// Waits for the greeting. `is_local`: nobody can listen (a Unix socket).
+    pub fn new(credentials: Credentials<'a>, is_local: bool) -> Self {
+        Self {
+            credentials,
+            is_local,
+            capabilities: CapabilityFlags::empty(),
+            server_version: String::new(),
+            plugin: String::new(),
+            procedure: None,
+            nonce: Vec::new(),
+        }
+    }
+
+    /// The server's version, once it has greeted.
+    pub fn server_version(&self) -> &str {
+        &self.server_version
+    }
+
+    /// Rows end with an OK packet instead of EOF, and nothing ends column definitions.
+    pub fn deprecates_eof(&self) -> bool {
+        self.capabilities.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF)
+    }
+
+    /// Takes one packet and appends the answer, if it wants one.
+    ///
+    /// # Errors
+    /// [`HandshakeError`]: there will be no session.
+    pub fn step(
+        &mut self,
+        sequence: u8,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<Step, HandshakeError> {
+        let sequence = sequence.wrapping_add(1);
+        let has_greeted = !self.server_version.is_empty();
+        match *payload {
+            [backend::ERR, ..] => return Err(HandshakeError::Refused(payload.into())),
+            [10, ..] if !has_greeted => self.greeted(sequence, payload, out)?,
+            [backend::OK, ..] if has_greeted => return Ok(Step::Ready),
+            [backend::EOF] if has_greeted => {
+                return Err(HandshakeError::Unsupported("mysql_old_password".into()));
+            }
+            [backend::EOF, ..] if has_greeted => {
+                let switch: AuthSwitchRequest<'_> = ParseBuf(payload)
+                    .parse(())
+                    .map_err(|_| WireError::Malformed("AuthSwitchRequest"))?;
+                self.nonce = switch.plugin_data().to_vec();
+                self.choose(&switch.auth_plugin())?;
+                let answer = self.answer(&self.nonce.clone())?.unwrap_or_default();
+                frontend::payload(sequence, |out| out.extend_from_slice(&answer), out)?;
+            }
+            // AuthMoreData.
+            [1, ref data @ ..] if has_greeted => {
+                if let Some(answer) = self.answer(data)? {
+                    frontend::payload(sequence, |out| out.extend_from_slice(&answer), out)?;
+                }
+            }
+            [first, ..] => return Err(HandshakeError::Unexpected(first)),
+            [] => return Err(WireError::Malformed("empty packet").into()),
+        }
+        Ok(Step::Continue)
+    }
+
+    /// Answers the greeting with HandshakeResponse41.
+    fn greeted(
+        &mut self,
+        sequence: u8,
+        payload: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<(), HandshakeError> {
+        let greeting: HandshakePacket<'_> =
+            ParseBuf(payload).parse(()).map_err(|_| WireError::Malformed("greeting"))?;
+        let version = greeting.server_version_str();
+        self.server_version = version.strip_prefix(MARIADB_PREFIX).unwrap_or(&version).to_owned();
+        self.capabilities = wanted(self.credentials) & greeting.capabilities();
+        if !self.capabilities.contains(CapabilityFlags::CLIENT_PROTOCOL_41) {
+            return Err(HandshakeError::Unsupported("the protocol before MySQL 4.1".into()));
+        }
+        self.nonce = greeting.nonce();
+        // The greeting names the server's own default; the user's plugin may be another, and if it
+        // is the server asks for a switch.
+        let offered = greeting.auth_plugin().unwrap_or(AuthPlugin::MysqlNativePassword);
+        if self.choose(&offered).is_err() {
+            self.choose(&AuthPlugin::MysqlNativePassword)?;
+        }
+        let answer = self.answer(&self.nonce.clone())?.unwrap_or_default();
+        let Credentials { user, database, .. } = self.credentials;
+        let (capabilities, plugin) = (self.capabilities, self.plugin.as_bytes());
+        let write = |out: &mut Vec<u8>| {
+            out.extend_from_slice(&capabilities.bits().to_le_bytes());
+            out.extend_from_slice(&(PACKET_SIZE_MAX as u32 + 1).to_le_bytes());
+            out.push(COLLATION);
+            out.extend_from_slice(&[0; 23]);
+            text(user.as_bytes(), out);
+            // Every plugin's first answer is shorter than 251 bytes: with or without the capability
+            // for longer ones its size is one byte.
+            frontend::length(answer.len(), out);
+            out.extend_from_slice(&answer);
+            if capabilities.contains(CapabilityFlags::CLIENT_CONNECT_WITH_DB) {
+                text(database.as_bytes(), out);
+            }
+            if capabilities.contains(CapabilityFlags::CLIENT_PLUGIN_AUTH) {
+                text(plugin, out);
+            }
+        };
+        Ok(frontend::payload(sequence, write, out)?)
+    }
+
+    fn choose(&mut self, plugin: &AuthPlugin<'_>) -> Result<(), HandshakeError> {
+        let name = String::from_utf8_lossy(plugin.as_bytes()).into_owned();
+        match plugin {
+            AuthPlugin::MysqlNativePassword
+            | AuthPlugin::CachingSha2Password
+            | AuthPlugin::Ed25519 => {}
+            _ => return Err(HandshakeError::Unsupported(format!("authentication by {name}"))),
+        }
+        let procedure = plugin.init();
+        self.procedure =
+            Some(procedure.map_err(|_| HandshakeError::Unsupported(format!("plugin {name}")))?);
+        self.plugin = name;
+        Ok(())
+    }
+
+    fn answer(&mut self, challenge: &[u8]) -> Result<Option<Vec<u8>>, HandshakeError> {
+        let surroundings = Surroundings {
+            password: self.credentials.password.unwrap_or_default().as_bytes(),
+            nonce: &self.nonce,
+            is_local: self.is_local,
+        };
+        let procedure = self.procedure.as_mut().ok_or(HandshakeError::Unexpected(1))?;
+        match procedure.run(surroundings, challenge) {
+            Ok(response) => Ok(response.data().map(<[u8]>::to_vec)),
+            Err(error) => Err(HandshakeError::Authentication {
+                plugin: self.plugin.clone(),
+                reason: error.to_string(),
+            }),
+        }
+    }
+}
+
+fn wanted(credentials: Credentials<'_>) -> CapabilityFlags {
+    let always = CapabilityFlags::CLIENT_LONG_PASSWORD
+        | CapabilityFlags::CLIENT_PROTOCOL_41
+        | CapabilityFlags::CLIENT_TRANSACTIONS
+        | CapabilityFlags::CLIENT_SECURE_CONNECTION
+        | CapabilityFlags::CLIENT_MULTI_STATEMENTS
+        | CapabilityFlags::CLIENT_MULTI_RESULTS
+        | CapabilityFlags::CLIENT_PS_MULTI_RESULTS
+        | CapabilityFlags::CLIENT_PLUGIN_AUTH
+        | CapabilityFlags::CLIENT_DEPRECATE_EOF;
+    if credentials.database.is_empty() {
+        always
+    } else {
+        always | CapabilityFlags::CLIENT_CONNECT_WITH_DB
+    }
+}
+
+fn text(value: &[u8], out: &mut Vec<u8>) {
+    out.extend_from_slice(value);
+    out.push(0);
+}
+
+/// What a plugin may know of the connection.
+struct Surroundings<'a> {
+    password: &'a [u8],
+    nonce: &'a [u8],
+    is_local: bool,
+}
+
+impl Context for Surroundings<'_> {
+    fn pass(&self) -> &[u8] {
+        self.password
+    }
+
+    fn is_ipc_transport(&self) -> bool {
+        self.is_local
+    }
+
+    fn is_tls_transport(&self) -> bool {
+        false
+    }
+
+    fn scramble(&self) -> &[u8] {
+        self.nonce
+    }
+
+    fn server_key_pem(&self) -> Option<&[u8]> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CREDENTIALS: Credentials<'_> =
+        Credentials { user: "u", password: Some("secret"), database: "d" };
+
+    fn greeting(plugin: &str) -> Vec<u8> {
+        let mut out = b"\x0a8.0.1\0\x01\0\0\0abcdefgh\0\xff\xf7\x2d\x02\0\xff\xff\x15".to_vec();
+        out.extend_from_slice(&[0; 10]);
+        out.extend_from_slice(b"ijklmnopqrst\0");
+        text(plugin.as_bytes(), &mut out);
+        out
+    }
+
+    /// A handshake that has been greeted, and its response's payload.
+    fn greeted(plugin: &str, is_local: bool) -> (Handshake<'static>, Vec<u8>) {
+        let mut handshake = Handshake::new(CREDENTIALS, is_local);
+        let mut out = Vec::new();
+        assert_eq!(handshake.step(0, &greeting(plugin), &mut out).unwrap(), Step::Continue);
+        assert_eq!(backend::header(&out).unwrap().sequence, 1);
+        (handshake, out.split_off(4))
+    }
+
+    #[test]
+    fn the_response_answers_the_plugin_of_the_greeting() {
+        let (handshake, response) = greeted("mysql_native_password", false);
+        assert_eq!(handshake.server_version(), "8.0.1");
+        assert!(handshake.deprecates_eof());
+        assert_eq!(&response[32..35], b"u\0\x14");
+        assert!(response.ends_with(b"d\0mysql_native_password\0"));
+        let (_, response) = greeted("caching_sha2_password", false);
+        assert_eq!(response[34], 32);
+        let (_, response) = greeted("unheard_of", false);
+        assert!(response.ends_with(b"mysql_native_password\0"));
+    }
+
+    #[test]
+    fn full_authentication_is_in_clear_only_where_nobody_listens() {
+        for (is_local, expected) in [(true, &b"secret\0"[..]), (false, b"\x02")] {
+            let (mut handshake, _) = greeted("caching_sha2_password", is_local);
+            let mut out = Vec::new();
+            assert_eq!(handshake.step(2, b"\x01\x04", &mut out).unwrap(), Step::Continue);
+            assert_eq!((out[3], &out[4..]), (3, expected));
+        }
+    }
+
+    #[test]
+    fn cached_passwords_need_no_further_answer() {
+        let (mut handshake, _) = greeted("caching_sha2_password", false);
+        let mut out = Vec::new();
+        assert_eq!(handshake.step(2, b"\x01\x03", &mut out).unwrap(), Step::Continue);
+        assert!(out.is_empty());
+        assert_eq!(handshake.step(3, b"\0\0\0\x02\0\0\0", &mut out).unwrap(), Step::Ready);
+    }
+
+    #[test]
+    fn what_is_asked_for_and_not_supported_has_a_name() {
+        let (mut handshake, _) = greeted("mysql_native_password", true);
+        let mut out = Vec::new();
+        let error = handshake.step(2, b"\xfemysql_clear_password\0", &mut out).unwrap_err();
+        let said =
+            "the server asks for authentication by mysql_clear_password, which is not supported";
+        assert_eq!(error.to_string(), said);
+        let error = handshake.step(2, b"\xfe", &mut out).unwrap_err();
+        assert!(error.to_string().contains("mysql_old_password"));
+        assert!(matches!(handshake.step(2, b"", &mut out), Err(HandshakeError::Wire(_))));
+        assert!(matches!(
+            handshake.step(2, b"\x0a", &mut out),
+            Err(HandshakeError::Unexpected(10))
+        ));
+        let mut fresh = Handshake::new(CREDENTIALS, true);
+        assert!(matches!(fresh.step(0, b"\0", &mut out), Err(HandshakeError::Unexpected(0))));
+        let too_many = b"\xff\x10\x04Too many connections";
+        assert!(matches!(fresh.step(0, too_many, &mut out), Err(HandshakeError::Refused(_))));
+        assert!(out.is_empty());
+    }
+}
