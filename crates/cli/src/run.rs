@@ -1,6 +1,7 @@
 //! The verb `run`: a spec in, records out.
 
 use std::io::Read;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -278,15 +279,24 @@ impl Run {
         let (config, plan, shards) = (Arc::clone(&self.config), self.plan.clone(), self.shards);
         let work = move || {
             process::exact_timers();
-            let mut load =
-                Load::new(&plan, Arc::clone(&control), shard, shards, messages.clone(), spare);
-            match ScriptWorkload::new(config, shard, shards) {
-                Ok(mut workload) => run_shard(&mut load, &mut workload),
-                Err(failure) => {
-                    for message in [Message::Failed(failure), Message::Closed, Message::Finished] {
-                        load.send(message);
+            let mut load = Load::new(&plan, control, shard, shards, messages.clone(), spare);
+            let failure = match ScriptWorkload::new(config, shard, shards) {
+                Ok(mut workload) => {
+                    let running = AssertUnwindSafe(|| run_shard(&mut load, &mut workload));
+                    match catch_unwind(running) {
+                        Ok(()) => return,
+                        Err(_) => Failure {
+                            kind: FatalKind::Internal,
+                            message: format!("shard {shard} failed; its message is above"),
+                            hint: Some("this is a fault of dbdyno: please report it".to_owned()),
+                            traceback: None,
+                        },
                     }
                 }
+                Err(failure) => failure,
+            };
+            for message in [Message::Failed(failure), Message::Closed, Message::Finished] {
+                let _ = messages.send(message);
             }
         };
         let spawned = std::thread::Builder::new().name(format!("shard {shard}")).spawn(work);

@@ -211,7 +211,7 @@ impl Load {
             None => now,
             Some(arrivals) => {
                 let begin = self.timeline.begin;
-                match arrivals.peek().map(|offset| begin + offset) {
+                match arrivals.peek().map(|offset| begin.saturating_add(offset)) {
                     Some(due) if due <= now => {
                         arrivals.advance();
                         due
@@ -260,7 +260,7 @@ impl Load {
         let begin = self.timeline.begin;
         self.groups.iter_mut().find_map(|part| {
             let next = part.arrivals.as_ref().and_then(Arrivals::peek);
-            let due = !part.idle && next.is_some_and(|offset| begin + offset <= now);
+            let due = !part.idle && next.is_some_and(|offset| begin.saturating_add(offset) <= now);
             if due || over { part.parked.pop_front() } else { None }
         })
     }
