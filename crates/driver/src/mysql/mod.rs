@@ -47,7 +47,8 @@ impl MysqlSession {
 
     /// Sends COM_QUERY.
     pub fn query(&mut self, sql: &[u8], out: &mut Vec<u8>) -> Result<Sent, ProtocolError> {
-        self.begin(out)?;
+        self.scan.check_idle()?;
+        close_all(&mut self.closing, out);
         frontend::query(sql, out)?;
         Ok(self.await_reply(Expect::Results { binary: false }))
     }
@@ -58,12 +59,13 @@ impl MysqlSession {
         sql: &[u8],
         out: &mut Vec<u8>,
     ) -> Result<(StatementId, Sent), ProtocolError> {
-        self.begin(out)?;
+        self.scan.check_idle()?;
         if !self.prepares {
             let text = Text::Plain(Template::new(sql, Dialect::Mysql));
             let id = self.statements.insert(Statement { number: 0, text });
             return Ok((id, Sent::Done(Reply::default())));
         }
+        close_all(&mut self.closing, out);
         frontend::prepare(sql, out)?;
         let text = Text::Prepared { sql: sql.into(), values: 0 };
         let id = self.statements.insert(Statement { number: 0, text });
@@ -77,7 +79,7 @@ impl MysqlSession {
         values: impl ExactSizeIterator<Item = Value<'a>>,
         out: &mut Vec<u8>,
     ) -> Result<Sent, ProtocolError> {
-        self.begin(out)?;
+        self.scan.check_idle()?;
         let Statement { number, text } = self.statements.get(statement)?;
         let needed = match text {
             Text::Prepared { values, .. } => usize::from(*values),
@@ -87,6 +89,7 @@ impl MysqlSession {
             let error = wrong_value_count(needed, values.len());
             return Ok(Sent::Done(Reply { error: Some(Box::new(error)), ..Reply::default() }));
         }
+        close_all(&mut self.closing, out);
         match text {
             Text::Prepared { .. } => {
                 frontend::execute(*number, values.map(bound), out)?;
@@ -142,7 +145,7 @@ impl MysqlSession {
 
     /// See [`crate::Session::adopt`].
     pub fn adopt(&mut self, dead: Self, out: &mut Vec<u8>) -> Result<Sent, ProtocolError> {
-        self.begin(out)?;
+        self.scan.check_idle()?;
         self.statements = dead.statements;
         let Some(first) = self.statements.next_live(0).filter(|_| self.prepares) else {
             return Ok(Sent::Done(Reply::default()));
@@ -165,15 +168,6 @@ impl MysqlSession {
     /// See [`crate::Session::in_transaction`].
     pub fn in_transaction(&self) -> bool {
         self.scan.status() & backend::STATUS_IN_TRANSACTION != 0
-    }
-
-    /// A command may be sent: what was to be closed goes before it.
-    fn begin(&mut self, out: &mut Vec<u8>) -> Result<(), ProtocolError> {
-        self.scan.check_idle()?;
-        for number in self.closing.drain(..) {
-            frontend::close(number, out);
-        }
-        Ok(())
     }
 
     fn await_reply(&mut self, expect: Expect) -> Sent {
@@ -202,6 +196,13 @@ enum Text {
     },
     /// By us: the values are put into the text.
     Plain(Template),
+}
+
+/// What was to be closed goes before the next command that is sent.
+fn close_all(closing: &mut Vec<u32>, out: &mut Vec<u8>) {
+    for number in closing.drain(..) {
+        frontend::close(number, out);
+    }
 }
 
 fn bound(value: Value<'_>) -> Bound<'_> {
