@@ -21,15 +21,17 @@ COUNTERS = {
 START_UNIX_NS = 1_756_000_000_250_000_000
 
 
-def histogram(values_ns: Sequence[int], label: str = "main") -> dict[str, object]:
-    """A `HistogramRecord` of event responses."""
+def histogram(
+    values_ns: Sequence[int], label: str = "main", time: str = "response"
+) -> dict[str, object]:
+    """A `HistogramRecord` of events."""
     recorded = HdrHistogram(1, 3_600_000_000_000, 3)
     for value in values_ns:
         recorded.record_value(value)
     return {
         "subject": "event",
         "label": label,
-        "time": "response",
+        "time": time,
         "count": len(values_ns),
         "out_of_range": 0,
         "hdr": recorded.encode().decode(),

@@ -40,8 +40,7 @@ def main() -> int:
             say(lines.summary(interrupted=True, clients=clients))
             return 5
         case "lose the server":
-            Path(spec["target"]["path"]).unlink()
-            return until_stopped(clients)
+            return until_stopped(clients, lose=Path(spec["target"]["path"]))
         case "wait":
             return until_stopped(clients)
     for index in range(3):
@@ -50,7 +49,7 @@ def main() -> int:
     return 0
 
 
-def until_stopped(clients: int) -> int:
+def until_stopped(clients: int, *, lose: Path | None = None) -> int:
     """Goes on until SIGINT; then the summary, as the contract has it."""
     stopped = threading.Event()
 
@@ -58,6 +57,8 @@ def until_stopped(clients: int) -> int:
         stopped.set()
 
     signal.signal(signal.SIGINT, stop)
+    if lose is not None:
+        lose.unlink()
     index = 0
     while not stopped.wait(_TICK_S):
         say(lines.interval(index, clients=clients))

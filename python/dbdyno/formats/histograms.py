@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from hdrh.codec import HdrCookieException, HdrHistogramSettingsException, HdrLengthException
 from hdrh.histogram import HdrHistogram
 
@@ -31,6 +33,16 @@ def decode(record: HistogramRecord) -> HdrHistogram:
             f"histogram `{name}` holds {found} values; its record says {record.count}"
         )
     return histogram
+
+
+def event_responses(records: Iterable[HistogramRecord]) -> list[HistogramRecord]:
+    """Response times of events, one distribution a label.
+
+    In a closed loop response is service, and only service is recorded.
+    """
+    times = {(record.label, record.time): record for record in records if record.subject == "event"}
+    labels = sorted({label for label, _ in times})
+    return [times.get((label, "response")) or times[label, "service"] for label in labels]
 
 
 def tag(record: HistogramRecord) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from hdrh.histogram import HdrHistogram
 
 from dbdyno.design.cells import cells
-from dbdyno.formats.histograms import decode
+from dbdyno.formats.histograms import decode, event_responses
 from dbdyno.model import Cell, HistogramRecord, StepSummary, Study
 from dbdyno.report.material import Material, RunMaterial
 from dbdyno.stats import (
@@ -227,9 +227,9 @@ def _figures(run: RunMaterial, step: int) -> BlockFigures:
 def _event_histograms(summary: StepSummary) -> Iterable[HdrHistogram]:
     """Response times of events, whatever their label, from the engine's own record."""
     histograms = summary.record.get("histograms")
-    for record in histograms if isinstance(histograms, list) else []:
-        if record["subject"] == "event" and record["time"] == "response":
-            yield decode(HistogramRecord(**record))
+    records = histograms if isinstance(histograms, list) else []
+    for record in event_responses(HistogramRecord(**record) for record in records):
+        yield decode(record)
 
 
 def baseline_of(point: Point, material: Material, points: Iterable[Point]) -> Point | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from dbdyno.formats.histograms import decode, tag
+from dbdyno.formats.histograms import decode, event_responses, tag
 from dbdyno.model import PERCENTILES, HistogramRecord, StepSummary, Summary
 from dbdyno.stats.histogram import mean, merge_histograms, percentiles
 
@@ -46,9 +46,7 @@ def step_summary(step: int, summary: Summary, record: Mapping[str, object]) -> S
 
 def response_figures_ns(records: Iterable[HistogramRecord]) -> Mapping[str, float]:
     """Figures of the response times of all events, whatever their label."""
-    return figures_ns(
-        record for record in records if record.subject == "event" and record.time == "response"
-    )
+    return figures_ns(event_responses(records))
 
 
 def figures_ns(records: Iterable[HistogramRecord]) -> Mapping[str, float]:

@@ -1,0 +1,47 @@
+"""Which distributions a step's latency is read from."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import lines
+from dbdyno.formats.records import parse_record
+from dbdyno.model import Summary
+from dbdyno.store import step_summary
+
+
+def latency_us(*histograms: dict[str, object]) -> dict[str, float]:
+    line = lines.summary(histograms=list(histograms))
+    record = parse_record(line, number=1)
+    assert isinstance(record, Summary)
+    return dict(step_summary(0, record, json.loads(line)).latency_us)
+
+
+def test_a_closed_loop_s_response_is_its_service() -> None:
+    figures = latency_us(lines.histogram([1_000_000, 3_000_000], time="service"))
+
+    assert figures["max"] == pytest.approx(3000, rel=1e-3)
+
+
+def test_an_open_loop_s_response_includes_the_wait() -> None:
+    figures = latency_us(
+        lines.histogram([1_000_000], time="service"), lines.histogram([9_000_000], time="response")
+    )
+
+    assert figures["p50"] == pytest.approx(9000, rel=1e-3)
+
+
+def test_events_of_all_labels_are_merged() -> None:
+    figures = latency_us(
+        lines.histogram([1_000_000] * 99, "small", "service"),
+        lines.histogram([8_000_000], "large", "service"),
+    )
+
+    assert figures["p99"] == pytest.approx(1000, rel=1e-3)
+    assert figures["p99.9"] == pytest.approx(8000, rel=1e-3)
+
+
+def test_nothing_measured_has_no_latency() -> None:
+    assert latency_us() == {}
