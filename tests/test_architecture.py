@@ -5,12 +5,17 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "python" / "dbdyno"
+
+# Not rooms: the package's own page, its public names, and the links to data.
+NOT_ROOMS = {"__init__.py", "__main__.py", "__pycache__", "py.typed", "studies", "workloads"}
 
 
 def table(heading: str) -> list[list[str]]:
@@ -80,8 +85,26 @@ def lab_layers() -> list[set[str]]:
     return [layers[number] for number in sorted(layers, reverse=True)]
 
 
+def test_the_labs_table_names_exactly_the_rooms_that_exist() -> None:
+    rooms = {path.name for path in PACKAGE.iterdir()} - NOT_ROOMS
+
+    assert set().union(*lab_layers()) == {room.removesuffix(".py") for room in rooms}
+
+
 def test_the_import_contract_is_the_labs_table() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
     layers = next(c["layers"] for c in settings["contracts"] if c["type"] == "layers")
 
     assert [set(re.findall(r"\w+", layer)) for layer in layers] == lab_layers()
+
+
+def test_the_lab_keeps_its_import_contracts() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "from importlinter.cli import lint_imports_command as c; c()"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout

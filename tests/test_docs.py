@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
+import click
 import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+REFERENCE = ROOT / "docs" / "reference" / "cli.md"
 VERBS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
 
@@ -32,6 +37,16 @@ def test_contributing_names_every_make_verb() -> None:
     assert named == VERBS - {"quickstart"}
 
 
+@pytest.mark.parametrize("page", [p for p in PAGES if p != REFERENCE], ids=lambda page: page.name)
+def test_every_command_and_flag_on_a_page_exists(page: Path) -> None:
+    group: click.Group = import_module("dbdyno.cli").cli
+    for call in commands(page, "dbdyno"):
+        command = group.commands[call[1]]
+        known = {flag for parameter in command.params for flag in parameter.opts}
+        used = {word.split("=")[0] for word in call[2:] if word.startswith("--")}
+        assert used <= known | {"--help"}, " ".join(call)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_link_leads_to_a_file(page: Path) -> None:
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())
@@ -46,6 +61,17 @@ def test_the_index_lists_every_page() -> None:
     ]
 
     assert [str(page) for page in pages if f"({page})" not in index] == ["README.md"]
+
+
+def test_the_generated_reference_is_current() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "scripts" / "generate.py", "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
 
 
 def test_package_and_engine_have_one_version() -> None:

@@ -1,0 +1,74 @@
+"""The wheel: built, installed into an empty environment, used there outside the checkout."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DATA = ("workloads", "studies")
+
+pytestmark = pytest.mark.slow
+
+
+def carry_out(*command: str | Path, folder: Path) -> str:
+    """The command's standard output; its standard error explains a failure."""
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{command} ended with {done.returncode}:\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel built from this checkout with the locked build tools."""
+    folder = tmp_path_factory.mktemp("wheel")
+    pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--no-build-isolation", "--no-deps")
+    carry_out(*pip, "--wheel-dir", folder, ROOT, folder=ROOT)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The `bin` of an environment that holds the wheel and its dependencies, nothing else."""
+    folder = tmp_path_factory.mktemp("empty")
+    carry_out(sys.executable, "-m", "venv", folder, folder=folder)
+    pip = (folder / "bin" / "python", "-m", "pip", "install", "--quiet")
+    carry_out(*pip, "--constraint", constraints(folder), wheel, folder=folder)
+    return folder / "bin"
+
+
+def constraints(folder: Path) -> Path:
+    """The lock's pins without hashes: pip takes hashes for all requirements or for none."""
+    lines = (ROOT / "requirements.lock").read_text().splitlines()
+    pins = [line.removesuffix("\\").strip() for line in lines if "==" in line]
+    path = folder / "constraints.txt"
+    path.write_text("\n".join(pins) + "\n")
+    return path
+
+
+def test_the_wheel_holds_package_engine_workloads_and_studies(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    package = [p for p in (ROOT / "python" / "dbdyno").rglob("*") if "__pycache__" not in p.parts]
+    files = {
+        str(p.relative_to(ROOT / "python")) for p in package if p.is_file() and p.name[0] != "."
+    }
+    data = {f"dbdyno/{p.relative_to(ROOT)}" for name in DATA for p in (ROOT / name).glob("*.*")}
+
+    assert files | data <= set(names)
+    assert any(name.endswith(".data/scripts/dbdyno-engine") for name in names)
+
+
+def test_one_wheel_serves_every_python_from_3_11(wheel: Path) -> None:
+    assert "-cp311-abi3-" in wheel.name
+
+
+def test_list_names_the_bundled_studies(installed: Path, tmp_path: Path) -> None:
+    listed = carry_out(installed / "dbdyno", "list", folder=tmp_path)
+
+    for study in (ROOT / "studies").glob("*.toml"):
+        assert study.stem in listed
