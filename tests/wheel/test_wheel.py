@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import zipfile
@@ -67,8 +68,26 @@ def test_one_wheel_serves_every_python_from_3_11(wheel: Path) -> None:
     assert "-cp311-abi3-" in wheel.name
 
 
+def test_engine_and_package_are_of_one_version(installed: Path, tmp_path: Path) -> None:
+    engine = json.loads(carry_out(installed / "dbdyno-engine", "version", folder=tmp_path))
+    version = "from importlib.metadata import version; print(version('dbdyno'))"
+    package = carry_out(installed / "python", "-c", version, folder=tmp_path)
+
+    assert engine["engine_version"] == package.strip()
+
+
 def test_list_names_the_bundled_studies(installed: Path, tmp_path: Path) -> None:
     listed = carry_out(installed / "dbdyno", "list", folder=tmp_path)
 
     for study in (ROOT / "studies").glob("*.toml"):
         assert study.stem in listed
+
+
+def test_bench_measures_sqlite_outside_the_checkout(installed: Path, tmp_path: Path) -> None:
+    arguments = (f"sqlite:///{tmp_path / 'database'}", "--script", "oltp_point_select", "--prepare")
+    load = ("--option", "table_size=1000", "--clients", "2", "--warm-up", "0s", "--time", "1s")
+    printed = carry_out(installed / "dbdyno", "bench", *arguments, *load, "--json", folder=tmp_path)
+
+    measured = json.loads(printed)
+    assert measured["statements"] > 0
+    assert measured["latency_us"]["p50"] > 0
