@@ -58,7 +58,7 @@ def test_the_wheel_holds_package_engine_workloads_and_studies(wheel: Path) -> No
     files = {
         str(p.relative_to(ROOT / "python")) for p in package if p.is_file() and p.name[0] != "."
     }
-    data = {f"dbdyno/{p.relative_to(ROOT)}" for name in DATA for p in (ROOT / name).glob("*.*")}
+    data = {f"dbdyno/{p.relative_to(ROOT)}" for name in DATA for p in (ROOT / name).glob("[!.]*")}
 
     assert files | data <= set(names)
     assert any(name.endswith(".data/scripts/dbdyno-engine") for name in names)
@@ -81,13 +81,3 @@ def test_list_names_the_bundled_studies(installed: Path, tmp_path: Path) -> None
 
     for study in (ROOT / "studies").glob("*.toml"):
         assert study.stem in listed
-
-
-def test_bench_measures_sqlite_outside_the_checkout(installed: Path, tmp_path: Path) -> None:
-    arguments = (f"sqlite:///{tmp_path / 'database'}", "--script", "oltp_point_select", "--prepare")
-    load = ("--option", "table_size=1000", "--clients", "2", "--warm-up", "0s", "--time", "1s")
-    printed = carry_out(installed / "dbdyno", "bench", *arguments, *load, "--json", folder=tmp_path)
-
-    measured = json.loads(printed)
-    assert measured["statements"] > 0
-    assert measured["latency_us"]["p50"] > 0
