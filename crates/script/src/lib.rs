@@ -10,13 +10,17 @@
 
 mod api;
 mod client;
+mod conclude;
 mod config;
 mod connector;
 mod host;
+mod inspect;
 mod lua;
 mod network;
 mod policy;
 mod random;
+mod reconnect;
+mod settings;
 mod slot;
 mod source;
 mod workload;

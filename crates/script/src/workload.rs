@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_int;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,29 +9,28 @@ use engine::{Failure, Load, Turn, Workload};
 use mlua_sys as ffi;
 use reactor::Reactor;
 use record::FatalKind;
-use serde_json::Value;
 
 use crate::api;
 use crate::client::{OpenEvent, Waiting};
-use crate::config::{Config, plain};
+use crate::config::Config;
 use crate::connector::Connector;
 use crate::host::{
     Host, HostPointer, Metatables, Prelude, end_client, enter, fault, internal, prepare_coroutine,
     resume,
 };
-use crate::lua::{self, State};
+use crate::lua;
 use crate::network;
+use crate::reconnect;
+use crate::settings::push_settings;
 use crate::source;
 
 const PRELUDE: &[u8] = include_bytes!("prelude.lua");
 
-/// What scripts see as the version of the tool whose API this is.
-const API_VERSION: &str = "1.0.20";
-
 /// One shard's clients, running a script.
 pub struct ScriptWorkload {
-    host: Box<Host>,
-    parallel: bool,
+    pub(crate) host: Box<Host>,
+    /// The command is for all clients at once.
+    pub(crate) parallel: bool,
 }
 
 impl Drop for ScriptWorkload {
@@ -143,7 +141,7 @@ impl ScriptWorkload {
         Ok(())
     }
 
-    fn pointer(&mut self, load: &mut Load) -> HostPointer {
+    pub(crate) fn pointer(&mut self, load: &mut Load) -> HostPointer {
         self.host.load = load;
         HostPointer(&raw mut *self.host)
     }
@@ -181,72 +179,7 @@ impl ScriptWorkload {
                 network::drain(pointer)?;
             }
         }
-        network::attempts(pointer)
-    }
-
-    /// Finds out what the script is, in this shard's state.
-    fn inspect(&mut self, load: &mut Load) -> Result<(), Failure> {
-        let config = Arc::clone(&self.host.config);
-        for (index, group) in config.groups.iter().enumerate() {
-            let pointer = self.pointer(load);
-            let host = pointer.get();
-            let client = host.new_client(index as u16, 0);
-            host.current = client as usize;
-            // SAFETY: the host is not running; the coroutine is thrown away after one call.
-            unsafe {
-                prepare_coroutine(host, client, host.prelude.inspect);
-                let thread = host.clients[client as usize].thread;
-                push_options(thread, group.options.iter());
-                let status = ffi::lua_resume_(thread, 2);
-                let verdict = if status == ffi::LUA_OK {
-                    self.verdict(thread, &group.path)
-                } else if status == ffi::LUA_YIELD {
-                    let message = "the script's body may not query or sleep: move it to a function";
-                    Err(fault(FatalKind::Script, message.into(), None))
-                } else {
-                    Err(script_error(self.host.main, thread))
-                };
-                let host = pointer.get();
-                let reference = host.clients[client as usize].reference;
-                lua::forget(host.main, reference);
-                host.clients.pop();
-                self.parallel = verdict?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads what the prelude's `inspect` returned.
-    unsafe fn verdict(&self, thread: *mut State, path: &Path) -> Result<bool, Failure> {
-        // SAFETY: the caller's: the results are on the stack from 1.
-        unsafe {
-            if ffi::lua_type(thread, 1) != ffi::LUA_TNIL {
-                return Ok(ffi::lua_toboolean(thread, 1) != 0);
-            }
-            let what = lua::describe(thread, 2);
-            let name = lua::describe(thread, 3);
-            let script = path.display();
-            Err(match what.as_str() {
-                "unknown" => {
-                    let message = format!("{script} has no option `{name}`");
-                    let hint = nearest(&name, &keys(thread, 4));
-                    Failure { hint, ..fault(FatalKind::Usage, message, None) }
-                }
-                "value" => {
-                    let (found, expected) = (lua::describe(thread, 4), lua::describe(thread, 5));
-                    let message = format!("option `{name}` is `{found}`; expected {expected}");
-                    fault(FatalKind::Usage, message, None)
-                }
-                "command" => {
-                    let message = format!("{script} has no command `{name}`");
-                    let names = keys(thread, 4);
-                    let hint = format!("it has: {}", names.join(", "));
-                    let hint = if names.is_empty() { "it has none".into() } else { hint };
-                    Failure { hint: Some(hint), ..fault(FatalKind::Usage, message, None) }
-                }
-                _ => fault(FatalKind::Script, format!("{script}: {name}"), None),
-            })
-        }
+        reconnect::attempts(pointer)
     }
 
     /// Runs `init` or `done` with the globals they share, if the script defines it.
@@ -361,7 +294,7 @@ impl Workload for ScriptWorkload {
                 unsafe { ffi::lua_pushboolean(thread, 1) };
                 resume(pointer, client, 1)
             }
-            Waiting::Reconnect(slot) => network::try_again(pointer, client, slot),
+            Waiting::Reconnect(slot) => reconnect::try_again(pointer, client, slot),
             _ => Ok(()),
         }
     }
@@ -394,145 +327,4 @@ fn take_turn(pointer: HostPointer, load: &mut Load, client: u32) -> Result<(), F
     // SAFETY: the client is suspended in `next_event`, which returns one value.
     unsafe { ffi::lua_pushboolean(waiting.thread, go) };
     resume(pointer, client, 1)
-}
-
-/// Names in a table, sorted.
-unsafe fn keys(state: *mut State, index: c_int) -> Vec<String> {
-    let mut names = Vec::new();
-    // SAFETY: the caller's; only keys that are strings are read.
-    unsafe {
-        if ffi::lua_type(state, index) != ffi::LUA_TTABLE {
-            return names;
-        }
-        ffi::lua_pushnil(state);
-        while ffi::lua_next(state, index) != 0 {
-            ffi::lua_settop(state, -2);
-            if ffi::lua_type(state, -1) == ffi::LUA_TSTRING {
-                names.extend(lua::text(state, -1));
-            }
-        }
-    }
-    names.sort();
-    names
-}
-
-/// «did you mean», or all there are.
-fn nearest(name: &str, known: &[String]) -> Option<String> {
-    let best = known
-        .iter()
-        .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
-        .min()
-        .filter(|(distance, _)| *distance <= name.len() / 2);
-    match best {
-        Some((_, candidate)) => Some(format!("did you mean `{candidate}`?")),
-        None if known.is_empty() => Some("it has no options of its own".into()),
-        None => Some(format!("it has: {}", known.join(", "))),
-    }
-}
-
-/// An error in the script's body.
-unsafe fn script_error(main: *mut State, thread: *mut State) -> Failure {
-    // SAFETY: the caller's: the error value is on top of the stack.
-    unsafe {
-        let message = lua::describe(thread, -1);
-        let traceback = Some(lua::traceback(main, thread).trim().to_owned());
-        Failure { traceback, ..fault(FatalKind::Script, message, None) }
-    }
-}
-
-/// The second argument of the prelude: what it can't find out itself.
-unsafe fn push_settings(state: *mut State, host: &Host) {
-    let config = &host.config;
-    let first = &config.groups[0];
-    // SAFETY: the caller's.
-    unsafe {
-        ffi::lua_createtable(state, 0, 6);
-        set_text(state, "command", &config.command);
-        set_text(state, "version", API_VERSION);
-        set_text(state, "version_string", &format!("sysbench {API_VERSION}"));
-        set_text(state, "script_path", &first.path.display().to_string());
-        ffi::lua_createtable(state, 1, 0);
-        lua::push_bytes(state, first.path.display().to_string().as_bytes());
-        ffi::lua_rawseti_(state, -2, 0);
-        ffi::lua_setfield(state, -2, c"argv".as_ptr());
-        ffi::lua_createtable(state, 0, 24);
-        push_general(state, config);
-        ffi::lua_setfield(state, -2, c"general".as_ptr());
-    }
-}
-
-/// Options that every script sees besides its own.
-unsafe fn push_general(state: *mut State, config: &Config) {
-    use record::{Endpoint, Target};
-    let (driver, server) = match &config.target {
-        Target::Null => ("null", None),
-        Target::Scripted { .. } => ("scripted", None),
-        Target::Sqlite(_) => ("sqlite", None),
-        Target::Postgresql(server) => ("pgsql", Some(server)),
-        Target::Mysql(server) => ("mysql", Some(server)),
-    };
-    // SAFETY: the caller's: the table is on top of the stack.
-    unsafe {
-        set_number(state, "threads", f64::from(config.clients()));
-        set_number(state, "events", config.events as f64);
-        set_number(state, "time", config.measure_s);
-        set_number(state, "warmup_time", config.warm_up_s);
-        set_number(state, "report_interval", 1.0);
-        set_number(state, "percentile", 95.0);
-        set_number(state, "rand_seed", config.seed as f64);
-        set_number(state, "rate", 0.0);
-        set_text(state, "db_driver", driver);
-        set_text(state, "db_ps_mode", "auto");
-        let Some(server) = server else { return };
-        set_text(state, &format!("{driver}_user"), &server.user);
-        set_text(state, &format!("{driver}_db"), &server.database);
-        if let Some(Endpoint::Tcp { host, port }) = server.endpoints.first() {
-            set_text(state, &format!("{driver}_host"), host);
-            set_number(state, &format!("{driver}_port"), f64::from(*port));
-        }
-    }
-}
-
-unsafe fn set_text(state: *mut State, name: &str, value: &str) {
-    // SAFETY: the caller's: a table is on top of the stack.
-    unsafe {
-        lua::push_bytes(state, name.as_bytes());
-        lua::push_bytes(state, value.as_bytes());
-        ffi::lua_rawset(state, -3);
-    }
-}
-
-unsafe fn set_number(state: *mut State, name: &str, value: f64) {
-    // SAFETY: the caller's: a table is on top of the stack.
-    unsafe {
-        lua::push_bytes(state, name.as_bytes());
-        ffi::lua_pushnumber(state, value);
-        ffi::lua_rawset(state, -3);
-    }
-}
-
-/// Pushes a table of the user's options.
-unsafe fn push_options<'a>(
-    state: *mut State,
-    options: impl Iterator<Item = (&'a String, &'a Value)>,
-) {
-    // SAFETY: the caller's.
-    unsafe {
-        ffi::lua_createtable(state, 0, 8);
-        for (name, value) in options {
-            lua::push_bytes(state, name.as_bytes());
-            match value {
-                Value::Bool(on) => ffi::lua_pushboolean(state, c_int::from(*on)),
-                Value::Array(words) => {
-                    ffi::lua_createtable(state, words.len() as c_int, 0);
-                    for (index, word) in words.iter().enumerate() {
-                        lua::push_bytes(state, plain(word).as_bytes());
-                        ffi::lua_rawseti_(state, -2, index as c_int + 1);
-                    }
-                }
-                other => lua::push_bytes(state, plain(other).as_bytes()),
-            }
-            ffi::lua_rawset(state, -3);
-        }
-    }
 }

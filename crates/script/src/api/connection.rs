@@ -6,10 +6,11 @@ use mlua_sys as ffi;
 
 use super::slot_argument;
 use crate::client::Waiting;
+use crate::conclude::{Conclusion, push_conclusion};
 use crate::host::current;
 use crate::lua::{self, State, set_function};
-use crate::network::{Conclusion, connect_failure, fresh, push_conclusion};
 use crate::random::{Random, name_number};
+use crate::reconnect::{connect_failure, fresh};
 use crate::slot::Purpose;
 
 /// A multi-row INSERT is sent when it has grown to so many bytes.
@@ -170,7 +171,7 @@ unsafe extern "C-unwind" fn prepare(state: *mut State) -> c_int {
             lua::raise(state, "con:prepare() needs the statement's text")
         };
         let mut prepared = driver::StatementId(0);
-        let out = request_prepare(index, sql, &mut prepared);
+        let out = send_prepare(index, sql, &mut prepared);
         match out {
             Prepared::Waiting => {
                 let host = current();
@@ -189,7 +190,7 @@ enum Prepared {
 }
 
 /// The statement's id is known only when the request is encoded, and the reply needs it.
-fn request_prepare(index: u32, sql: &[u8], id: &mut driver::StatementId) -> Prepared {
+fn send_prepare(index: u32, sql: &[u8], id: &mut driver::StatementId) -> Prepared {
     let host = current();
     if host.slot(index).is_some_and(|slot| slot.broken) {
         return Prepared::Concluded(host.lost(index, "the server closed it"));

@@ -1,0 +1,195 @@
+//! Requests out and replies counted: what a finished statement gives the script, and what an error
+//! means.
+
+use driver::{Class, ProtocolError, Reply, Sent};
+use measure::StatementClass;
+use mlua_sys as ffi;
+use record::{ErrorAction, FatalKind};
+
+use crate::api;
+use crate::host::{Host, fault};
+use crate::lua::State;
+use crate::policy::{Decision, Fault, decide};
+use crate::slot::{Failed, Purpose};
+
+/// What a finished statement gives the script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Conclusion {
+    /// A result set.
+    Rows,
+    /// Success without one.
+    Nothing,
+    /// A new prepared statement.
+    Prepared(driver::StatementId),
+    /// `false`: `host.failed` says why.
+    Failed,
+    /// The host has something to do before the script hears of it.
+    Later,
+}
+
+/// Pushes a conclusion for the script.
+pub(crate) unsafe fn push_conclusion(
+    host: &mut Host,
+    state: *mut State,
+    slot: u32,
+    conclusion: Conclusion,
+) {
+    // SAFETY: the caller's: a live state with room for one value.
+    unsafe {
+        match conclusion {
+            Conclusion::Rows => {
+                let reference = host.slot(slot).map_or(ffi::LUA_REFNIL, |slot| slot.result);
+                crate::lua::push_kept(state, reference);
+            }
+            Conclusion::Prepared(id) => api::statement::push(host, state, slot, id),
+            Conclusion::Failed => ffi::lua_pushboolean(state, 0),
+            Conclusion::Nothing | Conclusion::Later => ffi::lua_pushnil(state),
+        }
+    }
+}
+
+fn class(class: Class) -> StatementClass {
+    match class {
+        Class::Read => StatementClass::Read,
+        Class::Write => StatementClass::Write,
+        Class::Other => StatementClass::Other,
+    }
+}
+
+impl Host {
+    /// Counts a reply and says what becomes of it.
+    #[inline]
+    pub(crate) fn conclude(&mut self, index: u32, reply: Reply, now: u64) -> Conclusion {
+        let load = self.load();
+        let Some(slot) = self.slots[index as usize].as_deref_mut() else {
+            return Conclusion::Nothing;
+        };
+        let purpose = std::mem::replace(&mut slot.purpose, Purpose::Idle);
+        let recorder = load.recorder();
+        recorder.counters.reads += u64::from(reply.tally.reads);
+        recorder.counters.writes += u64::from(reply.tally.writes);
+        recorder.counters.other += u64::from(reply.tally.other);
+        if reply.error.is_some() {
+            return self.conclude_error(index, purpose, reply);
+        }
+        if let Some(of) = reply.class {
+            recorder.statement(class(of), now.saturating_sub(slot.started_ns));
+        }
+        match purpose {
+            Purpose::RollBack | Purpose::Adopt => {
+                if purpose == Purpose::Adopt {
+                    recorder.counters.reconnects += 1;
+                }
+                self.failed = slot.failed.take();
+                // Without a failure it was the script that asked for a new connection.
+                let failed = self.failed.is_some();
+                return if failed { Conclusion::Failed } else { Conclusion::Nothing };
+            }
+            Purpose::Prepare(id) => return Conclusion::Prepared(id),
+            Purpose::Close => return Conclusion::Nothing,
+            Purpose::Statement | Purpose::Idle => {}
+        }
+        self.cause = None;
+        slot.cursor = driver::RowCursor::default();
+        let rows = reply.columns > 0;
+        slot.reply = reply;
+        if rows { Conclusion::Rows } else { Conclusion::Nothing }
+    }
+
+    #[cold]
+    fn conclude_error(&mut self, index: u32, purpose: Purpose, mut reply: Reply) -> Conclusion {
+        let Some(error) = reply.error.take() else { return Conclusion::Nothing };
+        let load = self.load();
+        load.recorder().error(&error.code());
+        let fault_seen = Fault {
+            sqlstate: &error.sqlstate,
+            number: error.number,
+            transient: error.transient,
+            lost: error.closes,
+        };
+        let mut decision = decide(&self.config.errors, &fault_seen);
+        if matches!(purpose, Purpose::Adopt | Purpose::Prepare(_)) && !error.closes {
+            // What can't be prepared won't be by trying again.
+            decision = Decision { action: ErrorAction::Stop, limit: 0 };
+        }
+        let failed = Failed {
+            decision,
+            sqlstate: error.sqlstate.clone(),
+            number: error.number,
+            message: error.message.clone(),
+        };
+        if decision.action == ErrorAction::Stop {
+            let message = format!(
+                "the server refused a statement: {} (SQLSTATE {}, number {})",
+                error.message, error.sqlstate, error.number
+            );
+            let hint = "an error policy can ignore, retry or restart on such errors";
+            self.cause = Some(fault(FatalKind::Statement, message, Some(hint)));
+        }
+        let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
+        let in_transaction = slot.session.in_transaction();
+        if decision.action == ErrorAction::Reconnect {
+            slot.failed = Some(failed);
+            self.disconnect(index);
+            return self.begin_reconnect(index);
+        }
+        let again = matches!(decision.action, ErrorAction::RestartEvent | ErrorAction::Retry);
+        if in_transaction && again && purpose != Purpose::RollBack {
+            slot.failed = Some(failed);
+            return self.roll_back(index);
+        }
+        self.failed = Some(failed);
+        Conclusion::Failed
+    }
+
+    /// Ends a failed transaction, so that the event can begin again.
+    fn roll_back(&mut self, index: u32) -> Conclusion {
+        match self.send(index, Purpose::RollBack, |session, out| session.query(b"ROLLBACK", out)) {
+            Ok(Some(reply)) => {
+                let now = self.load().now();
+                self.conclude(index, reply, now)
+            }
+            Ok(None) => Conclusion::Later,
+            Err(_) => Conclusion::Later,
+        }
+    }
+
+    /// Sends a request. `Ok(Some)`: answered at once, by an in-process database.
+    ///
+    /// # Errors
+    /// The session's own objection.
+    #[inline]
+    pub(crate) fn send(
+        &mut self,
+        index: u32,
+        purpose: Purpose,
+        request: impl FnOnce(&mut driver::Session, &mut Vec<u8>) -> Result<Sent, ProtocolError>,
+    ) -> Result<Option<Reply>, ProtocolError> {
+        let now = self.load().now();
+        let Some(slot) = self.slots[index as usize].as_deref_mut() else { return Ok(None) };
+        slot.purpose = purpose;
+        slot.started_ns = now;
+        slot.release_rows();
+        let (Some(token), Some(reactor)) = (slot.token, self.reactor.as_mut()) else {
+            self.sink.clear();
+            return match request(&mut slot.session, &mut self.sink)? {
+                Sent::Done(reply) => Ok(Some(reply)),
+                Sent::Waiting => Ok(None),
+            };
+        };
+        let out = reactor.output(token);
+        out.clear();
+        let sent = request(&mut slot.session, out)?;
+        let len = out.len() as u64;
+        match sent {
+            Sent::Done(reply) => Ok(Some(reply)),
+            Sent::Waiting => {
+                reactor.submit(token);
+                // SAFETY: as `load`.
+                let load = unsafe { &mut *self.load };
+                load.recorder().counters.bytes_sent += len;
+                Ok(None)
+            }
+        }
+    }
+}

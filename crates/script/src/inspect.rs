@@ -1,0 +1,125 @@
+//! Finding out what a script is before anything is connected: its options, its commands, its faults.
+
+use std::ffi::c_int;
+use std::path::Path;
+use std::sync::Arc;
+
+use engine::{Failure, Load};
+use mlua_sys as ffi;
+use record::FatalKind;
+
+use crate::host::{fault, prepare_coroutine};
+use crate::lua::{self, State};
+use crate::settings::push_options;
+use crate::workload::ScriptWorkload;
+
+impl ScriptWorkload {
+    /// Finds out what the script is, in this shard's state.
+    pub(crate) fn inspect(&mut self, load: &mut Load) -> Result<(), Failure> {
+        let config = Arc::clone(&self.host.config);
+        for (index, group) in config.groups.iter().enumerate() {
+            let pointer = self.pointer(load);
+            let host = pointer.get();
+            let client = host.new_client(index as u16, 0);
+            host.current = client as usize;
+            // SAFETY: the host is not running; the coroutine is thrown away after one call.
+            unsafe {
+                prepare_coroutine(host, client, host.prelude.inspect);
+                let thread = host.clients[client as usize].thread;
+                push_options(thread, group.options.iter());
+                let status = ffi::lua_resume_(thread, 2);
+                let verdict = if status == ffi::LUA_OK {
+                    self.verdict(thread, &group.path)
+                } else if status == ffi::LUA_YIELD {
+                    let message = "the script's body may not query or sleep: move it to a function";
+                    Err(fault(FatalKind::Script, message.into(), None))
+                } else {
+                    Err(script_error(self.host.main, thread))
+                };
+                let host = pointer.get();
+                let reference = host.clients[client as usize].reference;
+                lua::forget(host.main, reference);
+                host.clients.pop();
+                self.parallel = verdict?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what the prelude's `inspect` returned.
+    unsafe fn verdict(&self, thread: *mut State, path: &Path) -> Result<bool, Failure> {
+        // SAFETY: the caller's: the results are on the stack from 1.
+        unsafe {
+            if ffi::lua_type(thread, 1) != ffi::LUA_TNIL {
+                return Ok(ffi::lua_toboolean(thread, 1) != 0);
+            }
+            let what = lua::describe(thread, 2);
+            let name = lua::describe(thread, 3);
+            let script = path.display();
+            Err(match what.as_str() {
+                "unknown" => {
+                    let message = format!("{script} has no option `{name}`");
+                    let hint = nearest(&name, &keys(thread, 4));
+                    Failure { hint, ..fault(FatalKind::Usage, message, None) }
+                }
+                "value" => {
+                    let (found, expected) = (lua::describe(thread, 4), lua::describe(thread, 5));
+                    let message = format!("option `{name}` is `{found}`; expected {expected}");
+                    fault(FatalKind::Usage, message, None)
+                }
+                "command" => {
+                    let message = format!("{script} has no command `{name}`");
+                    let names = keys(thread, 4);
+                    let hint = format!("it has: {}", names.join(", "));
+                    let hint = if names.is_empty() { "it has none".into() } else { hint };
+                    Failure { hint: Some(hint), ..fault(FatalKind::Usage, message, None) }
+                }
+                _ => fault(FatalKind::Script, format!("{script}: {name}"), None),
+            })
+        }
+    }
+}
+
+/// Names in a table, sorted.
+unsafe fn keys(state: *mut State, index: c_int) -> Vec<String> {
+    let mut names = Vec::new();
+    // SAFETY: the caller's; only keys that are strings are read.
+    unsafe {
+        if ffi::lua_type(state, index) != ffi::LUA_TTABLE {
+            return names;
+        }
+        ffi::lua_pushnil(state);
+        while ffi::lua_next(state, index) != 0 {
+            ffi::lua_settop(state, -2);
+            if ffi::lua_type(state, -1) == ffi::LUA_TSTRING {
+                names.extend(lua::text(state, -1));
+            }
+        }
+    }
+    names.sort();
+    names
+}
+
+/// «did you mean», or all there are.
+fn nearest(name: &str, known: &[String]) -> Option<String> {
+    let best = known
+        .iter()
+        .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
+        .min()
+        .filter(|(distance, _)| *distance <= name.len() / 2);
+    match best {
+        Some((_, candidate)) => Some(format!("did you mean `{candidate}`?")),
+        None if known.is_empty() => Some("it has no options of its own".into()),
+        None => Some(format!("it has: {}", known.join(", "))),
+    }
+}
+
+/// An error in the script's body.
+unsafe fn script_error(main: *mut State, thread: *mut State) -> Failure {
+    // SAFETY: the caller's: the error value is on top of the stack.
+    unsafe {
+        let message = lua::describe(thread, -1);
+        let traceback = Some(lua::traceback(main, thread).trim().to_owned());
+        Failure { traceback, ..fault(FatalKind::Script, message, None) }
+    }
+}

@@ -1,0 +1,302 @@
+//! Connections: made, lost and made anew, with back-off and an end to patience.
+
+use driver::{ConnectError, Connected, Reply, Transport};
+use engine::Failure;
+use mlua_sys as ffi;
+use reactor::Token;
+use record::{ErrorAction, FatalKind};
+
+use crate::api;
+use crate::client::Waiting;
+use crate::conclude::Conclusion;
+use crate::host::{Host, HostPointer, end_client, fault, internal, resume};
+use crate::network::hand_over;
+use crate::policy::{Fault, decide};
+use crate::slot::{Bulk, Failed, Purpose, RowBytes, Slot};
+
+/// Longest pause between attempts to reconnect.
+const BACK_OFF_MAX_NS: u64 = 1_000_000_000;
+
+impl Host {
+    /// Lets go of a connection's socket; its session stays, for the statements it knows.
+    pub(crate) fn disconnect(&mut self, index: u32) {
+        let Some(slot) = self.slots[index as usize].as_deref_mut() else { return };
+        slot.broken = true;
+        slot.input.clear();
+        slot.rows = RowBytes::None;
+        if let (Some(token), Some(reactor)) = (slot.token.take(), &mut self.reactor) {
+            reactor.remove(token);
+        }
+    }
+
+    /// Queues the first attempt to make a lost connection anew; the client waits for it.
+    pub(crate) fn begin_reconnect(&mut self, index: u32) -> Conclusion {
+        let now = self.load().now();
+        let Some(slot) = self.slots[index as usize].as_deref_mut() else {
+            return Conclusion::Nothing;
+        };
+        slot.lost_ns = now;
+        slot.attempts = 0;
+        slot.purpose = Purpose::Adopt;
+        let ordinal = slot.ordinal;
+        match &self.connector {
+            Some(connector) => connector.connect(again(index), ordinal),
+            None => self.connect_inline(index, ordinal),
+        }
+        Conclusion::Later
+    }
+
+    /// In-process databases connect at once; the loop finds the attempt like any other.
+    fn connect_inline(&mut self, index: u32, ordinal: u64) {
+        let outcome = driver::connect(&self.config.target, ordinal, self.config.connect_timeout);
+        self.inline_attempts.push_back((again(index), outcome));
+    }
+
+    /// The script wants a new connection: nothing has failed.
+    pub(crate) fn reconnect_on_request(&mut self, index: u32) {
+        self.disconnect(index);
+        if let Some(slot) = self.slot(index) {
+            slot.failed = None;
+        }
+        self.begin_reconnect(index);
+    }
+
+    /// A statement on a connection that is gone: counted, then by policy.
+    #[cold]
+    pub(crate) fn lost(&mut self, index: u32, why: &str) -> Conclusion {
+        self.disconnect(index);
+        let load = self.load();
+        load.recorder().error("connection");
+        let fault_seen = Fault { sqlstate: "08006", number: 0, transient: false, lost: true };
+        let decision = decide(&self.config.errors, &fault_seen);
+        let failed = Failed {
+            decision,
+            sqlstate: "08006".into(),
+            number: 0,
+            message: format!("connection lost: {why}"),
+        };
+        self.cause = Some(fault(FatalKind::Connection, failed.message.clone(), None));
+        if decision.action == ErrorAction::Stop {
+            self.failed = Some(failed);
+            if let Some(slot) = self.slot(index) {
+                slot.purpose = Purpose::Idle;
+            }
+            return Conclusion::Failed;
+        }
+        if let Some(slot) = self.slot(index) {
+            slot.failed = Some(failed);
+        }
+        self.begin_reconnect(index)
+    }
+
+    /// Makes a slot of a fresh connection.
+    pub(crate) fn adopt_connection(
+        &mut self,
+        client: u32,
+        ordinal: u64,
+        connected: Connected,
+    ) -> Result<u32, Failure> {
+        let Connected { session, transport, .. } = connected;
+        let token = match transport {
+            Transport::None => None,
+            Transport::Plain(fd) => Some(self.add_socket(fd)?),
+        };
+        // SAFETY: the main state has room for one value.
+        let result = unsafe { api::result::make(self) };
+        let index = self.insert_slot(Box::new(Slot {
+            session,
+            token,
+            client,
+            ordinal,
+            purpose: Purpose::Idle,
+            started_ns: 0,
+            input: Vec::new(),
+            early: Vec::new(),
+            reply: Reply::default(),
+            cursor: driver::RowCursor::default(),
+            rows: RowBytes::None,
+            result,
+            broken: false,
+            lost_ns: 0,
+            attempts: 0,
+            failed: None,
+            bulk: Bulk::default(),
+        }));
+        // SAFETY: the object was just made for this slot.
+        unsafe { api::result::bind(self, result, index) };
+        if let Some(token) = token {
+            self.bind_token(token, index);
+        }
+        Ok(index)
+    }
+
+    fn add_socket(&mut self, fd: std::os::fd::OwnedFd) -> Result<Token, Failure> {
+        let reactor = self.reactor.as_mut().ok_or_else(|| internal("no reactor".into()))?;
+        reactor.add(fd).map_err(|error| {
+            fault(
+                FatalKind::Environment,
+                format!("the event loop refuses a socket: {error}"),
+                Some("raise the limit of open files (ulimit -n)"),
+            )
+        })
+    }
+}
+
+/// Tickets of the connector: a client's new connection, or a slot's next.
+pub(crate) fn fresh(client: u32) -> u32 {
+    client << 1
+}
+
+fn again(slot: u32) -> u32 {
+    (slot << 1) | 1
+}
+
+/// Looks at the connections that have been made since, or have not.
+pub(crate) fn attempts(pointer: HostPointer) -> Result<(), Failure> {
+    loop {
+        let host = pointer.get();
+        let finished = host.inline_attempts.pop_front().or_else(|| {
+            let attempt = host.connector.as_ref()?.finished()?;
+            Some((attempt.slot, attempt.outcome))
+        });
+        let Some((ticket, outcome)) = finished else { return Ok(()) };
+        if ticket & 1 == 0 {
+            new_connection(pointer, ticket >> 1, outcome)?;
+        } else {
+            old_connection(pointer, ticket >> 1, outcome)?;
+        }
+    }
+}
+
+fn new_connection(
+    pointer: HostPointer,
+    client: u32,
+    outcome: Result<Connected, ConnectError>,
+) -> Result<(), Failure> {
+    let host = pointer.get();
+    let waiting = &host.clients[client as usize];
+    if waiting.waiting != Waiting::Connection {
+        return Ok(());
+    }
+    let state = waiting.thread;
+    // SAFETY: the client is suspended in `connect`, which returns one value.
+    match outcome {
+        Ok(connected) => {
+            let ordinal = host.connections;
+            let index = host.adopt_connection(client, ordinal, connected)?;
+            unsafe { ffi::lua_pushinteger(state, index as ffi::lua_Integer) };
+        }
+        Err(error) => {
+            host.cause = Some(connect_failure(&error));
+            unsafe { ffi::lua_pushboolean(state, 0) };
+        }
+    }
+    resume(pointer, client, 1)
+}
+
+/// A failed connection in words, with what to try.
+pub(crate) fn connect_failure(error: &ConnectError) -> Failure {
+    let hint = match error {
+        ConnectError::Unreachable { .. } => "is the server running, and is this its address?",
+        ConnectError::Refused { error, .. } if error.sqlstate.starts_with("28") => {
+            "check the user name and the password"
+        }
+        ConnectError::Refused { error, .. } if error.sqlstate.starts_with("53") => {
+            "the server's connection limit is below the number of clients"
+        }
+        ConnectError::Refused { .. } => "the server's own message above says what it objects to",
+        ConnectError::PasswordNeeded { .. } => "put a password into the target",
+        ConnectError::Timeout { .. } => {
+            "is something between here and the server dropping packets?"
+        }
+        ConnectError::Unsupported { .. } | ConnectError::Protocol { .. } => {
+            "check the address, the driver and the server's authentication settings"
+        }
+    };
+    fault(FatalKind::Connection, error.to_string(), Some(hint))
+}
+
+fn old_connection(
+    pointer: HostPointer,
+    index: u32,
+    outcome: Result<Connected, ConnectError>,
+) -> Result<(), Failure> {
+    let host = pointer.get();
+    if host.slot(index).is_none() {
+        return Ok(());
+    }
+    let Connected { session, transport, .. } = match outcome {
+        Ok(connected) => connected,
+        Err(error) => return retry_later(pointer, index, &error.to_string()),
+    };
+    let token = match transport {
+        Transport::None => None,
+        Transport::Plain(fd) => Some(host.add_socket(fd)?),
+    };
+    if let Some(token) = token {
+        host.bind_token(token, index);
+    }
+    let Some(slot) = host.slot(index) else { return Ok(()) };
+    slot.token = token;
+    slot.broken = false;
+    slot.early.clear();
+    let dead = std::mem::replace(&mut slot.session, session);
+    let sent = host.send(index, Purpose::Adopt, |session, out| session.adopt(dead, out));
+    let conclusion = match sent {
+        Ok(Some(reply)) => {
+            let now = host.load().now();
+            host.conclude(index, reply, now)
+        }
+        Ok(None) => Conclusion::Later,
+        Err(error) => return retry_later(pointer, index, &error.to_string()),
+    };
+    hand_over(pointer, index, conclusion)
+}
+
+/// Pauses before the next attempt, or gives up.
+pub(crate) fn retry_later(pointer: HostPointer, index: u32, why: &str) -> Result<(), Failure> {
+    let host = pointer.get();
+    let load = host.load();
+    let now = load.now();
+    let policy = &host.config.errors;
+    let (limit_ns, first_ns) = ((policy.reconnect_s * 1e9) as u64, policy.back_off_ms * 1_000_000);
+    let Some(slot) = host.slot(index) else { return Ok(()) };
+    let client = slot.client;
+    slot.attempts += 1;
+    let (lost_ns, attempts) = (slot.lost_ns, slot.attempts);
+    if load.control().stopping() {
+        end_client(host, client);
+        return Ok(());
+    }
+    if now.saturating_sub(lost_ns) > limit_ns {
+        let message = format!(
+            "a lost connection could not be made anew within {} s: {why}",
+            limit_ns as f64 / 1e9
+        );
+        end_client(host, client);
+        return Err(fault(FatalKind::Connection, message, Some("is the server still running?")));
+    }
+    let pause = first_ns.saturating_mul(1 << attempts.min(20)).clamp(1_000_000, BACK_OFF_MAX_NS);
+    // Jitter of ± a quarter keeps thousands of clients from coming back in step.
+    let jitter = host.clients[client as usize].random.uniform(0, pause as i64 / 2) as u64;
+    host.clients[client as usize].waiting = Waiting::Reconnect(index);
+    load.sleep_until(client, now + pause * 3 / 4 + jitter);
+    Ok(())
+}
+
+/// The pause is over.
+pub(crate) fn try_again(pointer: HostPointer, client: u32, index: u32) -> Result<(), Failure> {
+    let host = pointer.get();
+    host.clients[client as usize].waiting = Waiting::Reply;
+    if host.load().control().stopping() {
+        end_client(host, client);
+        return Ok(());
+    }
+    let Some(slot) = host.slot(index) else { return Ok(()) };
+    let ordinal = slot.ordinal;
+    match &host.connector {
+        Some(connector) => connector.connect(again(index), ordinal),
+        None => host.connect_inline(index, ordinal),
+    }
+    Ok(())
+}

@@ -1,0 +1,110 @@
+//! What scripts are told about the run: the prelude's second argument, and the user's options.
+
+use std::ffi::c_int;
+
+use mlua_sys as ffi;
+use serde_json::Value;
+
+use crate::config::{Config, plain};
+use crate::host::Host;
+use crate::lua::{self, State};
+
+/// What scripts see as the version of the tool whose API this is.
+const API_VERSION: &str = "1.0.20";
+
+/// The second argument of the prelude: what it can't find out itself.
+pub(crate) unsafe fn push_settings(state: *mut State, host: &Host) {
+    let config = &host.config;
+    let first = &config.groups[0];
+    // SAFETY: the caller's.
+    unsafe {
+        ffi::lua_createtable(state, 0, 6);
+        set_text(state, "command", &config.command);
+        set_text(state, "version", API_VERSION);
+        set_text(state, "version_string", &format!("sysbench {API_VERSION}"));
+        set_text(state, "script_path", &first.path.display().to_string());
+        ffi::lua_createtable(state, 1, 0);
+        lua::push_bytes(state, first.path.display().to_string().as_bytes());
+        ffi::lua_rawseti_(state, -2, 0);
+        ffi::lua_setfield(state, -2, c"argv".as_ptr());
+        ffi::lua_createtable(state, 0, 24);
+        push_general(state, config);
+        ffi::lua_setfield(state, -2, c"general".as_ptr());
+    }
+}
+
+/// Options that every script sees besides its own.
+unsafe fn push_general(state: *mut State, config: &Config) {
+    use record::{Endpoint, Target};
+    let (driver, server) = match &config.target {
+        Target::Null => ("null", None),
+        Target::Scripted { .. } => ("scripted", None),
+        Target::Sqlite(_) => ("sqlite", None),
+        Target::Postgresql(server) => ("pgsql", Some(server)),
+        Target::Mysql(server) => ("mysql", Some(server)),
+    };
+    // SAFETY: the caller's: the table is on top of the stack.
+    unsafe {
+        set_number(state, "threads", f64::from(config.clients()));
+        set_number(state, "events", config.events as f64);
+        set_number(state, "time", config.measure_s);
+        set_number(state, "warmup_time", config.warm_up_s);
+        set_number(state, "report_interval", 1.0);
+        set_number(state, "percentile", 95.0);
+        set_number(state, "rand_seed", config.seed as f64);
+        set_number(state, "rate", 0.0);
+        set_text(state, "db_driver", driver);
+        set_text(state, "db_ps_mode", "auto");
+        let Some(server) = server else { return };
+        set_text(state, &format!("{driver}_user"), &server.user);
+        set_text(state, &format!("{driver}_db"), &server.database);
+        if let Some(Endpoint::Tcp { host, port }) = server.endpoints.first() {
+            set_text(state, &format!("{driver}_host"), host);
+            set_number(state, &format!("{driver}_port"), f64::from(*port));
+        }
+    }
+}
+
+unsafe fn set_text(state: *mut State, name: &str, value: &str) {
+    // SAFETY: the caller's: a table is on top of the stack.
+    unsafe {
+        lua::push_bytes(state, name.as_bytes());
+        lua::push_bytes(state, value.as_bytes());
+        ffi::lua_rawset(state, -3);
+    }
+}
+
+unsafe fn set_number(state: *mut State, name: &str, value: f64) {
+    // SAFETY: the caller's: a table is on top of the stack.
+    unsafe {
+        lua::push_bytes(state, name.as_bytes());
+        ffi::lua_pushnumber(state, value);
+        ffi::lua_rawset(state, -3);
+    }
+}
+
+/// Pushes a table of the user's options.
+pub(crate) unsafe fn push_options<'a>(
+    state: *mut State,
+    options: impl Iterator<Item = (&'a String, &'a Value)>,
+) {
+    // SAFETY: the caller's.
+    unsafe {
+        ffi::lua_createtable(state, 0, 8);
+        for (name, value) in options {
+            lua::push_bytes(state, name.as_bytes());
+            match value {
+                Value::Bool(on) => ffi::lua_pushboolean(state, c_int::from(*on)),
+                Value::Array(words) => {
+                    ffi::lua_createtable(state, words.len() as c_int, 0);
+                    for (index, word) in words.iter().enumerate() {
+                        lua::push_bytes(state, plain(word).as_bytes());
+                        ffi::lua_rawseti_(state, -2, index as c_int + 1);
+                    }
+                }
+                other => lua::push_bytes(state, plain(other).as_bytes()),
+            }
+            ffi::lua_rawset(state, -3);
+        }
+    }
+}
