@@ -38,8 +38,7 @@ class Clock:
     def see(self, event: Event) -> None:
         """Takes note of what happened."""
         match event:
-            case StudyStarted(plan=plan, complete=complete):
-                missing = plan.runs[complete:]
+            case StudyStarted(missing=missing):
                 self._expected = {run.id: run_time_s(run, self._load) for run in missing}
             case RunStarted(run=run):
                 self._expected.setdefault(run.id, run_time_s(run, self._load))
@@ -109,10 +108,10 @@ class Lines:
         """Prints what is worth a line."""
         self._clock.see(event)
         match event:
-            case StudyStarted(plan=plan, complete=complete):
-                self._total, self._number = len(plan.runs), complete
-                if complete:
-                    self._print(f"{complete} of {self._total} runs are in the store already")
+            case StudyStarted(plan=plan, missing=missing):
+                self._total, self._number = len(plan.runs), len(plan.runs) - len(missing)
+                if self._number:
+                    self._print(f"{self._number} of {self._total} runs are in the store already")
             case RunStarted(run=run, attempt=attempt):
                 self._number += 1
                 again = f", attempt {attempt}" if attempt > 1 else ""

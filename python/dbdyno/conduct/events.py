@@ -11,11 +11,11 @@ from dbdyno.model import Interval, Plan, PlannedRun, RunManifest, Step, StepSumm
 
 @dataclass(frozen=True, slots=True)
 class StudyStarted:
-    """The store is open; `complete` runs are there already."""
+    """The store is open; what is not `missing` is there already."""
 
     plan: Plan
     folder: str
-    complete: int
+    missing: tuple[PlannedRun, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ def conduct_study(
         )
         complete = folder.complete()
         missing = [run for run in plan.runs if run.id not in complete]
-        observe(StudyStarted(plan, folder.stored.name, len(plan.runs) - len(missing)))
+        observe(StudyStarted(plan, folder.stored.name, tuple(missing)))
         manifests = [_conduct_run(setting, run, folder) for run in missing]
     failures = tuple(manifest for manifest in manifests if manifest.status != "complete")
     return StudyOutcome(

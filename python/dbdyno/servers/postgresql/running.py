@@ -68,7 +68,9 @@ class RunningPostgresql:
         ]
 
     def _tls(self) -> Mapping[str, object]:
-        mode = str(self._parameters.get("sslmode") or "prefer")
+        # Not libpq's own default `prefer`: whether a number includes encryption must not depend on
+        # what the server happens to offer.
+        mode = str(self._parameters.get("sslmode") or "disable")
         files = {
             name: str(self._parameters[parameter])
             for name, parameter in _TLS_FILES.items()

@@ -1,0 +1,175 @@
+"""The command line: what goes where, and what each mistake is answered with."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from dbdyno.cli import call
+
+pytestmark = pytest.mark.usefixtures("replay_engine")
+
+PYTHON = str(Path(__file__).parents[2] / "python")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def start(*arguments: str, act: str = "") -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "dbdyno", *arguments],
+        env={**os.environ, "PYTHONPATH": PYTHON, "ACT": act},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for(pattern: str, folder: Path) -> None:
+    tick = threading.Event()
+    for _ in range(1000):
+        if any(path.stat().st_size for path in folder.glob(pattern)):
+            return
+        tick.wait(0.02)
+    raise AssertionError(f"no {pattern} appeared in {folder}")
+
+
+def test_run_prints_the_report_s_path_and_nothing_else(
+    study_file: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(["run", study_file.name]) == 0
+
+    told = capsys.readouterr()
+    assert told.out == "results/example/report.html\n"
+    assert (here / "results/example/report.html").is_file()
+    assert "[1/2] delete · block 1" in told.err
+    assert "4 clients: 50 events/s, p99 99 ms, 2 errors" in told.err
+    assert "\x1b" not in told.err
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "said"),
+    [
+        ("measure", "mesure", 2, "example.toml:16: unknown key `mesure` in [load]"),
+        ('"sqlite"', '"sqlight"', 2, "example.toml:4: `sqlight` is not a kind of server"),
+        ('"nothing"', '"nothin"', 3, "example.toml:11: there is no script `nothin`"),
+        ('"delete" } }', '"delete" }, options = { act = "script error" } }', 3, "in event"),
+        ("[load]", "[load", 2, "not valid TOML"),
+    ],
+)
+def test_each_mistake_has_its_code_and_one_message(
+    study_file: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, code: int, said: str
+) -> None:
+    study_file.write_text(study_file.read_text().replace(old, new, 1))
+
+    assert call(["run", study_file.name]) == code
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert said in told.err
+    assert told.err.count("error: ") == 1
+    assert "Traceback" not in told.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run"], "Missing argument 'STUDY'"),
+        (["runn", "x"], "No such command 'runn'"),
+        (["run", "quikstart"], "did you mean `quickstart`?"),
+        (["run", "quickstart", "--scale", "smal"], "there is no scale `smal`"),
+        (["report", "nothing"], "holds no study `nothing`"),
+        (["bench", "null:", "--script", "x", "--time", "5"], "expected a duration"),
+        (["bench", "null:", "--script", "nothing", "--option", "x"], "expected NAME=VALUE"),
+        (["bench", "here", "--script", "nothing"], "`here` is not a URL"),
+        (["bench", "sqlite://", "--script", "nothing"], "names no file"),
+    ],
+)
+def test_wrong_use_is_answered_with_two(
+    study_file: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    assert study_file.is_file()
+    assert call(arguments) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_check_tells_cells_order_and_cost(
+    study_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert call(["check", study_file.name, "--blocks", "3", "--json"]) == 0
+
+    told = json.loads(capsys.readouterr().out)
+    assert len(told["order"]) == 6
+    assert told["factors"] == {"server": ["lite"], "journal": ["delete", "wal"]}
+    assert told["time_s"] > 6
+
+
+def test_bench_prints_the_figures_a_program_reads(
+    study_file: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert study_file.is_file()
+    url = f"sqlite://{here}/a.db"
+    assert call(["bench", url, "--script", "nothing", "--clients", "4", "--json"]) == 0
+
+    told = json.loads(capsys.readouterr().out)
+    assert (told["statements"], told["statements_per_s"], told["events_per_s"]) == (600, 300, 50)
+    assert list(told["latency_us"])[:5] == ["p50", "p95", "p99", "p99.9", "max"]
+    assert (told["client_cpu_us_per_statement"], told["client_rss_kb"]) == (20, 15_000)
+    assert (told["errors"], told["seed"], told["clients"]) == (2, 1, 4)
+
+
+def test_ctrl_c_keeps_what_was_measured(study_file: Path, here: Path) -> None:
+    process = start("run", study_file.name, act="wait")
+    wait_for("results/example/runs/*.partial/records.ndjson.zst", here)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+
+    assert (process.returncode, out) == (130, "")
+    assert "hint: `dbdyno resume example.toml --store results` carries on" in err
+    assert [path.name for path in (here / "results/example/runs").iterdir()] == ["b1-delete"]
+
+
+def test_after_a_kill_resume_runs_only_what_is_missing(study_file: Path, here: Path) -> None:
+    runs = here / "results/example/runs"
+    text = study_file.read_text()
+    study_file.write_text(text.replace('"wal" } }', '"wal" }, options = { act = "wait" } }'))
+    process = start("run", study_file.name)
+    wait_for("results/example/runs/b1-wal.partial/records.ndjson.zst", here)
+    process.kill()
+    process.communicate()
+    before = (runs / "b1-delete" / "manifest.json").stat().st_mtime_ns
+
+    again = start("resume", "example", act="measure")
+    out, err = again.communicate(timeout=60)
+    assert (again.returncode, out) == (0, "results/example/report.html\n"), err
+    assert sorted(path.name for path in runs.iterdir()) == ["b1-delete", "b1-wal"]
+    assert (runs / "b1-delete" / "manifest.json").stat().st_mtime_ns == before
+
+
+def test_some_failed_runs_make_the_study_not_valid(
+    study_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = study_file.read_text()
+    study_file.write_text(
+        text.replace('"wal" } }', '"wal" }, options = { act = "lose the server" } }')
+    )
+    assert call(["run", study_file.name]) == 1
+    assert "1 of 2 runs failed: b1-wal: the database file" in capsys.readouterr().err
+
+
+def test_a_study_of_failed_runs_only_ends_with_their_code(
+    study_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = study_file.read_text()
+    study_file.write_text(text.replace("table_size = 10", 'act = "statement error"'))
+    assert call(["run", study_file.name]) == 5
+    assert "every run failed; the first one: no such table: kv" in capsys.readouterr().err
