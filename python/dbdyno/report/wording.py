@@ -3,9 +3,12 @@
 import math
 
 from dbdyno.report.analyse import Analysis, Comparison, Point
-from dbdyno.stats import NotComparable, Spread, Verdict
+from dbdyno.stats import NotComparable, Spread, StabilityWord, Verdict
 
 MISSING = "–"
+
+MANY_BLOCKS = 100
+"""Nobody runs more: beyond it the advice is a quieter machine, not patience."""
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -103,6 +106,12 @@ def effect_text(comparison: Comparison) -> str:
     )
 
 
+def evenness(point: Point) -> str:
+    """The stability words as part of a sentence."""
+    words = point.stability_words
+    return "evenness not judged" if words == StabilityWord.UNKNOWN else words
+
+
 def sentence(comparison: Comparison, analysis: Analysis) -> str:
     """One verdict, whole: what, against what, how much, how sure, how even."""
     word = verdict_word(comparison.judgement.verdict, analysis.metric_name)
@@ -110,10 +119,12 @@ def sentence(comparison: Comparison, analysis: Analysis) -> str:
     text = (
         f"{where(comparison.point, analysis)} against {against}: {word}, "
         f"{analysis.metric.title.lower()} {effect_text(comparison)}; "
-        f"{comparison.point.stability_words}."
+        f"{evenness(comparison.point)}."
     )
     more = comparison.judgement.more_blocks
-    if more:
+    if more and more > MANY_BLOCKS:
+        text += f" More than {MANY_BLOCKS} further blocks would be needed: they lie too far apart."
+    elif more:
         text += f" About {more} more block{'s' if more > 1 else ''} would settle it."
     return text
 
@@ -162,10 +173,10 @@ def _ranking(analysis: Analysis) -> str:
     choose = max if metric.higher_is_better else min
     _, point, found = choose(measured, key=lambda entry: entry[0])
     word = "highest" if metric.higher_is_better else "lowest"
-    text = f"{metric.title}: {spread_text(found, metric.unit)}, {point.stability_words}"
+    text = f"{metric.title}: {spread_text(found, metric.unit)}, {evenness(point)}"
     if len(measured) > 1:
         text = (
             f"The {word} {metric.title.lower()} was that of {where(point, analysis)}: "
-            f"{spread_text(found, metric.unit)}, {point.stability_words}"
+            f"{spread_text(found, metric.unit)}, {evenness(point)}"
         )
     return f"{text}. The study names no baseline, so there is no verdict."

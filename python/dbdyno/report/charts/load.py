@@ -12,10 +12,17 @@ CAPTION = (
 )
 
 
+FAR_APART = 30
+
+
 def by_clients(analysis: Analysis, metric: str, *, name: str, note: str) -> Chart:
     """The chart of one metric; with a single load the cells stand side by side instead."""
     several = len(analysis.clients) > 1
+    rows = _rows(analysis, metric)
+    apart = _far_apart(rows)
+    scale = alt.Scale(type="log") if apart else alt.Scale(zero=True)
     told = METRICS[metric]
+    unit = f"{told.unit} (log scale)" if apart else told.unit
     chosen, when = fade("colour")
     opacity = when.then(alt.value(1)).otherwise(alt.value(0.12))
     shade = colour(analysis)
@@ -23,18 +30,18 @@ def by_clients(analysis: Analysis, metric: str, *, name: str, note: str) -> Char
     base = alt.Chart(named())
     lines = base.mark_line(strokeWidth=2).encode(
         x=x,
-        y=alt.Y("median:Q", title=told.unit, axis=alt.Axis(format="~s")),
+        y=alt.Y("median:Q", title=unit, scale=scale, axis=alt.Axis(format="~s")),
         color=shade,
         strokeDash=dash(analysis, beside_shapes=True),
         detail="cell:N",
         opacity=opacity,
     )
     medians = base.mark_tick(thickness=2, size=26, orient="horizontal").encode(
-        x=x, y=alt.Y("median:Q", title=told.unit, axis=alt.Axis(format="~s")), color=shade
+        x=x, y=alt.Y("median:Q", title=unit, scale=scale, axis=alt.Axis(format="~s")), color=shade
     )
     dots = base.mark_point(size=46, strokeWidth=1.5).encode(
         x=x,
-        y=alt.Y("value:Q", title=told.unit),
+        y=alt.Y("value:Q", title=unit, scale=scale),
         color=shade,
         shape=shape(analysis),
         opacity=opacity,
@@ -48,7 +55,6 @@ def by_clients(analysis: Analysis, metric: str, *, name: str, note: str) -> Char
         ],
     )
     counted = dots.mark_point(size=46, filled=True).transform_filter("datum.counted")
-    rows = _rows(analysis, metric)
     # A layer without a single row would have the page's console complain.
     whole = all(row["counted"] for row in rows)
     blocks = counted if whole else counted + dots.transform_filter("!datum.counted")
@@ -61,8 +67,14 @@ def by_clients(analysis: Analysis, metric: str, *, name: str, note: str) -> Char
         drawing,
         rows,
         height=340,
-        log_scale=True,
+        log_scale=not apart,
     )
+
+
+def _far_apart(rows: tuple[Row, ...]) -> bool:
+    """The greatest value dwarfs the least: on a linear axis the small ones look alike."""
+    values = [float(str(row["value"])) for row in rows]
+    return bool(values) and min(values) > 0 and max(values) / min(values) > FAR_APART
 
 
 def _clients_axis(analysis: Analysis) -> alt.X:

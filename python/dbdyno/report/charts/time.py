@@ -23,6 +23,8 @@ CAPTION = (
 def over_time(analysis: Analysis, figure: Figure) -> Chart:
     """One point (cell and load) at a time, one line a block."""
     rows = [row for point in analysis.points for row in _rows(analysis, point, figure)]
+    if all(row["value"] is None for row in rows):
+        rows = []
     blocks = list(dict.fromkeys(str(row["block"]) for row in rows))
     blocks.sort(key=lambda name: (int(name.split()[0]), name))
     colours = [PALETTE[(int(name.split()[0]) - 1) % len(PALETTE)] for name in blocks]
