@@ -25,7 +25,8 @@ local function each_table(act)
 end
 
 local function create(connection, name)
-  connection:query("CREATE TABLE " .. name .. " (id INTEGER NOT NULL PRIMARY KEY, value VARCHAR(2000))")
+  local columns = " (id INTEGER NOT NULL PRIMARY KEY, value VARCHAR(2000))"
+  connection:query("CREATE TABLE " .. name .. columns)
   local pattern = ("@"):rep(sysbench.opt.value_size)
   connection:bulk_insert_init("INSERT INTO " .. name .. " (id, value) VALUES")
   for id = 1, sysbench.opt.table_size do
@@ -57,7 +58,8 @@ function thread_init()
   local types = sysbench.sql.type
   pattern = ("@"):rep(sysbench.opt.value_size)
   for number = 1, sysbench.opt.tables do
-    local statement = connection:prepare("UPDATE " .. name_of(number) .. " SET value = ? WHERE id = ?")
+    local text = "UPDATE " .. name_of(number) .. " SET value = ? WHERE id = ?"
+    local statement = connection:prepare(text)
     local value = statement:bind_create(types.VARCHAR, sysbench.opt.value_size)
     local id = statement:bind_create(types.INT)
     statement:bind_param(value, id)

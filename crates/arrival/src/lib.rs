@@ -5,8 +5,9 @@
 //! million arrivals carry no accumulated rounding. A Poisson process adds exponential gaps. Neither
 //! reads a clock.
 //!
-//! Several shards share one plan: part `p` of `n` gets arrivals `p, p + n, p + 2n …`; of a Poisson
-//! process it gets an independent process of 1/n of the rate, since the sum of those is the whole.
+//! Several shards share one plan: part `p` of `n` gets arrivals `p, p + n, p + 2n …`; of a
+//! Poisson process it gets an independent process of 1/n of the rate, since the sum of those is
+//! the whole.
 #![forbid(unsafe_code)]
 
 mod plan;

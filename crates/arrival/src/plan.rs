@@ -144,7 +144,8 @@ fn step(due: f64, steps: &[(f64, f64)]) -> Option<f64> {
     None
 }
 
-/// Bisects `mean·t + amplitude·period/2π·(1 − cos(2πt/period)) = due`; the left side never falls.
+/// Bisects `mean·t + amplitude·period/2π·(1 − cos(2πt/period)) = due`, whose left side never
+/// falls.
 fn sine(due: f64, mean: f64, amplitude: f64, period: f64) -> f64 {
     let swing = amplitude * period / TAU;
     let events = |t: f64| mean * t + swing * (1.0 - (TAU * t / period).cos());

@@ -98,7 +98,9 @@ pub(crate) fn refuse_encryption(
     server: &str,
 ) -> Result<(), ConnectError> {
     let refuse = |what| Err(ConnectError::Unsupported { address: address_of(endpoint), what });
-    if target.tls.mode != TlsMode::Disable {
+    // A Unix socket never leaves the machine: like the field's clients, it stays plain.
+    let over_network = matches!(endpoint, Endpoint::Tcp { .. });
+    if over_network && !matches!(target.tls.mode, TlsMode::Disable | TlsMode::Prefer) {
         return refuse(format!("TLS to {server} is not supported yet; set tls.mode to `disable`"));
     }
     match &target.compression {

@@ -271,8 +271,8 @@ pub(crate) fn resume(pointer: HostPointer, client: u32, arguments: c_int) -> Res
         client.slice = 0;
         client.thread
     };
-    // SAFETY: the coroutine is alive, suspended or fresh, with its arguments on its stack; no borrow
-    // of the host is held.
+    // SAFETY: the coroutine is alive, suspended or fresh, with its arguments on its stack; no
+    // borrow of the host is held.
     let status = unsafe { ffi::lua_resume_(thread, arguments) };
     if status == ffi::LUA_YIELD {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Finding out what a script is before anything is connected: its options, its commands, its faults.
+//! Finding out what a script is before anything is connected: options, commands, faults.
 
 use std::ffi::c_int;
 use std::path::Path;

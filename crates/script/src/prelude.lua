@@ -208,8 +208,8 @@ local shared = {
     driver = function(name)
       local known = host.driver_name()
       if name ~= nil and name ~= known and not (name == "postgresql" and known == "pgsql") then
-        error(("failed to initialize the DB driver: this run's target is %s, the script asks for %s")
-          :format(known, tostring(name)), 2)
+        local message = "failed to initialize the DB driver: the target is %s, not %s"
+        error(message:format(known, tostring(name)), 2)
       end
       return the_driver
     end,
@@ -378,8 +378,8 @@ local READER_OF_DEFAULT = {
   string = READERS[ARGUMENT.ARG_STRING], ["nil"] = READERS[ARGUMENT.ARG_STRING],
 }
 
--- The script's definitions and the user's values become `sysbench.opt`. Returns nil and what is wrong
--- with a value: "unknown", name — or "value", name, found, expected.
+-- The script's definitions and the user's values become `sysbench.opt`. Returns nil and what is
+-- wrong with a value: "unknown", name — or "value", name, found, expected.
 local function resolve_options(definitions, given)
   local options, known = {}, {}
   for name, value in pairs(settings.general) do

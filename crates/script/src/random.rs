@@ -112,14 +112,15 @@ impl Random {
         Self::scale(sum / f64::from(count), low, high)
     }
 
-    /// `u^(ln h / ln(1 − h))`: a share 1 − h of the draws falls into the lowest share h of the range.
+    /// `u^(ln h / ln(1 − h))`: a share 1 − h of the draws falls into the lowest share h of the
+    /// range.
     pub(crate) fn pareto(&mut self, low: i64, high: i64, h: f64) -> i64 {
         let power = h.ln() / (1.0 - h).ln();
         Self::scale(self.unit().powf(power), low, high)
     }
 
-    /// `special_percent` of the draws fall evenly into the middle `special_width` percent, the others
-    /// are gaussian over the whole.
+    /// `special_percent` of the draws fall evenly into the middle `special_width` percent, the
+    /// others are gaussian over the whole.
     pub(crate) fn special(&mut self, low: i64, high: i64, with: &Distributions) -> i64 {
         if self.unit() * 100.0 >= with.special_percent {
             return self.gaussian(low, high, with.iterations);
@@ -168,7 +169,7 @@ impl Random {
 
     /// Appends a pattern with each `#` replaced by a digit and each `@` by a letter a–z.
     pub(crate) fn pattern(&mut self, pattern: &[u8], out: &mut Vec<u8>) {
-        // A 64-bit draw is a binary fraction that yields a dozen characters, one multiplication each.
+        // A 64-bit draw is a binary fraction that yields ten characters, a multiplication each.
         let (mut fraction, mut left) = (0u64, 0);
         let mut below = |count: u64, random: &mut Self| {
             if left == 0 {
