@@ -2,117 +2,15 @@
 
 #![allow(clippy::unwrap_used)]
 
-use std::io::Write;
+mod program;
+
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use record::{Record, Summary, TimeKind};
+use program::{Folder, end, run, spec, start};
+use record::{Record, TimeKind};
 use serde_json::{Value, json};
-
-/// A folder of the test's own, removed with it.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("dbdyno-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn script(&self, name: &str, text: &str) -> String {
-        let path = self.0.join(name);
-        std::fs::write(&path, text).unwrap();
-        path.display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-struct Ended {
-    code: i32,
-    records: Vec<Record>,
-    stderr: String,
-}
-
-impl Ended {
-    fn summary(&self) -> &Summary {
-        self.records
-            .iter()
-            .find_map(|record| match record {
-                Record::Summary(summary) => Some(summary.as_ref()),
-                _ => None,
-            })
-            .unwrap_or_else(|| panic!("no summary; standard error: {}", self.stderr))
-    }
-
-    fn output(&self) -> Vec<&str> {
-        self.records
-            .iter()
-            .filter_map(|record| match record {
-                Record::Output(output) => Some(output.text.as_str()),
-                _ => None,
-            })
-            .collect()
-    }
-}
-
-fn spec(script: &str, changes: Value) -> Value {
-    let mut spec = json!({
-        "schema": 1,
-        "target": {"driver": "null"},
-        "groups": [{"script": script, "clients": 1}],
-        "measure_s": 0.3,
-        "interval_s": 0.1,
-        "seed": 7,
-    });
-    merge(&mut spec, changes);
-    spec
-}
-
-fn merge(into: &mut Value, from: Value) {
-    match (into, from) {
-        (Value::Object(into), Value::Object(from)) => {
-            for (name, value) in from {
-                merge(into.entry(name).or_insert(Value::Null), value);
-            }
-        }
-        (Value::Array(into), Value::Array(from)) => {
-            into.iter_mut().zip(from).for_each(|(into, from)| merge(into, from));
-        }
-        (into, from) => *into = from,
-    }
-}
-
-fn start(spec: &Value) -> Child {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_dbdyno-engine"))
-        .args(["run", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(spec.to_string().as_bytes()).unwrap();
-    child
-}
-
-fn end(child: Child) -> Ended {
-    let output = child.wait_with_output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
-    Ended {
-        code: output.status.code().unwrap_or(-1),
-        records: text.lines().map(|line| serde_json::from_str(line).unwrap()).collect(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-    }
-}
-
-fn run(spec: &Value) -> Ended {
-    end(start(spec))
-}
 
 fn workloads() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../workloads")

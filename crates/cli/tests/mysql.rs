@@ -1,0 +1,165 @@
+//! The binary against a real MariaDB: the field's scripts, deadlocks, killed connections.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "../../driver/tests/account/mod.rs"]
+mod account;
+#[path = "../../driver/tests/client/mod.rs"]
+mod client;
+#[path = "../../driver/tests/mariadb_server/mod.rs"]
+mod mariadb_server;
+mod program;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use mariadb_server::Server;
+use program::{Ended, Folder, end, merge, run, start};
+use serde_json::{Value, json};
+
+/// Where Debian's `sysbench` puts its scripts.
+const SCRIPTS: &str = "/usr/share/sysbench";
+
+/// A spec for the server; the script runs until it has done its events.
+fn spec(server: &Server, script: &str, changes: Value) -> Value {
+    let mut spec = program::spec(script, json!({ "measure_s": null, "events": 100 }));
+    spec["target"] = json!(record::Target::Mysql(server.target()));
+    spec["groups"][0]["script_path"] = json!([SCRIPTS]);
+    merge(&mut spec, changes);
+    spec
+}
+
+#[track_caller]
+fn ok(ended: Ended) -> Ended {
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    ended
+}
+
+#[test]
+fn every_script_of_the_field_prepares_runs_and_cleans_up() {
+    let Some(server) = Server::get() else { return };
+    if !Path::new(SCRIPTS).exists() {
+        assert!(std::env::var_os("CI").is_none(), "no {SCRIPTS}: install Debian's sysbench");
+        return;
+    }
+    let mut client = server.client();
+    client.ok("CREATE DATABASE field");
+    let tables = "SELECT count(*) FROM information_schema.tables WHERE table_schema = 'field'";
+    // Statements by class in one event; a write that finds no row is of the class `other`.
+    for (script, tables_in_use, reads, changes) in [
+        ("bulk_insert", 0, 0, 0),
+        ("oltp_delete", 2, 0, 1),
+        ("oltp_insert", 2, 0, 1),
+        ("oltp_point_select", 2, 1, 0),
+        ("oltp_read_only", 2, 14, 2),
+        ("oltp_read_write", 2, 14, 6),
+        ("oltp_update_index", 2, 0, 1),
+        ("oltp_update_non_index", 2, 0, 1),
+        ("oltp_write_only", 2, 0, 6),
+        ("select_random_points", 1, 1, 0),
+        ("select_random_ranges", 1, 1, 0),
+    ] {
+        let bulk = tables_in_use == 0;
+        let options =
+            if bulk { json!({}) } else { json!({ "tables": tables_in_use, "table_size": 500 }) };
+        let on = |command: &str| {
+            let changes = json!({
+                "command": command,
+                "target": { "database": "field" },
+                "groups": [{ "clients": 3, "options": options }],
+            });
+            ok(run(&spec(&server, script, changes)))
+        };
+        on("prepare");
+        for table in 1..=tables_in_use {
+            let rows = client.value(&format!("SELECT count(*) FROM field.sbtest{table}"));
+            assert_eq!(rows, "500", "{script}");
+        }
+        let ended = on("run");
+        let total = &ended.summary().total;
+        let (events, restarts) = (total.events, total.restarts);
+        assert_eq!(events, 100, "{script}");
+        if bulk {
+            let rows: u64 = (1..=3)
+                .map(|table| format!("SELECT count(*) FROM field.sbtest{table}"))
+                .map(|sql| client.value(&sql).parse::<u64>().unwrap())
+                .sum();
+            assert_eq!(rows, events, "every event is a row");
+        } else {
+            assert_eq!(total.errors, restarts, "{script}");
+            let least = (events * reads, events * changes);
+            let found = (total.reads, total.writes + total.other);
+            let whole = restarts > 0 || found == least;
+            assert!(whole && found >= least, "{script}: {found:?} of {least:?}");
+        }
+        on("cleanup");
+        assert_eq!(client.value(tables), "0", "{script}");
+    }
+}
+
+#[test]
+fn deadlocked_events_begin_again_and_none_is_lost_or_done_twice() {
+    let Some(server) = Server::get() else { return };
+    let mut client = server.client();
+    client.ok("CREATE TABLE pairs (id int PRIMARY KEY, v int NOT NULL) ENGINE=InnoDB;
+               INSERT INTO pairs VALUES (1, 0), (2, 0)");
+    let folder = Folder::new("deadlock");
+    let script = folder.script(
+        "deadlock.lua",
+        "function thread_init(id)\n\
+           con = sysbench.sql.driver():connect()\n\
+           first, second = 1 + id % 2, 2 - id % 2\n\
+         end\n\
+         function event()\n\
+           con:query('BEGIN')\n\
+           con:query('UPDATE pairs SET v = v + 1 WHERE id = ' .. first)\n\
+           con:query('DO sleep(0.002)')\n\
+           con:query('UPDATE pairs SET v = v + 1 WHERE id = ' .. second)\n\
+           con:query('COMMIT')\n\
+         end",
+    );
+    let changes = json!({ "groups": [{ "clients": 4 }] });
+    let ended = ok(run(&spec(&server, &script, changes)));
+    let summary = ended.summary();
+    let events = summary.total.events;
+    let deadlocks = summary.errors.get("1213").copied().unwrap_or(0);
+    assert!(deadlocks > 0, "{:?}", summary.errors);
+    assert_eq!(summary.total.restarts, summary.total.errors);
+    assert_eq!(client.value("SELECT group_concat(v) FROM pairs"), format!("{events},{events}"));
+    client.ok("DROP TABLE pairs");
+}
+
+#[test]
+fn a_killed_connection_is_made_anew_with_its_statements() {
+    let Some(server) = Server::get() else { return };
+    let folder = Folder::new("killed");
+    let script = folder.script(
+        "prepared.lua",
+        "function thread_init()\n\
+           con = sysbench.sql.driver():connect()\n\
+           stmt = con:prepare('SELECT 1')\n\
+         end\n\
+         function event() stmt:execute() end",
+    );
+    let mut killer = server.client();
+    killer.ok("CREATE DATABASE victims");
+    let changes = json!({
+        "events": null, "measure_s": 2.0, "groups": [{ "clients": 4 }],
+        "target": { "database": "victims" },
+    });
+    let child = start(&spec(&server, &script, changes));
+    let deadline = Instant::now() + Duration::from_secs(30);
+    let mut killed = 0;
+    while killed < 3 && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(200));
+        killer.ok("SELECT id FROM information_schema.processlist WHERE db = 'victims' LIMIT 1");
+        if let Some(id) = killer.rows().first().and_then(|row| row[0].clone()) {
+            killed += u64::from(killer.query(&format!("KILL {id}")).error.is_none());
+        }
+    }
+    let ended = ok(end(child));
+    let total = &ended.summary().total;
+    assert!(killed > 0);
+    assert_eq!((total.reconnects, total.errors, total.restarts), (killed, killed, killed));
+    assert_eq!(total.reads, total.events, "what was executed was an event");
+}
