@@ -2,14 +2,22 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use engine::Probe;
+use engine::{Control, Probe};
 use record::CpuTime;
 
 /// CPU, memory and signals of this process.
 pub struct Process {
     signals: Arc<AtomicUsize>,
+    /// The beginning said on standard input, nanoseconds since 1970; 0: not yet.
+    begin_unix_ns: Arc<AtomicU64>,
+}
+
+/// Nanoseconds since 1970.
+pub fn unix_ns() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64
 }
 
 impl Process {
@@ -28,7 +36,21 @@ impl Process {
                 })?;
             }
         }
-        Ok(Self { signals })
+        Ok(Self { signals, begin_unix_ns: Arc::default() })
+    }
+
+    /// Listens for `begin UNIX_NS` on standard input.
+    pub fn hear_begin(&self) {
+        let begin = Arc::clone(&self.begin_unix_ns);
+        std::thread::spawn(move || {
+            for line in io::stdin().lines().map_while(Result::ok) {
+                match line.trim().strip_prefix("begin ").map(str::parse) {
+                    Some(Ok(at)) => begin.store(at, Ordering::Relaxed),
+                    _ if line.trim().is_empty() => {}
+                    _ => eprintln!("error: expected `begin UNIX_NS` and got `{}`", line.trim()),
+                }
+            }
+        });
     }
 
     /// Ends the run as a signal would.
@@ -56,6 +78,12 @@ impl Probe for Process {
             line.split_whitespace().nth(1)?.parse().ok()
         };
         (field("VmRSS:").unwrap_or(0), field("VmHWM:").unwrap_or(0))
+    }
+
+    fn begin_ns(&self, control: &Control) -> Option<u64> {
+        let at = self.begin_unix_ns.load(Ordering::Relaxed);
+        let origin = unix_ns() - control.now_ns();
+        (at > 0).then(|| at.saturating_sub(origin))
     }
 
     fn interrupted(&self) -> bool {

@@ -1,15 +1,13 @@
 //! The verb `run`: a spec in, records out.
 
-use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::{Control, Failure, Load, Message, Outcome, Plan, coordinate, run_shard};
-use record::{Arrival, Endpoint, Fatal, FatalKind, Hello, Record, RunSpec, Target};
+use record::{Arrival, Endpoint, Fatal, FatalKind, Hello, Record, RunSpec, SpecError, Target};
 use script::{Config, ConfigError, ScriptWorkload};
 
 use crate::exit;
@@ -79,16 +77,7 @@ fn usage(message: String, hint: Option<String>) -> Failure {
 
 fn prepare(path: &Path) -> Result<Run, Failure> {
     process::raise_open_files();
-    let text = if path == Path::new("-") {
-        let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).map(|_| text)
-    } else {
-        std::fs::read_to_string(path)
-    };
-    let text = text.map_err(|error| {
-        usage(format!("cannot read the spec {}: {error}", path.display()), None)
-    })?;
-    let spec = RunSpec::from_json(&text).map_err(|error| usage(error.to_string(), None))?;
+    let spec = read_spec(path)?;
     let config = Config::new(&spec).map_err(config_failure)?;
     let plan = plan(&spec)?;
     let shards = shards(&spec, &config);
@@ -98,7 +87,27 @@ fn prepare(path: &Path) -> Result<Run, Failure> {
         hint: None,
         traceback: None,
     })?;
+    if spec.wait_for_begin {
+        process.hear_begin();
+    }
     Ok(Run { spec, plan, config: Arc::new(config), shards, process })
+}
+
+/// Reads one JSON document. Standard input may go on behind it: with the word to begin.
+fn read_spec(path: &Path) -> Result<RunSpec, Failure> {
+    let spec = if path == Path::new("-") {
+        let mut documents = serde_json::Deserializer::from_reader(std::io::stdin()).into_iter();
+        let document = documents
+            .next()
+            .ok_or_else(|| usage("standard input holds no run spec".to_owned(), None))?;
+        document.map_err(SpecError::from).and_then(|spec: RunSpec| spec.check().map(|()| spec))
+    } else {
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            usage(format!("cannot read the spec {}: {error}", path.display()), None)
+        })?;
+        RunSpec::from_json(&text)
+    };
+    spec.map_err(|error| usage(error.to_string(), None))
 }
 
 fn config_failure(error: ConfigError) -> Failure {
@@ -147,6 +156,8 @@ fn plan(spec: &RunSpec) -> Result<Plan, Failure> {
         drain_ns: nanoseconds(spec.drain_s),
         events: spec.events.filter(|events| load && *events > 0),
         seed: spec.seed,
+        part: spec.part.map_or((0, 1), |part| (part.index, part.count)),
+        wait_for_begin: spec.wait_for_begin,
         groups,
     })
 }
@@ -244,7 +255,6 @@ impl Run {
     }
 
     fn hello(&self, control: &Control) -> Record {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let networked = matches!(self.spec.target, Target::Postgresql(_) | Target::Mysql(_));
         let reactor = if networked { self.reactor_name() } else { "none" };
         Record::Hello(Hello {
@@ -254,7 +264,7 @@ impl Run {
             reactor: reactor.to_owned(),
             shards: self.shards,
             pid: std::process::id(),
-            start_unix_ns: now.as_nanos() as u64 - control.now_ns(),
+            start_unix_ns: process::unix_ns() - control.now_ns(),
             seed: self.spec.seed,
         })
     }

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use program::{Folder, end, run, spec, start};
+use std::io::Write;
+
+use program::{Folder, end, run, spec, start, start_open};
 use record::{Record, TimeKind};
 use serde_json::{Value, json};
 
@@ -162,14 +164,8 @@ fn an_open_loop_starts_every_intended_event() {
     let ended = run(&spec(&script, changes));
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     // Arrivals at 0, 1, 2 … 500 ms: each has started or stands in the backlog at the end.
-    let backlog = ended.records.iter().rev().find_map(|record| match record {
-        Record::Interval(interval) if interval.phase == record::PhaseName::Measure => {
-            Some(interval.backlog)
-        }
-        _ => None,
-    });
     let summary = ended.summary();
-    assert_eq!(summary.total.events + backlog.unwrap(), 501);
+    assert_eq!(summary.total.events + ended.backlog(), 501);
     assert!(summary.total.events > 450, "nothing but a slow machine is in the way");
     for time in [TimeKind::Wait, TimeKind::Service, TimeKind::Response] {
         let histogram = summary.histograms.iter().find(|histogram| histogram.time == time);
@@ -278,4 +274,48 @@ fn an_error_policy_decides_what_an_error_means() {
     assert_ne!(ended.code, 0, "retries have a limit");
     assert_eq!(ended.summary().measured.errors, 3);
     assert_eq!(ended.summary().measured.restarts, 3);
+}
+
+#[test]
+fn parts_of_a_run_begin_together_and_add_up_to_the_whole() {
+    let folder = Folder::new("parts");
+    let script = folder.script(
+        "unique.lua",
+        "function thread_init(id) print(id, sysbench.opt.threads, sysbench.rand.unique()) end\n\
+         function event() end",
+    );
+    let part = |index: u32, clients: u32| {
+        let arrival = json!({"kind": "constant", "rate_per_s": 1000.0});
+        let changes = json!({
+            "part": {"index": index, "count": 2, "clients": 5},
+            "wait_for_begin": true,
+            "groups": [{"clients": clients, "arrival": arrival}],
+        });
+        spec(&script, changes)
+    };
+    let mut children: Vec<_> = [part(0, 3), part(1, 2)].iter().map(start_open).collect();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let begin = now.as_nanos() as u64 + 500_000_000;
+    children.iter_mut().for_each(|(_, input)| writeln!(input, "begin {begin}").unwrap());
+    let ended: Vec<_> = children.into_iter().map(|(child, _input)| end(child)).collect();
+    let mut started = 0;
+    let mut lines = Vec::new();
+    for part in &ended {
+        assert_eq!(part.code, 0, "{}", part.stderr);
+        let summary = part.summary();
+        let Record::Hello(hello) = &part.records[0] else { panic!("hello comes first") };
+        let late = (hello.start_unix_ns + summary.start_ns).abs_diff(begin);
+        assert!(late < 50_000_000, "begun {late} ns away from the instant");
+        started += summary.total.events + part.backlog();
+        lines.extend(part.output().into_iter().map(str::to_owned));
+    }
+    assert_eq!(started, 301, "arrivals at 0, 1, 2 … 300 ms, each in one part");
+    lines.sort();
+    let column = |index: usize| -> Vec<_> {
+        lines.iter().map(|line| line.split('\t').nth(index).unwrap()).collect()
+    };
+    assert_eq!(column(0), ["0", "1", "2", "3", "4"]);
+    assert_eq!(column(1), ["5"; 5]);
+    let unique: std::collections::BTreeSet<_> = column(2).into_iter().collect();
+    assert_eq!(unique.len(), 5);
 }

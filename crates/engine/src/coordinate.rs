@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use measure::Recorder;
-use record::{CpuTime, Fatal, Output, Phase, PhaseName, Progress, Record, Summary, Warning};
+use record::{CpuTime, Fatal, Output, Phase, PhaseName, Progress, Ready, Record, Summary, Warning};
 
 use crate::control::{Control, Stage};
 use crate::plan::Plan;
@@ -27,6 +27,8 @@ pub trait Probe {
     fn rss_kb(&self) -> (u64, u64);
     /// A person or the system asked for an end (Ctrl-C).
     fn interrupted(&self) -> bool;
+    /// Where the beginning is said from outside: when it is, on the run's clock.
+    fn begin_ns(&self, control: &Control) -> Option<u64>;
     /// Asked for a second time: don't even wait for events in flight.
     fn impatient(&self) -> bool;
 }
@@ -62,6 +64,7 @@ struct Coordinator<'a> {
     failure: Option<Failure>,
     interrupted: bool,
     stop_at: Option<u64>,
+    waits: bool,
     // Measuring.
     timeline: Option<Timeline>,
     boundaries: BTreeMap<u64, (CpuTime, u64)>,
@@ -103,6 +106,7 @@ pub fn coordinate(
         failure: None,
         interrupted: false,
         stop_at: None,
+        waits: false,
         timeline: None,
         boundaries: BTreeMap::new(),
         next_boundary: u64::MAX,
@@ -152,6 +156,12 @@ impl Coordinator<'_> {
 
     /// What time and the outside world ask for.
     fn look(&mut self, now: u64) {
+        if self.waits
+            && let Some(begin) = self.probe.begin_ns(self.control)
+        {
+            self.waits = false;
+            self.begin(begin.max(now));
+        }
         while now >= self.next_boundary {
             let sample = (self.probe.cpu(), self.probe.rss_kb().0);
             self.boundaries.insert(self.next_boundary, sample);
@@ -199,7 +209,13 @@ impl Coordinator<'_> {
             Message::Ready => {
                 self.ready += 1;
                 if self.ready == self.shards && !self.control.stopping() {
-                    self.begin();
+                    let at_ns = self.control.now_ns();
+                    if self.plan.wait_for_begin {
+                        self.waits = true;
+                        (self.emit)(Record::Ready(Ready { at_ns }));
+                    } else {
+                        self.begin(at_ns + AHEAD_NS);
+                    }
                 }
             }
             Message::RowsLoaded(rows) => {
@@ -245,8 +261,7 @@ impl Coordinator<'_> {
         }
     }
 
-    fn begin(&mut self) {
-        let begin = self.control.now_ns() + AHEAD_NS;
+    fn begin(&mut self, begin: u64) {
         self.timeline = Some(Timeline {
             begin,
             warm_up: self.plan.warm_up_ns,

@@ -74,7 +74,9 @@ impl Load {
                 idle: group.idle,
                 think_ns: group.think_ns,
                 arrivals: group.arrivals.clone().map(|arrivals| {
-                    Arrivals::new(arrivals, plan.seed.wrapping_add(index as u64), shard, shards)
+                    let (part, parts) = plan.part;
+                    let seed = plan.seed.wrapping_add(index as u64);
+                    Arrivals::new(arrivals, seed, part * shards + shard, parts * shards)
                 }),
                 parked: VecDeque::new(),
             })

@@ -15,6 +15,10 @@ pub struct Plan {
     pub events: Option<u64>,
     /// From which arrivals are drawn.
     pub seed: u64,
+    /// This process's part of the run and the number of parts: (0, 1) is all of it.
+    pub part: (u32, u32),
+    /// The beginning is said from outside ([`crate::Probe::begin_ns`]).
+    pub wait_for_begin: bool,
     /// Who drives.
     pub groups: Vec<Group>,
 }

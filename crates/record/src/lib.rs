@@ -10,12 +10,12 @@ mod spec;
 mod stream;
 
 pub use spec::{
-    Arrival, Endpoint, ErrorAction, ErrorPolicy, ErrorRule, Group, ReactorChoice, RunSpec,
+    Arrival, Endpoint, ErrorAction, ErrorPolicy, ErrorRule, Group, Part, ReactorChoice, RunSpec,
     ServerTarget, SpecError, SqliteTarget, Target, Tls, TlsMode,
 };
 pub use stream::{
     Counters, CpuTime, Fatal, FatalKind, Hello, HistogramRecord, Interval, Output, Phase,
-    PhaseName, Progress, Record, Subject, Summary, TimeKind, Warning,
+    PhaseName, Progress, Ready, Record, Subject, Summary, TimeKind, Warning,
 };
 
 /// Version of both the spec and the record stream. A reader refuses any other.

@@ -48,6 +48,26 @@ pub struct RunSpec {
     /// What to do with errors.
     #[serde(default)]
     pub errors: ErrorPolicy,
+    /// This process carries out one part of a run that several share; `None`: all of it.
+    #[serde(default)]
+    pub part: Option<Part>,
+    /// When all clients are ready, say so with a `ready` record and wait for a line
+    /// `begin UNIX_NS` on standard input: the wall-clock time at which the load begins.
+    #[serde(default)]
+    pub wait_for_begin: bool,
+}
+
+/// One of several engine processes that carry out a run together. Client `n` of this process is
+/// client `n × count + index` of the run, and the process takes that part of the arrivals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// This process, from 0.
+    pub index: u32,
+    /// Processes in all.
+    pub count: u32,
+    /// Clients of all processes.
+    pub clients: u32,
 }
 
 /// Clients that run one script under one load model.
@@ -365,6 +385,12 @@ impl RunSpec {
         }
         if self.connect_timeout_s.is_nan() || self.connect_timeout_s <= 0.0 {
             return Err(range("connect_timeout_s", self.connect_timeout_s, "seconds above 0"));
+        }
+        if let Some(part) = self.part
+            && (part.index >= part.count || part.clients < self.clients())
+        {
+            let expected = "an index below the count, and no fewer clients than here";
+            return Err(range("part", format!("{part:?}"), expected));
         }
         if self.shards == Some(0) {
             return Err(range("shards", 0, "1 or more"));

@@ -16,6 +16,8 @@ pub enum Record {
     Phase(Phase),
     /// How far a long phase has come (connecting, loading).
     Progress(Progress),
+    /// All clients are ready; only where the spec says to wait for the beginning.
+    Ready(Ready),
     /// A line the script printed.
     Output(Output),
     /// One reporting interval, all shards merged.
@@ -83,6 +85,13 @@ pub struct Progress {
     pub done: u64,
     /// Of so many; 0 where unknown.
     pub total: u64,
+    /// When.
+    pub at_ns: u64,
+}
+
+/// All clients are ready, and the engine waits to be told when to begin.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ready {
     /// When.
     pub at_ns: u64,
 }

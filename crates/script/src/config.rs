@@ -23,6 +23,7 @@ pub struct Config {
     pub(crate) warm_up_s: f64,
     pub(crate) measure_s: f64,
     pub(crate) events: u64,
+    pub(crate) part: record::Part,
 }
 
 /// One group's script and options.
@@ -112,6 +113,7 @@ impl Config {
             warm_up_s: spec.warm_up_s,
             measure_s: spec.measure_s.unwrap_or(0.0),
             events: spec.events.unwrap_or(0),
+            part: spec.part.unwrap_or(record::Part { index: 0, count: 1, clients: spec.clients() }),
         })
     }
 
@@ -125,7 +127,7 @@ impl Config {
         matches!(self.target, Target::Postgresql(_) | Target::Mysql(_))
     }
 
-    /// Clients over all groups.
+    /// Clients of this process, over all groups.
     pub fn clients(&self) -> u32 {
         self.groups.iter().map(|group| group.clients).sum()
     }
@@ -138,7 +140,7 @@ impl Config {
             .flat_map(|(index, group)| (0..group.clients).map(move |_| index))
             .enumerate()
             .filter(|(number, _)| *number as u32 % shards == shard)
-            .map(|(number, group)| (group, number as u32))
+            .map(|(number, group)| (group, number as u32 * self.part.count + self.part.index))
             .collect()
     }
 }

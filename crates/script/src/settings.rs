@@ -45,7 +45,7 @@ unsafe fn push_general(state: *mut State, config: &Config) {
     };
     // SAFETY: the caller's: the table is on top of the stack.
     unsafe {
-        set_number(state, "threads", f64::from(config.clients()));
+        set_number(state, "threads", f64::from(config.part.clients));
         set_number(state, "events", config.events as f64);
         set_number(state, "time", config.measure_s);
         set_number(state, "warmup_time", config.warm_up_s);

@@ -5,7 +5,7 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 
 use record::{Record, Summary};
 use serde_json::{Value, json};
@@ -50,6 +50,17 @@ impl Ended {
             .unwrap_or_else(|| panic!("no summary; standard error: {}", self.stderr))
     }
 
+    /// Events due and not started at the end of the window.
+    pub fn backlog(&self) -> u64 {
+        let last = self.records.iter().rev().find_map(|record| match record {
+            Record::Interval(interval) if interval.phase == record::PhaseName::Measure => {
+                Some(interval.backlog)
+            }
+            _ => None,
+        });
+        last.unwrap()
+    }
+
     pub fn output(&self) -> Vec<&str> {
         self.records
             .iter()
@@ -89,6 +100,11 @@ pub fn merge(into: &mut Value, from: Value) {
 }
 
 pub fn start(spec: &Value) -> Child {
+    start_open(spec).0
+}
+
+/// The same, with standard input left open.
+pub fn start_open(spec: &Value) -> (Child, ChildStdin) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_dbdyno-engine"))
         .args(["run", "-"])
         .stdin(Stdio::piped())
@@ -96,8 +112,9 @@ pub fn start(spec: &Value) -> Child {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    child.stdin.take().unwrap().write_all(spec.to_string().as_bytes()).unwrap();
-    child
+    let mut input = child.stdin.take().unwrap();
+    writeln!(input, "{spec}").unwrap();
+    (child, input)
 }
 
 pub fn end(child: Child) -> Ended {

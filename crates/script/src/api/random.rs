@@ -79,7 +79,7 @@ unsafe extern "C-unwind" fn special(state: *mut State) -> c_int {
 /// A 32-bit number that no client gets twice in a run.
 unsafe extern "C-unwind" fn unique(state: *mut State) -> c_int {
     let host = current();
-    let clients = host.config.clients().max(1);
+    let clients = host.config.part.clients.max(1);
     let client = &mut host.clients[host.current];
     let start = mix(host.config.seed, 0x756e_6971) as u32;
     let counter = client.unique.wrapping_mul(clients).wrapping_add(client.number);
