@@ -22,6 +22,10 @@ from dbdyno.servers.provision import version_key
         ("postgresql:14", "postgresql", Source.MAVEN, "14.20.0"),
         ("postgresql:9.6", "postgresql", Source.MAVEN, "9.6.24"),
         ("postgresql:15.14.0@maven", "postgresql", Source.MAVEN, "15.14.0"),
+        ("mariadb:11", "mariadb", Source.MAVEN, "11.4.5"),
+        ("mariadb:10.2", "mariadb", Source.MAVEN, "10.2.11"),
+        ("mysql", "mysql", Source.MAVEN, "5.6.14"),
+        ("mysql:5.6", "mysql", Source.MAVEN, "5.6.14"),
     ],
 )
 def test_a_text_means_one_server(text: str, kind: str, source: Source, version: str | None) -> None:
@@ -66,6 +70,7 @@ def test_a_password_is_used_and_not_shown(url: str, masked: str) -> None:
         ("postgresql:18@whele", "did you mean `wheel`?"),
         ("postgresql@path", "`@path:` and nothing else takes a folder"),
         ("postgresql@wheel:/opt", "`@path:` and nothing else takes a folder"),
+        ("mysql:8.0", "the nearest there are: `mysql:5.6.14@maven`"),
         ("sqlite:3.40", "in one version only"),
         ("sqlite@wheel", "in one version only"),
         ("url:oracle://db", "`oracle` is not a scheme of a server's URL"),
@@ -80,9 +85,13 @@ def test_a_wrong_text_is_answered_with_what_there_is(text: str, said: str) -> No
     assert caught.value.hint
 
 
-def test_a_folder_without_a_server_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ServerError, match="holds no PostgreSQL"):
-        parse_provision(f"postgresql@path:{tmp_path}")
+@pytest.mark.parametrize(
+    ("kind", "title"),
+    [("postgresql", "PostgreSQL"), ("mariadb", "MariaDB"), ("mysql", "MySQL")],
+)
+def test_a_folder_without_a_server_is_refused(kind: str, title: str, tmp_path: Path) -> None:
+    with pytest.raises(ServerError, match=f"holds no {title}"):
+        parse_provision(f"{kind}@path:{tmp_path}")
 
 
 def test_each_server_that_is_listed_can_be_named() -> None:

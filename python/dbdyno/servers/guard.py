@@ -124,10 +124,10 @@ class Guard:
         account: dict[str, Any] = {}
         if command["uid"] is not None:
             account = {"user": command["uid"], "group": command["gid"], "extra_groups": []}
-        with Path(command["output"]).open("ab") as output:
+        with Path(command["output"]).open("ab") as output, Path(command["stdin"]).open() as given:
             process = subprocess.Popen(
                 command["argv"],
-                stdin=subprocess.DEVNULL,
+                stdin=given,
                 stdout=output,
                 stderr=output,
                 cwd=command["cwd"],

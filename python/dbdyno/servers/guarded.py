@@ -74,6 +74,7 @@ class Guarded:
         cwd: Path,
         env: Mapping[str, str],
         account: Account | None = None,
+        stdin: Path | None = None,
         stop_signal: signal.Signals = signal.SIGTERM,
         death_signal: signal.Signals = signal.SIGKILL,
         grace_s: float = 10.0,
@@ -81,12 +82,13 @@ class Guarded:
         """Starts a process; returns its pid.
 
         `stop_signal` and `grace_s` are what the guard does when the lab is gone; `death_signal` is
-        what the kernel does when the guard is gone.
+        what the kernel does when the guard is gone. Without `stdin` it has nothing to read.
         """
         answer = self._ask(
             do="spawn",
             argv=[str(word) for word in argv],
             output=str(output),
+            stdin=str(stdin or os.devnull),
             cwd=str(cwd),
             env=dict(env),
             stop_signal=stop_signal,

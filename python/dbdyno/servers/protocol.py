@@ -129,4 +129,6 @@ class Kind:
     """What this machine has."""
     installed_at: Callable[[Path], Installation] | None = None
     """What a folder named by the user holds."""
+    debian_package: str | None = None
+    """What `apt-get install` calls it."""
     url_schemes: Sequence[str] = ()

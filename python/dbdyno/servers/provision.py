@@ -1,5 +1,5 @@
 """Provision texts: `sqlite`, `postgresql:18.4`, `postgresql:14@maven`, `postgresql@system`,
-`postgresql@path:/opt/pg/bin`, `url:postgresql://…`.
+`mariadb@path:/opt/mariadb`, `url:postgresql://…`.
 
 A version may be cut short (`14` takes the newest 14 there is); without a source, the first of
 wheel, Maven and system that has the version is taken.
@@ -128,9 +128,10 @@ def _choose(text: str, kind: Kind, source: Source | None, version: str | None) -
         package = kind.maven_package(version)
         return Provision(text, kind.name, source, version, package=package)
     if source is Source.SYSTEM and not kind.installed():
+        install = f"`apt-get install {kind.debian_package}`, or " if kind.debian_package else ""
         raise ServerError(
             f"`{text}`: no {kind.name} is installed on this machine",
-            hint=f"`apt-get install {kind.name}`, or leave `@system` out to download one",
+            hint=f"{install}leave `@system` out to download one",
         )
     raise _no_such(text, kind, version or "")
 

@@ -7,13 +7,15 @@ from pathlib import Path
 
 from dbdyno.servers import cache
 from dbdyno.servers.guarded import sweep
+from dbdyno.servers.mariadb.kind import KIND as MARIADB
+from dbdyno.servers.mysql.kind import KIND as MYSQL
 from dbdyno.servers.packaged import cache_key
 from dbdyno.servers.postgresql.kind import KIND as POSTGRESQL
 from dbdyno.servers.protocol import Package, Provision, Server, Source
 from dbdyno.servers.provision import choices, parse
 from dbdyno.servers.sqlite.kind import KIND as SQLITE
 
-KINDS = {kind.name: kind for kind in (SQLITE, POSTGRESQL)}
+KINDS = {kind.name: kind for kind in (SQLITE, POSTGRESQL, MARIADB, MYSQL)}
 
 
 @dataclass(frozen=True, slots=True)

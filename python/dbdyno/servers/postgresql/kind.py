@@ -88,5 +88,6 @@ KIND = Kind(
     maven_package=_maven_package,
     installed=_installed,
     installed_at=_installed_at,
+    debian_package="postgresql",
     url_schemes=("postgresql", "postgres"),
 )

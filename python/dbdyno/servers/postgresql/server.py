@@ -4,7 +4,6 @@ import os
 import re
 import secrets
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -12,9 +11,8 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from dbdyno.errors import ConnectError, ServerError
-from dbdyno.servers.account import Account, server_account
 from dbdyno.servers.cache import sha256_of
-from dbdyno.servers.guarded import Guarded
+from dbdyno.servers.daemon import Daemon, free_port
 from dbdyno.servers.packaged import Programs, install
 from dbdyno.servers.place import data_folder, socket_folder
 from dbdyno.servers.postgresql import query
@@ -22,10 +20,8 @@ from dbdyno.servers.protocol import DATABASE, ROLE, Provision, Transport
 
 _INIT_LIMIT_S = 120.0
 _READY_LIMIT_S = 60.0
-_STOP_LIMIT_S = 60.0
 _POLL_S = 0.02
 _PORT_ATTEMPTS = 3
-_LOG_TAIL_LINES = 12
 _RESERVED = frozenset(
     {
         "data_directory",
@@ -55,32 +51,24 @@ class PostgresqlServer:
             )
         self._provision = provision
         self._asked = settings
-        self._log = folder.absolute() / "server.log"
         self._password = secrets.token_urlsafe(24)
-        self._guarded = Guarded()
-        self._pid: int | None = None
-        self._stopped = False
+        self._daemon = Daemon(f"postgresql {provision.version}", folder.absolute() / "server.log")
         self._port = 0
-        self._account: Account | None = None
         self._programs: Programs | None = None
         self._data = self._sockets = Path()
         self._session = query.Session()
 
-    @property
-    def _name(self) -> str:
-        return f"postgresql {self._provision.version}"
-
     def start(self) -> None:
         """Installs, initialises, configures, starts and waits until it takes statements."""
-        self._account = server_account()
-        self._programs = install(self._provision, self._account)
-        self._log.parent.mkdir(parents=True, exist_ok=True)
-        self._sockets = socket_folder(self._guarded, self._account)
-        self._data = data_folder(self._guarded, self._log.parent, self._account) / "data"
+        daemon = self._daemon
+        daemon.prepare()
+        self._programs = install(self._provision, daemon.account)
+        self._sockets = socket_folder(daemon.guarded, daemon.account)
+        self._data = data_folder(daemon.guarded, daemon.log.parent, daemon.account) / "data"
         self._initialise()
         for attempt in range(_PORT_ATTEMPTS):
             self._configure()
-            log_start = self._log.stat().st_size
+            log_start = daemon.log_size()
             self._launch()
             if self._wait_until_ready():
                 break
@@ -102,48 +90,38 @@ class PostgresqlServer:
     def _initialise(self) -> None:
         password_file = self._sockets / "password"
         password_file.write_text(self._password + "\n")
-        if self._account is not None:
-            os.chown(password_file, self._account.uid, self._account.gid)
-        password_file.chmod(0o600)
+        self._daemon.give(password_file, mode=0o600)
         scram = int(str(self._provision.version).split(".")[0]) >= 10
-        pid = self._guarded.spawn(
-            [
-                self._program("initdb"),
-                "--pgdata",
-                self._data,
-                "--username",
-                ROLE,
-                "--pwfile",
-                password_file,
-                "--auth-local",
-                "trust",
-                "--auth-host",
-                "scram-sha-256" if scram else "md5",
-                "--encoding",
-                "UTF8",
-                "--locale",
-                "C",
-                "-N",
-            ],
-            output=self._log,
-            cwd=self._sockets,
-            env=self._environment(),
-            account=self._account,
-        )
-        code = self._guarded.wait(pid, _INIT_LIMIT_S)
-        password_file.unlink()
-        if code is None:
-            raise ServerError(
-                f"{self._name}: initdb took over {_INIT_LIMIT_S:.0f} s", hint=self._log_tail()
+        try:
+            self._daemon.run_helper(
+                [
+                    self._program("initdb"),
+                    "--pgdata",
+                    self._data,
+                    "--username",
+                    ROLE,
+                    "--pwfile",
+                    password_file,
+                    "--auth-local",
+                    "trust",
+                    "--auth-host",
+                    "scram-sha-256" if scram else "md5",
+                    "--encoding",
+                    "UTF8",
+                    "--locale",
+                    "C",
+                    "-N",
+                ],
+                cwd=self._sockets,
+                env=self._environment(),
+                limit_s=_INIT_LIMIT_S,
             )
-        if code != 0:
-            raise ServerError(
-                f"{self._name}: initdb failed, {describe_exit(code)}", hint=self._log_tail()
-            )
+        finally:
+            password_file.unlink()
 
     def _configure(self) -> None:
         """Writes ours first and the study's after: the last line counts."""
-        self._port = _free_port()
+        self._port = free_port()
         ours = {
             "listen_addresses": "127.0.0.1",
             "port": str(self._port),
@@ -157,8 +135,7 @@ class PostgresqlServer:
             ours["shared_preload_libraries"] = "pg_stat_statements"
         lines = [f"{name} = {_quoted(value)}\n" for name, value in {**ours, **self._asked}.items()]
         (self._data / "dbdyno.conf").write_text("".join(lines))
-        if self._account is not None:
-            os.chown(self._data / "dbdyno.conf", self._account.uid, self._account.gid)
+        self._daemon.give(self._data / "dbdyno.conf")
         main = self._data / "postgresql.conf"
         include = "include = 'dbdyno.conf'\n"
         if include not in main.read_text():
@@ -176,12 +153,10 @@ class PostgresqlServer:
         ).exists()
 
     def _launch(self) -> None:
-        self._pid = self._guarded.spawn(
+        self._daemon.launch(
             [self._program("postgres"), "-D", self._data],
-            output=self._log,
             cwd=self._data,
             env=self._environment(),
-            account=self._account,
             stop_signal=signal.SIGINT,
             death_signal=signal.SIGQUIT,
         )
@@ -197,35 +172,33 @@ class PostgresqlServer:
                 self._session.connection()
                 return True
             except ConnectError as error:
-                assert self._pid is not None, "launched just now"
-                if self._guarded.wait(self._pid, _POLL_S) is not None:
+                if self._daemon.ended_within(_POLL_S):
                     return False
                 if time.monotonic() > deadline:
                     raise ServerError(
-                        f"{self._name} was not ready after {_READY_LIMIT_S:.0f} s: {error.message}",
-                        hint=self._log_tail(),
+                        f"{self._daemon.name} was not ready after {_READY_LIMIT_S:.0f} s: "
+                        f"{error.message}",
+                        hint=self._daemon.log_tail(),
                     ) from error
 
     def _port_was_taken(self, log_start: int) -> bool:
-        with self._log.open(errors="replace") as log:
-            log.seek(log_start)
-            return "Address already in use" in log.read()
+        return "Address already in use" in self._daemon.logged_since(log_start)
 
     def _not_started(self) -> ServerError:
-        assert self._pid is not None, "launched"
-        log = self._log.read_text(errors="replace")
+        log = self._daemon.logged_since(0)
         if unknown := re.search(r'unrecognized configuration parameter "([^"]+)"', log):
             close = get_close_matches(unknown[1], self._setting_names(), n=1)
             return ServerError(
-                f"{self._name} has no setting `{unknown[1]}`",
+                f"{self._daemon.name} has no setting `{unknown[1]}`",
                 hint=f"did you mean `{close[0]}`?" if close else "look at the server's manual",
             )
         complaints = re.findall(
             r"(?:FATAL|LOG|ERROR):  (.*(?:invalid value|requires|outside).*)", log
         )
-        code = self._guarded.exit_code(self._pid)
-        reason = complaints[-1] if complaints else describe_exit(code)
-        return ServerError(f"{self._name} did not start: {reason}", hint=self._log_tail())
+        reason = complaints[-1] if complaints else self._daemon.exit_description()
+        return ServerError(
+            f"{self._daemon.name} did not start: {reason}", hint=self._daemon.log_tail()
+        )
 
     def _setting_names(self) -> Sequence[str]:
         described = subprocess.run(
@@ -270,23 +243,11 @@ class PostgresqlServer:
 
     def alive(self) -> bool:
         """Whether the postmaster runs."""
-        if self._pid is None or self._stopped:
-            return False
-        try:
-            return self._guarded.exit_code(self._pid) is None
-        except ServerError:
-            return False
+        return self._daemon.alive()
 
     def check(self) -> None:
         """Raises when the postmaster has ended without being asked to."""
-        if self._pid is None or self._stopped:
-            return
-        code = self._guarded.exit_code(self._pid)
-        if code is not None:
-            raise ServerError(
-                f"{self._name} ended while it was needed: {describe_exit(code)}",
-                hint=self._log_tail(),
-            )
+        self._daemon.check()
 
     def data_folder(self) -> Path | None:
         """Its own; gone with it."""
@@ -294,7 +255,7 @@ class PostgresqlServer:
 
     def log_files(self) -> Sequence[Path]:
         """What initdb and the server wrote."""
-        return (self._log,)
+        return (self._daemon.log,)
 
     def stop(self) -> None:
         """Fast shutdown: sessions are cut, a checkpoint is written."""
@@ -306,48 +267,16 @@ class PostgresqlServer:
 
     def _end(self, number: signal.Signals) -> None:
         self._session.close()
-        if self._pid is None or not self.alive():
-            return
-        self._stopped = True
-        self._guarded.signal(self._pid, number)
-        if self._guarded.wait(self._pid, _STOP_LIMIT_S) is None:
-            self._guarded.signal(self._pid, signal.SIGKILL)
-            self._guarded.wait(self._pid, _STOP_LIMIT_S)
+        self._daemon.end(number)
 
     def close(self) -> None:
         """Stops it and removes data and socket."""
         try:
             self.stop()
         finally:
-            self._guarded.close()
-
-    def _log_tail(self) -> str:
-        try:
-            lines = self._log.read_text(errors="replace").splitlines()
-        except OSError:
-            lines = []
-        if not lines:
-            return "its log is empty"
-        tail = "\n  ".join(lines[-_LOG_TAIL_LINES:])
-        return f"the end of its log says:\n  {tail}"
-
-
-def describe_exit(code: int | None) -> str:
-    """An exit code in words; negative is a signal."""
-    if code is None:
-        return "still running"
-    if code < 0:
-        return f"killed by signal {-code} ({signal.Signals(-code).name})"
-    return f"exit status {code}"
+            self._daemon.guarded.close()
 
 
 def _quoted(value: str) -> str:
     escaped = value.replace("\\", "\\\\").replace("'", "''")
     return f"'{escaped}'"
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

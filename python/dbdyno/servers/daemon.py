@@ -1,0 +1,167 @@
+"""A server process of one run: launched under a guard, watched, ended, its log quoted.
+
+What is the same for every kind of server that is a program; the kind's own `server.py` knows what
+to launch and when it is ready.
+"""
+
+import os
+import signal
+import socket
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dbdyno.errors import ServerError
+from dbdyno.servers.account import Account, server_account
+from dbdyno.servers.guarded import Guarded
+
+_STOP_LIMIT_S = 60.0
+_LOG_TAIL_LINES = 12
+
+
+class Daemon:
+    """At most one process at a time; what it and its helpers print goes to one log."""
+
+    def __init__(self, name: str, log: Path) -> None:
+        self.name = name
+        """For messages: `postgresql 18.4`."""
+        self.log = log
+        self.guarded = Guarded()
+        self.account: Account | None = None
+        self._pid: int | None = None
+        self._stopped = False
+
+    def prepare(self) -> None:
+        """Settles who will run it, and where its log is."""
+        self.account = server_account()
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+
+    def give(self, path: Path, *, mode: int | None = None) -> None:
+        """Makes a file the property of whoever runs the server."""
+        if self.account is not None:
+            os.chown(path, self.account.uid, self.account.gid)
+        if mode is not None:
+            path.chmod(mode)
+
+    def run_helper(
+        self,
+        argv: Sequence[str | Path],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        limit_s: float,
+        stdin: Path | None = None,
+    ) -> None:
+        """Runs a program of the server's to its end.
+
+        # Errors
+        `ServerError` when it fails or takes longer than `limit_s`.
+        """
+        program = Path(argv[0]).name
+        pid = self.guarded.spawn(
+            argv, output=self.log, cwd=cwd, env=env, account=self.account, stdin=stdin
+        )
+        code = self.guarded.wait(pid, limit_s)
+        if code is None:
+            raise ServerError(
+                f"{self.name}: {program} took over {limit_s:.0f} s", hint=self.log_tail()
+            )
+        if code != 0:
+            raise ServerError(
+                f"{self.name}: {program} failed, {describe_exit(code)}", hint=self.log_tail()
+            )
+
+    def launch(
+        self,
+        argv: Sequence[str | Path],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        stop_signal: signal.Signals,
+        death_signal: signal.Signals,
+    ) -> None:
+        """Starts the server itself; see `Guarded.spawn` for the signals."""
+        self._pid = self.guarded.spawn(
+            argv,
+            output=self.log,
+            cwd=cwd,
+            env=env,
+            account=self.account,
+            stop_signal=stop_signal,
+            death_signal=death_signal,
+        )
+
+    def ended_within(self, timeout_s: float) -> bool:
+        """Waits so long for the process to end."""
+        return self._pid is None or self.guarded.wait(self._pid, timeout_s) is not None
+
+    def exit_description(self) -> str:
+        """How it ended, in words."""
+        return describe_exit(None if self._pid is None else self.guarded.exit_code(self._pid))
+
+    def alive(self) -> bool:
+        """Whether it runs."""
+        if self._pid is None or self._stopped:
+            return False
+        try:
+            return self.guarded.exit_code(self._pid) is None
+        except ServerError:
+            return False
+
+    def check(self) -> None:
+        """Raises `ServerError` when it has ended without being asked to."""
+        if self._pid is None or self._stopped:
+            return
+        code = self.guarded.exit_code(self._pid)
+        if code is not None:
+            raise ServerError(
+                f"{self.name} ended while it was needed: {describe_exit(code)}",
+                hint=self.log_tail(),
+            )
+
+    def end(self, number: signal.Signals) -> None:
+        """Signals it and waits; SIGKILL follows when it takes over a minute."""
+        if self._pid is None or not self.alive():
+            return
+        self._stopped = True
+        self.guarded.signal(self._pid, number)
+        if self.guarded.wait(self._pid, _STOP_LIMIT_S) is None:
+            self.guarded.signal(self._pid, signal.SIGKILL)
+            self.guarded.wait(self._pid, _STOP_LIMIT_S)
+
+    def log_size(self) -> int:
+        """Bytes written so far: where the next launch's part of the log begins."""
+        return self.log.stat().st_size if self.log.exists() else 0
+
+    def logged_since(self, start: int) -> str:
+        """The log from a byte on."""
+        with self.log.open("rb") as log:
+            log.seek(start)
+            return log.read().decode(errors="replace")
+
+    def log_tail(self) -> str:
+        """The last lines of the log, as a hint."""
+        try:
+            lines = self.log.read_text(errors="replace").splitlines()
+        except OSError:
+            lines = []
+        if not lines:
+            return "its log is empty"
+        tail = "\n  ".join(lines[-_LOG_TAIL_LINES:])
+        return f"the end of its log says:\n  {tail}"
+
+
+def describe_exit(code: int | None) -> str:
+    """An exit code in words; negative is a signal."""
+    if code is None:
+        return "still running"
+    if code < 0:
+        return f"killed by signal {-code} ({signal.Signals(-code).name})"
+    return f"exit status {code}"
+
+
+def free_port() -> int:
+    """A loopback port nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,1 @@
+"""MariaDB servers: MySQL's protocol and configuration, other packages and system tables."""

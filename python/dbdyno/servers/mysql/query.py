@@ -1,0 +1,256 @@
+"""What the lab asks a MySQL or MariaDB server, of any version from 5.6 on, over its own session."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from ssl import SSLContext
+from typing import Any
+
+import pymysql
+from pymysql.cursors import DictCursor
+
+from dbdyno.errors import ConnectError, ServerError
+
+_CONNECT_LIMIT_S = 10
+_ANSWER_LIMIT_S = 30
+_OF_THIS_RUN = frozenset(
+    {
+        "basedir",
+        "bind_address",
+        "datadir",
+        "init_file",
+        "lc_messages_dir",
+        "pid_file",
+        "port",
+        "socket",
+        "tmpdir",
+    }
+)
+"""Settings that name places of a run: they differ always and mean nothing."""
+_CHANGED_IN_MARIADB = """
+    SELECT LOWER(VARIABLE_NAME) AS name, GLOBAL_VALUE AS value, DEFAULT_VALUE AS default_value,
+           GLOBAL_VALUE_ORIGIN AS source FROM information_schema.SYSTEM_VARIABLES
+    WHERE GLOBAL_VALUE_ORIGIN NOT IN ('COMPILE-TIME', 'AUTO')
+      AND NOT GLOBAL_VALUE <=> DEFAULT_VALUE ORDER BY 1"""
+_CHANGED_IN_MYSQL = """
+    SELECT i.VARIABLE_NAME AS name, v.VARIABLE_VALUE AS value, '' AS default_value,
+           i.VARIABLE_SOURCE AS source FROM performance_schema.variables_info i
+    JOIN performance_schema.global_variables v USING (VARIABLE_NAME)
+    WHERE i.VARIABLE_SOURCE <> 'COMPILED' ORDER BY 1"""
+_NO_SUCH_TABLE = (1109, 1146)
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where and as whom the lab connects."""
+
+    user: str
+    password: str = field(default="", repr=False)
+    database: str | None = None
+    unix: Path | None = None
+    host: str = "127.0.0.1"
+    port: int = 3306
+    tls: SSLContext | None = None
+
+    def open_socket(self) -> socket.socket:
+        """A connected socket; `OSError` when nobody listens."""
+        if self.unix is None:
+            return socket.create_connection((self.host, self.port), _CONNECT_LIMIT_S)
+        connected = socket.socket(socket.AF_UNIX)
+        connected.settimeout(_CONNECT_LIMIT_S)
+        try:
+            connected.connect(str(self.unix))
+        except OSError:
+            connected.close()
+            raise
+        return connected
+
+
+class Session:
+    """One connection of the lab's, opened when first needed and again when lost."""
+
+    def __init__(self, title: str, address: Address) -> None:
+        self._title = title
+        self.address = address
+        self._connection: pymysql.Connection[DictCursor] | None = None
+        self._watch: socket.socket | None = None
+
+    def connection(self) -> pymysql.Connection[DictCursor]:
+        """The open connection.
+
+        # Errors
+        `ConnectError` with the server's or the system's own words.
+        """
+        if self._connection is None or not self._connection.open:
+            self.close()
+            try:
+                plain = self.address.open_socket()
+                self._watch = plain.dup()
+                self._connection = self._log_in(plain)
+            except (pymysql.Error, OSError, RuntimeError) as error:
+                self.close()
+                raise ConnectError(
+                    f"can't connect to {self._title}: {_in_words(error)}",
+                    hint="check address, user, password and database with `mysql`",
+                ) from error
+        return self._connection
+
+    def _log_in(self, plain: socket.socket) -> pymysql.Connection[DictCursor]:
+        address = self.address
+        connection = pymysql.Connection(
+            user=address.user,
+            password=address.password,
+            database=address.database,
+            host=address.host,
+            port=address.port,
+            charset="utf8mb4",
+            autocommit=True,
+            cursorclass=DictCursor,
+            read_timeout=_ANSWER_LIMIT_S,
+            write_timeout=_ANSWER_LIMIT_S,
+            program_name="dbdyno",
+            defer_connect=True,
+            **({"ssl": address.tls} if address.tls else {"ssl_disabled": True}),
+        )
+        connection.connect(plain)
+        return connection
+
+    def rows(self, statement: str, *parameters: object) -> Sequence[Mapping[str, Any]]:
+        """Rows of one statement.
+
+        # Errors
+        `ServerError` when the server refuses it or is gone.
+        """
+        connection = self.connection()
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(statement, parameters or None)
+                return cursor.fetchall()
+        except (pymysql.Error, OSError) as error:
+            if not connection.open:
+                self.close()
+            raise ServerError(
+                f"{self._title} refused `{statement.strip()}`: {_in_words(error)}"
+            ) from error
+
+    def row(self, statement: str, *parameters: object) -> Mapping[str, Any]:
+        """The only row of one statement."""
+        (row,) = self.rows(statement, *parameters)
+        return row
+
+    def undisturbed(self) -> bool:
+        """Whether a connection is open and the server has said nothing: no news, no farewell."""
+        if self._connection is None or not self._connection.open or self._watch is None:
+            return False
+        return not select.select([self._watch], [], [], 0)[0]
+
+    def close(self) -> None:
+        """Closes the connection; the next statement opens another."""
+        if self._connection is not None:
+            with contextlib.suppress(pymysql.Error, OSError):
+                self._connection.close()
+            self._connection = None
+        if self._watch is not None:
+            self._watch.close()
+            self._watch = None
+
+
+def facts(session: Session) -> Mapping[str, object]:
+    """Version, build, page size, character set, durability, TLS."""
+    effective = settings(session)
+    version = effective["version"].partition("-")[0]
+    return {
+        "version": version,
+        "version_number": version_number(version),
+        "build": f"{effective['version']} {effective['version_comment']}",
+        "compiled_for": f"{effective['version_compile_machine']} {effective['version_compile_os']}",
+        "page_size_bytes": int(effective["innodb_page_size"]),
+        "encoding": effective["character_set_server"],
+        "storage_engine": effective.get("default_storage_engine"),
+        "tls_library": effective.get("version_ssl_library"),
+        "durability": durability(effective),
+    }
+
+
+def version_number(version: str) -> int:
+    """10.11.5 as 101105, as the server's own macros write it."""
+    major, minor, patch = [*map(int, version.split(".")), 0, 0][:3]
+    return major * 10_000 + minor * 100 + patch
+
+
+def settings(session: Session) -> Mapping[str, str]:
+    """Every global setting."""
+    rows = session.rows("SHOW GLOBAL VARIABLES")
+    return {row["Variable_name"]: str(row["Value"]) for row in rows}
+
+
+def durability(effective: Mapping[str, str]) -> str:
+    """The class printed beside every number: D0 may lose or tear data in a crash, D1 may lose the
+    last commits, D2 has every commit on this node's disk, D3 on another node too."""
+    if effective.get("innodb_doublewrite") in ("OFF", "0"):
+        return "D0"
+    if effective.get("innodb_flush_method") == "nosync":
+        return "D0"
+    if effective.get("innodb_flush_log_at_trx_commit") not in ("1", "3"):
+        return "D1"
+    if effective.get("log_bin") == "ON" and effective.get("sync_binlog") == "0":
+        return "D1"
+    semi_sync = ("rpl_semi_sync_master_enabled", "rpl_semi_sync_source_enabled")
+    return "D3" if any(effective.get(name) == "ON" for name in semi_sync) else "D2"
+
+
+def settings_changed(session: Session) -> Mapping[str, Mapping[str, str]] | None:
+    """Settings that are not the server's default, where it can tell; `None` before MySQL 8.0."""
+    for statement in (_CHANGED_IN_MARIADB, _CHANGED_IN_MYSQL):
+        try:
+            rows = session.rows(statement)
+            break
+        except ServerError as error:
+            if not _about_missing_table(error):
+                raise
+    else:
+        return None
+    return {
+        row["name"]: {key: str(row[key]) for key in ("value", "default_value", "source")}
+        for row in rows
+        if row["name"] not in _OF_THIS_RUN
+    }
+
+
+def _about_missing_table(error: ServerError) -> bool:
+    cause = error.__cause__
+    return isinstance(cause, pymysql.Error) and cause.args[0] in _NO_SUCH_TABLE
+
+
+def counters(session: Session) -> Mapping[str, int]:
+    """The whole server's counts (`Questions`, `Com_commit`, `Innodb_rows_read`, …).
+
+    Exactly one statement of the lab's own lies between two calls: this one.
+    """
+    counts = {}
+    for row in session.rows("SHOW GLOBAL STATUS"):
+        if str(row["Value"]).isdecimal():
+            counts[row["Variable_name"]] = int(row["Value"])
+    return counts
+
+
+def size_bytes(session: Session, database: str) -> int:
+    """Tables and indexes of a database, as the storage engines account for them."""
+    row = session.row(
+        "SELECT COALESCE(SUM(DATA_LENGTH + INDEX_LENGTH), 0) AS size"
+        " FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s",
+        database,
+    )
+    return int(row["size"])
+
+
+def _in_words(error: Exception) -> str:
+    """The error without PyMySQL's tuple around it."""
+    words = error.args[-1] if error.args else error
+    number = f"error {error.args[0]}: " if len(error.args) == 2 else ""
+    return number + " ".join(str(words).split())

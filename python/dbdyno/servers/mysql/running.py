@@ -1,0 +1,208 @@
+"""A MySQL or MariaDB server that somebody else runs: looked at, loaded, never altered."""
+
+import ssl
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+from dbdyno.errors import ConnectError, ServerError
+from dbdyno.servers.mysql import query
+from dbdyno.servers.mysql.brand import Brand
+from dbdyno.servers.protocol import Provision, Transport
+
+_DEFAULT_PORT = 3306
+_MODES = {
+    "disabled": "disable",
+    "preferred": "prefer",
+    "required": "require",
+    "verify_ca": "verify-ca",
+    "verify_identity": "verify-full",
+}
+"""MySQL's names of TLS modes → those of the run spec."""
+_TLS_FILES = {"ca": "ssl-ca", "certificate": "ssl-cert", "key": "ssl-key"}
+_KNOWN = frozenset({"socket", "ssl-mode", *_TLS_FILES.values()})
+
+
+class RunningMysql:
+    """The server behind a `mysql://` or `mariadb://` URL."""
+
+    def __init__(self, brand: Brand, provision: Provision, settings: Mapping[str, str]) -> None:
+        if settings:
+            raise ServerError(
+                f"settings ({', '.join(sorted(settings))}) were asked of a server that is not ours "
+                "to configure",
+                hint=f"set them there yourself, or let dbdyno start a server (`{brand.example}`)",
+            )
+        assert provision.url is not None, "a provision by URL has one"
+        self._brand = brand
+        self._url = urlsplit(provision.url)
+        self._parameters = dict(parse_qsl(self._url.query))
+        self._user = unquote(self._url.username or "")
+        self._password = unquote(self._url.password or "")
+        self._database = unquote(self._url.path.lstrip("/"))
+        self._check_url()
+        self._hosts = _hosts(self._url, brand)
+        self._session = query.Session(brand.title, self._address())
+
+    def _check_url(self) -> None:
+        expected = (
+            f"expected `{self._brand.kind}://user:password@host:port/database`, or "
+            f"`{self._brand.kind}://user@/database?socket=/path/of/socket`"
+        )
+        if not self._user or not self._database:
+            raise ServerError("the server's URL names no user or no database", hint=expected)
+        if unknown := sorted(set(self._parameters) - _KNOWN):
+            raise ServerError(
+                f"`{unknown[0]}` is not a parameter of a server's URL",
+                hint=f"known: {', '.join(sorted(_KNOWN))}; {expected}",
+            )
+        mode = self._parameters.get("ssl-mode", "preferred").lower()
+        if mode not in _MODES:
+            raise ServerError(
+                f"`{mode}` is not a TLS mode", hint=f"known: {', '.join(sorted(_MODES))}"
+            )
+
+    def _socket(self) -> Path | None:
+        return Path(self._parameters["socket"]) if "socket" in self._parameters else None
+
+    def _address(self) -> query.Address:
+        host, port = self._hosts[0]
+        return query.Address(
+            user=self._user,
+            password=self._password,
+            database=self._database,
+            unix=self._socket(),
+            host=host,
+            port=port,
+            tls=self._tls_context(),
+        )
+
+    def _tls(self) -> Mapping[str, object]:
+        """The run spec's `tls`. A Unix socket is never encrypted unless that is demanded."""
+        default = "disabled" if self._socket() else "preferred"
+        mode = _MODES[self._parameters.get("ssl-mode", default).lower()]
+        files = {n: self._parameters[p] for n, p in _TLS_FILES.items() if p in self._parameters}
+        return {"mode": mode, **files}
+
+    def _tls_context(self) -> ssl.SSLContext | None:
+        """What the lab's own session uses: plain, unless encryption is demanded."""
+        tls = self._tls()
+        if tls["mode"] in ("disable", "prefer"):
+            return None
+        try:
+            context = ssl.create_default_context(cafile=self._parameters.get("ssl-ca"))
+            context.check_hostname = tls["mode"] == "verify-full"
+            if tls["mode"] == "require":
+                context.verify_mode = ssl.CERT_NONE
+            if "certificate" in tls:
+                context.load_cert_chain(str(tls["certificate"]), self._parameters.get("ssl-key"))
+        except OSError as error:
+            raise ServerError(
+                f"the TLS files of the server's URL can't be used: {error}",
+                hint="`ssl-ca`, `ssl-cert` and `ssl-key` name PEM files",
+            ) from error
+        return context
+
+    def start(self) -> None:
+        """Connects, to see that it is there and lets us in."""
+        self._session.connection()
+
+    def target(self, transport: Transport = "unix") -> Mapping[str, object]:
+        """Every host of the URL; `transport` is the URL's own choice."""
+        if path := self._socket():
+            endpoints: Sequence[Mapping[str, object]] = [{"unix": str(path)}]
+        else:
+            endpoints = [{"tcp": {"host": host, "port": port}} for host, port in self._hosts]
+        target: dict[str, object] = {
+            "driver": "mysql",
+            "endpoints": endpoints,
+            "user": self._user,
+            "database": self._database,
+            "tls": self._tls(),
+        }
+        if self._password:
+            target["password"] = self._password
+        return target
+
+    def facts(self) -> Mapping[str, object]:
+        """As the server tells; what package it came from is not known."""
+        return {
+            "kind": self._brand.kind,
+            "source": "url",
+            **query.facts(self._session),
+            "settings_changed": query.settings_changed(self._session),
+        }
+
+    def settings(self) -> Mapping[str, str]:
+        """All global ones."""
+        return query.settings(self._session)
+
+    def counters(self) -> Mapping[str, int]:
+        """Of the whole server: others who use it are counted too."""
+        return query.counters(self._session)
+
+    def size_bytes(self) -> int:
+        """Of the database in the URL."""
+        return query.size_bytes(self._session, self._database)
+
+    def alive(self) -> bool:
+        """Whether our connection stands; only when it does not is the server asked."""
+        if self._session.undisturbed():
+            return True
+        try:
+            self.check()
+        except ServerError:
+            return False
+        return True
+
+    def check(self) -> None:
+        """Raises when it does not answer.
+
+        A connection lost since the last statement is made anew once before giving up.
+        """
+        try:
+            self._session.rows("SELECT 1")
+        except ConnectError:
+            raise
+        except ServerError:
+            self._session.close()
+            self._session.rows("SELECT 1")
+
+    def data_folder(self) -> Path | None:
+        """Not ours to know."""
+        return None
+
+    def log_files(self) -> Sequence[Path]:
+        """None that we can read."""
+        return ()
+
+    def stop(self) -> None:
+        """Disconnects; the server runs on."""
+        self._session.close()
+
+    def kill(self) -> None:
+        """Refused."""
+        raise ServerError(
+            "a server reached by its URL is not ours to kill",
+            hint=f"let dbdyno start one (`{self._brand.example}`) to see it crash",
+        )
+
+    def close(self) -> None:
+        """Disconnects."""
+        self.stop()
+
+
+def _hosts(url: SplitResult, brand: Brand) -> Sequence[tuple[str, int]]:
+    """Host and port of each server in the URL, which may list several with commas between."""
+    listed = url.netloc.rpartition("@")[2] or "127.0.0.1"
+    found = []
+    for place in listed.split(","):
+        parts = urlsplit(f"//{place}")
+        try:
+            found.append((parts.hostname or "127.0.0.1", parts.port or _DEFAULT_PORT))
+        except ValueError as error:
+            raise ServerError(
+                f"`{place}` in the server's URL is not a host and port: {error}",
+                hint=f"for example `{brand.kind}://user@db.example:3306/sbtest`",
+            ) from error
+    return found

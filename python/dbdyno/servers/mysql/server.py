@@ -1,0 +1,394 @@
+"""A MySQL or MariaDB server of one run: its own data folder, socket and port, gone with the run."""
+
+import os
+import re
+import secrets
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
+
+from dbdyno.errors import ConnectError, ServerError
+from dbdyno.servers.cache import sha256_of
+from dbdyno.servers.daemon import Daemon, free_port
+from dbdyno.servers.mysql import query
+from dbdyno.servers.mysql.brand import Brand
+from dbdyno.servers.mysql.initial import account_statements, bootstrap_statements
+from dbdyno.servers.packaged import Programs, install
+from dbdyno.servers.place import data_folder, socket_folder
+from dbdyno.servers.protocol import DATABASE, ROLE, Provision, Transport
+
+_INIT_LIMIT_S = 300.0
+_READY_LIMIT_S = 120.0
+_POLL_S = 0.02
+_PORT_ATTEMPTS = 3
+_RESERVED = frozenset(
+    {
+        "basedir",
+        "bind_address",
+        "datadir",
+        "init_file",
+        "log_error",
+        "pid_file",
+        "port",
+        "skip_name_resolve",
+        "skip_networking",
+        "socket",
+        "tmpdir",
+    }
+)
+"""Settings by which we reach and watch the server."""
+_DEBIAN_PACKAGES = {
+    "libaio.so.1": "libaio1",
+    "libncurses.so.5": "libncurses5",
+    "libtinfo.so.5": "libtinfo5",
+}
+"""Libraries that the packaged programs expect of the system → what brings them."""
+
+
+class MysqlServer:
+    """Started as the account for servers, as a child of a guard.
+
+    The role `dbdyno` may do everything. On the Unix socket, which only its owner and root reach, it
+    has no password; on loopback it has one made for this run. There are no other accounts.
+    """
+
+    def __init__(
+        self, brand: Brand, provision: Provision, settings: Mapping[str, str], folder: Path
+    ) -> None:
+        asked = {name.replace("-", "_"): value for name, value in settings.items()}
+        if reserved := sorted(_RESERVED.intersection(asked)):
+            raise ServerError(
+                f"`{reserved[0]}` is set by dbdyno itself and can't be a setting of a study",
+                hint="leave it out",
+            )
+        self._brand = brand
+        self._provision = provision
+        self._asked = asked
+        self._password = secrets.token_urlsafe(24)
+        self._daemon = Daemon(f"{brand.kind} {provision.version}", folder.absolute() / "server.log")
+        self._port = 0
+        self._programs: Programs | None = None
+        self._root = self._sockets = Path()
+        self._session = query.Session(brand.title, query.Address(ROLE))
+
+    def start(self) -> None:
+        """Installs, initialises, configures, starts and waits until it takes statements."""
+        daemon = self._daemon
+        daemon.prepare()
+        self._programs = install(self._provision, daemon.account)
+        self._sockets = socket_folder(daemon.guarded, daemon.account)
+        self._root = data_folder(daemon.guarded, daemon.log.parent, daemon.account)
+        self._session = query.Session(
+            self._brand.title, query.Address(ROLE, unix=self._sockets / "mysql.sock")
+        )
+        self._configure()
+        self._initialise()
+        for attempt in range(_PORT_ATTEMPTS):
+            log_start = daemon.log_size()
+            self._launch()
+            if self._wait_until_ready():
+                return
+            if not self._port_was_taken(log_start) or attempt == _PORT_ATTEMPTS - 1:
+                raise self._not_started(daemon.exit_description())
+            self._configure()
+
+    @property
+    def _data(self) -> Path:
+        return self._root / "data"
+
+    @property
+    def _program(self) -> Path:
+        assert self._programs is not None, "start() installs first"
+        return self._brand.program(self._programs.folder)
+
+    @property
+    def _base(self) -> Path:
+        """Where the package was unpacked; for a distribution's server, /usr."""
+        return self._program.parent.parent
+
+    @property
+    def _share(self) -> Path:
+        """The folder of messages and of SQL files for system tables."""
+        share = self._base / "share"
+        folders = (share, share / "mysql", share / "mariadb")
+        return next((folder for folder in folders if (folder / "english").exists()), share)
+
+    def _environment(self) -> Mapping[str, str]:
+        """Ours without what the server would take for itself, in the C locale; libraries that the
+        package brings along are found."""
+        ours = ("MYSQL", "MARIADB")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+        libraries = self._base / "libs"
+        if libraries.exists():
+            kept["LD_LIBRARY_PATH"] = str(libraries)
+        return {**kept, "LC_ALL": "C", "TZ": "UTC"}
+
+    def _is_before_57(self) -> bool:
+        """Whether the server's system tables come from SQL files."""
+        version = query.version_number(str(self._provision.version))
+        return self._brand.is_mariadb or version < 5_07_00
+
+    def _configure(self) -> None:
+        """Writes ours first and the study's after; nothing else on this machine is read."""
+        self._port = free_port()
+        ours = {
+            "basedir": str(self._base),
+            "datadir": str(self._data),
+            "lc_messages_dir": str(self._share),
+            "tmpdir": str(self._root),
+            "socket": str(self._sockets / "mysql.sock"),
+            "pid_file": str(self._root / "server.pid"),
+            "bind_address": "127.0.0.1",
+            "port": str(self._port),
+            "skip_name_resolve": "ON",
+        }
+        if not self._is_before_57() and not self._provision_is("5.7"):
+            ours["mysqlx"] = "OFF"
+        lines = [f"{name} = {_quoted(value)}\n" for name, value in {**ours, **self._asked}.items()]
+        self._configuration.write_text("[mysqld]\n" + "".join(lines))
+        self._daemon.give(self._configuration)
+        self._accounts.write_text("\n".join(account_statements(self._password)) + "\n")
+        self._daemon.give(self._accounts, mode=0o600)
+
+    def _provision_is(self, series: str) -> bool:
+        return str(self._provision.version).startswith(f"{series}.")
+
+    @property
+    def _configuration(self) -> Path:
+        return self._root / "my.cnf"
+
+    @property
+    def _accounts(self) -> Path:
+        return self._root / "accounts.sql"
+
+    def _initialise(self) -> None:
+        """Makes the data folder with the study's settings, since some count only then."""
+        argv: list[str | Path] = [self._program, f"--defaults-file={self._configuration}"]
+        statements: Path | None = None
+        if self._is_before_57():
+            self._data.mkdir(mode=0o700)
+            self._daemon.give(self._data)
+            statements = self._root / "bootstrap.sql"
+            statements.write_text(bootstrap_statements(self._share), errors="surrogateescape")
+            argv.append("--bootstrap")
+        else:
+            argv.append("--initialize-insecure")
+        log_start = self._daemon.log_size()
+        try:
+            self._daemon.run_helper(
+                argv,
+                cwd=self._root,
+                env=self._environment(),
+                limit_s=_INIT_LIMIT_S,
+                stdin=statements,
+            )
+        except ServerError as error:
+            raise self._explained(self._daemon.logged_since(log_start)) or error from error
+        if statements is not None:
+            statements.unlink()
+
+    def _launch(self) -> None:
+        self._daemon.launch(
+            [
+                self._program,
+                f"--defaults-file={self._configuration}",
+                f"--init-file={self._accounts}",
+            ],
+            cwd=self._root,
+            env=self._environment(),
+            stop_signal=signal.SIGTERM,
+            death_signal=signal.SIGKILL,
+        )
+
+    def _wait_until_ready(self) -> bool:
+        """Connects as soon as that works; `False` when the server ended instead."""
+        deadline = time.monotonic() + _READY_LIMIT_S
+        while True:
+            try:
+                self._session.rows(f"USE {DATABASE}")
+                self._accounts.unlink()
+                return True
+            except ServerError as error:
+                if self._daemon.ended_within(_POLL_S):
+                    return False
+                if time.monotonic() > deadline or not isinstance(error, ConnectError):
+                    raise self._not_started(error.message) from error
+
+    def _port_was_taken(self, log_start: int) -> bool:
+        return "Address already in use" in self._daemon.logged_since(log_start)
+
+    def _not_started(self, reason: str) -> ServerError:
+        return self._explained(self._daemon.logged_since(0)) or ServerError(
+            f"{self._daemon.name} did not start: {reason}", hint=self._daemon.log_tail()
+        )
+
+    def _explained(self, log: str) -> ServerError | None:
+        """What a log says that a user can mend."""
+        name = self._daemon.name
+        if unknown := re.search(r"unknown (?:variable|option) '(?:--)?([^='\n]+)", log):
+            close = get_close_matches(unknown[1], self._defaults, n=1)
+            return ServerError(
+                f"{name} has no setting `{unknown[1]}`",
+                hint=f"did you mean `{close[0]}`?" if close else "look at the server's manual",
+            )
+        if library := re.search(r"error while loading shared libraries: (\S+):", log):
+            package = _DEBIAN_PACKAGES.get(library[1])
+            return ServerError(
+                f"{name} needs the library {library[1]}, which is not installed",
+                hint=f"`apt-get install {package}`" if package else "install the one it names",
+            )
+        complaint = re.search(r"\[ERROR\] (?:\[[^]]+\] )*(.+)", log)
+        if complaint is None:
+            return None
+        return ServerError(
+            f"{name} did not start: {complaint[1].strip()}", hint=self._daemon.log_tail()
+        )
+
+    @cached_property
+    def _defaults(self) -> Mapping[str, str]:
+        """The server's settings and their defaults, as its help lists them."""
+        account = self._daemon.account
+        described = subprocess.run(
+            [
+                self._program,
+                "--no-defaults",
+                f"--basedir={self._base}",
+                *([f"--user={account.name}"] if account else []),
+                "--verbose",
+                "--help",
+            ],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env=self._environment(),
+            cwd="/",
+            check=False,
+        )
+        _, _, table = described.stdout.partition("\n--------")
+        pairs = re.findall(r"^([a-z][a-z0-9-]+) +(\S.*)$", table, re.MULTILINE)
+        return {name.replace("-", "_"): value.strip() for name, value in pairs}
+
+    def target(self, transport: Transport = "unix") -> Mapping[str, object]:
+        """The Unix socket, or loopback with the password of this run."""
+        target: dict[str, object] = {"driver": "mysql", "user": ROLE, "database": DATABASE}
+        if transport == "unix":
+            endpoint: object = {"unix": str(self._sockets / "mysql.sock")}
+        else:
+            endpoint = {"tcp": {"host": "127.0.0.1", "port": self._port}}
+            target["password"] = self._password
+        return {**target, "endpoints": [endpoint]}
+
+    def facts(self) -> Mapping[str, object]:
+        """Of the package, the program and the running server."""
+        assert self._programs is not None, "started"
+        return {
+            "kind": self._brand.kind,
+            **self._programs.facts,
+            "program_sha256": sha256_of(self._program),
+            **query.facts(self._session),
+            "settings_changed": self._settings_changed(),
+            "settings_adjusted": self._settings_adjusted(),
+        }
+
+    def _settings_adjusted(self) -> Mapping[str, Mapping[str, str]]:
+        """Numbers that the server changed to what it finds possible, often without a word."""
+        effective = self.settings()
+        return {
+            name: {"asked": asked, "effective": effective[name]}
+            for name, asked in sorted(self._asked.items())
+            if name in effective
+            and (number := _number(asked)) is not None
+            and (_number(effective[name]) or 0) != number
+        }
+
+    def _settings_changed(self) -> Mapping[str, Mapping[str, str]]:
+        told = query.settings_changed(self._session)
+        if told is not None:
+            return told
+        effective = self.settings()
+        return {
+            name: {
+                "value": effective.get(name, value),
+                "default_value": self._defaults.get(name, ""),
+                "source": "CONFIG",
+            }
+            for name, value in sorted(self._asked.items())
+        }
+
+    def settings(self) -> Mapping[str, str]:
+        """All global ones."""
+        return query.settings(self._session)
+
+    def counters(self) -> Mapping[str, int]:
+        """Of the whole server, which is ours alone."""
+        return query.counters(self._session)
+
+    def size_bytes(self) -> int:
+        """Of the database under load, by its files; with one tablespace for all, of that."""
+        shared = [] if list(self._files(DATABASE, "*.ibd")) else self._files(".", "ibdata*")
+        files = [*self._files(DATABASE, "*"), *shared, *self._files("#rocksdb", "*.sst")]
+        return sum(size for path in files if (size := _size_of(path)))
+
+    def _files(self, folder: str, pattern: str) -> Sequence[Path]:
+        return list((self._data / folder).glob(pattern))
+
+    def alive(self) -> bool:
+        """Whether the server's process runs."""
+        return self._daemon.alive()
+
+    def check(self) -> None:
+        """Raises when the process has ended without being asked to."""
+        self._daemon.check()
+
+    def data_folder(self) -> Path | None:
+        """Its own; gone with it."""
+        return self._data
+
+    def log_files(self) -> Sequence[Path]:
+        """What the server wrote, its first run included."""
+        return (self._daemon.log,)
+
+    def stop(self) -> None:
+        """Orderly shutdown, with what `innodb_fast_shutdown` says is done before."""
+        self._end(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self._end(signal.SIGKILL)
+
+    def _end(self, number: signal.Signals) -> None:
+        self._session.close()
+        self._daemon.end(number)
+
+    def close(self) -> None:
+        """Stops it and removes data and socket."""
+        try:
+            self.stop()
+        finally:
+            self._daemon.guarded.close()
+
+
+def _size_of(path: Path) -> int:
+    """Bytes; nothing when the file went away just now."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _number(text: str) -> float | None:
+    """A number as option files have it, with the suffixes for powers of 1024."""
+    parts = re.fullmatch(r"(-?\d+(?:\.\d+)?)([KMGTPE]?)", text.strip(), re.IGNORECASE)
+    if parts is None:
+        return None
+    power = "KMGTPE".find(parts[2].upper()) + 1 if parts[2] else 0
+    return float(parts[1]) * 1024.0**power
+
+
+def _quoted(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -1,0 +1,364 @@
+"""Real MySQL and MariaDB servers of every source: started, asked, stopped, gone without a trace."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pymysql
+import pytest
+from certificates import Certificates, make_certificates
+from traces import LIMIT_S, no_trace
+
+from dbdyno.errors import ConnectError, ServerError
+from dbdyno.servers import Server, open_server, parse_provision
+from dbdyno.servers.guard import children_of
+
+pytestmark = pytest.mark.slow
+
+VERSIONS = {
+    "mariadb:11.4.5@maven": 11_04_05,
+    "mariadb:10.11.5@maven": 10_11_05,
+    "mariadb:10.2.11@maven": 10_02_11,
+    "mysql:5.6.14@maven": 5_06_14,
+    "mariadb@system": None,
+}
+
+
+@pytest.fixture(autouse=True)
+def clean() -> Iterator[None]:
+    """Every test leaves the machine as it found it."""
+    processes = set(children_of(os.getpid()))
+    with no_trace():
+        yield
+    assert set(children_of(os.getpid())) <= processes
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with open_server("mariadb@system", {}, tmp_path) as server:
+        server.start()
+        yield server
+
+
+def connect(target: Mapping[str, Any], **more: Any) -> "pymysql.Connection[Any]":
+    """As the engine would."""
+    (endpoint,) = target["endpoints"]
+    place = {"unix_socket": endpoint["unix"]} if "unix" in endpoint else endpoint["tcp"]
+    account = {
+        "user": target["user"],
+        "password": target.get("password", ""),
+        "database": target["database"],
+    }
+    return pymysql.connect(**{**place, **account, "autocommit": True, "ssl_disabled": True, **more})
+
+
+def ask(connection: "pymysql.Connection[Any]", statement: str) -> Any:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        return cursor.fetchone()
+
+
+def process_of(server: Server) -> int:
+    folder = server.data_folder()
+    assert folder is not None
+    return int((folder.parent / "server.pid").read_text())
+
+
+@pytest.mark.parametrize("provision", VERSIONS)
+def test_every_source_gives_a_server(provision: str, tmp_path: Path) -> None:
+    with open_server(provision, {"innodb_buffer_pool_size": "32M"}, tmp_path) as server:
+        server.start()
+        facts = server.facts()
+        for transport in ("unix", "tcp"):
+            with connect(server.target(transport)) as connection:
+                shown = ask(connection, "SELECT @@innodb_buffer_pool_size")
+                assert shown == (32 * 1024 * 1024,)
+
+        assert server.settings()["innodb_buffer_pool_size"] == str(32 * 1024 * 1024)
+        assert facts["version_number"] == (VERSIONS[provision] or facts["version_number"])
+        assert facts["version"] == parse_provision(provision).version
+        assert facts["durability"] == "D2"
+        changed = facts["settings_changed"]
+        assert isinstance(changed, Mapping)
+        assert changed["innodb_buffer_pool_size"]["value"] == str(32 * 1024 * 1024)
+        assert changed["innodb_buffer_pool_size"]["default_value"] == str(128 * 1024 * 1024)
+        assert server.size_bytes() > 1_000_000
+    assert "Shutdown complete" in server.log_files()[0].read_text()
+
+
+@pytest.mark.parametrize("provision", ["mysql:5.6.14@maven", "mariadb@system"])
+def test_statements_are_counted_by_the_server(provision: str, tmp_path: Path) -> None:
+    with open_server(provision, {}, tmp_path) as server:
+        server.start()
+        with connect(server.target()) as connection:
+            before = server.counters()
+            for _ in range(100):
+                ask(connection, "SELECT 1")
+            connection.commit()
+            after = server.counters()
+
+    assert after["Com_select"] - before["Com_select"] == 100
+    assert after["Com_commit"] - before["Com_commit"] == 1
+    assert after["Questions"] - before["Questions"] == 102, "ours and the lab's own one"
+
+
+def test_every_password_plugin_of_mariadb_can_be_had(server: Server) -> None:
+    plugins = {
+        "mysql_native_password": "IDENTIFIED VIA mysql_native_password USING PASSWORD('{}')",
+        "ed25519": "IDENTIFIED VIA ed25519 USING PASSWORD('{}')",
+    }
+    with connect(server.target()) as admin:
+        ask(admin, "INSTALL SONAME 'auth_ed25519'")
+        for plugin, identified in plugins.items():
+            ask(admin, f"CREATE USER {plugin}@127.0.0.1 {identified.format('wonderland')}")
+    target: Any = server.target("tcp")
+    for plugin in plugins:
+        with connect(target, user=plugin, password="wonderland", database=None) as connection:
+            assert ask(connection, "SELECT CURRENT_USER()") == (f"{plugin}@127.0.0.1",)
+        with pytest.raises(pymysql.err.OperationalError, match="Access denied"):
+            connect(target, user=plugin, password="looking-glass", database=None)
+
+
+def test_nobody_else_gets_in(server: Server) -> None:
+    target: Any = server.target("tcp")
+    for user, password in (("root", ""), ("", ""), (target["user"], "")):
+        with pytest.raises(pymysql.err.OperationalError, match="Access denied"):
+            connect(target, user=user, password=password, database=None)
+
+
+def test_two_run_at_once(tmp_path: Path) -> None:
+    with (
+        open_server("mariadb@system", {}, tmp_path / "a") as first,
+        open_server("mariadb@system", {}, tmp_path / "b") as second,
+    ):
+        first.start()
+        second.start()
+        with connect(first.target("tcp")) as connection:
+            ask(connection, "CREATE TABLE here (i INT)")
+        with (
+            connect(second.target("tcp")) as connection,
+            pytest.raises(pymysql.err.ProgrammingError, match=r"here' doesn't exist"),
+        ):
+            ask(connection, "SELECT * FROM here")
+
+
+def test_a_killed_server_is_noticed(server: Server) -> None:
+    pid = process_of(server)
+    server.check()
+    os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + LIMIT_S
+    while server.alive():
+        assert time.monotonic() < deadline
+
+    with pytest.raises(ServerError, match=r"killed by signal 9 \(SIGKILL\)") as caught:
+        server.check()
+    assert "ready for connections" in (caught.value.hint or "")
+    with pytest.raises(ServerError):
+        server.counters()
+
+
+def test_stopping_is_no_failure_and_can_be_repeated(server: Server) -> None:
+    server.stop()
+    server.stop()
+    server.check()
+
+    assert not server.alive()
+
+
+@pytest.mark.parametrize("provision", ["mysql:5.6.14@maven", "mariadb@system"])
+def test_a_wrong_setting_is_named_with_the_nearest(provision: str, tmp_path: Path) -> None:
+    settings = {"innodb_bufer_pool_size": "1G"}
+    with (
+        open_server(provision, settings, tmp_path) as server,
+        pytest.raises(ServerError, match="has no setting `innodb_bufer_pool_size`") as caught,
+    ):
+        server.start()
+
+    assert caught.value.hint == "did you mean `innodb_buffer_pool_size`?"
+
+
+def test_a_wrong_value_is_quoted(tmp_path: Path) -> None:
+    with (
+        open_server("mariadb@system", {"innodb_buffer_pool_size": "few"}, tmp_path) as server,
+        pytest.raises(ServerError, match="suffix 'f' used for variable 'innodb-buffer-"),
+    ):
+        server.start()
+
+
+def test_a_value_that_the_server_adjusts_is_in_the_facts(tmp_path: Path) -> None:
+    with open_server("mariadb@system", {"innodb_log_buffer_size": "1"}, tmp_path) as server:
+        server.start()
+        adjusted: Any = server.facts()["settings_adjusted"]
+
+    assert adjusted == {"innodb_log_buffer_size": {"asked": "1", "effective": "2097152"}}
+
+
+def test_a_setting_that_counts_only_when_the_data_folder_is_made(tmp_path: Path) -> None:
+    with open_server("mariadb@system", {"innodb_page_size": "4k"}, tmp_path) as server:
+        server.start()
+
+        assert server.facts()["page_size_bytes"] == 4096
+
+
+def test_settings_by_which_we_watch_are_refused(tmp_path: Path) -> None:
+    with (
+        pytest.raises(ServerError, match="`bind_address` is set by dbdyno itself"),
+        open_server("mariadb@system", {"bind-address": "0.0.0.0"}, tmp_path),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("settings", "durability"),
+    [
+        ({"innodb_flush_log_at_trx_commit": "2"}, "D1"),
+        ({"innodb_doublewrite": "OFF"}, "D0"),
+        ({"log_bin": "bin", "server_id": "1", "sync_binlog": "0"}, "D1"),
+        ({"log_bin": "bin", "server_id": "1", "sync_binlog": "1"}, "D2"),
+    ],
+)
+def test_durability_follows_the_settings(
+    settings: Mapping[str, str], durability: str, tmp_path: Path
+) -> None:
+    with open_server("mariadb@system", settings, tmp_path) as server:
+        server.start()
+
+        assert server.facts()["durability"] == durability
+
+
+def test_a_path_is_a_source(tmp_path: Path) -> None:
+    installed = parse_provision("mariadb@system").installation
+    assert installed is not None
+    with open_server(f"mariadb@path:{installed.binaries}", {}, tmp_path) as server:
+        server.start()
+
+        assert server.facts()["source"] == "path"
+
+
+@pytest.mark.parametrize("transport", ["unix", "tcp"])
+def test_a_running_server_is_used_and_left_alone(
+    server: Server, tmp_path: Path, transport: Any
+) -> None:
+    theirs: Any = server.target(transport)
+    (endpoint,) = theirs["endpoints"]
+    if "unix" in endpoint:
+        url = f"mariadb://dbdyno@/sbtest?socket={endpoint['unix']}"
+    else:
+        url = "mariadb://dbdyno:{}@{host}:{port}/sbtest".format(
+            theirs["password"], **endpoint["tcp"]
+        )
+    before = server.settings()
+
+    with open_server(f"url:{url}", {}, tmp_path / "other") as running:
+        running.start()
+        ours: Any = running.target()
+        with connect(ours) as connection:
+            ask(connection, "SELECT 1")
+        assert ours["endpoints"] == theirs["endpoints"]
+        assert running.facts()["version"] == server.facts()["version"]
+        assert running.counters()["Questions"] > 0
+        assert running.alive()
+        with pytest.raises(ServerError, match="not ours to kill"):
+            running.kill()
+        running.stop()
+
+    assert server.alive()
+    assert server.settings() == before
+
+
+def test_a_running_server_that_dies_is_noticed(server: Server, tmp_path: Path) -> None:
+    target: Any = server.target()
+    url = f"mariadb://dbdyno@/sbtest?socket={target['endpoints'][0]['unix']}"
+    with open_server(f"url:{url}", {}, tmp_path / "other") as running:
+        running.start()
+        assert running.alive()
+        server.kill()
+
+        deadline = time.monotonic() + LIMIT_S
+        while running.alive():
+            assert time.monotonic() < deadline
+        with pytest.raises(ServerError):
+            running.check()
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("mysql://host/db", "names no user"),
+        ("mysql://u@host/", "names no user or no database"),
+        ("mysql://u@host/db?sslmode=require", "`sslmode` is not a parameter"),
+        ("mysql://u@host/db?ssl-mode=always", "`always` is not a TLS mode"),
+        ("mysql://u@host:port/db", "`host:port` in the server's URL is not a host and port"),
+    ],
+)
+def test_a_wrong_url_is_answered_with_a_right_one(url: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(ServerError) as caught, open_server(f"url:{url}", {}, tmp_path):
+        pass
+
+    assert said in caught.value.message
+    assert caught.value.hint
+
+
+def test_several_hosts_are_several_endpoints(tmp_path: Path) -> None:
+    url = "url:mysql://u:p@db1:3307,db2/d?ssl-mode=verify_ca&ssl-ca=/ca.pem"
+    with pytest.raises(ServerError, match="TLS files"), open_server(url, {}, tmp_path):
+        pass
+    with open_server("url:mysql://u:p@db1:3307,db2/d", {}, tmp_path) as server:
+        target = server.target()
+
+    assert target["endpoints"] == [
+        {"tcp": {"host": "db1", "port": 3307}},
+        {"tcp": {"host": "db2", "port": 3306}},
+    ]
+    assert target["tls"] == {"mode": "prefer"}
+
+
+def test_a_wrong_password_is_said_without_repeating_it(server: Server, tmp_path: Path) -> None:
+    tcp: Any = server.target("tcp")["endpoints"]
+    address = "{host}:{port}".format(**tcp[0]["tcp"])
+    with (
+        open_server(f"url:mariadb://dbdyno:s3cret@{address}/sbtest", {}, tmp_path) as running,
+        pytest.raises(ConnectError, match="Access denied") as caught,
+    ):
+        running.start()
+
+    assert "s3cret" not in caught.value.message
+
+
+def test_nobody_listening_is_said(tmp_path: Path) -> None:
+    with (
+        open_server("url:mysql://dbdyno@127.0.0.1:1/sbtest", {}, tmp_path) as running,
+        pytest.raises(ConnectError, match="refused"),
+    ):
+        running.start()
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    """In a folder that the server's account can read."""
+    return make_certificates(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.mark.parametrize("provision", ["mysql:5.6.14@maven", "mariadb:11.4.5", "mariadb@system"])
+def test_a_running_server_is_reached_over_tls(
+    provision: str, certificates: Certificates, tmp_path: Path
+) -> None:
+    with open_server(provision, certificates.settings(), tmp_path) as server:
+        server.start()
+        target: Any = server.target("tcp")
+        place = "{host}:{port}".format(**target["endpoints"][0]["tcp"])
+        url = f"url:mariadb://dbdyno:{target['password']}@{place}/sbtest?ssl-mode=verify_identity"
+        if provision.startswith("mysql"):
+            assert server.settings()["have_ssl"] == "YES"
+            return
+        with open_server(f"{url}&ssl-ca={certificates.ca}", {}, tmp_path / "other") as running:
+            running.start()
+            assert running.target()["tls"] == {"mode": "verify-full", "ca": str(certificates.ca)}
+        with (
+            open_server(f"{url}&ssl-ca={certificates.other_ca}", {}, tmp_path / "b") as running,
+            pytest.raises(ConnectError, match="certificate verify failed"),
+        ):
+            running.start()
