@@ -9,6 +9,7 @@ use crate::error::{ProtocolError, ServerError};
 use crate::mysql;
 use crate::null::NullSession;
 use crate::postgres;
+use crate::scripted::ScriptedSession;
 use crate::session::Session;
 use crate::sqlite;
 
@@ -108,9 +109,10 @@ pub fn connect(
         Target::Sqlite(target) => sqlite::connect(target, timeout),
         Target::Postgresql(target) => postgres::connect(target, ordinal, timeout),
         Target::Mysql(target) => mysql::connect(target, ordinal, timeout),
-        Target::Scripted { .. } => Err(ConnectError::Unsupported {
-            address: "scripted".into(),
-            what: "this driver is not built yet".into(),
+        Target::Scripted { plan } => Ok(Connected {
+            session: Session::Scripted(ScriptedSession::new(plan)),
+            transport: Transport::None,
+            server_version: "scripted".into(),
         }),
     }
 }

@@ -15,6 +15,7 @@ mod null;
 mod number;
 mod placeholder;
 mod postgres;
+mod scripted;
 mod session;
 mod sqlite;
 mod statements;

@@ -4,6 +4,7 @@ use crate::error::{ProtocolError, ServerError};
 use crate::mysql::MysqlSession;
 use crate::null::NullSession;
 use crate::postgres::PostgresSession;
+use crate::scripted::ScriptedSession;
 use crate::sqlite::SqliteSession;
 use crate::value::Value;
 
@@ -104,6 +105,8 @@ pub struct RowCursor {
 pub enum Session {
     /// Answers at once.
     Null(NullSession),
+    /// Follows a written plan.
+    Scripted(ScriptedSession),
     /// A SQLite file, in process.
     Sqlite(SqliteSession),
     /// A PostgreSQL server.
@@ -117,6 +120,7 @@ impl Session {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Null(_) => "null",
+            Self::Scripted(_) => "scripted",
             Self::Sqlite(_) => "sqlite",
             Self::Postgres(_) => "pgsql",
             Self::Mysql(_) => "mysql",
@@ -126,7 +130,7 @@ impl Session {
     /// Replies come over a socket, through [`Session::feed`].
     pub fn is_network(&self) -> bool {
         match self {
-            Self::Null(_) | Self::Sqlite(_) => false,
+            Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) => false,
             Self::Postgres(_) | Self::Mysql(_) => true,
         }
     }
@@ -136,7 +140,7 @@ impl Session {
     pub fn blocking(&self) -> bool {
         match self {
             Self::Sqlite(_) => true,
-            Self::Null(_) | Self::Postgres(_) | Self::Mysql(_) => false,
+            Self::Null(_) | Self::Scripted(_) | Self::Postgres(_) | Self::Mysql(_) => false,
         }
     }
 
@@ -147,6 +151,10 @@ impl Session {
     pub fn query(&mut self, sql: &[u8], out: &mut Vec<u8>) -> Result<Sent, ProtocolError> {
         match self {
             Self::Null(session) => Ok(Sent::Done(session.answer(sql))),
+            Self::Scripted(session) => {
+                session.query(sql);
+                Ok(Sent::Waiting)
+            }
             Self::Sqlite(session) => Ok(Sent::Done(session.query(sql))),
             Self::Postgres(session) => session.query(sql, out),
             Self::Mysql(session) => session.query(sql, out),
@@ -167,6 +175,7 @@ impl Session {
     ) -> Result<(StatementId, Sent), ProtocolError> {
         match self {
             Self::Null(session) => Ok((session.prepare(sql), Sent::Done(Reply::default()))),
+            Self::Scripted(session) => Ok((session.prepare(sql), Sent::Done(Reply::default()))),
             Self::Sqlite(session) => {
                 let (id, reply) = session.prepare(sql);
                 Ok((id, Sent::Done(reply)))
@@ -188,6 +197,10 @@ impl Session {
     ) -> Result<Sent, ProtocolError> {
         match self {
             Self::Null(session) => Ok(Sent::Done(session.execute(statement))),
+            Self::Scripted(session) => {
+                session.execute(statement);
+                Ok(Sent::Waiting)
+            }
             Self::Sqlite(session) => session.execute(statement, values).map(Sent::Done),
             Self::Postgres(session) => session.execute(statement, values, out),
             Self::Mysql(session) => session.execute(statement, values, out),
@@ -208,6 +221,7 @@ impl Session {
                 session.close(statement);
                 Ok(Sent::Done(Reply::default()))
             }
+            Self::Scripted(_) => Ok(Sent::Done(Reply::default())),
             Self::Sqlite(session) => session.close(statement).map(Sent::Done),
             Self::Postgres(session) => session.close_statement(statement, out),
             Self::Mysql(session) => session.close_statement(statement),
@@ -225,6 +239,7 @@ impl Session {
     pub fn feed(&mut self, buffer: &[u8]) -> Result<Progress, ProtocolError> {
         match self {
             Self::Null(_) | Self::Sqlite(_) => Ok(Progress::More),
+            Self::Scripted(session) => Ok(session.feed()),
             Self::Postgres(session) => session.feed(buffer),
             Self::Mysql(session) => session.feed(buffer),
         }
@@ -236,7 +251,7 @@ impl Session {
     /// [`Session::next_result`] fail until the next request.
     pub fn discard_scanned(&mut self, buffer_size: usize) -> usize {
         match self {
-            Self::Null(_) | Self::Sqlite(_) => 0,
+            Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) => 0,
             Self::Postgres(session) => session.discard_scanned(buffer_size),
             Self::Mysql(session) => session.discard_scanned(buffer_size),
         }
@@ -254,7 +269,7 @@ impl Session {
         column: impl FnMut(Option<&[u8]>),
     ) -> Result<bool, ProtocolError> {
         match self {
-            Self::Null(_) => Ok(false),
+            Self::Null(_) | Self::Scripted(_) => Ok(false),
             Self::Sqlite(session) => Ok(session.row(cursor, column)),
             Self::Postgres(session) => session.row(reply, cursor, column),
             Self::Mysql(session) => session.row(reply, cursor, column),
@@ -272,7 +287,7 @@ impl Session {
         cursor: &mut RowCursor,
     ) -> Result<Option<Reply>, ProtocolError> {
         match self {
-            Self::Null(_) => Ok(None),
+            Self::Null(_) | Self::Scripted(_) => Ok(None),
             Self::Sqlite(session) => Ok(session.next_result(cursor)),
             Self::Postgres(session) => session.next_result(reply, cursor),
             Self::Mysql(session) => session.next_result(reply, cursor),
@@ -290,6 +305,10 @@ impl Session {
                 *session = dead;
                 Ok(Sent::Done(Reply::default()))
             }
+            (Self::Scripted(session), Self::Scripted(dead)) => {
+                session.adopt(dead);
+                Ok(Sent::Waiting)
+            }
             (Self::Sqlite(session), Self::Sqlite(dead)) => Ok(Sent::Done(session.adopt(dead))),
             (Self::Postgres(session), Self::Postgres(dead)) => session.adopt(dead, out),
             (Self::Mysql(session), Self::Mysql(dead)) => session.adopt(dead, out),
@@ -302,7 +321,7 @@ impl Session {
     /// transaction.
     pub fn in_transaction(&self) -> bool {
         match self {
-            Self::Null(_) => false,
+            Self::Null(_) | Self::Scripted(_) => false,
             Self::Sqlite(session) => session.in_transaction(),
             Self::Postgres(session) => session.in_transaction(),
             Self::Mysql(session) => session.in_transaction(),
@@ -313,15 +332,25 @@ impl Session {
     /// (PostgreSQL's SQLSTATE 25P02). SQLite and MySQL know no such state.
     pub fn in_failed_transaction(&self) -> bool {
         match self {
-            Self::Null(_) | Self::Sqlite(_) | Self::Mysql(_) => false,
+            Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) | Self::Mysql(_) => false,
             Self::Postgres(session) => session.in_failed_transaction(),
+        }
+    }
+
+    /// For a session that answers by plan and not by bytes: when the reply to the request just made
+    /// is due, if it was sent at `sent_ns`; both count from the beginning of the load. Feed it
+    /// nothing then.
+    pub fn due_ns(&mut self, sent_ns: u64) -> Option<u64> {
+        match self {
+            Self::Scripted(session) => Some(session.due_ns(sent_ns)),
+            _ => None,
         }
     }
 
     /// Appends a polite good-bye, if the protocol has one.
     pub fn terminate(&mut self, out: &mut Vec<u8>) {
         match self {
-            Self::Null(_) | Self::Sqlite(_) => {}
+            Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) => {}
             Self::Postgres(session) => session.terminate(out),
             Self::Mysql(session) => session.terminate(out),
         }

@@ -46,8 +46,10 @@ pub struct Load {
     slice: Slice,
     index: u64,
     groups: Vec<GroupPart>,
+    /// Clients that sleep, and hear at once when the load is to stop.
     sleepers: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Clients due by their think time or sleep.
+    /// Clients whose reply is due at a known time, stop or not.
+    replies: BinaryHeap<Reverse<(u64, u32)>>,
     recorder: Box<Recorder>,
     spare: Receiver<Box<Recorder>>,
     messages: Sender<Message>,
@@ -93,6 +95,7 @@ impl Load {
             index: 0,
             groups,
             sleepers: BinaryHeap::new(),
+            replies: BinaryHeap::new(),
             recorder: Box::new(Recorder::new(plan.groups.len())),
             spare,
             messages,
@@ -244,9 +247,19 @@ impl Load {
         self.groups[group].arrivals.is_some()
     }
 
+    /// Time since the beginning of the load, nanoseconds; 0 before.
+    pub fn since_begin(&self, now: u64) -> u64 {
+        now.saturating_sub(self.timeline.begin)
+    }
+
     /// Lets a client sleep; [`Self::due`] names it then.
     pub fn sleep_until(&mut self, client: u32, at_ns: u64) {
         self.sleepers.push(Reverse((at_ns, client)));
+    }
+
+    /// Lets a client wait for a reply that is due at a known time; [`Self::due`] names it then.
+    pub fn reply_at(&mut self, client: u32, at_ns: u64) {
+        self.replies.push(Reverse((at_ns, client)));
     }
 
     /// A client whose time has come: it slept, an event is due for it, or the load is over and it
@@ -256,6 +269,12 @@ impl Load {
             && (at <= now || self.control.stopping())
         {
             self.sleepers.pop();
+            return Some(client);
+        }
+        if let Some(Reverse((at, client))) = self.replies.peek().copied()
+            && at <= now
+        {
+            self.replies.pop();
             return Some(client);
         }
         let over = self.over(now);
@@ -270,7 +289,10 @@ impl Load {
     /// When [`Self::due`] should next be asked, or an interval ends; nanoseconds on the run's
     /// clock.
     pub fn deadline(&self) -> u64 {
-        let sleeper = self.sleepers.peek().map_or(u64::MAX, |Reverse((at, _))| *at);
+        let first = |heap: &BinaryHeap<Reverse<(u64, u32)>>| {
+            heap.peek().map_or(u64::MAX, |Reverse((at, _))| *at)
+        };
+        let sleeper = first(&self.sleepers).min(first(&self.replies));
         let begin = self.timeline.begin;
         let arrival = self
             .groups

@@ -6,9 +6,11 @@
 //! names, are versioned by [`SCHEMA`], and are converted to and from inner types at once.
 #![forbid(unsafe_code)]
 
+mod scripted;
 mod spec;
 mod stream;
 
+pub use scripted::{PlannedError, ScriptedPlan, Stretch};
 pub use spec::{
     Arrival, Endpoint, ErrorAction, ErrorPolicy, ErrorRule, Group, Part, ReactorChoice, RunSpec,
     ServerTarget, SpecError, SqliteTarget, Target, Tls, TlsMode,

@@ -156,8 +156,8 @@ pub enum Target {
     Null,
     /// Follows a written plan of delays, errors and disconnects.
     Scripted {
-        /// The plan's file.
-        plan: PathBuf,
+        /// The plan.
+        plan: crate::ScriptedPlan,
     },
     /// A database file, in process.
     Sqlite(SqliteTarget),
@@ -283,7 +283,7 @@ pub struct ErrorPolicy {
     /// Try to re-establish lost connections for so long before giving up, seconds.
     #[serde(default = "default_reconnect_s")]
     pub reconnect_s: f64,
-    /// First pause between attempts, milliseconds; doubles up to one second, with jitter.
+    /// First pause between attempts, milliseconds; doubles up to a quarter of a second, with jitter.
     #[serde(default = "default_back_off_ms")]
     pub back_off_ms: u64,
 }

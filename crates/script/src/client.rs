@@ -18,6 +18,8 @@ pub(crate) enum Waiting {
     Sleep,
     /// For a reply on the slot.
     Reply,
+    /// For a reply on the slot that is due at a known time.
+    Planned(u32),
     /// For a connection of its own making.
     Connection,
     /// For the next attempt to make the slot's connection anew.

@@ -128,6 +128,12 @@ impl Host {
         }
         let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
         let in_transaction = slot.session.in_transaction();
+        if purpose == Purpose::Adopt && error.closes {
+            // The server is still on its way out, or not yet back: the old failure stands.
+            self.disconnect(index);
+            self.unwelcome.push((index, error.message.clone()));
+            return Conclusion::Later;
+        }
         if decision.action == ErrorAction::Reconnect {
             slot.failed = Some(failed);
             self.disconnect(index);
@@ -174,7 +180,14 @@ impl Host {
             self.sink.clear();
             return match request(&mut slot.session, &mut self.sink)? {
                 Sent::Done(reply) => Ok(Some(reply)),
-                Sent::Waiting => Ok(None),
+                Sent::Waiting => {
+                    // SAFETY: as `load`.
+                    let load = unsafe { &mut *self.load };
+                    let since = load.since_begin(now);
+                    let due = slot.session.due_ns(since).unwrap_or(since);
+                    load.reply_at(slot.client, now + due.saturating_sub(since));
+                    Ok(None)
+                }
             };
         };
         let out = reactor.output(token);

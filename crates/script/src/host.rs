@@ -57,6 +57,8 @@ pub(crate) struct Host {
     pub(crate) connector: Option<Connector>,
     /// Finished attempts of in-process databases, by ticket.
     pub(crate) inline_attempts: VecDeque<(u32, Result<Connected, ConnectError>)>,
+    /// New connections that were closed before they were of use, and why.
+    pub(crate) unwelcome: Vec<(u32, String)>,
     /// Set for the length of each call from the engine.
     pub(crate) load: *mut Load,
     /// The client that runs.
@@ -185,6 +187,14 @@ impl Host {
             self.slot_of.resize(index + 1, u32::MAX);
         }
         self.slot_of[index] = slot;
+    }
+
+    /// The slot's client waits for a reply on it.
+    pub(crate) fn wait_for_reply(&mut self, slot: u32) {
+        let planned = matches!(self.config.target, record::Target::Scripted { .. });
+        let Some(owner) = self.slot(slot).map(|slot| slot.client) else { return };
+        let client = &mut self.clients[owner as usize];
+        client.waiting = if planned { Waiting::Planned(slot) } else { Waiting::Reply };
     }
 
     /// The client's id as the engine knows it.

@@ -83,6 +83,16 @@ fn received(pointer: HostPointer, index: u32, chunk: Chunk) -> Result<(), Failur
     }
 }
 
+/// A reply that was due at a known time.
+pub(crate) fn planned(pointer: HostPointer, index: u32) -> Result<(), Failure> {
+    let host = pointer.get();
+    let now = host.load().now();
+    let Some(slot) = host.slot(index) else { return Ok(()) };
+    let Ok(Progress::Done { reply, .. }) = slot.session.feed(&[]) else { return Ok(()) };
+    let conclusion = host.conclude(index, reply, now);
+    hand_over(pointer, index, conclusion)
+}
+
 impl Slot {
     /// Moves rows out of memory that is about to be given back.
     #[inline]

@@ -14,8 +14,9 @@ use crate::network::hand_over;
 use crate::policy::{Fault, decide};
 use crate::slot::{Bulk, Failed, Purpose, RowBytes, Slot};
 
-/// Longest pause between attempts to reconnect.
-const BACK_OFF_MAX_NS: u64 = 1_000_000_000;
+/// Longest pause between attempts to reconnect: a quarter of the usual interval, so that an outage
+/// seems longer than it was by less than an interval.
+const BACK_OFF_MAX_NS: u64 = 250_000_000;
 
 impl Host {
     /// Lets go of a connection's socket; its session stays, for the statements it knows.
@@ -153,6 +154,9 @@ fn again(slot: u32) -> u32 {
 
 /// Looks at the connections that have been made since, or have not.
 pub(crate) fn attempts(pointer: HostPointer) -> Result<(), Failure> {
+    while let Some((index, why)) = pointer.get().unwelcome.pop() {
+        retry_later(pointer, index, &why)?;
+    }
     loop {
         let host = pointer.get();
         let finished = host.inline_attempts.pop_front().or_else(|| {
@@ -247,7 +251,10 @@ fn old_connection(
             let now = host.load().now();
             host.conclude(index, reply, now)
         }
-        Ok(None) => Conclusion::Later,
+        Ok(None) => {
+            host.wait_for_reply(index);
+            Conclusion::Later
+        }
         Err(error) => return retry_later(pointer, index, &error.to_string()),
     };
     hand_over(pointer, index, conclusion)

@@ -81,6 +81,7 @@ impl ScriptWorkload {
             reactor,
             connector,
             inline_attempts: VecDeque::new(),
+            unwelcome: Vec::new(),
             load: std::ptr::null_mut(),
             current: 0,
             runnable: VecDeque::new(),
@@ -168,7 +169,11 @@ impl ScriptWorkload {
         let pointer = HostPointer(&raw mut *self.host);
         match &mut pointer.get().reactor {
             None => {
-                if !timeout.is_zero() && pointer.get().runnable.is_empty() {
+                let host = pointer.get();
+                let busy = !host.runnable.is_empty()
+                    || !host.inline_attempts.is_empty()
+                    || !host.unwelcome.is_empty();
+                if !timeout.is_zero() && !busy {
                     std::thread::sleep(timeout);
                 }
             }
@@ -294,6 +299,7 @@ impl Workload for ScriptWorkload {
                 unsafe { ffi::lua_pushboolean(thread, 1) };
                 resume(pointer, client, 1)
             }
+            Waiting::Planned(slot) => network::planned(pointer, slot),
             Waiting::Reconnect(slot) => reconnect::try_again(pointer, client, slot),
             _ => Ok(()),
         }

@@ -100,8 +100,7 @@ pub(crate) unsafe fn finish(state: *mut State, slot: u32, conclusion: Conclusion
     // SAFETY: the caller's: within a function that Lua called.
     unsafe {
         if conclusion == Conclusion::Later {
-            let id = host.current;
-            host.clients[id].waiting = Waiting::Reply;
+            host.wait_for_reply(slot);
             return ffi::lua_yield(state, 0);
         }
         push_conclusion(host, state, slot, conclusion);
@@ -128,8 +127,7 @@ pub(crate) unsafe fn request(
     }
     match host.send(index, purpose, encode) {
         Ok(None) => {
-            let id = host.current;
-            host.clients[id].waiting = Waiting::Reply;
+            host.wait_for_reply(index);
             // SAFETY: the caller's: within a coroutine.
             unsafe { ffi::lua_yield(state, 0) }
         }
@@ -174,9 +172,7 @@ unsafe extern "C-unwind" fn prepare(state: *mut State) -> c_int {
         let out = send_prepare(index, sql, &mut prepared);
         match out {
             Prepared::Waiting => {
-                let host = current();
-                let id = host.current;
-                host.clients[id].waiting = Waiting::Reply;
+                current().wait_for_reply(index);
                 ffi::lua_yield(state, 0)
             }
             Prepared::Concluded(conclusion) => finish(state, index, conclusion),
