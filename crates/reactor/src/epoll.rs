@@ -27,6 +27,10 @@ struct Socket {
     blocked: bool,
 }
 
+fn errno() -> i32 {
+    io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
+}
+
 /// See the crate's page.
 #[derive(Debug)]
 pub struct EpollReactor {
@@ -38,6 +42,8 @@ pub struct EpollReactor {
     ready: Box<[libc::epoll_event]>,
     ready_len: usize,
     ready_next: usize,
+    /// The kernel waits in whole milliseconds only.
+    coarse: bool,
     /// Outcomes of sends, found while submitting.
     pending: VecDeque<Event>,
 }
@@ -61,6 +67,7 @@ impl EpollReactor {
             ready: vec![libc::epoll_event { events: 0, u64: 0 }; EVENTS_MAX].into_boxed_slice(),
             ready_len: 0,
             ready_next: 0,
+            coarse: false,
             pending: VecDeque::new(),
         };
         reactor.control(libc::EPOLL_CTL_ADD, reactor.waker.fd(), libc::EPOLLIN as u32, WAKER)?;
@@ -178,12 +185,28 @@ impl EpollReactor {
         if !self.pending.is_empty() {
             return Ok(());
         }
+        self.ready_next = 0;
+        self.ready_len = 0;
+        let mut outcome = if self.coarse { Err(libc::ENOSYS) } else { self.wait_exactly(timeout) };
+        if outcome == Err(libc::ENOSYS) {
+            self.coarse = true;
+            outcome = self.wait_milliseconds(timeout);
+        }
+        match outcome {
+            Ok(count) => self.ready_len = count,
+            Err(libc::EINTR) => {}
+            Err(code) => return Err(io::Error::from_raw_os_error(code)),
+        }
+        Ok(())
+    }
+
+    /// epoll_pwait2, by number, because its millisecond sister blurs intended start times.
+    fn wait_exactly(&mut self, timeout: Duration) -> Result<usize, i32> {
         let timeout = libc::timespec {
             tv_sec: timeout.as_secs() as libc::time_t,
             tv_nsec: libc::c_long::from(timeout.subsec_nanos() as i32),
         };
-        // SAFETY: the event array and the timeout live through the call. epoll_pwait2 is called by
-        // number because its millisecond sister would blur intended start times.
+        // SAFETY: the event array and the timeout live through the call.
         let count = unsafe {
             libc::syscall(
                 libc::SYS_epoll_pwait2,
@@ -195,14 +218,16 @@ impl EpollReactor {
                 8usize,
             )
         };
-        self.ready_next = 0;
-        self.ready_len = 0;
-        if count < 0 {
-            let error = io::Error::last_os_error();
-            return if error.kind() == io::ErrorKind::Interrupted { Ok(()) } else { Err(error) };
-        }
-        self.ready_len = count as usize;
-        Ok(())
+        usize::try_from(count).map_err(|_| errno())
+    }
+
+    /// For kernels before 5.11: rounds down, so that the last millisecond is polled away.
+    fn wait_milliseconds(&mut self, timeout: Duration) -> Result<usize, i32> {
+        let millis = timeout.as_millis().min(60_000) as i32;
+        let (epoll, ready) = (self.epoll.as_raw_fd(), self.ready.as_mut_ptr());
+        // SAFETY: the event array lives through the call.
+        let count = unsafe { libc::epoll_wait(epoll, ready, EVENTS_MAX as i32, millis) };
+        usize::try_from(count).map_err(|_| errno())
     }
 
     pub(crate) fn next(&mut self) -> Option<Event> {
