@@ -11,11 +11,11 @@ from typing import Any, cast
 
 import psycopg
 import pytest
-from traces import LIMIT_S, descendants, no_trace, wait_until_gone
 
 from dbdyno.errors import ConnectError, ServerError
 from dbdyno.servers import Server, open_server, parse_provision
 from dbdyno.servers.guard import children_of
+from traces import LIMIT_S, descendants, no_trace, wait_until_gone
 
 pytestmark = pytest.mark.slow
 

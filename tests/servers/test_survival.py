@@ -16,10 +16,10 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from traces import LIMIT_S, descendants, left_behind, no_trace, wait_until_gone
 
 from dbdyno.servers import guarded
 from dbdyno.servers.guard import LOCK_NAME, children_of
+from traces import LIMIT_S, descendants, left_behind, no_trace, wait_until_gone
 
 pytestmark = pytest.mark.slow
 

@@ -1,0 +1,100 @@
+"""A study on a real PostgreSQL, killed in the middle and carried on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from product import LIMIT_S, dbdyno, start, wait_until
+
+from traces import descendants, no_trace, wait_until_gone
+
+pytestmark = pytest.mark.slow
+
+STUDY = """\
+question = "What does a larger work memory cost?"
+
+[server.pg]
+provision = "postgresql:18.0.0@maven"
+
+[settings]
+less = { work_mem = "1MB" }
+more = { work_mem = "8MB" }
+
+[workload]
+script = "kv_update"
+options = { table_size = 100 }
+
+[load]
+clients = [1, 3]
+warm_up = "500 ms"
+measure = "2 s"
+interval = "500 ms"
+
+[design]
+blocks = 2
+baseline = { settings = "less" }
+"""
+
+
+@pytest.fixture(autouse=True)
+def clean() -> Iterator[None]:
+    """Every test leaves the machine as it found it."""
+    with no_trace():
+        yield
+
+
+def test_after_kill_9_resume_finishes_only_what_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "memory.toml").write_text(STUDY)
+    runs = tmp_path / "results/memory/runs"
+    with start("run", "memory.toml", folder=tmp_path) as process:
+        wait_until(
+            "the second run is under load",
+            lambda: process.poll() is not None or (len(finished(runs)) == 1 and loaded(runs)),
+            limit_s=LIMIT_S,
+        )
+        assert process.poll() is None, process.communicate()[1]
+        below = descendants(process.pid)[1:]
+        process.kill()
+        process.communicate()
+    wait_until_gone(below)
+    (first,) = before = finished(runs)
+    digest = digests(runs / first)
+
+    told = dbdyno("resume", "memory", folder=tmp_path)
+    assert (told.code, told.out) == (0, "results/memory/report.html\n"), told.err
+    assert "1 of 4 runs are in the store already" in told.err
+    assert digests(runs / first) == digest
+    order = [run["id"] for run in json.loads((runs / "../study.json").read_text())["runs"]]
+    assert before == order[:1]
+    assert sorted(path.name for path in runs.iterdir()) == sorted(order)
+    for run in order:
+        manifest = json.loads((runs / run / "manifest.json").read_text())
+        assert (manifest["status"], manifest["attempt"]) == ("complete", 1)
+        figures = json.loads((runs / run / "summary.json").read_text())
+        assert [figure["clients"] for figure in figures] == [1, 3]
+        assert all(figure["events"] > 0 for figure in figures)
+
+    again = dbdyno("resume", "memory", folder=tmp_path)
+    assert "nothing is missing" in again.err
+
+
+def finished(runs: Path) -> list[str]:
+    """Runs that have their name."""
+    return [path.name for path in runs.glob("*") if not path.name.endswith(".partial")]
+
+
+def loaded(runs: Path) -> bool:
+    """Whether an interval of the run under way is kept."""
+    return any("Tag=" in log.read_text() for log in runs.glob("*.partial/latency.hlog"))
+
+
+def digests(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
