@@ -81,3 +81,21 @@ def test_list_names_the_bundled_studies(installed: Path, tmp_path: Path) -> None
 
     for study in (ROOT / "studies").glob("*.toml"):
         assert study.stem in listed
+
+
+SCRIPT = """
+function thread_init() con = sysbench.sql.driver():connect() end
+function event() con:query("SELECT 1") end
+"""
+
+
+def test_bench_measures_sqlite_outside_the_checkout(installed: Path, tmp_path: Path) -> None:
+    script = tmp_path / "select.lua"
+    script.write_text(SCRIPT)
+    arguments = (f"sqlite:///{tmp_path / 'database'}", "--script", script, "--json")
+    load = ("--clients", "2", "--warm-up", "0s", "--time", "1s")
+    printed = carry_out(installed / "dbdyno", "bench", *arguments, *load, folder=tmp_path)
+
+    measured = json.loads(printed)
+    assert measured["statements"] > 0
+    assert measured["latency_us"]["p50"] > 0
