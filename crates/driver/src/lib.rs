@@ -10,6 +10,7 @@
 mod connect;
 mod dial;
 mod error;
+mod load;
 mod mysql;
 mod null;
 mod number;

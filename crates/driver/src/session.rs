@@ -89,6 +89,12 @@ pub enum Progress {
         /// ([`Session::row`]), so keep them until the next request.
         consumed: usize,
     },
+    /// The server waits for the rows of [`Session::load`]: drop the first `consumed` bytes, and
+    /// send what [`Session::send_rows`] appends.
+    Wanted {
+        /// Bytes of the buffer that said so.
+        consumed: usize,
+    },
 }
 
 /// A place in a result set: before its first row at the start.
@@ -158,6 +164,37 @@ impl Session {
             Self::Sqlite(session) => Ok(Sent::Done(session.query(sql))),
             Self::Postgres(session) => session.query(sql, out),
             Self::Mysql(session) => session.query(sql, out),
+        }
+    }
+
+    /// Sends a multi-row INSERT in the server's own way of loading rows, where that means the very
+    /// same: the rows are literals and no transaction is open. `None`: it doesn't, nothing was
+    /// sent; [`Session::query`] it. The number of rows stored is checked; another one is an error.
+    ///
+    /// # Errors
+    /// [`ProtocolError`] if a reply is still outstanding.
+    pub fn load(&mut self, sql: &[u8], out: &mut Vec<u8>) -> Result<Option<Sent>, ProtocolError> {
+        match self {
+            Self::Null(_) | Self::Sqlite(_) | Self::Scripted(_) => Ok(None),
+            Self::Postgres(session) => session.load(sql, out),
+            Self::Mysql(session) => session.load(sql, out),
+        }
+    }
+
+    /// Appends the rows of [`Session::load`] after [`Progress::Wanted`].
+    pub fn send_rows(&mut self, out: &mut Vec<u8>) {
+        if let Self::Mysql(session) = self {
+            session.send_rows(out);
+        }
+    }
+
+    /// The last [`Session::load`] failed without storing a row, so that the INSERT can still be
+    /// sent: the server may not load this way, or may not load this table.
+    pub fn refused_load(&mut self) -> bool {
+        match self {
+            Self::Null(_) | Self::Sqlite(_) | Self::Scripted(_) => false,
+            Self::Postgres(session) => session.refused_load(),
+            Self::Mysql(session) => session.refused_load(),
         }
     }
 

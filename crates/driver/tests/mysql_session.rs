@@ -4,6 +4,7 @@ mod account;
 mod client;
 mod mariadb_server;
 
+use client::Client;
 use driver::{Class, ConnectError, Reply, RowCursor, Tally, Value};
 use mariadb_server::{Server, connect};
 use record::ServerTarget;
@@ -212,4 +213,61 @@ fn big_rows_are_scanned_piece_by_piece() {
     assert!(most <= 2 * client.piece, "{most} bytes were held");
     let long = "z".repeat(17_000_000);
     assert_eq!(client.value(&format!("SELECT length('{long}')")), "17000000");
+}
+
+#[test]
+fn a_load_stores_what_the_insert_would() {
+    let Some(server) = Server::get() else { return };
+    let mut client = server.client();
+    client.ok("CREATE TABLE loaded (id bigint, c varchar(60), y year, b bit(8),
+                                    e enum('2', '1'), d date, n decimal(6, 2), x varbinary(60))");
+    let rows = [
+        r"(1, 'it''s', 0, 49, 1, '2024-02-29', -3, 'a\\b'), (-2, '\\', NULL, 1, 2, NULL, 4, '')",
+        r"(3, 'a\tb\nc\rd\0e\bf\Zg\%h\_i\q', 70, NULL, 1, '2024-01-01', 0, 'NULL')",
+        r"(4, '\\N', 1999, 255, 2, '2024-01-01', NULL, '\\\\')",
+        "(5, '\t\n\r\u{1}', 0, 0, 1, '2024-01-01', 7, '\0')",
+        "(6, '', 2024, 7, 2, '2024-01-01', 7, '0')",
+        "(NULL, '', NULL, NULL, NULL, NULL, NULL, NULL)",
+    ];
+    for values in rows {
+        let sql = format!("INSERT INTO loaded(id, c, y, b, e, d, n, x) VALUES {values}");
+        client.ok(&sql);
+        let sql = sql.replace("INTO loaded", "INTO `d`.loaded");
+        let reply = client.load(&sql).expect(values);
+        assert_eq!(reply.error, None, "{values}");
+        assert_eq!(reply.tally, Tally { writes: 1, ..Tally::default() });
+    }
+    client.ok(
+        "SELECT count(*), count(DISTINCT id, hex(c), ifnull(y, -1), ifnull(b + 0, -1), e + 0,
+                                ifnull(d, 0), ifnull(n, -1), hex(x))
+         FROM loaded WHERE id IS NOT NULL",
+    );
+    assert_eq!(client.rows(), [row(&["12", "6"])]);
+    assert_eq!(client.value("SELECT count(*) FROM loaded WHERE id IS NULL AND c = ''"), "2");
+    client.ok("DROP TABLE loaded");
+}
+
+#[test]
+fn a_load_that_the_server_refuses_or_bends_is_an_error() {
+    let Some(server) = Server::get() else { return };
+    let mut client = server.client();
+    client.ok("CREATE TABLE bent (id int PRIMARY KEY, c char(3)) ENGINE=InnoDB");
+    let load = |client: &mut Client, values: &str| {
+        client.load(&format!("INSERT INTO bent(id, c) VALUES {values}"))
+    };
+    assert_eq!(load(&mut client, "(1, 'a'), (2, 'b')").unwrap().error, None);
+    for (values, number) in [("(2, 'x')", 1062), ("(3, 'long')", 1265), ("(9999999999, '')", 1264)]
+    {
+        let error = load(&mut client, values).unwrap().error.expect(values);
+        assert_eq!(error.number, number, "{values}: {error}");
+        assert!(!client.session.refused_load());
+    }
+    let missing = client.load("INSERT INTO bent(nowhere) VALUES ('1')").unwrap();
+    assert_eq!(missing.error.unwrap().number, 1054);
+    assert!(client.session.refused_load());
+    client.ok("BEGIN; SELECT 1 FROM bent");
+    assert!(load(&mut client, "(4, 'x')").is_none(), "a transaction is open");
+    client.ok("ROLLBACK; SET sql_mode = 'NO_BACKSLASH_ESCAPES'");
+    assert!(load(&mut client, "(4, 'x')").is_none(), "a backslash is no escape");
+    client.ok("DROP TABLE bent");
 }

@@ -149,6 +149,7 @@ fn what_this_driver_cannot_do_is_refused_before_connecting() {
     target.compression = Some("zstd".into());
     let (_, message) = refusal(&target);
     assert!(message.ends_with("compression `zstd` to PostgreSQL is not supported"), "{message}");
+    target = ServerTarget { compression: None, endpoints: vec![server.tcp()], ..target };
     target.tls.mode = TlsMode::Require;
     let (_, message) = refusal(&target);
     assert!(message.contains("TLS to PostgreSQL is not supported yet"), "{message}");

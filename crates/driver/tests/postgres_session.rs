@@ -340,3 +340,42 @@ fn copy_from_standard_input_is_no_query() {
     let error = client.try_query("COPY t FROM STDIN").unwrap_err();
     assert!(error.to_string().contains("nobody to send data"), "{error}");
 }
+
+#[test]
+fn a_load_stores_what_the_insert_would() {
+    let Some(server) = Server::get() else { return };
+    let mut client = server.client();
+    client.ok("CREATE TEMPORARY TABLE loaded (id bigint, c text, n numeric, d date, b boolean)");
+    let rows = [
+        "(1, 'it''s', -2.50, '2024-02-29', 'yes'), (-3, '''', 7, NULL, NULL)",
+        "(2, 'a\tb\nc\rd', 0.1, '2024-01-01', 'f'), (NULL, NULL, NULL, NULL, NULL)",
+        "(9223372036854775807, '', 12345678901234567890, '2024-01-01', 't'), (5, 'é', 0, NULL, 't')",
+    ];
+    for values in rows {
+        let sql = format!("INSERT INTO loaded(id, c, n, d, b) VALUES {values}");
+        client.ok(&sql);
+        let reply = client.load(&sql).expect(values);
+        assert_eq!((reply.error, reply.affected, reply.columns), (None, 2, 0), "{values}");
+        assert_eq!(reply.tally, Tally { writes: 1, ..Tally::default() });
+    }
+    client.ok("SELECT count(*), count(DISTINCT loaded) FROM loaded");
+    assert_eq!(client.rows(), [row(&["12", "6"])]);
+}
+
+#[test]
+fn a_load_that_fails_can_still_be_an_insert() {
+    let Some(server) = Server::get() else { return };
+    let mut client = server.client();
+    client.ok("CREATE TEMPORARY TABLE whole (id int PRIMARY KEY)");
+    let reply = client.load("INSERT INTO whole VALUES (1), (2.7)").unwrap();
+    assert_eq!(reply.error.unwrap().sqlstate, "22P02");
+    assert!(client.session.refused_load());
+    client.ok("INSERT INTO whole VALUES (1), (2.7)");
+    assert!(!client.session.refused_load());
+    let twice = client.load("INSERT INTO whole VALUES (4), (3)").unwrap();
+    assert_eq!(twice.error.unwrap().sqlstate, "23505");
+    assert_eq!(client.value("SELECT count(*) FROM whole"), "2");
+    client.ok("BEGIN");
+    assert!(client.load("INSERT INTO whole VALUES (5)").is_none(), "a transaction is open");
+    client.ok("ROLLBACK");
+}

@@ -146,6 +146,9 @@ impl Coordinator<'_> {
             }
         }
         self.flush(true);
+        if self.rows > 0 {
+            self.progress("rows", self.rows, 0, true);
+        }
         self.summary();
         match self.failure {
             Some(failure) => Outcome::Failed(failure),

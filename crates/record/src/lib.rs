@@ -12,8 +12,8 @@ mod stream;
 
 pub use scripted::{PlannedError, ScriptedPlan, Stretch};
 pub use spec::{
-    Arrival, Endpoint, ErrorAction, ErrorPolicy, ErrorRule, Group, Part, ReactorChoice, RunSpec,
-    ServerTarget, SpecError, SqliteTarget, Target, Tls, TlsMode,
+    Arrival, Endpoint, ErrorAction, ErrorPolicy, ErrorRule, Group, LoadBy, Part, ReactorChoice,
+    RunSpec, ServerTarget, SpecError, SqliteTarget, Target, Tls, TlsMode,
 };
 pub use stream::{
     Counters, CpuTime, Fatal, FatalKind, Hello, HistogramRecord, Interval, Output, Phase,

@@ -42,6 +42,9 @@ pub struct RunSpec {
     /// Which event loop to use.
     #[serde(default)]
     pub reactor: ReactorChoice,
+    /// How scripts' bulk inserts reach the server.
+    #[serde(default)]
+    pub load: LoadBy,
     /// Deadline for one connection attempt, seconds.
     #[serde(default = "default_connect_timeout_s")]
     pub connect_timeout_s: f64,
@@ -269,6 +272,19 @@ pub enum ReactorChoice {
     IoUring,
     /// epoll.
     Epoll,
+}
+
+/// How the rows of a script's bulk insert (`bulk_insert_init`, `_next`, `_done`) reach the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadBy {
+    /// In every command but `run`: as COPY … FROM STDIN (PostgreSQL) or LOAD DATA LOCAL INFILE
+    /// (MySQL, MariaDB) where that stores the very same, and the server lets us; otherwise as
+    /// multi-row INSERT. In `run` the INSERT is what is measured.
+    #[default]
+    Auto,
+    /// Always as multi-row INSERT.
+    Insert,
 }
 
 /// What happens to an event whose statement failed. The first rule that matches decides; with none,

@@ -4,6 +4,7 @@
 use driver::{Class, ProtocolError, Reply, Sent};
 use measure::StatementClass;
 use mlua_sys as ffi;
+use reactor::SILENT_SEND_MAX;
 use record::{ErrorAction, FatalKind};
 
 use crate::api;
@@ -87,6 +88,12 @@ impl Host {
             }
             Purpose::Prepare(id) => return Conclusion::Prepared(id),
             Purpose::Close => return Conclusion::Nothing,
+            Purpose::Load | Purpose::Insert => {
+                let rows = std::mem::take(&mut slot.bulk.sent);
+                load.send(engine::Message::RowsLoaded(rows));
+                self.cause = None;
+                return Conclusion::Nothing;
+            }
             Purpose::Statement | Purpose::Idle => {}
         }
         self.cause = None;
@@ -99,6 +106,9 @@ impl Host {
     #[cold]
     fn conclude_error(&mut self, index: u32, purpose: Purpose, mut reply: Reply) -> Conclusion {
         let Some(error) = reply.error.take() else { return Conclusion::Nothing };
+        if purpose == Purpose::Load && !error.closes && self.refused_load(index) {
+            return self.insert_instead(index);
+        }
         let load = self.load();
         load.recorder().error(&error.code());
         let fault_seen = Fault {
@@ -146,6 +156,30 @@ impl Host {
         }
         self.failed = Some(failed);
         Conclusion::Failed
+    }
+
+    fn refused_load(&mut self, index: u32) -> bool {
+        self.slot(index).is_some_and(|slot| slot.session.refused_load())
+    }
+
+    /// Rows that could not be loaded in the server's own way, and those behind them, go by INSERT,
+    /// whose error, if it is one, is the one that counts.
+    fn insert_instead(&mut self, index: u32) -> Conclusion {
+        let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
+        slot.bulk.refused = true;
+        let text = std::mem::take(&mut slot.bulk.text);
+        let sent = self.send(index, Purpose::Insert, |session, out| session.query(&text, out));
+        if let Some(slot) = self.slot(index) {
+            slot.bulk.text = text;
+        }
+        match sent {
+            Ok(Some(reply)) => {
+                let now = self.load().now();
+                self.conclude(index, reply, now)
+            }
+            Ok(None) => Conclusion::Later,
+            Err(error) => self.lost(index, &error.to_string()),
+        }
     }
 
     /// Ends a failed transaction, so that the event can begin again.
@@ -197,6 +231,7 @@ impl Host {
         match sent {
             Sent::Done(reply) => Ok(Some(reply)),
             Sent::Waiting => {
+                slot.sending = out.len() > SILENT_SEND_MAX;
                 reactor.submit(token);
                 // SAFETY: as `load`.
                 let load = unsafe { &mut *self.load };
@@ -204,5 +239,18 @@ impl Host {
                 Ok(None)
             }
         }
+    }
+
+    /// Sends the rows the server has asked for; the statement goes on.
+    pub(crate) fn send_rows(&mut self, index: u32) {
+        let load = self.load();
+        let Some(slot) = self.slots[index as usize].as_deref_mut() else { return };
+        let (Some(token), Some(reactor)) = (slot.token, self.reactor.as_mut()) else { return };
+        let out = reactor.output(token);
+        out.clear();
+        slot.session.send_rows(out);
+        slot.sending = out.len() > SILENT_SEND_MAX;
+        load.recorder().counters.bytes_sent += out.len() as u64;
+        reactor.submit(token);
     }
 }

@@ -20,6 +20,8 @@ pub struct Config {
     pub(crate) errors: record::ErrorPolicy,
     pub(crate) connect_timeout: Duration,
     pub(crate) reactor: reactor::Choice,
+    /// Bulk inserts go in the server's own way of loading rows.
+    pub(crate) loads: bool,
     pub(crate) warm_up_s: f64,
     pub(crate) measure_s: f64,
     pub(crate) events: u64,
@@ -110,6 +112,7 @@ impl Config {
                 record::ReactorChoice::IoUring => reactor::Choice::IoUring,
                 record::ReactorChoice::Epoll => reactor::Choice::Epoll,
             },
+            loads: spec.load == record::LoadBy::Auto && spec.command != "run",
             warm_up_s: spec.warm_up_s,
             measure_s: spec.measure_s.unwrap_or(0.0),
             events: spec.events.unwrap_or(0),

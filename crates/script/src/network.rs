@@ -2,7 +2,7 @@
 
 use driver::Progress;
 use engine::Failure;
-use reactor::{Chunk, EventKind, Token};
+use reactor::{Chunk, EventKind, SILENT_SEND_MAX, Token};
 
 use crate::conclude::{Conclusion, push_conclusion};
 use crate::host::{HostPointer, resume};
@@ -19,35 +19,61 @@ pub(crate) fn drain(pointer: HostPointer) -> Result<(), Failure> {
     while let Some(event) = pointer.get().reactor.as_mut().and_then(reactor::Reactor::next) {
         let slot = pointer.get().slot_of.get(event.token as usize).copied().unwrap_or(u32::MAX);
         match event.kind {
-            EventKind::Received(chunk) => received(pointer, slot, chunk)?,
-            EventKind::Sent => {}
+            EventKind::Received(chunk) => received(pointer, slot, &chunk)?,
+            EventKind::Sent => sent(pointer, slot, event.token)?,
             EventKind::Closed(error) => closed(pointer, slot, event.token, error)?,
         }
     }
     Ok(())
 }
 
-fn received(pointer: HostPointer, index: u32, chunk: Chunk) -> Result<(), Failure> {
+fn received(pointer: HostPointer, index: u32, chunk: &Chunk) -> Result<(), Failure> {
+    let host = pointer.get();
+    host.load().recorder().counters.bytes_received += chunk.bytes().len() as u64;
+    take(pointer, index, chunk.bytes())
+}
+
+/// A large request is out: its buffer is free again, and what came meanwhile is looked at.
+fn sent(pointer: HostPointer, index: u32, token: Token) -> Result<(), Failure> {
+    let host = pointer.get();
+    if let Some(reactor) = &mut host.reactor {
+        reactor.output(token).shrink_to(SILENT_SEND_MAX);
+    }
+    let Some(slot) = host.slot(index).filter(|slot| slot.token == Some(token)) else {
+        return Ok(());
+    };
+    slot.sending = false;
+    if slot.purpose == Purpose::Idle || slot.input.is_empty() {
+        return Ok(());
+    }
+    take(pointer, index, &[])
+}
+
+/// Takes bytes of a slot's connection; they are lent for the length of the call.
+fn take(pointer: HostPointer, index: u32, bytes: &[u8]) -> Result<(), Failure> {
     let host = pointer.get();
     let load = host.load();
-    load.recorder().counters.bytes_received += chunk.bytes().len() as u64;
     let Some(slot) = host.slots.get_mut(index as usize).and_then(Option::as_deref_mut) else {
         return Ok(());
     };
     if slot.purpose == Purpose::Idle {
         // Notices, or a last word before the server closes: for the next reply to begin with.
         slot.keep_rows();
-        slot.early.extend_from_slice(chunk.bytes());
+        slot.early.extend_from_slice(bytes);
         return Ok(());
     }
-    let direct = slot.input.is_empty() && slot.early.is_empty();
+    let direct = slot.input.is_empty() && slot.early.is_empty() && !slot.sending;
     let progress = if direct {
-        slot.session.feed(chunk.bytes())
+        slot.session.feed(bytes)
     } else {
         if !slot.early.is_empty() {
             slot.input.append(&mut slot.early);
         }
-        slot.input.extend_from_slice(chunk.bytes());
+        slot.input.extend_from_slice(bytes);
+        if slot.sending {
+            // The next request would be written over what is still going out.
+            return Ok(());
+        }
         slot.session.feed(&slot.input)
     };
     match progress {
@@ -57,7 +83,7 @@ fn received(pointer: HostPointer, index: u32, chunk: Chunk) -> Result<(), Failur
         }
         Ok(Progress::More) => {
             if direct {
-                slot.input.extend_from_slice(chunk.bytes());
+                slot.input.extend_from_slice(bytes);
             } else if slot.input.len() > KEEP_MAX {
                 let dropped = slot.session.discard_scanned(slot.input.len());
                 slot.input.drain(..dropped);
@@ -65,11 +91,11 @@ fn received(pointer: HostPointer, index: u32, chunk: Chunk) -> Result<(), Failur
             Ok(())
         }
         Ok(Progress::Done { reply, consumed }) => {
-            let rest = if direct { &chunk.bytes()[consumed..] } else { &slot.input[consumed..] };
+            let rest = if direct { &bytes[consumed..] } else { &slot.input[consumed..] };
             slot.early.extend_from_slice(rest);
             slot.rows = match (reply.columns, direct) {
                 (0, _) => RowBytes::None,
-                (_, true) => RowBytes::Lent(chunk.bytes().as_ptr(), consumed),
+                (_, true) => RowBytes::Lent(bytes.as_ptr(), consumed),
                 (_, false) => RowBytes::Kept(consumed),
             };
             let now = load.now();
@@ -79,6 +105,13 @@ fn received(pointer: HostPointer, index: u32, chunk: Chunk) -> Result<(), Failur
                 slot.keep_rows();
             }
             outcome
+        }
+        Ok(Progress::Wanted { consumed }) => {
+            let rest = if direct { &bytes[consumed..] } else { &slot.input[consumed..] };
+            slot.early.extend_from_slice(rest);
+            slot.input.clear();
+            host.send_rows(index);
+            Ok(())
         }
     }
 }

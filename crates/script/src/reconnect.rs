@@ -112,6 +112,7 @@ impl Host {
             purpose: Purpose::Idle,
             started_ns: 0,
             input: Vec::new(),
+            sending: false,
             early: Vec::new(),
             reply: Reply::default(),
             cursor: driver::RowCursor::default(),
@@ -244,6 +245,7 @@ fn old_connection(
     slot.token = token;
     slot.broken = false;
     slot.early.clear();
+    slot.sending = false;
     let dead = std::mem::replace(&mut slot.session, session);
     let sent = host.send(index, Purpose::Adopt, |session, out| session.adopt(dead, out));
     let conclusion = match sent {

@@ -18,6 +18,10 @@ pub(crate) enum Purpose {
     Prepare(StatementId),
     /// A close of the script's.
     Close,
+    /// Rows of a bulk insert, by the server's own way of loading.
+    Load,
+    /// Rows of a bulk insert, by INSERT.
+    Insert,
     /// The host's own ROLLBACK after an error; the failure goes to the script behind it.
     RollBack,
     /// Statements prepared again after a reconnect; the failure goes to the script behind it.
@@ -44,6 +48,8 @@ pub(crate) struct Slot {
     pub(crate) started_ns: u64,
     /// Received and not consumed: a reply under way, or rows kept beyond their moment.
     pub(crate) input: Vec<u8>,
+    /// A large request is still going out: its buffer may not be touched.
+    pub(crate) sending: bool,
     /// Bytes that came when nothing was asked.
     pub(crate) early: Vec<u8>,
     /// The last reply and where its rows are.
@@ -78,9 +84,16 @@ pub(crate) enum RowBytes {
 /// A multi-row INSERT.
 #[derive(Debug, Default)]
 pub(crate) struct Bulk {
+    /// What was sent last, or grows to be sent next.
     pub(crate) text: Vec<u8>,
+    /// Bytes of it before the rows.
     pub(crate) prefix: usize,
+    /// Rows in it that are not sent.
     pub(crate) rows: u64,
+    /// Rows in it that are sent and not answered for.
+    pub(crate) sent: u64,
+    /// The server refused to load it in its own way.
+    pub(crate) refused: bool,
 }
 
 impl Slot {

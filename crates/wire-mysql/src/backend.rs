@@ -18,6 +18,8 @@ pub const LOCAL_INFILE: u8 = 0xfb;
 pub const STATUS_IN_TRANSACTION: u16 = 0x0001;
 /// SERVER_MORE_RESULTS_EXISTS.
 pub const STATUS_MORE_RESULTS: u16 = 0x0008;
+/// SERVER_STATUS_NO_BACKSLASH_ESCAPES.
+pub const STATUS_NO_BACKSLASH_ESCAPES: u16 = 0x0200;
 
 /// A packet's size and its place in the sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,6 +11,9 @@ const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
 const COM_STMT_CLOSE: u8 = 0x19;
 
+/// Far below the smallest `max_allowed_packet` in use.
+const FILE_PACKET_SIZE: usize = 256 * 1024;
+
 /// The protocol counts values in 16 bits.
 const VALUES_MAX: usize = u16::MAX as usize;
 
@@ -106,6 +109,19 @@ pub fn execute<'a>(
 pub fn close(statement: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&[5, 0, 0, 0, COM_STMT_CLOSE]);
     out.extend_from_slice(&statement.to_le_bytes());
+}
+
+/// A file the server has asked for, in packets that any `max_allowed_packet` lets pass, and its
+/// end. `sequence` is that of the first.
+pub fn file(sequence: u8, data: &[u8], out: &mut Vec<u8>) {
+    let mut sequence = sequence;
+    for part in data.chunks(FILE_PACKET_SIZE).chain([&[][..]]) {
+        let at = out.len();
+        out.extend_from_slice(&[0; 4]);
+        header(part.len(), sequence, &mut out[at..]);
+        out.extend_from_slice(part);
+        sequence = sequence.wrapping_add(1);
+    }
 }
 
 /// COM_QUIT: a polite good-bye, without a reply.
@@ -229,6 +245,17 @@ mod tests {
             }
             assert_eq!((total, rest.len()), (size + 1, 0));
         }
+    }
+
+    #[test]
+    fn a_file_ends_with_an_empty_packet() {
+        let mut out = Vec::new();
+        file(255, &vec![b'x'; FILE_PACKET_SIZE + 1], &mut out);
+        assert_eq!(out[..5], [0, 0, 4, 255, b'x']);
+        assert_eq!(out[4 + FILE_PACKET_SIZE..], [1, 0, 0, 0, b'x', 0, 0, 0, 1]);
+        out.clear();
+        file(2, b"", &mut out);
+        assert_eq!(out, [0, 0, 0, 2]);
     }
 
     #[test]

@@ -26,6 +26,17 @@ pub struct Credentials<'a> {
     pub database: &'a str,
 }
 
+/// What both sides agreed on.
+#[derive(Debug, Clone, Copy)]
+pub struct Agreed {
+    /// Rows end with an OK packet instead of EOF, and nothing ends column definitions.
+    pub deprecates_eof: bool,
+    /// The server lets clients send files (LOAD DATA LOCAL).
+    pub loads: bool,
+    /// The session's `STATUS_…` flags.
+    pub status: u16,
+}
+
 /// Whether the session is ready after a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
@@ -67,6 +78,8 @@ pub struct Handshake<'a> {
     is_local: bool,
     capabilities: CapabilityFlags,
     server_version: String,
+    /// From the first OK.
+    status: u16,
     plugin: String,
     procedure: Option<AuthProc>,
     nonce: Vec<u8>,
@@ -80,6 +93,7 @@ impl<'a> Handshake<'a> {
             is_local,
             capabilities: CapabilityFlags::empty(),
             server_version: String::new(),
+            status: 0,
             plugin: String::new(),
             procedure: None,
             nonce: Vec::new(),
@@ -91,9 +105,13 @@ impl<'a> Handshake<'a> {
         &self.server_version
     }
 
-    /// Rows end with an OK packet instead of EOF, and nothing ends column definitions.
-    pub fn deprecates_eof(&self) -> bool {
-        self.capabilities.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF)
+    /// What holds for the session, once it is ready.
+    pub fn agreed(&self) -> Agreed {
+        Agreed {
+            deprecates_eof: self.capabilities.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF),
+            loads: self.capabilities.contains(CapabilityFlags::CLIENT_LOCAL_FILES),
+            status: self.status,
+        }
     }
 
     /// Takes one packet and appends the answer, if it wants one.
@@ -111,7 +129,10 @@ impl<'a> Handshake<'a> {
         match *payload {
             [backend::ERR, ..] => return Err(HandshakeError::Refused(payload.into())),
             [10, ..] if !has_greeted => self.greeted(sequence, payload, out)?,
-            [backend::OK, ..] if has_greeted => return Ok(Step::Ready),
+            [backend::OK, ..] if has_greeted => {
+                self.status = backend::ok(payload)?.status;
+                return Ok(Step::Ready);
+            }
             [backend::EOF] if has_greeted => {
                 return Err(HandshakeError::Unsupported("mysql_old_password".into()));
             }
@@ -222,6 +243,7 @@ fn wanted(credentials: Credentials<'_>) -> CapabilityFlags {
         | CapabilityFlags::CLIENT_MULTI_RESULTS
         | CapabilityFlags::CLIENT_PS_MULTI_RESULTS
         | CapabilityFlags::CLIENT_PLUGIN_AUTH
+        | CapabilityFlags::CLIENT_LOCAL_FILES
         | CapabilityFlags::CLIENT_DEPRECATE_EOF;
     if credentials.database.is_empty() {
         always
@@ -292,7 +314,7 @@ mod tests {
     fn the_response_answers_the_plugin_of_the_greeting() {
         let (handshake, response) = greeted("mysql_native_password", false);
         assert_eq!(handshake.server_version(), "8.0.1");
-        assert!(handshake.deprecates_eof());
+        assert!(handshake.agreed().deprecates_eof);
         assert_eq!(&response[32..35], b"u\0\x14");
         assert!(response.ends_with(b"d\0mysql_native_password\0"));
         let (_, response) = greeted("caching_sha2_password", false);

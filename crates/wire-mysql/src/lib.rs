@@ -11,7 +11,7 @@ pub mod binary;
 pub mod frontend;
 mod handshake;
 
-pub use handshake::{Credentials, Handshake, HandshakeError, Step};
+pub use handshake::{Agreed, Credentials, Handshake, HandshakeError, Step};
 
 /// The longest payload of one packet; a longer one goes on in the next packet.
 pub const PACKET_SIZE_MAX: usize = 0xff_ffff;

@@ -173,8 +173,19 @@ pub fn terminate(out: &mut Vec<u8>) {
 /// # Errors
 /// [`WireError::TooLong`].
 pub fn copy_data(data: &[u8], out: &mut Vec<u8>) -> Result<(), WireError> {
+    copy_data_with(|out| out.extend_from_slice(data), out)
+}
+
+/// CopyData, written in place by the caller.
+///
+/// # Errors
+/// [`WireError::TooLong`].
+pub fn copy_data_with(
+    write: impl FnOnce(&mut Vec<u8>),
+    out: &mut Vec<u8>,
+) -> Result<(), WireError> {
     message(b'd', out, |out| {
-        out.extend_from_slice(data);
+        write(out);
         Ok(())
     })
 }

@@ -28,7 +28,7 @@ pub(crate) fn connect(
     let is_local = matches!(endpoint, Endpoint::Unix(_));
     let mut handshake = Handshake::new(credentials, is_local);
     shake_hands(&mut handshake, &mut wire)?;
-    let session = MysqlSession::new(target.prepared_statements, handshake.deprecates_eof());
+    let session = MysqlSession::new(target.prepared_statements, handshake.agreed());
     Ok(Connected {
         session: Session::Mysql(session),
         transport: wire.finish()?,

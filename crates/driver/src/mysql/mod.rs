@@ -4,15 +4,17 @@
 //! - `MysqlSession` (here): commands.
 //! - `scan`: replies, by lengths and first bytes.
 //! - `rows`: result sets read from a reply's bytes.
+//! - `load`: multi-row INSERTs as LOAD DATA LOCAL INFILE.
 //! - `literal`: values put into the text, for sessions without prepared statements.
 
 mod connect;
 mod literal;
+mod load;
 mod rows;
 mod scan;
 
 use wire_mysql::frontend::{self, Bound};
-use wire_mysql::{WireError, backend};
+use wire_mysql::{Agreed, WireError, backend};
 
 use crate::error::{ProtocolError, ServerError};
 use crate::placeholder::{Dialect, Template};
@@ -31,17 +33,23 @@ pub struct MysqlSession {
     /// The server's numbers of statements to close. Closing has no reply of its own, so it goes
     /// before the next command.
     closing: Vec<u32>,
+    /// The server lets clients send files.
+    loads: bool,
+    /// Rows the server has not asked for yet.
+    rows: Option<Box<[u8]>>,
     scan: Scan,
 }
 
 impl MysqlSession {
     /// A session that is idle. Without `prepares`, prepared statements are sent as plain text.
-    fn new(prepares: bool, deprecates_eof: bool) -> Self {
+    fn new(prepares: bool, agreed: Agreed) -> Self {
         Self {
             prepares,
             statements: Statements::default(),
             closing: Vec::new(),
-            scan: Scan::new(deprecates_eof),
+            loads: agreed.loads,
+            rows: None,
+            scan: Scan::new(agreed.deprecates_eof, agreed.status),
         }
     }
 
@@ -51,6 +59,32 @@ impl MysqlSession {
         close_all(&mut self.closing, out);
         frontend::query(sql, out)?;
         Ok(self.await_reply(Expect::Results { binary: false }))
+    }
+
+    /// See [`crate::Session::load`].
+    pub fn load(&mut self, sql: &[u8], out: &mut Vec<u8>) -> Result<Option<Sent>, ProtocolError> {
+        self.scan.check_idle()?;
+        let escapes = self.scan.status() & backend::STATUS_NO_BACKSLASH_ESCAPES == 0;
+        if !self.loads || !escapes || self.in_transaction() {
+            return Ok(None);
+        }
+        // If it is none, what was to be closed goes before the INSERT.
+        close_all(&mut self.closing, out);
+        let Some(load::Rows { count, data }) = load::load(sql, out)? else { return Ok(None) };
+        self.rows = Some(data.into());
+        Ok(Some(self.await_reply(Expect::Load { rows: count })))
+    }
+
+    /// See [`crate::Session::send_rows`].
+    pub fn send_rows(&mut self, out: &mut Vec<u8>) {
+        let rows = self.rows.take().unwrap_or_default();
+        frontend::file(self.scan.next_sequence(), &rows, out);
+    }
+
+    /// See [`crate::Session::refused_load`]. Once it has asked for the rows, a server may have
+    /// stored some.
+    pub fn refused_load(&mut self) -> bool {
+        self.rows.take().is_some()
     }
 
     /// Sends COM_STMT_PREPARE; its reply says whether the statement returns rows.

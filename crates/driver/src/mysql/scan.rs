@@ -6,7 +6,8 @@ use wire_mysql::{PACKET_SIZE_MAX, WireError};
 
 use super::rows::Layout;
 use super::{Statement, Text, server_error};
-use crate::error::ProtocolError;
+use crate::error::{ProtocolError, ServerError};
+use crate::load::wrong_row_count;
 use crate::session::{Class, Progress, Reply, StatementId};
 use crate::statements::Statements;
 
@@ -19,6 +20,11 @@ pub(super) enum Expect {
     Results {
         /// Rows come in the binary protocol.
         binary: bool,
+    },
+    /// The reply to LOAD DATA LOCAL INFILE and SHOW WARNINGS: the server asks for the rows first.
+    Load {
+        /// As many as are sent.
+        rows: u64,
     },
     /// The replies to one or more COM_STMT_PREPARE.
     Prepared {
@@ -60,10 +66,14 @@ pub(super) struct Scan {
     sets: u32,
     reply: Reply,
     status: u16,
+    /// The server has just asked for rows.
+    wanted: bool,
+    /// Place of the next packet in the conversation, if it is ours.
+    next_sequence: u8,
 }
 
 impl Scan {
-    pub fn new(deprecates_eof: bool) -> Self {
+    pub fn new(deprecates_eof: bool, status: u16) -> Self {
         Self {
             deprecates_eof,
             expect: Expect::Nothing,
@@ -74,13 +84,20 @@ impl Scan {
             discarded: false,
             sets: 0,
             reply: Reply::default(),
-            status: 0,
+            status,
+            wanted: false,
+            next_sequence: 0,
         }
     }
 
     /// The status flags the server last sent.
     pub fn status(&self) -> u16 {
         self.status
+    }
+
+    /// Place of the first packet of the rows that were asked for.
+    pub fn next_sequence(&self) -> u8 {
+        self.next_sequence
     }
 
     /// How the last reply is laid out.
@@ -138,6 +155,9 @@ impl Scan {
             let Some(payload) = packet.get(..header.size) else { break };
             self.payload(payload, statements)?;
             self.position += HEADER_SIZE + header.size;
+            if self.wanted {
+                return Ok(self.wants(header.sequence));
+            }
             if self.is_over() {
                 return Ok(self.done());
             }
@@ -160,6 +180,8 @@ impl Scan {
                 Ok(true)
             }
             (Stage::Rows, _) if size == 0 => Err(ProtocolError::Malformed("row of no bytes")),
+            // Warnings are read.
+            (Stage::Rows, _) if matches!(self.expect, Expect::Load { .. }) => Ok(false),
             (Stage::Rows, Some(&first)) if !self.layout().ends_rows(first, size) => {
                 if self.sets == 1 {
                     self.reply.rows += 1;
@@ -172,7 +194,7 @@ impl Scan {
 
     fn after_definitions(&mut self) -> Stage {
         match self.expect {
-            Expect::Results { .. } => Stage::Rows,
+            Expect::Results { .. } | Expect::Load { .. } => Stage::Rows,
             _ => Stage::First,
         }
     }
@@ -186,6 +208,7 @@ impl Scan {
         let &first = payload.first().ok_or(WireError::Malformed("empty packet"))?;
         match (self.expect, self.stage, first) {
             (_, _, backend::ERR) => return self.failed(payload, statements),
+            (Expect::Load { rows }, _, _) => return self.load_payload(payload, first, rows),
             (Expect::Results { .. }, Stage::Rows, _) => {
                 let status = self.layout().end_status(payload)?;
                 self.result_over(Class::Read, status);
@@ -197,9 +220,7 @@ impl Scan {
                 self.result_over(class, completion.status);
             }
             (Expect::Results { .. }, _, first) if first != backend::LOCAL_INFILE => {
-                let columns = backend::length(payload).and_then(|(count, _)| count);
-                let columns = columns.and_then(|count| u16::try_from(count).ok());
-                let columns = columns.ok_or(WireError::Malformed("column count"))?;
+                let columns = column_count(payload)?;
                 self.sets += 1;
                 if self.sets == 1 {
                     self.reply.columns = columns;
@@ -222,13 +243,53 @@ impl Scan {
             (expect, _, first) => {
                 let state = match expect {
                     Expect::Nothing | Expect::Over => "idle",
-                    Expect::Results { .. } => "answering a statement",
+                    Expect::Results { .. } | Expect::Load { .. } => "answering a statement",
                     Expect::Prepared { .. } => "preparing a statement",
                 };
                 return Err(ProtocolError::Unexpected { found: char::from(first), state });
             }
         }
         Ok(())
+    }
+
+    /// Takes one payload of the reply to a load: its wish for the rows, its own result, and then
+    /// the warnings, of which any but a note is an error that LOCAL made light of.
+    fn load_payload(&mut self, payload: &[u8], first: u8, rows: u64) -> Result<(), ProtocolError> {
+        match (self.stage, first) {
+            (Stage::Rows, first) if !self.layout().ends_rows(first, payload.len()) => {
+                if let Some(error) = warning(payload)? {
+                    self.reply.error.get_or_insert_with(|| Box::new(error));
+                }
+            }
+            (Stage::Rows, _) => {
+                self.status = self.layout().end_status(payload)?;
+                self.load_over(rows);
+            }
+            (_, backend::LOCAL_INFILE) => self.wanted = true,
+            (_, backend::OK) => {
+                let completion = backend::ok(payload)?;
+                self.reply.affected = completion.affected;
+                self.result_over(Class::Write, completion.status);
+                if self.expect == Expect::Over {
+                    self.load_over(rows);
+                }
+            }
+            _ => {
+                let left = self.layout().definitions(column_count(payload)?);
+                self.stage = Stage::Definitions { left };
+            }
+        }
+        Ok(())
+    }
+
+    fn load_over(&mut self, rows: u64) {
+        self.stage = Stage::First;
+        self.expect = Expect::Over;
+        let affected = self.reply.affected;
+        if affected != rows {
+            let error = || Box::new(wrong_row_count(rows, affected));
+            self.reply.error.get_or_insert_with(error);
+        }
     }
 
     /// An error ends the reply, unless further preparations are still to be answered.
@@ -276,10 +337,42 @@ impl Scan {
         self.expect == Expect::Over && self.stage == Stage::First && !self.continues
     }
 
+    /// The rows to be sent now are the next packets of the conversation.
+    fn wants(&mut self, sequence: u8) -> Progress {
+        self.wanted = false;
+        self.next_sequence = sequence.wrapping_add(1);
+        Progress::Wanted { consumed: std::mem::take(&mut self.position) }
+    }
+
     fn done(&mut self) -> Progress {
         self.expect = Expect::Nothing;
         self.reply.more = self.sets > 1;
         let consumed = std::mem::take(&mut self.position);
         Progress::Done { reply: std::mem::take(&mut self.reply), consumed }
     }
+}
+
+fn column_count(payload: &[u8]) -> Result<u16, WireError> {
+    let count = backend::length(payload).and_then(|(count, _)| count);
+    count.and_then(|count| u16::try_from(count).ok()).ok_or(WireError::Malformed("column count"))
+}
+
+/// A row of SHOW WARNINGS as an error, unless it is a note.
+fn warning(row: &[u8]) -> Result<Option<ServerError>, WireError> {
+    let mut fields: [Option<String>; 3] = Default::default();
+    let mut count = 0;
+    backend::text_row(row, |value| {
+        if let Some(field) = fields.get_mut(count) {
+            *field = value.map(|value| String::from_utf8_lossy(value).into_owned());
+        }
+        count += 1;
+    })?;
+    let [level, number, message] = fields.map(Option::unwrap_or_default);
+    Ok((level != "Note").then(|| ServerError {
+        sqlstate: "HY000".into(),
+        number: number.parse().unwrap_or(0),
+        message,
+        transient: false,
+        closes: false,
+    }))
 }

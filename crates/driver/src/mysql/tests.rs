@@ -41,9 +41,13 @@ fn result_set(deprecates_eof: bool, rows: &[Option<Vec<u8>>], status: u8) -> Vec
     bytes
 }
 
+fn idle_session(deprecates_eof: bool) -> MysqlSession {
+    MysqlSession::new(true, Agreed { deprecates_eof, loads: true, status: 2 })
+}
+
 /// A session that waits for the reply to a query.
 fn asked(deprecates_eof: bool) -> MysqlSession {
-    let mut session = MysqlSession::new(true, deprecates_eof);
+    let mut session = idle_session(deprecates_eof);
     session.query(b"SELECT 1", &mut Vec::new()).unwrap();
     session
 }
@@ -59,7 +63,7 @@ fn done(session: &mut MysqlSession, bytes: &[u8]) -> (Reply, usize) {
 fn preparing_reads_past_all_definitions() {
     for deprecates_eof in [true, false] {
         for (values, columns) in [(0, 0), (2, 0), (0, 1), (2, 3)] {
-            let mut session = MysqlSession::new(true, deprecates_eof);
+            let mut session = idle_session(deprecates_eof);
             let (id, _) = session.prepare(b"SELECT ?", &mut Vec::new()).unwrap();
             let mut bytes = packet(&[0, 7, 0, 0, 0, columns, 0, values, 0, 0, 0, 0]);
             for count in [values, columns] {
@@ -79,7 +83,7 @@ fn preparing_reads_past_all_definitions() {
 
 #[test]
 fn closing_goes_before_the_next_command() {
-    let mut session = MysqlSession::new(true, true);
+    let mut session = idle_session(true);
     let (id, _) = session.prepare(b"DO 1", &mut Vec::new()).unwrap();
     let bytes = packet(&[0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     done(&mut session, &bytes);
@@ -91,10 +95,10 @@ fn closing_goes_before_the_next_command() {
 
 #[test]
 fn a_farewell_may_come_while_idle() {
-    let mut session = MysqlSession::new(true, true);
+    let mut session = idle_session(true);
     let (reply, _) = done(&mut session, &packet(b"\xff\x87\x07#70100Connection was killed"));
     assert!(reply.error.unwrap().closes);
-    let mut session = MysqlSession::new(true, true);
+    let mut session = idle_session(true);
     assert!(session.feed(&packet(b"\xff\x28\x04#42000no")).is_err());
     assert!(session.feed(&packet(OK)).is_err());
 }
@@ -169,6 +173,7 @@ proptest! {
             end = (end + cut).min(bytes.len());
             match session.feed(&bytes[dropped..end]).unwrap() {
                 Progress::More => prop_assert!(end < bytes.len()),
+                Progress::Wanted { .. } => prop_assert!(false, "nothing is loaded"),
                 Progress::Done { reply, consumed } => {
                     prop_assert_eq!((dropped + consumed, reply), (bytes.len(), whole));
                     break;
@@ -196,13 +201,13 @@ proptest! {
         } else {
             raw
         };
-        let mut preparing = MysqlSession::new(true, deprecates_eof);
+        let mut preparing = idle_session(deprecates_eof);
         preparing.prepare(b"SELECT 1", &mut Vec::new()).unwrap();
-        let mut executing = MysqlSession::new(true, deprecates_eof);
+        let mut executing = idle_session(deprecates_eof);
         let (id, _) = executing.prepare(b"DO 1", &mut Vec::new()).unwrap();
         done(&mut executing, &packet(&[0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]));
         executing.execute(id, [].into_iter(), &mut Vec::new()).unwrap();
-        let idle = MysqlSession::new(true, deprecates_eof);
+        let idle = idle_session(deprecates_eof);
         for mut session in [asked(deprecates_eof), preparing, executing, idle] {
             if let Ok(Progress::Done { consumed, .. }) = session.feed(&bytes) {
                 prop_assert!(consumed <= bytes.len());
@@ -213,4 +218,58 @@ proptest! {
             while let Ok(Some(_)) = session.next_result(&bytes, &mut cursor) {}
         }
     }
+}
+
+const INSERT: &[u8] = b"INSERT INTO t(a) VALUES (1), (2)";
+
+/// A session whose rows were asked for.
+fn loading() -> MysqlSession {
+    let mut session = idle_session(true);
+    assert!(matches!(session.load(INSERT, &mut Vec::new()), Ok(Some(Sent::Waiting))));
+    let asked = packet(b"\xfbrows");
+    let Ok(Progress::Wanted { consumed }) = session.feed(&asked) else { panic!() };
+    assert_eq!(consumed, asked.len());
+    session
+}
+
+#[test]
+fn rows_are_sent_when_they_are_asked_for() {
+    let mut session = loading();
+    let mut out = Vec::new();
+    session.send_rows(&mut out);
+    assert_eq!(out, b"\x04\0\0\x021\n2\n\0\0\0\x03");
+    let (level, rows) = (b"\x04Note\x041265\x01n", b"\0\x02\0\x0a\0\0\0");
+    let mut reply = [packet(rows), packet(b"\x03")].concat();
+    (0..3).for_each(|_| reply.extend(packet(DEFINITION)));
+    reply.extend([packet(level), end(true, 2)].concat());
+    let (reply, _) = done(&mut session, &reply);
+    assert_eq!(reply.tally, Tally { writes: 1, ..Tally::default() });
+    assert_eq!((reply.affected, reply.columns, reply.error), (2, 0, None));
+    assert!(!session.refused_load());
+}
+
+#[test]
+fn a_load_that_is_not_whole_is_an_error() {
+    let (reply, _) = done(&mut loading(), &packet(b"\0\x01\0\x02\0\0\0"));
+    assert_eq!(reply.error.unwrap().message, "of 2 rows sent in bulk the server stored 1");
+    let mut reply = [packet(b"\0\x01\0\x0a\0\x01\0"), packet(b"\x03")].concat();
+    (0..3).for_each(|_| reply.extend(packet(DEFINITION)));
+    reply.extend([packet(b"\x07Warning\x041062\x09Duplicate"), end(true, 2)].concat());
+    let error = done(&mut loading(), &reply).0.error.unwrap();
+    assert_eq!((error.number, error.message.as_str()), (1062, "Duplicate"));
+}
+
+#[test]
+fn a_refused_load_can_still_be_an_insert() {
+    let mut session = idle_session(true);
+    session.load(INSERT, &mut Vec::new()).unwrap();
+    let (reply, _) = done(&mut session, &packet(b"\xff\x56\x10#42000no"));
+    assert_eq!(reply.error.unwrap().number, 4182);
+    assert!(session.refused_load() && !session.refused_load());
+    // Without the capability nothing is tried, and nobody gets a file that wasn't offered.
+    let agreed = Agreed { deprecates_eof: true, loads: false, status: 2 };
+    let mut session = MysqlSession::new(true, agreed);
+    assert!(session.load(INSERT, &mut Vec::new()).unwrap().is_none());
+    session.query(b"SELECT 1", &mut Vec::new()).unwrap();
+    assert!(session.feed(&packet(b"\xfb/etc/passwd")).is_err());
 }

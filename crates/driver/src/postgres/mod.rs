@@ -4,10 +4,12 @@
 //! - `PostgresSession` (here): requests.
 //! - `scan`: replies, by tags and lengths.
 //! - `rows`: result sets read from a reply's bytes.
+//! - `load`: multi-row INSERTs as COPY.
 //! - `literal`: values put into the text, for sessions without prepared statements.
 
 mod connect;
 mod literal;
+mod load;
 mod rows;
 mod scan;
 
@@ -41,6 +43,21 @@ impl PostgresSession {
         self.scan.check_idle()?;
         frontend::query(sql, out)?;
         Ok(self.await_reply(Expect::Text))
+    }
+
+    /// See [`crate::Session::load`].
+    pub fn load(&mut self, sql: &[u8], out: &mut Vec<u8>) -> Result<Option<Sent>, ProtocolError> {
+        self.scan.check_idle()?;
+        if self.in_transaction() {
+            return Ok(None);
+        }
+        let rows = load::copy(sql, out)?;
+        Ok(rows.map(|rows| self.await_reply(Expect::Load { rows })))
+    }
+
+    /// See [`crate::Session::refused_load`]. A COPY that fails stores nothing.
+    pub fn refused_load(&self) -> bool {
+        self.scan.load_failed()
     }
 
     /// Sends Parse, Describe and Sync. Describe tells whether the statement returns rows, so that

@@ -5,6 +5,7 @@ use wire_postgres::backend::{self, HEADER_SIZE, Header, Verb};
 
 use super::{Statement, server_error};
 use crate::error::ProtocolError;
+use crate::load::wrong_row_count;
 use crate::session::{Class, Progress, Reply, StatementId};
 use crate::statements::Statements;
 
@@ -15,6 +16,11 @@ pub(super) enum Expect {
     Nothing,
     /// The reply to statement text: any number of statements.
     Text,
+    /// The reply to COPY … FROM STDIN, which was sent with its data.
+    Load {
+        /// As many as were sent.
+        rows: u64,
+    },
     /// The reply to Bind and Execute. 0 columns: no result set.
     Rows {
         /// As Describe told.
@@ -36,6 +42,7 @@ impl Expect {
         match self {
             Self::Nothing => "idle",
             Self::Text => "answering statement text",
+            Self::Load { .. } => "loading rows",
             Self::Rows { .. } => "executing a prepared statement",
             Self::Prepared { .. } => "preparing a statement",
             Self::Closed => "closing a statement",
@@ -66,6 +73,8 @@ pub(super) struct Scan {
     output: Output,
     reply: Reply,
     transaction_status: u8,
+    /// The last load failed at the server.
+    load_failed: bool,
 }
 
 impl Default for Scan {
@@ -78,6 +87,7 @@ impl Default for Scan {
             output: Output::Nothing,
             reply: Reply::default(),
             transaction_status: b'I',
+            load_failed: false,
         }
     }
 }
@@ -86,6 +96,11 @@ impl Scan {
     /// The status in the last ReadyForQuery.
     pub fn transaction_status(&self) -> u8 {
         self.transaction_status
+    }
+
+    /// The last load failed at the server, and stored nothing.
+    pub fn load_failed(&self) -> bool {
+        self.load_failed
     }
 
     pub fn check_idle(&self) -> Result<(), ProtocolError> {
@@ -107,6 +122,7 @@ impl Scan {
     pub fn begin(&mut self, expect: Expect) {
         self.expect = expect;
         self.discarded = false;
+        self.load_failed = false;
         self.sets = 0;
         self.output = Output::Nothing;
         if let Expect::Rows { columns } = expect
@@ -184,6 +200,7 @@ impl Scan {
                     statements.remove(id)?;
                     self.expect = Expect::Prepared { next: None, fresh: true };
                 }
+                self.load_failed = matches!(expect, Expect::Load { .. });
                 self.output = Output::Nothing;
                 self.reply.error.get_or_insert_with(|| Box::new(error));
                 return Ok(over);
@@ -192,9 +209,19 @@ impl Scan {
             (backend::READY_FOR_QUERY, _) => {
                 self.transaction_status = backend::transaction_status(body)?;
                 self.reply.more = self.sets > 1;
+                if let Expect::Load { rows } = self.expect
+                    && self.reply.error.is_none()
+                    && self.reply.affected != rows
+                {
+                    let error = wrong_row_count(rows, self.reply.affected);
+                    self.reply.error = Some(Box::new(error));
+                }
                 return Ok(true);
             }
-            (backend::COMMAND_COMPLETE, Expect::Text | Expect::Rows { .. }) => {
+            (
+                backend::COMMAND_COMPLETE,
+                Expect::Text | Expect::Load { .. } | Expect::Rows { .. },
+            ) => {
                 self.complete(body)?;
             }
             (backend::ROW_DESCRIPTION, Expect::Text) => {
@@ -214,7 +241,8 @@ impl Scan {
             | (backend::PARSE_COMPLETE | backend::PARAMETER_DESCRIPTION, Expect::Prepared { .. })
             | (backend::CLOSE_COMPLETE, Expect::Closed)
             | (backend::EMPTY_QUERY_RESPONSE, Expect::Text | Expect::Rows { .. })
-            | (backend::COPY_DONE, Expect::Text) => {}
+            | (backend::COPY_DONE, Expect::Text)
+            | (backend::COPY_IN_RESPONSE, Expect::Load { .. }) => {}
             (backend::COPY_OUT_RESPONSE, Expect::Text) => self.output = Output::Copy,
             (backend::COPY_IN_RESPONSE, _) => {
                 return Err(ProtocolError::Unexpected {

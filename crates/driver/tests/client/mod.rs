@@ -62,6 +62,12 @@ impl Client {
         self.try_query(sql).unwrap()
     }
 
+    /// A multi-row INSERT as a load; `None`: it isn't one.
+    pub fn load(&mut self, sql: &str) -> Option<Reply> {
+        let sent = self.session.load(sql.as_bytes(), &mut self.out).unwrap()?;
+        Some(self.finish(sent).unwrap())
+    }
+
     /// A query that has to work.
     pub fn ok(&mut self, sql: &str) -> Reply {
         let reply = self.query(sql);
@@ -125,10 +131,18 @@ impl Client {
     /// Reads until the reply is whole.
     pub fn wait(&mut self) -> Result<Reply, ProtocolError> {
         loop {
-            if let Progress::Done { reply, consumed } = self.session.feed(&self.unread)? {
-                let rest = self.unread.split_off(consumed);
-                self.reply = std::mem::replace(&mut self.unread, rest);
-                return Ok(reply);
+            match self.session.feed(&self.unread)? {
+                Progress::Done { reply, consumed } => {
+                    let rest = self.unread.split_off(consumed);
+                    self.reply = std::mem::replace(&mut self.unread, rest);
+                    return Ok(reply);
+                }
+                Progress::Wanted { consumed } => {
+                    self.unread.drain(..consumed);
+                    self.session.send_rows(&mut self.out);
+                    self.flush();
+                }
+                Progress::More => {}
             }
             let received = self.receive();
             assert!(received > 0, "the server closed the connection within a reply");

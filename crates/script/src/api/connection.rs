@@ -255,6 +255,7 @@ unsafe extern "C-unwind" fn bulk_begin(state: *mut State) -> c_int {
             bulk.text.push(b' ');
             bulk.prefix = bulk.text.len();
             bulk.rows = 0;
+            bulk.refused = false;
         }
     }
     0
@@ -276,6 +277,8 @@ unsafe extern "C-unwind" fn bulk_append(state: *mut State) -> c_int {
             }
             if bulk.rows > 0 {
                 bulk.text.push(b',');
+            } else {
+                bulk.text.truncate(bulk.prefix);
             }
             bulk.text.extend_from_slice(values);
             bulk.rows += 1;
@@ -292,27 +295,21 @@ unsafe extern "C-unwind" fn bulk_flush(state: *mut State) -> c_int {
     unsafe {
         let index = slot_argument(state, 1);
         let host = current();
+        let loads = host.config.loads;
         let Some(slot) = host.slot(index) else { return 0 };
-        if slot.bulk.rows == 0 {
+        let bulk = &mut slot.bulk;
+        if bulk.rows == 0 {
             return 0;
         }
-        let bulk = &mut slot.bulk;
-        let rows = std::mem::take(&mut bulk.rows);
-        let prefix = bulk.prefix;
-        let text = std::mem::take(&mut bulk.text);
-        host.load().send(engine::Message::RowsLoaded(rows));
-        host.scratch = text;
-        let scratch: *const [u8] = host.scratch.as_slice();
-        // The session copies the text into the output buffer; then only the prefix is kept.
-        let suspended =
-            request(state, index, Purpose::Statement, |session, out| session.query(&*scratch, out));
-        let host = current();
-        let mut text = std::mem::take(&mut host.scratch);
-        text.truncate(prefix);
-        if let Some(slot) = host.slot(index) {
-            slot.bulk.text = text;
-        }
-        suspended
+        bulk.sent = std::mem::take(&mut bulk.rows);
+        let text: *const [u8] = bulk.text.as_slice();
+        let loads = loads && !bulk.refused;
+        let purpose = if loads { Purpose::Load } else { Purpose::Insert };
+        // The text stays as it is until the next row, which waits for the reply.
+        request(state, index, purpose, |session, out| {
+            let loaded = if loads { session.load(&*text, out)? } else { None };
+            loaded.map_or_else(|| session.query(&*text, out), Ok)
+        })
     }
 }
 

@@ -1,0 +1,157 @@
+//! Tables filled by the engine: the same rows however they travel, counted, at the server's pace.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "../../driver/tests/account/mod.rs"]
+mod account;
+#[path = "../../driver/tests/client/mod.rs"]
+mod client;
+#[path = "../../driver/tests/mariadb_server/mod.rs"]
+mod mariadb_server;
+#[path = "../../driver/tests/postgres_server/mod.rs"]
+mod postgres_server;
+mod program;
+
+use client::Client;
+use program::{Ended, Folder, run, spec};
+use record::{Record, Target};
+use serde_json::{Value, json};
+
+/// Rows of every awkward kind, in batches of all sizes.
+const LOADER: &str = r#"
+    function prepare()
+      local con = sysbench.sql.driver():connect()
+      con:query("CREATE TABLE filled (id int PRIMARY KEY, k int, c varchar(900))")
+      con:bulk_insert_init("INSERT INTO filled(id, k, c) VALUES")
+      for id = 1, 3000 do
+        local k = id % 7 == 0 and "NULL" or sysbench.rand.uniform(-500, 500)
+        local text = ("it''s\ttab\n" .. sysbench.rand.string(("@"):rep(id % 800)))
+        con:bulk_insert_next(("(%d, %s, '%s')"):format(id, k, text))
+      end
+      con:bulk_insert_done()
+    end
+    function event() end
+"#;
+
+fn loaded_rows(ended: &Ended) -> u64 {
+    let rows = ended.records.iter().filter_map(|record| match record {
+        Record::Progress(progress) if progress.what == "rows" => Some(progress.done),
+        _ => None,
+    });
+    rows.max().unwrap_or(0)
+}
+
+/// Fills the table; returns what `digest` says of it, and the statements that changed rows.
+#[track_caller]
+fn fill(client: &mut Client, target: &Target, digest: &str, changes: Value) -> (String, u64) {
+    let folder = Folder::new(if digest.contains("md5(") { "fill-pg" } else { "fill-my" });
+    let script = folder.script("loader.lua", LOADER);
+    let mut spec = spec(&script, changes);
+    spec["command"] = json!("prepare");
+    spec["target"] = json!(target);
+    let ended = run(&spec);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert_eq!(loaded_rows(&ended), 3000);
+    assert_eq!(ended.summary().total.errors, 0);
+    let found = client.value(digest);
+    client.ok("DROP TABLE filled");
+    (found, ended.summary().total.writes)
+}
+
+#[test]
+fn mariadb_gets_the_same_rows_by_load_data_and_by_insert() {
+    let Some(server) = mariadb_server::Server::get() else { return };
+    let mut client = server.client();
+    let target = Target::Mysql(server.target());
+    let digest =
+        "SELECT md5(group_concat(id, ' ', ifnull(k, '-'), ' ', c ORDER BY id)) FROM filled";
+    client.ok("SET GLOBAL group_concat_max_len = 10000000");
+    let mut client = server.client();
+    let loads = |client: &mut Client| {
+        client.ok("SHOW GLOBAL STATUS LIKE 'Com_load'");
+        client.rows()[0][1].clone().unwrap().parse::<u64>().unwrap()
+    };
+    let before = loads(&mut client);
+    let by_load = fill(&mut client, &target, digest, json!({}));
+    assert_eq!(loads(&mut client) - before, by_load.1, "every batch was loaded");
+    assert!(by_load.1 > 1);
+    assert_eq!(fill(&mut client, &target, digest, json!({"load": "insert"})), by_load);
+    assert_eq!(loads(&mut client) - before, by_load.1);
+    // A server that lets nobody send files.
+    client.ok("SET GLOBAL local_infile = 0");
+    let refused = fill(&mut client, &target, digest, json!({"reactor": "epoll"}));
+    client.ok("SET GLOBAL local_infile = 1");
+    assert_eq!(refused, by_load);
+}
+
+#[test]
+fn postgresql_gets_the_same_rows_by_copy_and_by_insert() {
+    let Some(server) = postgres_server::Server::get() else { return };
+    let mut client = server.client();
+    let target = Target::Postgresql(server.target("trusty"));
+    let digest = "SELECT md5(string_agg(filled::text, ',' ORDER BY id)) FROM filled";
+    let by_copy = fill(&mut client, &target, digest, json!({}));
+    assert!(by_copy.1 > 1);
+    let by_insert = fill(&mut client, &target, digest, json!({"load": "insert"}));
+    assert_eq!(by_insert, by_copy);
+    assert_eq!(fill(&mut client, &target, digest, json!({"reactor": "epoll"})), by_copy);
+}
+
+#[test]
+fn rows_that_copy_does_not_take_are_inserted() {
+    let Some(server) = postgres_server::Server::get() else { return };
+    let mut client = server.client();
+    client.ok("CREATE TABLE rounded (id int)");
+    let folder = Folder::new("rounded");
+    let script = folder.script(
+        "rounded.lua",
+        r#"
+        function prepare()
+          local con = sysbench.sql.driver():connect()
+          con:bulk_insert_init("INSERT INTO rounded VALUES")
+          for id = 1, 50000 do con:bulk_insert_next("(" .. id .. ".6)") end
+          con:bulk_insert_done()
+        end
+        function event() end"#,
+    );
+    let mut spec = spec(&script, json!({"command": "prepare"}));
+    spec["target"] = json!(Target::Postgresql(server.target("trusty")));
+    let ended = run(&spec);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert_eq!((loaded_rows(&ended), ended.summary().total.errors), (50_000, 0));
+    assert_eq!(client.value("SELECT sum(id) FROM rounded"), "1250075000");
+    client.ok("DROP TABLE rounded");
+}
+
+#[test]
+fn rows_that_get_lost_fail_the_command() {
+    let Some(server) = postgres_server::Server::get() else { return };
+    let mut client = server.client();
+    client.ok(
+        "CREATE TABLE leaky (id int); CREATE FUNCTION leak() RETURNS trigger LANGUAGE plpgsql AS
+         'BEGIN IF NEW.id = 3 THEN RETURN NULL; END IF; RETURN NEW; END';
+         CREATE TRIGGER leak BEFORE INSERT ON leaky FOR EACH ROW EXECUTE FUNCTION leak()",
+    );
+    let folder = Folder::new("leaky");
+    let script = folder.script(
+        "leaky.lua",
+        r#"
+        function prepare()
+          local con = sysbench.sql.driver():connect()
+          con:bulk_insert_init("INSERT INTO leaky VALUES")
+          for id = 1, 5 do con:bulk_insert_next("(" .. id .. ")") end
+          con:bulk_insert_done()
+        end
+        function event() end"#,
+    );
+    let mut spec = spec(&script, json!({"command": "prepare"}));
+    spec["target"] = json!(Target::Postgresql(server.target("trusty")));
+    let ended = run(&spec);
+    assert_eq!(ended.code, 5, "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("of 5 rows sent in bulk the server stored 4"),
+        "{}",
+        ended.stderr
+    );
+    client.ok("DROP TABLE leaky");
+}
