@@ -59,7 +59,7 @@ def test_records_arrive_in_order_and_the_spec_gets_there(tmp_path: Path) -> None
     assert outcome.failure is None
     assert not outcome.interrupted
     assert outcome.summary_line["rss_kb"] == 15_000
-    assert (tmp_path / "spec").read_text() == '{"schema": 1}'
+    assert (tmp_path / "spec").read_text() == '{"schema": 1}\n'
     assert (tmp_path / "engine.log").read_text() == "a word\n"
 
 

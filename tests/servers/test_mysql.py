@@ -10,11 +10,11 @@ from typing import Any
 import pymysql
 import pytest
 from certificates import Certificates, make_certificates
-from traces import LIMIT_S, no_trace
 
 from dbdyno.errors import ConnectError, ServerError
 from dbdyno.servers import Server, open_server, parse_provision
 from dbdyno.servers.guard import children_of
+from traces import LIMIT_S, no_trace
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,6 @@ import pytest
 from product import dbdyno, url
 
 from dbdyno.servers import Server, open_server
-from traces import no_trace
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +22,7 @@ LOAD = ("--clients", "4", "--warm-up", "500ms", "--time", "2s", "--interval", "5
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("server")
-    with no_trace(), open_server("postgresql:18.0.0@maven", {}, folder) as server:
+    with open_server("postgresql:18.0.0@maven", {}, folder) as server:
         server.start()
         yield server
 

@@ -15,7 +15,6 @@ from dbdyno.engine.process import Call
 from dbdyno.engine.script import script_path
 from dbdyno.model import Load, Option, Record, Summary
 from dbdyno.servers import Server, open_server
-from traces import no_trace
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +35,9 @@ class Lab:
     server: Server
     folder: Path
 
-    def command(self, command: str, script: str, *, clients: int = 1) -> Summary | None:
+    def command(
+        self, command: str, script: str, *, clients: int = 1, processes: int = 1
+    ) -> Summary | None:
         """The engine's summary of one call."""
         folders = script_path()
         spec = run_spec(
@@ -49,7 +50,13 @@ class Lab:
             seed=11,
             load=Load((clients,), warm_up_s=0.5, measure_s=1.5, interval_s=0.5),
         )
-        outcome = run_engine(find_engine(), spec, listener=ignore, log=self.folder / "engine.log")
+        outcome = run_engine(
+            find_engine(),
+            spec,
+            listener=ignore,
+            log=self.folder / "engine.log",
+            processes=processes,
+        )
         assert outcome.failure is None, outcome.failure
         return outcome.summary
 
@@ -61,7 +68,7 @@ def ignore(_line: bytes, _record: Record, _call: Call) -> None:
 @pytest.fixture(scope="module", params=["postgresql:18.0.0@maven", "postgresql:9.6.24@maven"])
 def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     folder = tmp_path_factory.mktemp("server")
-    with no_trace(), open_server(request.param, QUIET, folder) as server:
+    with open_server(request.param, QUIET, folder) as server:
         server.start()
         lab = Lab(server, folder)
         lab.command("prepare", "oltp_read_write")
@@ -85,11 +92,13 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("clients", [1, 16])
+@pytest.mark.parametrize(("clients", "processes"), [(1, 1), (16, 1), (16, 3)])
 @pytest.mark.parametrize("script", KINDS)
-def test_the_engine_s_counts_are_the_server_s_own(lab: Lab, script: str, clients: int) -> None:
+def test_the_engine_s_counts_are_the_server_s_own(
+    lab: Lab, script: str, clients: int, processes: int
+) -> None:
     before = lab.server.counters()
-    summary = lab.command("run", script, clients=clients)
+    summary = lab.command("run", script, clients=clients, processes=processes)
     assert summary is not None
     total, kind = summary.total, KINDS[script]
     assert total.errors == total.restarts, "deadlocks, and nothing else"

@@ -1,4 +1,5 @@
-"""One call of the engine: a spec in, records out, and what its end means."""
+"""One call of the engine, in one process or several: a spec in, records out, and what its end
+means."""
 
 from __future__ import annotations
 
@@ -6,13 +7,15 @@ import json
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
 from dbdyno.engine.binary import Engine
+from dbdyno.engine.parts import split
+from dbdyno.engine.together import Together
 from dbdyno.errors import (
     ConnectError,
     EngineError,
@@ -24,7 +27,16 @@ from dbdyno.errors import (
     UsageError,
 )
 from dbdyno.formats.records import parse_record
-from dbdyno.model import EngineWarning, Fatal, FatalKind, Hello, Record, Summary
+from dbdyno.model import (
+    Backlog,
+    EngineWarning,
+    Fatal,
+    FatalKind,
+    Hello,
+    Interval,
+    Record,
+    Summary,
+)
 
 INTERRUPTED = 130
 
@@ -58,23 +70,26 @@ class Outcome:
     """Why it stopped, if not because it was done or told to."""
     interrupted: bool
     """A signal to the lab was passed on to it."""
+    backlog: Backlog
 
 
 class Call:
-    """A running engine: what a listener may ask of it."""
+    """A running engine, in one process or several: what a listener may ask of it."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self._process = process
+    def __init__(self, processes: Sequence[subprocess.Popen[bytes]]) -> None:
+        self._processes = processes
         self.interrupted = False
 
     def stop(self) -> None:
         """Asks it to end now and report what it has."""
-        if self._process.poll() is None:
-            self._process.send_signal(signal.SIGINT)
+        for process in self._processes:
+            if process.poll() is None:
+                process.send_signal(signal.SIGINT)
 
     def kill(self) -> None:
         """Ends it at once; what it has not yet reported is lost."""
-        self._process.kill()
+        for process in self._processes:
+            process.kill()
 
 
 Listener = Callable[[bytes, Record, Call], None]
@@ -82,27 +97,58 @@ Listener = Callable[[bytes, Record, Call], None]
 
 
 def run_engine(
-    engine: Engine, spec: Mapping[str, object], *, listener: Listener, log: Path
+    engine: Engine,
+    spec: Mapping[str, object],
+    *,
+    listener: Listener,
+    log: Path,
+    processes: int = 1,
+    keep: Path | None = None,
 ) -> Outcome:
     """Carries out a spec and hands each record to `listener` as it comes.
 
-    The engine's standard error is appended to `log`. SIGINT and SIGTERM are passed on while it
-    runs: what it measured still arrives. A listener's exception stops the engine and goes on up.
+    Several processes are one to the listener: it gets their records merged; each one's own are
+    kept as `keep`-part-N.ndjson.zst. The engine's standard error is appended to `log`. SIGINT and
+    SIGTERM are passed on while it runs: what it measured still arrives. A listener's exception
+    stops the engine and goes on up.
     """
+    specs = (spec,) if processes == 1 else split(spec, processes)
     mark = _size(log)
-    process = _start(engine, log)
-    call = Call(process)
-    reader = _Reader(call, listener)
-    try:
+    with _started(engine, len(specs), log) as running:
+        call = Call(running)
+        reader = _Reader(call, listener)
         with _signals_passed_to(call):
-            _send(process, spec)
-            reader.read(process)
-            code = process.wait()
+            for process, part in zip(running, specs, strict=True):
+                _send(process, part, more=processes > 1)
+            if processes == 1:
+                reader.read(running[0])
+            else:
+                Together(running, keep).read(reader.take, call.stop)
+            codes = [process.wait() for process in running]
+    return reader.outcome(next(filter(_is_bad, codes), max(codes)), _tail(log, mark))
+
+
+def _is_bad(code: int) -> bool:
+    return code not in (0, INTERRUPTED)
+
+
+@contextmanager
+def _started(engine: Engine, count: int, log: Path) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """So many processes, none of which outlives the block."""
+    running: list[subprocess.Popen[bytes]] = []
+    try:
+        for _ in range(count):
+            running.append(_start(engine, log))
+        yield running
     finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
-    return reader.outcome(code, _tail(log, mark))
+        for process in running:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+            for pipe in (process.stdin, process.stdout):
+                with suppress(BrokenPipeError):
+                    if pipe is not None:
+                        pipe.close()
 
 
 def _start(engine: Engine, log: Path) -> subprocess.Popen[bytes]:
@@ -135,26 +181,32 @@ class _Reader:
         self.summary_line: Mapping[str, object] = {}
         self.warnings: list[EngineWarning] = []
         self.fatal: Fatal | None = None
+        self.backlog = Backlog()
 
     def read(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdout is not None
         for number, line in enumerate(process.stdout, 1):
             if not line.endswith(b"\n"):
                 break  # torn: the engine died while writing it
-            record = parse_record(line, number=number)
-            match record:
-                case Hello():
-                    self.hello = record
-                case Summary():
-                    self.summary = record
-                    self.summary_line = json.loads(line)
-                case EngineWarning():
-                    self.warnings.append(record)
-                case Fatal():
-                    self.fatal = record
-                case _:
-                    pass
-            self.listener(line, record, self.call)
+            self.take(line, parse_record(line, number=number))
+
+    def take(self, line: bytes, record: Record) -> None:
+        """One record of the whole."""
+        match record:
+            case Hello():
+                self.hello = record
+            case Summary():
+                self.summary = record
+                self.summary_line = json.loads(line)
+            case Interval() if record.phase == "measure":
+                self.backlog = Backlog(record.backlog, max(record.backlog, self.backlog.highest))
+            case EngineWarning():
+                self.warnings.append(record)
+            case Fatal():
+                self.fatal = self.fatal or record
+            case _:
+                pass
+        self.listener(line, record, self.call)
 
     def outcome(self, code: int, said: str) -> Outcome:
         return Outcome(
@@ -164,6 +216,7 @@ class _Reader:
             warnings=tuple(self.warnings),
             failure=self._failure(code, said),
             interrupted=self.call.interrupted,
+            backlog=self.backlog,
         )
 
     def _failure(self, code: int, said: str) -> LabError | None:
@@ -181,13 +234,16 @@ class _Reader:
         return _BY_CODE.get(code, EngineError)(message)
 
 
-def _send(process: subprocess.Popen[bytes], spec: Mapping[str, object]) -> None:
+def _send(process: subprocess.Popen[bytes], spec: Mapping[str, object], *, more: bool) -> None:
+    """Hands the spec over; `more` will follow."""
     assert process.stdin is not None
-    try:
-        with process.stdin as stdin:
-            stdin.write(json.dumps(spec).encode())
-    except BrokenPipeError:
-        return  # it died before reading; its exit code and standard error say why
+    # It may have died before reading; its exit code and standard error say why.
+    with suppress(BrokenPipeError):
+        process.stdin.write(json.dumps(spec).encode() + b"\n")
+        process.stdin.flush()
+    if not more:
+        with suppress(BrokenPipeError):
+            process.stdin.close()
 
 
 @contextmanager

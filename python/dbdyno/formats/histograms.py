@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from hdrh.codec import HdrCookieException, HdrHistogramSettingsException, HdrLengthException
 from hdrh.histogram import HdrHistogram
@@ -33,6 +34,16 @@ def decode(record: HistogramRecord) -> HdrHistogram:
             f"histogram `{name}` holds {found} values; its record says {record.count}"
         )
     return histogram
+
+
+def encode(histogram: HdrHistogram, like: HistogramRecord, *, out_of_range: int) -> HistogramRecord:
+    """A record of a distribution, named like another record."""
+    return replace(
+        like,
+        count=histogram.get_total_count(),
+        out_of_range=out_of_range,
+        hdr=histogram.encode().decode("ascii"),
+    )
 
 
 def event_responses(records: Iterable[HistogramRecord]) -> list[HistogramRecord]:

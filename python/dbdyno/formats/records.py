@@ -16,6 +16,7 @@ from dbdyno.model import (
     Output,
     Phase,
     Progress,
+    Ready,
     Record,
     Summary,
 )
@@ -27,12 +28,32 @@ _KINDS: Mapping[str, TypeAdapter[Record]] = {
     "hello": TypeAdapter(Hello),
     "phase": TypeAdapter(Phase),
     "progress": TypeAdapter(Progress),
+    "ready": TypeAdapter(Ready),
     "output": TypeAdapter(Output),
     "interval": TypeAdapter(Interval),
     "warning": TypeAdapter(EngineWarning),
     "fatal": TypeAdapter(Fatal),
     "summary": TypeAdapter(Summary),
 }
+
+
+_NAMES: Mapping[type[Record], str] = {
+    Hello: "hello",
+    Phase: "phase",
+    Progress: "progress",
+    Ready: "ready",
+    Output: "output",
+    Interval: "interval",
+    EngineWarning: "warning",
+    Fatal: "fatal",
+    Summary: "summary",
+}
+
+
+def dump_record(record: Record) -> bytes:
+    """The line of a record, as the engine would write it."""
+    name = _NAMES[type(record)]
+    return json.dumps({"record": name, **_KINDS[name].dump_python(record)}).encode() + b"\n"
 
 
 def parse_record(line: bytes | str, *, number: int) -> Record:

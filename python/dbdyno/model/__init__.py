@@ -1,6 +1,7 @@
 """The words of the lab as frozen values: no input, no output, no import from any other room."""
 
 from dbdyno.model.measurement import (
+    Backlog,
     Counters,
     CpuTime,
     EngineWarning,
@@ -13,6 +14,7 @@ from dbdyno.model.measurement import (
     Phase,
     PhaseName,
     Progress,
+    Ready,
     Record,
     Subject,
     Summary,
@@ -42,6 +44,7 @@ from dbdyno.model.study import (
 
 __all__ = [
     "PERCENTILES",
+    "Backlog",
     "Cell",
     "Chart",
     "Counters",
@@ -66,6 +69,7 @@ __all__ = [
     "PlannedRun",
     "Primary",
     "Progress",
+    "Ready",
     "Record",
     "RunManifest",
     "RunStatus",

@@ -48,6 +48,13 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
+class Ready:
+    """All clients are ready; the engine waits to be told when to begin."""
+
+    at_ns: int
+
+
+@dataclass(frozen=True, slots=True)
 class Output:
     """A line the script printed."""
 
@@ -116,6 +123,14 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
+class Backlog:
+    """Events due and not started, in the window of an open loop; 0 in a closed one."""
+
+    at_end: int = 0
+    highest: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class EngineWarning:
     """Something the reader of the numbers should know."""
 
@@ -156,4 +171,4 @@ class Summary:
         return (self.end_ns - self.start_ns) / 1e9
 
 
-Record = Hello | Phase | Progress | Output | Interval | EngineWarning | Fatal | Summary
+Record = Hello | Phase | Progress | Ready | Output | Interval | EngineWarning | Fatal | Summary

@@ -1,0 +1,243 @@
+"""Several engine processes as one stream: what each reports, added up.
+
+Times are set to the clock of the process that started first. An interval is handed on when every
+process has reported it or something later; percentiles are never touched, only histograms added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import reduce
+from operator import add
+from typing import TypeVar
+
+from dbdyno.formats.histograms import decode, encode, tag
+from dbdyno.model import (
+    Counters,
+    CpuTime,
+    EngineWarning,
+    Fatal,
+    Hello,
+    HistogramRecord,
+    Interval,
+    Output,
+    Phase,
+    PhaseName,
+    Progress,
+    Ready,
+    Record,
+    Summary,
+)
+from dbdyno.stats.histogram import merge_histograms
+
+_RANKS: Mapping[PhaseName, int] = {
+    "connect": 0,
+    "warm-up": 1,
+    "measure": 2,
+    "drain": 3,
+    "command": 4,
+}
+
+_Key = tuple[int, int]
+"""Rank of the phase, number of the interval: what a process counts up."""
+
+_Sum = TypeVar("_Sum", Counters, CpuTime)
+
+
+@dataclass(slots=True)
+class _Part:
+    """What one process has said so far."""
+
+    hello: Hello | None = None
+    is_ready: bool = False
+    phase: int = -1
+    reached: _Key = (-1, -1)
+    progress: dict[str, Progress] = field(default_factory=dict)
+    summary: Summary | None = None
+    has_ended: bool = False
+
+
+class Merger:
+    """Takes the records of `count` processes one by one; answers those of the whole."""
+
+    def __init__(self, count: int) -> None:
+        self._parts = [_Part() for _ in range(count)]
+        self._phase = -1
+        self._waiting: dict[_Key, list[Interval]] = {}
+        self._handed_on = 0
+        self._warned: set[str] = set()
+        self._early: list[tuple[int, Record]] = []
+
+    def take(self, index: int, record: Record) -> Iterator[Record]:
+        """A record of process `index`."""
+        part = self._parts[index]
+        if isinstance(record, Hello):
+            part.hello = record
+            if all(other.hello for other in self._parts):
+                yield self._hello()
+                early, self._early = self._early, []
+                for sender, kept in early:
+                    yield from self.take(sender, kept)
+        elif isinstance(record, Fatal):
+            yield record
+        elif not all(other.hello for other in self._parts):
+            self._early.append((index, record))
+        else:
+            yield from self._merged(part, _shifted(record, self._offset_ns(part)))
+
+    def end(self, index: int) -> Iterator[Record]:
+        """Process `index` has ended: nobody waits for it any more."""
+        part = self._parts[index]
+        part.has_ended = True
+        yield from self._intervals()
+        if all(other.has_ended for other in self._parts):
+            found = [other.summary for other in self._parts if other.summary is not None]
+            if found:
+                yield _summary(found, whole=len(found) == len(self._parts))
+
+    def _merged(self, part: _Part, record: Record) -> Iterator[Record]:
+        match record:
+            case Phase():
+                part.phase = max(part.phase, _RANKS[record.phase])
+                yield from self._phases(record)
+            case Progress():
+                part.progress[record.what] = record
+                yield self._progress(record)
+            case Ready():
+                part.is_ready = True
+                if all(other.is_ready for other in self._parts):
+                    yield record
+            case Interval():
+                key = (_RANKS[record.phase], record.index)
+                part.reached = key
+                self._waiting.setdefault(key, []).append(record)
+                yield from self._intervals()
+            case Summary():
+                part.summary = record
+            case EngineWarning():
+                if record.code not in self._warned:
+                    self._warned.add(record.code)
+                    yield record
+            case Output():
+                yield record
+            case _:
+                pass
+
+    def _offset_ns(self, part: _Part) -> int:
+        starts = [other.hello.start_unix_ns for other in self._parts if other.hello]
+        assert part.hello is not None, "it comes first"
+        return part.hello.start_unix_ns - min(starts)
+
+    def _hello(self) -> Hello:
+        hellos = [part.hello for part in self._parts if part.hello is not None]
+        first = min(hellos, key=lambda hello: hello.start_unix_ns)
+        return replace(
+            first,
+            reactor=", ".join(dict.fromkeys(hello.reactor for hello in hellos)),
+            shards=sum(hello.shards for hello in hellos),
+        )
+
+    def _phases(self, record: Phase) -> Iterator[Phase]:
+        """The whole enters a phase when the last of its parts does."""
+        open_parts = [part.phase for part in self._parts if not part.has_ended]
+        if _RANKS[record.phase] > self._phase and min(open_parts) >= _RANKS[record.phase]:
+            self._phase = _RANKS[record.phase]
+            yield record
+
+    def _progress(self, record: Progress) -> Progress:
+        known = [part.progress.get(record.what) for part in self._parts]
+        said = [progress for progress in known if progress is not None]
+        total = sum(progress.total for progress in said)
+        return replace(
+            record,
+            done=sum(progress.done for progress in said),
+            total=total if len(said) == len(known) else 0,
+        )
+
+    def _intervals(self) -> Iterator[Interval]:
+        """Those that no process can add to any more."""
+        reached = [part.reached for part in self._parts if not part.has_ended]
+        for key in sorted(self._waiting):
+            if any(other < key for other in reached):
+                return
+            yield _interval(self._waiting.pop(key), index=self._handed_on)
+            self._handed_on += 1
+
+
+def _shifted(record: Record, offset_ns: int) -> Record:
+    """The record with its times on the common clock."""
+    match record:
+        case Phase() | Progress() | Ready():
+            return replace(record, at_ns=record.at_ns + offset_ns)
+        case Interval() | Summary():
+            return replace(
+                record, start_ns=record.start_ns + offset_ns, end_ns=record.end_ns + offset_ns
+            )
+        case _:
+            return record
+
+
+def _interval(parts: Sequence[Interval], *, index: int) -> Interval:
+    return Interval(
+        index=index,
+        phase=parts[0].phase,
+        start_ns=min(part.start_ns for part in parts),
+        end_ns=max(part.end_ns for part in parts),
+        clients=sum(part.clients for part in parts),
+        counters=_total(part.counters for part in parts),
+        errors=_by_code(part.errors for part in parts),
+        backlog=sum(part.backlog for part in parts),
+        cpu=_total(part.cpu for part in parts),
+        histograms=_histograms(part.histograms for part in parts),
+    )
+
+
+def _summary(parts: Sequence[Summary], *, whole: bool) -> Summary:
+    return Summary(
+        interrupted=not whole or any(part.interrupted for part in parts),
+        start_ns=min(part.start_ns for part in parts),
+        end_ns=max(part.end_ns for part in parts),
+        measured=_total(part.measured for part in parts),
+        total=_total(part.total for part in parts),
+        errors=_by_code(part.errors for part in parts),
+        cpu=_total(part.cpu for part in parts),
+        rss_peak_kb=sum(part.rss_peak_kb for part in parts),
+        rss_kb=sum(part.rss_kb for part in parts),
+        clients=sum(part.clients for part in parts),
+        histograms=_histograms(part.histograms for part in parts),
+    )
+
+
+def _total(parts: Iterable[_Sum]) -> _Sum:
+    """Field by field."""
+
+    def both(first: _Sum, second: _Sum) -> _Sum:
+        names = [each.name for each in fields(first)]
+        added = {name: add(getattr(first, name), getattr(second, name)) for name in names}
+        return replace(first, **added)
+
+    return reduce(both, parts)
+
+
+def _by_code(parts: Iterable[Mapping[str, int]]) -> Mapping[str, int]:
+    added: dict[str, int] = {}
+    for part in parts:
+        for code, count in part.items():
+            added[code] = added.get(code, 0) + count
+    return dict(sorted(added.items()))
+
+
+def _histograms(parts: Iterable[Sequence[HistogramRecord]]) -> tuple[HistogramRecord, ...]:
+    groups: dict[str, list[HistogramRecord]] = {}
+    for part in parts:
+        for record in part:
+            groups.setdefault(tag(record), []).append(record)
+    return tuple(map(_histogram, groups.values()))
+
+
+def _histogram(records: Sequence[HistogramRecord]) -> HistogramRecord:
+    if len(records) == 1:
+        return records[0]
+    merged = merge_histograms(decode(record) for record in records)
+    return encode(merged, records[0], out_of_range=sum(r.out_of_range for r in records))

@@ -1,0 +1,99 @@
+"""Several engine processes, started as one and listened to as one."""
+
+from __future__ import annotations
+
+import queue
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+import zstandard
+
+from dbdyno.engine.merge import Merger
+from dbdyno.errors import StoreError
+from dbdyno.formats.records import dump_record, parse_record
+from dbdyno.model import Fatal, Ready, Record
+
+_AHEAD_NS = 300_000_000
+"""The beginning lies so far ahead when it is told, that every process hears of it in time."""
+
+_Taker = Callable[[bytes, Record], None]
+
+
+class Together:
+    """Merges the streams of processes that have got their specs."""
+
+    def __init__(self, processes: Sequence[subprocess.Popen[bytes]], keep: Path | None) -> None:
+        self._processes = processes
+        self._keep = keep
+        self._lines: queue.SimpleQueue[tuple[int, bytes | None]] = queue.SimpleQueue()
+        self._merger = Merger(len(processes))
+        self._numbers = [0] * len(processes)
+
+    def read(self, take: _Taker, stop: Callable[[], None]) -> None:
+        """Hands merged records to `take` until all processes have ended.
+
+        One that ends badly ends all: `stop` is called. Raises `StoreError` if what each one says
+        can't be kept.
+        """
+        for index, process in enumerate(self._processes):
+            threading.Thread(target=self._listen, args=(index, process), daemon=True).start()
+        listening = len(self._processes)
+        with ExitStack() as files:
+            kept = [self._file(index, files) for index in range(listening)]
+            while listening:
+                index, line = self._lines.get()
+                if line is None:
+                    listening -= 1
+                    if self._processes[index].wait() != 0:
+                        stop()
+                    records = self._merger.end(index)
+                else:
+                    self._write(kept[index], line)
+                    self._numbers[index] += 1
+                    record = parse_record(line, number=self._numbers[index])
+                    records = self._merger.take(index, record)
+                for merged in records:
+                    if isinstance(merged, Ready):
+                        self._begin()
+                    take(dump_record(merged), merged)
+                    if isinstance(merged, Fatal):
+                        stop()
+
+    def _listen(self, index: int, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.endswith(b"\n"):
+                self._lines.put((index, line))
+        self._lines.put((index, None))
+
+    def _begin(self) -> None:
+        """Tells all the common instant."""
+        word = f"begin {time.time_ns() + _AHEAD_NS}\n".encode()
+        for process in self._processes:
+            assert process.stdin is not None
+            with suppress(BrokenPipeError):  # its end will be noticed
+                process.stdin.write(word)
+                process.stdin.flush()
+
+    def _file(self, index: int, files: ExitStack) -> BinaryIO | None:
+        if self._keep is None:
+            return None
+        path = self._keep.with_name(f"{self._keep.name}-part-{index}.ndjson.zst")
+        try:
+            file: BinaryIO = zstandard.open(path, "wb")
+            return files.enter_context(file)
+        except OSError as error:
+            raise StoreError(f"can't write {path}: {error.strerror}") from error
+
+    def _write(self, file: BinaryIO | None, line: bytes) -> None:
+        if file is None:
+            return
+        try:
+            file.write(line)
+        except OSError as error:
+            raise StoreError(f"can't keep an engine's records: {error.strerror}") from error

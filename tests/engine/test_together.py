@@ -1,0 +1,144 @@
+"""The real engine in several processes: one run to whoever listens."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import zstandard
+
+from dbdyno.engine import Outcome, find_engine, run_engine
+from dbdyno.engine.process import Call
+from dbdyno.errors import EngineError, ScriptError
+from dbdyno.model import Hello, Interval, Output, Record
+
+SCRIPT = """\
+function thread_init(id) print(id, sysbench.opt.threads) end
+function event() end
+"""
+RATE = 1000.0
+WINDOW_S = 0.6
+
+
+def spec(folder: Path, text: str = SCRIPT, **changes: Any) -> dict[str, Any]:
+    script = folder / "work.lua"
+    script.write_text(text)
+    group = {
+        "name": "main",
+        "script": str(script),
+        "clients": 7,
+        "arrival": {"kind": "constant", "rate_per_s": RATE},
+    }
+    return {
+        "schema": 1,
+        "target": {"driver": "null"},
+        "groups": [group],
+        "warm_up_s": 0.2,
+        "measure_s": WINDOW_S,
+        "interval_s": 0.2,
+        "seed": 5,
+        **changes,
+    }
+
+
+def run(
+    folder: Path, whole: dict[str, Any], act: Callable[[Record, Call], None] | None = None
+) -> tuple[Outcome, list[Record]]:
+    seen: list[Record] = []
+
+    def listen(_line: bytes, record: Record, call: Call) -> None:
+        seen.append(record)
+        if act is not None:
+            act(record, call)
+
+    outcome = run_engine(
+        find_engine(),
+        whole,
+        listener=listen,
+        log=folder / "engine.log",
+        processes=3,
+        keep=folder / "step-0",
+    )
+    return outcome, seen
+
+
+def own_records(folder: Path, index: int) -> list[dict[str, Any]]:
+    packed = (folder / f"step-0-part-{index}.ndjson.zst").read_bytes()
+    with zstandard.ZstdDecompressor().stream_reader(io.BytesIO(packed)) as stream:
+        return [json.loads(line) for line in stream.read().splitlines()]
+
+
+def test_three_processes_are_one_run(tmp_path: Path) -> None:
+    outcome, seen = run(tmp_path, spec(tmp_path))
+
+    assert outcome.failure is None and not outcome.interrupted
+    assert outcome.summary is not None
+    printed = sorted(record.text for record in seen if isinstance(record, Output))
+    assert printed == [f"{number}\t7" for number in range(7)]
+    intervals = [record for record in seen if isinstance(record, Interval)]
+    due = RATE * (0.2 + WINDOW_S) + 1
+    assert sum(each.counters.events for each in intervals) == outcome.summary.total.events
+    assert outcome.summary.total.events + intervals[-1].backlog == due, "none lost, none twice"
+    assert max(each.clients for each in intervals) == outcome.summary.clients == 7
+    measured = [each for each in intervals if each.phase == "measure"]
+    assert sum(each.counters.events for each in measured) == outcome.summary.measured.events
+    assert outcome.summary.window_s - WINDOW_S < 0.1
+
+    own = [own_records(tmp_path, index) for index in range(3)]
+    assert len({records[0]["pid"] for records in own}) == 3
+    totals = [records[-1]["total"]["events"] for records in own]
+    assert sum(totals) == outcome.summary.total.events
+    assert min(totals) > 0
+    counted = sum(h.count for h in outcome.summary.histograms if h.time == "response")
+    assert counted == outcome.summary.measured.events
+
+
+def test_a_fatal_error_in_one_ends_all(tmp_path: Path) -> None:
+    text = "function thread_init(id) if id == 1 then error('not I') end end function event() end"
+    outcome, _ = run(tmp_path, spec(tmp_path, text, measure_s=60.0))
+
+    assert isinstance(outcome.failure, ScriptError)
+    assert "not I" in outcome.failure.message
+
+
+def test_a_process_that_dies_ends_all_and_what_was_measured_stays(tmp_path: Path) -> None:
+    pids: list[int] = []
+
+    def act(record: Record, _call: Call) -> None:
+        if isinstance(record, Hello):
+            pids.append(record.pid)
+        elif isinstance(record, Interval) and record.phase == "measure" and pids:
+            os.kill(pids.pop(), signal.SIGKILL)
+
+    outcome, _ = run(tmp_path, spec(tmp_path, measure_s=60.0), act)
+
+    assert isinstance(outcome.failure, EngineError)
+    assert "SIGKILL" in outcome.failure.message
+    assert outcome.summary is not None
+    assert outcome.summary.interrupted
+
+
+def test_events_are_divided(tmp_path: Path) -> None:
+    whole = spec(tmp_path, warm_up_s=0.0, measure_s=None, events=100)
+    whole["groups"][0]["arrival"] = {"kind": "closed"}
+    outcome, _ = run(tmp_path, whole)
+
+    assert outcome.failure is None and outcome.summary is not None
+    assert outcome.summary.measured.events == 100
+
+
+def test_asked_to_stop_they_all_report(tmp_path: Path) -> None:
+    def act(record: Record, call: Call) -> None:
+        if isinstance(record, Interval) and record.phase == "measure":
+            call.stop()
+
+    outcome, _ = run(tmp_path, spec(tmp_path, measure_s=60.0), act)
+
+    assert outcome.failure is None and outcome.summary is not None
+    assert outcome.summary.interrupted
+    assert outcome.summary.clients == 7
