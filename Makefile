@@ -14,5 +14,5 @@ test:       setup ; scripts/packages $(PACKAGES) && cargo test --workspace --loc
 check:      lint  ; scripts/packages $(PACKAGES) && cargo test --workspace --locked && $(BIN)/pytest
 generate:   setup ; $(BIN)/python scripts/generate.py
 lock:       setup ; $(BIN)/uv pip compile --quiet pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command "make lock" -o requirements.lock
-bench:      setup ; scripts/packages $(PACKAGES) && $(BIN)/python bench/run.py
+bench:      setup ; scripts/packages $(PACKAGES) gcc liburing-dev && $(BIN)/python -m bench
 wheel:      setup ; $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .

@@ -1,0 +1,259 @@
+"""The programs compared. Each function measures one cell once and returns figures by name.
+
+How CPU per statement is found: ours and the raw loops say what they took between the window's
+start and its end (`getrusage` of themselves). sysbench and pgbench do not, so each measurement runs
+them twice, once with a single statement a client: whole-process CPU of the long run minus that of
+the short one, over the difference of their statements.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from bench.child import Child, run_child
+from bench.options import ROOT, Options
+from bench.place import SYSBENCH_SCRIPTS, Place, pgbench_program
+from dbdyno.errors import EngineError, MachineError
+from dbdyno.formats.records import SCHEMA, parse_record
+from dbdyno.model import Summary
+
+Figures = Mapping[str, float]
+Contender = Callable[[Place, int, Options], Figures]
+"""Gets the place, the number of clients and the options."""
+
+ACCOUNT_SELECT = ROOT / "workloads" / "account_select.lua"
+POINT_SELECT = SYSBENCH_SCRIPTS / "oltp_point_select.lua"
+EMPTY_EVENT = ROOT / "bench" / "workloads" / "empty_event.lua"
+RANDOM_EVENT = ROOT / "bench" / "workloads" / "random_event.lua"
+_WARM_UP_S = 1.0
+_CONNECT_LIMIT_S = 60.0
+
+
+def _script_options(script: Path, options: Options) -> dict[str, int]:
+    if script == ACCOUNT_SELECT:
+        return {"accounts": options.table_rows}
+    if script == POINT_SELECT:
+        return {"tables": 1, "table_size": options.table_rows}
+    return {}
+
+
+def engine(script: Path) -> Contender:
+    """Ours, as a user's run has it: shards and event loop by its own choice."""
+
+    def measure(place: Place, clients: int, options: Options) -> Figures:
+        child, summary = _run_engine(place, script, clients, options)
+        return {
+            **_per_statement(
+                summary.measured.statements,
+                summary.window_s,
+                summary.cpu.user_us / 1e6,
+                summary.cpu.system_us / 1e6,
+            ),
+            "memory_peak_kb": float(child.memory_peak_kb),
+        }
+
+    return measure
+
+
+def engine_events(script: Path) -> Contender:
+    """Ours on one shard and the null driver."""
+
+    def measure(place: Place, clients: int, options: Options) -> Figures:
+        _, summary = _run_engine(place, script, clients, options, shards=1)
+        return {"events_per_s": summary.measured.events / summary.window_s}
+
+    return measure
+
+
+def _run_engine(
+    place: Place, script: Path, clients: int, options: Options, *, shards: int | None = None
+) -> tuple[Child, Summary]:
+    group = {
+        "script": str(script),
+        "script_path": [str(script.parent)],
+        "options": _script_options(script, options),
+        "clients": clients,
+    }
+    spec = {
+        "schema": SCHEMA,
+        "target": dict(place.target),
+        "groups": [group],
+        "warm_up_s": min(_WARM_UP_S, options.window_s),
+        "measure_s": options.window_s,
+        "seed": options.seed,
+        "shards": shards,
+        "connect_timeout_s": _CONNECT_LIMIT_S,
+    }
+    child = run_child([place.engine.path, "run", "-"], stdin=json.dumps(spec))
+    lines = child.output.splitlines()
+    summary = parse_record(lines[-1], number=len(lines))
+    if not isinstance(summary, Summary) or summary.errors:
+        raise EngineError(f"the engine's run of {script.name} met errors", hint=child.output[-500:])
+    return child, summary
+
+
+def engine_load(place: Place, _clients: int, options: Options) -> Figures:
+    """Ours loading one table."""
+    group = {
+        "script": str(POINT_SELECT),
+        "script_path": [str(SYSBENCH_SCRIPTS)],
+        "options": {"tables": 1, "table_size": options.load_rows},
+        "clients": os.cpu_count() or 1,
+    }
+    spec = {"schema": SCHEMA, "target": dict(place.target), "groups": [group], "seed": 1}
+    cleanup = json.dumps({**spec, "command": "cleanup"})
+    run_child([place.engine.path, "run", "-"], stdin=cleanup)
+    prepare = json.dumps({**spec, "command": "prepare"})
+    return _loaded(place, run_child([place.engine.path, "run", "-"], stdin=prepare), options)
+
+
+def sysbench(script: Path) -> Contender:
+    """Debian's sysbench."""
+
+    def measure(place: Place, clients: int, options: Options) -> Figures:
+        short = _run_sysbench(place, script, clients, options, f"--events={clients}")
+        long = _run_sysbench(place, script, clients, options, f"--time={options.window_s:g}")
+        statements = _sysbench_statements(long) - _sysbench_statements(short)
+        return {
+            **_per_statement(
+                statements,
+                statements / _found(r"queries:\s+\d+\s+\(([\d.]+) per sec", long),
+                long.user_s - short.user_s,
+                long.system_s - short.system_s,
+            ),
+            "memory_peak_kb": float(long.memory_peak_kb),
+        }
+
+    return measure
+
+
+def sysbench_events(script: Path) -> Contender:
+    """sysbench with one thread and no database."""
+
+    def measure(_place: Place, _clients: int, options: Options) -> Figures:
+        child = run_child(
+            ["sysbench", "--threads=1", f"--time={options.window_s:g}", script, "run"]
+        )
+        events = _found(r"total number of events:\s+(\d+)", child)
+        return {"events_per_s": events / _found(r"total time:\s+([\d.]+)s", child)}
+
+    return measure
+
+
+def sysbench_load(place: Place, _clients: int, options: Options) -> Figures:
+    """sysbench loading one table: one thread a table is what it can do."""
+    call = ["sysbench", *place.sysbench_arguments(), f"--table-size={options.load_rows}"]
+    run_child([*call, POINT_SELECT, "cleanup"])
+    return _loaded(place, run_child([*call, POINT_SELECT, "prepare"]), options)
+
+
+def _run_sysbench(place: Place, script: Path, clients: int, options: Options, limit: str) -> Child:
+    names = _script_options(script, options)
+    return run_child(
+        [
+            "sysbench",
+            *place.sysbench_arguments(),
+            *(f"--{name}={value}" for name, value in names.items()),
+            f"--threads={clients}",
+            *(["--time=0"] if limit.startswith("--events") else ["--events=0"]),
+            limit,
+            script,
+            "run",
+        ]
+    )
+
+
+def _sysbench_statements(child: Child) -> float:
+    if _found(r"ignored errors:\s+(\d+)", child):
+        raise MachineError("sysbench met errors", hint=child.output[-1000:])
+    return _found(r"queries:\s+(\d+)", child)
+
+
+def pgbench(place: Place, clients: int, options: Options) -> Figures:
+    """pgbench's own select, prepared, with one thread."""
+    short = _run_pgbench(place, clients, "-t1")
+    long = _run_pgbench(place, clients, f"-T{max(1, round(options.window_s))}")
+    processed = r"actually processed: (\d+)"
+    statements = _found(processed, long) - _found(processed, short)
+    rate_per_s = _found(r"tps = ([\d.]+) \(without initial", long)
+    return _per_statement(
+        statements,
+        statements / rate_per_s,
+        long.user_s - short.user_s,
+        long.system_s - short.system_s,
+    ) | {"memory_peak_kb": float(long.memory_peak_kb)}
+
+
+def _run_pgbench(place: Place, clients: int, limit: str) -> Child:
+    host, port = place.libpq
+    account = ["-h", host, "-p", port, "-U", place.user]
+    how = ["-n", "-S", "-M", "prepared", "-j", "1", "-c", str(clients), limit]
+    return run_child([pgbench_program(), *account, *how, place.database])
+
+
+def floor(program: str, loop: str) -> Contender:
+    """A raw socket loop of `bench/floor`."""
+
+    def measure(place: Place, clients: int, options: Options) -> Figures:
+        child = run_child(
+            [
+                place.floors / program,
+                place.socket,
+                place.user,
+                place.database,
+                str(clients),
+                str(options.window_s),
+                loop,
+                str(options.table_rows),
+            ]
+        )
+        said = json.loads(child.output)
+        return _per_statement(
+            said["statements"], said["window_s"], said["user_s"], said["system_s"]
+        ) | {"memory_peak_kb": float(child.memory_peak_kb)}
+
+    return measure
+
+
+def memory_per_connection(contender: Contender, few: int) -> Contender:
+    """The slope of peak memory from `few` clients to so many as the cell has."""
+
+    def measure(place: Place, clients: int, options: Options) -> Figures:
+        small = contender(place, few, options)["memory_peak_kb"]
+        large = contender(place, clients, options)["memory_peak_kb"]
+        return {"memory_per_connection_kb": (large - small) / (clients - few)}
+
+    return measure
+
+
+def _per_statement(
+    statements: float, window_s: float, user_s: float, system_s: float
+) -> dict[str, float]:
+    if statements <= 0:
+        raise MachineError(
+            "not one statement in the window", hint="make it longer: BENCH_SECONDS=10"
+        )
+    return {
+        "cpu_us": (user_s + system_s) * 1e6 / statements,
+        "user_us": user_s * 1e6 / statements,
+        "system_us": system_s * 1e6 / statements,
+        "statements_per_s": statements / window_s,
+    }
+
+
+def _loaded(place: Place, child: Child, options: Options) -> Figures:
+    count = place.count("sbtest1")
+    if count != options.load_rows:
+        raise MachineError(f"{count} rows were loaded; expected {options.load_rows}")
+    return {"rows_per_s": count / child.elapsed_s}
+
+
+def _found(pattern: str, child: Child) -> float:
+    found = re.search(pattern, child.output)
+    if found is None:
+        raise MachineError(
+            f"the output has nothing like `{pattern}`", hint=child.output[-1000:] or "it is empty"
+        )
+    return float(found[1])

@@ -1,0 +1,84 @@
+"""From measurements to figures with their spread, and to budgets met or missed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from bench.conduct import Measured
+from bench.rows import Budget, Cell
+from dbdyno import stats
+
+_LEAST_BLOCKS = 3
+"""With fewer nothing is said to be met or missed."""
+
+
+class Verdict(StrEnum):
+    """Of a budget."""
+
+    MET = "met"
+    MISSED = "**missed**"
+    UNCLEAR = "can't tell"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A budget and what was found."""
+
+    budget: Budget
+    value: float
+    """The ratio to the baseline, or the figure itself where there is no baseline."""
+    low: float
+    high: float
+    """95 % interval of the paired ratio; least and greatest block where it can't be given."""
+    blocks: int
+    verdict: Verdict
+
+
+def values(measured: Measured, cell: Cell, metric: str) -> Mapping[int, float]:
+    """A figure of a cell by block."""
+    return {
+        found.block: found.figures[metric]
+        for found in measured.measurements
+        if found.cell == cell and metric in found.figures
+    }
+
+
+def judge(measured: Measured) -> Sequence[Judged]:
+    """All budgets of a row whose cells were measured."""
+    judged = []
+    for budget in measured.row.budgets:
+        candidate = values(measured, budget.candidate, budget.metric)
+        if budget.baseline is None:
+            found = list(candidate.values())
+            if found:
+                spread = stats.spread(found)
+                whole = (spread.low, spread.high)
+                judged.append(_judged(budget, spread.median, whole, spread.blocks))
+            continue
+        baseline = values(measured, budget.baseline, budget.metric)
+        blocks = sorted(candidate.keys() & baseline.keys())
+        if blocks:
+            pairs = [(baseline[block], candidate[block]) for block in blocks]
+            judged.append(_compared(budget, pairs))
+    return judged
+
+
+def _compared(budget: Budget, pairs: Sequence[tuple[float, float]]) -> Judged:
+    effect = stats.paired_effect([before for before, _ in pairs], [after for _, after in pairs])
+    if isinstance(effect, stats.NotComparable):
+        spread = stats.spread([after / before for before, after in pairs])
+        return _judged(budget, spread.median, (spread.low, spread.high), spread.blocks)
+    return _judged(budget, effect.ratio, effect.ratio_interval, effect.blocks)
+
+
+def _judged(budget: Budget, value: float, interval: tuple[float, float], blocks: int) -> Judged:
+    low, high = interval
+    if blocks < _LEAST_BLOCKS:
+        verdict = Verdict.UNCLEAR
+    elif budget.at_least <= low and high <= budget.at_most:
+        verdict = Verdict.MET
+    elif high < budget.at_least or low > budget.at_most:
+        verdict = Verdict.MISSED
+    else:
+        verdict = Verdict.UNCLEAR
+    return Judged(budget, value, low, high, blocks, verdict)

@@ -1,0 +1,68 @@
+"""What the environment of `make bench` may change."""
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dbdyno.errors import UsageError
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How much is measured."""
+
+    rows: Sequence[str] = ()
+    """`ROWS`: names of rows with commas between; none: all."""
+    window_s: float = 10.0
+    """`BENCH_SECONDS`: each measurement's window."""
+    repeats: int = 5
+    """`BENCH_REPEATS`: blocks; each holds every cell of a row once, in its own random order."""
+    table_rows: int = 1_000_000
+    """`BENCH_TABLE_ROWS`: rows of the tables read, a multiple of 100,000 (pgbench's unit)."""
+    load_rows: int = 1_000_000
+    """`BENCH_LOAD_ROWS`: rows of the table loaded."""
+    most_clients: int = 100_000
+    """`BENCH_MOST_CLIENTS`: cells with more clients are left out."""
+    seed: int = 0
+    """`BENCH_SEED`: of the order and of the engine."""
+    folder: Path = ROOT / "bench"
+    """`BENCH_FOLDER`: where README.md and results.json are written."""
+
+
+def read_options(environment: Mapping[str, str] = os.environ) -> Options:
+    """The options in force.
+
+    # Errors
+    `UsageError` names the variable and what it should be.
+    """
+    plain = Options()
+    table_rows = int(_number(environment, "BENCH_TABLE_ROWS", plain.table_rows))
+    if table_rows % 100_000:
+        raise UsageError(f"BENCH_TABLE_ROWS is {table_rows}; expected a multiple of 100000")
+    return Options(
+        rows=tuple(filter(None, environment.get("ROWS", "").replace(",", " ").split())),
+        window_s=_number(environment, "BENCH_SECONDS", plain.window_s),
+        repeats=int(_number(environment, "BENCH_REPEATS", plain.repeats)),
+        table_rows=table_rows,
+        load_rows=int(_number(environment, "BENCH_LOAD_ROWS", plain.load_rows)),
+        most_clients=int(_number(environment, "BENCH_MOST_CLIENTS", plain.most_clients)),
+        seed=int(_number(environment, "BENCH_SEED", time.time_ns() % 2**32)),
+        folder=Path(environment.get("BENCH_FOLDER", plain.folder)),
+    )
+
+
+def _number(environment: Mapping[str, str], name: str, otherwise: float) -> float:
+    text = environment.get(name)
+    if not text:
+        return otherwise
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if value <= 0 and name != "BENCH_SEED":
+        raise UsageError(f"{name} is `{text}`; expected a number above 0")
+    return value

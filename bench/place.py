@@ -1,0 +1,178 @@
+"""Where a row is measured: a server with its data, or none; and the raw loops, built."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import psycopg
+import pymysql
+
+from bench.child import run_child
+from bench.options import ROOT, Options
+from dbdyno.engine import Engine
+from dbdyno.errors import MachineError
+from dbdyno.servers import Server, open_server
+
+SYSBENCH_SCRIPTS = Path("/usr/share/sysbench")
+POSTGRESQL = "postgresql:18.4"
+MARIADB = "mariadb@system"
+_POSTGRESQL_SETTINGS = {"max_connections": "1100", "shared_buffers": "1GB"}
+_MARIADB_SETTINGS = {
+    "back_log": "4096",
+    "innodb_buffer_pool_size": "1G",
+    "innodb_flush_log_at_trx_commit": "2",
+    "max_connections": "17000",
+    "max_prepared_stmt_count": "100000",
+    "thread_handling": "pool-of-threads",
+}
+_ROWS_OF_PGBENCH_SCALE = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a contender needs to know."""
+
+    engine: Engine
+    floors: Path
+    """The folder of the built raw loops."""
+    target: Mapping[str, Any] = field(default_factory=lambda: {"driver": "null"})
+    facts: Mapping[str, object] = field(default_factory=dict)
+    """Of the server."""
+
+    @property
+    def user(self) -> str:
+        """The role to connect as; it needs no password on the Unix socket."""
+        return str(self.target["user"])
+
+    @property
+    def database(self) -> str:
+        """The database under load."""
+        return str(self.target["database"])
+
+    @property
+    def socket(self) -> Path:
+        """The server's Unix socket."""
+        return Path(self.target["endpoints"][0]["unix"])
+
+    @property
+    def libpq(self) -> tuple[str, str]:
+        """The socket as libpq names it: folder and port."""
+        return str(self.socket.parent), self.socket.name.removeprefix(".s.PGSQL.")
+
+    def sysbench_arguments(self) -> list[str]:
+        """How sysbench reaches the same server."""
+        if self.target["driver"] == "mysql":
+            names = {"socket": str(self.socket), "user": self.user, "db": self.database}
+            return ["--db-driver=mysql", *(f"--mysql-{n}={v}" for n, v in names.items())]
+        host, port = self.libpq
+        names = {"host": host, "port": port, "user": self.user, "db": self.database}
+        return ["--db-driver=pgsql", *(f"--pgsql-{n}={v}" for n, v in names.items())]
+
+    def count(self, table: str) -> int:
+        """Rows of a table, as the server counts them."""
+        statement = f"SELECT count(*) FROM {table}"
+        if self.target["driver"] == "mysql":
+            with (
+                pymysql.connect(
+                    unix_socket=str(self.socket), user=self.user, database=self.database
+                ) as mysql,
+                mysql.cursor() as cursor,
+            ):
+                cursor.execute(statement)
+                row = cursor.fetchone()
+        else:
+            host, port = self.libpq
+            with psycopg.connect(
+                host=host, port=port, user=self.user, dbname=self.database
+            ) as postgresql:
+                row = postgresql.execute(statement).fetchone()
+        assert row is not None, "count(*) has one row"
+        return int(row[0])
+
+
+def pgbench_program() -> Path:
+    """The newest installed; Debian's wrapper in /usr/bin would be measured too."""
+    found = list(Path("/usr/lib/postgresql").glob("*/bin/pgbench"))
+    if not found:
+        raise MachineError("no pgbench is installed", hint="`apt-get install postgresql-15`")
+    return max(found, key=lambda path: int(path.parts[-3]))
+
+
+@contextmanager
+def nowhere(engine: Engine, _options: Options) -> Iterator[Place]:
+    """No database at all."""
+    with TemporaryDirectory(prefix="dbdyno-bench-") as folder:
+        yield Place(engine, Path(folder))
+
+
+@contextmanager
+def postgresql_empty(engine: Engine, _options: Options) -> Iterator[Place]:
+    """A PostgreSQL server without tables."""
+    with _served(POSTGRESQL, _POSTGRESQL_SETTINGS, engine) as place:
+        yield place
+
+
+@contextmanager
+def mariadb_empty(engine: Engine, _options: Options) -> Iterator[Place]:
+    """A MariaDB server without tables."""
+    with _served(MARIADB, _MARIADB_SETTINGS, engine) as place:
+        yield place
+
+
+@contextmanager
+def postgresql(engine: Engine, options: Options) -> Iterator[Place]:
+    """A PostgreSQL server with pgbench's and sysbench's tables, read once."""
+    with postgresql_empty(engine, options) as place:
+        host, port = place.libpq
+        scale = str(options.table_rows // _ROWS_OF_PGBENCH_SCALE)
+        account = ["-h", host, "-p", port, "-U", place.user]
+        run_child([pgbench_program(), *account, "--quiet", "-i", "-s", scale, place.database])
+        _prepare_with_sysbench(place, options)
+        place.count("pgbench_accounts")
+        place.count("sbtest1")
+        yield place
+
+
+@contextmanager
+def mariadb(engine: Engine, options: Options) -> Iterator[Place]:
+    """A MariaDB server with sysbench's table, read once."""
+    with mariadb_empty(engine, options) as place:
+        _prepare_with_sysbench(place, options)
+        place.count("sbtest1")
+        yield place
+
+
+def _prepare_with_sysbench(place: Place, options: Options) -> None:
+    script = SYSBENCH_SCRIPTS / "oltp_point_select.lua"
+    size = f"--table-size={options.table_rows}"
+    run_child(["sysbench", *place.sysbench_arguments(), size, script, "prepare"])
+
+
+@contextmanager
+def _served(provision: str, settings: Mapping[str, str], engine: Engine) -> Iterator[Place]:
+    with (
+        TemporaryDirectory(prefix="dbdyno-bench-") as name,
+        open_server(provision, settings, Path(name) / "logs") as server,
+    ):
+        server.start()
+        yield Place(engine, _build_floors(Path(name)), server.target(), _facts(server))
+
+
+def _facts(server: Server) -> Mapping[str, object]:
+    wanted = ("kind", "version", "durability", "settings_changed")
+    return {name: value for name, value in server.facts().items() if name in wanted}
+
+
+def _build_floors(folder: Path) -> Path:
+    for name in ("pg_floor", "mysql_floor"):
+        source = ROOT / "bench" / "floor" / f"{name}.c"
+        try:
+            run_child(["cc", "-O2", "-o", folder / name, source, "-luring"])
+        except FileNotFoundError as error:
+            raise MachineError(
+                "no C compiler (`cc`) to build the raw loops", hint="`apt-get install gcc`"
+            ) from error
+    return folder

@@ -1,0 +1,220 @@
+"""The rows of the table: where each is measured, by whom, and what it promises.
+
+The budgets are those of the product's design: what a user may expect of our engine beside the tools
+of today, in one and the same run.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+
+from bench import contenders, place
+from bench.contenders import Contender
+from bench.options import Options
+from bench.place import Place
+from dbdyno.engine import Engine
+from dbdyno.errors import UsageError
+
+OURS = "dbdyno"
+_FLAT = (0.7, 1.3)
+_FLAT_FROM = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One contender at one number of clients."""
+
+    contender: str
+    clients: int
+
+    def __str__(self) -> str:
+        return f"{self.contender}, {self.clients}"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Bounds on a figure of one cell, or on its ratio to another cell's."""
+
+    metric: str
+    candidate: Cell
+    baseline: Cell | None = None
+    at_least: float = 0.0
+    at_most: float = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One comparison: every contender at each of its numbers of clients."""
+
+    name: str
+    title: str
+    how: str
+    """What is done, in a sentence or two."""
+    place: Callable[[Engine, Options], AbstractContextManager[Place]]
+    metrics: Sequence[str]
+    """Figures shown, the one that counts first."""
+    contenders: Mapping[str, tuple[Contender, Sequence[int]]]
+    """Who, and at which numbers of clients."""
+    budgets: Sequence[Budget] = field(default=())
+
+    @property
+    def cells(self) -> Sequence[Cell]:
+        """All cells in the order of the table."""
+        counts = sorted({c for _, clients in self.contenders.values() for c in clients})
+        return [
+            Cell(name, count)
+            for count in counts
+            for name, (_, clients) in self.contenders.items()
+            if count in clients
+        ]
+
+
+_CPU = ("cpu_us", "user_us", "system_us", "statements_per_s", "memory_peak_kb")
+_ONE = (1,)
+_POSTGRESQL_CLIENTS = (1, 16, 64, 256)
+_MARIADB_CLIENTS = (1, 16, 64, 1024)
+_MARIADB_MOST = 16_000
+_MEMORY_CLIENTS = 1024
+
+
+def _at_most(metric: str, peer: str, factor: float, clients: Sequence[int]) -> list[Budget]:
+    return [Budget(metric, Cell(OURS, n), Cell(peer, n), at_most=factor) for n in clients]
+
+
+def _at_least(metric: str, peer: str, factor: float, clients: Sequence[int]) -> list[Budget]:
+    return [Budget(metric, Cell(OURS, n), Cell(peer, n), at_least=factor) for n in clients]
+
+
+ROWS: Sequence[Row] = (
+    Row(
+        "postgresql-point-select",
+        "One select by key, PostgreSQL, Unix socket",
+        "`SELECT abalance FROM pgbench_accounts WHERE aid = ?`, prepared, one random row of the "
+        "table that `pgbench -i` makes. Ours and sysbench run `workloads/account_select.lua`, "
+        "pgbench `-S -M prepared -j 1`, the raw loops `floor/pg_floor.c`.",
+        place.postgresql,
+        _CPU,
+        {
+            OURS: (contenders.engine(contenders.ACCOUNT_SELECT), _POSTGRESQL_CLIENTS),
+            "sysbench": (contenders.sysbench(contenders.ACCOUNT_SELECT), _POSTGRESQL_CLIENTS),
+            "pgbench": (contenders.pgbench, _POSTGRESQL_CLIENTS),
+            "raw io_uring": (contenders.floor("pg_floor", "uring"), _POSTGRESQL_CLIENTS),
+            "raw epoll": (contenders.floor("pg_floor", "epoll"), _POSTGRESQL_CLIENTS),
+        },
+        (
+            *_at_most("cpu_us", "raw io_uring", 1.25, (16, 64, 256)),
+            *_at_least("statements_per_s", "pgbench", 1.0, (16,)),
+            *_at_least("statements_per_s", "sysbench", 1.5, (16,)),
+        ),
+    ),
+    Row(
+        "postgresql-oltp-point-select",
+        "The field's own point select, PostgreSQL, Unix socket",
+        "Debian's `oltp_point_select.lua`, unchanged, by both.",
+        place.postgresql,
+        _CPU,
+        {
+            OURS: (contenders.engine(contenders.POINT_SELECT), (16,)),
+            "sysbench": (contenders.sysbench(contenders.POINT_SELECT), (16,)),
+        },
+        _at_least("statements_per_s", "sysbench", 1.5, (16,)),
+    ),
+    Row(
+        "mariadb-point-select",
+        "The field's own point select, MariaDB, Unix socket",
+        "Debian's `oltp_point_select.lua`, unchanged, by ours and sysbench; the same statement by "
+        "`floor/mysql_floor.c`. The server has its thread pool on.",
+        place.mariadb,
+        _CPU,
+        {
+            OURS: (
+                contenders.engine(contenders.POINT_SELECT),
+                (*_MARIADB_CLIENTS, _MARIADB_MOST),
+            ),
+            "sysbench": (contenders.sysbench(contenders.POINT_SELECT), _MARIADB_CLIENTS),
+            "raw io_uring": (contenders.floor("mysql_floor", "uring"), _MARIADB_CLIENTS),
+            "raw epoll": (contenders.floor("mysql_floor", "epoll"), _MARIADB_CLIENTS),
+        },
+        (
+            *_at_most("cpu_us", "sysbench", 0.5, _MARIADB_CLIENTS),
+            *(
+                Budget("cpu_us", Cell(OURS, n), Cell(OURS, _FLAT_FROM), *_FLAT)
+                for n in (64, 1024, _MARIADB_MOST)
+            ),
+        ),
+    ),
+    Row(
+        "memory-per-connection",
+        "Resident memory of the client per connection",
+        "Debian's `oltp_point_select.lua` on one table of MariaDB: peak memory with 1,024 clients "
+        "minus that with 16, over 1,008.",
+        place.mariadb,
+        ("memory_per_connection_kb",),
+        {
+            OURS: (
+                contenders.memory_per_connection(contenders.engine(contenders.POINT_SELECT), 16),
+                (_MEMORY_CLIENTS,),
+            ),
+            "sysbench": (
+                contenders.memory_per_connection(contenders.sysbench(contenders.POINT_SELECT), 16),
+                (_MEMORY_CLIENTS,),
+            ),
+        },
+        (Budget("memory_per_connection_kb", Cell(OURS, _MEMORY_CLIENTS), at_most=20.0),),
+    ),
+    Row(
+        "empty-event",
+        "An event that does nothing",
+        "One shard (ours) or thread (sysbench), no database: `bench/workloads/empty_event.lua`.",
+        place.nowhere,
+        ("events_per_s",),
+        {
+            OURS: (contenders.engine_events(contenders.EMPTY_EVENT), _ONE),
+            "sysbench": (contenders.sysbench_events(contenders.EMPTY_EVENT), _ONE),
+        },
+        _at_least("events_per_s", "sysbench", 1.0, _ONE),
+    ),
+    Row(
+        "random-event",
+        "An event with one random id and one random string of 59 characters",
+        "The same with `bench/workloads/random_event.lua`.",
+        place.nowhere,
+        ("events_per_s",),
+        {
+            OURS: (contenders.engine_events(contenders.RANDOM_EVENT), _ONE),
+            "sysbench": (contenders.sysbench_events(contenders.RANDOM_EVENT), _ONE),
+        },
+        _at_least("events_per_s", "sysbench", 1.0, _ONE),
+    ),
+    *(
+        Row(
+            f"{name}-load",
+            f"Loading one table, {title}",
+            "`prepare` of Debian's `oltp_point_select.lua`: create, fill and index one table; "
+            "rows counted afterwards.",
+            where,
+            ("rows_per_s",),
+            {
+                OURS: (contenders.engine_load, _ONE),
+                "sysbench": (contenders.sysbench_load, _ONE),
+            },
+            _at_least("rows_per_s", "sysbench", 3.0, _ONE),
+        )
+        for name, title, where in (
+            ("postgresql", "PostgreSQL", place.postgresql_empty),
+            ("mariadb", "MariaDB", place.mariadb_empty),
+        )
+    ),
+)
+
+
+def chosen_rows(names: Sequence[str]) -> Sequence[Row]:
+    """The rows named, all if none is.
+
+    # Errors
+    `UsageError` lists the rows when a name is not one of them.
+    """
+    known = {row.name: row for row in ROWS}
+    if unknown := [name for name in names if name not in known]:
+        raise UsageError(f"ROWS: there is no row `{unknown[0]}`", hint=f"rows: {', '.join(known)}")
+    return [known[name] for name in names] or ROWS

@@ -1,0 +1,144 @@
+"""`make bench`: its judgement on made-up figures, and one quick run of every row."""
+
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from bench.conduct import Measured, Measurement
+from bench.judge import Verdict, judge
+from bench.options import ROOT, read_options
+from bench.rows import OURS, ROWS, Budget, Cell, Row, chosen_rows
+from dbdyno.errors import UsageError
+
+OTHER = "other"
+QUICK: Mapping[str, str] = {
+    "BENCH_SECONDS": "1",
+    "BENCH_REPEATS": "1",
+    "BENCH_TABLE_ROWS": "100000",
+    "BENCH_LOAD_ROWS": "20000",
+    "BENCH_MOST_CLIENTS": "16",
+    "BENCH_SEED": "7",
+}
+
+
+def measured(
+    ours: Sequence[float], theirs: Sequence[float], *budgets: Budget, metric: str = "cpu_us"
+) -> Measured:
+    """Figures of two contenders with one client, block by block."""
+    row = Row("row", "Row", "How.", ROWS[0].place, (metric,), {}, budgets)
+    return Measured(
+        row,
+        [
+            Measurement("row", Cell(name, 1), block, 0, 0.0, {metric: value})
+            for name, column in ((OURS, ours), (OTHER, theirs))
+            for block, value in enumerate(column)
+        ],
+        {},
+    )
+
+
+AT_MOST_HALF = Budget("cpu_us", Cell(OURS, 1), Cell(OTHER, 1), at_most=0.5)
+AT_LEAST_TWICE = Budget("cpu_us", Cell(OURS, 1), Cell(OTHER, 1), at_least=2.0)
+AT_MOST_20 = Budget("cpu_us", Cell(OURS, 1), at_most=20.0)
+
+
+@pytest.mark.parametrize(
+    ("ours", "budget", "verdict"),
+    [
+        ([4.0, 4.1, 3.9, 4.0, 4.05], AT_MOST_HALF, Verdict.MET),
+        ([6.0, 6.1, 5.9, 6.0, 6.05], AT_MOST_HALF, Verdict.MISSED),
+        ([5.0, 5.2, 4.8, 5.0, 5.05], AT_MOST_HALF, Verdict.UNCLEAR),
+        ([4.0, 4.1], AT_MOST_HALF, Verdict.UNCLEAR),
+        ([30.0, 31.0, 29.0, 30.5, 30.0], AT_LEAST_TWICE, Verdict.MET),
+        ([15.0, 16.0, 14.0, 15.5, 15.0], AT_LEAST_TWICE, Verdict.MISSED),
+        ([15.0, 16.0, 14.0, 15.5, 15.0], AT_MOST_20, Verdict.MET),
+        ([15.0, 16.0, 21.0, 15.5, 15.0], AT_MOST_20, Verdict.UNCLEAR),
+        ([25.0, 26.0, 21.0, 25.5, 25.0], AT_MOST_20, Verdict.MISSED),
+    ],
+)
+def test_a_budget_is_met_or_missed_only_by_the_whole_interval(
+    ours: Sequence[float], budget: Budget, verdict: Verdict
+) -> None:
+    (found,) = judge(measured(ours, [10.0] * len(ours), budget))
+
+    assert found.verdict == verdict
+
+
+def test_a_ratio_is_taken_block_by_block() -> None:
+    drifting = [10.0, 20.0, 40.0, 80.0, 160.0]
+    (found,) = judge(
+        measured(
+            [v * w for v, w in zip(drifting, (0.39, 0.4, 0.41, 0.4, 0.4), strict=True)],
+            drifting,
+            AT_MOST_HALF,
+        )
+    )
+
+    assert math.isclose(found.value, 0.4, rel_tol=0.01)
+    assert found.high < 0.45
+
+
+def test_a_budget_of_cells_not_measured_is_not_judged() -> None:
+    assert judge(measured([], [1.0, 2.0, 3.0], AT_MOST_HALF, AT_MOST_20)) == []
+
+
+def test_every_budget_speaks_of_a_cell_and_a_figure_of_its_row() -> None:
+    for row in ROWS:
+        for budget in row.budgets:
+            assert budget.candidate in row.cells
+            assert budget.baseline is None or budget.baseline in row.cells
+            assert budget.metric in row.metrics
+
+
+def test_rows_are_chosen_by_name() -> None:
+    assert [row.name for row in chosen_rows(["empty-event"])] == ["empty-event"]
+    assert chosen_rows([]) == ROWS
+    with pytest.raises(UsageError, match="there is no row `nothing`"):
+        chosen_rows(["nothing"])
+
+
+def test_options_come_from_the_environment() -> None:
+    options = read_options({"ROWS": "a,b c", "BENCH_SECONDS": "0.5", "BENCH_REPEATS": "7"})
+
+    assert (options.rows, options.window_s, options.repeats) == (("a", "b", "c"), 0.5, 7)
+    with pytest.raises(UsageError, match="BENCH_REPEATS is `many`; expected a number above 0"):
+        read_options({"BENCH_REPEATS": "many"})
+
+
+@pytest.mark.slow
+def test_a_quick_run_measures_every_cell_and_writes_the_page(tmp_path: Path) -> None:
+    if not Path("/usr/include/liburing.h").exists():
+        pytest.skip("liburing-dev is missing, without which the raw loops can't be built")
+    most = int(QUICK["BENCH_MOST_CLIENTS"])
+    done = subprocess.run(
+        [sys.executable, "-m", "bench"],
+        cwd=ROOT,
+        env={**os.environ, **QUICK, "BENCH_FOLDER": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+    results = json.loads((tmp_path / "results.json").read_text())
+    page = (tmp_path / "README.md").read_text()
+    for row, found in zip(ROWS, results["rows"], strict=True):
+        cells = [cell for cell in row.cells if cell.clients <= most]
+        figures = {
+            (one["cell"]["contender"], one["cell"]["clients"]): one["figures"]
+            for one in found["measurements"]
+        }
+        assert set(figures) == {(cell.contender, cell.clients) for cell in cells}
+        assert all(one[row.metrics[0]] > 0 for one in figures.values())
+        positions = sorted(one["position"] for one in found["measurements"])
+        assert positions == list(range(len(cells)))
+        assert (f"`{row.name}`" in page) == bool(cells)
+    assert re.search(r"environment `[0-9a-f]{16}`", page)
+    assert "can't tell" in page, "one block decides nothing"
