@@ -6,6 +6,7 @@ each outage as long as it was.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -18,6 +19,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from dbdyno.engine import find_engine
@@ -55,7 +57,7 @@ class Server:
         self._call("initdb", "-D", "data", "-U", "tester", "--auth=trust", "--no-sync")
 
     def _call(self, program: str, *arguments: str) -> None:
-        command = [BINARIES / program, *arguments]
+        command = [str(BINARIES / program), *arguments]
         subprocess.run(command, cwd=self.folder, check=True, capture_output=True, **self.who)
 
     def start(self) -> None:
@@ -68,17 +70,22 @@ class Server:
             **self.who,
         )
         for _ in range(200):
-            ready = [BINARIES / "pg_isready", "-q", "-h", self.folder, "-U", "tester"]
+            ready = [str(BINARIES / "pg_isready"), "-q", "-h", str(self.folder), "-U", "tester"]
             if subprocess.run(ready, check=False).returncode == 0:
                 return
             time.sleep(0.05)
         raise AssertionError("PostgreSQL did not start within 10 s")
 
     def kill(self) -> None:
+        """All processes at once: without their parent, busy backends would go on for a while."""
         if self.process is not None:
+            backends = psutil.Process(self.process.pid).children(recursive=True)
             self.process.send_signal(signal.SIGKILL)
+            for backend in backends:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    backend.kill()
             self.process.wait()
-            time.sleep(0.2)  # Its children notice, and let go of the shared memory.
+            psutil.wait_procs(backends, timeout=5)
 
 
 @pytest.fixture
