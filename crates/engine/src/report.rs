@@ -15,6 +15,7 @@ pub(crate) fn counters(counters: &Counters) -> record::Counters {
         other: counters.other,
         errors: counters.errors,
         restarts: counters.restarts,
+        unfinished: counters.unfinished,
         reconnects: counters.reconnects,
         bytes_sent: counters.bytes_sent,
         bytes_received: counters.bytes_received,

@@ -103,6 +103,9 @@ pub trait Workload {
     /// Why the run can't go on.
     fn wake(&mut self, load: &mut Load, client: u32) -> Result<(), Failure>;
 
+    /// Ends all clients; what they had begun counts as unfinished.
+    fn give_up(&mut self, load: &mut Load);
+
     /// Runs what comes after all clients (first shard only). Blocks.
     ///
     /// # Errors
@@ -117,6 +120,7 @@ pub fn run_shard<W: Workload>(load: &mut Load, workload: &mut W) {
         load.send(Message::Failed(failure));
         load.control().stop();
     }
+    workload.give_up(load);
     load.close();
     load.send(Message::Closed);
     while load.control().stage() < Stage::Finish {

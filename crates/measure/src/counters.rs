@@ -17,6 +17,8 @@ pub struct Counters {
     pub errors: u64,
     /// Events begun again.
     pub restarts: u64,
+    /// Events begun and given up: the load ended before they did.
+    pub unfinished: u64,
     /// Connections made anew.
     pub reconnects: u64,
     /// Bytes handed to the sockets.
@@ -42,6 +44,7 @@ impl AddAssign for Counters {
             other: others,
             errors,
             restarts,
+            unfinished,
             reconnects,
             bytes_sent,
             bytes_received,
@@ -52,6 +55,7 @@ impl AddAssign for Counters {
         self.other += others;
         self.errors += errors;
         self.restarts += restarts;
+        self.unfinished += unfinished;
         self.reconnects += reconnects;
         self.bytes_sent += bytes_sent;
         self.bytes_received += bytes_received;

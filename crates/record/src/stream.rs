@@ -118,6 +118,9 @@ pub struct Counters {
     pub errors: u64,
     /// Events begun again.
     pub restarts: u64,
+    /// Events begun and given up: the load ended before they did.
+    #[serde(default)]
+    pub unfinished: u64,
     /// Connections made anew.
     pub reconnects: u64,
     /// Bytes handed to the sockets.

@@ -45,6 +45,8 @@ pub(crate) struct Client {
     pub(crate) number: u32,
     pub(crate) waiting: Waiting,
     pub(crate) event: Option<OpenEvent>,
+    /// Its connections.
+    pub(crate) slots: Vec<u32>,
     pub(crate) random: Random,
     /// Values taken of `sysbench.rand.unique`.
     pub(crate) unique: u32,

@@ -175,6 +175,7 @@ impl Host {
             if let (Some(token), Some(reactor)) = (slot.token, &mut self.reactor) {
                 reactor.remove(token);
             }
+            self.clients[slot.client as usize].slots.retain(|own| *own != index);
             // SAFETY: the reference was made for this slot.
             unsafe { lua::forget(self.main, slot.result) };
             self.free_slots.push(index);
@@ -210,6 +211,7 @@ impl Host {
             number,
             waiting: Waiting::Nothing,
             event: None,
+            slots: Vec::new(),
             random: Random::new(self.config.seed, u64::from(number)),
             unique: 0,
             slice: 0,
@@ -305,16 +307,15 @@ pub(crate) fn end_client(host: &mut Host, client: u32) {
         return;
     }
     ended.waiting = Waiting::Ended;
-    ended.event = None;
+    let unfinished = u64::from(ended.event.take().is_some());
     ended.thread = ptr::null_mut();
+    let own = std::mem::take(&mut ended.slots);
     // SAFETY: the reference was made for this client.
     unsafe { lua::forget(host.main, ended.reference) };
-    let own: Vec<u32> = (0..host.slots.len() as u32)
-        .filter(|index| host.slots[*index as usize].as_ref().is_some_and(|s| s.client == client))
-        .collect();
     own.into_iter().for_each(|index| host.drop_slot(index));
     if client > 0 {
         let load = host.load();
+        load.recorder().counters.unfinished += unfinished;
         load.clients = load.clients.saturating_sub(1);
     }
 }

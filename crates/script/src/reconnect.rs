@@ -124,6 +124,7 @@ impl Host {
             failed: None,
             bulk: Bulk::default(),
         }));
+        self.clients[client as usize].slots.push(index);
         // SAFETY: the object was just made for this slot.
         unsafe { api::result::bind(self, result, index) };
         if let Some(token) = token {

@@ -305,6 +305,13 @@ impl Workload for ScriptWorkload {
         }
     }
 
+    fn give_up(&mut self, load: &mut Load) {
+        let pointer = self.pointer(load);
+        for client in 1..pointer.get().clients.len() as u32 {
+            end_client(pointer.get(), client);
+        }
+    }
+
     fn finish(&mut self, load: &mut Load) -> Result<(), Failure> {
         self.run_hook(load, "done")
     }

@@ -74,6 +74,8 @@ class Counters:
     reconnects: int
     bytes_sent: int
     bytes_received: int
+    unfinished: int = 0
+    """Events begun and given up: the load ended before they did."""
 
     @property
     def statements(self) -> int:

@@ -100,13 +100,8 @@ unsafe extern "C-unwind" fn reconnect_due(state: *mut State) -> c_int {
         if every == 0 || client.events % every != 0 {
             return 1;
         }
-        let own = host
-            .slots
-            .iter()
-            .enumerate()
-            .filter(|(_, slot)| slot.as_ref().is_some_and(|slot| slot.client == id));
-        for (place, (index, _)) in own.enumerate() {
-            ffi::lua_pushinteger(state, index as ffi::lua_Integer);
+        for (place, index) in client.slots.iter().enumerate() {
+            ffi::lua_pushinteger(state, *index as ffi::lua_Integer);
             ffi::lua_rawseti_(state, -2, place as c_int + 1);
         }
     }
