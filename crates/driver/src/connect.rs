@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use record::Target;
 
+use crate::channel::Channel;
 use crate::error::{ProtocolError, ServerError};
 use crate::mysql;
 use crate::null::NullSession;
@@ -20,6 +21,25 @@ pub enum Transport {
     None,
     /// A connected, non-blocking socket (TCP: without delay).
     Plain(OwnedFd),
+    /// The same, with something between the session and the socket: each request goes through
+    /// [`Channel::seal`], what is received through [`Channel::open`].
+    Layered {
+        /// The socket.
+        socket: OwnedFd,
+        /// What lies between.
+        channel: Box<Channel>,
+    },
+}
+
+impl Transport {
+    /// The socket, and what lies between it and the session.
+    pub fn into_parts(self) -> (Option<OwnedFd>, Option<Box<Channel>>) {
+        match self {
+            Self::None => (None, None),
+            Self::Plain(socket) => (Some(socket), None),
+            Self::Layered { socket, channel } => (Some(socket), Some(channel)),
+        }
+    }
 }
 
 /// A session that is ready to use.
@@ -62,6 +82,14 @@ pub enum ConnectError {
         /// How it would be sent.
         method: &'static str,
     },
+    /// TLS is demanded and doesn't come about.
+    #[error("{address}: {what}")]
+    Tls {
+        /// Where.
+        address: String,
+        /// Whose fault it is, and why.
+        what: String,
+    },
     /// Nothing came in time.
     #[error("no connection to {address} within {} s", .limit.as_secs_f64())]
     Timeout {
@@ -87,6 +115,9 @@ pub enum ConnectError {
         source: ProtocolError,
     },
 }
+
+/// Why there is no TLS where it is demanded.
+pub(crate) const NO_TLS: &str = "the server does not offer TLS, and tls.mode demands it";
 
 /// Connects, authenticates and sets the session up.
 ///

@@ -6,10 +6,14 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use record::{Endpoint, ServerTarget, TlsMode};
+use record::{Endpoint, ServerTarget, Tls, TlsMode};
+use rustls::ClientConnection;
+use rustls::pki_types::ServerName;
 use socket2::{Domain, SockAddr, Socket, Type};
 
+use crate::channel::{Channel, decrypt, encrypt};
 use crate::connect::{ConnectError, Transport};
+use crate::tls;
 
 /// What one read asks for; handshakes are a few hundred bytes.
 const READ_SIZE: usize = 4096;
@@ -22,6 +26,7 @@ pub(crate) struct Dialled {
     /// Bytes received and not yet taken.
     pub received: Vec<u8>,
     socket: Socket,
+    tls: Option<Box<ClientConnection>>,
     deadline: Instant,
     limit: Duration,
 }
@@ -37,13 +42,86 @@ impl Dialled {
             Endpoint::Unix(path) => open_unix(path, deadline),
         };
         match socket {
-            Ok(socket) => Ok(Self { address, received: Vec::new(), socket, deadline, limit }),
+            Ok(socket) => {
+                Ok(Self { address, received: Vec::new(), socket, tls: None, deadline, limit })
+            }
             Err(source) => Err(failure(address, limit, source)),
         }
     }
 
+    /// Encrypts all that follows, if nothing has come ahead of it.
+    pub fn encrypt(&mut self, host: &str, settings: &Tls) -> Result<(), ConnectError> {
+        if !self.received.is_empty() {
+            // Somebody in between could have put it there.
+            return Err(self.tls_failed("bytes precede the TLS handshake".into()));
+        }
+        let config = tls::config(settings).map_err(|what| self.tls_failed(what))?;
+        let name = ServerName::try_from(host.to_owned())
+            .map_err(|_| self.tls_failed(format!("`{host}` is no name of a TLS server")))?;
+        let mut connection = ClientConnection::new(config, name)
+            .map_err(|error| self.tls_failed(tls::explain(&error, settings)))?;
+        while connection.is_handshaking() {
+            self.flush(&mut connection)?;
+            if connection.is_handshaking() {
+                let bytes = self.receive_bytes()?;
+                let opened = decrypt(&mut connection, &bytes, &mut self.received);
+                if let Err(error) = opened {
+                    // The alert that tells the server why; it may be gone already.
+                    let _ = self.flush(&mut connection);
+                    return Err(self.tls_failed(tls::explain(&error, settings)));
+                }
+            }
+        }
+        self.flush(&mut connection)?;
+        self.tls = Some(Box::new(connection));
+        Ok(())
+    }
+
+    /// The conversation is encrypted.
+    pub fn is_encrypted(&self) -> bool {
+        self.tls.is_some()
+    }
+
     /// Sends all of `bytes`.
     pub fn send(&mut self, bytes: &[u8]) -> Result<(), ConnectError> {
+        let Some(mut connection) = self.tls.take() else { return self.send_bytes(bytes) };
+        let mut out = Vec::new();
+        let sealed = encrypt(&mut connection, bytes, &mut out);
+        self.tls = Some(connection);
+        sealed.map_err(|source| self.failed(source))?;
+        self.send_bytes(&out)
+    }
+
+    /// Receives at least one more byte.
+    pub fn receive(&mut self) -> Result<(), ConnectError> {
+        let before = self.received.len();
+        while self.received.len() == before {
+            let bytes = self.receive_bytes()?;
+            match &mut self.tls {
+                None => self.received.extend_from_slice(&bytes),
+                Some(connection) => {
+                    let opened = decrypt(connection, &bytes, &mut self.received);
+                    // Not only a broken record: a server that dislikes our certificate says so now.
+                    opened
+                        .map_err(|error| self.tls_failed(tls::explain(&error, &Tls::default())))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// TLS doesn't come about.
+    pub fn tls_failed(&self, what: String) -> ConnectError {
+        ConnectError::Tls { address: self.address.clone(), what }
+    }
+
+    fn flush(&mut self, connection: &mut ClientConnection) -> Result<(), ConnectError> {
+        let mut out = Vec::new();
+        encrypt(connection, &[], &mut out).map_err(|source| self.failed(source))?;
+        if out.is_empty() { Ok(()) } else { self.send_bytes(&out) }
+    }
+
+    fn send_bytes(&mut self, bytes: &[u8]) -> Result<(), ConnectError> {
         let sent = time_left(self.deadline).and_then(|left| {
             self.socket.set_write_timeout(Some(left))?;
             (&self.socket).write_all(bytes)
@@ -51,13 +129,11 @@ impl Dialled {
         sent.map_err(|source| self.failed(source))
     }
 
-    /// Receives at least one more byte.
-    pub fn receive(&mut self) -> Result<(), ConnectError> {
-        let start = self.received.len();
-        self.received.resize(start + READ_SIZE, 0);
+    fn receive_bytes(&mut self) -> Result<Vec<u8>, ConnectError> {
+        let mut bytes = vec![0; READ_SIZE];
         let got = time_left(self.deadline).and_then(|left| {
             self.socket.set_read_timeout(Some(left))?;
-            match (&self.socket).read(&mut self.received[start..])? {
+            match (&self.socket).read(&mut bytes)? {
                 0 => Err(io::Error::new(
                     io::ErrorKind::UnexpectedEof,
                     "the server closed the connection during the handshake",
@@ -65,14 +141,22 @@ impl Dialled {
                 count => Ok(count),
             }
         });
-        self.received.truncate(start + got.as_ref().copied().unwrap_or(0));
-        got.map(drop).map_err(|source| self.failed(source))
+        bytes.truncate(got.map_err(|source| self.failed(source))?);
+        Ok(bytes)
     }
 
     /// The handshake is over: from here on the socket doesn't block.
     pub fn finish(self) -> Result<Transport, ConnectError> {
         match self.socket.set_nonblocking(true) {
-            Ok(()) => Ok(Transport::Plain(OwnedFd::from(self.socket))),
+            Ok(()) => {
+                let socket = OwnedFd::from(self.socket);
+                Ok(match self.tls {
+                    None => Transport::Plain(socket),
+                    Some(tls) => {
+                        Transport::Layered { socket, channel: Box::new(Channel::new(tls)) }
+                    }
+                })
+            }
             Err(source) => Err(self.failed(source)),
         }
     }
@@ -91,20 +175,26 @@ pub(crate) fn endpoint_of(target: &ServerTarget, ordinal: u64) -> Result<&Endpoi
     })
 }
 
+/// The host to speak TLS with, if any is wanted: a Unix socket never leaves the machine and, as
+/// with the field's clients, stays plain.
+pub(crate) fn tls_host<'a>(target: &ServerTarget, endpoint: &'a Endpoint) -> Option<&'a str> {
+    match endpoint {
+        Endpoint::Tcp { host, .. } if target.tls.mode != TlsMode::Disable => Some(host),
+        _ => None,
+    }
+}
+
 /// Refuses what isn't built yet, before anything is sent.
-pub(crate) fn refuse_encryption(
+pub(crate) fn refuse_compression(
     target: &ServerTarget,
     endpoint: &Endpoint,
     server: &str,
 ) -> Result<(), ConnectError> {
-    let refuse = |what| Err(ConnectError::Unsupported { address: address_of(endpoint), what });
-    // A Unix socket never leaves the machine: like the field's clients, it stays plain.
-    let over_network = matches!(endpoint, Endpoint::Tcp { .. });
-    if over_network && !matches!(target.tls.mode, TlsMode::Disable | TlsMode::Prefer) {
-        return refuse(format!("TLS to {server} is not supported yet; set tls.mode to `disable`"));
-    }
     match &target.compression {
-        Some(kind) => refuse(format!("compression `{kind}` to {server} is not supported")),
+        Some(kind) => Err(ConnectError::Unsupported {
+            address: address_of(endpoint),
+            what: format!("compression `{kind}` to {server} is not supported"),
+        }),
         None => Ok(()),
     }
 }

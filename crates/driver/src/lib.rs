@@ -7,6 +7,7 @@
 //!
 //! Nothing above this crate names a wire type.
 
+mod channel;
 mod connect;
 mod dial;
 mod error;
@@ -20,8 +21,10 @@ mod scripted;
 mod session;
 mod sqlite;
 mod statements;
+mod tls;
 mod value;
 
+pub use channel::Channel;
 pub use connect::{ConnectError, Connected, Transport, connect};
 pub use error::{ProtocolError, ServerError};
 pub use session::{Class, Progress, Reply, RowCursor, Sent, Session, StatementId, Tally};

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use client::{Client, PATIENCE};
 use driver::{ConnectError, connect};
 use postgres_server::{ROLES, Server};
-use record::{Endpoint, ServerTarget, Target, TlsMode};
+use record::{Endpoint, ServerTarget, Target};
 
 /// The message of a connection that must not come to be.
 fn refusal(target: &ServerTarget) -> (ConnectError, String) {
@@ -149,8 +149,4 @@ fn what_this_driver_cannot_do_is_refused_before_connecting() {
     target.compression = Some("zstd".into());
     let (_, message) = refusal(&target);
     assert!(message.ends_with("compression `zstd` to PostgreSQL is not supported"), "{message}");
-    target = ServerTarget { compression: None, endpoints: vec![server.tcp()], ..target };
-    target.tls.mode = TlsMode::Require;
-    let (_, message) = refusal(&target);
-    assert!(message.contains("TLS to PostgreSQL is not supported yet"), "{message}");
 }

@@ -226,7 +226,14 @@ impl Host {
         };
         let out = reactor.output(token);
         out.clear();
-        let sent = request(&mut slot.session, out)?;
+        let sent = match &mut slot.channel {
+            None => request(&mut slot.session, out)?,
+            Some(channel) => {
+                let sent = request(&mut slot.session, channel.request())?;
+                channel.seal(out)?;
+                sent
+            }
+        };
         let len = out.len() as u64;
         match sent {
             Sent::Done(reply) => Ok(Some(reply)),
@@ -242,15 +249,32 @@ impl Host {
     }
 
     /// Sends the rows the server has asked for; the statement goes on.
-    pub(crate) fn send_rows(&mut self, index: u32) {
+    pub(crate) fn send_rows(&mut self, index: u32) -> Conclusion {
         let load = self.load();
-        let Some(slot) = self.slots[index as usize].as_deref_mut() else { return };
-        let (Some(token), Some(reactor)) = (slot.token, self.reactor.as_mut()) else { return };
+        let Some(slot) = self.slots[index as usize].as_deref_mut() else {
+            return Conclusion::Later;
+        };
+        let (Some(token), Some(reactor)) = (slot.token, self.reactor.as_mut()) else {
+            return Conclusion::Later;
+        };
         let out = reactor.output(token);
         out.clear();
-        slot.session.send_rows(out);
+        let sealed = match &mut slot.channel {
+            None => {
+                slot.session.send_rows(out);
+                Ok(())
+            }
+            Some(channel) => {
+                slot.session.send_rows(channel.request());
+                channel.seal(out)
+            }
+        };
+        if let Err(error) = sealed {
+            return self.lost(index, &error.to_string());
+        }
         slot.sending = out.len() > SILENT_SEND_MAX;
         load.recorder().counters.bytes_sent += out.len() as u64;
         reactor.submit(token);
+        Conclusion::Later
     }
 }

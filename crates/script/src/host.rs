@@ -81,6 +81,8 @@ pub(crate) struct Host {
     /// Compiled modules, by name.
     pub(crate) modules: HashMap<String, c_int>,
     pub(crate) scratch: Vec<u8>,
+    /// What came through a channel, on its way to the session.
+    pub(crate) opened: Vec<u8>,
     /// Requests of sessions without a socket.
     pub(crate) sink: Vec<u8>,
     /// What the script wrote without ending the line.

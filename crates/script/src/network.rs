@@ -30,7 +30,26 @@ pub(crate) fn drain(pointer: HostPointer) -> Result<(), Failure> {
 fn received(pointer: HostPointer, index: u32, chunk: &Chunk) -> Result<(), Failure> {
     let host = pointer.get();
     host.load().recorder().counters.bytes_received += chunk.bytes().len() as u64;
-    take(pointer, index, chunk.bytes())
+    let Some(slot) = host.slots.get_mut(index as usize).and_then(Option::as_deref_mut) else {
+        return Ok(());
+    };
+    let Some(channel) = &mut slot.channel else { return take(pointer, index, chunk.bytes()) };
+    let mut plain = std::mem::take(&mut host.opened);
+    plain.clear();
+    let outcome = match channel.open(chunk.bytes(), &mut plain) {
+        Ok(()) if plain.is_empty() => Ok(()),
+        Ok(()) => take(pointer, index, &plain),
+        Err(_) if slot.purpose == Purpose::Idle => {
+            host.disconnect(index);
+            Ok(())
+        }
+        Err(error) => {
+            let conclusion = host.lost(index, &error.to_string());
+            hand_over(pointer, index, conclusion)
+        }
+    };
+    pointer.get().opened = plain;
+    outcome
 }
 
 /// A large request is out: its buffer is free again, and what came meanwhile is looked at.
@@ -110,8 +129,8 @@ fn take(pointer: HostPointer, index: u32, bytes: &[u8]) -> Result<(), Failure> {
             let rest = if direct { &bytes[consumed..] } else { &slot.input[consumed..] };
             slot.early.extend_from_slice(rest);
             slot.input.clear();
-            host.send_rows(index);
-            Ok(())
+            let conclusion = host.send_rows(index);
+            hand_over(pointer, index, conclusion)
         }
     }
 }

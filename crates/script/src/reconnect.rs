@@ -1,6 +1,6 @@
 //! Connections: made, lost and made anew, with back-off and an end to patience.
 
-use driver::{ConnectError, Connected, Reply, Transport};
+use driver::{ConnectError, Connected, Reply};
 use engine::Failure;
 use mlua_sys as ffi;
 use reactor::Token;
@@ -98,15 +98,14 @@ impl Host {
         connected: Connected,
     ) -> Result<u32, Failure> {
         let Connected { session, transport, .. } = connected;
-        let token = match transport {
-            Transport::None => None,
-            Transport::Plain(fd) => Some(self.add_socket(fd)?),
-        };
+        let (socket, channel) = transport.into_parts();
+        let token = socket.map(|socket| self.add_socket(socket)).transpose()?;
         // SAFETY: the main state has room for one value.
         let result = unsafe { api::result::make(self) };
         let index = self.insert_slot(Box::new(Slot {
             session,
             token,
+            channel,
             client,
             ordinal,
             purpose: Purpose::Idle,
@@ -212,6 +211,9 @@ pub(crate) fn connect_failure(error: &ConnectError) -> Failure {
         }
         ConnectError::Refused { .. } => "the server's own message above says what it objects to",
         ConnectError::PasswordNeeded { .. } => "put a password into the target",
+        ConnectError::Tls { .. } => {
+            "check tls.mode, tls.ca, tls.certificate and tls.key against the server's settings"
+        }
         ConnectError::Timeout { .. } => {
             "is something between here and the server dropping packets?"
         }
@@ -235,15 +237,14 @@ fn old_connection(
         Ok(connected) => connected,
         Err(error) => return retry_later(pointer, index, &error.to_string()),
     };
-    let token = match transport {
-        Transport::None => None,
-        Transport::Plain(fd) => Some(host.add_socket(fd)?),
-    };
+    let (socket, channel) = transport.into_parts();
+    let token = socket.map(|socket| host.add_socket(socket)).transpose()?;
     if let Some(token) = token {
         host.bind_token(token, index);
     }
     let Some(slot) = host.slot(index) else { return Ok(()) };
     slot.token = token;
+    slot.channel = channel;
     slot.broken = false;
     slot.early.clear();
     slot.sending = false;

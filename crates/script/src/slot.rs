@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use driver::{Reply, RowCursor, Session, StatementId};
+use driver::{Channel, Reply, RowCursor, Session, StatementId};
 use reactor::Token;
 
 use crate::policy::Decision;
@@ -41,6 +41,8 @@ pub(crate) struct Slot {
     pub(crate) session: Session,
     /// `None`: in process, or the connection is gone.
     pub(crate) token: Option<Token>,
+    /// What lies between the session's bytes and the socket's.
+    pub(crate) channel: Option<Box<Channel>>,
     pub(crate) client: u32,
     /// Number of the connection within the run: chooses the endpoint.
     pub(crate) ordinal: u64,

@@ -96,6 +96,7 @@ impl ScriptWorkload {
             scripts: Vec::new(),
             modules: HashMap::new(),
             scratch: Vec::new(),
+            opened: Vec::new(),
             sink: Vec::new(),
             line: Vec::new(),
         });

@@ -42,6 +42,8 @@ pub struct Agreed {
 pub enum Step {
     /// Send what was appended, if anything, and read on.
     Continue,
+    /// Send what was appended, then speak TLS, then call [`Handshake::encrypted`].
+    Encrypt,
     /// The session takes commands.
     Ready,
 }
@@ -76,6 +78,10 @@ pub enum HandshakeError {
 pub struct Handshake<'a> {
     credentials: Credentials<'a>,
     is_local: bool,
+    wants_tls: bool,
+    is_encrypted: bool,
+    /// Of the response that waits for TLS.
+    sequence: u8,
     capabilities: CapabilityFlags,
     server_version: String,
     /// From the first OK.
@@ -86,11 +92,15 @@ pub struct Handshake<'a> {
 }
 
 impl<'a> Handshake<'a> {
-    /// Waits for the greeting. `is_local`: nobody can listen (a Unix socket).
-    pub fn new(credentials: Credentials<'a>, is_local: bool) -> Self {
+    /// Waits for the greeting. `is_local`: nobody can listen (a Unix socket). `wants_tls`: encrypt
+    /// if the server offers it.
+    pub fn new(credentials: Credentials<'a>, is_local: bool, wants_tls: bool) -> Self {
         Self {
             credentials,
             is_local,
+            wants_tls,
+            is_encrypted: false,
+            sequence: 0,
             capabilities: CapabilityFlags::empty(),
             server_version: String::new(),
             status: 0,
@@ -128,7 +138,7 @@ impl<'a> Handshake<'a> {
         let has_greeted = !self.server_version.is_empty();
         match *payload {
             [backend::ERR, ..] => return Err(HandshakeError::Refused(payload.into())),
-            [10, ..] if !has_greeted => self.greeted(sequence, payload, out)?,
+            [10, ..] if !has_greeted => return self.greeted(sequence, payload, out),
             [backend::OK, ..] if has_greeted => {
                 self.status = backend::ok(payload)?.status;
                 return Ok(Step::Ready);
@@ -157,18 +167,18 @@ impl<'a> Handshake<'a> {
         Ok(Step::Continue)
     }
 
-    /// Answers the greeting with HandshakeResponse41.
+    /// Answers the greeting with SSLRequest or HandshakeResponse41.
     fn greeted(
         &mut self,
         sequence: u8,
         payload: &[u8],
         out: &mut Vec<u8>,
-    ) -> Result<(), HandshakeError> {
+    ) -> Result<Step, HandshakeError> {
         let greeting: HandshakePacket<'_> =
             ParseBuf(payload).parse(()).map_err(|_| WireError::Malformed("greeting"))?;
         let version = greeting.server_version_str();
         self.server_version = version.strip_prefix(MARIADB_PREFIX).unwrap_or(&version).to_owned();
-        self.capabilities = wanted(self.credentials) & greeting.capabilities();
+        self.capabilities = self.wanted() & greeting.capabilities();
         if !self.capabilities.contains(CapabilityFlags::CLIENT_PROTOCOL_41) {
             return Err(HandshakeError::Unsupported("the protocol before MySQL 4.1".into()));
         }
@@ -179,14 +189,32 @@ impl<'a> Handshake<'a> {
         if self.choose(&offered).is_err() {
             self.choose(&AuthPlugin::MysqlNativePassword)?;
         }
+        if self.capabilities.contains(CapabilityFlags::CLIENT_SSL) {
+            // The first bytes of the response, then the response again within TLS.
+            let capabilities = self.capabilities;
+            frontend::payload(sequence, |out| preamble(capabilities, out), out)?;
+            self.sequence = sequence.wrapping_add(1);
+            return Ok(Step::Encrypt);
+        }
+        self.respond(sequence, out)?;
+        Ok(Step::Continue)
+    }
+
+    /// Answers the greeting after [`Step::Encrypt`]: nobody can listen from here on.
+    ///
+    /// # Errors
+    /// [`HandshakeError`]: there will be no session.
+    pub fn encrypted(&mut self, out: &mut Vec<u8>) -> Result<(), HandshakeError> {
+        self.is_encrypted = true;
+        self.respond(self.sequence, out)
+    }
+
+    fn respond(&mut self, sequence: u8, out: &mut Vec<u8>) -> Result<(), HandshakeError> {
         let answer = self.answer(&self.nonce.clone())?.unwrap_or_default();
         let Credentials { user, database, .. } = self.credentials;
         let (capabilities, plugin) = (self.capabilities, self.plugin.as_bytes());
         let write = |out: &mut Vec<u8>| {
-            out.extend_from_slice(&capabilities.bits().to_le_bytes());
-            out.extend_from_slice(&(PACKET_SIZE_MAX as u32 + 1).to_le_bytes());
-            out.push(COLLATION);
-            out.extend_from_slice(&[0; 23]);
+            preamble(capabilities, out);
             text(user.as_bytes(), out);
             // Every plugin's first answer is shorter than 251 bytes: with or without the capability
             // for longer ones its size is one byte.
@@ -200,6 +228,22 @@ impl<'a> Handshake<'a> {
             }
         };
         Ok(frontend::payload(sequence, write, out)?)
+    }
+
+    fn wanted(&self) -> CapabilityFlags {
+        let mut wanted = CapabilityFlags::CLIENT_LONG_PASSWORD
+            | CapabilityFlags::CLIENT_PROTOCOL_41
+            | CapabilityFlags::CLIENT_TRANSACTIONS
+            | CapabilityFlags::CLIENT_SECURE_CONNECTION
+            | CapabilityFlags::CLIENT_MULTI_STATEMENTS
+            | CapabilityFlags::CLIENT_MULTI_RESULTS
+            | CapabilityFlags::CLIENT_PS_MULTI_RESULTS
+            | CapabilityFlags::CLIENT_PLUGIN_AUTH
+            | CapabilityFlags::CLIENT_LOCAL_FILES
+            | CapabilityFlags::CLIENT_DEPRECATE_EOF;
+        wanted.set(CapabilityFlags::CLIENT_CONNECT_WITH_DB, !self.credentials.database.is_empty());
+        wanted.set(CapabilityFlags::CLIENT_SSL, self.wants_tls);
+        wanted
     }
 
     fn choose(&mut self, plugin: &AuthPlugin<'_>) -> Result<(), HandshakeError> {
@@ -222,6 +266,7 @@ impl<'a> Handshake<'a> {
             password: self.credentials.password.unwrap_or_default().as_bytes(),
             nonce: &self.nonce,
             is_local: self.is_local,
+            is_encrypted: self.is_encrypted,
         };
         let procedure = self.procedure.as_mut().ok_or(HandshakeError::Unexpected(1))?;
         match procedure.run(surroundings, challenge) {
@@ -234,22 +279,12 @@ impl<'a> Handshake<'a> {
     }
 }
 
-fn wanted(credentials: Credentials<'_>) -> CapabilityFlags {
-    let always = CapabilityFlags::CLIENT_LONG_PASSWORD
-        | CapabilityFlags::CLIENT_PROTOCOL_41
-        | CapabilityFlags::CLIENT_TRANSACTIONS
-        | CapabilityFlags::CLIENT_SECURE_CONNECTION
-        | CapabilityFlags::CLIENT_MULTI_STATEMENTS
-        | CapabilityFlags::CLIENT_MULTI_RESULTS
-        | CapabilityFlags::CLIENT_PS_MULTI_RESULTS
-        | CapabilityFlags::CLIENT_PLUGIN_AUTH
-        | CapabilityFlags::CLIENT_LOCAL_FILES
-        | CapabilityFlags::CLIENT_DEPRECATE_EOF;
-    if credentials.database.is_empty() {
-        always
-    } else {
-        always | CapabilityFlags::CLIENT_CONNECT_WITH_DB
-    }
+/// What SSLRequest and HandshakeResponse41 begin with.
+fn preamble(capabilities: CapabilityFlags, out: &mut Vec<u8>) {
+    out.extend_from_slice(&capabilities.bits().to_le_bytes());
+    out.extend_from_slice(&(PACKET_SIZE_MAX as u32 + 1).to_le_bytes());
+    out.push(COLLATION);
+    out.extend_from_slice(&[0; 23]);
 }
 
 fn text(value: &[u8], out: &mut Vec<u8>) {
@@ -262,6 +297,7 @@ struct Surroundings<'a> {
     password: &'a [u8],
     nonce: &'a [u8],
     is_local: bool,
+    is_encrypted: bool,
 }
 
 impl Context for Surroundings<'_> {
@@ -274,7 +310,7 @@ impl Context for Surroundings<'_> {
     }
 
     fn is_tls_transport(&self) -> bool {
-        false
+        self.is_encrypted
     }
 
     fn scramble(&self) -> &[u8] {
@@ -303,7 +339,7 @@ mod tests {
 
     /// A handshake that has been greeted, and its response's payload.
     fn greeted(plugin: &str, is_local: bool) -> (Handshake<'static>, Vec<u8>) {
-        let mut handshake = Handshake::new(CREDENTIALS, is_local);
+        let mut handshake = Handshake::new(CREDENTIALS, is_local, false);
         let mut out = Vec::new();
         assert_eq!(handshake.step(0, &greeting(plugin), &mut out).unwrap(), Step::Continue);
         assert_eq!(backend::header(&out).unwrap().sequence, 1);
@@ -357,7 +393,7 @@ mod tests {
             handshake.step(2, b"\x0a", &mut out),
             Err(HandshakeError::Unexpected(10))
         ));
-        let mut fresh = Handshake::new(CREDENTIALS, true);
+        let mut fresh = Handshake::new(CREDENTIALS, true, false);
         assert!(matches!(fresh.step(0, b"\0", &mut out), Err(HandshakeError::Unexpected(0))));
         let too_many = b"\xff\x10\x04Too many connections";
         assert!(matches!(fresh.step(0, too_many, &mut out), Err(HandshakeError::Refused(_))));

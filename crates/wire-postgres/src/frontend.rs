@@ -26,6 +26,12 @@ pub fn startup(parameters: &[(&str, &str)], out: &mut Vec<u8>) -> Result<(), Wir
     })
 }
 
+/// SSLRequest: before the startup message; the server answers with a single `S` or `N`.
+pub fn ssl_request(out: &mut Vec<u8>) {
+    out.extend_from_slice(&8i32.to_be_bytes());
+    out.extend_from_slice(&80_877_103i32.to_be_bytes());
+}
+
 /// PasswordMessage: a password in clear, or its MD5 answer.
 ///
 /// # Errors

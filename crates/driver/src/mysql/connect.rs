@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use record::{Endpoint, ServerTarget};
+use record::{Endpoint, ServerTarget, Tls, TlsMode};
 use wire_mysql::{Credentials, Handshake, HandshakeError, Step, backend};
 
 use super::{MysqlSession, server_error};
-use crate::connect::{ConnectError, Connected};
-use crate::dial::{Dialled, endpoint_of, refuse_encryption};
+use crate::connect::{ConnectError, Connected, NO_TLS};
+use crate::dial::{Dialled, endpoint_of, refuse_compression, tls_host};
 use crate::error::ProtocolError;
 use crate::session::Session;
 
@@ -18,7 +18,7 @@ pub(crate) fn connect(
     timeout: Duration,
 ) -> Result<Connected, ConnectError> {
     let endpoint = endpoint_of(target, ordinal)?;
-    refuse_encryption(target, endpoint, "MySQL")?;
+    refuse_compression(target, endpoint, "MySQL")?;
     let mut wire = Dialled::open(endpoint, timeout)?;
     let credentials = Credentials {
         user: &target.user,
@@ -26,8 +26,9 @@ pub(crate) fn connect(
         database: &target.database,
     };
     let is_local = matches!(endpoint, Endpoint::Unix(_));
-    let mut handshake = Handshake::new(credentials, is_local);
-    shake_hands(&mut handshake, &mut wire)?;
+    let host = tls_host(target, endpoint);
+    let mut handshake = Handshake::new(credentials, is_local, host.is_some());
+    shake_hands(&mut handshake, &mut wire, host, &target.tls)?;
     let session = MysqlSession::new(target.prepared_statements, handshake.agreed());
     Ok(Connected {
         session: Session::Mysql(session),
@@ -36,7 +37,13 @@ pub(crate) fn connect(
     })
 }
 
-fn shake_hands(handshake: &mut Handshake<'_>, wire: &mut Dialled) -> Result<(), ConnectError> {
+fn shake_hands(
+    handshake: &mut Handshake<'_>,
+    wire: &mut Dialled,
+    host: Option<&str>,
+    tls: &Tls,
+) -> Result<(), ConnectError> {
+    let demands_tls = host.is_some() && tls.mode != TlsMode::Prefer;
     let mut out = Vec::new();
     loop {
         let header = backend::header(&wire.received);
@@ -53,6 +60,18 @@ fn shake_hands(handshake: &mut Handshake<'_>, wire: &mut Dialled) -> Result<(), 
         let step = step.map_err(|error| failure(wire, error))?;
         wire.received.drain(..size);
         match step {
+            Step::Encrypt => {
+                wire.send(&out)?;
+                out.clear();
+                wire.encrypt(host.unwrap_or_default(), tls)?;
+                handshake.encrypted(&mut out).map_err(|error| failure(wire, error))?;
+                wire.send(&out)?;
+                out.clear();
+            }
+            // The password stays here.
+            Step::Continue if demands_tls && !wire.is_encrypted() => {
+                return Err(wire.tls_failed(NO_TLS.into()));
+            }
             Step::Continue if out.is_empty() => {}
             Step::Continue => {
                 wire.send(&out)?;

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use record::ServerTarget;
-use wire_postgres::{Credentials, Handshake, HandshakeError, Step, backend};
+use record::{ServerTarget, TlsMode};
+use wire_postgres::{Credentials, Handshake, HandshakeError, Step, backend, frontend};
 
 use super::{PostgresSession, server_error};
-use crate::connect::{ConnectError, Connected};
-use crate::dial::{Dialled, endpoint_of, refuse_encryption};
+use crate::connect::{ConnectError, Connected, NO_TLS};
+use crate::dial::{Dialled, endpoint_of, refuse_compression, tls_host};
 use crate::error::ProtocolError;
 use crate::session::Session;
 
@@ -21,14 +21,35 @@ pub(crate) fn connect(
     timeout: Duration,
 ) -> Result<Connected, ConnectError> {
     let endpoint = endpoint_of(target, ordinal)?;
-    refuse_encryption(target, endpoint, "PostgreSQL")?;
+    refuse_compression(target, endpoint, "PostgreSQL")?;
     let mut wire = Dialled::open(endpoint, timeout)?;
+    if let Some(host) = tls_host(target, endpoint) {
+        encrypt(target, host, &mut wire)?;
+    }
     let server_version = shake_hands(target, &mut wire)?;
     Ok(Connected {
         session: Session::Postgres(PostgresSession::new(target.prepared_statements)),
         transport: wire.finish()?,
         server_version,
     })
+}
+
+/// Asks for TLS; a server without it is good enough for `prefer`.
+fn encrypt(target: &ServerTarget, host: &str, wire: &mut Dialled) -> Result<(), ConnectError> {
+    let mut out = Vec::new();
+    frontend::ssl_request(&mut out);
+    wire.send(&out)?;
+    wire.receive()?;
+    match wire.received.remove(0) {
+        b'S' => wire.encrypt(host, &target.tls),
+        b'N' if target.tls.mode == TlsMode::Prefer => Ok(()),
+        b'N' => Err(wire.tls_failed(NO_TLS.into())),
+        found => {
+            let (address, found) = (wire.address.clone(), char::from(found));
+            let source = ProtocolError::Unexpected { found, state: "asking for TLS" };
+            Err(ConnectError::Protocol { address, source })
+        }
+    }
 }
 
 /// Returns the server's version.

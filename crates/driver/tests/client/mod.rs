@@ -8,8 +8,8 @@ use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use driver::{
-    ConnectError, Connected, Progress, ProtocolError, Reply, RowCursor, Sent, Session, StatementId,
-    Transport, Value, connect,
+    Channel, ConnectError, Connected, Progress, ProtocolError, Reply, RowCursor, Sent, Session,
+    StatementId, Value, connect,
 };
 use record::Target;
 use socket2::Socket;
@@ -25,6 +25,8 @@ pub struct Client {
     pub reply: Vec<u8>,
     /// How many bytes one read asks for.
     pub piece: usize,
+    /// What lies between session and socket, if anything does.
+    pub channel: Option<Box<Channel>>,
     socket: Socket,
     unread: Vec<u8>,
     out: Vec<u8>,
@@ -36,7 +38,8 @@ impl Client {
     }
 
     pub fn new(connected: Connected) -> Self {
-        let Transport::Plain(socket) = connected.transport else { panic!("no socket") };
+        let (socket, channel) = connected.transport.into_parts();
+        let socket = socket.expect("a socket");
         // SAFETY: the descriptor is open.
         let flags = unsafe { libc::fcntl(socket.as_raw_fd(), libc::F_GETFL) };
         assert!(flags & libc::O_NONBLOCK != 0, "the socket is handed over non-blocking");
@@ -47,6 +50,7 @@ impl Client {
             version: connected.server_version,
             reply: Vec::new(),
             piece: 65_536,
+            channel,
             socket,
             unread: Vec::new(),
             out: Vec::new(),
@@ -124,6 +128,10 @@ impl Client {
     }
 
     fn flush(&mut self) {
+        if let Some(channel) = &mut self.channel {
+            channel.request().append(&mut self.out);
+            channel.seal(&mut self.out).unwrap();
+        }
         self.socket.write_all(&self.out).unwrap();
         self.out.clear();
     }
@@ -179,6 +187,10 @@ impl Client {
         self.unread.resize(start + self.piece, 0);
         let received = self.socket.read(&mut self.unread[start..]).unwrap();
         self.unread.truncate(start + received);
+        if let Some(channel) = &mut self.channel {
+            let sealed = self.unread.split_off(start);
+            channel.open(&sealed, &mut self.unread).unwrap();
+        }
         received
     }
 

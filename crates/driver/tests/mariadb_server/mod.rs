@@ -39,12 +39,17 @@ impl Server {
             return Some(server);
         }
         let program = find_program()?;
-        let server = Arc::new(Self::start(&program));
+        let server = Arc::new(Self::start(&program, |_| Vec::new()));
         *running = Arc::downgrade(&server);
         Some(server)
     }
 
-    fn start(program: &Path) -> Self {
+    /// A server of the caller's own, with more arguments.
+    pub fn with(arguments: fn(&Path) -> Vec<String>) -> Option<Self> {
+        find_program().map(|program| Self::start(&program, arguments))
+    }
+
+    fn start(program: &Path, arguments: fn(&Path) -> Vec<String>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let socket = folder.path().join("socket");
@@ -53,7 +58,7 @@ impl Server {
         let program = program.to_owned();
         // The server dies with the thread that started it, so that thread outlives the tests.
         let keeper = thread::spawn(move || {
-            let mut child = start_mariadb(&program, folder.path(), port);
+            let mut child = start_mariadb(&program, folder.path(), port, &arguments(folder.path()));
             started.send(()).unwrap();
             let _ = stopped.recv();
             child.kill().unwrap();
@@ -136,7 +141,7 @@ fn find_program() -> Option<PathBuf> {
     None
 }
 
-fn start_mariadb(program: &Path, folder: &Path, port: u16) -> Child {
+fn start_mariadb(program: &Path, folder: &Path, port: u16, arguments: &[String]) -> Child {
     let data = folder.join("data");
     fs::create_dir(&data).unwrap();
     if let Some((user, group)) = server_user() {
@@ -168,6 +173,7 @@ fn start_mariadb(program: &Path, folder: &Path, port: u16) -> Child {
     let mut server = mariadb();
     server.arg(format!("--port={port}")).arg("--socket").arg(folder.join("socket"));
     server.args(["--bind-address=127.0.0.1", "--innodb-lock-wait-timeout=1"]);
+    server.args(arguments);
     server.stderr(log("server.log"));
     die_with_parent(&mut server);
     server.spawn().unwrap()

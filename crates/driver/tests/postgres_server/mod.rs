@@ -23,6 +23,15 @@ use crate::client::{Client, PATIENCE};
 pub const ROLES: [(&str, &str); 4] =
     [("trusty", "trust"), ("clear", "password"), ("hash", "md5"), ("scram", "scram-sha-256")];
 
+/// What a server has besides.
+#[derive(Default)]
+pub struct Extras {
+    /// `name=value`.
+    pub settings: Vec<String>,
+    /// Lines of `pg_hba.conf`.
+    pub rules: &'static str,
+}
+
 /// A running server. It stops with its last owner.
 pub struct Server {
     pub socket: PathBuf,
@@ -40,12 +49,17 @@ impl Server {
             return Some(server);
         }
         let binaries = find_binaries()?;
-        let server = Arc::new(Self::start(&binaries));
+        let server = Arc::new(Self::start(&binaries, |_| Extras::default()));
         *running = Arc::downgrade(&server);
         Some(server)
     }
 
-    fn start(binaries: &Path) -> Self {
+    /// A server of the caller's own, with more to it.
+    pub fn with(extras: fn(&Path) -> Extras) -> Option<Self> {
+        find_binaries().map(|binaries| Self::start(&binaries, extras))
+    }
+
+    fn start(binaries: &Path, extras: fn(&Path) -> Extras) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let socket = folder.path().join(format!(".s.PGSQL.{port}"));
@@ -54,7 +68,7 @@ impl Server {
         let (started, ready) = mpsc::channel();
         // The server dies with the thread that started it, so that thread outlives the tests.
         let keeper = thread::spawn(move || {
-            let mut child = start_postgres(&binaries, folder.path(), port);
+            let mut child = start_postgres(&binaries, folder.path(), port, &extras(folder.path()));
             started.send(()).unwrap();
             let _ = stopped.recv();
             // SAFETY: the child is ours and not yet waited for. SIGQUIT: at once, without a
@@ -137,7 +151,7 @@ fn find_binaries() -> Option<PathBuf> {
     None
 }
 
-fn start_postgres(binaries: &Path, folder: &Path, port: u16) -> Child {
+fn start_postgres(binaries: &Path, folder: &Path, port: u16, extras: &Extras) -> Child {
     let data = folder.join("data");
     if let Some((user, group)) = server_user() {
         chown(folder, Some(user), Some(group)).unwrap();
@@ -154,10 +168,13 @@ fn start_postgres(binaries: &Path, folder: &Path, port: u16) -> Child {
             format!("local all {role} {method}\nhost all {role} 127.0.0.1/32 {method}\n")
         })
         .collect();
-    fs::write(data.join("pg_hba.conf"), rules).unwrap();
+    fs::write(data.join("pg_hba.conf"), rules + extras.rules).unwrap();
     let mut postgres = as_server_user(Command::new(binaries.join("postgres")));
     postgres.arg("-D").arg(&data).arg("-k").arg(folder).args(["-p", &port.to_string()]);
     for setting in ["listen_addresses=127.0.0.1", "fsync=off", "deadlock_timeout=50ms"] {
+        postgres.args(["-c", setting]);
+    }
+    for setting in &extras.settings {
         postgres.args(["-c", setting]);
     }
     postgres.stderr(fs::File::create(folder.join("server.log")).unwrap());

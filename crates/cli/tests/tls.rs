@@ -1,0 +1,114 @@
+//! A whole run over TLS: loading, statements large and small, killed connections.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "../../driver/tests/account/mod.rs"]
+mod account;
+#[path = "../../driver/tests/certificates/mod.rs"]
+mod certificates;
+#[path = "../../driver/tests/client/mod.rs"]
+mod client;
+#[path = "../../driver/tests/mariadb_server/mod.rs"]
+mod mariadb_server;
+#[path = "../../driver/tests/postgres_server/mod.rs"]
+mod postgres_server;
+mod program;
+
+use std::path::Path;
+
+use certificates::file;
+use program::{Folder, run, spec};
+use record::{Endpoint, ServerTarget, Target, Tls, TlsMode};
+use serde_json::json;
+
+const SCRIPT: &str = r#"
+    function prepare()
+      local con = sysbench.sql.driver():connect()
+      con:query("CREATE TABLE sealed (id int PRIMARY KEY, c varchar(900))")
+      con:bulk_insert_init("INSERT INTO sealed(id, c) VALUES")
+      for id = 1, 3000 do
+        con:bulk_insert_next(("(%d, '%s')"):format(id, sysbench.rand.string(("@"):rep(800))))
+      end
+      con:bulk_insert_done()
+    end
+    function thread_init()
+      con = sysbench.sql.driver():connect()
+      stmt = con:prepare("SELECT c FROM sealed WHERE id <= ?")
+      number = stmt:bind_create(sysbench.sql.type.INT)
+      stmt:bind_param(number)
+      events = 0
+    end
+    function event()
+      events = events + 1
+      local rows = events % 10 == 0 and 500 or 1
+      number:set(rows)
+      local result = stmt:execute()
+      assert(result.nrows == rows and #result:fetch_row()[1] == 800)
+      if events % 25 == 0 then
+        assert(#con:query_row("SELECT '" .. ("y"):rep(100000) .. "'") == 100000)
+      end
+      if events == 30 then con:reconnect() end
+    end
+"#;
+
+fn check(folder: &Path, target: ServerTarget, wrap: fn(ServerTarget) -> Target) {
+    let scripts = Folder::new(&format!("sealed-{}", target.user));
+    let script = scripts.script("sealed.lua", SCRIPT);
+    let ca = Some(file(folder, "ca", "pem"));
+    let mut target =
+        ServerTarget { tls: Tls { mode: TlsMode::VerifyFull, ca, ..Tls::default() }, ..target };
+    for endpoint in &mut target.endpoints {
+        if let Endpoint::Tcp { host, .. } = endpoint {
+            *host = "localhost".into();
+        }
+    }
+    let mut spec = spec(&script, json!({"groups": [{"clients": 4}], "measure_s": null}));
+    spec["target"] = json!(wrap(target.clone()));
+    spec["command"] = json!("prepare");
+    let ended = run(&spec);
+    assert_eq!((ended.code, ended.summary().total.errors), (0, 0), "{}", ended.stderr);
+    for reactor in ["auto", "epoll"] {
+        spec["command"] = json!("run");
+        spec["events"] = json!(400);
+        spec["reactor"] = json!(reactor);
+        let ended = run(&spec);
+        assert_eq!(ended.code, 0, "{}", ended.stderr);
+        let total = &ended.summary().total;
+        assert_eq!((total.events, total.errors, total.reconnects), (400, 0, 4));
+    }
+    spec["target"]["tls"]["ca"] = json!(file(folder, "other-ca", "pem"));
+    let ended = run(&spec);
+    assert_eq!(ended.code, 4);
+    assert!(ended.stderr.contains("not signed by an authority"), "{}", ended.stderr);
+}
+
+#[test]
+fn postgresql_is_driven_over_tls() {
+    let server = postgres_server::Server::with(|folder| {
+        certificates::write(folder);
+        let path = |kind| file(folder, "server", kind).display().to_string();
+        postgres_server::Extras {
+            settings: vec![
+                "ssl=on".into(),
+                format!("ssl_cert_file={}", path("pem")),
+                format!("ssl_key_file={}", path("key")),
+            ],
+            rules: "",
+        }
+    });
+    let Some(server) = server else { return };
+    let target = ServerTarget { endpoints: vec![server.tcp()], ..server.target("trusty") };
+    check(server.socket.parent().unwrap(), target, Target::Postgresql);
+}
+
+#[test]
+fn mariadb_is_driven_over_tls() {
+    let server = mariadb_server::Server::with(|folder| {
+        certificates::write(folder);
+        let path = |kind| file(folder, "server", kind).display().to_string();
+        vec![format!("--ssl-cert={}", path("pem")), format!("--ssl-key={}", path("key"))]
+    });
+    let Some(server) = server else { return };
+    let target = ServerTarget { endpoints: vec![server.tcp()], ..server.target() };
+    check(server.socket.parent().unwrap(), target, Target::Mysql);
+}
