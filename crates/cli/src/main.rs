@@ -8,6 +8,8 @@ mod exit;
 mod output;
 mod process;
 mod run;
+mod shards;
+mod sysbench;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -31,13 +33,28 @@ enum Verb {
         /// The spec's file, or `-`.
         spec: PathBuf,
     },
+    /// Do what the sysbench command does with the same arguments.
+    ///
+    /// The program also does so when it is called by the name `sysbench`.
+    #[command(disable_help_flag = true)]
+    Sysbench {
+        /// As for sysbench.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// Print the engine's version and the schema of its specs and records, as JSON.
     Version,
 }
 
 fn main() -> ExitCode {
+    let mut words = std::env::args();
+    let called = words.next().unwrap_or_default();
+    if called.rsplit('/').next() == Some("sysbench") {
+        return sysbench::run(&words.collect::<Vec<_>>());
+    }
     match Arguments::parse().verb {
         Verb::Run { spec } => run::run(&spec),
+        Verb::Sysbench { arguments } => sysbench::run(&arguments),
         Verb::Version => {
             println!(
                 "{}",

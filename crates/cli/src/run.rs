@@ -1,18 +1,17 @@
 //! The verb `run`: a spec in, records out.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
 
-use engine::{Control, Failure, Load, Message, Outcome, Plan, coordinate, run_shard};
+use engine::{Control, Failure, Outcome, Plan};
 use record::{Arrival, Endpoint, Fatal, FatalKind, Hello, Record, RunSpec, SpecError, Target};
-use script::{Config, ConfigError, ScriptWorkload};
+use script::{Config, ConfigError, ScriptWorkload, Surroundings};
 
 use crate::exit;
 use crate::output::Output;
 use crate::process::{self, Process};
+use crate::shards::{Make, drive};
 
 /// Clients a shard should have before another one pays.
 const CLIENTS_A_SHARD: u32 = 8;
@@ -78,7 +77,7 @@ fn usage(message: String, hint: Option<String>) -> Failure {
 fn prepare(path: &Path) -> Result<Run, Failure> {
     process::raise_open_files();
     let spec = read_spec(path)?;
-    let config = Config::new(&spec).map_err(config_failure)?;
+    let config = Config::new(&spec, Surroundings::default()).map_err(config_failure)?;
     let plan = plan(&spec)?;
     let shards = shards(&spec, &config);
     let process = Process::watch().map_err(|error| Failure {
@@ -110,7 +109,8 @@ fn read_spec(path: &Path) -> Result<RunSpec, Failure> {
     spec.map_err(|error| usage(error.to_string(), None))
 }
 
-fn config_failure(error: ConfigError) -> Failure {
+/// A configuration that does not work, as a failure.
+pub fn config_failure(error: ConfigError) -> Failure {
     match error {
         ConfigError::NoScript { name, tried } => {
             let places: Vec<_> = tried.iter().map(|path| path.display().to_string()).collect();
@@ -133,7 +133,7 @@ fn nanoseconds(seconds: f64) -> u64 {
 }
 
 /// The spec in the engine's units. A command other than `run` goes on until it is done.
-fn plan(spec: &RunSpec) -> Result<Plan, Failure> {
+pub fn plan(spec: &RunSpec) -> Result<Plan, Failure> {
     let load = spec.command == "run";
     let groups = spec
         .groups
@@ -159,6 +159,7 @@ fn plan(spec: &RunSpec) -> Result<Plan, Failure> {
         part: spec.part.map_or((0, 1), |part| (part.index, part.count)),
         wait_for_begin: spec.wait_for_begin,
         groups,
+        client_totals_at: None,
     })
 }
 
@@ -203,7 +204,7 @@ fn times(file: &Path) -> Result<Vec<u64>, Failure> {
 
 /// How many shards: as asked for; one a client where the database is in process; else as many as
 /// the clients keep busy, on all cores — on half of them where the server shares this machine.
-fn shards(spec: &RunSpec, config: &Config) -> u32 {
+pub fn shards(spec: &RunSpec, config: &Config) -> u32 {
     let clients = config.clients();
     if config.one_client_a_shard() {
         return clients;
@@ -234,14 +235,6 @@ impl Run {
     fn carry_out(&self, output: &mut Output) -> Outcome {
         let control = Arc::new(Control::new(self.plan.events));
         output.write(&self.hello(&control));
-        let (messages, inbox) = channel();
-        let mut spares = Vec::new();
-        for shard in 0..self.shards {
-            let (spare, back) = channel();
-            spares.push(spare);
-            self.spawn(shard, Arc::clone(&control), messages.clone(), back);
-        }
-        drop(messages);
         let process = &self.process;
         let mut emit = |record: Record| {
             output.write(&record);
@@ -249,9 +242,10 @@ impl Run {
                 process.interrupt();
             }
         };
-        coordinate(&self.plan, &control, &inbox, spares, process, &mut emit)
-        // Threads are not joined: one may hang in a call of its database's, and what was measured
-        // has been written.
+        let config = Arc::clone(&self.config);
+        let make: Make<ScriptWorkload> =
+            Arc::new(move |shard, shards| ScriptWorkload::new(Arc::clone(&config), shard, shards));
+        drive(&self.plan, self.shards, &control, &make, process, &mut emit)
     }
 
     fn hello(&self, control: &Control) -> Record {
@@ -277,41 +271,5 @@ impl Run {
             record::ReactorChoice::Epoll => reactor::Choice::Epoll,
         };
         reactor::Reactor::new(choice).map_or("none", |reactor| reactor.name())
-    }
-
-    fn spawn(
-        &self,
-        shard: u32,
-        control: Arc<Control>,
-        messages: Sender<Message>,
-        spare: Receiver<Box<measure::Recorder>>,
-    ) {
-        let (config, plan, shards) = (Arc::clone(&self.config), self.plan.clone(), self.shards);
-        let work = move || {
-            process::exact_timers();
-            let mut load = Load::new(&plan, control, shard, shards, messages.clone(), spare);
-            let failure = match ScriptWorkload::new(config, shard, shards) {
-                Ok(mut workload) => {
-                    let running = AssertUnwindSafe(|| run_shard(&mut load, &mut workload));
-                    match catch_unwind(running) {
-                        Ok(()) => return,
-                        Err(_) => Failure {
-                            kind: FatalKind::Internal,
-                            message: format!("shard {shard} failed; its message is above"),
-                            hint: Some("this is a fault of dbdyno: please report it".to_owned()),
-                            traceback: None,
-                        },
-                    }
-                }
-                Err(failure) => failure,
-            };
-            for message in [Message::Failed(failure), Message::Closed, Message::Finished] {
-                let _ = messages.send(message);
-            }
-        };
-        let spawned = std::thread::Builder::new().name(format!("shard {shard}")).spawn(work);
-        if let Err(error) = spawned {
-            eprintln!("error: no thread for shard {shard}: {error}");
-        }
     }
 }

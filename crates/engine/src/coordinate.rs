@@ -6,7 +6,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use measure::Recorder;
-use record::{CpuTime, Fatal, Output, Phase, PhaseName, Progress, Ready, Record, Summary, Warning};
+use record::{
+    ClientTotal, Clients, CpuTime, Fatal, Output, Phase, PhaseName, Progress, Ready, Record,
+    Summary, Warning,
+};
 
 use crate::control::{Control, Stage};
 use crate::plan::Plan;
@@ -18,6 +21,9 @@ use crate::timeline::Timeline;
 const AHEAD_NS: u64 = 5_000_000;
 /// Progress is reported at most so often.
 const PROGRESS_NS: u64 = 250_000_000;
+
+/// A run that was interrupted or has failed waits no longer than this for events in flight.
+const HURRIED_DRAIN_NS: u64 = 5_000_000_000;
 
 /// What the coordinator asks the operating system.
 pub trait Probe {
@@ -75,6 +81,7 @@ struct Coordinator<'a> {
     window: Recorder,
     window_ns: Option<(u64, u64)>,
     clients: u32,
+    last_totals: Vec<ClientTotal>,
     cpu_before: CpuTime,
 }
 
@@ -116,6 +123,7 @@ pub fn coordinate(
         window: Recorder::default(),
         window_ns: None,
         clients: 0,
+        last_totals: Vec::new(),
         cpu_before: CpuTime::default(),
     };
     coordinator.enter(PhaseName::Connect, 0);
@@ -182,7 +190,10 @@ impl Coordinator<'_> {
         }
         let over = self.control.stopping() || self.phase == Some(PhaseName::Drain);
         if over && self.stop_at.is_none() {
-            self.stop_at = Some(now + self.plan.drain_ns);
+            let hurried = self.interrupted || self.failure.is_some();
+            let drain = self.plan.drain_ns;
+            let drain = if hurried { drain.min(HURRIED_DRAIN_NS) } else { drain };
+            self.stop_at = Some(now.saturating_add(drain));
         }
         if self.stop_at.is_some_and(|at| now >= at)
             && self.closed < self.shards
@@ -205,6 +216,7 @@ impl Coordinator<'_> {
             Message::Initialised => {
                 self.initialised += 1;
                 if self.initialised == self.shards {
+                    self.clients_ready(0);
                     self.control.enter(Stage::Clients);
                 }
             }
@@ -242,6 +254,11 @@ impl Coordinator<'_> {
             Message::Closed => {
                 self.closed += 1;
                 if self.closed == self.shards {
+                    self.flush(true);
+                    if self.plan.client_totals_at.is_some() && self.timeline.is_some() {
+                        let clients = std::mem::take(&mut self.last_totals);
+                        self.client_totals(self.control.now_ns(), true, clients);
+                    }
                     self.control.enter(Stage::Finish);
                 }
             }
@@ -318,10 +335,17 @@ impl Coordinator<'_> {
             start_ns: parts.iter().map(|part| part.start_ns).min().unwrap_or(0),
             end_ns: parts.iter().map(|part| part.end_ns).max().unwrap_or(0),
             clients: parts.iter().map(|part| part.clients).sum(),
+            busy: parts.iter().map(|part| part.busy).sum(),
             recorder: Recorder::new(self.labels.len()),
         };
+        let mut totals = None;
         for (part, spare) in parts.into_iter().zip(&self.spares) {
             merged.recorder.merge(&part.recorder);
+            match part.totals {
+                Some(clients) if part.last => self.last_totals.extend(clients),
+                Some(clients) => totals.get_or_insert_with(Vec::new).extend(clients),
+                None => {}
+            }
             let mut recorder = part.recorder;
             recorder.clear();
             let _ = spare.send(recorder);
@@ -335,7 +359,16 @@ impl Coordinator<'_> {
             self.window_ns = Some((start, merged.end_ns));
             self.clients = self.clients.max(merged.clients);
         }
+        let at_ns = merged.end_ns;
         (self.emit)(Record::Interval(Box::new(merged.record(cpu, &self.labels))));
+        if let Some(clients) = totals {
+            self.client_totals(at_ns, false, clients);
+        }
+    }
+
+    fn client_totals(&mut self, at_ns: u64, last: bool, mut clients: Vec<ClientTotal>) {
+        clients.sort_unstable_by_key(|client| client.number);
+        (self.emit)(Record::Clients(Clients { at_ns, last, clients }));
     }
 
     /// CPU time up to the sample nearest to this interval's end, less what came before.

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use arrival::Arrivals;
 use measure::Recorder;
-use record::PhaseName;
+use record::{ClientTotal, PhaseName};
 
 use crate::control::Control;
 use crate::plan::Plan;
@@ -54,6 +54,13 @@ pub struct Load {
     spare: Receiver<Box<Recorder>>,
     messages: Sender<Message>,
     shard: u32,
+    /// Clients of this shard are numbered `offset`, `offset + stride` and so on.
+    offset: u32,
+    stride: u32,
+    /// One a client of this shard; empty if clients are not told apart.
+    totals: Vec<ClientTotal>,
+    totals_at: Option<Vec<u64>>,
+    closing: bool,
     /// Clients alive; the workload keeps it true.
     pub clients: u32,
 }
@@ -100,6 +107,11 @@ impl Load {
             spare,
             messages,
             shard,
+            offset: shard * plan.part.1 + plan.part.0,
+            stride: shards * plan.part.1,
+            totals: Vec::new(),
+            closing: false,
+            totals_at: plan.client_totals_at.clone(),
             clients: 0,
         }
     }
@@ -118,6 +130,49 @@ impl Load {
     #[inline]
     pub fn recorder(&mut self) -> &mut Recorder {
         &mut self.recorder
+    }
+
+    /// Adds an event to what its client did. `number` is the client's within the run; clients go
+    /// round the shards one by one.
+    #[inline]
+    pub fn client_event(&mut self, number: u32, start_ns: u64, end_ns: u64) {
+        if self.totals_at.is_some() {
+            self.add_to_client(number, start_ns, end_ns);
+        }
+    }
+
+    fn add_to_client(&mut self, number: u32, start_ns: u64, end_ns: u64) {
+        let index = (number / self.stride) as usize;
+        if self.totals.len() <= index {
+            self.extend_totals(index + 1);
+        }
+        let total = &mut self.totals[index];
+        let took = end_ns.saturating_sub(start_ns);
+        total.min_ns = if total.events == 0 { took } else { total.min_ns.min(took) };
+        total.max_ns = total.max_ns.max(took);
+        total.events += 1;
+        total.busy_ns += took;
+        total.last_ns = end_ns;
+    }
+
+    fn extend_totals(&mut self, count: usize) {
+        for index in self.totals.len()..count {
+            let number = index as u32 * self.stride + self.offset;
+            self.totals.push(ClientTotal::new(number));
+        }
+    }
+
+    /// What the clients did up to here, if it is to be told at this time.
+    fn take_totals(&mut self, end: u64) -> Option<Vec<ClientTotal>> {
+        let marks = self.totals_at.as_ref()?;
+        let measured = end.checked_sub(self.timeline.measure_start());
+        let told = self.closing || measured.is_some_and(|at| marks.contains(&at));
+        if !told && measured != Some(0) {
+            return None;
+        }
+        let fresh = self.totals.iter().map(|total| ClientTotal::new(total.number)).collect();
+        let totals = std::mem::replace(&mut self.totals, fresh);
+        told.then_some(totals)
     }
 
     /// The phase that [`Self::now`] last saw.
@@ -157,12 +212,17 @@ impl Load {
         });
         let mut recorder = std::mem::replace(&mut self.recorder, fresh);
         recorder.backlog = self.backlog(end);
+        let totals = self.take_totals(end);
+        let parked: usize = self.groups.iter().map(|group| group.parked.len()).sum();
         self.send(Message::Interval(ShardInterval {
             index: self.index,
             phase: self.slice.phase,
             start_ns: self.slice.start,
             end_ns: end,
             clients: self.clients,
+            busy: self.clients.saturating_sub(parked as u32),
+            totals,
+            last: self.closing,
             recorder,
         }));
         self.index += 1;
@@ -185,11 +245,15 @@ impl Load {
     pub(crate) fn begin(&mut self) {
         self.timeline.begin = self.control.begin_ns();
         self.slice.end = self.timeline.begin;
+        if self.totals_at.is_some() {
+            self.extend_totals(self.clients as usize);
+        }
     }
 
     /// Closes the interval under way, whatever its length.
     pub(crate) fn close(&mut self) {
         let now = self.now();
+        self.closing = true;
         self.close_interval(now.max(self.slice.start));
         self.slice.start = now;
     }

@@ -21,6 +21,10 @@ pub struct Plan {
     pub wait_for_begin: bool,
     /// Who drives.
     pub groups: Vec<Group>,
+    /// Hand out what each client did: at these times after the window's beginning, where counting
+    /// starts anew, and at the end. Times are ends of intervals. `None`: clients
+    /// are not told apart.
+    pub client_totals_at: Option<Vec<u64>>,
 }
 
 /// Clients under one load model.

@@ -57,6 +57,7 @@ pub(crate) struct Merged {
     pub(crate) start_ns: u64,
     pub(crate) end_ns: u64,
     pub(crate) clients: u32,
+    pub(crate) busy: u32,
     pub(crate) recorder: Recorder,
 }
 
@@ -68,6 +69,7 @@ impl Merged {
             start_ns: self.start_ns,
             end_ns: self.end_ns,
             clients: self.clients,
+            busy: self.busy,
             counters: counters(&self.recorder.counters),
             errors: self.errors(),
             backlog: self.recorder.backlog,

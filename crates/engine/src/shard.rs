@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use measure::Recorder;
-use record::{FatalKind, PhaseName};
+use record::{ClientTotal, FatalKind, PhaseName};
 
 use crate::control::Stage;
 use crate::load::Load;
@@ -37,6 +37,12 @@ pub struct ShardInterval {
     pub end_ns: u64,
     /// Clients alive at the end.
     pub clients: u32,
+    /// Clients that were in an event or on their way to one.
+    pub busy: u32,
+    /// What each client did, where the plan asks for it at this interval's end.
+    pub totals: Option<Vec<ClientTotal>>,
+    /// The shard sends no more intervals.
+    pub last: bool,
     /// What was recorded.
     pub recorder: Box<Recorder>,
 }

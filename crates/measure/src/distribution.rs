@@ -2,7 +2,9 @@
 
 use base64::Engine as _;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Serializer as _, V2DeflateSerializeError, V2DeflateSerializer};
+use hdrhistogram::serialization::{
+    Deserializer, Serializer as _, V2DeflateSerializeError, V2DeflateSerializer,
+};
 
 /// Times above this are counted as this, and as out of range: one hour.
 pub const HIGHEST_NS: u64 = 3_600_000_000_000;
@@ -94,6 +96,21 @@ impl Distribution {
     /// Mean of the values; `None` without values.
     pub fn mean(&self) -> Option<f64> {
         self.filled().map(|histogram| histogram.mean())
+    }
+
+    /// Reads what [`Self::encode`] wrote; `None` if it is something else.
+    pub fn decode(text: &str) -> Option<Self> {
+        let bytes = base64::engine::general_purpose::STANDARD.decode(text).ok()?;
+        let histogram = Deserializer::new().deserialize(&mut bytes.as_slice()).ok()?;
+        Some(Self { histogram: Some(Box::new(histogram)), out_of_range: 0 })
+    }
+
+    /// Every recorded value, to the histogram's precision, with its count; ascending.
+    pub fn values(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let histogram = self.filled().into_iter();
+        histogram
+            .flat_map(|histogram| histogram.iter_recorded())
+            .map(|step| (step.value_iterated_to(), step.count_at_value()))
     }
 
     fn filled(&self) -> Option<&Histogram<u64>> {

@@ -16,8 +16,8 @@ pub use spec::{
     RunSpec, ServerTarget, SpecError, SqliteTarget, Target, Tls, TlsMode,
 };
 pub use stream::{
-    Counters, CpuTime, Fatal, FatalKind, Hello, HistogramRecord, Interval, Output, Phase,
-    PhaseName, Progress, Ready, Record, Subject, Summary, TimeKind, Warning,
+    ClientTotal, Clients, Counters, CpuTime, Fatal, FatalKind, Hello, HistogramRecord, Interval,
+    Output, Phase, PhaseName, Progress, Ready, Record, Subject, Summary, TimeKind, Warning,
 };
 
 /// Version of both the spec and the record stream. A reader refuses any other.

@@ -22,6 +22,8 @@ pub enum Record {
     Output(Output),
     /// One reporting interval, all shards merged.
     Interval(Box<Interval>),
+    /// What each client did, where that was asked for.
+    Clients(Clients),
     /// Something the reader of the numbers should know.
     Warning(Warning),
     /// The run can't go on. A summary of what was measured still follows if anything was.
@@ -192,6 +194,9 @@ pub struct Interval {
     pub end_ns: u64,
     /// Clients alive at the end.
     pub clients: u32,
+    /// Clients that were in an event at the end, or on their way to one.
+    #[serde(default)]
+    pub busy: u32,
     /// What was counted.
     pub counters: Counters,
     /// Errors by code (SQLSTATE, vendor number or `connection`).
@@ -202,6 +207,41 @@ pub struct Interval {
     pub cpu: CpuTime,
     /// Distributions; those without a value are left out.
     pub histograms: Vec<HistogramRecord>,
+}
+
+/// What each client did since the last such record, or since the window began.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Clients {
+    /// Up to when.
+    pub at_ns: u64,
+    /// The load is over: no more events follow.
+    pub last: bool,
+    /// By number.
+    pub clients: Vec<ClientTotal>,
+}
+
+/// One client's events.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientTotal {
+    /// Its number within the run, from 0.
+    pub number: u32,
+    /// Events completed.
+    pub events: u64,
+    /// Sum of their response times.
+    pub busy_ns: u64,
+    /// The shortest response time; 0 without events.
+    pub min_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+    /// End of the last one; 0 without events.
+    pub last_ns: u64,
+}
+
+impl ClientTotal {
+    /// A client that has done nothing yet.
+    pub fn new(number: u32) -> Self {
+        Self { number, ..Self::default() }
+    }
 }
 
 /// Something the reader of the numbers should know.

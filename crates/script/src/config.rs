@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use record::{RunSpec, Target};
@@ -25,7 +26,28 @@ pub struct Config {
     pub(crate) warm_up_s: f64,
     pub(crate) measure_s: f64,
     pub(crate) events: u64,
+    pub(crate) surroundings: Surroundings,
     pub(crate) part: record::Part,
+}
+
+/// Figures by name, for a script's report hook.
+pub type Figures = Vec<(&'static str, f64)>;
+
+/// What is around a script that the spec does not say.
+#[derive(Debug, Clone, Default)]
+pub struct Surroundings {
+    /// The only group's script, if it is not in a file.
+    pub source: Option<Vec<u8>>,
+    /// Options that scripts see besides their own.
+    pub general: BTreeMap<String, Value>,
+    /// The command line, from the program's name on.
+    pub arguments: Vec<String>,
+    /// What scripts see as the driver's name; `None`: the target's.
+    pub driver: Option<String>,
+    /// `on`, `off` or `flush`: what LuaJIT's compiler is told before scripts run.
+    pub compiler: Option<String>,
+    /// What the hook for the final report gets; put there before the clients' end is announced.
+    pub final_report: Option<Arc<Mutex<Option<Figures>>>>,
 }
 
 /// One group's script and options.
@@ -73,17 +95,15 @@ impl Config {
     ///
     /// # Errors
     /// [`ConfigError`], before anything is connected.
-    pub fn new(spec: &RunSpec) -> Result<Self, ConfigError> {
+    pub fn new(spec: &RunSpec, surroundings: Surroundings) -> Result<Self, ConfigError> {
         let groups = spec
             .groups
             .iter()
             .map(|group| {
-                let path = source::find(&group.script, &group.script_path)
-                    .map_err(|tried| ConfigError::NoScript { name: group.script.clone(), tried })?;
-                let source = std::fs::read(&path).map_err(|error| ConfigError::Unreadable {
-                    path: path.clone(),
-                    error: error.to_string(),
-                })?;
+                let (path, source) = match &surroundings.source {
+                    Some(source) => (PathBuf::from(&group.script), source.clone()),
+                    None => read_script(group)?,
+                };
                 let mut options: BTreeMap<_, _> = group
                     .options
                     .iter()
@@ -116,6 +136,7 @@ impl Config {
             warm_up_s: spec.warm_up_s,
             measure_s: spec.measure_s.unwrap_or(0.0),
             events: spec.events.unwrap_or(0),
+            surroundings,
             part: spec.part.unwrap_or(record::Part { index: 0, count: 1, clients: spec.clients() }),
         })
     }
@@ -123,6 +144,11 @@ impl Config {
     /// In-process databases block the caller, so each client needs a thread of its own.
     pub fn one_client_a_shard(&self) -> bool {
         matches!(self.target, Target::Sqlite(_))
+    }
+
+    /// The first script's file.
+    pub fn script_path(&self) -> &std::path::Path {
+        &self.groups[0].path
     }
 
     /// Whether sessions have sockets.
@@ -145,6 +171,15 @@ impl Config {
             .filter(|(number, _)| *number as u32 % shards == shard)
             .map(|(number, group)| (group, number as u32 * self.part.count + self.part.index))
             .collect()
+    }
+}
+
+fn read_script(group: &record::Group) -> Result<(PathBuf, Vec<u8>), ConfigError> {
+    let path = source::find(&group.script, &group.script_path)
+        .map_err(|tried| ConfigError::NoScript { name: group.script.clone(), tried })?;
+    match std::fs::read(&path) {
+        Ok(source) => Ok((path, source)),
+        Err(error) => Err(ConfigError::Unreadable { path, error: error.to_string() }),
     }
 }
 

@@ -31,6 +31,7 @@ pub(crate) struct Prelude {
     pub(crate) inspect: c_int,
     pub(crate) body: c_int,
     pub(crate) hook: c_int,
+    pub(crate) describe: c_int,
 }
 
 /// References to the metatables of our objects.
@@ -87,6 +88,8 @@ pub(crate) struct Host {
     pub(crate) sink: Vec<u8>,
     /// What the script wrote without ending the line.
     pub(crate) line: Vec<u8>,
+    /// What the script writes now is not for anyone.
+    pub(crate) muted: bool,
 }
 
 /// A host that is not borrowed at the moment.
@@ -232,9 +235,10 @@ impl Host {
         let Some(event) = client.event.take() else { return false };
         client.attempts = 0;
         client.events += 1;
-        let group = usize::from(client.group);
+        let (group, number) = (usize::from(client.group), client.number);
         let load = self.load();
         let service = now.saturating_sub(event.start_ns);
+        load.client_event(number, event.intended_ns, now);
         if load.is_open(group) {
             let wait = event.start_ns.saturating_sub(event.intended_ns);
             load.recorder().open_event(group, wait, service);

@@ -20,6 +20,7 @@ impl ScriptWorkload {
         for (index, group) in config.groups.iter().enumerate() {
             let pointer = self.pointer(load);
             let host = pointer.get();
+            host.muted = true;
             let client = host.new_client(index as u16, 0);
             host.current = client as usize;
             // SAFETY: the host is not running; the coroutine is thrown away after one call.
@@ -40,6 +41,7 @@ impl ScriptWorkload {
                 let reference = host.clients[client as usize].reference;
                 lua::forget(host.main, reference);
                 host.clients.pop();
+                host.muted = false;
                 self.parallel = verdict?;
             }
         }

@@ -13,6 +13,7 @@ mod client;
 mod conclude;
 mod config;
 mod connector;
+mod console;
 mod host;
 mod inspect;
 mod lua;
@@ -25,7 +26,8 @@ mod slot;
 mod source;
 mod workload;
 
-pub use config::{Config, ConfigError, GroupConfig};
+pub use config::{Config, ConfigError, Figures, GroupConfig, Surroundings};
+pub use console::{Console, Facts, OptionFacts};
 pub use workload::ScriptWorkload;
 
 /// The version of the script host, as it names itself.

@@ -4,14 +4,14 @@
 -- resumed; nothing here knows which. `false` from a statement means that it failed: `raise` then
 -- asks the host what to do about it. Names and meanings are the field's; the code is ours.
 
-local host, settings = ...
+local host, settings, foreign, report, legacy, options = ...
 
 local getfenv, setfenv, setmetatable, rawget = getfenv, setfenv, setmetatable, rawget
 local error, type, tostring, tonumber, xpcall = error, type, tostring, tonumber, xpcall
 local traceback = debug.traceback
 
 local RESTART_EVENT = 1
-local PARALLEL_COMMAND = "parallel"
+local PARALLEL_COMMAND = true
 
 -- Statements --------------------------------------------------------------------------------------
 
@@ -222,6 +222,20 @@ local shared = {
 }
 local shared_meta = { __index = shared }
 
+function ARGUMENT.call_command(name)
+  local env = getfenv(0)
+  local commands = env.sysbench.cmdline.commands
+  local command = commands and commands[name]
+  local call = command and command[1] or env[name]
+  if type(call) ~= "function" then
+    error(("there is no command `%s`"):format(tostring(name)), 2)
+  end
+  return call() ~= false
+end
+
+-- The host reads and prints options by itself; scripts that call these lose nothing.
+function ARGUMENT.read_cmdline_options() return true end
+
 function ARGUMENT.command_defined(name)
   local commands = getfenv(0).sysbench.cmdline.commands
   return commands ~= nil and commands[name] ~= nil
@@ -233,15 +247,26 @@ function ARGUMENT.command_parallel(name)
 end
 
 local cmdline_meta = { __index = ARGUMENT }
+local resolve_options, check_values, describe_script = options(host, settings, ARGUMENT)
 
 -- Environments ------------------------------------------------------------------------------------
 
 local globals_meta = { __index = _G }
 local builtin = { "ffi", "bit", "jit", "string", "table", "math", "io", "os", "coroutine", "debug" }
+if settings.compiler then
+  jit[settings.compiler]()
+end
 local preloaded = {}
 for _, name in ipairs(builtin) do
   preloaded[name] = require(name)
 end
+preloaded.ffi = foreign(host, preloaded.ffi)
+local reports, histogram, close_reports = report(host, settings)
+for name, hook in pairs(reports) do
+  shared[name] = hook
+end
+shared.histogram = { new = histogram.new }
+local legacy_globals, export = legacy(host, shared)
 
 local function require_module(name)
   local env = getfenv(0)
@@ -301,13 +326,12 @@ local library = {
   }, os_meta),
 }
 
--- Names that scripts of the 0.5 days use, and the field's own still do.
-library.sb_rand = host.random.default
-library.sb_rand_str = host.random.string
-library.sb_rand_uniform = host.random.uniform
-library.sb_rand_gaussian = host.random.gaussian
-library.sb_rand_special = host.random.special
-library.sb_rand_uniq = host.random.unique
+-- Names of the 0.5 days, for scripts that still use them.
+shared.db = {}
+for name, value in pairs(legacy_globals) do
+  library[name] = value
+  shared.db[name:gsub("^db_", "")] = value
+end
 
 -- One client's globals. They are few: everything else is found behind the metatables.
 local function environment(tid)
@@ -317,6 +341,7 @@ local function environment(tid)
   end
   env._G = env
   env.thread_id = tid
+  env.test = settings.script_path
   env.package = { loaded = {}, path = "", cpath = "", preload = {} }
   env.sysbench = setmetatable({
     tid = tid, hooks = {},
@@ -325,109 +350,6 @@ local function environment(tid)
     }, cmdline_meta),
   }, shared_meta)
   return env
-end
-
--- Options -----------------------------------------------------------------------------------------
-
-local SIZES = { K = 2 ^ 10, M = 2 ^ 20, G = 2 ^ 30, T = 2 ^ 40 }
-local ON = { on = true, ["true"] = true, ["1"] = true, [""] = true, yes = true }
-local OFF = { off = true, ["false"] = true, ["0"] = true, no = true }
-
-local function as_boolean(value)
-  if type(value) == "boolean" then return value end
-  local word = tostring(value):lower()
-  if ON[word] then return true end
-  if OFF[word] then return false end
-  return nil, "on or off"
-end
-
-local function as_number(value)
-  local number = tonumber(value)
-  return number, "a number"
-end
-
-local function as_integer(value)
-  local number = tonumber(value)
-  if number and number == math.floor(number) then return number end
-  return nil, "a whole number"
-end
-
-local function as_size(value)
-  local digits, unit = tostring(value):match("^%s*([%d.]+)%s*([KMGTkmgt]?)[Bb]?%s*$")
-  local number = tonumber(digits)
-  return number and number * (SIZES[(unit or ""):upper()] or 1), "a size such as 64K or 2G"
-end
-
-local function as_list(value)
-  if type(value) == "table" then return value end
-  local list = {}
-  for word in tostring(value):gmatch("[^,]+") do
-    list[#list + 1] = word
-  end
-  return list
-end
-
-local READERS = {
-  [ARGUMENT.ARG_BOOL] = as_boolean, [ARGUMENT.ARG_INT] = as_integer,
-  [ARGUMENT.ARG_SIZE] = as_size, [ARGUMENT.ARG_DOUBLE] = as_number,
-  [ARGUMENT.ARG_STRING] = function(value) return tostring(value) end,
-  [ARGUMENT.ARG_LIST] = as_list, [ARGUMENT.ARG_FILE] = function(value) return tostring(value) end,
-}
-local READER_OF_DEFAULT = {
-  boolean = as_boolean, number = as_number, table = as_list,
-  string = READERS[ARGUMENT.ARG_STRING], ["nil"] = READERS[ARGUMENT.ARG_STRING],
-}
-
--- The script's definitions and the user's values become `sysbench.opt`. Returns nil and what is
--- wrong with a value: "unknown", name — or "value", name, found, expected.
-local function resolve_options(definitions, given)
-  local options, known = {}, {}
-  for name, value in pairs(settings.general) do
-    options[name] = value
-  end
-  for name, definition in pairs(definitions or {}) do
-    name = name:gsub("-", "_")
-    local default, argument = definition[2], definition[3]
-    local reader = argument and READERS[argument] or READER_OF_DEFAULT[type(default)]
-    if not reader then
-      return nil, "value", name, type(default), "a default of a type that options can have"
-    end
-    known[name] = reader
-    if default == nil then default = argument == ARGUMENT.ARG_BOOL and false or "" end
-    local value, expected = reader(default)
-    if value == nil then
-      return nil, "value", name, tostring(default), expected
-    end
-    options[name] = value
-  end
-  for name, value in pairs(given) do
-    name = name:gsub("-", "_")
-    local reader = known[name]
-    if reader then
-      local read, expected = reader(value)
-      if read == nil then
-        return nil, "value", name, tostring(value), expected
-      end
-      options[name] = read
-    elseif definitions == nil then
-      options[name] = value
-    elseif settings.general[name] == nil then
-      return nil, "unknown", name, known
-    end
-  end
-  return options
-end
-
-local function check_values(definitions, options)
-  for name, definition in pairs(definitions or {}) do
-    local validate = definition[4]
-    if type(validate) == "function" then
-      local fine, message = pcall(validate, options[(name:gsub("-", "_"))])
-      if not fine then
-        return message
-      end
-    end
-  end
 end
 
 local function copy(from)
@@ -481,17 +403,27 @@ local function default_run(tid)
   end
 end
 
-local options_of = {}
+local options_of, options_legacy = {}, {}
 
 -- Runs the script's body: it defines functions in the client's globals.
 local function body(make)
   local env = getfenv(0)
+  local options = options_of[make]
+  -- A script of the 0.5 days defines no options and finds all of them as globals.
+  if options and options_legacy[make] then
+    export(env, options)
+  end
   setfenv(make(), env)()
-  env.sysbench.opt = copy(options_of[make])
+  env.sysbench.opt = options and copy(options)
   return env
 end
 
 local function client(make, tid)
+  if not settings.command then
+    host.ready()
+    body(make)
+    return
+  end
   local env = body(make)
   if settings.command == "run" then
     if env.thread_init then
@@ -517,6 +449,9 @@ end
 -- Runs the script's body once a shard and finds out what the script is. Returns nil and an error as
 -- `resolve_options` does, or whether the command is for all clients at once.
 local function inspect(make, given)
+  if not settings.command then
+    return false
+  end
   local env = getfenv(0)
   setfenv(make(), env)()
   local cmdline = env.sysbench.cmdline
@@ -524,7 +459,7 @@ local function inspect(make, given)
   if not options then
     return nil, what, name, found, expected
   end
-  options_of[make] = options
+  options_of[make], options_legacy[make] = options, cmdline.options == nil
   env.sysbench.opt = copy(options)
   local problem = check_values(cmdline.options, options)
   if problem then
@@ -550,12 +485,22 @@ local function inspect(make, given)
 end
 
 -- What comes before and after all clients, in the first shard.
-local function hook(name)
+local function hook(name, stat)
   local env = getfenv(0)
   local call = rawget(env, name)
+  if stat then
+    call = env.sysbench.hooks[name]
+  end
   if call then
-    call()
+    call(stat)
+  end
+  if name == "done" or name == "" then
+    close_reports()
   end
 end
 
-return environment, client, inspect, body, hook
+local function describe(make)
+  return describe_script(body(make))
+end
+
+return environment, client, inspect, body, hook, describe

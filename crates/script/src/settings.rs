@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use mlua_sys as ffi;
 use serde_json::Value;
 
-use crate::config::{Config, plain};
+use crate::config::{Config, Figures, plain};
 use crate::host::Host;
 use crate::lua::{self, State};
 
@@ -19,16 +19,31 @@ pub(crate) unsafe fn push_settings(state: *mut State, host: &Host) {
     // SAFETY: the caller's.
     unsafe {
         ffi::lua_createtable(state, 0, 6);
-        set_text(state, "command", &config.command);
+        if !config.command.is_empty() {
+            set_text(state, "command", &config.command);
+        }
+        if let Some(order) = &config.surroundings.compiler {
+            set_text(state, "compiler", order);
+        }
         set_text(state, "version", API_VERSION);
         set_text(state, "version_string", &format!("sysbench {API_VERSION}"));
         set_text(state, "script_path", &first.path.display().to_string());
         ffi::lua_createtable(state, 1, 0);
-        lua::push_bytes(state, first.path.display().to_string().as_bytes());
-        ffi::lua_rawseti_(state, -2, 0);
+        let own = [first.path.display().to_string()];
+        let given = &config.surroundings.arguments;
+        let arguments = if given.is_empty() { &own[..] } else { given };
+        for (index, argument) in arguments.iter().enumerate() {
+            lua::push_bytes(state, argument.as_bytes());
+            ffi::lua_rawseti_(state, -2, index as c_int);
+        }
         ffi::lua_setfield(state, -2, c"argv".as_ptr());
         ffi::lua_createtable(state, 0, 24);
         push_general(state, config);
+        for (name, value) in &config.surroundings.general {
+            lua::push_bytes(state, name.as_bytes());
+            push_json(state, value);
+            ffi::lua_rawset(state, -3);
+        }
         ffi::lua_setfield(state, -2, c"general".as_ptr());
     }
 }
@@ -94,17 +109,41 @@ pub(crate) unsafe fn push_options<'a>(
         for (name, value) in options {
             lua::push_bytes(state, name.as_bytes());
             match value {
-                Value::Bool(on) => ffi::lua_pushboolean(state, c_int::from(*on)),
-                Value::Array(words) => {
-                    ffi::lua_createtable(state, words.len() as c_int, 0);
-                    for (index, word) in words.iter().enumerate() {
-                        lua::push_bytes(state, plain(word).as_bytes());
-                        ffi::lua_rawseti_(state, -2, index as c_int + 1);
-                    }
-                }
-                other => lua::push_bytes(state, plain(other).as_bytes()),
+                Value::Number(number) => lua::push_bytes(state, number.to_string().as_bytes()),
+                other => push_json(state, other),
             }
             ffi::lua_rawset(state, -3);
+        }
+    }
+}
+
+/// Pushes a value as Lua has it; lists are of text.
+unsafe fn push_json(state: *mut State, value: &Value) {
+    // SAFETY: the caller's.
+    unsafe {
+        match value {
+            Value::Bool(on) => ffi::lua_pushboolean(state, c_int::from(*on)),
+            Value::Number(number) => ffi::lua_pushnumber(state, number.as_f64().unwrap_or(0.0)),
+            Value::Array(words) => {
+                ffi::lua_createtable(state, words.len() as c_int, 0);
+                for (index, word) in words.iter().enumerate() {
+                    lua::push_bytes(state, plain(word).as_bytes());
+                    ffi::lua_rawseti_(state, -2, index as c_int + 1);
+                }
+            }
+            other => lua::push_bytes(state, plain(other).as_bytes()),
+        }
+    }
+}
+
+/// Pushes a table of figures, or nil.
+pub(crate) unsafe fn push_figures(state: *mut State, figures: Option<&Figures>) {
+    // SAFETY: the caller's.
+    unsafe {
+        let Some(figures) = figures else { return ffi::lua_pushnil(state) };
+        ffi::lua_createtable(state, 0, figures.len() as c_int);
+        for (name, value) in figures {
+            set_number(state, name, *value);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The script host as a workload of the engine.
 
 use std::collections::{HashMap, VecDeque};
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use record::FatalKind;
 
 use crate::api;
 use crate::client::{OpenEvent, Waiting};
-use crate::config::Config;
+use crate::config::{Config, Figures};
 use crate::connector::Connector;
 use crate::host::{
     Host, HostPointer, Metatables, Prelude, end_client, enter, fault, internal, prepare_coroutine,
@@ -21,10 +21,17 @@ use crate::host::{
 use crate::lua;
 use crate::network;
 use crate::reconnect;
-use crate::settings::push_settings;
+use crate::settings::{push_figures, push_settings};
 use crate::source;
 
 const PRELUDE: &[u8] = include_bytes!("prelude.lua");
+/// What the prelude is given besides the host's functions, in this order.
+const PARTS: [(&[u8], &CStr); 4] = [
+    (include_bytes!("foreign.lua"), c"=foreign"),
+    (include_bytes!("report.lua"), c"=report"),
+    (include_bytes!("legacy.lua"), c"=legacy"),
+    (include_bytes!("options.lua"), c"=options"),
+];
 
 /// One shard's clients, running a script.
 pub struct ScriptWorkload {
@@ -99,6 +106,7 @@ impl ScriptWorkload {
             opened: Vec::new(),
             sink: Vec::new(),
             line: Vec::new(),
+            muted: false,
         });
         enter(&raw mut *host);
         let mut workload = Self { host, parallel: true };
@@ -121,9 +129,13 @@ impl ScriptWorkload {
             lua::load(state, PRELUDE, c"=prelude").map_err(internal)?;
             api::push_host_table(state);
             push_settings(state, host);
-            if ffi::lua_pcall(state, 2, 5, 0) != ffi::LUA_OK {
+            for (source, name) in PARTS {
+                lua::load(state, source, name).map_err(internal)?;
+            }
+            if ffi::lua_pcall(state, 2 + PARTS.len() as c_int, 6, 0) != ffi::LUA_OK {
                 return Err(internal(format!("prelude: {}", lua::describe(state, -1))));
             }
+            host.prelude.describe = lua::keep(state);
             host.prelude.hook = lua::keep(state);
             host.prelude.body = lua::keep(state);
             host.prelude.inspect = lua::keep(state);
@@ -153,7 +165,10 @@ impl ScriptWorkload {
         let pointer = self.pointer(load);
         resume(pointer, 0, arguments)?;
         while pointer.get().clients[0].waiting != Waiting::Ended {
-            if load.control().stopping() {
+            // What comes after the load has to run although the load has been stopped.
+            let control = load.control();
+            let finishing = control.stage() >= engine::Stage::Finish;
+            if control.abandoned() || (control.stopping() && !finishing) {
                 end_client(pointer.get(), 0);
                 return Ok(());
             }
@@ -189,10 +204,16 @@ impl ScriptWorkload {
     }
 
     /// Runs `init` or `done` with the globals they share, if the script defines it.
-    fn run_hook(&mut self, load: &mut Load, name: &str) -> Result<(), Failure> {
+    /// A report hook gets a table of figures.
+    pub(crate) fn run_hook(
+        &mut self,
+        load: &mut Load,
+        name: &str,
+        figures: Option<&Figures>,
+    ) -> Result<(), Failure> {
         let pointer = self.pointer(load);
         let host = pointer.get();
-        if host.config.command != "run" || host.globals == 0 {
+        if host.globals == 0 {
             return Ok(());
         }
         // SAFETY: the host is not running; the coroutine is kept by its reference until it ends.
@@ -206,8 +227,9 @@ impl ScriptWorkload {
             first.waiting = Waiting::Nothing;
             lua::push_kept(thread, host.prelude.hook);
             lua::push_bytes(thread, name.as_bytes());
+            push_figures(thread, figures);
         }
-        self.run_to_end(load, 1)
+        self.run_to_end(load, 2)
     }
 
     /// Runs the body of the first group's script for the hooks.
@@ -255,7 +277,7 @@ impl Workload for ScriptWorkload {
         if self.host.config.command == "run" {
             self.make_globals(load)?;
         }
-        self.run_hook(load, "init")
+        self.run_hook(load, "init", None)
     }
 
     fn launch(&mut self, load: &mut Load) -> Result<(), Failure> {
@@ -314,7 +336,14 @@ impl Workload for ScriptWorkload {
     }
 
     fn finish(&mut self, load: &mut Load) -> Result<(), Failure> {
-        self.run_hook(load, "done")
+        let report = self.host.config.surroundings.final_report.clone();
+        let figures = report.and_then(|report| report.lock().ok()?.take());
+        if figures.is_some() {
+            self.run_hook(load, "report_cumulative", figures.as_ref())?;
+        }
+        let done = self.run_hook(load, "done", None);
+        api::life::flush_line(&mut self.host);
+        done
     }
 }
 

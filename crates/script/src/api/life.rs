@@ -7,7 +7,7 @@ use mlua_sys as ffi;
 use record::PhaseName;
 
 use crate::client::{OpenEvent, Waiting};
-use crate::host::current;
+use crate::host::{Host, current};
 use crate::lua::{self, State, set_function};
 use crate::source;
 
@@ -25,6 +25,9 @@ pub(crate) unsafe fn register(state: *mut State) {
         set_function(state, c"restart", restart);
         set_function(state, c"abandon_event", abandon_event);
         set_function(state, c"ready", ready);
+        set_function(state, c"more_events", more_events);
+        set_function(state, c"event_start", event_start);
+        set_function(state, c"event_stop", event_stop);
         set_function(state, c"sleep", sleep);
         set_function(state, c"module", module);
         set_function(state, c"print", print);
@@ -75,6 +78,37 @@ unsafe extern "C-unwind" fn next_event(state: *mut State) -> c_int {
             }
         }
     }
+}
+
+/// `next_event` for scripts that say themselves when an event ends: one that is still open when the
+/// next is asked for is not counted.
+unsafe extern "C-unwind" fn more_events(state: *mut State) -> c_int {
+    let host = current();
+    let id = host.current;
+    host.clients[id].event = None;
+    // SAFETY: the caller's.
+    unsafe { next_event(state) }
+}
+
+/// The event begins now; one that waited in the open loop keeps its intended start.
+unsafe extern "C-unwind" fn event_start(_state: *mut State) -> c_int {
+    let host = current();
+    let load = host.load();
+    let now = load.now();
+    let id = host.current;
+    let client = &mut host.clients[id];
+    let open = load.is_open(usize::from(client.group));
+    let intended = client.event.filter(|_| open).map_or(now, |event| event.intended_ns);
+    client.event = Some(OpenEvent { intended_ns: intended, start_ns: now });
+    0
+}
+
+/// The event ends now and counts.
+unsafe extern "C-unwind" fn event_stop(_state: *mut State) -> c_int {
+    let host = current();
+    let now = host.load().now();
+    host.finish_event(now);
+    0
 }
 
 /// After how many events the client's group reconnects; 0: never.
@@ -220,6 +254,9 @@ unsafe extern "C-unwind" fn print(state: *mut State) -> c_int {
     // SAFETY: called by the prelude with a string.
     let text = unsafe { lua::bytes(state, 1) }.unwrap_or_default();
     let host = current();
+    if host.muted {
+        return 0;
+    }
     host.line.extend_from_slice(text);
     let line = std::mem::take(&mut host.line);
     host.load().send(Message::Output(String::from_utf8_lossy(&line).into_owned()));
@@ -231,6 +268,9 @@ unsafe extern "C-unwind" fn write(state: *mut State) -> c_int {
     // SAFETY: called by the prelude with a string.
     let text = unsafe { lua::bytes(state, 1) }.unwrap_or_default();
     let host = current();
+    if host.muted {
+        return 0;
+    }
     host.line.extend_from_slice(text);
     while let Some(end) = host.line.iter().position(|byte| *byte == b'\n') {
         let rest = host.line.split_off(end + 1);
@@ -239,4 +279,12 @@ unsafe extern "C-unwind" fn write(state: *mut State) -> c_int {
         host.load().send(Message::Output(line));
     }
     0
+}
+
+/// Hands out what the script wrote without ending the line.
+pub(crate) fn flush_line(host: &mut Host) {
+    if !host.line.is_empty() && !host.load.is_null() {
+        let line = std::mem::take(&mut host.line);
+        host.load().send(Message::Output(String::from_utf8_lossy(&line).into_owned()));
+    }
 }

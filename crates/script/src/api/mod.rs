@@ -4,6 +4,7 @@
 //! nothing with a destructor may be alive when it does.
 
 pub(crate) mod connection;
+pub(crate) mod counter;
 pub(crate) mod life;
 pub(crate) mod random;
 pub(crate) mod result;
@@ -27,6 +28,7 @@ pub(crate) unsafe fn push_host_table(state: *mut State) {
         statement::register(state);
         result::register(state);
         life::register(state);
+        counter::register(state);
         random::register(state);
     }
 }

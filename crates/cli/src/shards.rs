@@ -1,0 +1,70 @@
+//! Shards as threads under one coordinator.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use engine::{
+    Control, Failure, Load, Message, Outcome, Plan, Probe, Workload, coordinate, run_shard,
+};
+use record::{FatalKind, Record};
+
+use crate::process;
+
+/// Makes a shard's workload, on the shard's own thread: (shard, number of shards).
+pub type Make<W> = Arc<dyn Fn(u32, u32) -> Result<W, Failure> + Send + Sync>;
+
+/// Runs a plan on so many shards until all are gone.
+pub fn drive<W: Workload + 'static>(
+    plan: &Plan,
+    shards: u32,
+    control: &Arc<Control>,
+    make: &Make<W>,
+    probe: &dyn Probe,
+    emit: &mut dyn FnMut(Record),
+) -> Outcome {
+    let (messages, inbox) = channel();
+    let mut spares = Vec::new();
+    for shard in 0..shards {
+        let (spare, back) = channel();
+        spares.push(spare);
+        let load = (plan.clone(), Arc::clone(control), messages.clone(), back);
+        spawn(shard, shards, Arc::clone(make), load);
+    }
+    drop(messages);
+    coordinate(plan, control, &inbox, spares, probe, emit)
+    // Threads are not joined: one may hang in a call of its database's, and what was measured has
+    // been written.
+}
+
+type Parts = (Plan, Arc<Control>, Sender<Message>, Receiver<Box<measure::Recorder>>);
+
+fn spawn<W: Workload + 'static>(shard: u32, shards: u32, make: Make<W>, parts: Parts) {
+    let (plan, control, messages, spare) = parts;
+    let work = move || {
+        process::exact_timers();
+        let mut load = Load::new(&plan, control, shard, shards, messages.clone(), spare);
+        let failure = match make(shard, shards) {
+            Ok(mut workload) => {
+                let running = AssertUnwindSafe(|| run_shard(&mut load, &mut workload));
+                match catch_unwind(running) {
+                    Ok(()) => return,
+                    Err(_) => Failure {
+                        kind: FatalKind::Internal,
+                        message: format!("shard {shard} failed; its message is above"),
+                        hint: Some("this is a fault of dbdyno: please report it".to_owned()),
+                        traceback: None,
+                    },
+                }
+            }
+            Err(failure) => failure,
+        };
+        for message in [Message::Failed(failure), Message::Closed, Message::Finished] {
+            let _ = messages.send(message);
+        }
+    };
+    let spawned = std::thread::Builder::new().name(format!("shard {shard}")).spawn(work);
+    if let Err(error) = spawned {
+        eprintln!("error: no thread for shard {shard}: {error}");
+    }
+}

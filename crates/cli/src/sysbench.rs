@@ -1,0 +1,408 @@
+//! The verb `sysbench`: the field's command line in, its text out.
+
+use std::cell::Cell;
+use std::io::{IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use engine::{Control, Failure, Outcome, Probe, Workload};
+use record::{CpuTime, FatalKind, PhaseName, Record};
+use script::{Config, ConfigError, Console, Facts, Figures, ScriptWorkload, Surroundings};
+use sysbench::builtin::{self, BuiltinWorkload};
+use sysbench::{
+    CommandLine, Hooks, Job, Kind, Refusal, Report, Said, ScriptOption, Test, VERSION, Value,
+    global_help, script_help, test_help,
+};
+
+use crate::process::{self, Process};
+use crate::run;
+use crate::shards::{Make, drive};
+
+/// Whatever went wrong.
+const FAILED: u8 = 1;
+/// Clients did not get ready in time, or events were given up.
+const FORCED: u8 = 2;
+/// Ended by a signal.
+const INTERRUPTED: u8 = 130;
+/// Where MySQL's and MariaDB's servers listen unless told otherwise.
+const MYSQL_SOCKETS: [&str; 3] =
+    ["/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock"];
+
+/// Does what sysbench does with these arguments.
+pub fn run(arguments: &[String]) -> ExitCode {
+    match carry_out(arguments) {
+        Ok(code) => ExitCode::from(code),
+        Err(Refusal(message)) => {
+            eprintln!("{message}");
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+fn say(text: &str) {
+    let mut output = std::io::stdout().lock();
+    // A reader that is gone doesn't end the run; the exit code still tells how it went.
+    let _ = output.write_all(text.as_bytes()).and_then(|()| output.flush());
+}
+
+fn carry_out(arguments: &[String]) -> Result<u8, Refusal> {
+    let line = CommandLine::parse(arguments, &|path| std::fs::read_to_string(path))?;
+    for warning in &line.warnings {
+        eprintln!("{warning}");
+    }
+    if line.values.on("version") {
+        say(&format!("sysbench {VERSION}\n"));
+        return Ok(0);
+    }
+    if line.values.on("help") {
+        say(&global_help());
+        return Ok(0);
+    }
+    if line.values.number("verbosity") >= 3 {
+        let luajit = ::script::luajit_version();
+        say(&format!("sysbench {VERSION} (using bundled {luajit})\n\n"));
+    }
+    match &line.test {
+        Test::Builtin(name) => builtin_test(&line, name),
+        Test::Script(name) => script(&line, name, None, arguments),
+        Test::Standard => {
+            let mut input = std::io::stdin();
+            if input.is_terminal() {
+                say("Reading the script from the standard input:\n\n");
+            }
+            let mut source = Vec::new();
+            input.read_to_end(&mut source).map_err(|error| Refusal(error.to_string()))?;
+            script(&line, "-", Some(source), arguments)
+        }
+    }
+}
+
+fn builtin_test(line: &CommandLine, name: &str) -> Result<u8, Refusal> {
+    match line.command.as_deref() {
+        None => {
+            let hint = format!("See 'sysbench {name} help'");
+            Err(Refusal(format!("The '{name}' test requires a command argument. {hint}")))
+        }
+        Some("help") => {
+            say(&test_help(name));
+            Ok(0)
+        }
+        Some("run") => {
+            let values = builtin::values(line, name)?;
+            let test = builtin::test(name, &values)?;
+            let mut plan_line = line.clone();
+            plan_line.values.0.insert("db_driver".to_owned(), Value::Text("null".to_owned()));
+            let job = sysbench::job(&plan_line, name, "run", random_seed(), &[])?;
+            let shards = job.spec.clients();
+            let make = test.make;
+            let make: Make<BuiltinWorkload> = Arc::new(move |shard, shards| {
+                let made = make(shard, shards);
+                let client = made.map_err(|message| Failure {
+                    kind: FatalKind::Environment,
+                    message,
+                    hint: None,
+                    traceback: None,
+                })?;
+                Ok(BuiltinWorkload::new(client))
+            });
+            let figures = Some(test.figures);
+            let report = Report::new(line, job.forced_shutdown_s, figures, Hooks::default())?;
+            let run = Run { line, job, console: None, final_report: Arc::default(), report };
+            run.carry_out(shards, &make)
+        }
+        Some("prepare" | "cleanup") if name != "fileio" => {
+            let command = line.command.as_deref().unwrap_or_default();
+            Err(Refusal(format!("'{name}' test does not implement the '{command}' command.")))
+        }
+        Some(command) => Err(Refusal(format!("Unknown command: {command}"))),
+    }
+}
+
+/// A number for when no seed is given.
+fn random_seed() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    now.as_nanos() as u64 ^ u64::from(std::process::id())
+}
+
+fn script(
+    line: &CommandLine,
+    name: &str,
+    source: Option<Vec<u8>>,
+    arguments: &[String],
+) -> Result<u8, Refusal> {
+    let command = line.command.as_deref().unwrap_or("");
+    let sockets: Vec<_> =
+        MYSQL_SOCKETS.iter().map(PathBuf::from).filter(|path| path.exists()).collect();
+    let mut line = line.clone();
+    default_password(&mut line);
+    let job = sysbench::job(&line, name, command, random_seed(), &sockets)?;
+    let final_report = Arc::new(Mutex::new(None));
+    let mut words = vec!["sysbench".to_owned()];
+    words.extend_from_slice(arguments);
+    let surroundings = Surroundings {
+        source,
+        general: job.general.clone(),
+        arguments: words,
+        driver: job.driver.clone(),
+        compiler: compiler(&line)?,
+        final_report: Some(Arc::clone(&final_report)),
+    };
+    let config = Config::new(&job.spec, surroundings).map_err(|error| match error {
+        ConfigError::NoScript { name, .. } => Refusal(format!(
+            "FATAL: Cannot find benchmark '{name}': no such built-in test, file or module"
+        )),
+        other => Refusal(format!("FATAL: {}", run::config_failure(other).message)),
+    })?;
+    let config = Arc::new(config);
+    let console = if command.is_empty() { None } else { Some(open(&config)?) };
+    let facts = console.as_ref().map(|console| console.facts().clone()).unwrap_or_default();
+    if facts.has_options {
+        let unknown = line.others.iter().find(|given| {
+            !facts.options.iter().any(|option| option.name.replace('-', "_") == given.name)
+        });
+        if let Some(given) = unknown {
+            return Err(Refusal(format!("invalid option: {}", given.written)));
+        }
+    }
+    if !command.is_empty() && !offers(&facts, command) {
+        return no_command(config.script_path(), &facts, command);
+    }
+    if is_parallel(&facts, command) && job.spec.clients() > 1 {
+        say("Initializing worker threads...\n\n");
+    }
+    let shards = run::shards(&job.spec, &config);
+    let report = Report::new(&line, job.forced_shutdown_s, None, hooks(&facts))?;
+    let make: Make<ScriptWorkload> =
+        Arc::new(move |shard, shards| ScriptWorkload::new(Arc::clone(&config), shard, shards));
+    Run { line: &line, job, console, final_report, report }.carry_out(shards, &make)
+}
+
+/// libpq takes the password from the environment if there is no other.
+fn default_password(line: &mut CommandLine) {
+    if line.values.text("pgsql_password").is_empty()
+        && let Ok(password) = std::env::var("PGPASSWORD")
+    {
+        let password = Value::Text(password);
+        line.values.0.insert("pgsql_password".to_owned(), password);
+    }
+}
+
+/// LuaJIT's `-j`: what needs none of its Lua modules.
+fn compiler(line: &CommandLine) -> Result<Option<String>, Refusal> {
+    match line.values.text("luajit_cmd") {
+        "" => Ok(None),
+        word @ ("on" | "off" | "flush") => Ok(Some(word.to_owned())),
+        other => Err(Refusal(format!(
+            "--luajit-cmd={other} is not supported: it needs LuaJIT's own Lua modules, which are \
+             not bundled; there are on, off and flush"
+        ))),
+    }
+}
+
+fn open(config: &Arc<Config>) -> Result<Console, Refusal> {
+    Console::open(Arc::clone(config)).map_err(|failure| {
+        let traceback = failure.traceback.map(|text| format!("\n{text}")).unwrap_or_default();
+        Refusal(format!("FATAL: {}{traceback}", failure.message))
+    })
+}
+
+fn offers(facts: &Facts, command: &str) -> bool {
+    let has = |name: &str| facts.functions.iter().any(|function| function == name);
+    let defined = facts.commands.iter().any(|(name, _)| name == command);
+    defined || (command == "run" && (has("event") || has("thread_run"))) || has(command)
+}
+
+fn is_parallel(facts: &Facts, command: &str) -> bool {
+    facts.commands.iter().any(|(name, parallel)| name == command && *parallel)
+}
+
+/// What to answer to a command that the script doesn't have.
+fn no_command(script: &Path, facts: &Facts, command: &str) -> Result<u8, Refusal> {
+    let name = script.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let shown = match script.extension() {
+        Some(_) if script.is_relative() => script.display().to_string(),
+        _ => name.unwrap_or_default(),
+    };
+    match command {
+        "help" if facts.has_options => {
+            let options: Vec<_> = facts.options.iter().map(script_option).collect();
+            say(&script_help(&shown, &options));
+            Ok(0)
+        }
+        "run" => {
+            let path = script.display();
+            Err(Refusal(format!("FATAL: cannot find the event() function in {path}")))
+        }
+        "help" | "prepare" | "cleanup" => {
+            Err(Refusal(format!("'{shown}' test does not implement the '{command}' command.")))
+        }
+        other => {
+            let mut names: Vec<_> = facts.commands.iter().map(|(name, _)| name.as_str()).collect();
+            names.extend(
+                facts
+                    .functions
+                    .iter()
+                    .map(String::as_str)
+                    .filter(|name| !["event", "thread_run"].contains(name)),
+            );
+            let hint = format!("the script has: {}", names.join(", "));
+            let hint = if names.is_empty() { String::new() } else { format!("\n{hint}") };
+            Err(Refusal(format!("Unknown command: {other}{hint}")))
+        }
+    }
+}
+
+fn hooks(facts: &Facts) -> Hooks {
+    let has = |name: &str| facts.hooks.iter().any(|hook| hook == name);
+    Hooks { intermediate: has("report_intermediate"), cumulative: has("report_cumulative") }
+}
+
+fn script_option(facts: &::script::OptionFacts) -> ScriptOption {
+    let kind = match facts.kind.as_str() {
+        "bool" => Kind::Bool,
+        "int" => Kind::Int,
+        "size" => Kind::Size,
+        "double" => Kind::Double,
+        "list" => Kind::List,
+        "file" => Kind::File,
+        _ => Kind::Text,
+    };
+    let (name, help) = (facts.name.clone(), facts.help.clone());
+    ScriptOption { name, kind, default: facts.default.clone(), help }
+}
+
+/// The process, and reasons of our own to stop.
+struct Watch {
+    process: Process,
+    /// When clients have to be ready; `None` before they are made and once they are.
+    deadline: Cell<Option<Instant>>,
+    /// They were not.
+    late: Cell<bool>,
+    stop: Cell<bool>,
+}
+
+impl Probe for Watch {
+    fn cpu(&self) -> CpuTime {
+        self.process.cpu()
+    }
+
+    fn rss_kb(&self) -> (u64, u64) {
+        self.process.rss_kb()
+    }
+
+    fn interrupted(&self) -> bool {
+        if self.deadline.get().is_some_and(|deadline| Instant::now() > deadline) && !self.stop.get()
+        {
+            self.late.set(true);
+            self.stop.set(true);
+        }
+        self.stop.get() || self.process.interrupted()
+    }
+
+    fn impatient(&self) -> bool {
+        self.late.get() || self.process.impatient()
+    }
+
+    fn begin_ns(&self, _control: &Control) -> Option<u64> {
+        None
+    }
+}
+
+struct Run<'a> {
+    line: &'a CommandLine,
+    job: Job,
+    console: Option<Console>,
+    final_report: Arc<Mutex<Option<Figures>>>,
+    report: Report,
+}
+
+impl Run<'_> {
+    fn carry_out<W: Workload + 'static>(
+        mut self,
+        shards: u32,
+        make: &Make<W>,
+    ) -> Result<u8, Refusal> {
+        process::raise_open_files();
+        let failed = |failure: Failure| Refusal(format!("FATAL: {}", failure.message));
+        let mut plan = run::plan(&self.job.spec).map_err(failed)?;
+        plan.client_totals_at = Some(self.job.checkpoints_ns.clone());
+        let process = Process::watch().map_err(|error| Refusal(error.to_string()))?;
+        let control = Arc::new(Control::new(plan.events));
+        let loaded = self.line.command.as_deref() == Some("run");
+        let patience = self.line.values.number("thread_init_timeout").max(1) as u64;
+        let watch = Watch {
+            process,
+            deadline: Cell::new(None),
+            late: Cell::new(false),
+            stop: Cell::new(false),
+        };
+        let mut emit = |record: Record| {
+            match &record {
+                Record::Progress(progress) if loaded && progress.done == 0 => {
+                    watch.deadline.set(Some(Instant::now() + Duration::from_secs(patience)));
+                }
+                Record::Phase(phase) if phase.phase != PhaseName::Connect => {
+                    watch.deadline.set(None);
+                }
+                _ => {}
+            }
+            for said in self.report.record(&record) {
+                self.tell(said);
+            }
+        };
+        let outcome = drive(&plan, shards, &control, make, &watch, &mut emit);
+        self.leftover_report();
+        if watch.late.get() {
+            say(&format!(
+                "FATAL: Worker threads failed to initialize within {patience} seconds!\n"
+            ));
+            return Ok(FORCED);
+        }
+        Ok(match outcome {
+            Outcome::Failed(_) => FAILED,
+            Outcome::Interrupted => INTERRUPTED,
+            Outcome::Done if self.report.forced() => FORCED,
+            Outcome::Done => 0,
+        })
+    }
+
+    fn tell(&mut self, said: Said) {
+        match said {
+            Said::Text(text) => say(&text),
+            Said::Error(text) => eprint!("{text}"),
+            Said::Intermediate(stat) => self.call("report_intermediate", &stat.fields),
+            Said::Checkpoint(stat) => self.call("report_cumulative", &stat.fields),
+            Said::Cumulative(stat) => {
+                self.close_console();
+                if let Ok(mut slot) = self.final_report.lock() {
+                    *slot = Some(stat.fields);
+                }
+            }
+        }
+    }
+
+    fn call(&mut self, hook: &str, figures: &Figures) {
+        let Some(console) = &mut self.console else { return };
+        match console.report(hook, figures) {
+            Ok(lines) => lines.iter().for_each(|line| say(&format!("{line}\n"))),
+            Err(failure) => say(&format!("FATAL: `{hook}' function failed: {}\n", failure.message)),
+        }
+    }
+
+    fn close_console(&mut self) {
+        if let Some(Ok(lines)) = self.console.as_mut().map(Console::close) {
+            lines.iter().for_each(|line| say(&format!("{line}\n")));
+        }
+    }
+
+    /// The load ended so badly that its own state could not report.
+    fn leftover_report(&mut self) {
+        let left = self.final_report.lock().ok().and_then(|mut slot| slot.take());
+        if let Some(figures) = left {
+            self.call("report_cumulative", &figures);
+        }
+        self.close_console();
+    }
+}

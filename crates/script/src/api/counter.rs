@@ -1,0 +1,59 @@
+//! The counters that scripts of the field count up through FFI.
+
+use std::ffi::c_int;
+
+use measure::Counters;
+use mlua_sys as ffi;
+
+use crate::host::current;
+use crate::lua::{self, State, set_function};
+
+pub(crate) unsafe fn register(state: *mut State) {
+    // SAFETY: the caller's: the table is on top of the stack.
+    unsafe {
+        set_function(state, c"count", count);
+        set_function(state, c"counted", counted);
+    }
+}
+
+/// The counter that scripts know by this number.
+fn counter(counters: &mut Counters, number: i64) -> Option<&mut u64> {
+    Some(match number {
+        0 => &mut counters.other,
+        1 => &mut counters.reads,
+        2 => &mut counters.writes,
+        3 => &mut counters.events,
+        4 => &mut counters.errors,
+        5 => &mut counters.reconnects,
+        6 => &mut counters.bytes_received,
+        7 => &mut counters.bytes_sent,
+        _ => return None,
+    })
+}
+
+/// `host.count(counter, amount)`.
+unsafe extern "C-unwind" fn count(state: *mut State) -> c_int {
+    let load = current().load();
+    load.now();
+    // SAFETY: called by a script; the number is checked.
+    unsafe {
+        let (number, amount) = (ffi::lua_tonumber(state, 1), ffi::lua_tonumber(state, 2));
+        match counter(&mut load.recorder().counters, number as i64) {
+            Some(counter) => *counter += amount.max(0.0) as u64,
+            None => lua::raise(state, "there is no counter of this number: see SB_CNT_*"),
+        }
+    }
+    0
+}
+
+/// `host.counted(counter)`: the count of this shard's clients since the interval began.
+unsafe extern "C-unwind" fn counted(state: *mut State) -> c_int {
+    let load = current().load();
+    // SAFETY: called by a script; the number is checked.
+    unsafe {
+        let number = ffi::lua_tonumber(state, 1) as i64;
+        let value = counter(&mut load.recorder().counters, number).map_or(0, |value| *value);
+        ffi::lua_pushnumber(state, value as f64);
+    }
+    1
+}

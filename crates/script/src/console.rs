@@ -1,0 +1,169 @@
+//! A script outside of the load: what it defines, and its hook for intermediate reports.
+//!
+//! The script's body runs in a state of its own, on the caller's thread; its output goes nowhere.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+
+use engine::{Control, Failure, Group, Load, Message, Plan};
+use mlua_sys as ffi;
+use record::FatalKind;
+
+use crate::api::life::flush_line;
+use crate::config::{Config, Figures};
+use crate::host::{fault, prepare_coroutine};
+use crate::lua;
+use crate::workload::ScriptWorkload;
+
+/// What a script defines.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// It has a table of options: any other is unknown.
+    pub has_options: bool,
+    /// The options.
+    pub options: Vec<OptionFacts>,
+    /// Commands, and whether all clients run them at once.
+    pub commands: Vec<(String, bool)>,
+    /// Which of the functions the host calls there are.
+    pub functions: Vec<String>,
+    /// Which report hooks are set.
+    pub hooks: Vec<String>,
+}
+
+/// An option of a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OptionFacts {
+    /// As written.
+    pub name: String,
+    /// `bool`, `int`, `size`, `double`, `text`, `list` or `file`.
+    pub kind: String,
+    /// The script's words.
+    pub help: String,
+    /// As text.
+    pub default: Option<String>,
+}
+
+/// See the module's page.
+pub struct Console {
+    workload: ScriptWorkload,
+    load: Load,
+    inbox: Receiver<Message>,
+    facts: Facts,
+}
+
+/// A load that never begins.
+fn no_load() -> Plan {
+    let group =
+        Group { name: "console".to_owned(), clients: 1, arrivals: None, idle: false, think_ns: 0 };
+    Plan {
+        warm_up_ns: 0,
+        measure_ns: None,
+        interval_ns: u64::MAX,
+        drain_ns: 0,
+        events: None,
+        seed: 0,
+        groups: vec![group],
+        part: (0, 1),
+        wait_for_begin: false,
+        client_totals_at: None,
+    }
+}
+
+impl Console {
+    /// Runs the body of the first script.
+    ///
+    /// # Errors
+    /// A script that does not compile, or whose body fails.
+    pub fn open(config: Arc<Config>) -> Result<Self, Failure> {
+        let (sender, inbox) = channel();
+        let (_, spare) = channel();
+        let load = Load::new(&no_load(), Arc::new(Control::new(None)), 0, 1, sender, spare);
+        let workload = ScriptWorkload::new(config, 0, 1)?;
+        let mut console = Self { workload, load, inbox, facts: Facts::default() };
+        console.describe()?;
+        Ok(console)
+    }
+
+    /// What the script defines.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn describe(&mut self) -> Result<(), Failure> {
+        let host = self.workload.pointer(&mut self.load).get();
+        host.muted = true;
+        host.current = 0;
+        // SAFETY: the host is not running; the coroutine is kept until the end.
+        let text = unsafe {
+            prepare_coroutine(host, 0, host.prelude.describe);
+            let thread = host.clients[0].thread;
+            ffi::lua_pushthread(thread);
+            ffi::lua_xmove(thread, host.main, 1);
+            ffi::lua_getfenv(host.main, -1);
+            host.globals = lua::keep(host.main);
+            ffi::lua_settop(host.main, -2);
+            match ffi::lua_resume_(thread, 1) {
+                ffi::LUA_OK => lua::describe(thread, -1),
+                // The body waits for a database; the load will find out what it is.
+                ffi::LUA_YIELD => String::new(),
+                _ => return Err(fault(FatalKind::Script, lua::describe(thread, -1), None)),
+            }
+        };
+        self.workload.pointer(&mut self.load).get().muted = false;
+        self.facts = Facts::read(&text);
+        Ok(())
+    }
+
+    /// Calls one of the script's report hooks; what it wrote.
+    ///
+    /// # Errors
+    /// The error it raised.
+    pub fn report(&mut self, hook: &str, figures: &Figures) -> Result<Vec<String>, Failure> {
+        self.workload.run_hook(&mut self.load, hook, Some(figures))?;
+        Ok(self.written())
+    }
+
+    /// Ends what report hooks began to write.
+    ///
+    /// # Errors
+    /// None is known.
+    pub fn close(&mut self) -> Result<Vec<String>, Failure> {
+        self.workload.run_hook(&mut self.load, "", None)?;
+        flush_line(self.workload.pointer(&mut self.load).get());
+        Ok(self.written())
+    }
+
+    fn written(&mut self) -> Vec<String> {
+        let lines = self.inbox.try_iter().filter_map(|message| match message {
+            Message::Output(text) => Some(text),
+            _ => None,
+        });
+        lines.collect()
+    }
+}
+
+impl Facts {
+    /// Reads what the prelude's `describe` wrote.
+    fn read(text: &str) -> Self {
+        let mut facts = Self::default();
+        for line in text.lines() {
+            let parts: Vec<&str> = line.split('\t').collect();
+            match parts.as_slice() {
+                ["options"] => facts.has_options = true,
+                ["option", name, kind, help, default @ ..] => facts.options.push(OptionFacts {
+                    name: (*name).to_owned(),
+                    kind: (*kind).to_owned(),
+                    help: (*help).to_owned(),
+                    default: default.first().map(|default| (*default).to_owned()),
+                }),
+                ["command", name, how] => {
+                    facts.commands.push(((*name).to_owned(), *how == "parallel"));
+                }
+                ["function", name] => facts.functions.push((*name).to_owned()),
+                ["hook", name] => facts.hooks.push((*name).to_owned()),
+                _ => {}
+            }
+        }
+        facts
+    }
+}

@@ -1,0 +1,165 @@
+-- A script's own options: reading what the user gave, and saying what there is.
+
+local host, settings, ARGUMENT = ...
+
+local SIZES = { K = 2 ^ 10, M = 2 ^ 20, G = 2 ^ 30, T = 2 ^ 40 }
+local ON = { on = true, ["true"] = true, ["1"] = true, [""] = true, yes = true }
+local OFF = { off = true, ["false"] = true, ["0"] = true, no = true }
+
+local function as_boolean(value)
+  if type(value) == "boolean" then return value end
+  local word = tostring(value):lower()
+  if ON[word] then return true end
+  if OFF[word] then return false end
+  return nil, "on or off"
+end
+
+local function as_number(value)
+  local number = tonumber(value)
+  return number, "a number"
+end
+
+local function as_integer(value)
+  local number = tonumber(value)
+  if number and number == math.floor(number) then return number end
+  return nil, "a whole number"
+end
+
+local function as_size(value)
+  local digits, unit = tostring(value):match("^%s*([%d.]+)%s*([KMGTkmgt]?)[Bb]?%s*$")
+  local number = tonumber(digits)
+  return number and number * (SIZES[(unit or ""):upper()] or 1), "a size such as 64K or 2G"
+end
+
+local function as_list(value)
+  if type(value) == "table" then return value end
+  local list = {}
+  for word in tostring(value):gmatch("[^,]+") do
+    list[#list + 1] = word
+  end
+  return list
+end
+
+local READERS = {
+  [ARGUMENT.ARG_BOOL] = as_boolean, [ARGUMENT.ARG_INT] = as_integer,
+  [ARGUMENT.ARG_SIZE] = as_size, [ARGUMENT.ARG_DOUBLE] = as_number,
+  [ARGUMENT.ARG_STRING] = function(value) return tostring(value) end,
+  [ARGUMENT.ARG_LIST] = as_list, [ARGUMENT.ARG_FILE] = function(value) return tostring(value) end,
+}
+local READER_OF_DEFAULT = {
+  boolean = as_boolean, number = as_number, table = as_list,
+  string = READERS[ARGUMENT.ARG_STRING], ["nil"] = READERS[ARGUMENT.ARG_STRING],
+}
+
+-- The script's definitions and the user's values become `sysbench.opt`. Returns nil and what is
+-- wrong with a value: "unknown", name — or "value", name, found, expected.
+local function resolve_options(definitions, given)
+  local options, known = {}, {}
+  for name, value in pairs(settings.general) do
+    options[name] = value
+  end
+  for name, definition in pairs(definitions or {}) do
+    name = name:gsub("-", "_")
+    local default, argument = definition[2], definition[3]
+    local reader = argument and READERS[argument] or READER_OF_DEFAULT[type(default)]
+    if not reader then
+      return nil, "value", name, type(default), "a default of a type that options can have"
+    end
+    known[name] = reader
+    if default == nil then default = argument == ARGUMENT.ARG_BOOL and false or "" end
+    local value, expected = reader(default)
+    if value == nil then
+      return nil, "value", name, tostring(default), expected
+    end
+    options[name] = value
+  end
+  for name, value in pairs(given) do
+    name = name:gsub("-", "_")
+    local reader = known[name]
+    if reader then
+      local read, expected = reader(value)
+      if read == nil then
+        return nil, "value", name, tostring(value), expected
+      end
+      options[name] = read
+    elseif definitions == nil then
+      options[name] = value
+    elseif settings.general[name] == nil then
+      return nil, "unknown", name, known
+    end
+  end
+  return options
+end
+
+local function check_values(definitions, options)
+  for name, definition in pairs(definitions or {}) do
+    local validate = definition[4]
+    if type(validate) == "function" then
+      local fine, message = pcall(validate, options[(name:gsub("-", "_"))])
+      if not fine then
+        return message
+      end
+    end
+  end
+end
+
+local KINDS = {
+  [ARGUMENT.ARG_BOOL] = "bool", [ARGUMENT.ARG_INT] = "int", [ARGUMENT.ARG_SIZE] = "size",
+  [ARGUMENT.ARG_DOUBLE] = "double", [ARGUMENT.ARG_STRING] = "text", [ARGUMENT.ARG_LIST] = "list",
+  [ARGUMENT.ARG_FILE] = "file", boolean = "bool", number = "double", table = "list",
+  string = "text", ["nil"] = "text",
+}
+
+local function shown(value)
+  if type(value) == "boolean" then return value and "on" or "off" end
+  if type(value) == "table" then return table.concat(value, ",") end
+  return tostring(value)
+end
+
+-- What the script defines, one thing a line, its parts with tabs between them.
+local function describe(env)
+  local lines = {}
+  local function add(...)
+    local parts = { ... }
+    for index, part in ipairs(parts) do
+      parts[index] = tostring(part):gsub("[\t\n]", " ")
+    end
+    lines[#lines + 1] = table.concat(parts, "\t")
+  end
+  local cmdline = env.sysbench.cmdline
+  if cmdline.options then
+    add("options")
+  end
+  for name, definition in pairs(cmdline.options or {}) do
+    assert(definition[1] ~= nil, ("option `%s` has no description"):format(name))
+    local kind = KINDS[definition[3] or type(definition[2])] or "text"
+    add("option", name, kind, definition[1], definition[2] ~= nil and shown(definition[2]) or nil)
+  end
+  for name, command in pairs(cmdline.commands or {}) do
+    add("command", name, command[2] == ARGUMENT.PARALLEL_COMMAND and "parallel" or "alone")
+  end
+  for _, name in ipairs { "event", "thread_run", "prepare", "cleanup", "help" } do
+    if type(env[name]) == "function" and rawget(env, name) then
+      add("function", name)
+    end
+  end
+  for _, name in ipairs { "report_intermediate", "report_cumulative" } do
+    if env.sysbench.hooks[name] then
+      add("hook", name)
+    end
+  end
+  return table.concat(lines, "\n")
+end
+
+function ARGUMENT.print_test_options()
+  local definitions = getfenv(0).sysbench.cmdline.options or {}
+  local names = {}
+  for name in pairs(definitions) do names[#names + 1] = name end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local definition = definitions[name]
+    host.print(("  --%s %s [%s]"):format(name, definition[1], tostring(definition[2])))
+  end
+end
+
+return resolve_options, check_values, describe

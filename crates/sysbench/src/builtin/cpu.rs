@@ -1,0 +1,58 @@
+//! `cpu`: how many primes are there up to a number? By trial division, so that divisions and square
+//! roots are what is measured.
+
+use std::hint::black_box;
+
+use super::Figures;
+use super::client::Client;
+use crate::value::Values;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Cpu {
+    highest: u64,
+}
+
+impl Cpu {
+    pub(crate) fn new(values: &Values) -> Result<Self, String> {
+        match values.number("cpu_max_prime") {
+            highest @ 1.. => Ok(Self { highest: highest as u64 }),
+            other => Err(format!("Invalid value of cpu-max-prime: {other}.")),
+        }
+    }
+
+    fn primes(&self) -> u64 {
+        let prime = |number: &u64| {
+            let root = (*number as f64).sqrt() as u64;
+            (2..=root).all(|divisor| number % divisor != 0)
+        };
+        (3..black_box(self.highest)).filter(prime).count() as u64
+    }
+}
+
+impl Client for Cpu {
+    fn event(&mut self) -> Result<bool, String> {
+        black_box(self.primes());
+        Ok(true)
+    }
+}
+
+impl Figures for Cpu {
+    fn header(&self) -> String {
+        format!("Prime numbers limit: {}\n\n", self.highest)
+    }
+
+    fn cumulative(&self, events: u64, seconds: f64, _new: bool) -> String {
+        format!("CPU speed:\n    events per second: {:8.2}\n", events as f64 / seconds)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn primes_are_counted() {
+        // Below 100 there are 25; 2 is not looked at.
+        assert_eq!(Cpu { highest: 100 }.primes(), 24);
+    }
+}

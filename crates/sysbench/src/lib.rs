@@ -1,0 +1,29 @@
+//! The sysbench command: its arguments, its report, its built-in tests.
+//!
+//! Arguments become a [`record::RunSpec`]; records become the text that twenty years of parsers
+//! read. What runs in between is the engine, as for any other run. Nothing here prints or reads the
+//! environment: `cli` does. Names, defaults and layouts are the field's; the code and the sentences
+//! are ours.
+
+pub mod builtin;
+mod command_line;
+mod config_file;
+mod help;
+mod histogram;
+mod layout;
+mod options;
+mod plan;
+mod report;
+mod tally;
+mod value;
+
+pub use command_line::{CommandLine, Given, Refusal, Test};
+pub use help::{ScriptOption, global_help, script_help, test_help};
+pub use options::{Kind, OPTIONS, Section, Since, Treatment, Variable};
+pub use plan::{Job, job};
+pub use report::{Hooks, Report, Said};
+pub use tally::Stat;
+pub use value::{Value, Values, read};
+
+/// The version whose command line and texts are the default.
+pub const VERSION: &str = "1.0.20";

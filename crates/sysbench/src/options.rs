@@ -1,0 +1,313 @@
+//! Every option of both versions of the command, as data.
+
+/// How a value is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `on` or `off`; alone it means on.
+    Bool,
+    /// A 32-bit whole number.
+    Int,
+    /// A number with K, M, G or T.
+    Size,
+    /// Any number.
+    Double,
+    /// Text.
+    Text,
+    /// Words with commas between them.
+    List,
+    /// A file of options.
+    File,
+}
+
+/// Where help lists an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Section {
+    /// Threads, time, reports.
+    General,
+    /// Random numbers.
+    Random,
+    /// How much is said.
+    Log,
+    /// What is said of latency.
+    Latency,
+    /// Databases of any kind.
+    Database,
+    /// MySQL and MariaDB.
+    Mysql,
+    /// PostgreSQL.
+    Pgsql,
+    /// What sysbench does not have.
+    Ours,
+}
+
+/// Which version of sysbench has an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// Both.
+    Both,
+    /// 1.0 only.
+    Old,
+    /// 1.1 only.
+    New,
+    /// None: it is ours.
+    Ours,
+}
+
+/// What becomes of a value that is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Treatment {
+    /// It does what it says.
+    Honoured,
+    /// It means another option.
+    Alias(&'static str),
+    /// A value other than the default ends the program, for this reason.
+    Refused(&'static str),
+    /// It changes nothing, for this reason, and a warning says so.
+    NoEffect(&'static str),
+}
+
+/// One option.
+#[derive(Debug, Clone, Copy)]
+pub struct Variable {
+    /// As in scripts: with underscores.
+    pub name: &'static str,
+    /// How its value is written.
+    pub kind: Kind,
+    /// As it would be written.
+    pub default: &'static str,
+    /// Where help lists it.
+    pub section: Section,
+    /// Who has it.
+    pub since: Since,
+    /// What becomes of it.
+    pub treatment: Treatment,
+    /// For people.
+    pub help: &'static str,
+}
+
+const fn option(
+    name: &'static str,
+    kind: Kind,
+    default: &'static str,
+    section: Section,
+    help: &'static str,
+) -> Variable {
+    let (since, treatment) = (Since::Both, Treatment::Honoured);
+    Variable { name, kind, default, section, since, treatment, help }
+}
+
+impl Variable {
+    const fn only(self, since: Since) -> Self {
+        Self { since, ..self }
+    }
+
+    const fn but(self, treatment: Treatment) -> Self {
+        Self { treatment, ..self }
+    }
+
+    const fn alias(name: &'static str, of: &'static str, help: &'static str) -> Self {
+        option(name, Kind::Int, "0", Section::General, help)
+            .only(Since::Old)
+            .but(Treatment::Alias(of))
+    }
+}
+
+use Kind::{Bool, Double, File, Int, List, Size, Text};
+use Section::{Database, General, Latency, Log, Mysql, Ours, Pgsql, Random};
+use Since::{New, Old};
+use Treatment::{NoEffect, Refused};
+
+const ITS_OWN_LIBRARY: &str = "it traces calls of a client library, and there is none: \
+    the engine speaks the protocol itself; turn on the server's statement log instead";
+
+/// All of them, by section, in the order in which help lists them.
+pub const OPTIONS: &[Variable] = &[
+    option("threads", Int, "1", General, "number of clients"),
+    option("events", Int, "0", General, "stop after this many events; 0: no limit"),
+    option("time", Int, "10", General, "stop after this many seconds; 0: no limit"),
+    option("warmup_time", Int, "0", General, "seconds of load before anything is counted")
+        .only(New),
+    option(
+        "forced_shutdown",
+        Text,
+        "off",
+        General,
+        "seconds after --time (or N% of it) at which events under way are given up, or 'off'",
+    ),
+    option("thread_stack_size", Size, "64K", General, "size of a thread's stack")
+        .but(NoEffect("clients are coroutines, they have no stack of their own")),
+    option(
+        "thread_init_timeout",
+        Int,
+        "30",
+        General,
+        "seconds within which all clients have to be connected",
+    )
+    .only(New),
+    option("rate", Int, "0", General, "average number of events begun a second; 0: unlimited"),
+    option("report_interval", Int, "0", General, "seconds between intermediate reports; 0: none"),
+    option(
+        "report_checkpoints",
+        List,
+        "",
+        General,
+        "seconds after which a full report is made and counting starts anew",
+    ),
+    option("debug", Bool, "off", General, "say more, among other things of each client"),
+    option("validate", Bool, "off", General, "check results where that is possible (fileio)"),
+    option("help", Bool, "off", General, "show this and exit"),
+    option("version", Bool, "off", General, "show the version and exit"),
+    option("config_file", File, "", General, "a file with options, one name=value a line"),
+    option("luajit_cmd", Text, "", General, "what LuaJIT's -j takes: on, off or flush").only(New),
+    Variable::alias("tx_rate", "rate", "old name of --rate"),
+    Variable::alias("max_requests", "events", "old name of --events"),
+    Variable::alias("max_time", "time", "old name of --time"),
+    Variable::alias("num_threads", "threads", "old name of --threads"),
+    option("test", Text, "", General, "old way to name the script").only(Old),
+    option(
+        "rand_type",
+        Text,
+        "special",
+        Random,
+        "distribution of random numbers {uniform,gaussian,special,pareto,zipfian}",
+    ),
+    option("rand_spec_iter", Int, "12", Random, "uniform numbers that make a gaussian one")
+        .only(Old),
+    option("rand_spec_pct", Int, "1", Random, "percentage of the range that is special").only(Old),
+    option("rand_spec_res", Int, "75", Random, "percentage of numbers that fall there").only(Old),
+    option("rand_seed", Int, "0", Random, "where random numbers start; 0: from the time"),
+    option("rand_pareto_h", Double, "0.2", Random, "h of the pareto distribution"),
+    option("rand_zipfian_exp", Double, "0.8", Random, "exponent of the zipfian distribution")
+        .only(New),
+    option("verbosity", Int, "3", Log, "from 0 (only what is fatal) to 5 (debug)"),
+    option(
+        "percentile",
+        Text,
+        "95",
+        Latency,
+        "percentile of latency, or several with commas; 0: none",
+    ),
+    option("histogram", Bool, "off", Latency, "show a histogram of latencies"),
+    option("db_driver", Text, "mysql", Database, "mysql, pgsql, sqlite or null"),
+    option("db_ps_mode", Text, "auto", Database, "prepared statements {auto, disable}"),
+    option("db_debug", Bool, "off", Database, "show what drivers do").but(Refused(ITS_OWN_LIBRARY)),
+    option("mysql_host", List, "localhost", Mysql, "hosts, used in turn"),
+    option("mysql_port", List, "3306", Mysql, "ports, used in turn"),
+    option("mysql_socket", List, "", Mysql, "Unix sockets, used in turn"),
+    option("mysql_user", Text, "sbtest", Mysql, "user"),
+    option("mysql_password", Text, "", Mysql, "password"),
+    option("mysql_db", Text, "sbtest", Mysql, "database"),
+    option(
+        "mysql_ssl",
+        Text,
+        "off",
+        Mysql,
+        "encryption {off,on,disabled,preferred,required,verify_ca,verify_identity}",
+    ),
+    option("mysql_ssl_key", Text, "", Mysql, "PEM file of the client's key").only(New),
+    option("mysql_ssl_ca", Text, "", Mysql, "PEM file of authorities").only(New),
+    option("mysql_ssl_cert", Text, "", Mysql, "PEM file of the client's certificate").only(New),
+    option("mysql_ssl_cipher", Text, "", Mysql, "cipher suites, with colons between them"),
+    option("mysql_compression", Bool, "off", Mysql, "compress what is sent"),
+    option("mysql_compression_algorithms", Text, "zlib", Mysql, "{zlib,zstd,uncompressed}")
+        .only(New),
+    option("mysql_debug", Bool, "off", Mysql, "trace the client library")
+        .but(Refused(ITS_OWN_LIBRARY)),
+    option(
+        "mysql_ignore_errors",
+        List,
+        "1213,1020,1205",
+        Mysql,
+        "numbers of errors after which the event begins again, or 'all'",
+    ),
+    option("mysql_dry_run", Bool, "off", Mysql, "pretend that every statement succeeds"),
+    option("pgsql_host", List, "localhost", Pgsql, "host, a folder of a Unix socket, or several"),
+    option("pgsql_port", List, "5432", Pgsql, "port, or several"),
+    option("pgsql_user", Text, "sbtest", Pgsql, "user"),
+    option("pgsql_password", Text, "", Pgsql, "password"),
+    option("pgsql_db", Text, "sbtest", Pgsql, "database"),
+    option(
+        "pgsql_sslmode",
+        Text,
+        "prefer",
+        Pgsql,
+        "encryption {disable,allow,prefer,require,verify-ca,verify-full}",
+    )
+    .only(New),
+    option(
+        "compat",
+        Text,
+        "1.0",
+        Ours,
+        "whose defaults and report: 1.0 (General statistics) or 1.1 (Throughput)",
+    )
+    .only(Since::Ours),
+    option(
+        "seed",
+        Int,
+        "0",
+        Ours,
+        "seed of everything random, in prepare too; same clients, same seed, same statements",
+    )
+    .only(Since::Ours),
+    option(
+        "pgsql_ignore_errors",
+        List,
+        "40P01,23505,40001",
+        Ours,
+        "SQLSTATEs after which the event begins again, 'connection' or 'all'",
+    )
+    .only(Since::Ours),
+    option("sqlite_path", Text, "", Ours, "database file for --db-driver=sqlite").only(Since::Ours),
+    option("shards", Int, "0", Ours, "threads of the engine; 0: chosen").only(Since::Ours),
+    option(
+        "rate_queue",
+        Int,
+        "0",
+        Ours,
+        "stop when this many events of --rate wait (sysbench: 100000); 0: never",
+    )
+    .only(Since::Ours),
+    option("statement_latency", Bool, "off", Ours, "show latencies of statements by class")
+        .only(Since::Ours),
+    option("error_codes", Bool, "off", Ours, "show errors by code").only(Since::Ours),
+    option("json", Text, "", Ours, "write options and figures to this file").only(Since::Ours),
+    option("hlog", Text, "", Ours, "write an HdrHistogram log to this file").only(Since::Ours),
+    option(
+        "prometheus",
+        Text,
+        "",
+        Ours,
+        "serve figures of the load under way at this address ([host:]port)",
+    )
+    .only(Since::Ours),
+];
+
+/// The option of this name, which has underscores.
+pub fn find(name: &str) -> Option<&'static Variable> {
+    OPTIONS.iter().find(|option| option.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::read;
+
+    #[test]
+    fn names_are_distinct_and_defaults_are_of_their_kind() {
+        for (index, option) in OPTIONS.iter().enumerate() {
+            assert!(read(option.kind, option.default).is_some(), "{}", option.name);
+            assert!(!option.name.contains('-'), "{}", option.name);
+            assert!(OPTIONS[..index].iter().all(|other| other.name != option.name));
+        }
+    }
+
+    #[test]
+    fn aliases_point_to_options_of_the_same_kind() {
+        for option in OPTIONS {
+            if let Treatment::Alias(of) = option.treatment {
+                assert_eq!(find(of).map(|target| target.kind), Some(option.kind));
+            }
+        }
+    }
+}

@@ -1,0 +1,450 @@
+//! From records to the text that parsers of the field read.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use record::{ClientTotal, Clients, Fatal, FatalKind, Interval, PhaseName, Record, Summary};
+
+use crate::builtin::Figures;
+use crate::command_line::{CommandLine, Refusal};
+use crate::plan::percentiles;
+use crate::tally::{Stat, Tally};
+use crate::value::Values;
+use crate::{histogram, layout};
+
+/// Verbosity from which on reports are made.
+const NOTICE: i64 = 3;
+
+/// What is to be said.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Said {
+    /// On standard output.
+    Text(String),
+    /// On standard error.
+    Error(String),
+    /// The script's hook for intermediate reports is to be called.
+    Intermediate(Stat),
+    /// The script's hook for full reports is to be called, in the middle of the load.
+    Checkpoint(Stat),
+    /// The same, at its end.
+    Cumulative(Stat),
+}
+
+/// Which of the two report hooks the script has set.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Hooks {
+    /// `sysbench.hooks.report_intermediate`.
+    pub intermediate: bool,
+    /// `sysbench.hooks.report_cumulative`.
+    pub cumulative: bool,
+}
+
+/// The report of one run, as far as it has come.
+pub struct Report {
+    values: Values,
+    new_layout: bool,
+    percentiles: Vec<f64>,
+    forced_shutdown_s: Option<f64>,
+    figures: Option<Arc<dyn Figures>>,
+    hooks: Hooks,
+    /// The command is `run`; any other only speaks for itself.
+    load: bool,
+    /// There is no command: only the script's body runs.
+    body: bool,
+    /// Statements were executed: the database's layout.
+    sql: bool,
+    headed: bool,
+    /// Beginning of the window; `None` until it begins.
+    begin_ns: Option<u64>,
+    /// End of the window.
+    over_ns: Option<u64>,
+    report_ns: u64,
+    since_line: Tally,
+    since_report: Tally,
+    forced: bool,
+    reported: bool,
+    said: Vec<Said>,
+}
+
+impl Report {
+    /// For a command line; `figures` are a built-in test's.
+    ///
+    /// # Errors
+    /// Percentiles that are none.
+    pub fn new(
+        line: &CommandLine,
+        forced_shutdown_s: Option<f64>,
+        figures: Option<Arc<dyn Figures>>,
+        hooks: Hooks,
+    ) -> Result<Self, Refusal> {
+        Ok(Self {
+            percentiles: percentiles(&line.values)?,
+            values: line.values.clone(),
+            new_layout: line.is_new(),
+            forced_shutdown_s,
+            figures,
+            hooks,
+            load: line.command.as_deref() == Some("run"),
+            body: line.command.is_none(),
+            sql: false,
+            headed: false,
+            begin_ns: None,
+            over_ns: None,
+            report_ns: 0,
+            since_line: Tally::default(),
+            since_report: Tally::default(),
+            forced: false,
+            reported: false,
+            said: Vec::new(),
+        })
+    }
+
+    /// Takes a record; what there is to say of it.
+    pub fn record(&mut self, record: &Record) -> Vec<Said> {
+        match record {
+            Record::Output(output) => {
+                self.said.push(Said::Text(format!("{}\n", output.text)));
+            }
+            Record::Fatal(fatal) => self.fatal(fatal),
+            _ if !self.load => {}
+            Record::Progress(progress) if progress.what == "connections" && !self.headed => {
+                self.headed = true;
+                let header = self.header();
+                self.say(header);
+            }
+            Record::Phase(phase) => self.phase(phase.phase, phase.at_ns),
+            Record::Interval(interval) => self.interval(interval),
+            Record::Clients(clients) => self.clients(clients),
+            Record::Warning(warning) if warning.code == "unfinished" => self.unfinished(),
+            Record::Warning(warning) => {
+                self.said.push(Said::Error(format!("WARNING: {}\n", warning.message)));
+            }
+            Record::Summary(summary) => self.summary(summary),
+            Record::Hello(_) | Record::Ready(_) | Record::Progress(_) => {}
+        }
+        std::mem::take(&mut self.said)
+    }
+
+    /// Whether events under way were given up after `--forced-shutdown`.
+    pub fn forced(&self) -> bool {
+        self.forced
+    }
+
+    /// Whether the load has begun.
+    pub fn begun(&self) -> bool {
+        self.begin_ns.is_some()
+    }
+
+    fn say(&mut self, text: String) {
+        if self.values.number("verbosity") >= NOTICE {
+            self.said.push(Said::Text(text));
+        }
+    }
+
+    fn header(&self) -> String {
+        let values = &self.values;
+        let mut text = String::from("Running the test with following options:\n");
+        let mut line = |words: String| {
+            text.push_str(&words);
+            text.push('\n');
+        };
+        line(format!("Number of threads: {}", values.number("threads")));
+        if values.number("warmup_time") > 0 {
+            line(format!("Warmup time: {}s", values.number("warmup_time")));
+        }
+        if values.number("rate") > 0 {
+            line(format!("Target transaction rate: {}/sec", values.number("rate")));
+        }
+        let seconds = values.number("report_interval");
+        if seconds > 0 {
+            line(format!("Report intermediate results every {seconds} second(s)"));
+        }
+        let checkpoints = values.list("report_checkpoints");
+        if !checkpoints.is_empty() {
+            line(format!("Report checkpoint(s) at {} seconds", checkpoints.join(", ")));
+        }
+        if values.on("debug") {
+            line("Debug mode enabled.\n".to_owned());
+        }
+        if values.on("validate") {
+            line("Validation checks: on.\n".to_owned());
+        }
+        let seed = values.number("rand_seed").max(values.number("seed"));
+        match seed {
+            0 => line("Initializing random number generator from current time\n".to_owned()),
+            seed => line(format!("Initializing random number generator from seed ({seed}).\n")),
+        }
+        if let Some(seconds) = self.forced_shutdown_s {
+            let after = values.number("time") as f64 + seconds;
+            line(format!("Forcing shutdown in {after:.0} seconds"));
+        }
+        text.push('\n');
+        if let Some(figures) = &self.figures {
+            text.push_str(&figures.header());
+        }
+        text.push_str("Initializing worker threads...\n\n");
+        text
+    }
+
+    fn phase(&mut self, phase: PhaseName, at_ns: u64) {
+        match phase {
+            PhaseName::WarmUp => {
+                let seconds = self.values.number("warmup_time");
+                let words = "Threads started!\n\n";
+                self.say(format!("{words}Warming up for {seconds} seconds...\n\n"));
+            }
+            PhaseName::Measure => {
+                if self.values.number("warmup_time") <= 0 {
+                    self.say("Threads started!\n\n".to_owned());
+                }
+                self.begin_ns = Some(at_ns);
+                self.report_ns = at_ns;
+            }
+            PhaseName::Drain => self.over_ns = Some(at_ns),
+            _ => {}
+        }
+    }
+
+    fn interval(&mut self, interval: &Interval) {
+        let counters = &interval.counters;
+        self.sql |= counters.reads + counters.writes + counters.other + counters.bytes_sent > 0;
+        if !matches!(interval.phase, PhaseName::Measure | PhaseName::Drain) {
+            return;
+        }
+        // Behind the window events still end; they count, but make no line of their own.
+        self.since_report.add(interval);
+        let (Some(begin), PhaseName::Measure) = (self.begin_ns, interval.phase) else { return };
+        self.since_line.add(interval);
+        let every = self.values.number("report_interval").max(0) as u64 * 1_000_000_000;
+        let elapsed = interval.end_ns.saturating_sub(begin);
+        if every > 0 && elapsed > 0 && elapsed.is_multiple_of(every) {
+            self.intermediate(elapsed as f64 / 1e9);
+            self.since_line = Tally::default();
+        }
+    }
+
+    fn intermediate(&mut self, elapsed_s: f64) {
+        let line = std::mem::take(&mut self.since_line);
+        let seconds = line.length_ns as f64 / 1e9;
+        if self.hooks.intermediate {
+            let stat = self.stat(&line, elapsed_s, seconds, None);
+            self.said.push(Said::Intermediate(stat));
+            return;
+        }
+        let first = || {
+            let ranks: Vec<_> = self.percentiles.iter().map(|rank| format!("{rank}%")).collect();
+            let first = self.percentiles.first().map_or(0.0, |rank| line.percentile_ms(*rank));
+            (ranks.join("/"), first)
+        };
+        let events = line.counters.events;
+        let own = self.figures.as_ref();
+        if let Some(text) =
+            own.and_then(|figures| figures.intermediate(events, seconds, elapsed_s, &first))
+        {
+            self.say(text);
+            return;
+        }
+        let per_s = |count: u64| count as f64 / seconds;
+        let latency = self.latencies(&line);
+        let counters = &line.counters;
+        let mut text = format!("[ {elapsed_s:.0}s ] thds: {} ", line.clients);
+        if self.sql {
+            let _ = write!(
+                text,
+                "tps: {:.2} qps: {:.2} (r/w/o: {:.2}/{:.2}/{:.2}) {latency} err/s: {:.2} \
+                 reconn/s: {:.2}",
+                per_s(counters.events),
+                per_s(line.statements()),
+                per_s(counters.reads),
+                per_s(counters.writes),
+                per_s(counters.other),
+                per_s(counters.errors),
+                per_s(counters.reconnects),
+            );
+        } else {
+            let _ = write!(text, "eps: {:.2} {latency}", per_s(counters.events));
+        }
+        text.push('\n');
+        if self.values.number("rate") > 0 {
+            let comma = if self.sql { "," } else { "" };
+            let _ = writeln!(
+                text,
+                "[ {elapsed_s:.0}s ] queue length: {}{comma} concurrency: {}",
+                line.backlog, line.busy
+            );
+        }
+        self.say(text);
+    }
+
+    /// `lat (ms,95%): 1.23`; several percentiles have slashes between them.
+    fn latencies(&self, tally: &Tally) -> String {
+        if self.percentiles.is_empty() {
+            return "lat (ms,0%): 0.00".to_owned();
+        }
+        let ranks: Vec<_> = self.percentiles.iter().map(|rank| format!("{rank}%")).collect();
+        let values = self.percentiles.iter().map(|rank| tally.percentile_ms(*rank));
+        let values: Vec<_> = values.map(|value| format!("{value:.2}")).collect();
+        format!("lat (ms,{}): {}", ranks.join("/"), values.join("/"))
+    }
+
+    fn clients(&mut self, record: &Clients) {
+        let Some(begin) = self.begin_ns else { return };
+        if record.last {
+            self.cumulative(&record.clients);
+            return;
+        }
+        let elapsed = record.at_ns.saturating_sub(begin) as f64 / 1e9;
+        self.say(format!("[ {elapsed:.0}s ] Checkpoint report:\n"));
+        let seconds = record.at_ns.saturating_sub(self.report_ns) as f64 / 1e9;
+        self.full(seconds, &record.clients, false);
+        self.report_ns = record.at_ns;
+        self.since_report = Tally::default();
+    }
+
+    /// The last report. Its time ends with the last event, or with the window if that is later.
+    fn cumulative(&mut self, clients: &[ClientTotal]) {
+        let last = clients.iter().map(|client| client.last_ns).max().unwrap_or(0);
+        let end = match (last, self.over_ns) {
+            (0, None) => self.report_ns + self.since_report.length_ns,
+            _ if self.forced => self.report_ns + self.since_report.length_ns,
+            (last, over) => last.max(over.unwrap_or(0)),
+        };
+        let seconds = end.saturating_sub(self.report_ns) as f64 / 1e9;
+        self.full(seconds, clients, true);
+        self.reported = true;
+    }
+
+    fn full(&mut self, seconds: f64, clients: &[ClientTotal], last: bool) {
+        if self.hooks.cumulative {
+            let begin = self.begin_ns.unwrap_or(0);
+            let total_s = self.report_ns.saturating_sub(begin) as f64 / 1e9 + seconds;
+            let stat = self.stat(&self.since_report, total_s, seconds, Some(clients));
+            self.said.push(if last { Said::Cumulative(stat) } else { Said::Checkpoint(stat) });
+            return;
+        }
+        let tally = &self.since_report;
+        let seconds = seconds.max(1e-9);
+        let mut text = String::new();
+        if self.values.on("histogram") {
+            text.push_str("Latency histogram (values are in milliseconds)\n");
+            text.push_str(&histogram::text(&tally.latency));
+            text.push_str(" \n");
+        }
+        match &self.figures {
+            Some(figures) => {
+                text.push_str(&figures.cumulative(tally.counters.events, seconds, self.new_layout))
+            }
+            None if self.sql => text.push_str(&layout::sql(tally, seconds)),
+            None => {}
+        }
+        if self.values.on("error_codes") {
+            text.push_str(&layout::error_codes(tally));
+        }
+        text.push('\n');
+        if self.forced {
+            let _ = writeln!(
+                text,
+                "Number of unfinished transactions on forced shutdown: {}\n",
+                tally.counters.unfinished.max(u64::from(tally.busy))
+            );
+        }
+        text.push_str(&layout::general(tally.counters.events, seconds, self.new_layout));
+        text.push_str(&layout::latency(tally, clients, &self.percentiles));
+        if self.values.on("statement_latency") {
+            text.push_str(&layout::statement_latency(tally, &self.percentiles));
+        }
+        text.push_str(&layout::fairness(clients));
+        if self.values.on("debug") {
+            text.push_str(&layout::verbose(clients));
+        }
+        self.say(text);
+    }
+
+    fn stat(
+        &self,
+        tally: &Tally,
+        total_s: f64,
+        seconds: f64,
+        clients: Option<&[ClientTotal]>,
+    ) -> Stat {
+        let counters = &tally.counters;
+        let rank = self.percentiles.first().copied();
+        let running = if clients.is_none() { f64::from(tally.clients) } else { 0.0 };
+        let mut fields = vec![
+            ("threads_running", running),
+            ("time_interval", seconds),
+            ("time_total", total_s),
+            ("latency_pct", rank.map_or(0.0, |rank| tally.percentile_ms(rank) / 1e3)),
+            ("events", counters.events as f64),
+            ("reads", counters.reads as f64),
+            ("writes", counters.writes as f64),
+            ("other", counters.other as f64),
+            ("errors", counters.errors as f64),
+            ("reconnects", counters.reconnects as f64),
+        ];
+        match clients {
+            None => {
+                fields.push(("queue_length", tally.backlog as f64));
+                fields.push(("concurrency", f64::from(tally.busy)));
+            }
+            Some(clients) => {
+                let least = clients.iter().filter(|client| client.events > 0);
+                let least = least.map(|client| client.min_ns).min().unwrap_or(0);
+                let most = clients.iter().map(|client| client.max_ns).max().unwrap_or(0);
+                let sum: u64 = clients.iter().map(|client| client.busy_ns).sum();
+                let events = counters.events.max(1) as f64;
+                fields.push(("latency_min", least as f64 / 1e9));
+                fields.push(("latency_max", most as f64 / 1e9));
+                fields.push(("latency_avg", sum as f64 / 1e9 / events));
+                fields.push(("latency_sum", sum as f64 / 1e9));
+            }
+        }
+        Stat { fields }
+    }
+
+    fn fatal(&mut self, fatal: &Fatal) {
+        let message = &fatal.message;
+        let during = match (self.load, self.begun()) {
+            (false, _) => "sysbench.cmdline.call_command",
+            (true, true) => "thread_run",
+            (true, false) if self.headed => "thread_init",
+            (true, false) => "init",
+        };
+        let failed = format!("FATAL: `{during}' function failed: {message}\n");
+        let text = match fatal.kind {
+            FatalKind::Script if !self.body => failed,
+            FatalKind::Statement => format!("FATAL: {message}\n{failed}"),
+            _ => format!("FATAL: {message}\n"),
+        };
+        self.said.push(Said::Text(text));
+        if let Some(traceback) = &fatal.traceback
+            && self.values.number("verbosity") > NOTICE
+        {
+            self.said.push(Said::Error(format!("{traceback}\n")));
+        }
+        let ignore = "--mysql-ignore-errors and --pgsql-ignore-errors name errors after which \
+            the event begins again";
+        let hint = match fatal.kind {
+            FatalKind::Statement if self.load => Some(ignore),
+            _ => fatal.hint.as_deref(),
+        };
+        if let Some(hint) = hint {
+            self.said.push(Said::Error(format!("hint: {hint}\n")));
+        }
+    }
+
+    fn unfinished(&mut self) {
+        if self.forced_shutdown_s.is_some() && self.over_ns.is_some() {
+            self.forced = true;
+            let text = "FATAL: The --max-time limit has expired, forcing shutdown...\n";
+            self.said.push(Said::Text(text.to_owned()));
+        }
+    }
+
+    /// Where no shard could say what its clients did, the summary still knows the counts.
+    fn summary(&mut self, _summary: &Summary) {
+        if !self.reported && self.begun() {
+            self.cumulative(&[]);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What was counted since a report.
+
+use measure::Distribution;
+use record::{ClientTotal, Counters, HistogramRecord, Interval, Subject, TimeKind};
+
+/// Counters and latencies over some intervals.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tally {
+    pub(crate) counters: Counters,
+    pub(crate) errors: std::collections::BTreeMap<String, u64>,
+    pub(crate) latency: Distribution,
+    /// Service times of reads, writes and other statements.
+    pub(crate) statements: [Distribution; 3],
+    /// Length, nanoseconds.
+    pub(crate) length_ns: u64,
+    pub(crate) backlog: u64,
+    pub(crate) busy: u32,
+    pub(crate) clients: u32,
+}
+
+/// Labels of the classes of statements, as records have them.
+pub(crate) const CLASSES: [&str; 3] = ["read", "write", "other"];
+
+impl Tally {
+    pub(crate) fn add(&mut self, interval: &Interval) {
+        add_counters(&mut self.counters, &interval.counters);
+        for (code, count) in &interval.errors {
+            *self.errors.entry(code.clone()).or_default() += count;
+        }
+        self.length_ns += interval.end_ns.saturating_sub(interval.start_ns);
+        self.backlog = interval.backlog;
+        self.busy = interval.busy;
+        self.clients = interval.clients;
+        // Behind intended starts, latency is the response time; else it is the service time.
+        let open = interval.histograms.iter().any(|histogram| {
+            histogram.subject == Subject::Event && histogram.time == TimeKind::Response
+        });
+        let time = if open { TimeKind::Response } else { TimeKind::Service };
+        for histogram in &interval.histograms {
+            if histogram.subject == Subject::Event && histogram.time == time {
+                merge(&mut self.latency, histogram);
+            }
+            if histogram.subject == Subject::Statement
+                && let Some(class) = CLASSES.iter().position(|class| *class == histogram.label)
+            {
+                merge(&mut self.statements[class], histogram);
+            }
+        }
+    }
+
+    pub(crate) fn statements(&self) -> u64 {
+        self.counters.reads + self.counters.writes + self.counters.other
+    }
+
+    pub(crate) fn percentile_ms(&self, rank: f64) -> f64 {
+        self.latency.percentile(rank).unwrap_or(0) as f64 / 1e6
+    }
+}
+
+fn merge(into: &mut Distribution, histogram: &HistogramRecord) {
+    if let Some(read) = Distribution::decode(&histogram.hdr) {
+        into.merge(&read);
+    }
+}
+
+fn add_counters(into: &mut Counters, from: &Counters) {
+    into.events += from.events;
+    into.reads += from.reads;
+    into.writes += from.writes;
+    into.other += from.other;
+    into.errors += from.errors;
+    into.unfinished += from.unfinished;
+    into.restarts += from.restarts;
+    into.reconnects += from.reconnects;
+    into.bytes_sent += from.bytes_sent;
+    into.bytes_received += from.bytes_received;
+}
+
+/// Mean and standard deviation over clients.
+pub(crate) fn spread(clients: &[ClientTotal], of: impl Fn(&ClientTotal) -> f64) -> (f64, f64) {
+    if clients.is_empty() {
+        return (0.0, 0.0);
+    }
+    let count = clients.len() as f64;
+    let mean = clients.iter().map(&of).sum::<f64>() / count;
+    let variance = clients.iter().map(|client| (of(client) - mean).powi(2)).sum::<f64>() / count;
+    (mean, variance.sqrt())
+}
+
+/// What report hooks of scripts are given. Times in seconds.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Stat {
+    /// Names and values of the table.
+    pub fields: Vec<(&'static str, f64)>,
+}
