@@ -162,4 +162,15 @@ function ARGUMENT.print_test_options()
   end
 end
 
+function ARGUMENT.call_command(name)
+  local env = getfenv(0)
+  local commands = env.sysbench.cmdline.commands
+  local command = commands and commands[name]
+  local call = command and command[1] or env[name]
+  if type(call) ~= "function" then
+    error(("there is no command `%s`"):format(tostring(name)), 2)
+  end
+  return call() ~= false
+end
+
 return resolve_options, check_values, describe

@@ -222,17 +222,6 @@ local shared = {
 }
 local shared_meta = { __index = shared }
 
-function ARGUMENT.call_command(name)
-  local env = getfenv(0)
-  local commands = env.sysbench.cmdline.commands
-  local command = commands and commands[name]
-  local call = command and command[1] or env[name]
-  if type(call) ~= "function" then
-    error(("there is no command `%s`"):format(tostring(name)), 2)
-  end
-  return call() ~= false
-end
-
 -- The host reads and prints options by itself; scripts that call these lose nothing.
 function ARGUMENT.read_cmdline_options() return true end
 
