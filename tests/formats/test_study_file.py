@@ -8,6 +8,18 @@ import pytest
 
 from dbdyno.errors import StudyError
 from dbdyno.formats.study import StudyFile, read_study
+from dbdyno.model import (
+    Arrival,
+    Closed,
+    Constant,
+    ErrorPolicy,
+    ErrorRule,
+    Poisson,
+    Ramp,
+    Replay,
+    Sine,
+    Steps,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -147,3 +159,103 @@ def test_a_missing_file_and_a_folder_are_named(tmp_path: Path) -> None:
     for path in (tmp_path / "none.toml", tmp_path):
         with pytest.raises(StudyError, match=str(path)):
             read_study(path)
+
+
+OPEN = WHOLE.replace(
+    'measure = "2 min"',
+    """measure = "2 min"
+arrival = { kind = "poisson", rate = 500 }
+reconnect_every = 100
+processes = 2
+
+[load.group.writer]
+clients = 1
+script = "kv_update"
+options = { table_size = 10 }
+prepare = true
+think_time = "10 ms"
+
+[load.group.crowd]
+clients = 20_000
+idle = true
+
+[load.errors]
+reconnect = "5 s"
+
+[[load.errors.rule]]
+codes = ["40P01", "40"]
+action = "retry"
+limit = 3
+
+[[load.errors.rule]]
+codes = 1213
+action = "ignore"
+""",
+)
+
+
+def test_groups_arrivals_and_error_rules(tmp_path: Path) -> None:
+    load = read(tmp_path, OPEN).study.load
+
+    assert (load.arrival, load.reconnect_every, load.processes) == (Poisson(500), 100, 2)
+    writer, crowd = load.groups
+    assert (writer.name, writer.clients, writer.script, writer.prepare) == (
+        "writer",
+        1,
+        "kv_update",
+        True,
+    )
+    assert (writer.arrival, writer.think_time_s) == (Closed(), 0.01)
+    assert (crowd.idle, crowd.script) == (True, None)
+    assert load.all_clients(8) == 20_009
+    assert load.errors == ErrorPolicy(
+        (ErrorRule(("40P01", "40"), "retry", 3), ErrorRule(("1213",), "ignore")), 5.0
+    )
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ('{ kind = "constant", rate = 5 }', Constant(5)),
+        ('{ kind = "ramp", from = 0, to = 9.5, over = "1 min" }', Ramp(0, 9.5, 60)),
+        ('{ kind = "steps", steps = [["5 s", 10], ["1 s", 0]] }', Steps(((5, 10), (1, 0)))),
+        ('{ kind = "sine", mean = 5, amplitude = 5, period = "2 s" }', Sine(5, 5, 2)),
+        ('{ kind = "closed" }', Closed()),
+    ],
+)
+def test_every_arrival_can_be_written(tmp_path: Path, table: str, expected: Arrival) -> None:
+    text = OPEN.replace('{ kind = "poisson", rate = 500 }', table)
+
+    assert read(tmp_path, text).study.load.arrival == expected
+
+
+def test_times_to_replay_lie_beside_the_study(tmp_path: Path) -> None:
+    table = '{ kind = "replay", file = "times.txt" }'
+    load = read(tmp_path, OPEN.replace('{ kind = "poisson", rate = 500 }', table)).study.load
+
+    assert load.arrival == Replay(tmp_path / "times.txt")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (", rate = 500", "", "kind `poisson` needs `rate`; its keys: rate"),
+        ("rate = 500", 'rate = 500, over = "1 s"', "kind `poisson` has no `over`"),
+        ('"poisson", rate = 500', '"sine", mean = 1, amplitude = 2, period = "1 s"', "at most the"),
+        ("rate = 500", "rate = 0", "`load.arrival.rate`: input should be greater than 0"),
+        ("rate = 500", "rat = 500", "unknown key `rat` in [load.arrival]"),
+        ("reconnect_every = 100", 'think_time = "1 s"', "is a pause of a closed loop"),
+        ("load.group.writer", "load.group.main", "`main` are the step's own clients"),
+        ('"40P01", "40"', '"deadlock"', "expected a SQLSTATE"),
+        ('"retry"', '"again"', "`load.errors.rule.0.action`"),
+    ],
+)
+def test_each_mistake_in_the_load_has_its_line(
+    tmp_path: Path, old: str, new: str, said: str
+) -> None:
+    assert old in OPEN
+    error = complaint(tmp_path, OPEN.replace(old, new, 1))
+
+    assert said in error.message
+    line = OPEN[: OPEN.index(old)].count("\n") + 1
+    assert error.line is not None and abs(error.line - line) <= 1

@@ -53,6 +53,17 @@ def start(*arguments: str | Path, folder: Path) -> subprocess.Popen[str]:
     )
 
 
+def wait_for_line(process: subprocess.Popen[str], part: str) -> str:
+    """The lines of standard error up to the first that holds `part`."""
+    assert process.stderr is not None
+    seen = ""
+    for line in process.stderr:
+        seen += line
+        if part in line:
+            return seen
+    raise AssertionError(f"`{part}` was never said:\n{seen}")
+
+
 def wait_until(what: str, holds: Any, *, limit_s: float = 30.0) -> None:
     """Returns when `holds()`; fails after a while. What is waited for is another process's."""
     deadline = time.monotonic() + limit_s

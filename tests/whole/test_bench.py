@@ -53,3 +53,38 @@ def test_a_closed_loop_has_every_figure(server: Server, tmp_path: Path) -> None:
     assert 0 < latency[0] <= latency[1] <= latency[2] <= latency[3] <= latency[4]
     assert told["statements"] == pytest.approx(20 * told["events"], rel=0.02)
     assert told["statements_per_s"] == pytest.approx(told["statements"] / told["window_s"])
+
+
+def test_an_open_loop_tells_wait_service_and_response_apart(server: Server, tmp_path: Path) -> None:
+    pace = ("--rate", "200", "--arrival", "poisson", "--processes", "2")
+    told = bench(server, "oltp_point_select", "--prepare", *pace, "--cleanup", folder=tmp_path)
+
+    due = 200 * told["window_s"]
+    assert told["events"] == pytest.approx(due, abs=5 * math.sqrt(due))
+    assert told["backlog"] <= told["backlog_highest"]
+    for times in ("wait_us", "service_us", "latency_us"):
+        assert 0 < told[times]["p50"] <= told[times]["max"], times
+    assert told["latency_us"]["mean"] == pytest.approx(
+        told["wait_us"]["mean"] + told["service_us"]["mean"], rel=0.01
+    )
+    assert told["shards"] == 2, "one in each of two processes"
+
+
+def test_more_than_the_server_can_do_is_backlog_not_silence(server: Server, tmp_path: Path) -> None:
+    script = tmp_path / "slow.lua"
+    script.write_text(
+        "function thread_init() con = sysbench.sql.driver():connect() end\n"
+        'function event() con:query("SELECT pg_sleep(0.1)") end\n'
+    )
+    address = url(server.target())
+    told = dbdyno(
+        "bench", address, "--script", script, *LOAD, "--rate", "100", "--json", folder=tmp_path
+    )
+    assert told.code == 0, told.err
+    figures = json.loads(told.out)
+
+    # 4 clients do 40 of 100 events a second: after 2.5 s some 150 wait, the last for 1.5 s.
+    assert figures["backlog"] == pytest.approx(150, rel=0.2)
+    assert figures["service_us"]["p50"] == pytest.approx(100_000, rel=0.3)
+    assert figures["wait_us"]["max"] > 1_000_000
+    assert figures["latency_us"]["p99"] > 10 * figures["service_us"]["p50"]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from product import LIMIT_S, Told, dbdyno, start, url, wait_until
+from product import LIMIT_S, Told, dbdyno, start, url, wait_for_line, wait_until
 
 from dbdyno.servers import Server, open_server
 from traces import descendants, no_trace, wait_until_gone
@@ -139,6 +139,19 @@ def test_a_statement_the_server_rejects_stops_the_run(server: Server, script: Pa
 
     assert told.code == 5
     assert 'column "nothing" does not exist' in told.one_error()
+
+
+def test_bench_ends_when_the_server_stays_away(script: Path, tmp_path: Path) -> None:
+    with open_server(PROVISION, {}, tmp_path / "server") as server:
+        server.start()
+        arguments = ("--script", script, "--warm-up", "60s", "--reconnect-for", "1s")
+        with start("bench", url(server.target()), *arguments, folder=tmp_path) as process:
+            wait_for_line(process, "warm-up")
+            server.kill()
+            out, err = process.communicate(timeout=LIMIT_S)
+
+    assert (process.returncode, out) == (4, "")
+    assert Told(4, out, err).one_error().startswith("a lost connection could not be made anew")
 
 
 def test_a_study_s_server_that_dies_in_warm_up_fails_its_run(script: Path) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import click
 
-from dbdyno.cli.options import Duration, json_option, print_json
+from dbdyno.cli.load_options import load_of, load_options
+from dbdyno.cli.options import json_option, print_json
 from dbdyno.cli.text import count, latency
 from dbdyno.conduct import BenchPlan, BenchResult
 from dbdyno.conduct import bench as measure
@@ -15,9 +18,7 @@ from dbdyno.conduct.bench import without_password
 from dbdyno.engine import find_engine
 from dbdyno.errors import InterruptedRunError
 from dbdyno.formats.quantities import format_duration
-from dbdyno.model import Interval, Load, Option, Output, Record
-
-_DEFAULT_TIME_S = 10.0
+from dbdyno.model import Interval, Option, Output, Record, StepSummary
 
 
 def _options(
@@ -46,11 +47,7 @@ def _options(
 )
 @click.option("--prepare", is_flag=True, help="Let the script load its tables first.")
 @click.option("--cleanup", is_flag=True, help="Let the script drop its tables in the end.")
-@click.option("--clients", type=click.IntRange(1), default=1, show_default=True)
-@click.option("--warm-up", type=Duration(), default="0s", show_default=True)
-@click.option("--time", "time_s", type=Duration(), help="Length of the window.  [default: 10s]")
-@click.option("--events", type=click.IntRange(1), help="Stop after so many measured events.")
-@click.option("--interval", type=Duration(), default="1s", show_default=True)
+@load_options
 @click.option("--seed", type=click.IntRange(0, 2**48 - 1), default=1, show_default=True)
 @json_option
 def bench(
@@ -59,13 +56,9 @@ def bench(
     options: dict[str, Option],
     prepare: bool,
     cleanup: bool,
-    clients: int,
-    warm_up: float,
-    time_s: float | None,
-    events: int | None,
-    interval: float,
     seed: int,
     as_json: bool,
+    **pace: Any,
 ) -> None:
     """Measure the server at URL, which somebody else runs.
 
@@ -75,20 +68,13 @@ def bench(
     sqlite:///path/to/file.db?journal_mode=wal
     null:
     """
-    if time_s is None and events is None:
-        time_s = _DEFAULT_TIME_S
+    load = load_of(**pace)
     bench_plan = BenchPlan(
         url=url,
         script=script,
         options=options,
-        clients=clients,
-        load=Load(
-            clients=(clients,),
-            warm_up_s=warm_up,
-            measure_s=time_s,
-            events=events,
-            interval_s=interval,
-        ),
+        clients=load.clients[0],
+        load=load,
         seed=seed,
         prepare=prepare,
         cleanup=cleanup,
@@ -125,6 +111,7 @@ def _print(result: BenchResult) -> None:
         ("errors", count(summary.errors)),
         ("window", format_duration(summary.window_s)),
         *((f"latency {name}", latency(value)) for name, value in summary.latency_us.items()),
+        *_open_loop(summary),
     ]
     if summary.client_cpu_us_per_statement is not None:
         cpu = f"{summary.client_cpu_us_per_statement:.2f} µs a statement"
@@ -134,6 +121,15 @@ def _print(result: BenchResult) -> None:
         click.echo(f"{name:<14} {value}")
     for warning in result.warnings:
         click.echo(f"warning: {warning.message}", err=True)
+
+
+def _open_loop(summary: StepSummary) -> Iterator[tuple[str, str]]:
+    """What a closed loop has not."""
+    if summary.wait_us:
+        yield "wait p99", latency(summary.wait_us["p99"])
+        yield "service p99", latency(summary.service_us["p99"])
+        backlog = summary.backlog
+        yield "backlog", f"{count(backlog.at_end)}, at most {count(backlog.highest)}"
 
 
 def _document(bench_plan: BenchPlan, result: BenchResult) -> dict[str, object]:
@@ -153,6 +149,11 @@ def _document(bench_plan: BenchPlan, result: BenchResult) -> dict[str, object]:
         "latency_by_label_us": {
             label: dict(figures) for label, figures in summary.latency_by_label_us.items()
         },
+        "wait_us": dict(summary.wait_us),
+        "service_us": dict(summary.service_us),
+        "lag_us": dict(summary.lag_us),
+        "backlog": summary.backlog.at_end,
+        "backlog_highest": summary.backlog.highest,
         "client_cpu_us_per_statement": summary.client_cpu_us_per_statement,
         "client_rss_kb": summary.client_rss_kb,
         "client_rss_peak_kb": summary.client_rss_peak_kb,

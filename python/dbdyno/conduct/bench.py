@@ -82,7 +82,13 @@ def bench(bench_plan: BenchPlan, engine: Engine, *, observe: RecordObserver) -> 
             def listen(_line: bytes, record: Record, _call: Call) -> None:
                 observe(command, record)
 
-            return run_engine(engine, spec, listener=listen, log=Path(name) / "engine.log")
+            return run_engine(
+                engine,
+                spec,
+                listener=listen,
+                log=Path(name) / "engine.log",
+                processes=bench_plan.load.processes if command == "run" else None,
+            )
 
         if bench_plan.prepare:
             _finished(call("prepare"))
@@ -113,7 +119,7 @@ def _result(outcome: Outcome, script: Path, engine: Engine) -> BenchResult:
         _finished(outcome)
         raise EngineError("the engine ended without a summary")
     return BenchResult(
-        summary=step_summary(0, outcome.summary, outcome.summary_line),
+        summary=step_summary(0, outcome.summary, outcome.summary_line, backlog=outcome.backlog),
         script=script,
         versions={
             "dbdyno": __version__,

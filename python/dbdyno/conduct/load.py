@@ -90,11 +90,14 @@ def _check_servers(loaded: StudyFile) -> None:
 
 def _check_scripts(loaded: StudyFile) -> None:
     folders = study_script_path(loaded.file)
-    for cell in cells(loaded.study):
+    scripts = [(cell.script, _script_key(loaded, cell.script)) for cell in cells(loaded.study)]
+    for group in loaded.study.load.groups:
+        if group.script is not None:
+            scripts.append((group.script, ("load", "group", group.name, "script")))
+    for script, path in scripts:
         try:
-            find_script(cell.script, folders)
+            find_script(script, folders)
         except ScriptError as error:
-            path = _script_key(loaded, cell.script)
             line = loaded.error(path, "").line
             place = StudyError("", file=loaded.file, line=line).message.rstrip(": ")
             raise ScriptError(f"{place}: {error.message}", hint=error.hint) from error

@@ -22,6 +22,7 @@ from dbdyno.model import (
     Failure,
     Hello,
     Interval,
+    Option,
     PhaseSpan,
     Plan,
     PlannedRun,
@@ -70,6 +71,8 @@ class RunConductor:
     host: Mapping[str, object] = field(default_factory=dict)
     """Facts of this machine, its storage included."""
     luajit: str = ""
+    specs: list[str] = field(default_factory=list)
+    """Names of the engine's calls."""
 
     def carry_out(self) -> None:
         """Everything up to the server's removal. Raises `LabError`; what was measured stays."""
@@ -82,7 +85,7 @@ class RunConductor:
                 self.setting.observe(HostInspected(self.run, tuple(flags)))
                 target = server.target()
             with self._phase("prepare"):
-                self._command("prepare", target, server)
+                self._commands("prepare", target, server)
                 self.size_bytes["prepared"] = server.size_bytes()
             try:
                 for step in self.run.steps:
@@ -103,16 +106,29 @@ class RunConductor:
         self.writer.commit(manifest, tuple(self.summaries))
         return manifest
 
-    def _command(self, command: str, target: Mapping[str, object], server: Server) -> None:
+    def _commands(self, command: str, target: Mapping[str, object], server: Server) -> None:
+        """Of the workload's script, and of groups' scripts that have tables of their own."""
         clients = 1 if target["driver"] == "sqlite" else min(_MOST_LOADERS, os.cpu_count() or 1)
-        outcome = self._engine(command, target, server, clients=clients, step=None)
-        _raise(outcome, server)
+        for name, script, options in self._scripts(command):
+            spec = self._spec(command, target, script, options, clients)
+            _raise(self._engine(name, spec, server, step=None), server)
+
+    def _scripts(self, command: str) -> Iterator[tuple[str, str, Mapping[str, Option]]]:
+        cell = self.run.cell
+        yield command, cell.script, cell.options
+        for group in self.setting.study.load.groups:
+            if group.prepare:
+                yield f"{command}-{group.name}", group.script or cell.script, group.options
 
     def _step(self, step: Step, target: Mapping[str, object], server: Server) -> None:
         before = server.counters()
-        outcome = self._engine("run", target, server, clients=step.clients, step=step)
+        cell = self.run.cell
+        spec = self._spec("run", target, cell.script, cell.options, step.clients, step)
+        outcome = self._engine(f"step-{step.index}", spec, server, step=step)
         if outcome.summary is not None:
-            summary = step_summary(step.index, outcome.summary, outcome.summary_line)
+            summary = step_summary(
+                step.index, outcome.summary, outcome.summary_line, backlog=outcome.backlog
+            )
             self.summaries.append(summary)
         self.steps.append(_step_result(step, outcome))
         _raise(outcome, server)
@@ -122,29 +138,32 @@ class RunConductor:
             {"step": step.index, "before": dict(before), "after": dict(server.counters())}
         )
 
-    def _engine(
+    def _spec(
         self,
         command: str,
         target: Mapping[str, object],
-        server: Server,
-        *,
+        script: str,
+        options: Mapping[str, Option],
         clients: int,
-        step: Step | None,
-    ) -> Outcome:
+        step: Step | None = None,
+    ) -> Mapping[str, object]:
         folders = self.setting.script_path
-        cell = self.run.cell
-        spec = run_spec(
+        return run_spec(
             command=command,
             target=target,
-            script=find_script(cell.script, folders),
+            script=find_script(script, folders),
             script_path=folders,
-            options=cell.options,
+            options=options,
             clients=clients,
             seed=self.run.data_seed if step is None else step.seed,
             load=None if step is None else self.setting.study.load,
         )
-        name = command if step is None else f"step-{step.index}"
+
+    def _engine(
+        self, name: str, spec: Mapping[str, object], server: Server, *, step: Step | None
+    ) -> Outcome:
         self.writer.document(f"spec-{name}.json", _without_password(spec))
+        self.specs.append(name)
 
         def listen(line: bytes, record: Record, call: Call) -> None:
             self.writer.record(None if step is None else step.index, line, record)
@@ -155,8 +174,15 @@ class RunConductor:
             if step is not None and isinstance(record, Interval):
                 self.setting.observe(IntervalMeasured(self.run, step, record))
 
-        log = self.writer.logs / "engine.log"
-        return run_engine(self.setting.engine, spec, listener=listen, log=log)
+        logs = self.writer.logs
+        return run_engine(
+            self.setting.engine,
+            spec,
+            listener=listen,
+            log=logs / "engine.log",
+            processes=self.setting.study.load.processes if step else None,
+            keep=logs / name,
+        )
 
     def _leave(self, target: Mapping[str, object], server: Server) -> None:
         """Looks at the server once more; on one that isn't ours, removes the tables we made."""
@@ -166,7 +192,7 @@ class RunConductor:
             self.size_bytes["end"] = server.size_bytes()
         if parse_provision(self.run.cell.provision).source is Source.URL:
             with self._phase("cleanup"):
-                self._command("cleanup", target, server)
+                self._commands("cleanup", target, server)
 
     @contextmanager
     def _phase(self, name: str) -> Iterator[None]:
@@ -219,9 +245,8 @@ class RunConductor:
 
     def _engine_commands(self) -> Iterator[str]:
         """How to repeat each call by hand: the specs lie in the run's folder."""
-        yield "dbdyno-engine run spec-prepare.json"
-        for step in self.steps:
-            yield f"dbdyno-engine run spec-step-{step.index}.json"
+        for name in self.specs:
+            yield f"dbdyno-engine run spec-{name}.json"
 
 
 def _raise(outcome: Outcome, server: Server) -> None:

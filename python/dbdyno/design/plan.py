@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import asdict
 
 from dbdyno.design.cells import cells
-from dbdyno.model import Cell, Plan, PlannedRun, Step, Study
+from dbdyno.model import Cell, Load, Plan, PlannedRun, Step, Study
 
 _SEED_BYTES = 6
 """48 bits: exact in every language's numbers, Lua's and JSON's included."""
@@ -69,13 +70,21 @@ def _key(cell: Cell) -> str:
     return json.dumps(dict(cell.levels))
 
 
+def _load_shape(load: Load) -> dict[str, object]:
+    """All of the load but its steps, which the runs hold."""
+    arrivals = (load.arrival, *(group.arrival for group in load.groups))
+    kinds = [arrival.kind for arrival in arrivals]
+    shape = {**asdict(load), "arrivals": kinds}
+    del shape["clients"]
+    return shape
+
+
 def _fingerprint(study: Study, seed: int, runs: tuple[PlannedRun, ...]) -> str:
-    load = study.load
     shape = {
         "study": study.name,
         "scale": study.scale,
         "seed": seed,
-        "load": [load.warm_up_s, load.measure_s, load.events, load.interval_s, load.think_time_s],
+        "load": _load_shape(study.load),
         "runs": [
             {
                 "id": run.id,
@@ -89,4 +98,4 @@ def _fingerprint(study: Study, seed: int, runs: tuple[PlannedRun, ...]) -> str:
             for run in runs
         ],
     }
-    return hashlib.sha256(json.dumps(shape, sort_keys=True).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(shape, sort_keys=True, default=str).encode()).hexdigest()[:16]

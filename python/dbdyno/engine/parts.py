@@ -23,8 +23,11 @@ def clients_a_process() -> int:
     return max(1, (2**31 if hard == resource.RLIM_INFINITY else hard) - OWN_FILES)
 
 
-def processes_needed(clients: int) -> int:
-    """So many engine processes can hold that many clients."""
+def processes_needed(spec: Spec) -> int:
+    """So many engine processes can open all the sockets of a run."""
+    if "endpoints" not in spec.get("target", ()):
+        return 1
+    clients: int = sum(group["clients"] for group in spec["groups"])
     return -(-clients // clients_a_process())
 
 

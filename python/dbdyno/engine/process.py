@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 
 from dbdyno.engine.binary import Engine
-from dbdyno.engine.parts import split
+from dbdyno.engine.parts import processes_needed, split
 from dbdyno.engine.together import Together
 from dbdyno.errors import (
     ConnectError,
@@ -102,16 +102,17 @@ def run_engine(
     *,
     listener: Listener,
     log: Path,
-    processes: int = 1,
+    processes: int | None = None,
     keep: Path | None = None,
 ) -> Outcome:
     """Carries out a spec and hands each record to `listener` as it comes.
 
-    Several processes are one to the listener: it gets their records merged; each one's own are
-    kept as `keep`-part-N.ndjson.zst. The engine's standard error is appended to `log`. SIGINT and
-    SIGTERM are passed on while it runs: what it measured still arrives. A listener's exception
-    stops the engine and goes on up.
+    Several processes (`None`: as few as may open all the sockets) are one to the listener: it gets
+    their records merged; each one's own are kept as `keep`-part-N.ndjson.zst. The engine's standard
+    error is appended to `log`. SIGINT and SIGTERM are passed on while it runs: what it measured
+    still arrives. A listener's exception stops the engine and goes on up.
     """
+    processes = processes or processes_needed(spec)
     specs = (spec,) if processes == 1 else split(spec, processes)
     mark = _size(log)
     with _started(engine, len(specs), log) as running:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
+from dbdyno.engine.script import find_script
 from dbdyno.formats.records import SCHEMA
-from dbdyno.model import Load, Option
+from dbdyno.model import MAIN, Arrival, ErrorPolicy, Group, Load, Option
 
 Spec = dict[str, object]
 
@@ -22,25 +24,74 @@ def run_spec(
     seed: int,
     load: Load | None = None,
 ) -> Spec:
-    """A spec of one group of clients. `load` is left out for commands other than `run`."""
+    """A spec of `clients` and the load's groups beside them.
+
+    `load` is left out for commands other than `run`. Raises `ScriptError` for a group's script that
+    can't be found.
+    """
+    main: Spec = {
+        "name": MAIN,
+        "script": str(script),
+        "script_path": [str(folder) for folder in (script.parent, *script_path)],
+        "options": dict(options),
+        "clients": clients,
+    }
     spec: Spec = {
         "schema": SCHEMA,
         "command": command,
         "target": dict(target),
-        "groups": [
-            {
-                "script": str(script),
-                "script_path": [str(folder) for folder in (script.parent, *script_path)],
-                "options": dict(options),
-                "clients": clients,
-                "think_time_s": load.think_time_s if load else 0.0,
-            }
-        ],
+        "groups": [main],
         "seed": seed,
     }
-    if load is not None:
-        spec["warm_up_s"] = load.warm_up_s
-        spec["measure_s"] = load.measure_s
-        spec["events"] = load.events
-        spec["interval_s"] = load.interval_s
-    return spec
+    if load is None:
+        return spec
+    main |= _pace(load)
+    return spec | {
+        "groups": [main, *(_group(group, main, script_path) for group in load.groups)],
+        "warm_up_s": load.warm_up_s,
+        "measure_s": load.measure_s,
+        "events": load.events,
+        "interval_s": load.interval_s,
+        "reactor": load.reactor,
+        "shards": load.shards,
+        "errors": _errors(load.errors),
+    }
+
+
+def _group(group: Group, main: Spec, script_path: Sequence[Path]) -> Spec:
+    """With the workload's script come its options; another script has its own only."""
+    spec = {**main, "name": group.name, "clients": group.clients, "idle": group.idle}
+    if group.script is None:
+        own = main["options"]
+        assert isinstance(own, dict)
+        spec["options"] = {**own, **group.options}
+    else:
+        script = find_script(group.script, script_path)
+        spec["script"] = str(script)
+        spec["script_path"] = [str(folder) for folder in (script.parent, *script_path)]
+        spec["options"] = dict(group.options)
+    return spec | _pace(group)
+
+
+def _pace(load: Load | Group) -> Spec:
+    return {
+        "arrival": _arrival(load.arrival),
+        "think_time_s": load.think_time_s,
+        "reconnect_every": load.reconnect_every,
+    }
+
+
+def _arrival(arrival: Arrival) -> Spec:
+    values = {
+        name: str(value) if isinstance(value, Path) else value
+        for name, value in asdict(arrival).items()
+    }
+    return {"kind": arrival.kind, **values}
+
+
+def _errors(policy: ErrorPolicy) -> Spec:
+    return {
+        "rules": [asdict(rule) for rule in policy.rules],
+        "reconnect_s": policy.reconnect_s,
+        "back_off_ms": round(policy.back_off_s * 1000),
+    }

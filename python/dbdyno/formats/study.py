@@ -18,9 +18,21 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 
 from dbdyno.errors import StudyError
-from dbdyno.formats.study_schema import LoadTable, StudyDocument
+from dbdyno.formats.load_schema import LoadTable, Pace
+from dbdyno.formats.study_schema import StudyDocument
 from dbdyno.formats.toml_lines import key_lines
-from dbdyno.model import Chart, Design, Factor, Level, Load, Primary, Study, Workload
+from dbdyno.model import (
+    MAIN,
+    Chart,
+    Closed,
+    Design,
+    Factor,
+    Level,
+    Load,
+    Primary,
+    Study,
+    Workload,
+)
 
 PAPER = "paper"
 """The scale that is the file's own figures."""
@@ -144,13 +156,11 @@ def _build(
         document = StudyDocument.model_validate(merged)
     except ValidationError as error:
         raise fail(*_complaint(error)) from error
-    _check_load(document.load, fail)
     factors = _factors(document, fail)
     _check_baseline(document.design.baseline, factors, fail)
     scripts = document.workload.script
     primary = document.primary
     lower = primary.metric not in ("throughput", "statements_per_s")
-    load = document.load
     return Study(
         name=file.stem,
         question=document.question,
@@ -162,14 +172,7 @@ def _build(
         ),
         factors=factors,
         workload=Workload(scripts[0] if len(scripts) == 1 else None, document.workload.options),
-        load=Load(
-            clients=tuple(load.clients),
-            warm_up_s=load.warm_up,
-            measure_s=load.measure,
-            events=load.events,
-            interval_s=load.interval,
-            think_time_s=load.think_time,
-        ),
+        load=_load(document.load, file.parent, fail),
         design=Design(
             blocks=document.design.blocks,
             baseline=document.design.baseline,
@@ -184,6 +187,23 @@ def _build(
 
 class _Fail(typing.Protocol):
     def __call__(self, path: KeyPath, message: str, hint: str | None = None) -> StudyError: ...
+
+
+def _load(table: LoadTable, folder: Path, fail: _Fail) -> Load:
+    _check_load(table, fail)
+    paths: list[tuple[KeyPath, Pace]] = [(("load",), table)]
+    paths += [(("load", "group", name), group) for name, group in table.group.items()]
+    for path, pace in paths:
+        try:
+            is_open = not isinstance(pace.arrival.arrival(), Closed)
+        except ValueError as error:
+            raise fail((*path, "arrival"), f"`{'.'.join(path)}.arrival`: {error}") from error
+        if is_open and pace.think_time:
+            message = "`think_time` is a pause of a closed loop; here the arrival says when"
+            raise fail((*path, "think_time"), message)
+    if MAIN in table.group:
+        raise fail(("load", "group", MAIN), f"`{MAIN}` are the step's own clients; another name")
+    return table.load(folder)
 
 
 def _check_load(load: LoadTable, fail: _Fail) -> None:
@@ -292,7 +312,7 @@ def _keys_at(path: KeyPath) -> list[str]:
         annotation = _member(annotation, part)
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         scale = ["scale"] if annotation is StudyDocument else []
-        return [*annotation.model_fields, *scale]
+        return [*(f.alias or name for name, f in annotation.model_fields.items()), *scale]
     return []
 
 

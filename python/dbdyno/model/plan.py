@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dbdyno.model.study import Option
+from dbdyno.model.load import Option
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from dbdyno.model.study import Option
+from dbdyno.model.load import Option
+from dbdyno.model.measurement import Backlog
 
 RunStatus = Literal["complete", "interrupted", "failed"]
 
@@ -109,5 +110,12 @@ class StepSummary:
     total_statements: int
     """Over the whole step, warm-up and drain included: equals the server's own count."""
     total_events: int
+    wait_us: Mapping[str, float] = field(default_factory=dict)
+    """How long events stood behind their intended start, as `latency_us`; empty: closed loop."""
+    service_us: Mapping[str, float] = field(default_factory=dict)
+    """From start to end; in a closed loop it is the latency."""
+    lag_us: Mapping[str, float] = field(default_factory=dict)
+    """How late the generator was with clients free to start; empty: closed loop."""
+    backlog: Backlog = field(default_factory=Backlog)
     record: Mapping[str, object] = field(default_factory=dict)
     """The engine's summary record as it came."""

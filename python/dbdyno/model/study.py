@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Option = str | int | float | bool | list[str]
-"""A value of a script's own option, as the engine takes it."""
+from dbdyno.model.load import Load, Option
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +37,6 @@ class Workload:
 
     script: str | None
     options: Mapping[str, Option] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """The load steps every run goes through, in this order. Closed loop."""
-
-    clients: tuple[int, ...]
-    warm_up_s: float
-    measure_s: float | None
-    """Length of the window; `None`: until `events` are done."""
-    events: int | None = None
-    """Stop after this many measured events; `None`: no limit."""
-    interval_s: float = 1.0
-    think_time_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

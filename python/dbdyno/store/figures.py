@@ -9,13 +9,28 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from dbdyno.formats.histograms import decode, event_responses, tag
-from dbdyno.model import PERCENTILES, HistogramRecord, StepSummary, Summary
+from dbdyno.model import (
+    PERCENTILES,
+    Backlog,
+    HistogramRecord,
+    StepSummary,
+    Subject,
+    Summary,
+    TimeKind,
+)
 from dbdyno.stats.histogram import mean, merge_histograms, percentiles
 
 _NS_PER_US = 1000
+NO_BACKLOG = Backlog()
 
 
-def step_summary(step: int, summary: Summary, record: Mapping[str, object]) -> StepSummary:
+def step_summary(
+    step: int,
+    summary: Summary,
+    record: Mapping[str, object],
+    *,
+    backlog: Backlog = NO_BACKLOG,
+) -> StepSummary:
     """The figures of one step; `record` is the summary as it came, kept beside them."""
     window_s = summary.window_s
     statements = summary.measured.statements
@@ -40,6 +55,10 @@ def step_summary(step: int, summary: Summary, record: Mapping[str, object]) -> S
         client_rss_peak_kb=summary.rss_peak_kb,
         total_statements=summary.total.statements,
         total_events=summary.total.events,
+        wait_us=_us(figures_ns(_times(summary.histograms, "event", "wait"))),
+        service_us=_us(figures_ns(_times(summary.histograms, "event", "service"))),
+        lag_us=_us(figures_ns(_times(summary.histograms, "lag", "wait"))),
+        backlog=backlog,
         record=record,
     )
 
@@ -60,6 +79,12 @@ def figures_ns(records: Iterable[HistogramRecord]) -> Mapping[str, float]:
         "max": float(histogram.get_max_value()),
         "mean": mean(histogram),
     }
+
+
+def _times(
+    records: Iterable[HistogramRecord], subject: Subject, time: TimeKind
+) -> Iterable[HistogramRecord]:
+    return (record for record in records if (record.subject, record.time) == (subject, time))
 
 
 def _per_s(count: int, window_s: float) -> float:

@@ -1,0 +1,164 @@
+"""Options that say how hard a server is driven, and the load they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, get_args
+
+import click
+
+from dbdyno.cli.options import Duration
+from dbdyno.errors import UsageError
+from dbdyno.formats.load_schema import check_code
+from dbdyno.model import (
+    Arrival,
+    Closed,
+    Constant,
+    ErrorAction,
+    ErrorPolicy,
+    ErrorRule,
+    Load,
+    Poisson,
+    Reactor,
+)
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+_DEFAULT_TIME_S = 10.0
+_PLANNED: Mapping[str, type[Constant] | type[Poisson]] = {"constant": Constant, "poisson": Poisson}
+
+
+def _rules(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[ErrorRule, ...]:
+    return tuple(map(_rule, values))
+
+
+def _rule(text: str) -> ErrorRule:
+    codes, equals, what = text.partition("=")
+    action, colon, limit = what.partition(":")
+    known: tuple[ErrorAction, ...] = get_args(ErrorAction)
+    if not equals or action not in known:
+        raise click.BadParameter(
+            f"expected CODE=ACTION[:LIMIT] with an action of {', '.join(known)}; found `{text}`"
+        )
+    try:
+        checked = tuple(check_code(code) for code in codes.split(","))
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+    rule = ErrorRule(checked, known[known.index(action)])
+    if not colon:
+        return rule
+    if action != "retry" or not limit.isdecimal() or int(limit) < 1:
+        raise click.BadParameter(f"only `retry` has a limit, of 1 or more; found `{text}`")
+    return ErrorRule(rule.codes, rule.action, int(limit))
+
+
+_OPTIONS = (
+    click.option("--clients", type=click.IntRange(1, 1_000_000), default=1, show_default=True),
+    click.option("--warm-up", type=Duration(), default="0s", show_default=True),
+    click.option("--time", "time_s", type=Duration(), help="Length of the window.  [default: 10s]"),
+    click.option("--events", type=click.IntRange(1), help="Stop after so many measured events."),
+    click.option("--interval", type=Duration(), default="1s", show_default=True),
+    click.option(
+        "--rate",
+        type=click.FloatRange(0, min_open=True),
+        help="Events per second over all clients, begun whether or not earlier ones have ended.",
+    ),
+    click.option(
+        "--arrival",
+        type=click.Choice(list(_PLANNED)),
+        help="How the events of --rate are spaced.  [default: constant]",
+    ),
+    click.option(
+        "--think-time", type=Duration(), default="0s", help="Pause between a client's events."
+    ),
+    click.option(
+        "--reconnect-every",
+        type=click.IntRange(0),
+        default=0,
+        help="Make a client's connection anew after so many of its events.",
+    ),
+    click.option(
+        "--reconnect-for",
+        type=Duration(),
+        default="60s",
+        show_default=True,
+        help="Patience with a lost connection.",
+    ),
+    click.option(
+        "--on-error",
+        multiple=True,
+        callback=_rules,
+        metavar="CODE=ACTION[:LIMIT]",
+        help="SQLSTATE, its class, vendor number, `connection` or `all`; several with commas. "
+        f"Actions: {', '.join(get_args(ErrorAction))}. The first that matches decides.",
+    ),
+    click.option(
+        "--reactor",
+        type=click.Choice(get_args(Reactor)),
+        default="auto",
+        show_default=True,
+        help="The engine's event loop.",
+    ),
+    click.option(
+        "--shards",
+        type=click.IntRange(1, 1024),
+        help="Threads of an engine process.  [default: by cores and clients]",
+    ),
+    click.option(
+        "--processes",
+        type=click.IntRange(1, 1024),
+        help="Engine processes.  [default: as few as may open all sockets]",
+    ),
+)
+
+
+def load_options(function: _F) -> _F:
+    """All of them; the verb takes them as keywords and hands them to `load_of`."""
+    for option in reversed(_OPTIONS):
+        function = option(function)
+    return function
+
+
+def load_of(
+    *,
+    clients: int,
+    warm_up: float,
+    time_s: float | None,
+    events: int | None,
+    interval: float,
+    rate: float | None,
+    arrival: str | None,
+    think_time: float,
+    reconnect_every: int,
+    reconnect_for: float,
+    on_error: tuple[ErrorRule, ...],
+    reactor: Reactor,
+    shards: int | None,
+    processes: int | None,
+) -> Load:
+    """The load; raises `UsageError` for options that contradict each other."""
+    if rate is None and arrival is not None:
+        raise UsageError("--arrival needs --rate", hint="such as --rate 500 --arrival poisson")
+    if rate is not None and think_time:
+        raise UsageError(
+            "--think-time is a pause of a closed loop; with --rate the arrival says when"
+        )
+    if time_s is None and events is None:
+        time_s = _DEFAULT_TIME_S
+    planned: Arrival = Closed() if rate is None else _PLANNED[arrival or "constant"](rate)
+    return Load(
+        clients=(clients,),
+        warm_up_s=warm_up,
+        measure_s=time_s,
+        events=events,
+        interval_s=interval,
+        think_time_s=think_time,
+        arrival=planned,
+        reconnect_every=reconnect_every,
+        errors=ErrorPolicy(on_error, reconnect_for),
+        reactor=reactor,
+        shards=shards,
+        processes=processes,
+    )

@@ -1,0 +1,216 @@
+"""The shape of a study's `[load]`. What each key means stands in docs/reference/study-file.md."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+
+from dbdyno.formats.quantities import parse_duration
+from dbdyno.model import (
+    Arrival,
+    Closed,
+    Constant,
+    ErrorAction,
+    ErrorPolicy,
+    ErrorRule,
+    Group,
+    Load,
+    Poisson,
+    Ramp,
+    Reactor,
+    Replay,
+    Sine,
+    Steps,
+)
+
+_CODE = re.compile(r"all|connection|[0-9A-Z]{2}|[0-9A-Z]{5}|[0-9]{1,5}")
+
+
+def as_list(value: object) -> object:
+    """One value where several may stand."""
+    return value if isinstance(value, list) else [value]
+
+
+def _option(value: object) -> object:
+    if isinstance(value, (str, int, float, bool)):
+        return value
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return value
+    raise ValueError(f"expected a string, number, boolean or list of strings; found {value!r}")
+
+
+def check_code(value: object) -> str:
+    """Raises `ValueError` for what no error can be called."""
+    if isinstance(value, (str, int)) and _CODE.fullmatch(str(value)):
+        return str(value)
+    raise ValueError(
+        "expected a SQLSTATE (`40P01`), its class (`40`), a vendor number (`1213`), `connection` "
+        f"or `all`; found {value!r}"
+    )
+
+
+Duration = Annotated[float, BeforeValidator(parse_duration)]
+OptionValue = Annotated[str | int | float | bool | list[str], BeforeValidator(_option)]
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
+Options = dict[str, OptionValue]
+Clients = Annotated[int, Field(ge=1, le=1_000_000)]
+Rate = Annotated[float, Field(gt=0, le=1e9)]
+RateOrNone = Annotated[float, Field(ge=0, le=1e9)]
+Code = Annotated[str, BeforeValidator(check_code)]
+
+
+class Table(BaseModel):
+    """A table that takes no key it doesn't know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ArrivalTable(Table):
+    """When events start; which of the keys belong together, `kind` says."""
+
+    kind: Literal["closed", "constant", "poisson", "ramp", "steps", "sine", "replay"]
+    rate: Rate | None = None
+    from_: Annotated[RateOrNone | None, Field(alias="from")] = None
+    to: RateOrNone | None = None
+    over: Duration | None = None
+    steps: list[tuple[Duration, RateOrNone]] | None = None
+    mean: Rate | None = None
+    amplitude: RateOrNone | None = None
+    period: Duration | None = None
+    file: Path | None = None
+
+    def arrival(self) -> Arrival:
+        """The model's; raises `ValueError` naming the key that is missing or too much."""
+        wanted = _KEYS[self.kind]
+        for name in type(self).model_fields:
+            key = name.rstrip("_")
+            given = getattr(self, name) is not None
+            if key != "kind" and given != (key in wanted):
+                raise ValueError(
+                    f"kind `{self.kind}` {'has no' if given else 'needs'} `{key}`; "
+                    f"its keys: {', '.join(wanted) or 'none'}"
+                )
+        match self:
+            case ArrivalTable(kind="constant", rate=float(rate)):
+                return Constant(rate)
+            case ArrivalTable(kind="poisson", rate=float(rate)):
+                return Poisson(rate)
+            case ArrivalTable(kind="ramp", from_=float(start), to=float(end), over=float(over)):
+                return Ramp(start, end, over)
+            case ArrivalTable(kind="steps", steps=list(steps)):
+                return Steps(tuple(steps))
+            case ArrivalTable(kind="sine", mean=float(mean), amplitude=float(most)):
+                assert self.period is not None
+                if most > mean:
+                    raise ValueError(f"`amplitude` is {most:g}; expected at most the mean")
+                return Sine(mean, most, self.period)
+            case ArrivalTable(kind="replay", file=Path() as file):
+                return Replay(file)
+            case _:
+                return Closed()
+
+
+_KEYS: dict[str, tuple[str, ...]] = {
+    "closed": (),
+    "constant": ("rate",),
+    "poisson": ("rate",),
+    "ramp": ("from", "to", "over"),
+    "steps": ("steps",),
+    "sine": ("mean", "amplitude", "period"),
+    "replay": ("file",),
+}
+
+
+class Pace(Table):
+    """What the step's clients and those of a group have in common."""
+
+    arrival: ArrivalTable = ArrivalTable(kind="closed")
+    think_time: Duration = 0.0
+    reconnect_every: Annotated[int, Field(ge=0)] = 0
+
+
+class GroupTable(Pace):
+    """Clients beside those of the step."""
+
+    clients: Clients
+    script: str | None = None
+    options: Options = {}
+    prepare: bool = False
+    idle: bool = False
+
+
+class RuleTable(Table):
+    """What is done about some errors."""
+
+    codes: Annotated[list[Code], BeforeValidator(as_list), Field(min_length=1)]
+    action: ErrorAction
+    limit: Annotated[int, Field(ge=1, le=1_000_000)] = 10
+
+
+class ErrorsTable(Table):
+    """What becomes of errors."""
+
+    rule: list[RuleTable] = []
+    reconnect: Duration = 60.0
+    back_off: Duration = 0.01
+
+
+class LoadTable(Pace):
+    """How hard, and for how long."""
+
+    clients: Annotated[list[Clients], BeforeValidator(as_list), Field(min_length=1)]
+    warm_up: Duration = 0.0
+    measure: Duration | None = None
+    events: Annotated[int, Field(ge=1)] | None = None
+    interval: Duration = 1.0
+    group: dict[Name, GroupTable] = {}
+    errors: ErrorsTable = ErrorsTable()
+    reactor: Reactor = "auto"
+    shards: Annotated[int, Field(ge=1, le=1024)] | None = None
+    processes: Annotated[int, Field(ge=1, le=1024)] | None = None
+
+    def load(self, folder: Path) -> Load:
+        """The model's; a file of times is sought beside the study, in `folder`."""
+        return Load(
+            clients=tuple(self.clients),
+            warm_up_s=self.warm_up,
+            measure_s=self.measure,
+            events=self.events,
+            interval_s=self.interval,
+            think_time_s=self.think_time,
+            arrival=_beside(self.arrival.arrival(), folder),
+            reconnect_every=self.reconnect_every,
+            groups=tuple(_group(name, table, folder) for name, table in self.group.items()),
+            errors=ErrorPolicy(
+                rules=tuple(
+                    ErrorRule(tuple(rule.codes), rule.action, rule.limit)
+                    for rule in self.errors.rule
+                ),
+                reconnect_s=self.errors.reconnect,
+                back_off_s=self.errors.back_off,
+            ),
+            reactor=self.reactor,
+            shards=self.shards,
+            processes=self.processes,
+        )
+
+
+def _group(name: str, table: GroupTable, folder: Path) -> Group:
+    return Group(
+        name=name,
+        clients=table.clients,
+        script=table.script,
+        options=table.options,
+        prepare=table.prepare,
+        arrival=_beside(table.arrival.arrival(), folder),
+        idle=table.idle,
+        think_time_s=table.think_time,
+        reconnect_every=table.reconnect_every,
+    )
+
+
+def _beside(arrival: Arrival, folder: Path) -> Arrival:
+    return Replay((folder / arrival.file).absolute()) if isinstance(arrival, Replay) else arrival

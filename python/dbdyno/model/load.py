@@ -1,0 +1,159 @@
+"""How hard and for how long: clients, when their events start, what becomes of errors.
+
+Times are seconds, rates events per second over a whole group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Literal
+
+Option = str | int | float | bool | list[str]
+"""A value of a script's own option, as the engine takes it."""
+
+ErrorAction = Literal["ignore", "restart-event", "retry", "reconnect", "stop"]
+Reactor = Literal["auto", "io-uring", "epoll"]
+
+MAIN = "main"
+"""The group of a step's own clients."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The next event of a client follows the completion of its last."""
+
+    kind: ClassVar[str] = "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """Evenly spaced."""
+
+    kind: ClassVar[str] = "constant"
+    rate_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Poisson:
+    """Exponential gaps with this mean rate."""
+
+    kind: ClassVar[str] = "poisson"
+    rate_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ramp:
+    """The rate changes in a straight line, then stays."""
+
+    kind: ClassVar[str] = "ramp"
+    from_per_s: float
+    to_per_s: float
+    over_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """(duration, rate) pairs; the last rate stays."""
+
+    kind: ClassVar[str] = "steps"
+    steps: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sine:
+    """`mean + amplitude × sin(2πt / period)`."""
+
+    kind: ClassVar[str] = "sine"
+    mean_per_s: float
+    amplitude_per_s: float
+    period_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Start times in seconds from a file, one a line, ascending."""
+
+    kind: ClassVar[str] = "replay"
+    file: Path
+
+
+Arrival = Closed | Constant | Poisson | Ramp | Steps | Sine | Replay
+"""When events are meant to start. All but `Closed` are open: they don't wait for anybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Clients beside the workload's own, with a script, a number and a pace of theirs."""
+
+    name: str
+    clients: int
+    script: str | None = None
+    """`None`: the workload's, with its options."""
+    options: Mapping[str, Option] = field(default_factory=dict)
+    prepare: bool = False
+    """Let the script load and drop tables of its own."""
+    arrival: Arrival = Closed()
+    idle: bool = False
+    """Connected, without any event."""
+    think_time_s: float = 0.0
+    reconnect_every: int = 0
+    """After so many events of a client; 0: never."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRule:
+    """What is done about some errors. The first rule that matches decides."""
+
+    codes: tuple[str, ...]
+    """SQLSTATEs, vendor numbers, a SQLSTATE class, `connection` or `all`."""
+    action: ErrorAction
+    limit: int = 10
+    """For `retry`: how often one event is tried again before the run stops."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPolicy:
+    """Without rules: transient errors restart the event, lost connections are made anew, anything
+    else stops the run."""
+
+    rules: tuple[ErrorRule, ...] = ()
+    reconnect_s: float = 60.0
+    """Patience with a lost connection."""
+    back_off_s: float = 0.01
+    """First pause between attempts; doubles up to a second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The load steps every run goes through, in this order, and what all have in common."""
+
+    clients: tuple[int, ...]
+    warm_up_s: float
+    measure_s: float | None
+    """Length of the window; `None`: until `events` are done."""
+    events: int | None = None
+    """Stop after this many measured events; `None`: no limit."""
+    interval_s: float = 1.0
+    think_time_s: float = 0.0
+    arrival: Arrival = Closed()
+    reconnect_every: int = 0
+    groups: tuple[Group, ...] = ()
+    """Beside the clients of the step."""
+    errors: ErrorPolicy = ErrorPolicy()
+    reactor: Reactor = "auto"
+    shards: int | None = None
+    """Of each engine process; `None`: by cores and clients."""
+    processes: int | None = None
+    """Engine processes; `None`: as few as may open all the sockets."""
+
+    def all_clients(self, step_clients: int) -> int:
+        """Clients of all groups at a step."""
+        return step_clients + sum(group.clients for group in self.groups)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether any event has an intended start."""
+        arrivals = (self.arrival, *(group.arrival for group in self.groups))
+        return any(not isinstance(arrival, Closed) for arrival in arrivals)
