@@ -1,7 +1,7 @@
 //! The start of a session: a state machine from the server's greeting to its first OK.
 //!
 //! The greeting, the plugins' answers and the cryptography are the crate `mysql_common`'s.
-//! Passwords go in clear only over a Unix socket, and only by `caching_sha2_password`'s own rule.
+//! Passwords go in clear only where nobody can listen: over a Unix socket or within TLS.
 
 use mysql_common::auth::plugins::{AuthProc, ChallengeResponsePlugin, Context};
 use mysql_common::constants::CapabilityFlags;
@@ -251,7 +251,9 @@ impl<'a> Handshake<'a> {
         match plugin {
             AuthPlugin::MysqlNativePassword
             | AuthPlugin::CachingSha2Password
+            | AuthPlugin::Sha256Password
             | AuthPlugin::Ed25519 => {}
+            AuthPlugin::MysqlClearPassword if self.is_encrypted || self.is_local => {}
             _ => return Err(HandshakeError::Unsupported(format!("authentication by {name}"))),
         }
         let procedure = plugin.init();
@@ -329,8 +331,15 @@ mod tests {
     const CREDENTIALS: Credentials<'_> =
         Credentials { user: "u", password: Some("secret"), database: "d" };
 
+    /// Of a server without TLS.
     fn greeting(plugin: &str) -> Vec<u8> {
-        let mut out = b"\x0a8.0.1\0\x01\0\0\0abcdefgh\0\xff\xf7\x2d\x02\0\xff\xff\x15".to_vec();
+        let mut greeting = tls_greeting(plugin);
+        greeting[21] &= !0x08;
+        greeting
+    }
+
+    fn tls_greeting(plugin: &str) -> Vec<u8> {
+        let mut out = b"\x0a8.0.1\0\x01\0\0\0abcdefgh\0\xff\xff\x2d\x02\0\xff\xff\x15".to_vec();
         out.extend_from_slice(&[0; 10]);
         out.extend_from_slice(b"ijklmnopqrst\0");
         text(plugin.as_bytes(), &mut out);
@@ -370,6 +379,69 @@ mod tests {
     }
 
     #[test]
+    fn fast_answers_are_those_of_other_clients() {
+        // The nonce, passwords and answers are those in the tests of Go's client.
+        let nonce =
+            [10, 47, 74, 111, 75, 73, 34, 48, 88, 76, 114, 74, 37, 13, 3, 80, 82, 2, 23, 21];
+        for (password, expected) in [
+            ("secret", "f490e76f66d9d86665ce54d98c78d0acfe2fb0b08b423da807144873d30b312c"),
+            ("secret2", "abc3934a012cf342e876071c8ee202de51785b430258a7a0138bc79c4d800bc6"),
+        ] {
+            let credentials = Credentials { password: Some(password), ..CREDENTIALS };
+            let mut handshake = Handshake::new(credentials, false, false);
+            let mut out = Vec::new();
+            handshake.step(0, &greeting("mysql_native_password"), &mut out).unwrap();
+            out.clear();
+            let switch = [&b"\xfecaching_sha2_password\0"[..], &nonce, b"\0"].concat();
+            assert_eq!(handshake.step(2, &switch, &mut out).unwrap(), Step::Continue);
+            assert_eq!(out[..4], [32, 0, 0, 3]);
+            let found: String = out[4..].iter().map(|byte| format!("{byte:02x}")).collect();
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn within_tls_the_response_follows_its_own_beginning() {
+        for (plugin, expected) in
+            [("caching_sha2_password", None), ("sha256_password", Some(&b"u\0\x07secret\0"[..]))]
+        {
+            let mut handshake = Handshake::new(CREDENTIALS, false, true);
+            let mut out = Vec::new();
+            let step = handshake.step(0, &tls_greeting(plugin), &mut out).unwrap();
+            assert_eq!((step, out.len()), (Step::Encrypt, 36));
+            assert_eq!(out[..4], [32, 0, 0, 1]);
+            let beginning = out.split_off(4);
+            out.clear();
+            handshake.encrypted(&mut out).unwrap();
+            assert_eq!(out[3], 2);
+            assert_eq!(out[4..36], beginning);
+            assert!(expected.is_none_or(|expected| out[36..].starts_with(expected)));
+            out.clear();
+            if plugin == "caching_sha2_password" {
+                handshake.step(3, b"\x01\x04", &mut out).unwrap();
+                assert_eq!(out, b"\x07\0\0\x04secret\0");
+            }
+        }
+        // A server without TLS is answered as if none had been wished for.
+        let mut handshake = Handshake::new(CREDENTIALS, false, true);
+        let plain = greeting("caching_sha2_password");
+        assert_eq!(handshake.step(0, &plain, &mut Vec::new()).unwrap(), Step::Continue);
+    }
+
+    #[test]
+    fn a_password_in_clear_needs_privacy_and_sha256_asks_for_a_key() {
+        let switch = b"\xfemysql_clear_password\0";
+        let (mut open, _) = greeted("mysql_native_password", false);
+        assert!(open.step(2, switch, &mut Vec::new()).is_err());
+        let (mut local, _) = greeted("mysql_native_password", true);
+        let mut out = Vec::new();
+        local.step(2, switch, &mut out).unwrap();
+        assert_eq!(&out[4..], b"secret\0");
+        let (_, response) = greeted("sha256_password", false);
+        assert_eq!(&response[32..36], b"u\0\x01\x01");
+    }
+
+    #[test]
     fn cached_passwords_need_no_further_answer() {
         let (mut handshake, _) = greeted("caching_sha2_password", false);
         let mut out = Vec::new();
@@ -380,7 +452,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_and_not_supported_has_a_name() {
-        let (mut handshake, _) = greeted("mysql_native_password", true);
+        let (mut handshake, _) = greeted("mysql_native_password", false);
         let mut out = Vec::new();
         let error = handshake.step(2, b"\xfemysql_clear_password\0", &mut out).unwrap_err();
         let said =
