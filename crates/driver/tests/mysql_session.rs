@@ -196,6 +196,28 @@ fn a_new_session_adopts_the_statements_of_a_dead_one() {
 }
 
 #[test]
+fn what_can_not_be_prepared_is_sent_as_text() {
+    let Some(server) = Server::get() else { return };
+    let mut client = server.client();
+    let plain = client.prepare("PREPARE inner_one FROM 'SELECT 7'");
+    let prepared = client.prepare("SELECT ?");
+    let run = client.prepare("EXECUTE inner_one");
+    for reconnects in [false, true] {
+        if reconnects {
+            let dead = std::mem::replace(&mut client, server.client());
+            assert_eq!(client.adopt(dead.session), Reply::default());
+        }
+        assert_eq!(client.execute(plain, &[]).class, Some(Class::Other));
+        client.execute(run, &[]);
+        assert_eq!(client.rows(), [row(&["7"])]);
+        client.execute(prepared, &[Value::Int(8)]);
+        assert_eq!(client.rows(), [row(&["8"])]);
+    }
+    client.close(plain);
+    assert_eq!(client.prepare("SELECT 9"), plain);
+}
+
+#[test]
 fn big_rows_are_scanned_piece_by_piece() {
     let Some(server) = Server::get() else { return };
     server.client().ok("SET GLOBAL max_allowed_packet = 1 << 26");

@@ -181,7 +181,7 @@ impl MysqlSession {
     pub fn adopt(&mut self, dead: Self, out: &mut Vec<u8>) -> Result<Sent, ProtocolError> {
         self.scan.check_idle()?;
         self.statements = dead.statements;
-        let Some(first) = self.statements.next_live(0).filter(|_| self.prepares) else {
+        let Some(first) = next_prepared(&self.statements, 0) else {
             return Ok(Sent::Done(Reply::default()));
         };
         let mut next = Some(first);
@@ -189,7 +189,7 @@ impl MysqlSession {
             if let Text::Prepared { sql, .. } = &self.statements.get(id)?.text {
                 frontend::prepare(sql, out)?;
             }
-            next = self.statements.next_live(id.0 + 1);
+            next = next_prepared(&self.statements, id.0 + 1);
         }
         Ok(self.await_reply(Expect::Prepared { next: first, fresh: false }))
     }
@@ -216,6 +216,27 @@ struct Statement {
     /// The server's own.
     number: u32,
     text: Text,
+}
+
+impl Statement {
+    /// From now on it is sent as text, with the values in it.
+    fn send_as_text(&mut self) {
+        if let Text::Prepared { sql, .. } = &self.text {
+            self.text = Text::Plain(Template::new(sql, Dialect::Mysql));
+        }
+    }
+}
+
+/// The first statement from `id` on that the server is to know.
+fn next_prepared(statements: &Statements<Statement>, id: u32) -> Option<StatementId> {
+    let mut next = statements.next_live(id);
+    while let Some(id) = next {
+        if matches!(statements.get(id), Ok(Statement { text: Text::Prepared { .. }, .. })) {
+            break;
+        }
+        next = statements.next_live(id.0 + 1);
+    }
+    next
 }
 
 /// How a statement is executed, and made again after a reconnect.

@@ -5,7 +5,7 @@ use wire_mysql::backend::{self, HEADER_SIZE};
 use wire_mysql::{PACKET_SIZE_MAX, WireError};
 
 use super::rows::Layout;
-use super::{Statement, Text, server_error};
+use super::{Statement, Text, next_prepared, server_error};
 use crate::error::{ProtocolError, ServerError};
 use crate::load::wrong_row_count;
 use crate::session::{Class, Progress, Reply, StatementId};
@@ -36,6 +36,9 @@ pub(super) enum Expect {
     /// Nothing more of this reply, but for the rest of what has begun.
     Over,
 }
+
+/// "This command is not supported in the prepared statement protocol yet".
+const NOT_PREPARABLE: i64 = 1295;
 
 /// What the next packet is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -292,7 +295,8 @@ impl Scan {
         }
     }
 
-    /// An error ends the reply, unless further preparations are still to be answered.
+    /// An error ends the reply, unless further preparations are still to be answered. That a
+    /// statement can't be prepared at all (BEGIN, on old servers) is none: it is sent as text.
     fn failed(
         &mut self,
         payload: &[u8],
@@ -300,8 +304,14 @@ impl Scan {
     ) -> Result<(), ProtocolError> {
         let error = server_error(payload)?;
         let closes = error.closes;
-        self.reply.error.get_or_insert_with(|| Box::new(error));
         self.stage = Stage::First;
+        if let (Expect::Prepared { next: id, fresh }, NOT_PREPARABLE) = (self.expect, error.number)
+        {
+            statements.get_mut(id)?.send_as_text();
+            self.prepared(id, fresh, statements);
+            return Ok(());
+        }
+        self.reply.error.get_or_insert_with(|| Box::new(error));
         match self.expect {
             Expect::Nothing if !closes => {
                 return Err(ProtocolError::Unexpected { found: '\u{ff}', state: "idle" });
@@ -318,7 +328,7 @@ impl Scan {
     }
 
     fn prepared(&mut self, id: StatementId, fresh: bool, statements: &Statements<Statement>) {
-        let next = if fresh { None } else { statements.next_live(id.0 + 1) };
+        let next = if fresh { None } else { next_prepared(statements, id.0 + 1) };
         self.expect = next.map_or(Expect::Over, |next| Expect::Prepared { next, fresh });
     }
 

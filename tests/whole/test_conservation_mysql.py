@@ -1,0 +1,90 @@
+"""The engine's counts against MySQL's and MariaDB's own, over every version that can be had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from dbdyno.engine import find_engine, find_script, run_engine, run_spec
+from dbdyno.engine.process import Call
+from dbdyno.engine.script import script_path
+from dbdyno.model import Load, Option, Record, Summary
+from dbdyno.servers import Server, open_server
+from dbdyno.servers.protocol import Transport
+
+pytestmark = pytest.mark.slow
+
+OPTIONS: Mapping[str, Option] = {"tables": 2, "table_size": 500}
+CLIENTS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Lab:
+    """A server under load, and a place for logs."""
+
+    server: Server
+    folder: Path
+
+    def command(self, command: str, script: str, transport: Transport = "unix") -> Summary | None:
+        """The engine's summary of one call."""
+        folders = script_path()
+        spec = run_spec(
+            command=command,
+            target=self.server.target(transport),
+            script=find_script(script, folders),
+            script_path=folders,
+            options=OPTIONS,
+            clients=CLIENTS if command == "run" else 1,
+            seed=11,
+            load=Load((CLIENTS,), warm_up_s=0.3, measure_s=1.0, interval_s=0.5),
+        )
+        log = self.folder / "engine.log"
+        outcome = run_engine(find_engine(), spec, listener=ignore, log=log)
+        assert outcome.failure is None, outcome.failure
+        return outcome.summary
+
+
+def ignore(_line: bytes, _record: Record, _call: Call) -> None:
+    return None
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        "mysql:5.6.14@maven",
+        "mariadb:10.2.11@maven",
+        "mariadb:11.4.5@maven",
+        "mariadb@system",
+    ],
+)
+def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    folder = tmp_path_factory.mktemp("server")
+    with open_server(request.param, {"innodb_flush_log_at_trx_commit": "2"}, folder) as server:
+        server.start()
+        lab = Lab(server, folder)
+        lab.command("prepare", "oltp_read_write")
+        yield lab
+
+
+@pytest.mark.parametrize("transport", ["unix", "tcp"])
+@pytest.mark.parametrize("script", ["oltp_point_select", "oltp_read_write"])
+def test_the_engine_s_counts_are_the_server_s_own(
+    lab: Lab, script: str, transport: Transport
+) -> None:
+    before = lab.server.counters()
+    summary = lab.command("run", script, transport)
+    after = lab.server.counters()
+    assert summary is not None
+    total = summary.total
+    assert total.events > 100
+    assert total.errors == total.restarts, "deadlocks, and nothing else"
+    grown = {name: after[name] - before[name] for name in ("Questions", "Com_commit", "Com_select")}
+
+    own = 1
+    assert grown["Questions"] == total.statements + total.errors + own
+    if script == "oltp_read_write":
+        assert grown["Com_commit"] == total.events
+    assert grown["Com_select"] == total.reads
