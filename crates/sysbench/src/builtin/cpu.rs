@@ -23,7 +23,7 @@ impl Cpu {
     fn primes(&self) -> u64 {
         let prime = |number: &u64| {
             let root = (*number as f64).sqrt() as u64;
-            (2..=root).all(|divisor| number % divisor != 0)
+            (2..=root).all(|divisor| !number.is_multiple_of(divisor))
         };
         (3..black_box(self.highest)).filter(prime).count() as u64
     }
