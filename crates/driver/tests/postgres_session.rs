@@ -349,7 +349,8 @@ fn a_load_stores_what_the_insert_would() {
     let rows = [
         "(1, 'it''s', -2.50, '2024-02-29', 'yes'), (-3, '''', 7, NULL, NULL)",
         "(2, 'a\tb\nc\rd', 0.1, '2024-01-01', 'f'), (NULL, NULL, NULL, NULL, NULL)",
-        "(9223372036854775807, '', 12345678901234567890, '2024-01-01', 't'), (5, 'é', 0, NULL, 't')",
+        "(9223372036854775807, '', 12345678901234567890, '2024-01-01', 't'), \
+         (5, 'é', 0, NULL, 't')",
     ];
     for values in rows {
         let sql = format!("INSERT INTO loaded(id, c, n, d, b) VALUES {values}");

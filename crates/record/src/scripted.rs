@@ -10,8 +10,8 @@ pub struct ScriptedPlan {
     /// How long each statement takes, microseconds.
     #[serde(default)]
     pub service_us: u64,
-    /// Stretches in which nothing is answered; what is under way then is answered behind them, after
-    /// its service time.
+    /// Stretches in which nothing is answered; what is under way then is answered behind them,
+    /// after its service time.
     #[serde(default)]
     pub stalls: Vec<Stretch>,
     /// Stretches in which the server is gone: sessions end when one begins, and none can be made.

@@ -299,7 +299,8 @@ pub struct ErrorPolicy {
     /// Try to re-establish lost connections for so long before giving up, seconds.
     #[serde(default = "default_reconnect_s")]
     pub reconnect_s: f64,
-    /// First pause between attempts, milliseconds; doubles up to a quarter of a second, with jitter.
+    /// First pause between attempts, milliseconds; doubles up to a quarter of a second, with
+    /// jitter.
     #[serde(default = "default_back_off_ms")]
     pub back_off_ms: u64,
 }

@@ -54,7 +54,7 @@ impl Host {
     }
 
     /// The script wants a new connection: nothing has failed.
-    pub(crate) fn reconnect_on_request(&mut self, index: u32) {
+    pub(crate) fn reconnect_at_will(&mut self, index: u32) {
         self.disconnect(index);
         if let Some(slot) = self.slot(index) {
             slot.failed = None;

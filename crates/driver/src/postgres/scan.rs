@@ -207,15 +207,7 @@ impl Scan {
             }
             (_, Expect::Nothing) => return Err(self.unexpected(tag)),
             (backend::READY_FOR_QUERY, _) => {
-                self.transaction_status = backend::transaction_status(body)?;
-                self.reply.more = self.sets > 1;
-                if let Expect::Load { rows } = self.expect
-                    && self.reply.error.is_none()
-                    && self.reply.affected != rows
-                {
-                    let error = wrong_row_count(rows, self.reply.affected);
-                    self.reply.error = Some(Box::new(error));
-                }
+                self.ready(body)?;
                 return Ok(true);
             }
             (
@@ -253,6 +245,19 @@ impl Scan {
             _ => return Err(self.unexpected(tag)),
         }
         Ok(false)
+    }
+
+    fn ready(&mut self, body: &[u8]) -> Result<(), ProtocolError> {
+        self.transaction_status = backend::transaction_status(body)?;
+        self.reply.more = self.sets > 1;
+        if let Expect::Load { rows } = self.expect
+            && self.reply.error.is_none()
+            && self.reply.affected != rows
+        {
+            let error = wrong_row_count(rows, self.reply.affected);
+            self.reply.error = Some(Box::new(error));
+        }
+        Ok(())
     }
 
     fn begin_set(&mut self, columns: u16) {

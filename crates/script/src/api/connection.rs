@@ -91,7 +91,7 @@ unsafe extern "C-unwind" fn reconnect(state: *mut State) -> c_int {
     unsafe {
         let index = slot_argument(state, 1);
         let host = current();
-        host.reconnect_on_request(index);
+        host.reconnect_at_will(index);
         finish(state, index, Conclusion::Later)
     }
 }
@@ -112,7 +112,7 @@ pub(crate) unsafe fn finish(state: *mut State, slot: u32, conclusion: Conclusion
 
 /// Sends a request on a slot; see [`finish`] for what it returns.
 #[inline]
-pub(crate) unsafe fn request(
+pub(crate) unsafe fn transmit(
     state: *mut State,
     index: u32,
     purpose: Purpose,
@@ -158,7 +158,7 @@ unsafe extern "C-unwind" fn query(state: *mut State) -> c_int {
         let Some(sql) = lua::bytes(state, 2) else {
             lua::raise(state, "con:query() needs the statement's text")
         };
-        request(state, index, Purpose::Statement, |session, out| session.query(sql, out))
+        transmit(state, index, Purpose::Statement, |session, out| session.query(sql, out))
     }
 }
 
@@ -308,7 +308,7 @@ unsafe extern "C-unwind" fn bulk_flush(state: *mut State) -> c_int {
         let loads = loads && !bulk.refused;
         let purpose = if loads { Purpose::Load } else { Purpose::Insert };
         // The text stays as it is until the next row, which waits for the reply.
-        request(state, index, purpose, |session, out| {
+        transmit(state, index, purpose, |session, out| {
             let loaded = if loads { session.load(&*text, out)? } else { None };
             loaded.map_or_else(|| session.query(&*text, out), Ok)
         })

@@ -9,7 +9,7 @@ use std::ptr;
 use driver::{StatementId, Value};
 use mlua_sys as ffi;
 
-use super::connection::request;
+use super::connection::transmit;
 use super::slot_argument;
 use crate::host::{Host, current};
 use crate::lua::{self, State, set_function};
@@ -241,7 +241,7 @@ unsafe extern "C-unwind" fn execute(state: *mut State) -> c_int {
             lua::raise(state, "SQL API error: attempt to use an already closed connection");
         }
         let id = StatementId(bound.id);
-        request(state, bound.slot, Purpose::Statement, |session, out| {
+        transmit(state, bound.slot, Purpose::Statement, |session, out| {
             session.execute(id, bound.parameters.iter().map(|made| (**made).value()), out)
         })
     }
@@ -256,7 +256,7 @@ unsafe extern "C-unwind" fn close(state: *mut State) -> c_int {
         if current().slot(bound.slot).is_none() {
             return 0;
         }
-        request(state, bound.slot, Purpose::Close, |session, out| session.close_statement(id, out))
+        transmit(state, bound.slot, Purpose::Close, |session, out| session.close_statement(id, out))
     }
 }
 
