@@ -173,3 +173,54 @@ def test_a_study_of_failed_runs_only_ends_with_their_code(
     study_file.write_text(text.replace("table_size = 10", 'act = "statement error"'))
     assert call(["run", study_file.name]) == 5
     assert "every run failed; the first one: no such table: kv" in capsys.readouterr().err
+
+
+def test_doctor_tells_limits_with_their_cures(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(["doctor", "--clients", "1000000"]) == 0
+    told = capsys.readouterr().out
+    assert "local ports towards each of 1 server addresses: 1,000,000 needed" in told
+    assert "cure: `sysctl -w net.ipv4.ip_local_port_range" in told
+
+    assert call(["doctor", "--clients", "1", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert all(limit["met"] for limit in document["limits"])
+    assert document["processes"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--arrival", "poisson"], "--arrival needs --rate"),
+        (["--rate", "5", "--think-time", "1s"], "--think-time is a pause of a closed loop"),
+        (["--rate", "0"], "0.0 is not in the range x>0"),
+        (["--on-error", "40P01"], "expected CODE=ACTION[:LIMIT]"),
+        (["--on-error", "deadlock=retry"], "expected a SQLSTATE"),
+        (["--on-error", "all=ignore:3"], "only `retry` has a limit"),
+        (["--processes", "2"], "1 clients can't be divided among 2 processes"),
+    ],
+)
+def test_a_load_that_can_not_be_is_answered_with_two(
+    study_file: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    assert study_file.is_file()
+    assert call(["bench", "null:", "--script", "nothing", *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_bench_hands_the_load_to_the_engine(study_file: Path, here: Path) -> None:
+    pace = ("--rate", "500", "--arrival", "poisson", "--shards", "3", "--reactor", "epoll")
+    rules = ("--on-error", "40P01,1213=retry:5", "--on-error", "all=ignore")
+    program = here / "dbdyno-engine"
+    program.write_text(program.read_text().replace("exec ", "tee spec | exec ", 1))
+    assert study_file.is_file()
+    url = f"sqlite://{here}/a.db"
+    call(["bench", url, "--script", "nothing", *pace, *rules, "--json"])
+
+    spec = json.loads((here / "spec").read_text())
+    (group,) = spec["groups"]
+    assert group["arrival"] == {"kind": "poisson", "rate_per_s": 500}
+    assert (spec["shards"], spec["reactor"]) == (3, "epoll")
+    assert spec["errors"]["rules"] == [
+        {"codes": ["40P01", "1213"], "action": "retry", "limit": 5},
+        {"codes": ["all"], "action": "ignore", "limit": 10},
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -131,6 +132,21 @@ def test_a_refused_connection_names_the_place(script: Path) -> None:
     assert (told.code, told.out) == (4, "")
     error = told.one_error()
     assert "127.0.0.1" in error and "refused" in error.lower()
+
+
+def test_more_clients_than_connections_is_told_before_anything_is_loaded(
+    server: Server, script: Path
+) -> None:
+    script.write_text(FINE.replace("function prepare() end", "function prepare() error('no') end"))
+    crowd = ("--clients", "200", "--prepare")
+    told = bench(url(server.target()), script, *crowd, folder=script.parent)
+
+    assert (told.code, told.out) == (6, "")
+    said = (
+        r"connections to the server \(max_connections 100, 0 reserved, \d in use\): 200 needed, 9\d"
+    )
+    assert re.search(said, told.one_error())
+    assert "hint: raise the server's max_connections" in told.err
 
 
 def test_a_statement_the_server_rejects_stops_the_run(server: Server, script: Path) -> None:

@@ -15,6 +15,7 @@ import click
 from dbdyno import __version__
 from dbdyno.cli.bench import bench
 from dbdyno.cli.check import check
+from dbdyno.cli.doctor import doctor
 from dbdyno.cli.listing import list_command
 from dbdyno.cli.report import report
 from dbdyno.cli.run import quickstart, resume, run
@@ -42,7 +43,7 @@ def cli() -> None:
     """A dynamometer for databases: ask a question in a file, get a number you can defend."""
 
 
-for _command in (bench, check, list_command, quickstart, report, resume, run, servers):
+for _command in (bench, check, doctor, list_command, quickstart, report, resume, run, servers):
     cli.add_command(_command)
 
 

@@ -2,5 +2,13 @@
 
 from dbdyno.collect.flags import RedFlag, red_flags
 from dbdyno.collect.host import environment_id, host_facts
+from dbdyno.collect.limits import MachineLimits, machine_limits
 
-__all__ = ["RedFlag", "environment_id", "host_facts", "red_flags"]
+__all__ = [
+    "MachineLimits",
+    "RedFlag",
+    "environment_id",
+    "host_facts",
+    "machine_limits",
+    "red_flags",
+]

@@ -13,13 +13,15 @@ from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 from dbdyno import __version__
+from dbdyno.conduct.bottleneck import client_warnings
+from dbdyno.conduct.preflight import require
 from dbdyno.engine import Engine, Outcome, find_script, run_engine, run_spec
 from dbdyno.engine.process import Call
 from dbdyno.engine.script import script_path
 from dbdyno.errors import EngineError, InterruptedRunError, LabError, UsageError
 from dbdyno.formats.records import SCHEMA
 from dbdyno.model import EngineWarning, Load, Option, Record, StepSummary
-from dbdyno.servers import open_server
+from dbdyno.servers import Server, open_server
 from dbdyno.store import step_summary
 
 RecordObserver = Callable[[str, Record], None]
@@ -64,11 +66,11 @@ def bench(bench_plan: BenchPlan, engine: Engine, *, observe: RecordObserver) -> 
     script = find_script(bench_plan.script, folders)
     with (
         tempfile.TemporaryDirectory(prefix="dbdyno-bench-") as name,
-        _target(bench_plan.url, Path(name)) as target,
+        _target(bench_plan.url, Path(name)) as (target, server),
     ):
 
-        def call(command: str) -> Outcome:
-            spec = run_spec(
+        def spec_of(command: str) -> Mapping[str, object]:
+            return run_spec(
                 command=command,
                 target=target,
                 script=script,
@@ -79,17 +81,19 @@ def bench(bench_plan: BenchPlan, engine: Engine, *, observe: RecordObserver) -> 
                 load=bench_plan.load if command == "run" else None,
             )
 
+        def call(command: str) -> Outcome:
             def listen(_line: bytes, record: Record, _call: Call) -> None:
                 observe(command, record)
 
             return run_engine(
                 engine,
-                spec,
+                spec_of(command),
                 listener=listen,
                 log=Path(name) / "engine.log",
                 processes=bench_plan.load.processes if command == "run" else None,
             )
 
+        require(spec_of("run"), server, bench_plan.load.processes)
         if bench_plan.prepare:
             _finished(call("prepare"))
         outcome = call("run")
@@ -118,8 +122,9 @@ def _result(outcome: Outcome, script: Path, engine: Engine) -> BenchResult:
     if outcome.summary is None or outcome.hello is None:
         _finished(outcome)
         raise EngineError("the engine ended without a summary")
+    summary = step_summary(0, outcome.summary, outcome.summary_line, backlog=outcome.backlog)
     return BenchResult(
-        summary=step_summary(0, outcome.summary, outcome.summary_line, backlog=outcome.backlog),
+        summary=summary,
         script=script,
         versions={
             "dbdyno": __version__,
@@ -129,26 +134,26 @@ def _result(outcome: Outcome, script: Path, engine: Engine) -> BenchResult:
         },
         reactor=outcome.hello.reactor,
         shards=outcome.hello.shards,
-        warnings=outcome.warnings,
+        warnings=(*outcome.warnings, *client_warnings(outcome, summary)),
         interrupted=outcome.interrupted or outcome.summary.interrupted,
         failure=outcome.failure,
     )
 
 
 @contextmanager
-def _target(url: str, folder: Path) -> Iterator[Mapping[str, object]]:
-    """The spec's `target` for a URL."""
+def _target(url: str, folder: Path) -> Iterator[tuple[Mapping[str, object], Server | None]]:
+    """The spec's `target` for a URL, and the server behind it if there is one."""
     match urlsplit(url).scheme:
         case "null":
-            yield {"driver": "null"}
+            yield {"driver": "null"}, None
         case "sqlite":
-            yield _sqlite(url)
+            yield _sqlite(url), None
         case "":
             raise UsageError(f"`{url}` is not a URL", hint=_EXAMPLES)
         case _:
             with open_server(f"url:{url}", {}, folder) as server:
                 server.start()
-                yield server.target()
+                yield server.target(), server
 
 
 def _sqlite(url: str) -> Mapping[str, object]:

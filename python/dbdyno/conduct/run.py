@@ -7,18 +7,21 @@ import platform
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from dbdyno import __version__, collect
+from dbdyno.conduct.bottleneck import client_warnings
 from dbdyno.conduct.events import HostInspected, IntervalMeasured, Observer, PhaseStarted
+from dbdyno.conduct.preflight import require
 from dbdyno.engine import Engine, Outcome, find_script, run_engine, run_spec
 from dbdyno.engine.process import Call
 from dbdyno.errors import EngineError, InterruptedRunError, LabError
 from dbdyno.formats.records import SCHEMA
 from dbdyno.model import (
+    EngineWarning,
     Failure,
     Hello,
     Interval,
@@ -84,6 +87,7 @@ class RunConductor:
                 flags = collect.red_flags(self.host, server.facts())
                 self.setting.observe(HostInspected(self.run, tuple(flags)))
                 target = server.target()
+                self._check_fit(target, server)
             with self._phase("prepare"):
                 self._commands("prepare", target, server)
                 self.size_bytes["prepared"] = server.size_bytes()
@@ -106,6 +110,13 @@ class RunConductor:
         self.writer.commit(manifest, tuple(self.summaries))
         return manifest
 
+    def _check_fit(self, target: Mapping[str, object], server: Server) -> None:
+        """Before any data is touched; the largest step decides."""
+        cell = self.run.cell
+        step = max(self.run.steps, key=lambda step: step.clients)
+        spec = self._spec("run", target, cell.script, cell.options, step.clients, step)
+        require(spec, server, self.setting.study.load.processes)
+
     def _commands(self, command: str, target: Mapping[str, object], server: Server) -> None:
         """Of the workload's script, and of groups' scripts that have tables of their own."""
         clients = 1 if target["driver"] == "sqlite" else min(_MOST_LOADERS, os.cpu_count() or 1)
@@ -125,12 +136,14 @@ class RunConductor:
         cell = self.run.cell
         spec = self._spec("run", target, cell.script, cell.options, step.clients, step)
         outcome = self._engine(f"step-{step.index}", spec, server, step=step)
+        warnings = [*outcome.warnings]
         if outcome.summary is not None:
             summary = step_summary(
                 step.index, outcome.summary, outcome.summary_line, backlog=outcome.backlog
             )
             self.summaries.append(summary)
-        self.steps.append(_step_result(step, outcome))
+            warnings += client_warnings(outcome, summary)
+        self.steps.append(_step_result(step, outcome, warnings))
         _raise(outcome, server)
         if outcome.summary is None:
             raise EngineError(f"the engine ended step {step.index} without a summary")
@@ -258,7 +271,7 @@ def _raise(outcome: Outcome, server: Server) -> None:
         raise outcome.failure
 
 
-def _step_result(step: Step, outcome: Outcome) -> StepResult:
+def _step_result(step: Step, outcome: Outcome, warnings: Sequence[EngineWarning]) -> StepResult:
     hello = outcome.hello
     status: RunStatus = "complete"
     if outcome.failure is not None or outcome.summary is None:
@@ -275,7 +288,7 @@ def _step_result(step: Step, outcome: Outcome) -> StepResult:
         shards=hello.shards if hello else None,
         warnings=tuple(
             {"code": warning.code, "message": warning.message, "hint": warning.hint}
-            for warning in outcome.warnings
+            for warning in warnings
         ),
     )
 

@@ -213,10 +213,11 @@ def limits(analysis: Analysis) -> tuple[str, ...]:
             f"This is the study's `{study.scale}` scale; data, loads and windows of its own "
             "scale are larger."
         )
-    told.append(
-        "Load was closed: a client waits for its reply before it goes on, so response times do not "
-        "show what callers who keep arriving would have waited during a stall."
-    )
+    if not study.load.is_open:
+        told.append(
+            "Load was closed: a client waits for its reply before it goes on, so response times do "
+            "not show what callers who keep arriving would have waited during a stall."
+        )
     if analysis.comparisons:
         told.append(
             f"Effects below {percent(study.primary.smallest_effect)} are called small by the "

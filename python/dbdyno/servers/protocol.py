@@ -19,6 +19,20 @@ DATABASE = "sbtest"
 """The database under load in a server of ours; the field's scripts expect this name."""
 
 
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """What a server has left for a run; `None` where there is no limit or it can't be seen."""
+
+    connections: int | None = None
+    told: str = ""
+    """Where that figure comes from, in the server's own words."""
+    cure: str = ""
+    statements: int | None = None
+    """Prepared statements over all connections."""
+    accept_queue: int | None = None
+    """Connections that wait to be accepted, as the server asks for."""
+
+
 class Server(Protocol):
     """One run's server, from nothing to ready and back to nothing.
 
@@ -40,6 +54,9 @@ class Server(Protocol):
 
     def counters(self) -> Mapping[str, int]:
         """The server's own counts since it started; differences of two calls mean something."""
+
+    def capacity(self) -> Capacity:
+        """What it has left for a run's clients, now."""
 
     def size_bytes(self) -> int:
         """What the data takes on disk."""

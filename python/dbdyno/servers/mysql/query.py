@@ -15,6 +15,7 @@ import pymysql
 from pymysql.cursors import DictCursor
 
 from dbdyno.errors import ConnectError, ServerError
+from dbdyno.servers.protocol import Capacity
 
 _CONNECT_LIMIT_S = 10
 _ANSWER_LIMIT_S = 30
@@ -237,6 +238,25 @@ def counters(session: Session) -> Mapping[str, int]:
         if str(row["Value"]).isdecimal():
             counts[row["Variable_name"]] = int(row["Value"])
     return counts
+
+
+def capacity(session: Session) -> Capacity:
+    """What is left of connections and prepared statements. Behind a proxy, which listens on a port
+    that is not the server's, nothing is known."""
+    effective, counts = settings(session), counters(session)
+    address = session.address
+    if address.unix is None and effective["port"] != str(address.port):
+        return Capacity()
+    most, used = int(effective["max_connections"]), counts["Threads_connected"]
+    statements = int(effective["max_prepared_stmt_count"]) - counts.get("Prepared_stmt_count", 0)
+    return Capacity(
+        connections=most - used,
+        told=f"max_connections {most}, {used} in use",
+        cure="raise the server's max_connections (a setting of the study: "
+        "`max_connections = 1000`)",
+        statements=statements,
+        accept_queue=int(effective["back_log"]),
+    )
 
 
 def size_bytes(session: Session, database: str) -> int:

@@ -8,7 +8,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from dbdyno.errors import ConnectError, ServerError
 from dbdyno.servers.mysql import query
 from dbdyno.servers.mysql.brand import Brand
-from dbdyno.servers.protocol import Provision, Transport
+from dbdyno.servers.protocol import Capacity, Provision, Transport
 
 _DEFAULT_PORT = 3306
 _MODES = {
@@ -140,6 +140,10 @@ class RunningMysql:
     def counters(self) -> Mapping[str, int]:
         """Of the whole server: others who use it are counted too."""
         return query.counters(self._session)
+
+    def capacity(self) -> Capacity:
+        """By its settings and the connections there are."""
+        return query.capacity(self._session)
 
     def size_bytes(self) -> int:
         """Of the database in the URL."""

@@ -19,7 +19,7 @@ from dbdyno.servers.mysql.brand import Brand
 from dbdyno.servers.mysql.initial import account_statements, bootstrap_statements
 from dbdyno.servers.packaged import Programs, install
 from dbdyno.servers.place import data_folder, socket_folder
-from dbdyno.servers.protocol import DATABASE, ROLE, Provision, Transport
+from dbdyno.servers.protocol import DATABASE, ROLE, Capacity, Provision, Transport
 
 _INIT_LIMIT_S = 300.0
 _READY_LIMIT_S = 120.0
@@ -326,6 +326,10 @@ class MysqlServer:
     def counters(self) -> Mapping[str, int]:
         """Of the whole server, which is ours alone."""
         return query.counters(self._session)
+
+    def capacity(self) -> Capacity:
+        """By its settings and the connections there are."""
+        return query.capacity(self._session)
 
     def size_bytes(self) -> int:
         """Of the database under load, by its files; with one tablespace for all, of that."""

@@ -9,6 +9,7 @@ import psycopg
 from psycopg.rows import DictRow, dict_row
 
 from dbdyno.errors import ConnectError, ServerError
+from dbdyno.servers.protocol import Capacity
 
 _CONNECT_LIMIT_S = 10
 _STATEMENT_LIMIT_MS = 30_000
@@ -221,6 +222,28 @@ def _statements(session: Session, version: int, database: str) -> Mapping[str, i
         info = session.row(f"SELECT dealloc FROM {schema}.pg_stat_statements_info")
         counts["statements_forgotten"] = info["dealloc"]
     return counts
+
+
+def capacity(session: Session) -> Capacity:
+    """Connections left for our role. Behind a pooler, which listens on a port that is not the
+    server's, nothing is known."""
+    row = session.row(
+        "SELECT current_setting('port')::int AS port,"
+        " current_setting('max_connections')::int AS most,"
+        " CASE WHEN rolsuper THEN 0 ELSE"
+        " current_setting('superuser_reserved_connections')::int"
+        " + coalesce(nullif(current_setting('reserved_connections', true), '')::int, 0) END"
+        " AS reserved, (SELECT sum(numbackends)::int FROM pg_stat_database) AS used"
+        " FROM pg_roles WHERE rolname = current_user"
+    )
+    if row["port"] != session.connection().info.port:
+        return Capacity()
+    return Capacity(
+        connections=row["most"] - row["reserved"] - row["used"],
+        told=f"max_connections {row['most']}, {row['reserved']} reserved, {row['used']} in use",
+        cure="raise the server's max_connections (a setting of the study: "
+        '`max_connections = "1000"`), or put a pooler before it',
+    )
 
 
 def size_bytes(session: Session, database: str) -> int:

@@ -8,7 +8,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from dbdyno.errors import ConnectError, ServerError
 from dbdyno.servers.postgresql import query
-from dbdyno.servers.protocol import Provision, Transport
+from dbdyno.servers.protocol import Capacity, Provision, Transport
 
 _TLS_FILES = {"ca": "sslrootcert", "certificate": "sslcert", "key": "sslkey"}
 
@@ -89,6 +89,10 @@ class RunningPostgresql:
     def counters(self) -> Mapping[str, int]:
         """Of the database in the URL; the lab's own few transactions are among them."""
         return query.counters(self._session, self._session.connection().info.dbname)
+
+    def capacity(self) -> Capacity:
+        """By its settings and the connections there are."""
+        return query.capacity(self._session)
 
     def size_bytes(self) -> int:
         """Of the database in the URL."""

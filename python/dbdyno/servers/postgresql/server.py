@@ -16,7 +16,7 @@ from dbdyno.servers.daemon import Daemon, free_port
 from dbdyno.servers.packaged import Programs, install
 from dbdyno.servers.place import data_folder, socket_folder
 from dbdyno.servers.postgresql import query
-from dbdyno.servers.protocol import DATABASE, ROLE, Provision, Transport
+from dbdyno.servers.protocol import DATABASE, ROLE, Capacity, Provision, Transport
 
 _INIT_LIMIT_S = 120.0
 _READY_LIMIT_S = 60.0
@@ -236,6 +236,10 @@ class PostgresqlServer:
     def counters(self) -> Mapping[str, int]:
         """Of the database under load; the lab asks from another one, so as not to be counted."""
         return query.counters(self._session, DATABASE)
+
+    def capacity(self) -> Capacity:
+        """By its settings and the connections there are."""
+        return query.capacity(self._session)
 
     def size_bytes(self) -> int:
         """Of the database under load."""

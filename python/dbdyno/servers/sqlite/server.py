@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dbdyno.errors import ServerError
 from dbdyno.servers.guarded import Guarded
-from dbdyno.servers.protocol import DATABASE, Provision, Transport
+from dbdyno.servers.protocol import DATABASE, Capacity, Provision, Transport
 
 _WORDS: Mapping[str, Sequence[str]] = {
     "auto_vacuum": ("none", "full", "incremental"),
@@ -131,6 +131,10 @@ class SqliteServer:
                 name: connection.execute(f"PRAGMA {name}").fetchone()[0]
                 for name in ("page_count", "freelist_count")
             }
+
+    def capacity(self) -> Capacity:
+        """Nothing is limited in process."""
+        return Capacity()
 
     def size_bytes(self) -> int:
         """The file with its journal or log."""

@@ -1,0 +1,64 @@
+"""`dbdyno doctor`: what this machine will do to the numbers, and what it can hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from dbdyno.cli.options import json_option, print_json
+from dbdyno.collect import host_facts, machine_limits, red_flags
+from dbdyno.conduct.preflight import Limit, machine_needs
+from dbdyno.engine.parts import clients_a_process
+
+_LOOPBACK = ({"tcp": {"host": "127.0.0.1", "port": 0}},)
+
+
+@click.command()
+@click.option(
+    "--clients",
+    type=click.IntRange(1, 1_000_000),
+    default=1000,
+    show_default=True,
+    help="As many as you mean to run, on one address over TCP.",
+)
+@json_option
+def doctor(clients: int, as_json: bool) -> None:
+    """Tell what in this machine bends numbers or limits a run, and the cure of each."""
+    flags = red_flags(host_facts(Path.cwd()))
+    machine = machine_limits()
+    processes = -(-clients // clients_a_process())
+    needs = list(machine_needs(clients, machine, processes=processes, endpoints=_LOOPBACK))
+    if as_json:
+        print_json(
+            {
+                "schema": 1,
+                "red_flags": [
+                    {"code": flag.code, "message": flag.message, "cure": flag.hint}
+                    for flag in flags
+                ],
+                "clients": clients,
+                "processes": processes,
+                "limits": [_document(limit) for limit in needs],
+            }
+        )
+        return
+    click.echo("What bends the numbers:" if flags else "Nothing here bends the numbers.")
+    for flag in flags:
+        click.echo(f"  {flag.message}\n    cure: {flag.hint}")
+    click.echo(f"\nWhat {clients:,} clients need, and what there is:")
+    for limit in needs:
+        click.echo(f"  {'ok' if limit.is_met else 'too low':<7}  {limit}")
+        if not limit.is_met:
+            click.echo(f"    cure: {limit.cure}")
+
+
+def _document(limit: Limit) -> dict[str, object]:
+    return {
+        "code": limit.code,
+        "what": limit.what,
+        "needed": limit.needed,
+        "available": limit.available,
+        "met": limit.is_met,
+        "cure": limit.cure,
+    }

@@ -1,0 +1,37 @@
+"""Was it the client that set the pace? Asked of every step that was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dbdyno.engine import Outcome
+from dbdyno.model import EngineWarning, StepSummary
+
+BUSY = 0.95
+"""Share of its shards' time above which an engine has nothing left to give."""
+
+LATE_US = 1000.0
+"""Lateness that shows in response times: lag is measured only while a client was free."""
+
+
+def client_warnings(outcome: Outcome, summary: StepSummary) -> Iterator[EngineWarning]:
+    """What the reader of a step's numbers should know about the engine that made them."""
+    hello, record = outcome.hello, outcome.summary
+    if hello is None or record is None or hello.reactor == "none" or summary.window_s <= 0:
+        return
+    busy = record.cpu.total_us / 1e6 / summary.window_s / hello.shards
+    if busy >= BUSY:
+        yield EngineWarning(
+            "client-bound",
+            f"the engine used {busy:.0%} of its {hello.shards} shards' processor time: it may have "
+            "set the pace, not the server",
+            "give it more shards or a machine of its own, or take a cheaper script",
+        )
+    late_us = summary.lag_us.get("p99", 0.0)
+    if late_us > LATE_US:
+        yield EngineWarning(
+            "client-late",
+            f"1 % of the events that a free client waited for began more than "
+            f"{late_us / 1000:.1f} ms late: part of the response time is the engine's",
+            "give it more shards or a machine of its own, or a lower rate",
+        )
