@@ -1,46 +1,57 @@
-"""`python -m bench`: measures the rows asked for and writes what was found."""
+"""`python -m bench`: measures the rows asked for and writes what was found.
 
-import json
+`python -m bench page` writes README.md anew from results.json.
+"""
+
+import datetime
 import re
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from bench.child import run_child
-from bench.conduct import Measured, measure_row
-from bench.judge import judge
+from bench.conduct import measure_row
 from bench.options import Options, read_options
 from bench.page import write_page
 from bench.place import pgbench_program
+from bench.results import Run, read_results, write_results
 from bench.rows import chosen_rows
 from dbdyno import collect
 from dbdyno.engine import Engine, find_engine
-from dbdyno.errors import LabError
-
-_SCHEMA = 1
+from dbdyno.errors import LabError, UsageError
 
 
-def main() -> int:
+def main(arguments: Sequence[str]) -> int:
     """Returns the exit code: 0, or that of the error."""
     try:
+        if arguments not in ([], ["page"]):
+            raise UsageError(f"`{' '.join(arguments)}`: expected nothing, or `page`")
         options = read_options()
-        rows = chosen_rows(options.rows)
-        engine = find_engine()
-        facts = _facts(engine)
-        measured = [measure_row(row, engine, options) for row in rows]
+        if not arguments:
+            _measure(options)
+        write_page(options.folder, read_results(options.folder))
     except LabError as error:
         hint = f"\n\nhint: {error.hint}" if error.hint else ""
         sys.stderr.write(f"error: {error.message}{hint}\n")
         return error.exit_code
-    options.folder.mkdir(parents=True, exist_ok=True)
-    document = json.dumps(_results(measured, facts, options), indent=1)
-    (options.folder / "results.json").write_text(document + "\n")
-    write_page(options.folder, measured, facts, options)
     sys.stderr.write(f"written: {options.folder / 'README.md'}\n")
     return 0
+
+
+def _measure(options: Options) -> None:
+    """Every row is kept as soon as it is measured: a later one may fail."""
+    rows = chosen_rows(options.rows)
+    engine = find_engine()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    asked = {name: value for name, value in asdict(options).items() if name != "folder"}
+    run = Run(started, asked, _facts(engine))
+    for row in rows:
+        measured = measure_row(row, engine, options)
+        results = read_results(options.folder).with_run(run, [measured])
+        write_results(options.folder, results)
 
 
 def _facts(engine: Engine) -> Mapping[str, Any]:
@@ -63,24 +74,4 @@ def _version(said: str) -> str:
     return found[0] if found else said.strip()
 
 
-def _results(
-    measured: Sequence[Measured], facts: Mapping[str, Any], options: Options
-) -> Mapping[str, Any]:
-    return {
-        "schema": _SCHEMA,
-        "written_unix_s": time.time(),
-        "options": {**asdict(options), "folder": None},
-        "facts": facts,
-        "rows": [
-            {
-                "name": row.row.name,
-                "server": row.server,
-                "measurements": [asdict(one) for one in row.measurements],
-                "budgets": [asdict(one) for one in judge(row)],
-            }
-            for row in measured
-        ],
-    }
-
-
-raise SystemExit(main())
+raise SystemExit(main(sys.argv[1:]))

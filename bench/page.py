@@ -1,12 +1,12 @@
 """README.md: the table, how it was measured, the budgets and whether each is met."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from bench.conduct import Measured
 from bench.judge import judge, values
-from bench.options import Options
+from bench.results import Results, Run
 from bench.rows import Budget
 from dbdyno import stats
 
@@ -22,48 +22,50 @@ _UNITS = {
 }
 
 
-def write_page(
-    folder: Path, measured: Sequence[Measured], facts: Mapping[str, Any], options: Options
-) -> None:
-    """Writes README.md; hand-written remarks of `notes.md` stand at its end."""
+def write_page(folder: Path, results: Results) -> None:
+    """Writes README.md."""
     parts = [
         "# What the engine costs",
         "",
-        "Written by `make bench`; `make bench ROWS=postgresql-point-select` measures some rows "
-        "only. Remarks stand in [notes.md](notes.md).",
+        "Written by `make bench` from results.json. Remarks: [notes.md](notes.md).",
         "",
-        *_machine(facts, options),
-        *(line for row in measured if row.measurements for line in _row(row)),
+        "## Machine",
+        "",
+        *(line for run in _runs(results) for line in _machine(run)),
+        *(line for run, measured in results.rows for line in _row(run, measured)),
         (Path(__file__).parent / "method.md").read_text().rstrip(),
     ]
     (folder / "README.md").write_text("\n".join(parts) + "\n")
 
 
-def _machine(facts: Mapping[str, Any], options: Options) -> Iterator[str]:
-    host = facts["host"]
+def _runs(results: Results) -> Sequence[Run]:
+    return list({run.started: run for run, _ in results.rows}.values())
+
+
+def _machine(run: Run) -> Iterator[str]:
+    host, options = run.facts["host"], run.options
     processor, kernel, memory = host["processor"], host["kernel"], host["memory"]
-    yield "## Machine"
-    yield ""
+    versions = ", ".join(f"{name} {version}" for name, version in run.facts["versions"].items())
     yield (
-        f"{processor['model']}, {processor['threads']} threads; "
+        f"Run of {run.started}: {processor['model']}, {processor['threads']} threads, "
         f"{memory['total_bytes'] / 2**30:.0f} GiB; {kernel['distribution']}, kernel "
-        f"{kernel['release']}; environment `{facts['environment']}`. "
-        f"{options.repeats} blocks, windows of {options.window_s:g} s, seed {options.seed}. "
-        + "; ".join(f"{name} {version}" for name, version in facts["versions"].items())
-        + "."
+        f"{kernel['release']}; environment `{run.facts['environment']}`. {versions}. "
+        f"{options['repeats']} blocks, windows of {options['window_s']:g} s; tables of "
+        f"{options['table_rows']:,} rows, {options['load_rows']:,} rows loaded; seed "
+        f"{options['seed']}."
     )
     yield ""
-    for flag in facts["red_flags"]:
+    for flag in run.facts["red_flags"]:
         yield f"- Red flag: {flag['message']}."
-    if facts["red_flags"]:
+    if run.facts["red_flags"]:
         yield ""
 
 
-def _row(measured: Measured) -> Iterator[str]:
+def _row(run: Run, measured: Measured) -> Iterator[str]:
     row, judged = measured.row, judge(measured)
     yield f"## {row.title}"
     yield ""
-    yield f"`{row.name}`. {row.how}"
+    yield f"`{row.name}`, run of {run.started}. {row.how}"
     if server := measured.server:
         yield ""
         yield (

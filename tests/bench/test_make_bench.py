@@ -14,8 +14,9 @@ import pytest
 from bench.conduct import Measured, Measurement
 from bench.judge import Verdict, judge
 from bench.options import ROOT, read_options
+from bench.results import Run, read_results, write_results
 from bench.rows import OURS, ROWS, Budget, Cell, Row, chosen_rows
-from dbdyno.errors import UsageError
+from dbdyno.errors import StoreError, UsageError
 
 OTHER = "other"
 QUICK: Mapping[str, str] = {
@@ -112,6 +113,40 @@ def test_options_come_from_the_environment() -> None:
         read_options({"BENCH_REPEATS": "many"})
 
 
+def test_a_run_of_some_rows_keeps_the_others(tmp_path: Path) -> None:
+    def run(started: str, value: float, *rows: Row) -> Run:
+        found = [
+            Measured(
+                row,
+                [
+                    Measurement(row.name, cell, 0, 0, 0.0, dict.fromkeys(row.metrics, value))
+                    for cell in row.cells
+                ],
+                {},
+            )
+            for row in rows
+        ]
+        one = Run(started, {}, {})
+        write_results(tmp_path, read_results(tmp_path).with_run(one, found))
+        return one
+
+    first = run("monday", 1.0, *ROWS)
+    second = run("tuesday", 2.0, ROWS[1])
+
+    results = read_results(tmp_path).rows
+    assert [by for by, _ in results] == [first, second, *[first] * (len(ROWS) - 2)]
+    assert [row.row for _, row in results] == list(ROWS)
+    (again,) = {one.figures["cpu_us"] for one in results[1][1].measurements}
+    assert again == 2.0
+
+
+def test_results_of_another_kind_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "results.json").write_text('{"schema": 0}')
+
+    with pytest.raises(StoreError, match="schema 0, expected 1"):
+        read_results(tmp_path)
+
+
 @pytest.mark.slow
 def test_a_quick_run_measures_every_cell_and_writes_the_page(tmp_path: Path) -> None:
     if not Path("/usr/include/liburing.h").exists():
@@ -129,8 +164,13 @@ def test_a_quick_run_measures_every_cell_and_writes_the_page(tmp_path: Path) -> 
 
     results = json.loads((tmp_path / "results.json").read_text())
     page = (tmp_path / "README.md").read_text()
-    for row, found in zip(ROWS, results["rows"], strict=True):
+    rows = {row["name"]: row for row in results["rows"]}
+    for row in ROWS:
         cells = [cell for cell in row.cells if cell.clients <= most]
+        assert (row.name in rows) == (f"`{row.name}`" in page) == bool(cells)
+        if not cells:
+            continue
+        found = rows[row.name]
         figures = {
             (one["cell"]["contender"], one["cell"]["clients"]): one["figures"]
             for one in found["measurements"]
@@ -139,6 +179,5 @@ def test_a_quick_run_measures_every_cell_and_writes_the_page(tmp_path: Path) -> 
         assert all(one[row.metrics[0]] > 0 for one in figures.values())
         positions = sorted(one["position"] for one in found["measurements"])
         assert positions == list(range(len(cells)))
-        assert (f"`{row.name}`" in page) == bool(cells)
     assert re.search(r"environment `[0-9a-f]{16}`", page)
     assert "can't tell" in page, "one block decides nothing"
