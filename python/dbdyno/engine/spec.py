@@ -46,6 +46,8 @@ def run_spec(
     if load is None:
         return spec
     main |= _pace(load)
+    if not load.prepared_statements and "endpoints" in target:
+        spec["target"] = {**target, "prepared_statements": False}
     return spec | {
         "groups": [main, *(_group(group, main, script_path) for group in load.groups)],
         "warm_up_s": load.warm_up_s,

@@ -142,6 +142,8 @@ class Load:
     groups: tuple[Group, ...] = ()
     """Beside the clients of the step."""
     errors: ErrorPolicy = ErrorPolicy()
+    prepared_statements: bool = True
+    """False: a script's prepared statements are sent as plain text."""
     reactor: Reactor = "auto"
     shards: int | None = None
     """Of each engine process; `None`: by cores and clients."""
