@@ -110,5 +110,8 @@ fn mariadb_is_driven_over_tls() {
     });
     let Some(server) = server else { return };
     let target = ServerTarget { endpoints: vec![server.tcp()], ..server.target() };
+    check(server.socket.parent().unwrap(), target.clone(), Target::Mysql);
+    server.client().ok("DROP TABLE sealed");
+    let target = ServerTarget { compression: Some("zlib".into()), ..target };
     check(server.socket.parent().unwrap(), target, Target::Mysql);
 }

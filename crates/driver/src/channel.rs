@@ -1,8 +1,9 @@
-//! What lies between a session's bytes and its socket's: encryption.
+//! What lies between a session's bytes and its socket's: compression, encryption, or both.
 
 use std::io::{self, Read, Write};
 
 use rustls::ClientConnection;
+use wire_mysql::Compression;
 
 use crate::error::ProtocolError;
 
@@ -10,13 +11,22 @@ use crate::error::ProtocolError;
 /// handshake; from then on it lies in the socket's way, both ways.
 #[derive(Debug)]
 pub struct Channel {
-    tls: Box<ClientConnection>,
+    compression: Option<Compression>,
+    tls: Option<Box<ClientConnection>>,
     request: Vec<u8>,
+    /// Between the two.
+    packed: Vec<u8>,
 }
 
 impl Channel {
-    pub(crate) fn new(tls: Box<ClientConnection>) -> Self {
-        Self { tls, request: Vec::new() }
+    /// `None`: there is nothing to do.
+    pub(crate) fn new(
+        compression: Option<Compression>,
+        tls: Option<Box<ClientConnection>>,
+    ) -> Option<Box<Self>> {
+        let needed = compression.is_some() || tls.is_some();
+        let channel = Self { compression, tls, request: Vec::new(), packed: Vec::new() };
+        needed.then(|| Box::new(channel))
     }
 
     /// Where the next request is to be written.
@@ -29,9 +39,20 @@ impl Channel {
     /// # Errors
     /// [`ProtocolError`] if nothing can be sent any more.
     pub fn seal(&mut self, out: &mut Vec<u8>) -> Result<(), ProtocolError> {
-        let sealed = encrypt(&mut self.tls, &self.request, out);
-        self.request.clear();
-        self.request.shrink_to(REQUEST_KEEP);
+        let mut sealed = Ok(());
+        match (&mut self.compression, &mut self.tls) {
+            (None, None) => out.extend_from_slice(&self.request),
+            (Some(compression), None) => compression.pack(&self.request, out),
+            (None, Some(tls)) => sealed = encrypt(tls, &self.request, out),
+            (Some(compression), Some(tls)) => {
+                compression.pack(&self.request, &mut self.packed);
+                sealed = encrypt(tls, &self.packed, out);
+            }
+        }
+        for buffer in [&mut self.request, &mut self.packed] {
+            buffer.clear();
+            buffer.shrink_to(REQUEST_KEEP);
+        }
         sealed.map_err(|_| ProtocolError::Malformed("TLS session"))
     }
 
@@ -40,7 +61,18 @@ impl Channel {
     /// # Errors
     /// [`ProtocolError`] if they can't be what they claim to be.
     pub fn open(&mut self, received: &[u8], plain: &mut Vec<u8>) -> Result<(), ProtocolError> {
-        decrypt(&mut self.tls, received, plain).map_err(|_| ProtocolError::Malformed("TLS record"))
+        let broken = |_| ProtocolError::Malformed("TLS record");
+        match (&mut self.compression, &mut self.tls) {
+            (None, None) => plain.extend_from_slice(received),
+            (Some(compression), None) => compression.unpack(received, plain)?,
+            (None, Some(tls)) => decrypt(tls, received, plain).map_err(broken)?,
+            (Some(compression), Some(tls)) => {
+                decrypt(tls, received, &mut self.packed).map_err(broken)?;
+                compression.unpack(&self.packed, plain)?;
+                self.packed.clear();
+            }
+        }
+        Ok(())
     }
 }
 

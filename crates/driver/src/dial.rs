@@ -10,6 +10,7 @@ use record::{Endpoint, ServerTarget, Tls, TlsMode};
 use rustls::ClientConnection;
 use rustls::pki_types::ServerName;
 use socket2::{Domain, SockAddr, Socket, Type};
+use wire_mysql::Compression;
 
 use crate::channel::{Channel, decrypt, encrypt};
 use crate::connect::{ConnectError, Transport};
@@ -146,15 +147,13 @@ impl Dialled {
     }
 
     /// The handshake is over: from here on the socket doesn't block.
-    pub fn finish(self) -> Result<Transport, ConnectError> {
+    pub fn finish(self, compression: Option<Compression>) -> Result<Transport, ConnectError> {
         match self.socket.set_nonblocking(true) {
             Ok(()) => {
                 let socket = OwnedFd::from(self.socket);
-                Ok(match self.tls {
+                Ok(match Channel::new(compression, self.tls) {
                     None => Transport::Plain(socket),
-                    Some(tls) => {
-                        Transport::Layered { socket, channel: Box::new(Channel::new(tls)) }
-                    }
+                    Some(channel) => Transport::Layered { socket, channel },
                 })
             }
             Err(source) => Err(self.failed(source)),
@@ -184,23 +183,8 @@ pub(crate) fn tls_host<'a>(target: &ServerTarget, endpoint: &'a Endpoint) -> Opt
     }
 }
 
-/// Refuses what isn't built yet, before anything is sent.
-pub(crate) fn refuse_compression(
-    target: &ServerTarget,
-    endpoint: &Endpoint,
-    server: &str,
-) -> Result<(), ConnectError> {
-    match &target.compression {
-        Some(kind) => Err(ConnectError::Unsupported {
-            address: address_of(endpoint),
-            what: format!("compression `{kind}` to {server} is not supported"),
-        }),
-        None => Ok(()),
-    }
-}
-
 /// How an endpoint is named in messages.
-fn address_of(endpoint: &Endpoint) -> String {
+pub(crate) fn address_of(endpoint: &Endpoint) -> String {
     match endpoint {
         Endpoint::Tcp { host, port } if host.contains(':') => format!("[{host}]:{port}"),
         Endpoint::Tcp { host, port } => format!("{host}:{port}"),

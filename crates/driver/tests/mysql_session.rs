@@ -293,3 +293,38 @@ fn a_load_that_the_server_refuses_or_bends_is_an_error() {
     assert!(load(&mut client, "(4, 'x')").is_none(), "a backslash is no escape");
     client.ok("DROP TABLE bent");
 }
+
+#[test]
+fn compressed_sessions_carry_everything() {
+    let Some(server) = Server::get() else { return };
+    let plain = server.target();
+    server.client().ok("SET GLOBAL max_allowed_packet = 1 << 26");
+    let target = ServerTarget { compression: Some("zlib".into()), ..plain.clone() };
+    let mut client = connect(&target).unwrap();
+    client.ok("SHOW STATUS LIKE 'Compression'");
+    assert_eq!(client.rows()[0][1].as_deref(), Some("ON"));
+    for size in [0, 10, 49, 50, 1000, 3_000_000, 17_000_000] {
+        let text = "long ".repeat(size / 5);
+        assert_eq!(client.value(&format!("SELECT '{text}'")), text, "{size}");
+    }
+    let select = client.prepare("SELECT ?");
+    let other = client.prepare("SELECT 2");
+    client.close(other);
+    client.execute(select, &[Value::Int(5)]);
+    assert_eq!(client.rows(), [row(&["5"])]);
+    client.ok("CREATE TABLE packed (id int PRIMARY KEY, c varchar(500))");
+    let rows: Vec<_> = (0..5000).map(|id| format!("({id}, '{}')", "x".repeat(id % 500))).collect();
+    let reply =
+        client.load(&format!("INSERT INTO packed(id, c) VALUES {}", rows.join(","))).unwrap();
+    assert_eq!((reply.error, reply.affected), (None, 5000));
+    assert_eq!(client.value("SELECT sum(length(c) = id % 500) FROM packed"), "5000");
+    client.piece = 11;
+    assert_eq!(client.query("SELECT * FROM packed WHERE id < 400").rows, 400);
+    assert_eq!(client.fails("SELECT * FROM nowhere"), "42S02");
+    client.ok("DROP TABLE packed");
+    let error = connect(&ServerTarget { compression: Some("zstd".into()), ..plain }).err().unwrap();
+    assert!(
+        error.to_string().contains("compression `zstd` is not supported; `zlib` is"),
+        "{error}"
+    );
+}

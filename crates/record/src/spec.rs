@@ -203,7 +203,7 @@ pub struct ServerTarget {
     /// Encryption.
     #[serde(default)]
     pub tls: Tls,
-    /// Ask for protocol compression: `zlib` or `zstd` (MySQL only).
+    /// Protocol compression: `zlib` (MySQL and MariaDB only); it is an error if the server has none.
     #[serde(default)]
     pub compression: Option<String>,
 }

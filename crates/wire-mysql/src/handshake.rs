@@ -26,6 +26,15 @@ pub struct Credentials<'a> {
     pub database: &'a str,
 }
 
+/// What the session should have, if the server offers it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Wishes {
+    /// Encryption, from before the password.
+    pub tls: bool,
+    /// Compression by zlib, from behind the handshake.
+    pub compression: bool,
+}
+
 /// What both sides agreed on.
 #[derive(Debug, Clone, Copy)]
 pub struct Agreed {
@@ -35,6 +44,8 @@ pub struct Agreed {
     pub loads: bool,
     /// The session's `STATUS_…` flags.
     pub status: u16,
+    /// All that follows the handshake is compressed.
+    pub compresses: bool,
 }
 
 /// Whether the session is ready after a packet.
@@ -78,7 +89,7 @@ pub enum HandshakeError {
 pub struct Handshake<'a> {
     credentials: Credentials<'a>,
     is_local: bool,
-    wants_tls: bool,
+    wishes: Wishes,
     is_encrypted: bool,
     /// Of the response that waits for TLS.
     sequence: u8,
@@ -92,13 +103,13 @@ pub struct Handshake<'a> {
 }
 
 impl<'a> Handshake<'a> {
-    /// Waits for the greeting. `is_local`: nobody can listen (a Unix socket). `wants_tls`: encrypt
-    /// if the server offers it.
-    pub fn new(credentials: Credentials<'a>, is_local: bool, wants_tls: bool) -> Self {
+    /// Waits for the greeting. `is_local`: nobody can listen (a Unix socket). The
+    /// wishes are fulfilled if the server offers what they are for.
+    pub fn new(credentials: Credentials<'a>, is_local: bool, wishes: Wishes) -> Self {
         Self {
             credentials,
             is_local,
-            wants_tls,
+            wishes,
             is_encrypted: false,
             sequence: 0,
             capabilities: CapabilityFlags::empty(),
@@ -121,6 +132,7 @@ impl<'a> Handshake<'a> {
             deprecates_eof: self.capabilities.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF),
             loads: self.capabilities.contains(CapabilityFlags::CLIENT_LOCAL_FILES),
             status: self.status,
+            compresses: self.capabilities.contains(CapabilityFlags::CLIENT_COMPRESS),
         }
     }
 
@@ -242,7 +254,8 @@ impl<'a> Handshake<'a> {
             | CapabilityFlags::CLIENT_LOCAL_FILES
             | CapabilityFlags::CLIENT_DEPRECATE_EOF;
         wanted.set(CapabilityFlags::CLIENT_CONNECT_WITH_DB, !self.credentials.database.is_empty());
-        wanted.set(CapabilityFlags::CLIENT_SSL, self.wants_tls);
+        wanted.set(CapabilityFlags::CLIENT_SSL, self.wishes.tls);
+        wanted.set(CapabilityFlags::CLIENT_COMPRESS, self.wishes.compression);
         wanted
     }
 
@@ -331,6 +344,8 @@ mod tests {
     const CREDENTIALS: Credentials<'_> =
         Credentials { user: "u", password: Some("secret"), database: "d" };
 
+    const WITH_TLS: Wishes = Wishes { tls: true, compression: false };
+
     /// Of a server without TLS.
     fn greeting(plugin: &str) -> Vec<u8> {
         let mut greeting = tls_greeting(plugin);
@@ -348,7 +363,7 @@ mod tests {
 
     /// A handshake that has been greeted, and its response's payload.
     fn greeted(plugin: &str, is_local: bool) -> (Handshake<'static>, Vec<u8>) {
-        let mut handshake = Handshake::new(CREDENTIALS, is_local, false);
+        let mut handshake = Handshake::new(CREDENTIALS, is_local, Wishes::default());
         let mut out = Vec::new();
         assert_eq!(handshake.step(0, &greeting(plugin), &mut out).unwrap(), Step::Continue);
         assert_eq!(backend::header(&out).unwrap().sequence, 1);
@@ -388,7 +403,7 @@ mod tests {
             ("secret2", "abc3934a012cf342e876071c8ee202de51785b430258a7a0138bc79c4d800bc6"),
         ] {
             let credentials = Credentials { password: Some(password), ..CREDENTIALS };
-            let mut handshake = Handshake::new(credentials, false, false);
+            let mut handshake = Handshake::new(credentials, false, Wishes::default());
             let mut out = Vec::new();
             handshake.step(0, &greeting("mysql_native_password"), &mut out).unwrap();
             out.clear();
@@ -405,7 +420,7 @@ mod tests {
         for (plugin, expected) in
             [("caching_sha2_password", None), ("sha256_password", Some(&b"u\0\x07secret\0"[..]))]
         {
-            let mut handshake = Handshake::new(CREDENTIALS, false, true);
+            let mut handshake = Handshake::new(CREDENTIALS, false, WITH_TLS);
             let mut out = Vec::new();
             let step = handshake.step(0, &tls_greeting(plugin), &mut out).unwrap();
             assert_eq!((step, out.len()), (Step::Encrypt, 36));
@@ -423,7 +438,7 @@ mod tests {
             }
         }
         // A server without TLS is answered as if none had been wished for.
-        let mut handshake = Handshake::new(CREDENTIALS, false, true);
+        let mut handshake = Handshake::new(CREDENTIALS, false, WITH_TLS);
         let plain = greeting("caching_sha2_password");
         assert_eq!(handshake.step(0, &plain, &mut Vec::new()).unwrap(), Step::Continue);
     }
@@ -465,7 +480,7 @@ mod tests {
             handshake.step(2, b"\x0a", &mut out),
             Err(HandshakeError::Unexpected(10))
         ));
-        let mut fresh = Handshake::new(CREDENTIALS, true, false);
+        let mut fresh = Handshake::new(CREDENTIALS, true, Wishes::default());
         assert!(matches!(fresh.step(0, b"\0", &mut out), Err(HandshakeError::Unexpected(0))));
         let too_many = b"\xff\x10\x04Too many connections";
         assert!(matches!(fresh.step(0, too_many, &mut out), Err(HandshakeError::Refused(_))));

@@ -4,14 +4,17 @@
 //! - [`frontend`] writes commands into the caller's buffer; nothing else is allocated.
 //! - [`backend`] frames replies by their lengths, and decodes a payload only when asked to.
 //! - [`binary`] reads the rows of prepared statements as text.
+//! - [`Compression`] packs both sides' packets into smaller ones.
 //! - [`Handshake`] is the start of a session, from the server's greeting to its first OK.
 
 pub mod backend;
 pub mod binary;
+mod compress;
 pub mod frontend;
 mod handshake;
 
-pub use handshake::{Agreed, Credentials, Handshake, HandshakeError, Step};
+pub use compress::Compression;
+pub use handshake::{Agreed, Credentials, Handshake, HandshakeError, Step, Wishes};
 
 /// The longest payload of one packet; a longer one goes on in the next packet.
 pub const PACKET_SIZE_MAX: usize = 0xff_ffff;

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use record::{Endpoint, ServerTarget, Tls, TlsMode};
-use wire_mysql::{Credentials, Handshake, HandshakeError, Step, backend};
+use wire_mysql::{Compression, Credentials, Handshake, HandshakeError, Step, Wishes, backend};
 
 use super::{MysqlSession, server_error};
 use crate::connect::{ConnectError, Connected, NO_TLS};
-use crate::dial::{Dialled, endpoint_of, refuse_compression, tls_host};
+use crate::dial::{Dialled, address_of, endpoint_of, tls_host};
 use crate::error::ProtocolError;
 use crate::session::Session;
 
@@ -18,7 +18,10 @@ pub(crate) fn connect(
     timeout: Duration,
 ) -> Result<Connected, ConnectError> {
     let endpoint = endpoint_of(target, ordinal)?;
-    refuse_compression(target, endpoint, "MySQL")?;
+    let unsupported = |what| ConnectError::Unsupported { address: address_of(endpoint), what };
+    if let Some(kind) = target.compression.as_deref().filter(|kind| *kind != "zlib") {
+        return Err(unsupported(format!("compression `{kind}` is not supported; `zlib` is")));
+    }
     let mut wire = Dialled::open(endpoint, timeout)?;
     let credentials = Credentials {
         user: &target.user,
@@ -27,12 +30,17 @@ pub(crate) fn connect(
     };
     let is_local = matches!(endpoint, Endpoint::Unix(_));
     let host = tls_host(target, endpoint);
-    let mut handshake = Handshake::new(credentials, is_local, host.is_some());
+    let wishes = Wishes { tls: host.is_some(), compression: target.compression.is_some() };
+    let mut handshake = Handshake::new(credentials, is_local, wishes);
     shake_hands(&mut handshake, &mut wire, host, &target.tls)?;
-    let session = MysqlSession::new(target.prepared_statements, handshake.agreed());
+    let agreed = handshake.agreed();
+    if wishes.compression && !agreed.compresses {
+        return Err(unsupported("the server does not offer compression by zlib".into()));
+    }
+    let session = MysqlSession::new(target.prepared_statements, agreed);
     Ok(Connected {
         session: Session::Mysql(session),
-        transport: wire.finish()?,
+        transport: wire.finish(agreed.compresses.then(Compression::default))?,
         server_version: handshake.server_version().to_owned(),
     })
 }

@@ -42,7 +42,7 @@ fn result_set(deprecates_eof: bool, rows: &[Option<Vec<u8>>], status: u8) -> Vec
 }
 
 fn idle_session(deprecates_eof: bool) -> MysqlSession {
-    MysqlSession::new(true, Agreed { deprecates_eof, loads: true, status: 2 })
+    MysqlSession::new(true, Agreed { deprecates_eof, loads: true, status: 2, compresses: false })
 }
 
 /// A session that waits for the reply to a query.
@@ -267,7 +267,7 @@ fn a_refused_load_can_still_be_an_insert() {
     assert_eq!(reply.error.unwrap().number, 4182);
     assert!(session.refused_load() && !session.refused_load());
     // Without the capability nothing is tried, and nobody gets a file that wasn't offered.
-    let agreed = Agreed { deprecates_eof: true, loads: false, status: 2 };
+    let agreed = Agreed { deprecates_eof: true, loads: false, status: 2, compresses: false };
     let mut session = MysqlSession::new(true, agreed);
     assert!(session.load(INSERT, &mut Vec::new()).unwrap().is_none());
     session.query(b"SELECT 1", &mut Vec::new()).unwrap();

@@ -7,7 +7,7 @@ use wire_postgres::{Credentials, Handshake, HandshakeError, Step, backend, front
 
 use super::{PostgresSession, server_error};
 use crate::connect::{ConnectError, Connected, NO_TLS};
-use crate::dial::{Dialled, endpoint_of, refuse_compression, tls_host};
+use crate::dial::{Dialled, address_of, endpoint_of, tls_host};
 use crate::error::ProtocolError;
 use crate::session::Session;
 
@@ -21,7 +21,10 @@ pub(crate) fn connect(
     timeout: Duration,
 ) -> Result<Connected, ConnectError> {
     let endpoint = endpoint_of(target, ordinal)?;
-    refuse_compression(target, endpoint, "PostgreSQL")?;
+    if let Some(kind) = &target.compression {
+        let what = format!("compression `{kind}` to PostgreSQL is not supported");
+        return Err(ConnectError::Unsupported { address: address_of(endpoint), what });
+    }
     let mut wire = Dialled::open(endpoint, timeout)?;
     if let Some(host) = tls_host(target, endpoint) {
         encrypt(target, host, &mut wire)?;
@@ -29,7 +32,7 @@ pub(crate) fn connect(
     let server_version = shake_hands(target, &mut wire)?;
     Ok(Connected {
         session: Session::Postgres(PostgresSession::new(target.prepared_statements)),
-        transport: wire.finish()?,
+        transport: wire.finish(None)?,
         server_version,
     })
 }

@@ -1,0 +1,226 @@
+//! The compressed protocol: the packets of both sides, packed into larger ones.
+//!
+//! Its packets count for themselves, from 0 with each command. What is short, or doesn't get
+//! smaller, travels as it is.
+
+use std::cell::RefCell;
+
+use flate2::{Compress, Compression as Level, Decompress, FlushCompress, FlushDecompress, Status};
+
+use crate::{PACKET_SIZE_MAX, WireError, backend};
+
+/// Bytes before a packed payload: its size, its number, and its size when unpacked (0: it isn't
+/// packed).
+const HEADER_SIZE: usize = 7;
+/// What is shorter is not worth the time; servers judge alike.
+const SIZE_MIN: usize = 50;
+/// Packets are packed together up to so many bytes.
+const PART_SIZE: usize = 1 << 20;
+
+thread_local! {
+    /// Both are large and hold nothing between two packets: those of a thread share them.
+    static ZLIB: RefCell<(Compress, Decompress)> =
+        RefCell::new((Compress::new(Level::default(), true), Decompress::new(true)));
+}
+
+/// One session's packing and unpacking.
+#[derive(Debug, Default)]
+pub struct Compression {
+    /// Number of the next packet, whoever sends it.
+    sequence: u8,
+    /// Bytes of a packet that isn't complete.
+    partial: Vec<u8>,
+}
+
+impl Compression {
+    /// Appends `packets`, packed. Each command of them begins a packed packet of its own.
+    pub fn pack(&mut self, packets: &[u8], out: &mut Vec<u8>) {
+        let (mut start, mut end, mut last) = (0, 0, None);
+        while let Some(header) = backend::header(&packets[end..]) {
+            // After 255 the same command goes on.
+            if header.sequence == 0 && last != Some(u8::MAX) {
+                self.pack_parts(&packets[start..end], out);
+                start = end;
+                self.sequence = 0;
+            }
+            last = Some(header.sequence);
+            end = (end + backend::HEADER_SIZE + header.size).min(packets.len());
+        }
+        self.pack_parts(&packets[start..end], out);
+    }
+
+    fn pack_parts(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
+        for part in bytes.chunks(PART_SIZE) {
+            let start = out.len();
+            out.resize(start + HEADER_SIZE, 0);
+            let packed = part.len() >= SIZE_MIN && deflate(part, out);
+            if !packed {
+                out.extend_from_slice(part);
+            }
+            let size = (out.len() - start - HEADER_SIZE) as u32;
+            out[start..start + 3].copy_from_slice(&size.to_le_bytes()[..3]);
+            out[start + 3] = self.sequence;
+            if packed {
+                let size = part.len() as u32;
+                out[start + 4..start + 7].copy_from_slice(&size.to_le_bytes()[..3]);
+            }
+            self.sequence = self.sequence.wrapping_add(1);
+        }
+    }
+
+    /// Appends what the received bytes hold, as far as their packets are complete.
+    ///
+    /// # Errors
+    /// [`WireError::Malformed`] if a packet isn't what it claims to be.
+    pub fn unpack(&mut self, received: &[u8], out: &mut Vec<u8>) -> Result<(), WireError> {
+        if self.partial.is_empty() {
+            let rest = self.unpack_whole(received, out)?;
+            self.partial.extend_from_slice(rest);
+            return Ok(());
+        }
+        let mut partial = std::mem::take(&mut self.partial);
+        partial.extend_from_slice(received);
+        let left = self.unpack_whole(&partial, out)?.len();
+        partial.drain(..partial.len() - left);
+        self.partial = partial;
+        Ok(())
+    }
+
+    /// Returns what is not complete.
+    fn unpack_whole<'a>(
+        &mut self,
+        bytes: &'a [u8],
+        out: &mut Vec<u8>,
+    ) -> Result<&'a [u8], WireError> {
+        let mut rest = bytes;
+        loop {
+            let [a, b, c, sequence, x, y, z, ref after @ ..] = *rest else { return Ok(rest) };
+            let size = |low, middle, high| u32::from_le_bytes([low, middle, high, 0]) as usize;
+            let Some((payload, next)) = after.split_at_checked(size(a, b, c)) else {
+                return Ok(rest);
+            };
+            match size(x, y, z) {
+                0 => out.extend_from_slice(payload),
+                unpacked => inflate(payload, unpacked, out)?,
+            }
+            self.sequence = sequence.wrapping_add(1);
+            rest = next;
+        }
+    }
+}
+
+/// Appends the packed bytes, if they are fewer; `false`: they aren't, and `out` is as it was.
+fn deflate(plain: &[u8], out: &mut Vec<u8>) -> bool {
+    let start = out.len();
+    // One byte less than there were, or it doesn't pay.
+    out.resize(start + plain.len() - 1, 0);
+    let size = ZLIB.with_borrow_mut(|(zlib, _)| {
+        zlib.reset();
+        let status = zlib.compress(plain, &mut out[start..], FlushCompress::Finish);
+        matches!(status, Ok(Status::StreamEnd)).then(|| zlib.total_out() as usize)
+    });
+    out.truncate(start + size.unwrap_or(0));
+    size.is_some()
+}
+
+/// Appends so many unpacked bytes, no more and no less.
+fn inflate(packed: &[u8], size: usize, out: &mut Vec<u8>) -> Result<(), WireError> {
+    debug_assert!(size <= PACKET_SIZE_MAX, "three bytes hold no more");
+    let start = out.len();
+    out.resize(start + size, 0);
+    let whole = ZLIB.with_borrow_mut(|(_, zlib)| {
+        zlib.reset(true);
+        let status = zlib.decompress(packed, &mut out[start..], FlushDecompress::Finish);
+        matches!(status, Ok(Status::StreamEnd)) && zlib.total_out() == size as u64
+    });
+    if whole { Ok(()) } else { Err(WireError::Malformed("compressed packet")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::frontend;
+
+    #[test]
+    fn short_packets_travel_as_they_are() {
+        let mut request = Vec::new();
+        frontend::close(7, &mut request);
+        frontend::query(b"DO 1", &mut request).unwrap();
+        let mut out = Vec::new();
+        Compression::default().pack(&request, &mut out);
+        let expected = [
+            &b"\x09\0\0\0\0\0\0"[..],
+            b"\x05\0\0\0\x19\x07\0\0\0",
+            b"\x09\0\0\0\0\0\0",
+            b"\x05\0\0\0\x03DO 1",
+        ];
+        assert_eq!(out, expected.concat(), "each command counts from 0");
+    }
+
+    #[test]
+    fn a_packet_from_the_manual_is_unpacked() {
+        // "Compressed Payload" in MySQL's protocol manual.
+        let packet = b"\x22\0\0\0\x32\0\0\x78\x9c\xd3\x63\x60\x60\x60\x2e\x4e\xcd\x49\x4d\x2e\x51\
+                       \x50\x32\x30\x34\x32\x36\x31\x35\x33\xb7\xb0\xc4\xcd\x52\x02\0\x0c\xd1\x0a\
+                       \x6c";
+        let mut out = Vec::new();
+        let mut compression = Compression::default();
+        compression.unpack(packet, &mut out).unwrap();
+        let digits = "012345678901234567890123456789012345";
+        assert_eq!(out[4..], *format!("\x03select \"{digits}\"").as_bytes());
+        assert_eq!(compression.sequence, 1);
+    }
+
+    #[test]
+    fn what_is_sent_later_goes_on_counting() {
+        let mut compression = Compression::default();
+        let mut out = Vec::new();
+        compression.unpack(b"\x05\0\0\x01\0\0\0\x01\0\0\x01\xfb", &mut out).unwrap();
+        assert_eq!(out, b"\x01\0\0\x01\xfb");
+        out.clear();
+        let mut rows = Vec::new();
+        frontend::file(2, b"1\n", &mut rows);
+        compression.pack(&rows, &mut out);
+        assert_eq!(out[..7], [10, 0, 0, 2, 0, 0, 0]);
+    }
+
+    #[test]
+    fn packets_that_lie_are_errors() {
+        for bad in [&b"\x01\0\0\0\x09\0\0x"[..], b"\x02\0\0\0\xff\xff\xff\x78\x9c"] {
+            let mut compression = Compression::default();
+            assert!(compression.unpack(bad, &mut Vec::new()).is_err());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_packed_is_unpacked(
+            texts in prop::collection::vec((any::<u8>(), 0..200_000usize), 1..4),
+            cuts in prop::collection::vec(1..60_000usize, 1..5),
+        ) {
+            let mut packets = Vec::new();
+            for (byte, size) in texts {
+                // Half of it compresses well, the other half does not.
+                let text: Vec<_> = (0..size)
+                    .map(|n| if n % 2 == 0 { byte } else { (n * n / 7) as u8 })
+                    .collect();
+                frontend::query(&text, &mut packets).unwrap();
+            }
+            let mut packed = Vec::new();
+            Compression::default().pack(&packets, &mut packed);
+            let (mut receiver, mut found) = (Compression::default(), Vec::new());
+            let mut rest = &packed[..];
+            for cut in cuts.iter().cycle() {
+                let (piece, after) = rest.split_at((*cut).min(rest.len()));
+                receiver.unpack(piece, &mut found).unwrap();
+                rest = after;
+                if rest.is_empty() {
+                    break;
+                }
+            }
+            prop_assert_eq!(found, packets);
+        }
+    }
+}
