@@ -92,16 +92,23 @@ static long run_epoll(connection *all, int count, uint32_t rows, double end_s) {
     return statements;
 }
 
+static struct io_uring_sqe *next_entry(struct io_uring *ring) {
+    struct io_uring_sqe *entry = io_uring_get_sqe(ring);
+    if (entry) return entry;
+    io_uring_submit(ring);  // the queue was full
+    return io_uring_get_sqe(ring);
+}
+
 static void queue_send(struct io_uring *ring, connection *c, uint32_t rows) {
     encode(c, random_row(rows));
-    struct io_uring_sqe *entry = io_uring_get_sqe(ring);
+    struct io_uring_sqe *entry = next_entry(ring);
     io_uring_prep_send(entry, c->fd, c->out, c->out_size, 0);
     entry->flags |= IOSQE_CQE_SKIP_SUCCESS;
     io_uring_sqe_set_data(entry, NULL);
 }
 
 static void queue_receive(struct io_uring *ring, connection *c) {
-    struct io_uring_sqe *entry = io_uring_get_sqe(ring);
+    struct io_uring_sqe *entry = next_entry(ring);
     io_uring_prep_recv(entry, c->fd, c->in + c->in_size, sizeof c->in - c->in_size, 0);
     io_uring_sqe_set_data(entry, c);
 }
@@ -109,14 +116,13 @@ static void queue_receive(struct io_uring *ring, connection *c) {
 static long run_uring(connection *all, int count, uint32_t rows, double end_s) {
     long statements = 0;
     struct io_uring ring;
-    struct io_uring_params parameters = {.flags =
-                                             IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN};
+    struct io_uring_params parameters = {0};
+    parameters.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
     errno = -io_uring_queue_init_params(4096, &ring, &parameters);
     if (errno) fail("io_uring");
     for (int i = 0; i < count; i++) {
         queue_send(&ring, &all[i], rows);
         queue_receive(&ring, &all[i]);
-        if (i % 1024 == 1023) io_uring_submit(&ring);
     }
     while (now_s() < end_s) {
         io_uring_submit_and_wait(&ring, 1);
