@@ -1,0 +1,99 @@
+"""A study under open load, with groups beside the step's clients, in several engine processes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from product import dbdyno
+
+from traces import no_trace
+
+pytestmark = pytest.mark.slow
+
+STUDY = """\
+question = "What do readers feel of a writer?"
+
+[server.pg]
+provision = "postgresql:18.0.0@maven"
+
+[workload]
+script = "oltp_point_select"
+options = { tables = 1, table_size = 1000 }
+
+[load]
+clients = 4
+arrival = { kind = "constant", rate = 200 }
+warm_up = "1 s"
+measure = "3 s"
+processes = 2
+
+[load.group.writer]
+clients = 2
+script = "kv_update"
+options = { table_size = 100 }
+prepare = true
+think_time = "10 ms"
+reconnect_every = 20
+
+[load.group.crowd]
+clients = 9
+idle = true
+
+[[load.errors.rule]]
+codes = "40"
+action = "retry"
+limit = 3
+
+[design]
+blocks = 1
+"""
+
+
+@pytest.fixture(autouse=True)
+def clean() -> Iterator[None]:
+    """Every test leaves the machine as it found it."""
+    with no_trace():
+        yield
+
+
+def document(path: Path) -> Any:
+    return json.loads(path.read_text())
+
+
+def test_groups_run_beside_an_open_loop(tmp_path: Path) -> None:
+    (tmp_path / "beside.toml").write_text(STUDY)
+    told = dbdyno("run", "beside.toml", folder=tmp_path)
+    assert told.code == 0, told.err
+
+    run = tmp_path / "results/beside/runs/b1-all"
+    (summary,) = document(run / "summary.json")
+    labels = summary["latency_by_label_us"]
+    assert {"event.main.wait", "event.main.service", "event.main.response"} <= set(labels)
+    assert "event.writer.service" in labels and "event.writer.response" not in labels
+    assert "event.crowd.service" not in labels
+    counts = {
+        histogram["label"]: histogram["count"]
+        for histogram in summary["record"]["histograms"]
+        if (histogram["subject"], histogram["time"]) == ("event", "service")
+    }
+    assert counts["main"] == pytest.approx(600, abs=10)
+    assert counts["main"] + counts["writer"] == summary["events"]
+    assert summary["clients"] == 15
+    assert summary["reconnects"] == pytest.approx(counts["writer"] / 20, abs=4)
+    assert summary["errors"] == 0
+
+    series = pq.read_table(run / "series.parquet")
+    measured = [row for row in series.to_pylist() if row["phase"] == "measure"]
+    assert sum(row["events"] for row in measured) == summary["events"]
+    assert max(row["backlog"] for row in measured) == summary["backlog"]["highest"]
+    kept = sorted(path.name for path in (run / "logs").glob("*.zst"))
+    assert kept == ["step-0-part-0.ndjson.zst", "step-0-part-1.ndjson.zst"]
+    assert "logs/step-0-part-0.ndjson.zst" in (run / "SHA256SUMS").read_text()
+    (step,) = document(run / "manifest.json")["steps"]
+    assert step["status"] == "complete"
+    assert "Load was closed" not in (tmp_path / "results/beside/report.html").read_text()
