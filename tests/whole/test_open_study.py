@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -61,6 +62,11 @@ def clean() -> Iterator[None]:
         yield
 
 
+def table(path: Path) -> list[dict[str, str]]:
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
 def document(path: Path) -> Any:
     return json.loads(path.read_text())
 
@@ -81,7 +87,8 @@ def test_groups_run_beside_an_open_loop(tmp_path: Path) -> None:
         for histogram in summary["record"]["histograms"]
         if (histogram["subject"], histogram["time"]) == ("event", "service")
     }
-    assert counts["main"] == pytest.approx(600, abs=10)
+    slack = 10 + summary["backlog"]["highest"]
+    assert counts["main"] == pytest.approx(600, abs=slack)
     assert counts["main"] + counts["writer"] == summary["events"]
     assert summary["clients"] == 15
     assert summary["reconnects"] == pytest.approx(counts["writer"] / 20, abs=4)
@@ -96,4 +103,10 @@ def test_groups_run_beside_an_open_loop(tmp_path: Path) -> None:
     assert "logs/step-0-part-0.ndjson.zst" in (run / "SHA256SUMS").read_text()
     (step,) = document(run / "manifest.json")["steps"]
     assert step["status"] == "complete"
+    page = tmp_path / "results/beside/report"
+    (row,) = table(page / "open-loop.csv")
+    assert float(row["response_p99_us"]) == pytest.approx(summary["latency_us"]["p99"])
+    assert int(row["backlog_highest"]) == summary["backlog"]["highest"]
+    groups = {(row["group"], row["time"]) for row in table(page / "groups.csv")}
+    assert groups >= {("main", "wait"), ("main", "response"), ("writer", "service")}
     assert "Load was closed" not in (tmp_path / "results/beside/report.html").read_text()

@@ -1,5 +1,7 @@
 """The tables of figures: cells, comparisons, response times, errors, client, evenness, runs."""
 
+from collections.abc import Iterator
+
 from dbdyno.report.analyse import Analysis, Point, label
 from dbdyno.report.table import Column, Table, Value
 from dbdyno.report.wording import count, number, percent, ratio, time_unit, verdict_word
@@ -15,6 +17,7 @@ def tables(analysis: Analysis) -> tuple[Table, ...]:
         comparisons_table(analysis),
         cells_table(analysis),
         latency_table(analysis),
+        *_open_loop_tables(analysis),
         stability_table(analysis),
         errors_table(analysis),
         client_table(analysis),
@@ -121,6 +124,66 @@ def latency_table(analysis: Analysis) -> Table:
         Column("Events", "events", count),
     )
     return Table("latency", "Response time of events, merged over blocks", columns, tuple(rows))
+
+
+def _open_loop_tables(analysis: Analysis) -> Iterator[Table]:
+    """Only of studies that have what they tell."""
+    if analysis.material.study.load.is_open:
+        yield open_loop_table(analysis)
+    if analysis.material.study.load.groups:
+        yield groups_table(analysis)
+
+
+def open_loop_table(analysis: Analysis) -> Table:
+    """What the response time is made of, where events have intended starts; block by block."""
+    rows: list[tuple[Value, ...]] = []
+    for point in analysis.points:
+        for figures in point.blocks:
+            s = figures.summary
+            times = (s.wait_us, s.service_us, s.latency_us, s.lag_us)
+            rows.append(
+                (
+                    *_lead(point),
+                    figures.block,
+                    *(time.get("p99") for time in times),
+                    s.backlog.at_end,
+                    s.backlog.highest,
+                )
+            )
+    columns = (
+        *LEAD,
+        Column("Block", "block", count),
+        Column("Wait p99, µs", "wait_p99_us", number),
+        Column("Service p99, µs", "service_p99_us", number),
+        Column("Response p99, µs", "response_p99_us", number),
+        Column("Lag p99, µs", "lag_p99_us", number),
+        Column("Backlog at the end", "backlog", count),
+        Column("Highest backlog", "backlog_highest", count),
+    )
+    return Table("open-loop", "Events behind their intended start", columns, tuple(rows))
+
+
+def groups_table(analysis: Analysis) -> Table:
+    """The times of each group's events, block by block."""
+    rows: list[tuple[Value, ...]] = []
+    for point in analysis.points:
+        for figures in point.blocks:
+            for tag, times in sorted(figures.summary.latency_by_label_us.items()):
+                subject, _, rest = tag.partition(".")
+                group, _, time = rest.rpartition(".")
+                if subject == "event" and times:
+                    found = (times["p50"], times["p99"], times["max"])
+                    rows.append((*_lead(point), figures.block, group, time, *found))
+    columns = (
+        *LEAD,
+        Column("Block", "block", count),
+        Column("Group", "group"),
+        Column("Time", "time"),
+        Column("p50, µs", "p50_us", number),
+        Column("p99, µs", "p99_us", number),
+        Column("max, µs", "max_us", number),
+    )
+    return Table("groups", "Times of each group's events", columns, tuple(rows))
 
 
 def stability_table(analysis: Analysis) -> Table:
