@@ -91,10 +91,11 @@ fn builtin_test(line: &CommandLine, name: &str) -> Result<u8, Refusal> {
         }
         Some("run") => {
             let values = builtin::values(line, name)?;
-            let test = builtin::test(name, &values)?;
+            let seed = random_seed();
+            let test = builtin::test(name, &values, seed)?;
             let mut plan_line = line.clone();
             plan_line.values.0.insert("db_driver".to_owned(), Value::Text("null".to_owned()));
-            let job = sysbench::job(&plan_line, name, "run", random_seed(), &[])?;
+            let job = sysbench::job(&plan_line, name, "run", seed, &[])?;
             let shards = job.spec.clients();
             let make = test.make;
             let make: Make<BuiltinWorkload> = Arc::new(move |shard, shards| {
@@ -111,6 +112,12 @@ fn builtin_test(line: &CommandLine, name: &str) -> Result<u8, Refusal> {
             let report = Report::new(line, job.forced_shutdown_s, figures, Hooks::default())?;
             let run = Run { line, job, console: None, final_report: Arc::default(), report };
             run.carry_out(shards, &make)
+        }
+        Some("prepare") if name == "fileio" => {
+            builtin::prepare(&builtin::values(line, name)?, &say).map(|()| 0)
+        }
+        Some("cleanup") if name == "fileio" => {
+            builtin::cleanup(&builtin::values(line, name)?, &say).map(|()| 0)
         }
         Some("prepare" | "cleanup") if name != "fileio" => {
             let command = line.command.as_deref().unwrap_or_default();

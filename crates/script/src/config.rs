@@ -184,7 +184,10 @@ fn read_script(group: &record::Group) -> Result<(PathBuf, Vec<u8>), ConfigError>
 }
 
 /// Takes the options of the `rand_` family out.
-fn distributions(options: &mut BTreeMap<String, Value>) -> Result<Distributions, ConfigError> {
+///
+/// # Errors
+/// [`ConfigError::Option`].
+pub fn distributions(options: &mut BTreeMap<String, Value>) -> Result<Distributions, ConfigError> {
     let mut chosen = Distributions::default();
     if let Some(value) = options.remove("rand_type") {
         let word = plain(&value);

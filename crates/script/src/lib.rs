@@ -26,8 +26,9 @@ mod slot;
 mod source;
 mod workload;
 
-pub use config::{Config, ConfigError, Figures, GroupConfig, Surroundings};
+pub use config::{Config, ConfigError, Figures, GroupConfig, Surroundings, distributions};
 pub use console::{Console, Facts, OptionFacts};
+pub use random::{Distributions, Random};
 pub use workload::ScriptWorkload;
 
 /// The version of the script host, as it names itself.

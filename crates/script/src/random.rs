@@ -15,7 +15,7 @@ pub(crate) enum Kind {
 
 /// The parameters of all distributions; the defaults are the field's.
 #[derive(Debug, Clone)]
-pub(crate) struct Distributions {
+pub struct Distributions {
     pub(crate) kind: Kind,
     pub(crate) pareto_h: f64,
     pub(crate) zipfian_exponent: f64,
@@ -42,7 +42,7 @@ impl Default for Distributions {
 
 /// One client's generator.
 #[derive(Debug, Clone)]
-pub(crate) struct Random(Xoshiro256PlusPlus);
+pub struct Random(Xoshiro256PlusPlus);
 
 /// Mixes numbers into a seed (splitmix64's finaliser), so that neighbours have nothing in common.
 pub(crate) fn mix(seed: u64, stream: u64) -> u64 {
@@ -69,7 +69,8 @@ pub(crate) fn permute(counter: u32) -> u32 {
 }
 
 impl Random {
-    pub(crate) fn new(seed: u64, stream: u64) -> Self {
+    /// The numbers of one stream: a client, by its number.
+    pub fn new(seed: u64, stream: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(mix(seed, stream)))
     }
 
@@ -157,7 +158,7 @@ impl Random {
 
     /// The distribution scripts get from `sysbench.rand.default`.
     #[inline]
-    pub(crate) fn draw(&mut self, low: i64, high: i64, with: &Distributions) -> i64 {
+    pub fn draw(&mut self, low: i64, high: i64, with: &Distributions) -> i64 {
         match with.kind {
             Kind::Uniform => self.uniform(low, high),
             Kind::Gaussian => self.gaussian(low, high, with.iterations),

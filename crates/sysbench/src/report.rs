@@ -207,7 +207,13 @@ impl Report {
 
     fn interval(&mut self, interval: &Interval) {
         let counters = &interval.counters;
-        self.sql |= counters.reads + counters.writes + counters.other + counters.bytes_sent > 0;
+        let statements = counters.reads + counters.writes + counters.other + counters.errors;
+        self.sql |= statements + counters.bytes_sent > 0;
+        if interval.phase == PhaseName::Connect && self.values.number("warmup_time") <= 0 {
+            // What `init` and `thread_init` did is in sysbench's counts, too.
+            self.since_report.add_counters(counters);
+            self.since_line.add_counters(counters);
+        }
         if !matches!(interval.phase, PhaseName::Measure | PhaseName::Drain) {
             return;
         }

@@ -23,7 +23,7 @@ pub(crate) const CLASSES: [&str; 3] = ["read", "write", "other"];
 
 impl Tally {
     pub(crate) fn add(&mut self, interval: &Interval) {
-        add_counters(&mut self.counters, &interval.counters);
+        self.add_counters(&interval.counters);
         for (code, count) in &interval.errors {
             *self.errors.entry(code.clone()).or_default() += count;
         }
@@ -46,6 +46,10 @@ impl Tally {
                 merge(&mut self.statements[class], histogram);
             }
         }
+    }
+
+    pub(crate) fn add_counters(&mut self, from: &Counters) {
+        add_counters(&mut self.counters, from);
     }
 
     pub(crate) fn statements(&self) -> u64 {

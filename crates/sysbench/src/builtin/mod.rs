@@ -2,6 +2,7 @@
 
 mod client;
 mod cpu;
+mod fileio;
 mod locks;
 mod memory;
 
@@ -13,6 +14,8 @@ use crate::value::{Values, read};
 
 pub use client::{BuiltinWorkload, Client};
 use cpu::Cpu;
+use fileio::{FileClient, FileIo, Settings};
+pub use fileio::{cleanup, prepare};
 use locks::{Mutexes, Threads};
 use memory::Memory;
 
@@ -133,8 +136,6 @@ pub struct BuiltinTest {
     pub make: MakeClient,
     /// Its part of the report.
     pub figures: Arc<dyn Figures>,
-    /// A client has an end of its own: a limit of time would cut it off.
-    pub endless: bool,
 }
 
 /// The test's options on top of the command's own.
@@ -163,11 +164,11 @@ pub fn values(line: &CommandLine, name: &str) -> Result<Values, Refusal> {
     Ok(values)
 }
 
-/// The test of this name.
+/// The test of this name; `seed` is for when none is given.
 ///
 /// # Errors
 /// A value that makes no sense.
-pub fn test(name: &str, values: &Values) -> Result<BuiltinTest, Refusal> {
+pub fn test(name: &str, values: &Values, seed: u64) -> Result<BuiltinTest, Refusal> {
     let fatal = |message: String| Refusal(format!("FATAL: {message}"));
     match name {
         "cpu" => {
@@ -176,7 +177,6 @@ pub fn test(name: &str, values: &Values) -> Result<BuiltinTest, Refusal> {
             Ok(BuiltinTest {
                 make: Arc::new(move |_, _| Ok(Box::new((*make).clone()))),
                 figures: cpu,
-                endless: false,
             })
         }
         "memory" => {
@@ -185,7 +185,6 @@ pub fn test(name: &str, values: &Values) -> Result<BuiltinTest, Refusal> {
             Ok(BuiltinTest {
                 make: Arc::new(move |number, clients| Ok(Box::new(make.client(number, clients)?))),
                 figures: memory,
-                endless: false,
             })
         }
         "threads" => {
@@ -194,7 +193,6 @@ pub fn test(name: &str, values: &Values) -> Result<BuiltinTest, Refusal> {
             Ok(BuiltinTest {
                 make: Arc::new(move |number, _| Ok(Box::new(make.client(number)))),
                 figures: threads,
-                endless: false,
             })
         }
         "mutex" => {
@@ -203,7 +201,18 @@ pub fn test(name: &str, values: &Values) -> Result<BuiltinTest, Refusal> {
             Ok(BuiltinTest {
                 make: Arc::new(move |number, _| Ok(Box::new(make.client(number)))),
                 figures: mutexes,
-                endless: true,
+            })
+        }
+        "fileio" => {
+            let settings = Settings::new(values, seed).map_err(fatal)?;
+            if settings.mode.is_none() {
+                return Err(fatal("Missing required argument: --file-test-mode".to_owned()));
+            }
+            let test = Arc::new(FileIo::new(settings));
+            let make = Arc::clone(&test);
+            Ok(BuiltinTest {
+                make: Arc::new(move |number, _| Ok(Box::new(FileClient::new(&make, number)?))),
+                figures: test,
             })
         }
         other => Err(fatal(format!("there is no built-in test '{other}'"))),

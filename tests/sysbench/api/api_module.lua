@@ -1,0 +1,1 @@
+function from_module(x) return x + 1 end

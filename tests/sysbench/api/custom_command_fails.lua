@@ -1,0 +1,3 @@
+-- greet
+function greet() print("> greet") return false end
+sysbench.cmdline.commands = { greet = { greet } }

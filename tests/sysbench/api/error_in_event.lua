@@ -1,0 +1,2 @@
+-- run --events=3
+function event() error("boom") end

@@ -1,0 +1,3 @@
+--
+print("> body", sysbench.tid, sysbench.cmdline.command, type(sysbench.opt))
+function event() print("> never") end

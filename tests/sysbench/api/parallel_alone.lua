@@ -1,0 +1,3 @@
+-- work
+function work() print("> work", sysbench.tid) end
+sysbench.cmdline.commands = { work = { work, sysbench.cmdline.PARALLEL_COMMAND } }

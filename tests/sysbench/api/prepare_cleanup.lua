@@ -1,0 +1,3 @@
+-- prepare
+function prepare() print("> prepare", sysbench.tid) end
+function cleanup() print("> cleanup") end

@@ -1,0 +1,93 @@
+"""Scripts that use the API, run by sysbench and by us: the same words, counts and code."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from both import Commands, Finished, both_commands
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
+    with both_commands(tmp_path_factory.mktemp("both")) as commands:
+        yield commands
+
+
+API = Path(__file__).parent / "api"
+SCRIPTS = sorted(path for path in API.glob("*.lua") if path.stem != "api_module")
+
+# Script → what is different on purpose: see docs/reference/sysbench-compatibility.md.
+DIFFERENT = {
+    "closed_connection": "without a statement the report has no block for statements",
+    "dml_is_nil": "sysbench answers with an empty result on PostgreSQL, with nil on MySQL",
+    "pcall_error": "sysbench gives the state as a C pointer",
+    "reconnect": "sysbench can't reconnect to PostgreSQL",
+}
+
+COUNTS = ("read:", "write:", "other:", "transactions:", "ignored errors:", "events:")
+
+
+def arguments(script: Path) -> list[str]:
+    """The command and options on the script's first line."""
+    first = script.read_text().splitlines()[0]
+    return first.removeprefix("--").split()
+
+
+def said(finished: Finished) -> list[str]:
+    """The words that the script printed. Clients have no order, and sysbench's share lines."""
+    lines = (line for line in finished.output.splitlines() if line.startswith("> "))
+    return sorted(" ".join(lines).replace(">", " > ").split())
+
+
+def counts(finished: Finished) -> dict[str, str]:
+    """Counts of the last report."""
+    found = {}
+    for label in COUNTS:
+        for value in re.findall(rf"{label}\s+(\d+)", finished.output):
+            found[label] = value
+    return found
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_a_script_does_the_same(script: Path, commands: Commands) -> None:
+    theirs = commands.theirs(script.name, *arguments(script), folder=API)
+    ours = commands.ours(script.name, *arguments(script), folder=API)
+
+    assert ours.code == theirs.code, ours.output + ours.errors
+    if script.stem in DIFFERENT:
+        return
+    assert said(ours) == said(theirs), ours.output + ours.errors
+    if theirs.code == 0:
+        assert counts(ours) == counts(theirs)
+
+
+def test_a_script_comes_from_standard_input(commands: Commands) -> None:
+    text = (API / "no_command.lua").read_bytes()
+
+    theirs = subprocess.run(["sysbench"], input=text, capture_output=True, check=False)
+    ours = subprocess.run([commands.program], input=text, capture_output=True, check=False)
+
+    assert b"> body" in ours.stdout
+    assert ours.stdout.splitlines()[1:] == theirs.stdout.splitlines()[1:]
+
+
+def test_a_script_can_be_a_program(commands: Commands, tmp_path: Path) -> None:
+    script = tmp_path / "program.lua"
+    script.write_text(f"#!{commands.program}\nfunction event() end\n")
+    script.chmod(0o755)
+
+    finished = subprocess.run(
+        [str(script), "--db-driver=null", "--events=3", "run"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert finished.returncode == 0
+    assert "total number of events:              3\n" in finished.stdout
