@@ -83,7 +83,7 @@ def test_the_server_sees_the_same_statements(script: str, mode: str, commands: C
     assert events["ours"]["events"] == events["theirs"]["events"] == EVENTS
     assert events["ours"]["total"] == events["theirs"]["total"]
     # Whether a DELETE or UPDATE finds a row, and so is a write, is chance.
-    assert events["ours"] == pytest.approx(events["theirs"], rel=0.25, abs=10)
+    assert events["ours"] == pytest.approx(events["theirs"], rel=0.25, abs=40)
 
 
 def test_bulk_insert_stores_the_same_rows(commands: Commands) -> None:

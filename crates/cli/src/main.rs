@@ -4,12 +4,14 @@
 //! standard output, everything for people to standard error.
 #![allow(clippy::print_stdout, clippy::print_stderr, clippy::exit)]
 
+mod endpoint;
 mod exit;
 mod output;
 mod process;
 mod run;
 mod shards;
 mod sysbench;
+mod watch;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

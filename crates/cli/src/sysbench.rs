@@ -1,29 +1,30 @@
 //! The verb `sysbench`: the field's command line in, its text out.
 
-use std::cell::Cell;
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use engine::{Control, Failure, Outcome, Probe, Workload};
-use record::{CpuTime, FatalKind, PhaseName, Record};
+use engine::{Control, Failure, Outcome, Workload};
+use record::{FatalKind, Record};
 use script::{Config, ConfigError, Console, Facts, Figures, ScriptWorkload, Surroundings};
 use sysbench::builtin::{self, BuiltinWorkload};
 use sysbench::{
-    CommandLine, Hooks, Job, Kind, Refusal, Report, Said, ScriptOption, Test, VERSION, Value,
-    global_help, script_help, test_help,
+    CommandLine, Extras, Hooks, Job, Kind, Refusal, Report, Said, ScriptOption, Test, VERSION,
+    Value, global_help, script_help, test_help,
 };
 
+use crate::endpoint::Endpoint;
 use crate::process::{self, Process};
 use crate::run;
 use crate::shards::{Make, drive};
+use crate::watch::Watch;
 
 /// Whatever went wrong.
-const FAILED: u8 = 1;
+pub const FAILED: u8 = 1;
 /// Clients did not get ready in time, or events were given up.
-const FORCED: u8 = 2;
+pub const FORCED: u8 = 2;
 /// Ended by a signal.
 const INTERRUPTED: u8 = 130;
 /// Where MySQL's and MariaDB's servers listen unless told otherwise.
@@ -280,43 +281,6 @@ fn script_option(facts: &::script::OptionFacts) -> ScriptOption {
     ScriptOption { name, kind, default: facts.default.clone(), help }
 }
 
-/// The process, and reasons of our own to stop.
-struct Watch {
-    process: Process,
-    /// When clients have to be ready; `None` before they are made and once they are.
-    deadline: Cell<Option<Instant>>,
-    /// They were not.
-    late: Cell<bool>,
-    stop: Cell<bool>,
-}
-
-impl Probe for Watch {
-    fn cpu(&self) -> CpuTime {
-        self.process.cpu()
-    }
-
-    fn rss_kb(&self) -> (u64, u64) {
-        self.process.rss_kb()
-    }
-
-    fn interrupted(&self) -> bool {
-        if self.deadline.get().is_some_and(|deadline| Instant::now() > deadline) && !self.stop.get()
-        {
-            self.late.set(true);
-            self.stop.set(true);
-        }
-        self.stop.get() || self.process.interrupted()
-    }
-
-    fn impatient(&self) -> bool {
-        self.late.get() || self.process.impatient()
-    }
-
-    fn begin_ns(&self, _control: &Control) -> Option<u64> {
-        None
-    }
-}
-
 struct Run<'a> {
     line: &'a CommandLine,
     job: Job,
@@ -337,35 +301,34 @@ impl Run<'_> {
         plan.client_totals_at = Some(self.job.checkpoints_ns.clone());
         let process = Process::watch().map_err(|error| Refusal(error.to_string()))?;
         let control = Arc::new(Control::new(plan.events));
-        let loaded = self.line.command.as_deref() == Some("run");
-        let patience = self.line.values.number("thread_init_timeout").max(1) as u64;
-        let watch = Watch {
-            process,
-            deadline: Cell::new(None),
-            late: Cell::new(false),
-            stop: Cell::new(false),
+        let watch = Watch::new(process, &self.line.values, self.line.command.as_deref());
+        let values = &self.line.values;
+        let start_unix_ns = process::unix_ns() - control.now_ns();
+        let mut extras = Extras::new(self.line, self.job.spec.seed, start_unix_ns);
+        let endpoint = match values.text("prometheus") {
+            "" => None,
+            address => Some(Endpoint::open(address)?),
         };
+        let wanted = ["json", "hlog", "prometheus"].iter().any(|name| self.line.has(name));
         let mut emit = |record: Record| {
-            match &record {
-                Record::Progress(progress) if loaded && progress.done == 0 => {
-                    watch.deadline.set(Some(Instant::now() + Duration::from_secs(patience)));
-                }
-                Record::Phase(phase) if phase.phase != PhaseName::Connect => {
-                    watch.deadline.set(None);
-                }
-                _ => {}
+            if wanted {
+                extras.record(&record);
             }
+            if let (Some(endpoint), Record::Interval(_)) = (&endpoint, &record) {
+                endpoint.publish(extras.prometheus());
+            }
+            watch.see(&record);
             for said in self.report.record(&record) {
                 self.tell(said);
             }
         };
         let outcome = drive(&plan, shards, &control, make, &watch, &mut emit);
         self.leftover_report();
-        if watch.late.get() {
-            say(&format!(
-                "FATAL: Worker threads failed to initialize within {patience} seconds!\n"
-            ));
-            return Ok(FORCED);
+        self.write("json", || extras.json())?;
+        self.write("hlog", || extras.hlog())?;
+        if let Some((message, code)) = watch.verdict() {
+            say(&format!("FATAL: {message}\n"));
+            return Ok(code);
         }
         Ok(match outcome {
             Outcome::Failed(_) => FAILED,
@@ -373,6 +336,15 @@ impl Run<'_> {
             Outcome::Done if self.report.forced() => FORCED,
             Outcome::Done => 0,
         })
+    }
+
+    /// Writes a file that an option asks for.
+    fn write(&self, option: &str, text: impl FnOnce() -> String) -> Result<(), Refusal> {
+        match self.line.values.text(option) {
+            "" => Ok(()),
+            path => std::fs::write(path, text())
+                .map_err(|error| Refusal(format!("FATAL: --{option}={path}: {error}"))),
+        }
     }
 
     fn tell(&mut self, said: Said) {

@@ -121,14 +121,16 @@ impl Random {
     }
 
     /// `special_percent` of the draws fall evenly into the middle `special_width` percent, the
-    /// others are gaussian over the whole.
+    /// others are gaussian over the whole. One number decides both whether and where, so that of
+    /// the middle only the upper `special_percent` are used: measured at sysbench 1.0.20.
     pub(crate) fn special(&mut self, low: i64, high: i64, with: &Distributions) -> i64 {
-        if self.unit() * 100.0 >= with.special_percent {
+        let unit = self.unit();
+        if unit < 1.0 - with.special_percent / 100.0 {
             return self.gaussian(low, high, with.iterations);
         }
         let width = (high - low).max(0) as f64 + 1.0;
-        let narrow = (width * with.special_width / 100.0).max(1.0);
-        let offset = (width - narrow) / 2.0 + self.unit() * narrow;
+        let narrow = width * with.special_width / 100.0 + 1.0;
+        let offset = (width - narrow) / 2.0 + unit * narrow;
         (low + offset as i64).clamp(low, high.max(low))
     }
 
@@ -243,7 +245,7 @@ mod tests {
     fn special_puts_three_quarters_into_the_middle_hundredth() {
         let values = draws(Kind::Special, 100_000);
         let middle =
-            values.iter().filter(|value| (495..=505).contains(*value)).count() as f64 / 1e5;
+            values.iter().filter(|value| (495..=506).contains(*value)).count() as f64 / 1e5;
         assert!((0.74..0.82).contains(&middle), "{middle}");
     }
 

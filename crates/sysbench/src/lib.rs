@@ -8,6 +8,7 @@
 pub mod builtin;
 mod command_line;
 mod config_file;
+mod extras;
 mod help;
 mod histogram;
 mod layout;
@@ -18,6 +19,7 @@ mod tally;
 mod value;
 
 pub use command_line::{CommandLine, Given, Refusal, Test};
+pub use extras::Extras;
 pub use help::{ScriptOption, global_help, script_help, test_help};
 pub use options::{Kind, OPTIONS, Section, Since, Treatment, Variable};
 pub use plan::{Job, job};

@@ -20,6 +20,7 @@ from dbdyno.cli.listing import list_command
 from dbdyno.cli.report import report
 from dbdyno.cli.run import quickstart, resume, run
 from dbdyno.cli.servers import servers
+from dbdyno.cli.sysbench import sysbench
 from dbdyno.errors import InterruptedRunError, LabError, ScriptError
 
 _EXIT_CODES = """\b
@@ -43,7 +44,8 @@ def cli() -> None:
     """A dynamometer for databases: ask a question in a file, get a number you can defend."""
 
 
-for _command in (bench, check, doctor, list_command, quickstart, report, resume, run, servers):
+_COMMANDS = (bench, check, doctor, list_command, quickstart, report, resume, run, servers, sysbench)
+for _command in _COMMANDS:
     cli.add_command(_command)
 
 

@@ -6,7 +6,8 @@ end
 
 function event()
   local other = drv:connect()
-  local one, two = con:query_row("SELECT pg_backend_pid()"), other:query_row("SELECT pg_backend_pid()")
+  local pid = "SELECT pg_backend_pid()"
+  local one, two = con:query_row(pid), other:query_row(pid)
   print("> differ", one ~= two)
   other:disconnect()
   print("> alive", con:query_row("SELECT 5"))

@@ -131,7 +131,8 @@ impl Settings {
             names => names.join(" "),
         };
         let mut text = format!(
-            "Extra file open flags: {flags}\n{} files, {} each\n{} total file size\nBlock size {}\n",
+            "Extra file open flags: {flags}\n{} files, {} each\n{} total file size\n\
+             Block size {}\n",
             self.files,
             size(self.file_size),
             size(self.file_size * self.files),

@@ -1,0 +1,21 @@
+"""`dbdyno sysbench`: the field's command, by the engine."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from dbdyno.engine import find_engine
+
+
+@click.command(
+    "sysbench",
+    add_help_option=False,
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def sysbench(arguments: tuple[str, ...]) -> None:
+    """Do what sysbench does with the same ARGUMENTS; its exit codes, too."""
+    engine = str(find_engine().path)
+    os.execv(engine, (engine, "sysbench", *arguments))
