@@ -167,6 +167,7 @@ OPEN = WHOLE.replace(
 arrival = { kind = "poisson", rate = 500 }
 reconnect_every = 100
 processes = 2
+statements = "text"
 
 [load.group.writer]
 clients = 1
@@ -198,6 +199,7 @@ def test_groups_arrivals_and_error_rules(tmp_path: Path) -> None:
     load = read(tmp_path, OPEN).study.load
 
     assert (load.arrival, load.reconnect_every, load.processes) == (Poisson(500), 100, 2)
+    assert not load.prepared_statements
     writer, crowd = load.groups
     assert (writer.name, writer.clients, writer.script, writer.prepare) == (
         "writer",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,7 +19,9 @@ from dbdyno.conduct.bench import without_password
 from dbdyno.engine import find_engine
 from dbdyno.errors import InterruptedRunError
 from dbdyno.formats.quantities import format_duration
-from dbdyno.model import Interval, Option, Output, Record, StepSummary
+from dbdyno.model import Interval, Option, Output, Progress, Record, StepSummary
+
+_PROGRESS_S = 1.0
 
 
 def _options(
@@ -79,7 +82,7 @@ def bench(
         prepare=prepare,
         cleanup=cleanup,
     )
-    result = measure(bench_plan, find_engine(), observe=_show)
+    result = measure(bench_plan, find_engine(), observe=_Teller().show)
     if as_json:
         print_json(_document(bench_plan, result))
     else:
@@ -90,17 +93,28 @@ def bench(
         raise InterruptedRunError("interrupted; the figures are of what was measured until then")
 
 
-def _show(command: str, record: Record) -> None:
-    match record:
-        case Interval() if command == "run":
-            length_s = (record.end_ns - record.start_ns) / 1e9
-            rate = record.counters.events / length_s if length_s > 0 else 0.0
-            at = format_duration(round(record.end_ns / 1e9))
-            click.echo(f"{record.phase:>8} {at:>8}  {count(rate)} events/s", err=True)
-        case Output():
-            click.echo(record.text, err=True)
-        case _:
-            pass
+class _Teller:
+    """Tells on standard error what happens; what takes long, once a second."""
+
+    def __init__(self) -> None:
+        self._next = time.monotonic() + _PROGRESS_S
+
+    def show(self, command: str, record: Record) -> None:
+        """One record of a command."""
+        match record:
+            case Interval() if command == "run":
+                length_s = (record.end_ns - record.start_ns) / 1e9
+                rate = record.counters.events / length_s if length_s > 0 else 0.0
+                at = format_duration(round(record.end_ns / 1e9))
+                click.echo(f"{record.phase:>8} {at:>8}  {count(rate)} events/s", err=True)
+            case Progress() if time.monotonic() >= self._next:
+                self._next = time.monotonic() + _PROGRESS_S
+                of = f" of {count(record.total)}" if record.total else ""
+                click.echo(f"{command:>8}  {count(record.done)}{of} {record.what}", err=True)
+            case Output():
+                click.echo(record.text, err=True)
+            case _:
+                pass
 
 
 def _print(result: BenchResult) -> None:

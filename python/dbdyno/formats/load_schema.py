@@ -168,6 +168,7 @@ class LoadTable(Pace):
     interval: Duration = 1.0
     group: dict[Name, GroupTable] = {}
     errors: ErrorsTable = ErrorsTable()
+    statements: Literal["prepared", "text"] = "prepared"
     reactor: Reactor = "auto"
     shards: Annotated[int, Field(ge=1, le=1024)] | None = None
     processes: Annotated[int, Field(ge=1, le=1024)] | None = None
@@ -192,6 +193,7 @@ class LoadTable(Pace):
                 reconnect_s=self.errors.reconnect,
                 back_off_s=self.errors.back_off,
             ),
+            prepared_statements=self.statements == "prepared",
             reactor=self.reactor,
             shards=self.shards,
             processes=self.processes,
