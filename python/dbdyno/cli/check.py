@@ -19,7 +19,7 @@ from dbdyno.conduct import estimate, load_study
 from dbdyno.conduct.load import scale_reason
 from dbdyno.design import plan as make_plan
 from dbdyno.formats.quantities import format_duration
-from dbdyno.model import Load, Plan, Study
+from dbdyno.model import Closed, Constant, Group, Load, Plan, Poisson, Study
 
 
 @click.command()
@@ -54,6 +54,8 @@ def check(
     for name, provision in _servers(plan).items():
         click.echo(f"server   {name}: {provision}")
     click.echo(f"load     {_load(loaded.load)}")
+    for group in loaded.load.groups:
+        click.echo(f"beside   {group.name}: {clients(group.clients)}, {_pace(group)}")
     blocks_run = max(run.block for run in plan.runs)
     click.echo(f"design   {blocks_run} blocks × {len(plan.runs) // blocks_run} cells, ", nl=False)
     click.echo(f"{len(plan.runs)} runs, seed {plan.seed}, plan {plan.fingerprint}")
@@ -74,7 +76,20 @@ def _load(load: Load) -> str:
     events = f"{load.events:,} events" if load.events else ""
     measured = " or ".join(filter(None, (window, events)))
     unit = clients(load.clients[-1]).split()[1]
-    return f"{steps} {unit}; warm-up {format_duration(load.warm_up_s)}, measured {measured}"
+    warm_up = format_duration(load.warm_up_s)
+    return f"{steps} {unit}, {_pace(load)}; warm-up {warm_up}, measured {measured}"
+
+
+def _pace(load: Load | Group) -> str:
+    """When events start, in a few words."""
+    match load.arrival:
+        case Constant(rate_per_s=rate) | Poisson(rate_per_s=rate):
+            return f"{load.arrival.kind} arrivals, {rate:g} events/s"
+        case Closed():
+            idle = isinstance(load, Group) and load.idle
+            return "idle" if idle else "closed loop"
+        case _:
+            return f"{load.arrival.kind} arrivals"
 
 
 def _existing(path: Path) -> Path:

@@ -38,6 +38,8 @@ def step_line(summary: StepSummary) -> str:
     parts = [f"{clients(summary.clients)}: {count(summary.events_per_s)} events/s"]
     if "p99" in summary.latency_us:
         parts.append(f"p99 {latency(summary.latency_us['p99'])}")
+    if summary.backlog.at_end:
+        parts.append(f"{count(summary.backlog.at_end)} events behind")
     if summary.errors:
         parts.append(f"{count(summary.errors)} errors")
     return ", ".join(parts)
