@@ -3,7 +3,8 @@
 //! [`connect`] blocks until a session is ready to use (sockets, TLS, authentication) and is called
 //! on a connector thread. From then on a [`Session`] is a state machine over bytes: requests are
 //! encoded into a buffer of the caller's, replies are scanned in a buffer of the caller's, and
-//! whoever owns the socket moves the bytes. In-process databases answer within the request itself.
+//! whoever owns the socket moves the bytes, through a [`Channel`] where they are encrypted or
+//! compressed. In-process databases answer within the request itself.
 //!
 //! Nothing above this crate names a wire type.
 

@@ -200,10 +200,10 @@ pub struct ServerTarget {
     /// `false`: a script's prepared statements are sent as plain text.
     #[serde(default = "default_true")]
     pub prepared_statements: bool,
-    /// Encryption.
+    /// Encryption over TCP. A Unix socket never leaves the machine and stays plain.
     #[serde(default)]
     pub tls: Tls,
-    /// Protocol compression: `zlib` (MySQL and MariaDB only); it is an error if the server has none.
+    /// Protocol compression: `zlib` (MySQL and MariaDB only). A server without it is an error.
     #[serde(default)]
     pub compression: Option<String>,
 }
@@ -230,7 +230,7 @@ pub struct Tls {
     /// How much is demanded.
     #[serde(default)]
     pub mode: TlsMode,
-    /// PEM file of authorities.
+    /// PEM file of authorities; needed to verify anything.
     #[serde(default)]
     pub ca: Option<PathBuf>,
     /// PEM file of the client's certificate.
@@ -239,7 +239,7 @@ pub struct Tls {
     /// PEM file of the client's key.
     #[serde(default)]
     pub key: Option<PathBuf>,
-    /// Cipher suites by their standard names; empty: the library's default.
+    /// Cipher suites by their IANA names (`TLS_AES_128_GCM_SHA256`); empty: all the library has.
     #[serde(default)]
     pub ciphers: Vec<String>,
 }
