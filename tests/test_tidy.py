@@ -53,7 +53,13 @@ BANNED_WORDS = {
 }
 
 # Where others' own word stands: PostgreSQL's SSLRequest, HTTP's and pytest's request.
-WORDS_OF_OTHERS = ("crates/wire-", "crates/driver/", "tests/report/", "tests/whole/")
+WORDS_OF_OTHERS = (
+    "crates/wire-",
+    "crates/driver/",
+    "tests/report/",
+    "tests/whole/",
+    "tests/sysbench/",
+)
 
 LEFTOVER = re.compile(r"\b(TODO|FIXME|XXX|HACK)\b|<{7} |>{7} ")
 BANNER = re.compile(r"^\s*(//|#|--)\s*[-=*#─]{4,}")

@@ -55,22 +55,31 @@ class Commands:
 def options(target: Mapping[str, Any]) -> tuple[str, ...]:
     """The command's options for a run spec's target."""
     endpoint = target["endpoints"][0]["tcp"]
+    driver = "mysql" if target["driver"] == "mysql" else "pgsql"
     return (
-        "--db-driver=pgsql",
-        f"--pgsql-host={endpoint['host']}",
-        f"--pgsql-port={endpoint['port']}",
-        f"--pgsql-user={target['user']}",
-        f"--pgsql-password={target['password']}",
-        f"--pgsql-db={target['database']}",
+        f"--db-driver={driver}",
+        f"--{driver}-host={endpoint['host']}",
+        f"--{driver}-port={endpoint['port']}",
+        f"--{driver}-user={target['user']}",
+        f"--{driver}-password={target['password']}",
+        f"--{driver}-db={target['database']}",
     )
 
 
+LOGGING: Mapping[str, Mapping[str, str]] = {
+    "postgresql:15@system": {"log_statement": "all"},
+    "mariadb@system": {"general_log": "on", "general_log_file": "statements.log"},
+}
+
+
 @contextlib.contextmanager
-def both_commands(folder: Path) -> Iterator[Commands]:
-    """Both commands, and a PostgreSQL server that logs every statement."""
+def both_commands(folder: Path, provision: str = "postgresql:15@system") -> Iterator[Commands]:
+    """Both commands, and a server that logs every statement."""
     program = folder / "sysbench"
     program.symlink_to(find_engine().path)
-    with open_server("postgresql:15@system", {"log_statement": "all"}, folder) as server:
+    with open_server(provision, LOGGING[provision], folder) as server:
         server.start()
-        (log,) = server.log_files()
+        data = server.data_folder()
+        own = data / "statements.log" if data else None
+        log = own if own and own.exists() else server.log_files()[0]
         yield Commands(program, options(server.target("tcp")), log)

@@ -7,14 +7,16 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from both import Commands, both_commands
+from both import LOGGING, Commands, both_commands
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
-def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Commands]:
-    with both_commands(tmp_path_factory.mktemp("both")) as commands:
+@pytest.fixture(scope="module", params=list(LOGGING))
+def commands(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Commands]:
+    with both_commands(tmp_path_factory.mktemp("both"), request.param) as commands:
         yield commands
 
 
@@ -32,7 +34,8 @@ SCRIPTS = (
 )
 EVENTS = 200
 
-STATEMENT = re.compile(r"(?:execute [^:]*|statement): (.*)")
+# As PostgreSQL writes it, and MariaDB.
+STATEMENT = re.compile(r"(?:(?:execute [^:]*|statement): |\d+ (?:Query|Execute)\t)(.*)")
 LITERAL = re.compile(r"'(?:[^']|'')*'|\b\d+\b|\$\d+")
 ROWS = re.compile(r"(VALUES|IN) ?\(.*", re.IGNORECASE | re.DOTALL)
 
@@ -59,6 +62,7 @@ def logged(commands: Commands, run: str, *arguments: str) -> tuple[Counter[str],
 
 def alike(ours: Counter[str], theirs: Counter[str]) -> None:
     """The same shapes; those that chance decides may differ a little in number."""
+    assert theirs, "the server has logged nothing"
     assert set(ours) == set(theirs)
     for shape, count in theirs.items():
         assert ours[shape] == pytest.approx(count, rel=0.02, abs=2), shape

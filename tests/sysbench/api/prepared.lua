@@ -1,4 +1,4 @@
--- run --events=3
+-- run --events=1
 function thread_init()
   drv = sysbench.sql.driver()
   con = drv:connect()

@@ -4,8 +4,12 @@ function thread_init()
   con = drv:connect()
 end
 
+local function own_id()
+  return "SELECT " .. (drv:name() == "mysql" and "connection_id()" or "pg_backend_pid()")
+end
+
 function event()
-  local before = con:query_row("SELECT pg_backend_pid()")
+  local before = con:query_row(own_id())
   con:reconnect()
-  print("> another", before ~= con:query_row("SELECT pg_backend_pid()"))
+  print("> another", before ~= con:query_row(own_id()))
 end

@@ -4,9 +4,13 @@ function thread_init()
   con = drv:connect()
 end
 
+local function own_id()
+  return "SELECT " .. (drv:name() == "mysql" and "connection_id()" or "pg_backend_pid()")
+end
+
 function event()
   local other = drv:connect()
-  local pid = "SELECT pg_backend_pid()"
+  local pid = own_id()
   local one, two = con:query_row(pid), other:query_row(pid)
   print("> differ", one ~= two)
   other:disconnect()
