@@ -108,6 +108,25 @@ fn planned_errors_are_counted_one_by_one_and_their_events_begun_again() {
 }
 
 #[test]
+fn an_event_limit_is_exact_though_events_begin_again() {
+    let folder = Folder::new("instrument-limit");
+    let script = folder.script("select.lua", SCRIPT);
+    let errors = json!([{"every": 3, "sqlstate": "40001", "transient": true}]);
+    let changes = json!({
+        "target": {"driver": "scripted", "plan": {"service_us": 300, "errors": errors}},
+        "groups": [{"clients": 7}],
+        "measure_s": null,
+        "events": 200,
+        "shards": 1,
+    });
+    let ended = run(&spec(&script, changes));
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert_eq!(ended.summary().total.events, 200);
+    assert_eq!(ended.summary().total.unfinished, 0);
+    assert!(ended.summary().total.restarts > 50);
+}
+
+#[test]
 fn an_outage_is_as_long_in_the_intervals_as_in_the_plan() {
     let plan = json!({"service_us": 500, "outages": [{"at_s": 0.5, "for_s": 0.8}]});
     let arrival = json!({"kind": "constant", "rate_per_s": 300.0});

@@ -98,6 +98,12 @@ impl Control {
         self.abandon.load(Ordering::Relaxed)
     }
 
+    /// The budget is used up: no event begins, but those under way may begin again and end.
+    #[inline]
+    pub(crate) fn spent(&self) -> bool {
+        self.budget.as_ref().is_some_and(|left| left.load(Ordering::Relaxed) <= 0)
+    }
+
     /// Takes one event from the budget; `false`: none is left.
     #[inline]
     pub(crate) fn spend(&self) -> bool {

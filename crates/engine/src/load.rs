@@ -262,7 +262,7 @@ impl Load {
     /// asked for.
     #[inline]
     fn over(&self, now: u64) -> bool {
-        self.control.stopping() || now >= self.timeline.measure_end()
+        self.control.stopping() || self.control.spent() || now >= self.timeline.measure_end()
     }
 
     /// Asks for a client's next event. `now` is from [`Self::now`].
@@ -293,7 +293,6 @@ impl Load {
             }
         };
         if self.slice.phase == PhaseName::Measure && !self.control.spend() {
-            self.control.stop();
             return Turn::Stop;
         }
         Turn::Start { intended_ns }
