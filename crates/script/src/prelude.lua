@@ -4,7 +4,7 @@
 -- resumed; nothing here knows which. `false` from a statement means that it failed: `raise` then
 -- asks the host what to do about it. Names and meanings are the field's; the code is ours.
 
-local host, settings, foreign, report, legacy, options = ...
+local host, settings, foreign, report, legacy, options, module = ...
 
 local getfenv, setfenv, setmetatable, rawget = getfenv, setfenv, setmetatable, rawget
 local error, type, tostring, tonumber, xpcall = error, type, tostring, tonumber, xpcall
@@ -257,27 +257,7 @@ end
 shared.histogram = { new = histogram.new }
 local legacy_globals, export = legacy(host, shared)
 
-local function require_module(name)
-  local env = getfenv(0)
-  local loaded = env.package.loaded
-  if loaded[name] ~= nil then
-    return loaded[name]
-  end
-  if preloaded[name] ~= nil then
-    return preloaded[name]
-  end
-  local make, message = host.module(name)
-  if not make then
-    error(message, 2)
-  end
-  local instance = setfenv(make(), env)
-  loaded[name] = true
-  local value = instance(name)
-  if value ~= nil then
-    loaded[name] = value
-  end
-  return loaded[name]
-end
+local require_module = module(host, preloaded)
 
 local io_meta = { __index = io }
 local os_meta = { __index = os }
