@@ -25,6 +25,7 @@ pub(crate) unsafe fn register(state: *mut State) {
         set_function(state, c"restart", restart);
         set_function(state, c"abandon_event", abandon_event);
         set_function(state, c"ready", ready);
+        set_function(state, c"looking", looking);
         set_function(state, c"more_events", more_events);
         set_function(state, c"event_start", event_start);
         set_function(state, c"event_stop", event_stop);
@@ -192,6 +193,13 @@ unsafe extern "C-unwind" fn ready(state: *mut State) -> c_int {
     host.load().send(Message::ClientsReady(1));
     // SAFETY: called from a coroutine.
     unsafe { ffi::lua_yield(state, 0) }
+}
+
+/// Whether the script's body runs only to see what the script defines.
+unsafe extern "C-unwind" fn looking(state: *mut State) -> c_int {
+    // SAFETY: a live state.
+    unsafe { ffi::lua_pushboolean(state, c_int::from(current().muted)) };
+    1
 }
 
 /// `host.sleep(seconds)`: only this client sleeps.
