@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 
 import pytest
 
 HERE = Path(__file__).parent
+
+# A shell's background job ignores SIGINT, and what a parent ignores its children can't trap.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 STUDY = """\
 question = "Does it matter?"

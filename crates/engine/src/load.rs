@@ -82,10 +82,11 @@ impl Load {
             .map(|(index, group)| GroupPart {
                 idle: group.idle,
                 think_ns: group.think_ns,
-                arrivals: group.arrivals.clone().map(|arrivals| {
+                arrivals: group.arrivals.clone().and_then(|arrivals| {
                     let (part, parts) = plan.part;
+                    let (own, all) = plan.arrivals_of(index, shard, shards)?;
                     let seed = plan.seed.wrapping_add(index as u64);
-                    Arrivals::new(arrivals, seed, part * shards + shard, parts * shards)
+                    Some(Arrivals::new(arrivals, seed, part * all + own, parts * all))
                 }),
                 parked: VecDeque::new(),
             })

@@ -27,6 +27,18 @@ pub struct Plan {
     pub client_totals_at: Option<Vec<u64>>,
 }
 
+impl Plan {
+    /// A shard's part of a group's arrivals within this process, and the number of such parts. They
+    /// are dealt out over the shards that have clients of the group; `None`: this one has none.
+    /// Clients go round the shards one by one, group after group.
+    pub(crate) fn arrivals_of(&self, group: usize, shard: u32, shards: u32) -> Option<(u32, u32)> {
+        let before: u32 = self.groups[..group].iter().map(|group| group.clients).sum();
+        let place = (shard + shards - before % shards) % shards;
+        let parts = self.groups[group].clients.min(shards);
+        (place < parts).then_some((place, parts))
+    }
+}
+
 /// Clients under one load model.
 #[derive(Debug, Clone)]
 pub struct Group {
@@ -40,4 +52,38 @@ pub struct Group {
     pub idle: bool,
     /// Pause between events of one client (closed loop).
     pub think_ns: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrivals_go_to_the_shards_that_have_clients() {
+        let group = |clients| Group {
+            name: String::new(),
+            clients,
+            arrivals: None,
+            idle: false,
+            think_ns: 0,
+        };
+        let plan = Plan {
+            warm_up_ns: 0,
+            measure_ns: None,
+            interval_ns: 1,
+            drain_ns: 0,
+            events: None,
+            seed: 0,
+            part: (0, 1),
+            wait_for_begin: false,
+            client_totals_at: Default::default(),
+            groups: vec![group(5), group(1), group(2)],
+        };
+        let parts =
+            |group| (0..4).map(|shard| plan.arrivals_of(group, shard, 4)).collect::<Vec<_>>();
+        assert_eq!(parts(0), [Some((0, 4)), Some((1, 4)), Some((2, 4)), Some((3, 4))]);
+        // Client 5 is on shard 1, clients 6 and 7 on shards 2 and 3.
+        assert_eq!(parts(1), [None, Some((0, 1)), None, None]);
+        assert_eq!(parts(2), [None, None, Some((0, 2)), Some((1, 2))]);
+    }
 }
