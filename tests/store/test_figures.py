@@ -45,3 +45,17 @@ def test_events_of_all_labels_are_merged() -> None:
 
 def test_nothing_measured_has_no_latency() -> None:
     assert latency_us() == {}
+
+
+def test_events_are_counted_by_label() -> None:
+    by_time = [
+        lines.histogram([1_000, 2_000], "main/payment", time)
+        for time in ("wait", "service", "response")
+    ]
+    line = lines.summary(histograms=[*by_time, lines.histogram([1_000], "main", "service")])
+    record = parse_record(line, number=1)
+    assert isinstance(record, Summary)
+    figures = step_summary(0, record, json.loads(line))
+
+    assert figures.events_by_label == {"main/payment": 2, "main": 1}
+    assert "event.main/payment.response" in figures.latency_by_label_us

@@ -107,6 +107,6 @@ def test_groups_run_beside_an_open_loop(tmp_path: Path) -> None:
     (row,) = table(page / "open-loop.csv")
     assert float(row["response_p99_us"]) == pytest.approx(summary["latency_us"]["p99"])
     assert int(row["backlog_highest"]) == summary["backlog"]["highest"]
-    groups = {(row["group"], row["time"]) for row in table(page / "groups.csv")}
+    groups = {(row["group"], row["time"]) for row in table(page / "labels.csv")}
     assert groups >= {("main", "wait"), ("main", "response"), ("writer", "service")}
     assert "Load was closed" not in (tmp_path / "results/beside/report.html").read_text()

@@ -233,7 +233,7 @@ fn is_local(target: &Target) -> bool {
 
 impl Run {
     fn carry_out(&self, output: &mut Output) -> Outcome {
-        let control = Arc::new(Control::new(self.plan.events));
+        let control = Arc::new(Control::new(&self.plan));
         output.write(&self.hello(&control));
         let process = &self.process;
         let mut emit = |record: Record| {

@@ -3,6 +3,9 @@
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
 use std::time::Instant;
 
+use crate::labels::Labels;
+use crate::plan::Plan;
+
 /// The stages of a run; they only go forward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -19,7 +22,8 @@ pub enum Stage {
     End = 4,
 }
 
-/// Shared by all threads of a run. Shards read it between events and write nothing but the budget.
+/// Shared by all threads of a run. Shards read it between events and write nothing but the budget
+/// and, once each, the names scripts give to events.
 #[derive(Debug)]
 pub struct Control {
     origin: Instant,
@@ -28,18 +32,22 @@ pub struct Control {
     stop: AtomicBool,
     abandon: AtomicBool,
     budget: Option<AtomicI64>,
+    labels: Labels,
 }
 
 impl Control {
-    /// For a run of so many measured events; `None`: no limit.
-    pub fn new(events: Option<u64>) -> Self {
+    /// For a run by this plan.
+    pub fn new(plan: &Plan) -> Self {
+        let budget =
+            plan.events.map(|events| AtomicI64::new(i64::try_from(events).unwrap_or(i64::MAX)));
         Self {
             origin: Instant::now(),
             stage: AtomicU8::new(Stage::Initialise as u8),
             begin_ns: AtomicU64::new(u64::MAX),
             stop: AtomicBool::new(false),
             abandon: AtomicBool::new(false),
-            budget: events.map(|events| AtomicI64::new(i64::try_from(events).unwrap_or(i64::MAX))),
+            budget,
+            labels: Labels::new(plan.groups.iter().map(|group| group.name.clone()).collect()),
         }
     }
 
@@ -47,6 +55,11 @@ impl Control {
     #[inline]
     pub fn now_ns(&self) -> u64 {
         self.origin.elapsed().as_nanos() as u64
+    }
+
+    /// The names of events' labels.
+    pub(crate) fn labels(&self) -> &Labels {
+        &self.labels
     }
 
     /// The stage in force.

@@ -57,7 +57,6 @@ struct Coordinator<'a> {
     probe: &'a dyn Probe,
     emit: &'a mut dyn FnMut(Record),
     spares: Vec<Sender<Box<Recorder>>>,
-    labels: Vec<String>,
     // Stages.
     initialised: usize,
     ready: usize,
@@ -101,7 +100,6 @@ pub fn coordinate(
         probe,
         emit,
         spares,
-        labels: plan.groups.iter().map(|group| group.name.clone()).collect(),
         initialised: 0,
         ready: 0,
         idle: 0,
@@ -336,7 +334,7 @@ impl Coordinator<'_> {
             end_ns: parts.iter().map(|part| part.end_ns).max().unwrap_or(0),
             clients: parts.iter().map(|part| part.clients).sum(),
             busy: parts.iter().map(|part| part.busy).sum(),
-            recorder: Recorder::new(self.labels.len()),
+            recorder: Recorder::default(),
         };
         let mut totals = None;
         for (part, spare) in parts.into_iter().zip(&self.spares) {
@@ -360,7 +358,7 @@ impl Coordinator<'_> {
             self.clients = self.clients.max(merged.clients);
         }
         let at_ns = merged.end_ns;
-        (self.emit)(Record::Interval(Box::new(merged.record(cpu, &self.labels))));
+        (self.emit)(Record::Interval(Box::new(merged.record(cpu, &self.control.labels().names()))));
         if let Some(clients) = totals {
             self.client_totals(at_ns, false, clients);
         }
@@ -405,7 +403,7 @@ impl Coordinator<'_> {
             rss_peak_kb,
             rss_kb,
             clients: self.clients,
-            histograms: histograms(&self.window, &self.labels),
+            histograms: histograms(&self.window, &self.control.labels().names()),
         })));
     }
 }

@@ -8,6 +8,7 @@
 
 mod control;
 mod coordinate;
+mod labels;
 mod load;
 mod plan;
 mod report;
@@ -16,6 +17,7 @@ mod timeline;
 
 pub use control::{Control, Stage};
 pub use coordinate::{Outcome, Probe, coordinate};
+pub use labels::LABELS_MAX;
 pub use load::{Load, Turn};
 pub use plan::{Group, Plan};
 pub use shard::{Failure, Message, ShardInterval, Workload, run_shard};

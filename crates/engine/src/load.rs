@@ -61,6 +61,8 @@ pub struct Load {
     totals: Vec<ClientTotal>,
     totals_at: Option<Vec<u64>>,
     closing: bool,
+    /// Some group's events have intended starts.
+    any_open: bool,
     /// Clients alive; the workload keeps it true.
     pub clients: u32,
 }
@@ -112,6 +114,7 @@ impl Load {
             stride: shards * plan.part.1,
             totals: Vec::new(),
             closing: false,
+            any_open: plan.groups.iter().any(|group| group.arrivals.is_some()),
             totals_at: plan.client_totals_at.clone(),
             clients: 0,
         }
@@ -309,6 +312,18 @@ impl Load {
     #[inline]
     pub fn is_open(&self, group: usize) -> bool {
         self.groups[group].arrivals.is_some()
+    }
+
+    /// Whether events of some group start at intended times.
+    #[inline]
+    pub fn any_open(&self) -> bool {
+        self.any_open
+    }
+
+    /// The number of the label that a script gives to events of a group; `None`: the run has as
+    /// many labels as it may. To be asked once a name.
+    pub fn label(&self, group: usize, name: &str) -> Option<usize> {
+        self.control.labels().number(group, name)
     }
 
     /// Time since the beginning of the load, nanoseconds; 0 before.

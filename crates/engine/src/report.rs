@@ -22,24 +22,26 @@ pub(crate) fn counters(counters: &Counters) -> record::Counters {
     }
 }
 
+/// A distribution and what it is about.
+type Named<'a> = (Subject, &'a str, TimeKind, &'a Distribution);
+
 /// All distributions that hold a value.
 pub(crate) fn histograms(recorder: &Recorder, labels: &[String]) -> Vec<HistogramRecord> {
-    let events = recorder.events.iter().zip(labels).flat_map(|(times, label)| {
-        let Times { wait, service, response } = times;
-        [(TimeKind::Wait, wait), (TimeKind::Service, service), (TimeKind::Response, response)]
-            .map(|(time, distribution)| (Subject::Event, label.as_str(), time, distribution))
-    });
-    let statements = CLASSES
-        .iter()
-        .zip(&recorder.statements)
-        .map(|(class, times)| (Subject::Statement, *class, TimeKind::Service, times));
+    let events = labels.iter().zip(&recorder.events);
+    let events = events.flat_map(|(label, times)| three(Subject::Event, label, times));
+    let statements = CLASSES.iter().zip(&recorder.statements);
+    let statements = statements.flat_map(|(class, times)| three(Subject::Statement, class, times));
     let lag = [(Subject::Lag, "lag", TimeKind::Wait, &recorder.lag)];
     events.chain(statements).chain(lag).filter_map(histogram).collect()
 }
 
-fn histogram(
-    (subject, label, time, distribution): (Subject, &str, TimeKind, &Distribution),
-) -> Option<HistogramRecord> {
+fn three<'a>(subject: Subject, label: &'a str, times: &'a Times) -> [Named<'a>; 3] {
+    let Times { wait, service, response } = times;
+    [(TimeKind::Wait, wait), (TimeKind::Service, service), (TimeKind::Response, response)]
+        .map(|(time, distribution)| (subject, label, time, distribution))
+}
+
+fn histogram((subject, label, time, distribution): Named<'_>) -> Option<HistogramRecord> {
     (distribution.count() > 0).then(|| HistogramRecord {
         subject,
         label: label.to_owned(),

@@ -16,11 +16,11 @@ pub enum StatementClass {
     Other = 2,
 }
 
-/// The three times of an event. In a closed loop wait is zero and response equals service, so only
-/// service is recorded.
+/// The three times of an event or a statement. In a closed loop wait is zero and response equals
+/// service, so only service is recorded.
 #[derive(Debug, Clone, Default)]
 pub struct Times {
-    /// Start minus intended start.
+    /// Start minus intended start. A statement is as late as the event it belongs to.
     pub wait: Distribution,
     /// End minus start.
     pub service: Distribution,
@@ -29,6 +29,13 @@ pub struct Times {
 }
 
 impl Times {
+    #[inline]
+    fn record(&mut self, wait_ns: u64, service_ns: u64) {
+        self.wait.record(wait_ns);
+        self.service.record(service_ns);
+        self.response.record(wait_ns.saturating_add(service_ns));
+    }
+
     fn merge(&mut self, other: &Self) {
         self.wait.merge(&other.wait);
         self.service.merge(&other.service);
@@ -51,8 +58,8 @@ pub struct Recorder {
     pub errors: BTreeMap<String, u64>,
     /// Times of events, by label (an index that the run gives a name).
     pub events: Vec<Times>,
-    /// Service times of statements, by [`StatementClass`].
-    pub statements: [Distribution; 3],
+    /// Times of statements, by [`StatementClass`].
+    pub statements: [Times; 3],
     /// How late open-loop events were started although a client was free.
     pub lag: Distribution,
     /// Open-loop events due and not started at the end of the interval.
@@ -60,15 +67,22 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder for so many event labels.
+    /// A recorder for so many event labels; more are made as they are met.
     pub fn new(labels: usize) -> Self {
         Self { events: vec![Times::default(); labels], ..Self::default() }
     }
 
-    /// Counts a successful statement's time.
+    /// Counts a successful statement's time in a run without intended starts.
     #[inline]
-    pub fn statement(&mut self, class: StatementClass, service_ns: u64) {
-        self.statements[class as usize].record(service_ns);
+    pub fn closed_statement(&mut self, class: StatementClass, service_ns: u64) {
+        self.statements[class as usize].service.record(service_ns);
+    }
+
+    /// Counts a successful statement's times in a run with intended starts. `wait_ns`: how late the
+    /// statement's event began, 0 in a closed group or outside of events.
+    #[inline]
+    pub fn open_statement(&mut self, class: StatementClass, wait_ns: u64, service_ns: u64) {
+        self.statements[class as usize].record(wait_ns, service_ns);
     }
 
     /// Counts a failed statement.
@@ -86,17 +100,22 @@ impl Recorder {
     #[inline]
     pub fn closed_event(&mut self, label: usize, service_ns: u64) {
         self.counters.events += 1;
-        self.events[label].service.record(service_ns);
+        self.times(label).service.record(service_ns);
     }
 
     /// Counts a completed open-loop event.
     #[inline]
     pub fn open_event(&mut self, label: usize, wait_ns: u64, service_ns: u64) {
         self.counters.events += 1;
-        let times = &mut self.events[label];
-        times.wait.record(wait_ns);
-        times.service.record(service_ns);
-        times.response.record(wait_ns.saturating_add(service_ns));
+        self.times(label).record(wait_ns, service_ns);
+    }
+
+    #[inline]
+    fn times(&mut self, label: usize) -> &mut Times {
+        if label >= self.events.len() {
+            self.events.resize_with(label + 1, Times::default);
+        }
+        &mut self.events[label]
     }
 
     /// Adds another recorder: another shard's of the same interval, or a later interval's. The
@@ -124,7 +143,7 @@ impl Recorder {
         self.counters = Counters::default();
         self.errors.clear();
         self.events.iter_mut().for_each(Times::clear);
-        self.statements.iter_mut().for_each(Distribution::clear);
+        self.statements.iter_mut().for_each(Times::clear);
         self.lag.clear();
         self.backlog = 0;
     }
@@ -140,11 +159,13 @@ mod tests {
         let mut recorder = Recorder::new(1);
         recorder.open_event(0, 5, 7);
         recorder.error("40001");
-        recorder.statement(StatementClass::Read, 9);
+        recorder.closed_statement(StatementClass::Read, 9);
+        recorder.open_statement(StatementClass::Read, 2, 9);
         recorder.clear();
         assert_eq!(recorder.counters, Counters::default());
         assert_eq!(recorder.events[0].response.count(), 0);
-        assert_eq!(recorder.statements[0].count(), 0);
+        assert_eq!(recorder.statements[0].service.count(), 0);
+        assert_eq!(recorder.statements[0].response.count(), 0);
         assert!(recorder.errors.is_empty());
     }
 
@@ -154,7 +175,8 @@ mod tests {
         fn totals_equal_the_sum_of_their_parts(
             events in prop::collection::vec((0usize..4, 0usize..2, 1u64..1_000_000), 0..200),
         ) {
-            let mut parts = vec![Recorder::new(2); 4];
+            // Some recorders have not met the second label, or any.
+            let mut parts: Vec<_> = (0..4).map(|met| Recorder::new(met.min(2))).collect();
             let mut whole = Recorder::new(2);
             for (part, label, ns) in &events {
                 parts[*part].closed_event(*label, *ns);

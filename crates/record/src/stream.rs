@@ -144,7 +144,8 @@ pub struct CpuTime {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {
-    /// Whole events; the label is the group's name, or what the script calls the event.
+    /// Whole events; the label is the group's name, or `group/name` where the script names its
+    /// events.
     Event,
     /// Statements; the label is their class: `read`, `write`, `other`.
     Statement,
@@ -156,11 +157,12 @@ pub enum Subject {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeKind {
-    /// Start minus intended start.
+    /// Start minus intended start. A statement is as late as its event.
     Wait,
     /// End minus start.
     Service,
-    /// End minus intended start. In a closed loop it equals service and only it is recorded.
+    /// Wait and service together. Without intended starts it equals service, and service alone is
+    /// recorded.
     Response,
 }
 

@@ -33,6 +33,8 @@ pub(crate) enum Waiting {
 pub(crate) struct OpenEvent {
     pub(crate) intended_ns: u64,
     pub(crate) start_ns: u64,
+    /// What it is recorded under: its group's number, or that of the name the script gave it.
+    pub(crate) label: usize,
 }
 
 pub(crate) struct Client {

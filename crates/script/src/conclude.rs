@@ -66,6 +66,7 @@ impl Host {
             return Conclusion::Nothing;
         };
         let purpose = std::mem::replace(&mut slot.purpose, Purpose::Idle);
+        let any_open = load.any_open();
         let recorder = load.recorder();
         recorder.counters.reads += u64::from(reply.tally.reads);
         recorder.counters.writes += u64::from(reply.tally.writes);
@@ -74,7 +75,15 @@ impl Host {
             return self.conclude_error(index, purpose, reply);
         }
         if let Some(of) = reply.class {
-            recorder.statement(class(of), now.saturating_sub(slot.started_ns));
+            let service = now.saturating_sub(slot.started_ns);
+            if any_open {
+                let event = self.clients[slot.client as usize].event;
+                let wait =
+                    event.map_or(0, |event| event.start_ns.saturating_sub(event.intended_ns));
+                recorder.open_statement(class(of), wait, service);
+            } else {
+                recorder.closed_statement(class(of), service);
+            }
         }
         match purpose {
             Purpose::RollBack | Purpose::Adopt => {

@@ -77,7 +77,8 @@ impl Console {
     pub fn open(config: Arc<Config>) -> Result<Self, Failure> {
         let (sender, inbox) = channel();
         let (_, spare) = channel();
-        let load = Load::new(&no_load(), Arc::new(Control::new(None)), 0, 1, sender, spare);
+        let plan = no_load();
+        let load = Load::new(&plan, Arc::new(Control::new(&plan)), 0, 1, sender, spare);
         let workload = ScriptWorkload::new(config, 0, 1)?;
         let mut console = Self { workload, load, inbox, facts: Facts::default() };
         console.describe()?;

@@ -79,6 +79,8 @@ pub(crate) struct Host {
     pub(crate) metatables: Metatables,
     /// Compiled scripts, one a group.
     pub(crate) scripts: Vec<c_int>,
+    /// Numbers of the labels that scripts give to events, by group and name.
+    pub(crate) labels: Vec<HashMap<Box<[u8]>, usize>>,
     /// Compiled modules, by name.
     pub(crate) modules: HashMap<String, c_int>,
     pub(crate) scratch: Vec<u8>,
@@ -241,9 +243,9 @@ impl Host {
         load.client_event(number, event.intended_ns, now);
         if load.is_open(group) {
             let wait = event.start_ns.saturating_sub(event.intended_ns);
-            load.recorder().open_event(group, wait, service);
+            load.recorder().open_event(event.label, wait, service);
         } else {
-            load.recorder().closed_event(group, service);
+            load.recorder().closed_event(event.label, service);
         }
         true
     }

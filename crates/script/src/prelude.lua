@@ -300,7 +300,7 @@ local function execute(command)
 end
 
 local library = {
-  print = say, require = require_module, ffi = preloaded.ffi,
+  print = say, require = require_module, ffi = preloaded.ffi, dbdyno = { label = host.label },
   io = setmetatable({ write = write, stdout = output }, io_meta),
   os = setmetatable({ execute = execute,
     exit = function() error("a script can't end the program: return from event() instead", 2) end,

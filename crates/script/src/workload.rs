@@ -79,6 +79,7 @@ impl ScriptWorkload {
         }
         let mut host = Box::new(Host {
             main,
+            labels: vec![HashMap::new(); config.groups.len()],
             config,
             shard,
             shards,
@@ -361,7 +362,7 @@ fn take_turn(pointer: HostPointer, load: &mut Load, client: u32) -> Result<(), F
         Turn::Wait => return Ok(()),
         Turn::Stop => 0,
         Turn::Start { intended_ns } => {
-            waiting.event = Some(OpenEvent { intended_ns, start_ns: now });
+            waiting.event = Some(OpenEvent { intended_ns, start_ns: now, label: group });
             if load.is_open(group) {
                 load.recorder().lag.record(now.saturating_sub(intended_ns));
             }

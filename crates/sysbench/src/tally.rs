@@ -41,6 +41,7 @@ impl Tally {
                 merge(&mut self.latency, histogram);
             }
             if histogram.subject == Subject::Statement
+                && histogram.time == TimeKind::Service
                 && let Some(class) = CLASSES.iter().position(|class| *class == histogram.label)
             {
                 merge(&mut self.statements[class], histogram);

@@ -126,6 +126,7 @@ def _print(result: BenchResult) -> None:
         ("window", format_duration(summary.window_s)),
         *((f"latency {name}", latency(value)) for name, value in summary.latency_us.items()),
         *_open_loop(summary),
+        *_labels(summary),
     ]
     if summary.client_cpu_us_per_statement is not None:
         cpu = f"{summary.client_cpu_us_per_statement:.2f} µs a statement"
@@ -146,6 +147,18 @@ def _open_loop(summary: StepSummary) -> Iterator[tuple[str, str]]:
         yield "backlog", f"{count(backlog.at_end)}, at most {count(backlog.highest)}"
 
 
+def _labels(summary: StepSummary) -> Iterator[tuple[str, str]]:
+    """The kinds of events, where the script names them."""
+    for label, events in sorted(summary.events_by_label.items()):
+        name = label.partition("/")[2]
+        if name:
+            times = summary.latency_by_label_us
+            response = f"event.{label}.response"
+            found = times.get(response) or times[f"event.{label}.service"]
+            rate = events / summary.window_s
+            yield name, f"{count(events)} ({count(rate)}/s), p99 {latency(found['p99'])}"
+
+
 def _document(bench_plan: BenchPlan, result: BenchResult) -> dict[str, object]:
     summary = result.summary
     arguments = [without_password(word) for word in sys.argv[1:]]
@@ -160,6 +173,7 @@ def _document(bench_plan: BenchPlan, result: BenchResult) -> dict[str, object]:
         "restarts": summary.restarts,
         "reconnects": summary.reconnects,
         "latency_us": dict(summary.latency_us),
+        "events_by_label": dict(summary.events_by_label),
         "latency_by_label_us": {
             label: dict(figures) for label, figures in summary.latency_by_label_us.items()
         },

@@ -117,5 +117,7 @@ class StepSummary:
     lag_us: Mapping[str, float] = field(default_factory=dict)
     """How late the generator was with clients free to start; empty: closed loop."""
     backlog: Backlog = field(default_factory=Backlog)
+    events_by_label: Mapping[str, int] = field(default_factory=dict)
+    """Events in the window, by group, and by `group/name` where the script names its events."""
     record: Mapping[str, object] = field(default_factory=dict)
     """The engine's summary record as it came."""

@@ -1,8 +1,9 @@
-"""The tables of figures: cells, comparisons, response times, errors, client, evenness, runs."""
+"""The tables of figures: cells, comparisons, times, errors, client, evenness, runs."""
 
 from collections.abc import Iterator
 
-from dbdyno.report.analyse import Analysis, Point, label
+from dbdyno.model import Subject
+from dbdyno.report.analyse import Analysis, BlockFigures, Point, label
 from dbdyno.report.table import Column, Table, Value
 from dbdyno.report.wording import count, number, percent, ratio, time_unit, verdict_word
 from dbdyno.stats import NotComparable, Spread
@@ -18,6 +19,8 @@ def tables(analysis: Analysis) -> tuple[Table, ...]:
         cells_table(analysis),
         latency_table(analysis),
         *_open_loop_tables(analysis),
+        *_label_tables(analysis),
+        statements_table(analysis),
         stability_table(analysis),
         errors_table(analysis),
         client_table(analysis),
@@ -127,11 +130,16 @@ def latency_table(analysis: Analysis) -> Table:
 
 
 def _open_loop_tables(analysis: Analysis) -> Iterator[Table]:
-    """Only of studies that have what they tell."""
+    """Only of studies with intended starts."""
     if analysis.material.study.load.is_open:
         yield open_loop_table(analysis)
-    if analysis.material.study.load.groups:
-        yield groups_table(analysis)
+
+
+def _label_tables(analysis: Analysis) -> Iterator[Table]:
+    """Only where there is more than one kind of events."""
+    blocks = (figures for point in analysis.points for figures in point.blocks)
+    if any(len(figures.summary.events_by_label) > 1 for figures in blocks):
+        yield labels_table(analysis)
 
 
 def open_loop_table(analysis: Analysis) -> Table:
@@ -163,27 +171,59 @@ def open_loop_table(analysis: Analysis) -> Table:
     return Table("open-loop", "Events behind their intended start", columns, tuple(rows))
 
 
-def groups_table(analysis: Analysis) -> Table:
-    """The times of each group's events, block by block."""
+def labels_table(analysis: Analysis) -> Table:
+    """The times of each group's events, by the names the script gives them; block by block."""
     rows: list[tuple[Value, ...]] = []
-    for point in analysis.points:
-        for figures in point.blocks:
-            for tag, times in sorted(figures.summary.latency_by_label_us.items()):
-                subject, _, rest = tag.partition(".")
-                group, _, time = rest.rpartition(".")
-                if subject == "event" and times:
-                    found = (times["p50"], times["p99"], times["max"])
-                    rows.append((*_lead(point), figures.block, group, time, *found))
+    for point, figures, told, time, found in _times(analysis, "event"):
+        group, _, event = told.partition("/")
+        events = figures.summary.events_by_label.get(told)
+        rate = None if events is None else events / figures.summary.window_s
+        rows.append((*_lead(point), figures.block, group, event, time, rate, *found))
     columns = (
         *LEAD,
         Column("Block", "block", count),
         Column("Group", "group"),
+        Column("Event", "event"),
         Column("Time", "time"),
-        Column("p50, µs", "p50_us", number),
-        Column("p99, µs", "p99_us", number),
-        Column("max, µs", "max_us", number),
+        Column("Events/s", "events_per_s", number),
+        *_TIMES,
     )
-    return Table("groups", "Times of each group's events", columns, tuple(rows))
+    return Table("labels", "Times of events by group and label", columns, tuple(rows))
+
+
+def statements_table(analysis: Analysis) -> Table:
+    """The times of each class of statements, block by block."""
+    rows: list[tuple[Value, ...]] = []
+    for point, figures, told, time, found in _times(analysis, "statement"):
+        rows.append((*_lead(point), figures.block, told, time, *found))
+    columns = (
+        *LEAD,
+        Column("Block", "block", count),
+        Column("Class", "class"),
+        Column("Time", "time"),
+        *_TIMES,
+    )
+    return Table("statements", "Times of statements by class", columns, tuple(rows))
+
+
+_TIMES = (
+    Column("p50, µs", "p50_us", number),
+    Column("p99, µs", "p99_us", number),
+    Column("max, µs", "max_us", number),
+)
+
+
+def _times(
+    analysis: Analysis, of: Subject
+) -> Iterator[tuple[Point, BlockFigures, str, str, tuple[float, ...]]]:
+    """Point, block, label, time, and its figures."""
+    for point in analysis.points:
+        for figures in point.blocks:
+            for tag, times in sorted(figures.summary.latency_by_label_us.items()):
+                subject, _, rest = tag.partition(".")
+                told, _, time = rest.rpartition(".")
+                if subject == of and times:
+                    yield point, figures, told, time, (times["p50"], times["p99"], times["max"])
 
 
 def stability_table(analysis: Analysis) -> Table:

@@ -59,6 +59,9 @@ def step_summary(
         service_us=_us(figures_ns(_times(summary.histograms, "event", "service"))),
         lag_us=_us(figures_ns(_times(summary.histograms, "lag", "wait"))),
         backlog=backlog,
+        events_by_label={
+            record.label: record.count for record in _times(summary.histograms, "event", "service")
+        },
         record=record,
     )
 

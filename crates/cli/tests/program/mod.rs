@@ -93,6 +93,7 @@ pub fn merge(into: &mut Value, from: Value) {
             }
         }
         (Value::Array(into), Value::Array(from)) => {
+            into.resize(into.len().max(from.len()), json!({}));
             into.iter_mut().zip(from).for_each(|(into, from)| merge(into, from));
         }
         (into, from) => *into = from,

@@ -13,6 +13,8 @@ use crate::source;
 
 /// Events an in-process client may run before the others get their turn.
 const SLICE_EVENTS: u32 = 256;
+// The message below says so.
+const _: () = assert!(engine::LABELS_MAX == 64);
 /// First and longest pause before a retried event, nanoseconds.
 const RETRY_NS: (u64, u64) = (1_000_000, 1_000_000_000);
 
@@ -29,6 +31,7 @@ pub(crate) unsafe fn register(state: *mut State) {
         set_function(state, c"more_events", more_events);
         set_function(state, c"event_start", event_start);
         set_function(state, c"event_stop", event_stop);
+        set_function(state, c"label", label);
         set_function(state, c"sleep", sleep);
         set_function(state, c"module", module);
         set_function(state, c"print", print);
@@ -65,7 +68,7 @@ unsafe extern "C-unwind" fn next_event(state: *mut State) -> c_int {
     unsafe {
         match load.turn(id, group, now) {
             Turn::Start { intended_ns } => {
-                client.event = Some(OpenEvent { intended_ns, start_ns: now });
+                client.event = Some(OpenEvent { intended_ns, start_ns: now, label: group });
                 ffi::lua_pushboolean(state, 1);
                 1
             }
@@ -98,9 +101,10 @@ unsafe extern "C-unwind" fn event_start(_state: *mut State) -> c_int {
     let now = load.now();
     let id = host.current;
     let client = &mut host.clients[id];
-    let open = load.is_open(usize::from(client.group));
+    let group = usize::from(client.group);
+    let open = load.is_open(group);
     let intended = client.event.filter(|_| open).map_or(now, |event| event.intended_ns);
-    client.event = Some(OpenEvent { intended_ns: intended, start_ns: now });
+    client.event = Some(OpenEvent { intended_ns: intended, start_ns: now, label: group });
     0
 }
 
@@ -110,6 +114,47 @@ unsafe extern "C-unwind" fn event_stop(_state: *mut State) -> c_int {
     let now = host.load().now();
     host.finish_event(now);
     0
+}
+
+/// `dbdyno.label(name)`: what the event under way is recorded as.
+unsafe extern "C-unwind" fn label(state: *mut State) -> c_int {
+    // SAFETY: called by the script; the name stays on the stack, and nothing with a destructor is
+    // alive when an error is raised.
+    unsafe {
+        let Some(name) = lua::bytes(state, 1).filter(|name| is_label(name)) else {
+            lua::raise(
+                state,
+                "dbdyno.label() needs a name of 1 to 64 letters, digits, spaces or _ - : + #",
+            )
+        };
+        let host = current();
+        let id = host.current;
+        let group = usize::from(host.clients[id].group);
+        let known = host.labels[group].get(name).copied();
+        let Some(number) = known.or_else(|| new_label(host, group, name)) else {
+            lua::raise(
+                state,
+                "dbdyno.label(): the run has 64 labels already; a label names a kind of event \
+                 (`payment`), not one event (`payment 17`)",
+            )
+        };
+        let Some(event) = &mut host.clients[id].event else {
+            lua::raise(state, "dbdyno.label() names the event under way: call it within event()")
+        };
+        event.label = number;
+    }
+    0
+}
+
+fn is_label(name: &[u8]) -> bool {
+    let fits = |byte: &u8| byte.is_ascii_alphanumeric() || b" _-:+#".contains(byte);
+    (1..=64).contains(&name.len()) && name.iter().all(fits)
+}
+
+fn new_label(host: &mut Host, group: usize, name: &[u8]) -> Option<usize> {
+    let number = host.load().label(group, std::str::from_utf8(name).ok()?)?;
+    host.labels[group].insert(name.into(), number);
+    Some(number)
 }
 
 /// After how many events the client's group reconnects; 0: never.
