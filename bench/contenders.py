@@ -9,6 +9,7 @@ the short one, over the difference of their statements.
 import json
 import os
 import re
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -28,6 +29,7 @@ POINT_SELECT = SYSBENCH_SCRIPTS / "oltp_point_select.lua"
 EMPTY_EVENT = ROOT / "bench" / "workloads" / "empty_event.lua"
 RANDOM_EVENT = ROOT / "bench" / "workloads" / "random_event.lua"
 _WARM_UP_S = 1.0
+_LONG_WARM_UP_S = 5.0
 _CONNECT_LIMIT_S = 60.0
 
 
@@ -92,6 +94,41 @@ def _run_engine(
     if not isinstance(summary, Summary) or summary.errors:
         raise EngineError(f"the engine's run of {script.name} met errors", hint=child.output[-500:])
     return child, summary
+
+
+def command(script: Path) -> Contender:
+    """`dbdyno bench` as a user types it: as many engine processes as it thinks fit."""
+
+    def measure(place: Place, clients: int, options: Options) -> Figures:
+        names = _script_options(script, options)
+        child = run_child(
+            [
+                sys.executable,
+                "-m",
+                "dbdyno",
+                "bench",
+                place.url,
+                f"--script={script}",
+                *(f"--option={name}={value}" for name, value in names.items()),
+                f"--clients={clients}",
+                "--statements=text",
+                f"--warm-up={_LONG_WARM_UP_S:g}s",
+                f"--time={options.window_s:g}s",
+                f"--seed={options.seed}",
+                "--json",
+            ]
+        )
+        said = json.loads(child.output)
+        return {
+            "connections": float(said["clients"]),
+            "errors": float(said["errors"] + said["reconnects"]),
+            "statements_per_s": said["statements_per_s"],
+            "cpu_us": said["client_cpu_us_per_statement"],
+            "memory_in_all_kb": float(said["client_rss_peak_kb"] + child.memory_peak_kb),
+            "elapsed_s": child.elapsed_s,
+        }
+
+    return measure
 
 
 def engine_load(place: Place, _clients: int, options: Options) -> Figures:

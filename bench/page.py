@@ -19,6 +19,10 @@ _UNITS = {
     "memory_per_connection_kb": "KiB a connection",
     "events_per_s": "events/s",
     "rows_per_s": "rows/s",
+    "connections": "connections",
+    "errors": "errors and reconnects",
+    "memory_in_all_kb": "peak memory in all, KiB",
+    "elapsed_s": "whole command, s",
 }
 
 
@@ -98,6 +102,8 @@ def _settings(changed: Any) -> str:
 def _promise(budget: Budget) -> str:
     what = f"{_UNITS[budget.metric]} of {budget.candidate}"
     if budget.baseline is None:
+        if budget.at_least:
+            return f"{what}: at least {_number(budget.at_least)}"
         return f"{what}: at most {_number(budget.at_most)}"
     over = f"{what} over {budget.baseline}"
     if budget.at_least and budget.at_most < float("inf"):

@@ -12,6 +12,7 @@ import pymysql
 
 from bench.child import run_child
 from bench.options import ROOT, Options
+from bench.poolers import own_network, pooled
 from dbdyno.engine import Engine
 from dbdyno.errors import MachineError
 from dbdyno.servers import Server, open_server
@@ -29,6 +30,7 @@ _MARIADB_SETTINGS = {
     "thread_handling": "pool-of-threads",
 }
 _ROWS_OF_PGBENCH_SCALE = 100_000
+POOLED_CLIENTS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,13 @@ class Place:
     def libpq(self) -> tuple[str, str]:
         """The socket as libpq names it: folder and port."""
         return str(self.socket.parent), self.socket.name.removeprefix(".s.PGSQL.")
+
+    @property
+    def url(self) -> str:
+        """PostgreSQL over TCP, as `dbdyno bench` takes it."""
+        addresses = [endpoint["tcp"] for endpoint in self.target["endpoints"]]
+        places = ",".join(f"{address['host']}:{address['port']}" for address in addresses)
+        return f"postgresql://{self.user}@{places}/{self.database}"
 
     def sysbench_arguments(self) -> list[str]:
         """How sysbench reaches the same server."""
@@ -134,6 +143,16 @@ def postgresql(engine: Engine, options: Options) -> Iterator[Place]:
         place.count("pgbench_accounts")
         place.count("sbtest1")
         yield place
+
+
+@contextmanager
+def postgresql_pooled(engine: Engine, options: Options) -> Iterator[Place]:
+    """A PostgreSQL server with sysbench's table behind several poolers, in a network of its own."""
+    with own_network(), postgresql_empty(engine, options) as place:
+        _prepare_with_sysbench(place, options)
+        place.count("sbtest1")
+        with pooled(place.target, POOLED_CLIENTS) as target:
+            yield Place(engine, place.floors, target, place.facts)
 
 
 @contextmanager

@@ -75,6 +75,7 @@ _POSTGRESQL_CLIENTS = (1, 16, 64, 256)
 _MARIADB_CLIENTS = (1, 16, 64, 1024)
 _MARIADB_MOST = 16_000
 _MEMORY_CLIENTS = 1024
+_MEMORY_IN_ALL_KB = 2.5e9 / 1024
 
 
 def _at_most(metric: str, peer: str, factor: float, clients: Sequence[int]) -> list[Budget]:
@@ -142,6 +143,28 @@ ROWS: Sequence[Row] = (
                 for n in (64, 1024, _MARIADB_MOST)
             ),
             Budget("statements_per_s", Cell(OURS, _MARIADB_MOST), Cell(OURS, 64), at_least=0.7),
+        ),
+    ),
+    Row(
+        "hundred-thousand",
+        "100,000 connections, all at work, PostgreSQL behind several pgbouncers",
+        "`dbdyno bench` with Debian's `oltp_point_select.lua`, statements as text, against "
+        "pgbouncers on loopback addresses of their own. Memory is that of all engine processes "
+        "and of the lab; connecting is part of the time.",
+        place.postgresql_pooled,
+        (
+            "statements_per_s",
+            "cpu_us",
+            "memory_in_all_kb",
+            "connections",
+            "errors",
+            "elapsed_s",
+        ),
+        {OURS: (contenders.command(contenders.POINT_SELECT), (place.POOLED_CLIENTS,))},
+        (
+            Budget("connections", Cell(OURS, place.POOLED_CLIENTS), at_least=place.POOLED_CLIENTS),
+            Budget("errors", Cell(OURS, place.POOLED_CLIENTS), at_most=0.0),
+            Budget("memory_in_all_kb", Cell(OURS, place.POOLED_CLIENTS), at_most=_MEMORY_IN_ALL_KB),
         ),
     ),
     Row(

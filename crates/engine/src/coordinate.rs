@@ -400,7 +400,8 @@ impl Coordinator<'_> {
                 user_us: cpu_end.user_us.saturating_sub(cpu_start.user_us),
                 system_us: cpu_end.system_us.saturating_sub(cpu_start.system_us),
             },
-            rss_peak_kb,
+            // The kernel's own peak lags behind a little.
+            rss_peak_kb: rss_peak_kb.max(rss_kb),
             rss_kb,
             clients: self.clients,
             histograms: histograms(&self.window, &self.control.labels().names()),
