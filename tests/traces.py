@@ -66,6 +66,15 @@ def no_trace() -> Iterator[None]:
         assert time.monotonic() < deadline, f"left behind: {sorted(more)}"
 
 
+@contextlib.contextmanager
+def nothing_left() -> Iterator[None]:
+    """Fails when the block leaves a process of ours, or any other trace."""
+    processes = set(children_of(os.getpid()))
+    with no_trace():
+        yield
+    assert set(children_of(os.getpid())) <= processes
+
+
 def descendants(pid: int) -> Sequence[int]:
     """All processes below one, itself included."""
     return [pid, *(below for child in children_of(pid) for below in descendants(child))]

@@ -1,8 +1,5 @@
 """Real MySQL and MariaDB servers of every source: started, asked, stopped, gone without a trace."""
 
-import os
-import signal
-import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,11 +7,11 @@ from typing import Any
 import pymysql
 import pytest
 from certificates import Certificates, make_certificates
+from kinds import connect_mysql as connect
 
 from dbdyno.errors import ConnectError, ServerError
 from dbdyno.servers import Server, open_server, parse_provision
-from dbdyno.servers.guard import children_of
-from traces import LIMIT_S, no_trace
+from traces import nothing_left
 
 pytestmark = pytest.mark.slow
 
@@ -30,10 +27,8 @@ VERSIONS = {
 @pytest.fixture(autouse=True)
 def clean() -> Iterator[None]:
     """Every test leaves the machine as it found it."""
-    processes = set(children_of(os.getpid()))
-    with no_trace():
+    with nothing_left():
         yield
-    assert set(children_of(os.getpid())) <= processes
 
 
 @pytest.fixture
@@ -43,28 +38,10 @@ def server(tmp_path: Path) -> Iterator[Server]:
         yield server
 
 
-def connect(target: Mapping[str, Any], **more: Any) -> "pymysql.Connection[Any]":
-    """As the engine would."""
-    (endpoint,) = target["endpoints"]
-    place = {"unix_socket": endpoint["unix"]} if "unix" in endpoint else endpoint["tcp"]
-    account = {
-        "user": target["user"],
-        "password": target.get("password", ""),
-        "database": target["database"],
-    }
-    return pymysql.connect(**{**place, **account, "autocommit": True, "ssl_disabled": True, **more})
-
-
 def ask(connection: "pymysql.Connection[Any]", statement: str) -> Any:
     with connection.cursor() as cursor:
         cursor.execute(statement)
         return cursor.fetchone()
-
-
-def process_of(server: Server) -> int:
-    folder = server.data_folder()
-    assert folder is not None
-    return int((folder.parent / "server.pid").read_text())
 
 
 @pytest.mark.parametrize("provision", VERSIONS)
@@ -129,45 +106,6 @@ def test_nobody_else_gets_in(server: Server) -> None:
             connect(target, user=user, password=password, database=None)
 
 
-def test_two_run_at_once(tmp_path: Path) -> None:
-    with (
-        open_server("mariadb@system", {}, tmp_path / "a") as first,
-        open_server("mariadb@system", {}, tmp_path / "b") as second,
-    ):
-        first.start()
-        second.start()
-        with connect(first.target("tcp")) as connection:
-            ask(connection, "CREATE TABLE here (i INT)")
-        with (
-            connect(second.target("tcp")) as connection,
-            pytest.raises(pymysql.err.ProgrammingError, match=r"here' doesn't exist"),
-        ):
-            ask(connection, "SELECT * FROM here")
-
-
-def test_a_killed_server_is_noticed(server: Server) -> None:
-    pid = process_of(server)
-    server.check()
-    os.kill(pid, signal.SIGKILL)
-    deadline = time.monotonic() + LIMIT_S
-    while server.alive():
-        assert time.monotonic() < deadline
-
-    with pytest.raises(ServerError, match=r"killed by signal 9 \(SIGKILL\)") as caught:
-        server.check()
-    assert "ready for connections" in (caught.value.hint or "")
-    with pytest.raises(ServerError):
-        server.counters()
-
-
-def test_stopping_is_no_failure_and_can_be_repeated(server: Server) -> None:
-    server.stop()
-    server.stop()
-    server.check()
-
-    assert not server.alive()
-
-
 @pytest.mark.parametrize("provision", ["mysql:5.6.14@maven", "mariadb@system"])
 def test_a_wrong_setting_is_named_with_the_nearest(provision: str, tmp_path: Path) -> None:
     settings = {"innodb_bufer_pool_size": "1G"}
@@ -203,14 +141,6 @@ def test_a_setting_that_counts_only_when_the_data_folder_is_made(tmp_path: Path)
         assert server.facts()["page_size_bytes"] == 4096
 
 
-def test_settings_by_which_we_watch_are_refused(tmp_path: Path) -> None:
-    with (
-        pytest.raises(ServerError, match="`bind_address` is set by dbdyno itself"),
-        open_server("mariadb@system", {"bind-address": "0.0.0.0"}, tmp_path),
-    ):
-        pass
-
-
 @pytest.mark.parametrize(
     ("settings", "durability"),
     [
@@ -227,61 +157,6 @@ def test_durability_follows_the_settings(
         server.start()
 
         assert server.facts()["durability"] == durability
-
-
-def test_a_path_is_a_source(tmp_path: Path) -> None:
-    installed = parse_provision("mariadb@system").installation
-    assert installed is not None
-    with open_server(f"mariadb@path:{installed.binaries}", {}, tmp_path) as server:
-        server.start()
-
-        assert server.facts()["source"] == "path"
-
-
-@pytest.mark.parametrize("transport", ["unix", "tcp"])
-def test_a_running_server_is_used_and_left_alone(
-    server: Server, tmp_path: Path, transport: Any
-) -> None:
-    theirs: Any = server.target(transport)
-    (endpoint,) = theirs["endpoints"]
-    if "unix" in endpoint:
-        url = f"mariadb://dbdyno@/sbtest?socket={endpoint['unix']}"
-    else:
-        url = "mariadb://dbdyno:{}@{host}:{port}/sbtest".format(
-            theirs["password"], **endpoint["tcp"]
-        )
-    before = server.settings()
-
-    with open_server(f"url:{url}", {}, tmp_path / "other") as running:
-        running.start()
-        ours: Any = running.target()
-        with connect(ours) as connection:
-            ask(connection, "SELECT 1")
-        assert ours["endpoints"] == theirs["endpoints"]
-        assert running.facts()["version"] == server.facts()["version"]
-        assert running.counters()["Questions"] > 0
-        assert running.alive()
-        with pytest.raises(ServerError, match="not ours to kill"):
-            running.kill()
-        running.stop()
-
-    assert server.alive()
-    assert server.settings() == before
-
-
-def test_a_running_server_that_dies_is_noticed(server: Server, tmp_path: Path) -> None:
-    target: Any = server.target()
-    url = f"mariadb://dbdyno@/sbtest?socket={target['endpoints'][0]['unix']}"
-    with open_server(f"url:{url}", {}, tmp_path / "other") as running:
-        running.start()
-        assert running.alive()
-        server.kill()
-
-        deadline = time.monotonic() + LIMIT_S
-        while running.alive():
-            assert time.monotonic() < deadline
-        with pytest.raises(ServerError):
-            running.check()
 
 
 @pytest.mark.parametrize(
@@ -314,26 +189,6 @@ def test_several_hosts_are_several_endpoints(tmp_path: Path) -> None:
         {"tcp": {"host": "db2", "port": 3306}},
     ]
     assert target["tls"] == {"mode": "prefer"}
-
-
-def test_a_wrong_password_is_said_without_repeating_it(server: Server, tmp_path: Path) -> None:
-    tcp: Any = server.target("tcp")["endpoints"]
-    address = "{host}:{port}".format(**tcp[0]["tcp"])
-    with (
-        open_server(f"url:mariadb://dbdyno:s3cret@{address}/sbtest", {}, tmp_path) as running,
-        pytest.raises(ConnectError, match="Access denied") as caught,
-    ):
-        running.start()
-
-    assert "s3cret" not in caught.value.message
-
-
-def test_nobody_listening_is_said(tmp_path: Path) -> None:
-    with (
-        open_server("url:mysql://dbdyno@127.0.0.1:1/sbtest", {}, tmp_path) as running,
-        pytest.raises(ConnectError, match="refused"),
-    ):
-        running.start()
 
 
 @pytest.fixture(scope="module")

@@ -2,20 +2,19 @@
 
 import contextlib
 import os
-import signal
 import threading
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
 
 import psycopg
 import pytest
+from kinds import connect_postgresql as connect
+from kinds import postmaster
 
-from dbdyno.errors import ConnectError, ServerError
+from dbdyno.errors import ServerError
 from dbdyno.servers import Server, open_server, parse_provision
-from dbdyno.servers.guard import children_of
-from traces import LIMIT_S, descendants, no_trace, wait_until_gone
+from traces import LIMIT_S, descendants, nothing_left, wait_until_gone
 
 pytestmark = pytest.mark.slow
 
@@ -31,10 +30,8 @@ VERSIONS = {
 @pytest.fixture(autouse=True)
 def clean() -> Iterator[None]:
     """Every test leaves the machine as it found it."""
-    processes = set(children_of(os.getpid()))
-    with no_trace():
+    with nothing_left():
         yield
-    assert set(children_of(os.getpid())) <= processes
 
 
 @pytest.fixture
@@ -42,29 +39,6 @@ def server(tmp_path: Path) -> Iterator[Server]:
     with open_server("postgresql:18.4", {}, tmp_path) as server:
         server.start()
         yield server
-
-
-def connect(target: Mapping[str, Any]) -> psycopg.Connection:
-    """As the engine would."""
-    (endpoint,) = target["endpoints"]
-    if "unix" in endpoint:
-        folder, _, port = endpoint["unix"].rpartition("/.s.PGSQL.")
-        place = {"host": folder, "port": port}
-    else:
-        place = endpoint["tcp"]
-    return psycopg.connect(
-        **place,
-        user=target["user"],
-        dbname=target["database"],
-        password=target.get("password"),
-        autocommit=True,
-    )
-
-
-def postmaster(server: Server) -> int:
-    folder = server.data_folder()
-    assert folder is not None
-    return int((folder / "postmaster.pid").read_text().split()[0])
 
 
 @pytest.mark.parametrize("provision", [*VERSIONS, "postgresql@system"])
@@ -102,38 +76,6 @@ def test_statements_are_counted_by_the_server(provision: str, tmp_path: Path) ->
     assert after["statements_rows"] - before["statements_rows"] == 100
 
 
-def test_two_run_at_once(tmp_path: Path) -> None:
-    with (
-        open_server("postgresql:18.4", {}, tmp_path / "a") as first,
-        open_server("postgresql:18.4", {}, tmp_path / "b") as second,
-    ):
-        first.start()
-        second.start()
-        with connect(first.target("tcp")) as connection:
-            connection.execute("CREATE TABLE here ()")
-        with (
-            connect(second.target("tcp")) as connection,
-            pytest.raises(psycopg.errors.UndefinedTable),
-        ):
-            connection.execute("TABLE here")
-
-
-def test_a_killed_server_is_noticed(server: Server) -> None:
-    pid = postmaster(server)
-    server.check()
-    os.kill(pid, signal.SIGKILL)
-    deadline = time.monotonic() + LIMIT_S
-    while server.alive():
-        assert time.monotonic() < deadline
-
-    with pytest.raises(ServerError, match=r"killed by signal 9 \(SIGKILL\)") as caught:
-        server.check()
-    assert "ready to accept connections" in (caught.value.hint or "")
-    assert not server.alive()
-    with pytest.raises(ServerError):
-        server.counters()
-
-
 def test_a_server_killed_in_a_parallel_query_leaves_nothing(server: Server) -> None:
     with connect(server.target()) as connection, connect(server.target()) as watcher:
         for statement in (
@@ -161,14 +103,6 @@ def count_for_long(connection: psycopg.Connection) -> None:
         connection.execute("SELECT count(*) FROM n a, n b WHERE a.i % 7 <> b.i % 5")
 
 
-def test_stopping_is_no_failure_and_can_be_repeated(server: Server) -> None:
-    server.stop()
-    server.stop()
-    server.check()
-
-    assert not server.alive()
-
-
 def test_a_wrong_setting_is_named_with_the_nearest(tmp_path: Path) -> None:
     with (
         open_server("postgresql:18.4", {"shared_bufers": "1GB"}, tmp_path) as server,
@@ -185,99 +119,6 @@ def test_a_wrong_value_is_quoted(tmp_path: Path) -> None:
         pytest.raises(ServerError, match='invalid value for parameter "shared_buffers": "plenty"'),
     ):
         server.start()
-
-
-def test_settings_by_which_we_watch_are_refused(tmp_path: Path) -> None:
-    with (
-        pytest.raises(ServerError, match="`port` is set by dbdyno itself"),
-        open_server("postgresql:18.4", {"port": "5432"}, tmp_path),
-    ):
-        pass
-
-
-def test_a_path_is_a_source(tmp_path: Path) -> None:
-    installed = parse_provision("postgresql@system").installation
-    assert installed is not None
-    with open_server(f"postgresql@path:{installed.binaries}", {}, tmp_path) as server:
-        server.start()
-
-        assert server.facts()["source"] == "path"
-
-
-@pytest.mark.parametrize("transport", ["unix", "tcp"])
-def test_a_running_server_is_used_and_left_alone(
-    server: Server, tmp_path: Path, transport: Any
-) -> None:
-    theirs: Any = server.target(transport)
-    with connect(theirs) as connection:
-        info = connection.info
-        url = (
-            f"postgresql://{info.user}:{info.password}@/{info.dbname}"
-            f"?host={info.host}&port={info.port}"
-        )
-    before = server.settings()
-
-    with open_server(f"url:{url}", {}, tmp_path / "other") as running:
-        running.start()
-        ours: Any = running.target()
-        with connect(ours) as connection:
-            connection.execute("SELECT 1")
-        assert ours["endpoints"] == theirs["endpoints"]
-        assert running.facts()["version"] == server.facts()["version"]
-        assert running.counters()["xact_commit"] >= 0
-        assert running.alive()
-        with pytest.raises(ServerError, match="not ours to kill"):
-            running.kill()
-        running.stop()
-
-    assert server.alive()
-    assert server.settings() == before
-    assert running.alive(), "it answers still"
-    running.stop()
-
-
-def test_a_running_server_that_dies_is_noticed(server: Server, tmp_path: Path) -> None:
-    (endpoint,) = cast(Any, server.target())["endpoints"]
-    folder, _, port = endpoint["unix"].rpartition("/.s.PGSQL.")
-    url = f"postgresql://dbdyno@/sbtest?host={folder}&port={port}"
-    with open_server(f"url:{url}", {}, tmp_path / "other") as running:
-        running.start()
-        assert running.alive()
-        server.kill()
-
-        deadline = time.monotonic() + LIMIT_S
-        while running.alive():
-            assert time.monotonic() < deadline
-        with pytest.raises(ServerError):
-            running.check()
-
-
-def test_a_running_server_can_not_be_given_settings(tmp_path: Path) -> None:
-    with (
-        pytest.raises(ServerError, match="not ours to configure"),
-        open_server("url:postgresql://u@127.0.0.1/d", {"work_mem": "1MB"}, tmp_path),
-    ):
-        pass
-
-
-def test_a_wrong_password_is_said_without_repeating_it(server: Server, tmp_path: Path) -> None:
-    tcp: Any = server.target("tcp")["endpoints"]
-    address = "{host}:{port}".format(**tcp[0]["tcp"])
-    with (
-        open_server(f"url:postgresql://dbdyno:s3cret@{address}/sbtest", {}, tmp_path) as running,
-        pytest.raises(ConnectError, match="password authentication failed") as caught,
-    ):
-        running.start()
-
-    assert "s3cret" not in caught.value.message
-
-
-def test_nobody_listening_is_said(tmp_path: Path) -> None:
-    with (
-        open_server("url:postgresql://dbdyno@127.0.0.1:1/sbtest", {}, tmp_path) as running,
-        pytest.raises(ConnectError, match="refused"),
-    ):
-        running.start()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has an account to give away")

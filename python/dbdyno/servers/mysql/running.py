@@ -5,10 +5,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from dbdyno.errors import ConnectError, ServerError
+from dbdyno.errors import ServerError
 from dbdyno.servers.mysql import query
 from dbdyno.servers.mysql.brand import Brand
 from dbdyno.servers.protocol import Capacity, Provision, Transport
+from dbdyno.servers.running import RunningServer
 
 _DEFAULT_PORT = 3306
 _MODES = {
@@ -23,16 +24,13 @@ _TLS_FILES = {"ca": "ssl-ca", "certificate": "ssl-cert", "key": "ssl-key"}
 _KNOWN = frozenset({"socket", "ssl-mode", *_TLS_FILES.values()})
 
 
-class RunningMysql:
+class RunningMysql(RunningServer):
     """The server behind a `mysql://` or `mariadb://` URL."""
 
+    _session: query.Session
+
     def __init__(self, brand: Brand, provision: Provision, settings: Mapping[str, str]) -> None:
-        if settings:
-            raise ServerError(
-                f"settings ({', '.join(sorted(settings))}) were asked of a server that is not ours "
-                "to configure",
-                hint=f"set them there yourself, or let dbdyno start a server (`{brand.example}`)",
-            )
+        super().__init__(settings, brand.example)
         assert provision.url is not None, "a provision by URL has one"
         self._brand = brand
         self._url = urlsplit(provision.url)
@@ -103,10 +101,6 @@ class RunningMysql:
             ) from error
         return context
 
-    def start(self) -> None:
-        """Connects, to see that it is there and lets us in."""
-        self._session.connection()
-
     def target(self, transport: Transport = "unix") -> Mapping[str, object]:
         """Every host of the URL; `transport` is the URL's own choice."""
         if path := self._socket():
@@ -148,52 +142,6 @@ class RunningMysql:
     def size_bytes(self) -> int:
         """Of the database in the URL."""
         return query.size_bytes(self._session, self._database)
-
-    def alive(self) -> bool:
-        """Whether our connection stands; only when it does not is the server asked."""
-        if self._session.undisturbed():
-            return True
-        try:
-            self.check()
-        except ServerError:
-            return False
-        return True
-
-    def check(self) -> None:
-        """Raises when it does not answer.
-
-        A connection lost since the last statement is made anew once before giving up.
-        """
-        try:
-            self._session.rows("SELECT 1")
-        except ConnectError:
-            raise
-        except ServerError:
-            self._session.close()
-            self._session.rows("SELECT 1")
-
-    def data_folder(self) -> Path | None:
-        """Not ours to know."""
-        return None
-
-    def log_files(self) -> Sequence[Path]:
-        """None that we can read."""
-        return ()
-
-    def stop(self) -> None:
-        """Disconnects; the server runs on."""
-        self._session.close()
-
-    def kill(self) -> None:
-        """Refused."""
-        raise ServerError(
-            "a server reached by its URL is not ours to kill",
-            hint=f"let dbdyno start one (`{self._brand.example}`) to see it crash",
-        )
-
-    def close(self) -> None:
-        """Disconnects."""
-        self.stop()
 
 
 def _hosts(url: SplitResult, brand: Brand) -> Sequence[tuple[str, int]]:

@@ -1,30 +1,24 @@
 """A MySQL or MariaDB server of one run: its own data folder, socket and port, gone with the run."""
 
-import os
 import re
-import secrets
 import signal
 import subprocess
-import time
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 
-from dbdyno.errors import ConnectError, ServerError
-from dbdyno.servers.cache import sha256_of
-from dbdyno.servers.daemon import Daemon, free_port
+from dbdyno.errors import ServerError
+from dbdyno.servers.daemon import free_port
 from dbdyno.servers.mysql import query
 from dbdyno.servers.mysql.brand import Brand
 from dbdyno.servers.mysql.initial import account_statements, bootstrap_statements
-from dbdyno.servers.packaged import Programs, install
+from dbdyno.servers.own import OwnServer
+from dbdyno.servers.packaged import install
 from dbdyno.servers.place import data_folder, socket_folder
-from dbdyno.servers.protocol import DATABASE, ROLE, Capacity, Provision, Transport
+from dbdyno.servers.protocol import DATABASE, ROLE, Capacity, Provision
+from dbdyno.servers.setting import refuse_reserved, unknown_setting
 
 _INIT_LIMIT_S = 300.0
-_READY_LIMIT_S = 120.0
-_POLL_S = 0.02
-_PORT_ATTEMPTS = 3
 _RESERVED = frozenset(
     {
         "basedir",
@@ -49,30 +43,22 @@ _DEBIAN_PACKAGES = {
 """Libraries that the packaged programs expect of the system → what brings them."""
 
 
-class MysqlServer:
-    """Started as the account for servers, as a child of a guard.
+class MysqlServer(OwnServer):
+    """Its role may do everything; there are no other accounts."""
 
-    The role `dbdyno` may do everything. On the Unix socket, which only its owner and root reach, it
-    has no password; on loopback it has one made for this run. There are no other accounts.
-    """
+    _DRIVER = "mysql"
+    _STOP = signal.SIGTERM
+    """What `innodb_fast_shutdown` says is done before."""
+    _session: query.Session
 
     def __init__(
         self, brand: Brand, provision: Provision, settings: Mapping[str, str], folder: Path
     ) -> None:
-        asked = {name.replace("-", "_"): value for name, value in settings.items()}
-        if reserved := sorted(_RESERVED.intersection(asked)):
-            raise ServerError(
-                f"`{reserved[0]}` is set by dbdyno itself and can't be a setting of a study",
-                hint="leave it out",
-            )
+        self._asked = {name.replace("-", "_"): value for name, value in settings.items()}
+        refuse_reserved(self._asked, _RESERVED)
+        super().__init__(provision, folder)
         self._brand = brand
-        self._provision = provision
-        self._asked = asked
-        self._password = secrets.token_urlsafe(24)
-        self._daemon = Daemon(f"{brand.kind} {provision.version}", folder.absolute() / "server.log")
-        self._port = 0
-        self._programs: Programs | None = None
-        self._root = self._sockets = Path()
+        self._root = Path()
         self._session = query.Session(brand.title, query.Address(ROLE))
 
     def start(self) -> None:
@@ -82,19 +68,10 @@ class MysqlServer:
         self._programs = install(self._provision, daemon.account)
         self._sockets = socket_folder(daemon.guarded, daemon.account)
         self._root = data_folder(daemon.guarded, daemon.log.parent, daemon.account)
-        self._session = query.Session(
-            self._brand.title, query.Address(ROLE, unix=self._sockets / "mysql.sock")
-        )
+        self._session = query.Session(self._brand.title, query.Address(ROLE, unix=self._socket))
         self._configure()
         self._initialise()
-        for attempt in range(_PORT_ATTEMPTS):
-            log_start = daemon.log_size()
-            self._launch()
-            if self._wait_until_ready():
-                return
-            if not self._port_was_taken(log_start) or attempt == _PORT_ATTEMPTS - 1:
-                raise self._not_started(daemon.exit_description())
-            self._configure()
+        self._serve()
 
     @property
     def _data(self) -> Path:
@@ -102,8 +79,11 @@ class MysqlServer:
 
     @property
     def _program(self) -> Path:
-        assert self._programs is not None, "start() installs first"
-        return self._brand.program(self._programs.folder)
+        return self._brand.program(self._installed().folder)
+
+    @property
+    def _socket(self) -> Path:
+        return self._sockets / "mysql.sock"
 
     @property
     def _base(self) -> Path:
@@ -117,15 +97,11 @@ class MysqlServer:
         folders = (share, share / "mysql", share / "mariadb")
         return next((folder for folder in folders if (folder / "english").exists()), share)
 
-    def _environment(self) -> Mapping[str, str]:
-        """Ours without what the server would take for itself, in the C locale; libraries that the
-        package brings along are found."""
-        ours = ("MYSQL", "MARIADB")
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    def _own_environment(self) -> Mapping[str, str]:
+        """Libraries that the package brings along are found."""
         libraries = self._base / "libs"
-        if libraries.exists():
-            kept["LD_LIBRARY_PATH"] = str(libraries)
-        return {**kept, "LC_ALL": "C", "TZ": "UTC"}
+        found = {"LD_LIBRARY_PATH": str(libraries)} if libraries.exists() else {}
+        return {**self._environment("MYSQL", "MARIADB"), **found}
 
     def _is_before_57(self) -> bool:
         """Whether the server's system tables come from SQL files."""
@@ -140,7 +116,7 @@ class MysqlServer:
             "datadir": str(self._data),
             "lc_messages_dir": str(self._share),
             "tmpdir": str(self._root),
-            "socket": str(self._sockets / "mysql.sock"),
+            "socket": str(self._socket),
             "pid_file": str(self._root / "server.pid"),
             "bind_address": "127.0.0.1",
             "port": str(self._port),
@@ -182,7 +158,7 @@ class MysqlServer:
             self._daemon.run_helper(
                 argv,
                 cwd=self._root,
-                env=self._environment(),
+                env=self._own_environment(),
                 limit_s=_INIT_LIMIT_S,
                 stdin=statements,
             )
@@ -199,27 +175,14 @@ class MysqlServer:
                 f"--init-file={self._accounts}",
             ],
             cwd=self._root,
-            env=self._environment(),
+            env=self._own_environment(),
             stop_signal=signal.SIGTERM,
             death_signal=signal.SIGKILL,
         )
 
-    def _wait_until_ready(self) -> bool:
-        """Connects as soon as that works; `False` when the server ended instead."""
-        deadline = time.monotonic() + _READY_LIMIT_S
-        while True:
-            try:
-                self._session.rows(f"USE {DATABASE}")
-                self._accounts.unlink()
-                return True
-            except ServerError as error:
-                if self._daemon.ended_within(_POLL_S):
-                    return False
-                if time.monotonic() > deadline or not isinstance(error, ConnectError):
-                    raise self._not_started(error.message) from error
-
-    def _port_was_taken(self, log_start: int) -> bool:
-        return "Address already in use" in self._daemon.logged_since(log_start)
+    def _greet(self) -> None:
+        self._session.rows(f"USE {DATABASE}")
+        self._accounts.unlink()
 
     def _not_started(self, reason: str) -> ServerError:
         return self._explained(self._daemon.logged_since(0)) or ServerError(
@@ -230,11 +193,8 @@ class MysqlServer:
         """What a log says that a user can mend."""
         name = self._daemon.name
         if unknown := re.search(r"unknown (?:variable|option) '(?:--)?([^='\n]+)", log):
-            close = get_close_matches(unknown[1], self._defaults, n=1)
-            return ServerError(
-                f"{name} has no setting `{unknown[1]}`",
-                hint=f"did you mean `{close[0]}`?" if close else "look at the server's manual",
-            )
+            manual = "look at the server's manual"
+            return unknown_setting(name, unknown[1], self._defaults, manual)
         if library := re.search(r"error while loading shared libraries: (\S+):", log):
             package = _DEBIAN_PACKAGES.get(library[1])
             return ServerError(
@@ -264,7 +224,7 @@ class MysqlServer:
             capture_output=True,
             text=True,
             errors="replace",
-            env=self._environment(),
+            env=self._own_environment(),
             cwd="/",
             check=False,
         )
@@ -272,23 +232,10 @@ class MysqlServer:
         pairs = re.findall(r"^([a-z][a-z0-9-]+) +(\S.*)$", table, re.MULTILINE)
         return {name.replace("-", "_"): value.strip() for name, value in pairs}
 
-    def target(self, transport: Transport = "unix") -> Mapping[str, object]:
-        """The Unix socket, or loopback with the password of this run."""
-        target: dict[str, object] = {"driver": "mysql", "user": ROLE, "database": DATABASE}
-        if transport == "unix":
-            endpoint: object = {"unix": str(self._sockets / "mysql.sock")}
-        else:
-            endpoint = {"tcp": {"host": "127.0.0.1", "port": self._port}}
-            target["password"] = self._password
-        return {**target, "endpoints": [endpoint]}
-
     def facts(self) -> Mapping[str, object]:
         """Of the package, the program and the running server."""
-        assert self._programs is not None, "started"
         return {
-            "kind": self._brand.kind,
-            **self._programs.facts,
-            "program_sha256": sha256_of(self._program),
+            **self._package_facts(),
             **query.facts(self._session),
             "settings_changed": self._settings_changed(),
             "settings_adjusted": self._settings_adjusted(),
@@ -339,41 +286,6 @@ class MysqlServer:
 
     def _files(self, folder: str, pattern: str) -> Sequence[Path]:
         return list((self._data / folder).glob(pattern))
-
-    def alive(self) -> bool:
-        """Whether the server's process runs."""
-        return self._daemon.alive()
-
-    def check(self) -> None:
-        """Raises when the process has ended without being asked to."""
-        self._daemon.check()
-
-    def data_folder(self) -> Path | None:
-        """Its own; gone with it."""
-        return self._data
-
-    def log_files(self) -> Sequence[Path]:
-        """What the server wrote, its first run included."""
-        return (self._daemon.log,)
-
-    def stop(self) -> None:
-        """Orderly shutdown, with what `innodb_fast_shutdown` says is done before."""
-        self._end(signal.SIGTERM)
-
-    def kill(self) -> None:
-        """SIGKILL."""
-        self._end(signal.SIGKILL)
-
-    def _end(self, number: signal.Signals) -> None:
-        self._session.close()
-        self._daemon.end(number)
-
-    def close(self) -> None:
-        """Stops it and removes data and socket."""
-        try:
-            self.stop()
-        finally:
-            self._daemon.guarded.close()
 
 
 def _size_of(path: Path) -> int:

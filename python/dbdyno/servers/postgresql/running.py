@@ -1,28 +1,25 @@
 """A PostgreSQL server that somebody else runs: looked at, loaded, never stopped or altered."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from dbdyno.errors import ConnectError, ServerError
+from dbdyno.errors import ServerError
 from dbdyno.servers.postgresql import query
 from dbdyno.servers.protocol import Capacity, Provision, Transport
+from dbdyno.servers.running import RunningServer
 
 _TLS_FILES = {"ca": "sslrootcert", "certificate": "sslcert", "key": "sslkey"}
 
 
-class RunningPostgresql:
+class RunningPostgresql(RunningServer):
     """The server behind a `postgresql://` URL; what libpq reads from the environment counts."""
 
+    _session: query.Session
+
     def __init__(self, provision: Provision, settings: Mapping[str, str]) -> None:
-        if settings:
-            raise ServerError(
-                f"settings ({', '.join(sorted(settings))}) were asked of a server that is not ours "
-                "to configure",
-                hint="set them there yourself, or let dbdyno start a server (`postgresql:18.4`)",
-            )
+        super().__init__(settings, "postgresql:18.4")
         assert provision.url is not None, "a provision by URL has one"
         self._url = provision.url
         try:
@@ -34,10 +31,6 @@ class RunningPostgresql:
                 "`postgresql://user@/database?host=/socket/folder&port=5432`",
             ) from error
         self._session = query.Session(self._url)
-
-    def start(self) -> None:
-        """Connects, to see that it is there and lets us in."""
-        self._session.connection()
 
     def target(self, transport: Transport = "unix") -> Mapping[str, object]:
         """Every host of the URL; `transport` is the URL's own choice."""
@@ -97,48 +90,3 @@ class RunningPostgresql:
     def size_bytes(self) -> int:
         """Of the database in the URL."""
         return query.size_bytes(self._session, self._session.connection().info.dbname)
-
-    def alive(self) -> bool:
-        """Whether our connection stands; only when it does not is the server asked."""
-        if self._session.undisturbed():
-            return True
-        try:
-            self.check()
-        except ServerError:
-            return False
-        return True
-
-    def check(self) -> None:
-        """Raises when it does not answer.
-
-        A connection lost since the last statement is made anew once before giving up.
-        """
-        try:
-            self._session.rows("SELECT 1")
-        except ConnectError:
-            raise
-        except ServerError:
-            self._session.rows("SELECT 1")
-
-    def data_folder(self) -> Path | None:
-        """Not ours to know."""
-        return None
-
-    def log_files(self) -> Sequence[Path]:
-        """None that we can read."""
-        return ()
-
-    def stop(self) -> None:
-        """Disconnects; the server runs on."""
-        self._session.close()
-
-    def kill(self) -> None:
-        """Refused."""
-        raise ServerError(
-            "a server reached by its URL is not ours to kill",
-            hint="let dbdyno start one (`postgresql:18.4`) to see it crash",
-        )
-
-    def close(self) -> None:
-        """Disconnects."""
-        self.stop()

@@ -1,27 +1,21 @@
 """A PostgreSQL server of one run: its own data folder, socket and port, gone when the run is."""
 
-import os
 import re
-import secrets
 import signal
 import subprocess
-import time
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
-from dbdyno.errors import ConnectError, ServerError
-from dbdyno.servers.cache import sha256_of
-from dbdyno.servers.daemon import Daemon, free_port
-from dbdyno.servers.packaged import Programs, install
+from dbdyno.errors import ServerError
+from dbdyno.servers.daemon import free_port
+from dbdyno.servers.own import OwnServer
+from dbdyno.servers.packaged import install
 from dbdyno.servers.place import data_folder, socket_folder
 from dbdyno.servers.postgresql import query
-from dbdyno.servers.protocol import DATABASE, ROLE, Capacity, Provision, Transport
+from dbdyno.servers.protocol import DATABASE, ROLE, Capacity, Provision
+from dbdyno.servers.setting import refuse_reserved, unknown_setting
 
 _INIT_LIMIT_S = 120.0
-_READY_LIMIT_S = 60.0
-_POLL_S = 0.02
-_PORT_ATTEMPTS = 3
 _RESERVED = frozenset(
     {
         "data_directory",
@@ -36,26 +30,18 @@ _RESERVED = frozenset(
 """Settings by which we reach and watch the server."""
 
 
-class PostgresqlServer:
-    """Started as the account for servers, as a child of a guard.
+class PostgresqlServer(OwnServer):
+    """Its role owns the database `sbtest`."""
 
-    The role `dbdyno` owns the database `sbtest`. On the Unix socket, which only its owner and root
-    reach, it is trusted; on loopback it has a password made for this run.
-    """
+    _DRIVER = "postgresql"
+    _STOP = signal.SIGINT
+    _session: query.Session
 
     def __init__(self, provision: Provision, settings: Mapping[str, str], folder: Path) -> None:
-        if reserved := sorted(_RESERVED.intersection(settings)):
-            raise ServerError(
-                f"`{reserved[0]}` is set by dbdyno itself and can't be a setting of a study",
-                hint="leave it out",
-            )
-        self._provision = provision
+        refuse_reserved(settings, _RESERVED)
+        super().__init__(provision, folder)
         self._asked = settings
-        self._password = secrets.token_urlsafe(24)
-        self._daemon = Daemon(f"postgresql {provision.version}", folder.absolute() / "server.log")
-        self._port = 0
-        self._programs: Programs | None = None
-        self._data = self._sockets = Path()
+        self._folder = Path()
         self._session = query.Session()
 
     def start(self) -> None:
@@ -64,28 +50,28 @@ class PostgresqlServer:
         daemon.prepare()
         self._programs = install(self._provision, daemon.account)
         self._sockets = socket_folder(daemon.guarded, daemon.account)
-        self._data = data_folder(daemon.guarded, daemon.log.parent, daemon.account) / "data"
+        self._folder = data_folder(daemon.guarded, daemon.log.parent, daemon.account)
         self._initialise()
-        for attempt in range(_PORT_ATTEMPTS):
-            self._configure()
-            log_start = daemon.log_size()
-            self._launch()
-            if self._wait_until_ready():
-                break
-            if not self._port_was_taken(log_start) or attempt == _PORT_ATTEMPTS - 1:
-                raise self._not_started()
+        self._serve()
         self._session.rows(f"CREATE DATABASE {DATABASE}")
         if "pg_stat_statements" in query.settings(self._session)["shared_preload_libraries"]:
             self._session.rows("CREATE EXTENSION pg_stat_statements")
 
-    def _program(self, name: str) -> Path:
-        assert self._programs is not None, "start() installs first"
-        return self._programs.folder / name
+    @property
+    def _program(self) -> Path:
+        return self._programs_folder / "postgres"
 
-    def _environment(self) -> Mapping[str, str]:
-        """Ours without what PostgreSQL would take for itself, and in the C locale."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
-        return {**kept, "LC_ALL": "C", "TZ": "UTC"}
+    @property
+    def _programs_folder(self) -> Path:
+        return self._installed().folder
+
+    @property
+    def _data(self) -> Path:
+        return self._folder / "data"
+
+    @property
+    def _socket(self) -> Path:
+        return self._sockets / f".s.PGSQL.{self._port}"
 
     def _initialise(self) -> None:
         password_file = self._sockets / "password"
@@ -95,7 +81,7 @@ class PostgresqlServer:
         try:
             self._daemon.run_helper(
                 [
-                    self._program("initdb"),
+                    self._programs_folder / "initdb",
                     "--pgdata",
                     self._data,
                     "--username",
@@ -113,7 +99,7 @@ class PostgresqlServer:
                     "-N",
                 ],
                 cwd=self._sockets,
-                env=self._environment(),
+                env=self._environment("PG"),
                 limit_s=_INIT_LIMIT_S,
             )
         finally:
@@ -145,7 +131,7 @@ class PostgresqlServer:
     def _has_statement_statistics(self) -> bool:
         """Whether the package carries the extension; wherever its share folder is."""
         pattern = "**/extension/pg_stat_statements.control"
-        root = self._program("..").resolve()
+        root = self._programs_folder.parent.resolve()
         if any((root / "share").glob(pattern)):
             return True
         return (
@@ -154,9 +140,9 @@ class PostgresqlServer:
 
     def _launch(self) -> None:
         self._daemon.launch(
-            [self._program("postgres"), "-D", self._data],
+            [self._program, "-D", self._data],
             cwd=self._data,
-            env=self._environment(),
+            env=self._environment("PG"),
             stop_signal=signal.SIGINT,
             death_signal=signal.SIGQUIT,
         )
@@ -164,70 +150,35 @@ class PostgresqlServer:
             host=str(self._sockets), port=self._port, user=ROLE, dbname="postgres"
         )
 
-    def _wait_until_ready(self) -> bool:
-        """Connects as soon as that works; `False` when the server ended instead."""
-        deadline = time.monotonic() + _READY_LIMIT_S
-        while True:
-            try:
-                self._session.connection()
-                return True
-            except ConnectError as error:
-                if self._daemon.ended_within(_POLL_S):
-                    return False
-                if time.monotonic() > deadline:
-                    raise ServerError(
-                        f"{self._daemon.name} was not ready after {_READY_LIMIT_S:.0f} s: "
-                        f"{error.message}",
-                        hint=self._daemon.log_tail(),
-                    ) from error
+    def _greet(self) -> None:
+        self._session.connection()
 
-    def _port_was_taken(self, log_start: int) -> bool:
-        return "Address already in use" in self._daemon.logged_since(log_start)
-
-    def _not_started(self) -> ServerError:
+    def _not_started(self, reason: str) -> ServerError:
         log = self._daemon.logged_since(0)
         if unknown := re.search(r'unrecognized configuration parameter "([^"]+)"', log):
-            close = get_close_matches(unknown[1], self._setting_names(), n=1)
-            return ServerError(
-                f"{self._daemon.name} has no setting `{unknown[1]}`",
-                hint=f"did you mean `{close[0]}`?" if close else "look at the server's manual",
-            )
+            known = self._setting_names()
+            manual = "look at the server's manual"
+            return unknown_setting(self._daemon.name, unknown[1], known, manual)
         complaints = re.findall(
             r"(?:FATAL|LOG|ERROR):  (.*(?:invalid value|requires|outside).*)", log
         )
-        reason = complaints[-1] if complaints else self._daemon.exit_description()
+        told = complaints[-1] if complaints else reason
         return ServerError(
-            f"{self._daemon.name} did not start: {reason}", hint=self._daemon.log_tail()
+            f"{self._daemon.name} did not start: {told}", hint=self._daemon.log_tail()
         )
 
     def _setting_names(self) -> Sequence[str]:
         described = subprocess.run(
-            [self._program("postgres"), "--describe-config"],
+            [self._program, "--describe-config"],
             capture_output=True,
             text=True,
             check=False,
         )
         return [line.split("\t")[0] for line in described.stdout.splitlines()]
 
-    def target(self, transport: Transport = "unix") -> Mapping[str, object]:
-        """The Unix socket, or loopback with the password of this run."""
-        target: dict[str, object] = {"driver": "postgresql", "user": ROLE, "database": DATABASE}
-        if transport == "unix":
-            endpoint: object = {"unix": f"{self._sockets}/.s.PGSQL.{self._port}"}
-        else:
-            endpoint = {"tcp": {"host": "127.0.0.1", "port": self._port}}
-            target["password"] = self._password
-        return {**target, "endpoints": [endpoint]}
-
     def facts(self) -> Mapping[str, object]:
         """Of the package, the program and the running server."""
-        assert self._programs is not None, "started"
-        return {
-            "kind": "postgresql",
-            **self._programs.facts,
-            "program_sha256": sha256_of(self._program("postgres")),
-            **query.facts(self._session),
-        }
+        return {**self._package_facts(), **query.facts(self._session)}
 
     def settings(self) -> Mapping[str, str]:
         """All of them."""
@@ -244,41 +195,6 @@ class PostgresqlServer:
     def size_bytes(self) -> int:
         """Of the database under load."""
         return query.size_bytes(self._session, DATABASE)
-
-    def alive(self) -> bool:
-        """Whether the postmaster runs."""
-        return self._daemon.alive()
-
-    def check(self) -> None:
-        """Raises when the postmaster has ended without being asked to."""
-        self._daemon.check()
-
-    def data_folder(self) -> Path | None:
-        """Its own; gone with it."""
-        return self._data
-
-    def log_files(self) -> Sequence[Path]:
-        """What initdb and the server wrote."""
-        return (self._daemon.log,)
-
-    def stop(self) -> None:
-        """Fast shutdown: sessions are cut, a checkpoint is written."""
-        self._end(signal.SIGINT)
-
-    def kill(self) -> None:
-        """SIGKILL to the postmaster."""
-        self._end(signal.SIGKILL)
-
-    def _end(self, number: signal.Signals) -> None:
-        self._session.close()
-        self._daemon.end(number)
-
-    def close(self) -> None:
-        """Stops it and removes data and socket."""
-        try:
-            self.stop()
-        finally:
-            self._daemon.guarded.close()
 
 
 def _quoted(value: str) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from dbdyno.errors import ServerError
 from dbdyno.servers.guarded import Guarded
 from dbdyno.servers.protocol import DATABASE, Capacity, Provision, Transport
+from dbdyno.servers.setting import unknown_setting
 
 _WORDS: Mapping[str, Sequence[str]] = {
     "auto_vacuum": ("none", "full", "incremental"),
@@ -65,7 +66,7 @@ class SqliteServer:
             known = [name for (name,) in connection.execute("PRAGMA pragma_list")]
             for name in self._asked:
                 if name not in known:
-                    raise _unknown_pragma(name, known)
+                    raise unknown_setting("sqlite", name, known, "settings are pragmas of SQLite")
             connection.execute("VACUUM")
         effective = self.settings()
         for name in {"journal_mode", "page_size"}.intersection(self._asked):
@@ -182,14 +183,6 @@ def _check_word(name: str, value: str) -> None:
     guess = f"did you mean `{close[0]}`? " if close else ""
     raise ServerError(
         f"sqlite's `{name}` can't be `{value}`", hint=f"{guess}known: {', '.join(words)}"
-    )
-
-
-def _unknown_pragma(name: str, known: Sequence[str]) -> ServerError:
-    close = get_close_matches(name, known, n=1)
-    return ServerError(
-        f"sqlite has no setting `{name}`",
-        hint=f"did you mean `{close[0]}`?" if close else "settings are pragmas of SQLite",
     )
 
 

@@ -1,0 +1,85 @@
+"""A server that somebody else runs, reached by its URL: what is the same whatever its kind."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from dbdyno.errors import ConnectError, ServerError
+from dbdyno.servers.setting import refuse_all
+
+
+class Session(Protocol):
+    """The lab's own connection to a server; it closes itself when it finds that it is broken."""
+
+    def connection(self) -> object:
+        """The open connection, made if need be."""
+
+    def rows(self, statement: str, /) -> Sequence[Mapping[str, object]]:
+        """Rows of one statement."""
+
+    def undisturbed(self) -> bool:
+        """Whether a connection is open and the server has said nothing."""
+
+    def close(self) -> None:
+        """Closes it; the next statement opens another."""
+
+
+class RunningServer:
+    """Looked at and loaded, never stopped or altered."""
+
+    _session: Session
+
+    def __init__(self, settings: Mapping[str, str], example: str) -> None:
+        refuse_all(settings, example)
+        self._example = example
+        """A provision text for a server of ours."""
+
+    def start(self) -> None:
+        """Connects, to see that it is there and lets us in."""
+        self._session.connection()
+
+    def alive(self) -> bool:
+        """Whether our connection stands; only when it does not is the server asked."""
+        if self._session.undisturbed():
+            return True
+        try:
+            self.check()
+        except ServerError:
+            return False
+        return True
+
+    def check(self) -> None:
+        """Raises when it does not answer.
+
+        A connection lost since the last statement is made anew once before giving up.
+        """
+        try:
+            self._session.rows("SELECT 1")
+        except ConnectError:
+            raise
+        except ServerError:
+            self._session.close()
+            self._session.rows("SELECT 1")
+
+    def data_folder(self) -> Path | None:
+        """Not ours to know."""
+        return None
+
+    def log_files(self) -> Sequence[Path]:
+        """None that we can read."""
+        return ()
+
+    def stop(self) -> None:
+        """Disconnects; the server runs on."""
+        self._session.close()
+
+    def kill(self) -> None:
+        """Refused."""
+        raise ServerError(
+            "a server reached by its URL is not ours to kill",
+            hint=f"let dbdyno start one (`{self._example}`) to see it crash",
+        )
+
+    def close(self) -> None:
+        """Disconnects."""
+        self.stop()

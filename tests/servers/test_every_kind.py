@@ -1,0 +1,185 @@
+"""What every kind of server does alike: watched, ended, reached by its URL, left alone."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pymysql
+import pytest
+from kinds import KINDS, KindUnderTest
+
+from dbdyno.errors import ConnectError, ServerError
+from dbdyno.servers import Server, open_server, parse_provision
+from traces import LIMIT_S, nothing_left
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS)),
+]
+
+
+@pytest.fixture(autouse=True)
+def clean() -> Iterator[None]:
+    """Every test leaves the machine as it found it."""
+    with nothing_left():
+        yield
+
+
+@pytest.fixture
+def server(kind: KindUnderTest, tmp_path: Path) -> Iterator[Server]:
+    with open_server(kind.provision, {}, tmp_path) as server:
+        server.start()
+        yield server
+
+
+def wait_until_dead(server: Server) -> None:
+    deadline = time.monotonic() + LIMIT_S
+    while server.alive():
+        assert time.monotonic() < deadline
+
+
+def test_two_run_at_once(kind: KindUnderTest, tmp_path: Path) -> None:
+    with (
+        open_server(kind.provision, {}, tmp_path / "a") as first,
+        open_server(kind.provision, {}, tmp_path / "b") as second,
+    ):
+        first.start()
+        second.start()
+        with kind.connect(first.target("tcp")) as connection:
+            connection.cursor().execute("CREATE TABLE here (i INT)")
+        with (
+            kind.connect(second.target("tcp")) as connection,
+            pytest.raises((psycopg.errors.UndefinedTable, pymysql.err.ProgrammingError)),
+        ):
+            connection.cursor().execute("SELECT * FROM here")
+
+
+def test_a_killed_server_is_noticed(kind: KindUnderTest, server: Server) -> None:
+    pid = kind.process(server)
+    server.check()
+    os.kill(pid, signal.SIGKILL)
+    wait_until_dead(server)
+
+    with pytest.raises(ServerError, match=r"killed by signal 9 \(SIGKILL\)") as caught:
+        server.check()
+    assert kind.says_it_is_ready in (caught.value.hint or "")
+    assert not server.alive()
+    with pytest.raises(ServerError):
+        server.counters()
+
+
+def test_stopping_is_no_failure_and_can_be_repeated(server: Server) -> None:
+    server.stop()
+    server.stop()
+    server.check()
+
+    assert not server.alive()
+
+
+def test_settings_by_which_we_watch_are_refused(kind: KindUnderTest, tmp_path: Path) -> None:
+    with (
+        pytest.raises(ServerError, match=f"`{kind.reserved}` is set by dbdyno itself"),
+        open_server(kind.provision, {kind.reserved: "1"}, tmp_path),
+    ):
+        pass
+
+
+def test_a_path_is_a_source(kind: KindUnderTest, tmp_path: Path) -> None:
+    installed = parse_provision(kind.system).installation
+    assert installed is not None
+    name = kind.system.partition("@")[0]
+    with open_server(f"{name}@path:{installed.binaries}", {}, tmp_path) as server:
+        server.start()
+
+        assert server.facts()["source"] == "path"
+
+
+@pytest.mark.parametrize("transport", ["unix", "tcp"])
+def test_a_running_server_is_used_and_left_alone(
+    kind: KindUnderTest, server: Server, tmp_path: Path, transport: Any
+) -> None:
+    theirs: Any = server.target(transport)
+    before = server.settings()
+
+    with open_server(f"url:{kind.url(theirs)}", {}, tmp_path / "other") as running:
+        running.start()
+        ours: Any = running.target()
+        with kind.connect(ours) as connection:
+            connection.cursor().execute("SELECT 1")
+        assert ours["endpoints"] == theirs["endpoints"]
+        assert running.facts()["version"] == server.facts()["version"]
+        assert sum(running.counters().values()) > 0
+        assert running.alive()
+        with pytest.raises(ServerError, match="not ours to kill"):
+            running.kill()
+        running.stop()
+
+        assert server.alive()
+        assert server.settings() == before
+        assert running.alive(), "it answers still"
+
+
+def test_a_running_server_that_dies_is_noticed(
+    kind: KindUnderTest, server: Server, tmp_path: Path
+) -> None:
+    url = kind.url(server.target())
+    with open_server(f"url:{url}", {}, tmp_path / "other") as running:
+        running.start()
+        assert running.alive()
+        server.kill()
+        wait_until_dead(running)
+
+        with pytest.raises(ServerError):
+            running.check()
+
+
+def test_a_running_server_that_ended_our_connection_is_alive(
+    kind: KindUnderTest, server: Server, tmp_path: Path
+) -> None:
+    target = server.target()
+    with open_server(f"url:{kind.url(target)}", {}, tmp_path / "other") as running:
+        running.start()
+        with (
+            contextlib.suppress(psycopg.Error, pymysql.Error),
+            kind.connect(target) as connection,
+        ):
+            connection.cursor().execute(kind.end_connections)
+
+        running.check()
+        assert running.alive()
+
+
+def test_a_running_server_can_not_be_given_settings(kind: KindUnderTest, tmp_path: Path) -> None:
+    with (
+        pytest.raises(ServerError, match="not ours to configure"),
+        open_server(f"url:{kind.nowhere}", {"work_mem": "1MB"}, tmp_path),
+    ):
+        pass
+
+
+def test_a_wrong_password_is_said_without_repeating_it(
+    kind: KindUnderTest, server: Server, tmp_path: Path
+) -> None:
+    url = kind.url({**server.target("tcp"), "password": "s3cret"})
+    with (
+        open_server(f"url:{url}", {}, tmp_path) as running,
+        pytest.raises(ConnectError, match=kind.says_wrong_password) as caught,
+    ):
+        running.start()
+
+    assert "s3cret" not in caught.value.message
+
+
+def test_nobody_listening_is_said(kind: KindUnderTest, tmp_path: Path) -> None:
+    with (
+        open_server(f"url:{kind.nowhere}", {}, tmp_path) as running,
+        pytest.raises(ConnectError, match="refused"),
+    ):
+        running.start()
