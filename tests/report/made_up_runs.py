@@ -100,8 +100,13 @@ def _carry_out(
             )
         )
     if status != "failed":
-        host = {"cpus": 2, "kernel": "6.1", "red_flags": ["swap is in use"]}
-        writer.document("facts.json", {"host": host, "server": {"version": "1.0"}})
+        flag = {"code": "swap", "message": f"{run.position} MiB are swapped out", "hint": "free it"}
+        facts = {
+            "host": {"cpus": 2, "kernel": "6.1"},
+            "server": {"version": "1.0"},
+            "red_flags": [flag],
+        }
+        writer.document("facts.json", facts)
         writer.document("settings.json", {"page_size": "4096", **run.cell.settings})
     started = START_UNIX_NS / SECOND_NS + 60 * run.position
     manifest = RunManifest(

@@ -172,6 +172,38 @@ def test_every_chart_has_its_pictures_and_every_table_its_figures(written: Writt
     assert "# What do the journal mode" in (folder / "summary.md").read_text("utf-8")
 
 
+def test_charts_that_the_study_asks_for_come_first_under_its_titles(tmp_path: Path) -> None:
+    asked = '[[chart]]\nkind = "latency-over-time"\ntitle = "Does it stall?"\n'
+    asked += '[[chart]]\nkind = "latency-percentiles"\n'
+    page = write(write_study(tmp_path, SHORT + asked, World(rate)), "study", tmp_path / "out")
+    text = page.read_text("utf-8")
+
+    assert re.findall(r'data-chart="([^"]+)"', text)[:5] == [
+        "effects",
+        "latency-over-time",
+        "throughput-over-time",
+        "latency-percentiles",
+        "latency-curve",
+    ]
+    assert "<figcaption>Does it stall?</figcaption>" in text
+
+
+def test_an_open_loop_shows_what_response_times_are_made_of(tmp_path: Path) -> None:
+    constant = '[load]\narrival = { kind = "constant", rate = 100 }'
+    text = SHORT.replace("[load]", constant)
+    page = write(write_study(tmp_path, text, World(rate)), "study", tmp_path / "out")
+
+    assert "<summary>Events behind their intended start</summary>" in page.read_text("utf-8")
+
+
+def test_what_bends_numbers_is_told_once_with_the_runs_it_was_seen_in(written: Written) -> None:
+    store = written.page.parents[1] / "store"
+    host = next(g for g in gates(analyse(gather(store, "study"))) if g.name == "Host")
+
+    assert host.state == "doubtful"
+    assert host.told == "1 MiB are swapped out (10 of 11 runs)."
+
+
 def test_the_page_names_no_address(written: Written) -> None:
     outside = written.text.split("<script>")[0]
     assert "http:" not in outside

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from dbdyno import __version__, collect
@@ -73,6 +73,7 @@ class RunConductor:
     size_bytes: dict[str, int] = field(default_factory=dict)
     host: Mapping[str, object] = field(default_factory=dict)
     """Facts of this machine, its storage included."""
+    red_flags: Sequence[collect.RedFlag] = ()
     luajit: str = ""
     specs: list[str] = field(default_factory=list)
     """Names of the engine's calls."""
@@ -84,8 +85,8 @@ class RunConductor:
             with self._phase("provision"):
                 server.start()
                 self.host = collect.host_facts(server.data_folder())
-                flags = collect.red_flags(self.host, server.facts())
-                self.setting.observe(HostInspected(self.run, tuple(flags)))
+                self.red_flags = tuple(collect.red_flags(self.host, server.facts()))
+                self.setting.observe(HostInspected(self.run, self.red_flags))
                 target = server.target()
                 self._check_fit(target, server)
             with self._phase("prepare"):
@@ -104,7 +105,12 @@ class RunConductor:
     def finish(self, failure: LabError | None) -> RunManifest:
         """Writes what is left to write and gives the run folder its name."""
         self.host = self.host or collect.host_facts()
-        self.writer.document("facts.json", {"host": self.host, "server": self.server_facts})
+        facts = {
+            "host": self.host,
+            "server": self.server_facts,
+            "red_flags": [asdict(flag) for flag in self.red_flags],
+        }
+        self.writer.document("facts.json", facts)
         self.writer.document("settings.json", dict(self.settings))
         manifest = self._manifest(failure)
         self.writer.commit(manifest, tuple(self.summaries))

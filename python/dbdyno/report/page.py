@@ -4,7 +4,7 @@ import base64
 import gzip
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 
 import altair as alt
@@ -42,6 +42,52 @@ class Selector:
     options: tuple[str, ...]
     texts: tuple[str, ...]
     chosen: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One part of the page that the study can ask to see first: charts over their tables."""
+
+    title: str
+    charts: tuple[str, ...]
+    selector: str = ""
+    """The choice that all its charts follow."""
+    table: str = ""
+    more: tuple[str, ...] = ()
+    """Tables shown when asked for, where they have rows."""
+    note: str = ""
+    """How to read those."""
+
+
+SECTIONS = (
+    Section("Throughput", ("throughput-by-clients",), table="cells"),
+    Section(
+        "Response time",
+        ("latency-percentiles", "latency-curve"),
+        selector="clients",
+        table="latency",
+        more=("open-loop", "labels", "statements"),
+    ),
+    Section(
+        "Second by second",
+        ("throughput-over-time", "latency-over-time"),
+        selector="point",
+        more=("stability",),
+        note="Dip: below 80 % of the median for 3 s; stall: below 50 % for 1 s; stop: below 5 % "
+        "for 1 s. P1 / median: the rate reached in 99 % of the seconds, over the median.",
+    ),
+)
+
+
+def sections(charts: Sequence[Chart]) -> tuple[Section, ...]:
+    """Those with the charts that the study asks for come first, since `charts` has these first."""
+    places = {chart.name: place for place, chart in enumerate(charts)}
+
+    def place(name: str) -> int:
+        return places.get(name, len(places))
+
+    ordered = (replace(s, charts=tuple(sorted(s.charts, key=place))) for s in SECTIONS)
+    return tuple(sorted(ordered, key=lambda section: place(section.charts[0])))
 
 
 def _environment() -> jinja2.Environment:
@@ -137,6 +183,7 @@ def context(
         "limits": limits(analysis),
         "gates": gates(analysis),
         "charts": {chart.name: chart for chart in charts},
+        "sections": sections(charts),
         "selectors": selectors(charts),
         "tables": {table.name: table for table in tables},
         "facts": host_facts(analysis),

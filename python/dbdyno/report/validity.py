@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dbdyno.report.analyse import Analysis, BlockFigures
-from dbdyno.report.wording import count, number, percent
+from dbdyno.report.wording import count, number, percent, sentence_case
 
 GateState = Literal["ok", "doubtful", "failed", "not judged"]
 
@@ -164,7 +164,7 @@ def _stability(analysis: Analysis) -> Gate:
     words: dict[str, int] = {}
     for figures in _all_blocks(analysis):
         words[figures.stability.word.value] = words.get(figures.stability.word.value, 0) + 1
-    told = ", ".join(f"{word} in {n}" for word, n in sorted(words.items()))
+    told = sentence_case(", ".join(f"{word} in {n}" for word, n in sorted(words.items())))
     if not words:
         return Gate("Evenness", "not judged", "No step has a window.")
     if "collapsing" in words or "stalling" in words:
@@ -175,19 +175,25 @@ def _stability(analysis: Analysis) -> Gate:
 
 def _host(analysis: Analysis) -> Gate:
     environments = {run.manifest.environment_id for run in analysis.material.runs}
-    flags = sorted({flag for run in analysis.material.runs for flag in _red_flags(run.facts)})
+    told = list(_red_flags(analysis))
     if len(environments) > 1:
-        flags.insert(0, f"runs come from {len(environments)} different environments")
-    if flags:
-        return Gate("Host", "doubtful", "; ".join(flags) + ".")
+        told.insert(0, f"runs come from {len(environments)} different environments")
+    if told:
+        return Gate("Host", "doubtful", sentence_case("; ".join(told)) + ".")
     return Gate("Host", "ok", "One environment; the host raised no red flag.")
 
 
-def _red_flags(facts: Mapping[str, object]) -> Iterable[str]:
-    host = facts.get("host")
-    found = host.get("red_flags") if isinstance(host, Mapping) else None
-    for flag in found if isinstance(found, list) else []:
-        yield str(flag.get("message", flag)) if isinstance(flag, Mapping) else str(flag)
+def _red_flags(analysis: Analysis) -> Iterable[str]:
+    """Each flag once, in the words of the run that raised it first."""
+    runs = analysis.material.runs
+    raised: dict[str, list[str]] = {}
+    for run in runs:
+        found = run.facts.get("red_flags")
+        for flag in found if isinstance(found, list) else []:
+            raised.setdefault(flag["code"], []).append(flag["message"])
+    for messages in raised.values():
+        seen = "" if len(messages) == len(runs) else f" ({len(messages)} of {len(runs)} runs)"
+        yield messages[0] + seen
 
 
 def _engine_warnings(analysis: Analysis) -> Iterable[Gate]:

@@ -32,6 +32,11 @@ def percent(fraction: float, digits: int = 2) -> str:
     return f"{number(100 * fraction, digits)}\u202f%"
 
 
+def sentence_case(text: str) -> str:
+    """With a capital at its beginning; names in it stay as they are."""
+    return text[:1].upper() + text[1:]
+
+
 def time_unit(times_ns: list[float]) -> tuple[str, float]:
     """Unit and nanoseconds a unit that suit all of a column's times."""
     usual = sorted(t for t in times_ns if t > 0)

@@ -4,6 +4,8 @@ Colour follows the level of the first factor that varies, so a level looks the s
 the other factors show as shape and dash.
 """
 
+from dataclasses import replace
+
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.charts.chart import Chart
 from dbdyno.report.charts.effects import effects
@@ -15,7 +17,7 @@ __all__ = ["Chart", "charts"]
 
 
 def charts(analysis: Analysis) -> tuple[Chart, ...]:
-    """All charts that have something to show, in the page's order."""
+    """All charts that have something to show: the comparison, what the study asks for, the rest."""
     made = (
         effects(analysis),
         by_clients(analysis, "throughput", name="throughput-by-clients", note=""),
@@ -31,4 +33,9 @@ def charts(analysis: Analysis) -> tuple[Chart, ...]:
             "own is in it too.",
         ),
     )
-    return tuple(chart for chart in made if chart.rows)
+    asked = {chart.kind: chart.title for chart in analysis.material.study.charts}
+    titled = (replace(c, title=asked.get(c.name) or c.title) for c in made if c.rows)
+    order = ("effects", *asked)
+    return tuple(
+        sorted(titled, key=lambda c: order.index(c.name) if c.name in order else len(order))
+    )
