@@ -45,7 +45,7 @@ def measure_row(row: Row, engine: Engine, options: Options) -> Measured:
             order = random.Random(f"{options.seed} {row.name} {block}").sample(cells, len(cells))
             for position, cell in enumerate(order):
                 start_s = time.time()
-                figures = row.contenders[cell.contender][0](place, cell.clients, options)
+                figures = row.cells[cell](place, cell.clients, options)
                 measurements.append(Measurement(row.name, cell, block, position, start_s, figures))
                 shown = f"{row.metrics[0]} {figures[row.metrics[0]]:,.2f}"
                 _say(f"{row.name}: block {block + 1} of {options.repeats}: {cell}: {shown}")

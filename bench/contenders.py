@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from bench.child import Child, run_child
@@ -28,27 +29,40 @@ ACCOUNT_SELECT = ROOT / "workloads" / "account_select.lua"
 POINT_SELECT = SYSBENCH_SCRIPTS / "oltp_point_select.lua"
 EMPTY_EVENT = ROOT / "bench" / "workloads" / "empty_event.lua"
 RANDOM_EVENT = ROOT / "bench" / "workloads" / "random_event.lua"
+BULK_INSERT = SYSBENCH_SCRIPTS / "bulk_insert.lua"
 _WARM_UP_S = 1.0
 _LONG_WARM_UP_S = 5.0
 _CONNECT_LIMIT_S = 60.0
+_STATEMENTS = r"queries:\s+(\d+)"
 
 
 def _script_options(script: Path, options: Options) -> dict[str, int]:
     if script == ACCOUNT_SELECT:
         return {"accounts": options.table_rows}
-    if script == POINT_SELECT:
-        return {"tables": 1, "table_size": options.table_rows}
-    return {}
+    if script in (EMPTY_EVENT, RANDOM_EVENT, BULK_INSERT):
+        return {}
+    return {"tables": 1, "table_size": options.table_rows}
 
 
-def engine(script: Path) -> Contender:
-    """Ours, as a user's run has it: shards and event loop by its own choice."""
+def engine(script: Path, *, fresh: bool = False) -> Contender:
+    """Ours, as a user's run has it: shards and event loop by its own choice.
+
+    `fresh`: the script may change its tables. They are made anew, and clients may meet in a row and
+    begin their event again.
+    """
 
     def measure(place: Place, clients: int, options: Options) -> Figures:
+        if fresh:
+            _make_anew(place, script, clients, options)
         child, summary = _run_engine(place, script, clients, options)
+        if summary.errors and not fresh:
+            raise EngineError(
+                f"the engine's run of {script.name} met errors", hint=child.output[-500:]
+            )
+        measured = summary.measured
         return {
             **_per_statement(
-                summary.measured.statements,
+                measured.events if script == BULK_INSERT else measured.statements,
                 summary.window_s,
                 summary.cpu.user_us / 1e6,
                 summary.cpu.system_us / 1e6,
@@ -72,27 +86,18 @@ def engine_events(script: Path) -> Contender:
 def _run_engine(
     place: Place, script: Path, clients: int, options: Options, *, shards: int | None = None
 ) -> tuple[Child, Summary]:
-    group = {
-        "script": str(script),
-        "script_path": [str(script.parent)],
-        "options": _script_options(script, options),
-        "clients": clients,
-    }
-    spec = {
-        "schema": SCHEMA,
-        "target": dict(place.target),
-        "groups": [group],
+    limits = {
         "warm_up_s": min(_WARM_UP_S, options.window_s),
         "measure_s": options.window_s,
         "seed": options.seed,
         "shards": shards,
         "connect_timeout_s": _CONNECT_LIMIT_S,
     }
-    child = run_child([place.engine.path, "run", "-"], stdin=json.dumps(spec))
+    child = _engine_call(place, script, clients, _script_options(script, options), **limits)
     lines = child.output.splitlines()
     summary = parse_record(lines[-1], number=len(lines))
-    if not isinstance(summary, Summary) or summary.errors:
-        raise EngineError(f"the engine's run of {script.name} met errors", hint=child.output[-500:])
+    if not isinstance(summary, Summary):
+        raise EngineError(f"the engine's run of {script.name} has no summary")
     return child, summary
 
 
@@ -131,32 +136,60 @@ def command(script: Path) -> Contender:
     return measure
 
 
-def engine_load(place: Place, _clients: int, options: Options) -> Figures:
-    """Ours loading one table."""
+def _engine_call(
+    place: Place, script: Path, clients: int, options: Mapping[str, int], **more: object
+) -> Child:
     group = {
-        "script": str(POINT_SELECT),
-        "script_path": [str(SYSBENCH_SCRIPTS)],
-        "options": {"tables": 1, "table_size": options.load_rows},
-        "clients": os.cpu_count() or 1,
+        "script": str(script),
+        "script_path": [str(script.parent)],
+        "options": options,
+        "clients": clients,
     }
-    spec = {"schema": SCHEMA, "target": dict(place.target), "groups": [group], "seed": 1}
-    cleanup = json.dumps({**spec, "command": "cleanup"})
-    run_child([place.engine.path, "run", "-"], stdin=cleanup)
-    prepare = json.dumps({**spec, "command": "prepare"})
-    return _loaded(place, run_child([place.engine.path, "run", "-"], stdin=prepare), options)
+    spec = {"schema": SCHEMA, "target": dict(place.target), "groups": [group], **more}
+    return run_child([place.engine.path, "run", "-"], stdin=json.dumps(spec))
 
 
-def sysbench(script: Path) -> Contender:
-    """Debian's sysbench."""
+def _make_anew(place: Place, script: Path, clients: int, options: Options) -> None:
+    names = _script_options(script, options)
+    for verb in ("cleanup", "prepare"):
+        _engine_call(place, script, clients, names, command=verb, seed=options.seed)
+
+
+def among_many(contender: Contender) -> Contender:
+    """The same where all of the field's scripts are measured: less of each."""
 
     def measure(place: Place, clients: int, options: Options) -> Figures:
-        short = _run_sysbench(place, script, clients, options, f"--events={clients}")
-        long = _run_sysbench(place, script, clients, options, f"--time={options.window_s:g}")
-        statements = _sysbench_statements(long) - _sysbench_statements(short)
+        window_s, table_rows = options.script_window_s, options.script_rows
+        return contender(place, clients, replace(options, window_s=window_s, table_rows=table_rows))
+
+    return measure
+
+
+def engine_load(place: Place, _clients: int, options: Options) -> Figures:
+    """Ours loading one table."""
+    names = {"tables": 1, "table_size": options.load_rows}
+    clients = os.cpu_count() or 1
+    _engine_call(place, POINT_SELECT, clients, names, command="cleanup")
+    prepared = _engine_call(place, POINT_SELECT, clients, names, command="prepare", seed=1)
+    return _loaded(place, prepared, options)
+
+
+def sysbench(script: Path, *, fresh: bool = False) -> Contender:
+    """Debian's sysbench; for `fresh` see `engine`."""
+
+    def measure(place: Place, clients: int, options: Options) -> Figures:
+        short, long = (
+            _run_sysbench(place, script, clients, options, limit, fresh=fresh)
+            for limit in (f"--events={clients}", f"--time={options.window_s:g}")
+        )
+        if not fresh and _found(r"ignored errors:\s+(\d+)", long):
+            raise MachineError("sysbench met errors", hint=long.output[-1000:])
+        counted = r"total number of events:\s+(\d+)" if script == BULK_INSERT else _STATEMENTS
+        statements = _found(counted, long) - _found(counted, short)
         return {
             **_per_statement(
                 statements,
-                statements / _found(r"queries:\s+\d+\s+\(([\d.]+) per sec", long),
+                _found(r"total time:\s+([\d.]+)s", long),
                 long.user_s - short.user_s,
                 long.system_s - short.system_s,
             ),
@@ -186,7 +219,11 @@ def sysbench_load(place: Place, _clients: int, options: Options) -> Figures:
     return _loaded(place, run_child([*call, POINT_SELECT, "prepare"]), options)
 
 
-def _run_sysbench(place: Place, script: Path, clients: int, options: Options, limit: str) -> Child:
+def _run_sysbench(
+    place: Place, script: Path, clients: int, options: Options, limit: str, *, fresh: bool
+) -> Child:
+    if fresh:
+        _make_anew(place, script, clients, options)
     names = _script_options(script, options)
     return run_child(
         [
@@ -200,12 +237,6 @@ def _run_sysbench(place: Place, script: Path, clients: int, options: Options, li
             "run",
         ]
     )
-
-
-def _sysbench_statements(child: Child) -> float:
-    if _found(r"ignored errors:\s+(\d+)", child):
-        raise MachineError("sysbench met errors", hint=child.output[-1000:])
-    return _found(r"queries:\s+(\d+)", child)
 
 
 def pgbench(place: Place, clients: int, options: Options) -> Figures:

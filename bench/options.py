@@ -25,6 +25,10 @@ class Options:
     """`BENCH_TABLE_ROWS`: rows of the tables read, a multiple of 100,000 (pgbench's unit)."""
     load_rows: int = 1_000_000
     """`BENCH_LOAD_ROWS`: rows of the table loaded."""
+    script_window_s: float = 4.0
+    """`BENCH_SCRIPT_SECONDS`: the same where all of the field's scripts are measured."""
+    script_rows: int = 100_000
+    """`BENCH_SCRIPT_ROWS`: rows of their table, made anew for each measurement."""
     most_clients: int = 100_000
     """`BENCH_MOST_CLIENTS`: cells with more clients are left out."""
     seed: int = 0
@@ -49,6 +53,8 @@ def read_options(environment: Mapping[str, str] = os.environ) -> Options:
         repeats=int(_number(environment, "BENCH_REPEATS", plain.repeats)),
         table_rows=table_rows,
         load_rows=int(_number(environment, "BENCH_LOAD_ROWS", plain.load_rows)),
+        script_window_s=_number(environment, "BENCH_SCRIPT_SECONDS", plain.script_window_s),
+        script_rows=int(_number(environment, "BENCH_SCRIPT_ROWS", plain.script_rows)),
         most_clients=int(_number(environment, "BENCH_MOST_CLIENTS", plain.most_clients)),
         seed=int(_number(environment, "BENCH_SEED", time.time_ns() % 2**32)),
         folder=Path(environment.get("BENCH_FOLDER", plain.folder)),

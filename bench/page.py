@@ -77,13 +77,16 @@ def _row(run: Run, measured: Measured) -> Iterator[str]:
             f"settings {_settings(server['settings_changed'])}."
         )
     yield ""
-    yield "| clients | contender | " + " | ".join(_UNITS[m] for m in row.metrics) + " |"
-    yield "|---:|---|" + "---:|" * len(row.metrics)
+    scripts = any(cell.script for cell in row.cells)
+    names = "| script | clients" if scripts else "| clients"
+    yield f"{names} | contender | " + " | ".join(_UNITS[m] for m in row.metrics) + " |"
+    yield "|---" * scripts + "|---:|---|" + "---:|" * len(row.metrics)
     for cell in row.cells:
         found = [list(values(measured, cell, metric).values()) for metric in row.metrics]
         if any(found):
             shown = " | ".join(_figure(column) for column in found)
-            yield f"| {cell.clients:,} | {cell.contender} | {shown} |"
+            script = f"| {cell.script} " * scripts
+            yield f"{script}| {cell.clients:,} | {cell.contender} | {shown} |"
     yield ""
     if judged:
         yield "| budget | found | 95 % interval | |"

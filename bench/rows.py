@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from bench import contenders, place
 from bench.contenders import Contender
 from bench.options import Options
-from bench.place import Place
+from bench.place import SYSBENCH_SCRIPTS, Place
 from dbdyno.engine import Engine
 from dbdyno.errors import UsageError
 
@@ -26,9 +26,11 @@ class Cell:
 
     contender: str
     clients: int
+    script: str = ""
+    """Where the row has several."""
 
     def __str__(self) -> str:
-        return f"{self.contender}, {self.clients}"
+        return ", ".join(filter(None, (self.script, self.contender, str(self.clients))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,20 +55,9 @@ class Row:
     place: Callable[[Engine, Options], AbstractContextManager[Place]]
     metrics: Sequence[str]
     """Figures shown, the one that counts first."""
-    contenders: Mapping[str, tuple[Contender, Sequence[int]]]
-    """Who, and at which numbers of clients."""
+    cells: Mapping[Cell, Contender]
+    """Who measures each cell, in the order of the table."""
     budgets: Sequence[Budget] = field(default=())
-
-    @property
-    def cells(self) -> Sequence[Cell]:
-        """All cells in the order of the table."""
-        counts = sorted({c for _, clients in self.contenders.values() for c in clients})
-        return [
-            Cell(name, count)
-            for count in counts
-            for name, (_, clients) in self.contenders.items()
-            if count in clients
-        ]
 
 
 _CPU = ("cpu_us", "user_us", "system_us", "statements_per_s", "memory_peak_kb")
@@ -76,6 +67,33 @@ _MARIADB_CLIENTS = (1, 16, 64, 1024)
 _MARIADB_MOST = 16_000
 _MEMORY_CLIENTS = 1024
 _MEMORY_IN_ALL_KB = 2.5e9 / 1024
+_SCRIPT_CLIENTS = 16
+_SCRIPTS = (
+    "bulk_insert",
+    "oltp_delete",
+    "oltp_insert",
+    "oltp_point_select",
+    "oltp_read_only",
+    "oltp_read_write",
+    "oltp_update_index",
+    "oltp_update_non_index",
+    "oltp_write_only",
+    "select_random_points",
+    "select_random_ranges",
+)
+
+
+def _by_clients(
+    contenders: Mapping[str, tuple[Contender, Sequence[int]]],
+) -> Mapping[Cell, Contender]:
+    """Cells of contenders, each at its own numbers of clients."""
+    counts = sorted({count for _, clients in contenders.values() for count in clients})
+    return {
+        Cell(name, count): contender
+        for count in counts
+        for name, (contender, clients) in contenders.items()
+        if count in clients
+    }
 
 
 def _at_most(metric: str, peer: str, factor: float, clients: Sequence[int]) -> list[Budget]:
@@ -95,13 +113,15 @@ ROWS: Sequence[Row] = (
         "pgbench `-S -M prepared -j 1`, the raw loops `floor/pg_floor.c`.",
         place.postgresql,
         _CPU,
-        {
-            OURS: (contenders.engine(contenders.ACCOUNT_SELECT), _POSTGRESQL_CLIENTS),
-            "sysbench": (contenders.sysbench(contenders.ACCOUNT_SELECT), _POSTGRESQL_CLIENTS),
-            "pgbench": (contenders.pgbench, _POSTGRESQL_CLIENTS),
-            "raw io_uring": (contenders.floor("pg_floor", "uring"), _POSTGRESQL_CLIENTS),
-            "raw epoll": (contenders.floor("pg_floor", "epoll"), _POSTGRESQL_CLIENTS),
-        },
+        _by_clients(
+            {
+                OURS: (contenders.engine(contenders.ACCOUNT_SELECT), _POSTGRESQL_CLIENTS),
+                "sysbench": (contenders.sysbench(contenders.ACCOUNT_SELECT), _POSTGRESQL_CLIENTS),
+                "pgbench": (contenders.pgbench, _POSTGRESQL_CLIENTS),
+                "raw io_uring": (contenders.floor("pg_floor", "uring"), _POSTGRESQL_CLIENTS),
+                "raw epoll": (contenders.floor("pg_floor", "epoll"), _POSTGRESQL_CLIENTS),
+            }
+        ),
         (
             *_at_most("cpu_us", "raw io_uring", 1.25, (16, 64, 256)),
             *_at_least("statements_per_s", "pgbench", 1.0, (16,)),
@@ -114,10 +134,12 @@ ROWS: Sequence[Row] = (
         "Debian's `oltp_point_select.lua`, unchanged, by both.",
         place.postgresql,
         _CPU,
-        {
-            OURS: (contenders.engine(contenders.POINT_SELECT), (16,)),
-            "sysbench": (contenders.sysbench(contenders.POINT_SELECT), (16,)),
-        },
+        _by_clients(
+            {
+                OURS: (contenders.engine(contenders.POINT_SELECT), (16,)),
+                "sysbench": (contenders.sysbench(contenders.POINT_SELECT), (16,)),
+            }
+        ),
         _at_least("statements_per_s", "sysbench", 1.5, (16,)),
     ),
     Row(
@@ -127,15 +149,17 @@ ROWS: Sequence[Row] = (
         "`floor/mysql_floor.c`. The server has its thread pool on.",
         place.mariadb,
         _CPU,
-        {
-            OURS: (
-                contenders.engine(contenders.POINT_SELECT),
-                (*_MARIADB_CLIENTS, _MARIADB_MOST),
-            ),
-            "sysbench": (contenders.sysbench(contenders.POINT_SELECT), _MARIADB_CLIENTS),
-            "raw io_uring": (contenders.floor("mysql_floor", "uring"), _MARIADB_CLIENTS),
-            "raw epoll": (contenders.floor("mysql_floor", "epoll"), _MARIADB_CLIENTS),
-        },
+        _by_clients(
+            {
+                OURS: (
+                    contenders.engine(contenders.POINT_SELECT),
+                    (*_MARIADB_CLIENTS, _MARIADB_MOST),
+                ),
+                "sysbench": (contenders.sysbench(contenders.POINT_SELECT), _MARIADB_CLIENTS),
+                "raw io_uring": (contenders.floor("mysql_floor", "uring"), _MARIADB_CLIENTS),
+                "raw epoll": (contenders.floor("mysql_floor", "epoll"), _MARIADB_CLIENTS),
+            }
+        ),
         (
             *_at_most("cpu_us", "sysbench", 0.5, _MARIADB_CLIENTS),
             *(
@@ -144,6 +168,38 @@ ROWS: Sequence[Row] = (
             ),
             Budget("statements_per_s", Cell(OURS, _MARIADB_MOST), Cell(OURS, 64), at_least=0.7),
         ),
+    ),
+    *(
+        Row(
+            f"{name}-scripts",
+            f"The field's eleven scripts, {title}, Unix socket",
+            "Debian's scripts, unchanged and with their own options, by ours and sysbench. Each "
+            "measurement makes the script's tables anew. `bulk_insert` sends thousands of rows in "
+            "a statement, and how many ends up in the last one is chance: there CPU is that of a "
+            "row.",
+            where,
+            _CPU,
+            {
+                Cell(who, _SCRIPT_CLIENTS, script): contenders.among_many(
+                    by(SYSBENCH_SCRIPTS / f"{script}.lua", fresh=True)
+                )
+                for script in _SCRIPTS
+                for who, by in ((OURS, contenders.engine), ("sysbench", contenders.sysbench))
+            },
+            [
+                Budget(
+                    "cpu_us",
+                    Cell(OURS, _SCRIPT_CLIENTS, script),
+                    Cell("sysbench", _SCRIPT_CLIENTS, script),
+                    at_most=0.5,
+                )
+                for script in _SCRIPTS
+            ],
+        )
+        for name, title, where in (
+            ("postgresql", "PostgreSQL", place.postgresql_empty),
+            ("mariadb", "MariaDB", place.mariadb_empty),
+        )
     ),
     Row(
         "hundred-thousand",
@@ -160,7 +216,7 @@ ROWS: Sequence[Row] = (
             "errors",
             "elapsed_s",
         ),
-        {OURS: (contenders.command(contenders.POINT_SELECT), (place.POOLED_CLIENTS,))},
+        {Cell(OURS, place.POOLED_CLIENTS): contenders.command(contenders.POINT_SELECT)},
         (
             Budget("connections", Cell(OURS, place.POOLED_CLIENTS), at_least=place.POOLED_CLIENTS),
             Budget("errors", Cell(OURS, place.POOLED_CLIENTS), at_most=0.0),
@@ -174,16 +230,22 @@ ROWS: Sequence[Row] = (
         "minus that with 16, over 1,008.",
         place.mariadb,
         ("memory_per_connection_kb",),
-        {
-            OURS: (
-                contenders.memory_per_connection(contenders.engine(contenders.POINT_SELECT), 16),
-                (_MEMORY_CLIENTS,),
-            ),
-            "sysbench": (
-                contenders.memory_per_connection(contenders.sysbench(contenders.POINT_SELECT), 16),
-                (_MEMORY_CLIENTS,),
-            ),
-        },
+        _by_clients(
+            {
+                OURS: (
+                    contenders.memory_per_connection(
+                        contenders.engine(contenders.POINT_SELECT), 16
+                    ),
+                    (_MEMORY_CLIENTS,),
+                ),
+                "sysbench": (
+                    contenders.memory_per_connection(
+                        contenders.sysbench(contenders.POINT_SELECT), 16
+                    ),
+                    (_MEMORY_CLIENTS,),
+                ),
+            }
+        ),
         (Budget("memory_per_connection_kb", Cell(OURS, _MEMORY_CLIENTS), at_most=20.0),),
     ),
     Row(
@@ -192,10 +254,12 @@ ROWS: Sequence[Row] = (
         "One shard (ours) or thread (sysbench), no database: `bench/workloads/empty_event.lua`.",
         place.nowhere,
         ("events_per_s",),
-        {
-            OURS: (contenders.engine_events(contenders.EMPTY_EVENT), _ONE),
-            "sysbench": (contenders.sysbench_events(contenders.EMPTY_EVENT), _ONE),
-        },
+        _by_clients(
+            {
+                OURS: (contenders.engine_events(contenders.EMPTY_EVENT), _ONE),
+                "sysbench": (contenders.sysbench_events(contenders.EMPTY_EVENT), _ONE),
+            }
+        ),
         _at_least("events_per_s", "sysbench", 1.0, _ONE),
     ),
     Row(
@@ -204,10 +268,12 @@ ROWS: Sequence[Row] = (
         "The same with `bench/workloads/random_event.lua`.",
         place.nowhere,
         ("events_per_s",),
-        {
-            OURS: (contenders.engine_events(contenders.RANDOM_EVENT), _ONE),
-            "sysbench": (contenders.sysbench_events(contenders.RANDOM_EVENT), _ONE),
-        },
+        _by_clients(
+            {
+                OURS: (contenders.engine_events(contenders.RANDOM_EVENT), _ONE),
+                "sysbench": (contenders.sysbench_events(contenders.RANDOM_EVENT), _ONE),
+            }
+        ),
         _at_least("events_per_s", "sysbench", 1.0, _ONE),
     ),
     *(
@@ -218,10 +284,12 @@ ROWS: Sequence[Row] = (
             "rows counted afterwards.",
             where,
             ("rows_per_s",),
-            {
-                OURS: (contenders.engine_load, _ONE),
-                "sysbench": (contenders.sysbench_load, _ONE),
-            },
+            _by_clients(
+                {
+                    OURS: (contenders.engine_load, _ONE),
+                    "sysbench": (contenders.sysbench_load, _ONE),
+                }
+            ),
             _at_least("rows_per_s", "sysbench", 3.0, _ONE),
         )
         for name, title, where in (
