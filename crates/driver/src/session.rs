@@ -265,6 +265,18 @@ impl Session {
         }
     }
 
+    /// From now on [`Session::query`] and [`Session::execute`] may be called while replies are
+    /// outstanding, or no longer. The server answers in turn, each reply is one of
+    /// [`Session::feed`], and only the last one's rows can be read. Databases in process answer at
+    /// once and have nothing outstanding.
+    pub fn pipelined(&mut self, pipelined: bool) {
+        match self {
+            Self::Null(_) | Self::Sqlite(_) | Self::Scripted(_) => {}
+            Self::Postgres(session) => session.pipelined(pipelined),
+            Self::Mysql(session) => session.pipelined(pipelined),
+        }
+    }
+
     /// Scans received bytes. `buffer` begins with the first byte of the reply each time; the
     /// session remembers how far it has scanned.
     ///
@@ -374,9 +386,9 @@ impl Session {
         }
     }
 
-    /// For a session that answers by plan and not by bytes: when the reply to the request just made
-    /// is due, if it was sent at `sent_ns`; both count from the beginning of the load. Feed it
-    /// nothing then.
+    /// For a session that answers by plan and not by bytes: when the reply to the first request not
+    /// asked about yet is due, if it was sent at `sent_ns`; both count from the beginning of the
+    /// load. Feed it nothing then.
     pub fn due_ns(&mut self, sent_ns: u64) -> Option<u64> {
         match self {
             Self::Scripted(session) => Some(session.due_ns(sent_ns)),

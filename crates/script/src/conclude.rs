@@ -1,7 +1,7 @@
 //! Requests out and replies counted: what a finished statement gives the script, and what an error
 //! means.
 
-use driver::{Class, ProtocolError, Reply, Sent};
+use driver::{Class, ProtocolError, Reply, Sent, ServerError};
 use measure::StatementClass;
 use mlua_sys as ffi;
 use reactor::SILENT_SEND_MAX;
@@ -61,34 +61,20 @@ impl Host {
     /// Counts a reply and says what becomes of it.
     #[inline]
     pub(crate) fn conclude(&mut self, index: u32, reply: Reply, now: u64) -> Conclusion {
+        self.count(index, &reply, now);
         let load = self.load();
-        let Some(slot) = self.slots[index as usize].as_deref_mut() else {
-            return Conclusion::Nothing;
-        };
+        let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
         let purpose = std::mem::replace(&mut slot.purpose, Purpose::Idle);
-        let any_open = load.any_open();
-        let recorder = load.recorder();
-        recorder.counters.reads += u64::from(reply.tally.reads);
-        recorder.counters.writes += u64::from(reply.tally.writes);
-        recorder.counters.other += u64::from(reply.tally.other);
         if reply.error.is_some() {
             return self.conclude_error(index, purpose, reply);
         }
-        if let Some(of) = reply.class {
-            let service = now.saturating_sub(slot.started_ns);
-            if any_open {
-                let event = self.clients[slot.client as usize].event;
-                let wait =
-                    event.map_or(0, |event| event.start_ns.saturating_sub(event.intended_ns));
-                recorder.open_statement(class(of), wait, service);
-            } else {
-                recorder.closed_statement(class(of), service);
-            }
-        }
+        let Some(slot) = self.slots[index as usize].as_deref_mut() else {
+            return Conclusion::Nothing;
+        };
         match purpose {
             Purpose::RollBack | Purpose::Adopt => {
                 if purpose == Purpose::Adopt {
-                    recorder.counters.reconnects += 1;
+                    load.recorder().counters.reconnects += 1;
                 }
                 self.failed = slot.failed.take();
                 // Without a failure it was the script that asked for a new connection.
@@ -112,14 +98,56 @@ impl Host {
         if rows { Conclusion::Rows } else { Conclusion::Nothing }
     }
 
+    /// Counts a reply's statements and, if it succeeded, its times.
+    #[inline]
+    pub(crate) fn count(&mut self, index: u32, reply: &Reply, now: u64) {
+        let load = self.load();
+        let any_open = load.any_open();
+        let recorder = load.recorder();
+        recorder.counters.reads += u64::from(reply.tally.reads);
+        recorder.counters.writes += u64::from(reply.tally.writes);
+        recorder.counters.other += u64::from(reply.tally.other);
+        let Some(slot) = self.slots[index as usize].as_deref() else { return };
+        let Some(of) = reply.class.filter(|_| reply.error.is_none()) else { return };
+        let service = now.saturating_sub(slot.started_ns);
+        if any_open {
+            let event = self.clients[slot.client as usize].event;
+            let wait = event.map_or(0, |event| event.start_ns.saturating_sub(event.intended_ns));
+            recorder.open_statement(class(of), wait, service);
+        } else {
+            recorder.closed_statement(class(of), service);
+        }
+    }
+
     #[cold]
     fn conclude_error(&mut self, index: u32, purpose: Purpose, mut reply: Reply) -> Conclusion {
         let Some(error) = reply.error.take() else { return Conclusion::Nothing };
         if purpose == Purpose::Load && !error.closes && self.refused_load(index) {
             return self.insert_instead(index);
         }
-        let load = self.load();
-        load.recorder().error(&error.code());
+        self.object(index, purpose, &error)
+    }
+
+    /// What becomes of the client whose statement the server objects to.
+    pub(crate) fn object(
+        &mut self,
+        index: u32,
+        purpose: Purpose,
+        error: &ServerError,
+    ) -> Conclusion {
+        let failed = self.judge(purpose, error);
+        if purpose == Purpose::Adopt && error.closes {
+            // The server is still on its way out, or not yet back: the old failure stands.
+            self.disconnect(index);
+            self.unwelcome.push((index, error.message.clone()));
+            return Conclusion::Later;
+        }
+        self.act_on(index, purpose, failed)
+    }
+
+    /// Counts an error and asks the policy.
+    pub(crate) fn judge(&mut self, purpose: Purpose, error: &ServerError) -> Failed {
+        self.load().recorder().error(&error.code());
         let fault_seen = Fault {
             sqlstate: &error.sqlstate,
             number: error.number,
@@ -131,35 +159,33 @@ impl Host {
             // What can't be prepared won't be by trying again.
             decision = Decision { action: ErrorAction::Stop, limit: 0 };
         }
-        let failed = Failed {
+        Failed {
             decision,
             sqlstate: error.sqlstate.clone(),
             number: error.number,
             message: error.message.clone(),
-        };
-        if decision.action == ErrorAction::Stop {
+        }
+    }
+
+    /// Does what the policy says, or lets the script do it.
+    pub(crate) fn act_on(&mut self, index: u32, purpose: Purpose, failed: Failed) -> Conclusion {
+        let action = failed.decision.action;
+        if action == ErrorAction::Stop {
             let message = format!(
                 "the server refused a statement: {} (SQLSTATE {}, number {})",
-                error.message, error.sqlstate, error.number
+                failed.message, failed.sqlstate, failed.number
             );
             let hint = "an error policy can ignore, retry or restart on such errors";
             self.cause = Some(fault(FatalKind::Statement, message, Some(hint)));
         }
         let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
-        let in_transaction = slot.session.in_transaction();
-        if purpose == Purpose::Adopt && error.closes {
-            // The server is still on its way out, or not yet back: the old failure stands.
-            self.disconnect(index);
-            self.unwelcome.push((index, error.message.clone()));
-            return Conclusion::Later;
-        }
-        if decision.action == ErrorAction::Reconnect {
+        if action == ErrorAction::Reconnect {
             slot.failed = Some(failed);
             self.disconnect(index);
             return self.begin_reconnect(index);
         }
-        let again = matches!(decision.action, ErrorAction::RestartEvent | ErrorAction::Retry);
-        if in_transaction && again && purpose != Purpose::RollBack {
+        let again = matches!(action, ErrorAction::RestartEvent | ErrorAction::Retry);
+        if again && slot.session.in_transaction() && purpose != Purpose::RollBack {
             slot.failed = Some(failed);
             return self.roll_back(index);
         }

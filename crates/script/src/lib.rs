@@ -18,6 +18,7 @@ mod host;
 mod inspect;
 mod lua;
 mod network;
+mod pipeline;
 mod policy;
 mod random;
 mod reconnect;

@@ -81,6 +81,9 @@ fn take(pointer: HostPointer, index: u32, bytes: &[u8]) -> Result<(), Failure> {
         slot.early.extend_from_slice(bytes);
         return Ok(());
     }
+    if slot.is_pipelining() {
+        return take_pipelined(pointer, index, bytes);
+    }
     let direct = slot.input.is_empty() && slot.early.is_empty() && !slot.sending;
     let progress = if direct {
         slot.session.feed(bytes)
@@ -135,14 +138,63 @@ fn take(pointer: HostPointer, index: u32, bytes: &[u8]) -> Result<(), Failure> {
     }
 }
 
+/// Takes bytes that may end several replies. Nobody reads the rows of a pipeline: nothing is kept
+/// but what is incomplete.
+fn take_pipelined(pointer: HostPointer, index: u32, bytes: &[u8]) -> Result<(), Failure> {
+    let host = pointer.get();
+    let Some(slot) = host.slot(index) else { return Ok(()) };
+    let mut input = std::mem::take(&mut slot.input);
+    input.append(&mut slot.early);
+    if !input.is_empty() {
+        input.extend_from_slice(bytes);
+    }
+    let whole = if input.is_empty() { bytes } else { &input };
+    let mut at = 0;
+    let conclusion = loop {
+        let Some(slot) = host.slot(index).filter(|slot| !slot.sending) else { break None };
+        match slot.session.feed(&whole[at..]) {
+            Ok(Progress::Done { reply, consumed }) => {
+                at += consumed;
+                let now = host.load().now();
+                if let Some(conclusion) = host.land(index, reply, now) {
+                    break Some(conclusion);
+                }
+            }
+            Ok(Progress::More) => {
+                at += slot.session.discard_scanned(whole.len() - at);
+                break None;
+            }
+            Ok(Progress::Wanted { .. }) => break Some(host.lost(index, "it asks for rows")),
+            Err(error) => break Some(host.lost(index, &error.to_string())),
+        }
+    };
+    if input.is_empty() {
+        input.extend_from_slice(&bytes[at..]);
+    } else {
+        input.drain(..at);
+    }
+    if let Some(slot) = host.slot(index) {
+        if conclusion.is_some() {
+            slot.early.append(&mut input);
+        }
+        slot.input = input;
+    }
+    conclusion.map_or(Ok(()), |conclusion| hand_over(pointer, index, conclusion))
+}
+
 /// A reply that was due at a known time.
 pub(crate) fn planned(pointer: HostPointer, index: u32) -> Result<(), Failure> {
     let host = pointer.get();
     let now = host.load().now();
     let Some(slot) = host.slot(index) else { return Ok(()) };
+    let pipelining = slot.is_pipelining();
     let Ok(Progress::Done { reply, .. }) = slot.session.feed(&[]) else { return Ok(()) };
-    let conclusion = host.conclude(index, reply, now);
-    hand_over(pointer, index, conclusion)
+    let conclusion = if pipelining {
+        host.land(index, reply, now)
+    } else {
+        Some(host.conclude(index, reply, now))
+    };
+    conclusion.map_or(Ok(()), |conclusion| hand_over(pointer, index, conclusion))
 }
 
 impl Slot {

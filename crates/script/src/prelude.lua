@@ -4,7 +4,7 @@
 -- resumed; nothing here knows which. `false` from a statement means that it failed: `raise` then
 -- asks the host what to do about it. Names and meanings are the field's; the code is ours.
 
-local host, settings, foreign, report, legacy, options, module = ...
+local host, settings, foreign, report, legacy, options, module, own = ...
 
 local getfenv, setfenv, setmetatable, rawget = getfenv, setfenv, setmetatable, rawget
 local error, type, tostring, tonumber, xpcall = error, type, tostring, tonumber, xpcall
@@ -12,6 +12,13 @@ local traceback = debug.traceback
 
 local RESTART_EVENT = 1
 local PARALLEL_COMMAND = true
+
+local function with_traceback(message)
+  if type(message) == "table" then
+    return message
+  end
+  return { message = tostring(message), traceback = traceback("", 2) }
+end
 
 -- Statements --------------------------------------------------------------------------------------
 
@@ -300,7 +307,8 @@ local function execute(command)
 end
 
 local library = {
-  print = say, require = require_module, ffi = preloaded.ffi, dbdyno = { label = host.label },
+  print = say, require = require_module, ffi = preloaded.ffi,
+  dbdyno = own(host, connection_meta, raise, with_traceback),
   io = setmetatable({ write = write, stdout = output }, io_meta),
   os = setmetatable({ execute = execute,
     exit = function() error("a script can't end the program: return from event() instead", 2) end,
@@ -342,13 +350,6 @@ local function copy(from)
 end
 
 -- Life of a client --------------------------------------------------------------------------------
-
-local function with_traceback(message)
-  if type(message) == "table" then
-    return message
-  end
-  return { message = tostring(message), traceback = traceback("", 2) }
-end
 
 -- The default loop. A restarted event is still the same event: its time goes on.
 local function default_run(tid)

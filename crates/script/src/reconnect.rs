@@ -66,6 +66,7 @@ impl Host {
     #[cold]
     pub(crate) fn lost(&mut self, index: u32, why: &str) -> Conclusion {
         self.disconnect(index);
+        self.forget_under_way(index, 1);
         let load = self.load();
         load.recorder().error("connection");
         let fault_seen = Fault { sqlstate: "08006", number: 0, transient: false, lost: true };
@@ -122,6 +123,7 @@ impl Host {
             attempts: 0,
             failed: None,
             bulk: Bulk::default(),
+            pipeline: None,
         }));
         self.clients[client as usize].slots.push(index);
         // SAFETY: the object was just made for this slot.
@@ -247,8 +249,10 @@ fn old_connection(
     slot.channel = channel;
     slot.broken = false;
     slot.early.clear();
+    slot.input.clear();
     slot.sending = false;
     let dead = std::mem::replace(&mut slot.session, session);
+    slot.session.pipelined(slot.pipeline.is_some());
     let sent = host.send(index, Purpose::Adopt, |session, out| session.adopt(dead, out));
     let conclusion = match sent {
         Ok(Some(reply)) => {

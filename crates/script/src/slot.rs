@@ -5,6 +5,7 @@ use std::ffi::c_int;
 use driver::{Channel, Reply, RowCursor, Session, StatementId};
 use reactor::Token;
 
+use crate::pipeline::Pipeline;
 use crate::policy::Decision;
 
 /// What a reply on a slot means to the host.
@@ -70,6 +71,8 @@ pub(crate) struct Slot {
     pub(crate) failed: Option<Failed>,
     /// Rows of a multi-row INSERT being put together.
     pub(crate) bulk: Bulk,
+    /// What the script has under way at once.
+    pub(crate) pipeline: Option<Box<Pipeline>>,
 }
 
 /// Where the bytes of the last reply are.

@@ -55,7 +55,7 @@ impl MysqlSession {
 
     /// Sends COM_QUERY.
     pub fn query(&mut self, sql: &[u8], out: &mut Vec<u8>) -> Result<Sent, ProtocolError> {
-        self.scan.check_idle()?;
+        self.scan.check_free()?;
         close_all(&mut self.closing, out);
         frontend::query(sql, out)?;
         Ok(self.await_reply(Expect::Results { binary: false }))
@@ -113,7 +113,7 @@ impl MysqlSession {
         values: impl ExactSizeIterator<Item = Value<'a>>,
         out: &mut Vec<u8>,
     ) -> Result<Sent, ProtocolError> {
-        self.scan.check_idle()?;
+        self.scan.check_free()?;
         let Statement { number, text } = self.statements.get(statement)?;
         let needed = match text {
             Text::Prepared { values, .. } => usize::from(*values),
@@ -144,6 +144,11 @@ impl MysqlSession {
             self.closing.push(number);
         }
         Ok(Sent::Done(Reply::default()))
+    }
+
+    /// See [`crate::Session::pipelined`].
+    pub fn pipelined(&mut self, pipelined: bool) {
+        self.scan.set_pipelined(pipelined);
     }
 
     /// See [`crate::Session::feed`].

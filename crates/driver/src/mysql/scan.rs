@@ -1,6 +1,8 @@
 //! Replies: what came back, told from lengths and first bytes. Rows are skipped, not decoded, and
 //! need not even be there in full.
 
+use std::collections::VecDeque;
+
 use wire_mysql::backend::{self, HEADER_SIZE};
 use wire_mysql::{PACKET_SIZE_MAX, WireError};
 
@@ -56,6 +58,10 @@ enum Stage {
 pub(super) struct Scan {
     deprecates_eof: bool,
     expect: Expect,
+    /// What may come behind that, in a pipeline.
+    behind: VecDeque<Expect>,
+    /// Commands may be sent while replies are outstanding.
+    pipelined: bool,
     stage: Stage,
     /// The rows last seen came in the binary protocol.
     binary: bool,
@@ -80,6 +86,8 @@ impl Scan {
         Self {
             deprecates_eof,
             expect: Expect::Nothing,
+            behind: VecDeque::new(),
+            pipelined: false,
             stage: Stage::First,
             binary: false,
             continues: false,
@@ -115,6 +123,16 @@ impl Scan {
         }
     }
 
+    /// A statement may be sent now.
+    pub fn check_free(&self) -> Result<(), ProtocolError> {
+        if self.pipelined { Ok(()) } else { self.check_idle() }
+    }
+
+    /// See [`crate::Session::pipelined`].
+    pub fn set_pipelined(&mut self, pipelined: bool) {
+        self.pipelined = pipelined;
+    }
+
     pub fn check_readable(&self) -> Result<(), ProtocolError> {
         if self.discarded {
             return Err(ProtocolError::Misuse("the reply's bytes were discarded"));
@@ -124,6 +142,10 @@ impl Scan {
 
     /// A command was sent.
     pub fn begin(&mut self, expect: Expect) {
+        if self.expect != Expect::Nothing {
+            self.behind.push_back(expect);
+            return;
+        }
         self.expect = expect;
         self.stage = Stage::First;
         self.binary = expect == Expect::Results { binary: true };
@@ -358,7 +380,11 @@ impl Scan {
         self.expect = Expect::Nothing;
         self.reply.more = self.sets > 1;
         let consumed = std::mem::take(&mut self.position);
-        Progress::Done { reply: std::mem::take(&mut self.reply), consumed }
+        let reply = std::mem::take(&mut self.reply);
+        if let Some(next) = self.behind.pop_front() {
+            self.begin(next);
+        }
+        Progress::Done { reply, consumed }
     }
 }
 

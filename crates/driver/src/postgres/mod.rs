@@ -40,7 +40,7 @@ impl PostgresSession {
 
     /// Sends statement text by the simple protocol.
     pub fn query(&mut self, sql: &[u8], out: &mut Vec<u8>) -> Result<Sent, ProtocolError> {
-        self.scan.check_idle()?;
+        self.scan.check_free()?;
         frontend::query(sql, out)?;
         Ok(self.await_reply(Expect::Text))
     }
@@ -92,7 +92,7 @@ impl PostgresSession {
         values: impl ExactSizeIterator<Item = Value<'a>>,
         out: &mut Vec<u8>,
     ) -> Result<Sent, ProtocolError> {
-        self.scan.check_idle()?;
+        self.scan.check_free()?;
         let Statement { columns, text } = self.statements.get(statement)?;
         match text {
             Text::Prepared(_) => {
@@ -132,6 +132,11 @@ impl PostgresSession {
                 Ok(self.await_reply(Expect::Closed))
             }
         }
+    }
+
+    /// See [`crate::Session::pipelined`].
+    pub fn pipelined(&mut self, pipelined: bool) {
+        self.scan.set_pipelined(pipelined);
     }
 
     /// See [`crate::Session::feed`].

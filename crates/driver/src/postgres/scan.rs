@@ -1,6 +1,8 @@
 //! Replies: what came back, told from tags and lengths. Rows are skipped, not decoded, and need not
 //! even be there in full.
 
+use std::collections::VecDeque;
+
 use wire_postgres::backend::{self, HEADER_SIZE, Header, Verb};
 
 use super::{Statement, server_error};
@@ -63,6 +65,10 @@ enum Output {
 #[derive(Debug)]
 pub(super) struct Scan {
     expect: Expect,
+    /// What may come behind that, in a pipeline.
+    behind: VecDeque<Expect>,
+    /// Requests may be sent while replies are outstanding.
+    pipelined: bool,
     /// Where the next message begins; beyond the bytes there are, if a row is still arriving.
     position: usize,
     /// Bytes of this reply are gone: its rows can't be read.
@@ -81,6 +87,8 @@ impl Default for Scan {
     fn default() -> Self {
         Self {
             expect: Expect::Nothing,
+            behind: VecDeque::new(),
+            pipelined: false,
             position: 0,
             discarded: false,
             sets: 0,
@@ -110,6 +118,16 @@ impl Scan {
         }
     }
 
+    /// A statement may be sent now.
+    pub fn check_free(&self) -> Result<(), ProtocolError> {
+        if self.pipelined { Ok(()) } else { self.check_idle() }
+    }
+
+    /// See [`crate::Session::pipelined`].
+    pub fn set_pipelined(&mut self, pipelined: bool) {
+        self.pipelined = pipelined;
+    }
+
     pub fn check_readable(&self) -> Result<(), ProtocolError> {
         if self.discarded {
             return Err(ProtocolError::Misuse("the reply's bytes were discarded"));
@@ -120,6 +138,10 @@ impl Scan {
     /// A request was sent. What has been scanned since the last reply (notices) stays at the front
     /// of this one.
     pub fn begin(&mut self, expect: Expect) {
+        if self.expect != Expect::Nothing {
+            self.behind.push_back(expect);
+            return;
+        }
         self.expect = expect;
         self.discarded = false;
         self.load_failed = false;
@@ -158,8 +180,12 @@ impl Scan {
             self.position += HEADER_SIZE + body_size;
             if over {
                 let consumed = std::mem::take(&mut self.position);
+                let reply = std::mem::take(&mut self.reply);
                 self.expect = Expect::Nothing;
-                return Ok(Progress::Done { reply: std::mem::take(&mut self.reply), consumed });
+                if let Some(next) = self.behind.pop_front() {
+                    self.begin(next);
+                }
+                return Ok(Progress::Done { reply, consumed });
             }
         }
         Ok(Progress::More)

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use mlua_sys as ffi;
 
-use super::slot_argument;
+use super::{pipeline, slot_argument};
 use crate::client::Waiting;
 use crate::conclude::{Conclusion, push_conclusion};
 use crate::host::current;
@@ -81,6 +81,8 @@ unsafe extern "C-unwind" fn connect(state: *mut State) -> c_int {
 unsafe extern "C-unwind" fn disconnect(state: *mut State) -> c_int {
     // SAFETY: called by the prelude.
     let slot = unsafe { slot_argument(state, 1) };
+    // SAFETY: as above.
+    unsafe { pipeline::forbid(state, slot) };
     current().drop_slot(slot);
     0
 }
@@ -90,6 +92,7 @@ unsafe extern "C-unwind" fn reconnect(state: *mut State) -> c_int {
     // SAFETY: called by the prelude.
     unsafe {
         let index = slot_argument(state, 1);
+        pipeline::forbid(state, index);
         let host = current();
         host.reconnect_at_will(index);
         finish(state, index, Conclusion::Later)
@@ -127,6 +130,10 @@ pub(crate) unsafe fn transmit(
         // SAFETY: the caller's.
         return unsafe { finish(state, index, conclusion) };
     }
+    if host.slot(index).is_some_and(|slot| slot.pipeline.is_some()) {
+        // SAFETY: the caller's.
+        return unsafe { pipeline::join(state, index, purpose, encode) };
+    }
     match host.send(index, purpose, encode) {
         Ok(None) => {
             host.wait_for_reply(index);
@@ -139,14 +146,19 @@ pub(crate) unsafe fn transmit(
             // SAFETY: the caller's.
             unsafe { finish(state, index, conclusion) }
         }
-        Err(error) => {
-            let message = format!("SQL API error: {error}");
-            // SAFETY: the caller's.
-            unsafe { lua::push_bytes(state, message.as_bytes()) };
-            drop(message);
-            // SAFETY: the caller's; nothing with a destructor is alive.
-            unsafe { ffi::lua_error(state) }
-        }
+        // SAFETY: the caller's; nothing with a destructor is alive.
+        Err(error) => unsafe { object(state, &error) },
+    }
+}
+
+/// Raises the session's own objection to a request. It holds no memory of its own.
+pub(crate) unsafe fn object(state: *mut State, error: &driver::ProtocolError) -> ! {
+    let message = format!("SQL API error: {error}");
+    // SAFETY: the caller's: nothing with a destructor is alive.
+    unsafe {
+        lua::push_bytes(state, message.as_bytes());
+        drop(message);
+        ffi::lua_error(state)
     }
 }
 
@@ -170,6 +182,7 @@ unsafe extern "C-unwind" fn prepare(state: *mut State) -> c_int {
         let Some(sql) = lua::bytes(state, 2) else {
             lua::raise(state, "con:prepare() needs the statement's text")
         };
+        pipeline::forbid(state, index);
         let mut prepared = driver::StatementId(0);
         let out = send_prepare(index, sql, &mut prepared);
         match out {

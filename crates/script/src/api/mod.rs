@@ -6,6 +6,7 @@
 pub(crate) mod connection;
 pub(crate) mod counter;
 pub(crate) mod life;
+pub(crate) mod pipeline;
 pub(crate) mod random;
 pub(crate) mod result;
 pub(crate) mod statement;
@@ -28,6 +29,7 @@ pub(crate) unsafe fn push_host_table(state: *mut State) {
         statement::register(state);
         result::register(state);
         life::register(state);
+        pipeline::register(state);
         counter::register(state);
         random::register(state);
     }
