@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from dbdyno.cli import call
+from dbdyno.cli.text import fold
 
 pytestmark = pytest.mark.usefixtures("replay_engine")
 
@@ -54,6 +55,7 @@ def test_run_prints_the_report_s_path_and_nothing_else(
     assert (here / "results/example/report.html").is_file()
     assert "[1/2] delete · block 1" in told.err
     assert "4 clients: 50 events/s, p99 99 ms, 2 errors" in told.err
+    assert "Of 2 comparisons with the baseline: cannot tell in 2." in told.err
     assert "\x1b" not in told.err
 
 
@@ -150,6 +152,7 @@ def test_ctrl_c_keeps_what_was_measured(study_file: Path, here: Path) -> None:
 
     assert (process.returncode, out) == (130, "")
     assert "hint: `dbdyno resume example.toml --store results` carries on" in err
+    assert err.count("what was measured is kept") == 1
     assert [path.name for path in (here / "results/example/runs").iterdir()] == ["b1-delete"]
 
 
@@ -239,3 +242,12 @@ def test_bench_hands_the_load_to_the_engine(study_file: Path, here: Path) -> Non
         {"codes": ["40P01", "1213"], "action": "retry", "limit": 5},
         {"codes": ["all"], "action": "ignore", "limit": 10},
     ]
+
+
+def test_lines_are_broken_between_words_on_a_terminal_only() -> None:
+    text = "note: words beyond the edge\n  cure: a-word-that-is-longer-than-any-terminal"
+
+    assert fold(text, None) == text
+    assert fold(text, 18) == (
+        "note: words beyond\n  the edge\n  cure:\n    a-word-that-is-longer-than-any-terminal"
+    )

@@ -59,7 +59,7 @@ def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         ids = ("delete,full", "delete,normal", "wal,full", "wal,normal")
         world = World(rate, status={f"b1-{name}": "failed" for name in ids})
     folder = tmp_path_factory.mktemp("browser")
-    return write(write_study(folder, text, world), "study", folder / "out")
+    return write(write_study(folder, text, world), "study", folder / "out").page
 
 
 def opened(browser: webdriver.Chrome, page: Path) -> None:

@@ -21,6 +21,7 @@ from dbdyno.cli.report import report
 from dbdyno.cli.run import quickstart, resume, run
 from dbdyno.cli.servers import servers
 from dbdyno.cli.sysbench import sysbench
+from dbdyno.cli.text import fold, width
 from dbdyno.errors import InterruptedRunError, LabError, ScriptError
 
 _EXIT_CODES = """\b
@@ -29,7 +30,7 @@ Exit codes:
   1    measured, but not valid: some runs failed
   2    usage: a flag, a name, a study file
   3    a workload script
-  4    a server can't be provisioned or reached
+  4    a server can't be provisioned, reached or kept running
   5    a server's answer to a statement stopped the run
   6    this machine lacks something
   7    the store can't be read or written, or is in use
@@ -80,8 +81,9 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 
 def _complain(error: LabError) -> None:
-    click.echo(f"error: {error.message}", err=True)
+    columns = width(of_errors=True)
+    click.echo(fold(f"error: {error.message}", columns), err=True)
     if isinstance(error, ScriptError) and error.traceback:
         click.echo(error.traceback, err=True)
     if error.hint:
-        click.echo(f"\nhint: {error.hint}", err=True)
+        click.echo(fold(f"\nhint: {error.hint}", columns), err=True)

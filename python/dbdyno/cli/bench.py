@@ -102,7 +102,7 @@ class _Teller:
     def show(self, command: str, record: Record) -> None:
         """One record of a command."""
         match record:
-            case Interval() if command == "run":
+            case Interval() if command == "run" and record.phase in ("warm-up", "measure"):
                 length_s = (record.end_ns - record.start_ns) / 1e9
                 rate = record.counters.events / length_s if length_s > 0 else 0.0
                 at = format_duration(round(record.end_ns / 1e9))

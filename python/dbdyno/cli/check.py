@@ -36,7 +36,7 @@ def check(
     store: Path,
     as_json: bool,
 ) -> None:
-    """Explain what STUDY would run: cells, order, servers, disk, time."""
+    """Explain what STUDY would run: cells, order, disk, time."""
     loaded = load_study(study, scale=scale).study
     plan = make_plan(loaded, seed=seed, blocks=blocks)
     cost = estimate(plan, loaded.load)
@@ -48,7 +48,8 @@ def check(
     if loaded.source:
         click.echo(f"after: {loaded.source}")
     reason = scale_reason(loaded, scale)
-    click.echo(f"\nscale    {reason or loaded.scale} (of {', '.join(loaded.scales)})")
+    others = f" (of {', '.join(loaded.scales)})" if len(loaded.scales) > 1 else ""
+    click.echo(f"\nscale    {reason or loaded.scale}{others}")
     for factor in loaded.factors:
         click.echo(f"factor   {factor.name}: {', '.join(level.name for level in factor.levels)}")
     for name, provision in _servers(plan).items():

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from dbdyno.cli.options import json_option, print_json
+from dbdyno.cli.text import fold, width
 from dbdyno.collect import host_facts, machine_limits, red_flags
 from dbdyno.conduct.preflight import Limit, machine_needs
 from dbdyno.engine.parts import clients_a_process
@@ -24,7 +25,10 @@ _LOOPBACK = ({"tcp": {"host": "127.0.0.1", "port": 0}},)
 )
 @json_option
 def doctor(clients: int, as_json: bool) -> None:
-    """Tell what in this machine bends numbers or limits a run, and the cure of each."""
+    """Tell what in this machine bends numbers or limits a run.
+
+    Each with its cure. Run it where the data will lie: the disk is looked at, too.
+    """
     flags = red_flags(host_facts(Path.cwd()))
     machine = machine_limits()
     processes = -(-clients // clients_a_process())
@@ -43,14 +47,15 @@ def doctor(clients: int, as_json: bool) -> None:
             }
         )
         return
+    columns = width()
     click.echo("What bends the numbers:" if flags else "Nothing here bends the numbers.")
     for flag in flags:
-        click.echo(f"  {flag.message}\n    cure: {flag.hint}")
+        click.echo(fold(f"  {flag.message}\n    cure: {flag.hint}", columns))
     click.echo(f"\nWhat {clients:,} clients need, and what there is:")
     for limit in needs:
-        click.echo(f"  {'ok' if limit.is_met else 'too low':<7}  {limit}")
+        click.echo(fold(f"  {'ok' if limit.is_met else 'too low':<7}  {limit}", columns))
         if not limit.is_met:
-            click.echo(f"    cure: {limit.cure}")
+            click.echo(fold(f"    cure: {limit.cure}", columns))
 
 
 def _document(limit: Limit) -> dict[str, object]:

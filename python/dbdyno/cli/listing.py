@@ -28,11 +28,14 @@ def list_command(store: Path, as_json: bool) -> None:
     for name, question in bundled.items():
         click.echo(f"  {name:<{width}}  {question}")
     click.echo(f"\nRuns in {store}:" if kept else f"\nNo runs in {store}.")
+    width = max((len(str(study["study"])) for study in kept), default=0)
     for study in kept:
         counts = study["runs"]
         assert isinstance(counts, dict)
         states = ", ".join(f"{number} {state}" for state, number in counts.items() if number)
-        click.echo(f"  {study['study']}  {states}  (scale {study['scale']}, seed {study['seed']})")
+        click.echo(
+            f"  {study['study']:<{width}}  {states}  (scale {study['scale']}, seed {study['seed']})"
+        )
 
 
 def _kept(study: StoredStudy) -> dict[str, object]:

@@ -9,7 +9,7 @@ from typing import Protocol, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from dbdyno.cli.text import clients, count, step_line
+from dbdyno.cli.text import clients, count, fold, step_line
 from dbdyno.conduct import (
     Event,
     HostInspected,
@@ -21,7 +21,7 @@ from dbdyno.conduct import (
 )
 from dbdyno.conduct.estimate import run_time_s
 from dbdyno.formats.quantities import format_duration
-from dbdyno.model import Load, PlannedRun
+from dbdyno.model import Load, PlannedRun, RunManifest
 
 
 class Clock:
@@ -120,22 +120,28 @@ class Lines:
                 for flag in flags:
                     if flag.code not in self._flags:
                         self._flags.add(flag.code)
-                        self._print(f"note: {flag.message}; cure: {flag.hint}")
+                        self._print(f"note: {flag.message}\n  cure: {flag.hint}")
             case RunEnded(manifest=manifest, summaries=summaries):
                 took = format_duration(manifest.ended_unix_s - manifest.started_unix_s)
                 for summary in summaries:
                     self._print(f"{self._place()}   {step_line(summary)}")
-                why = f": {manifest.error.message}" if manifest.error else ""
-                left = format_duration(round(self._clock.left_s))
-                self._print(f"{self._place()} {manifest.status} in {took}{why} · {left} left")
+                self._print(f"{self._place()} {manifest.status} in {took}{self._outlook(manifest)}")
             case _:
                 pass
+
+    def _outlook(self, manifest: RunManifest) -> str:
+        """Why a run failed, and the time left; of an interrupted study neither says anything."""
+        if manifest.status == "interrupted":
+            return ""
+        why = f": {manifest.error.message}" if manifest.error else ""
+        return f"{why} · {format_duration(round(self._clock.left_s))} left"
 
     def _place(self) -> str:
         return f"[{self._number}/{self._total}]"
 
     def _print(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+        columns = self._console.width if self._console.is_terminal else None
+        self._console.print(fold(text, columns), markup=False, highlight=False, soft_wrap=True)
 
 
 class Bar:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from dbdyno.cli.options import store_option
+from dbdyno.cli.text import fold, width
 from dbdyno.store import Store
 
 
@@ -19,7 +20,10 @@ from dbdyno.store import Store
     help="The report's file.  [default: report.html in the study's folder of the store]",
 )
 def report(study: str, store: Path, out: Path | None) -> None:
-    """Write the report of STUDY, a name in the store, and print its path."""
+    """Write the report of STUDY, a name in the store.
+
+    Prints its path, and the answer on standard error.
+    """
     Store(store).study(study)
     click.echo(write_report(Store(store), study, out))
 
@@ -30,8 +34,10 @@ def default_report(store: Store, study: str) -> Path:
 
 
 def write_report(store: Store, study: str, out: Path | None) -> Path:
-    """Writes the report and answers where it is. Raises `LabError`."""
+    """Writes the report, tells its answer and returns its place. Raises `LabError`."""
     # Drawing takes half a second to import: only who draws pays for it.
     from dbdyno import report as reports
 
-    return reports.write(store.root, study, out or default_report(store, study))
+    written = reports.write(store.root, study, out or default_report(store, study))
+    click.echo(fold(written.headline, width(of_errors=True)), err=True)
+    return written.page

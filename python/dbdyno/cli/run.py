@@ -74,9 +74,9 @@ def run(
     again: bool,
     as_json: bool,
 ) -> None:
-    """Carry out STUDY (a file or a bundled name) and write its report.
+    """Carry out STUDY and write its report.
 
-    Runs that are in the store already are not repeated.
+    STUDY is a file or a bundled name. Runs that are in the store already are not repeated.
     """
     loaded = load_study(study, scale=scale)
     reason = scale_reason(loaded.study, scale)
@@ -92,7 +92,7 @@ def run(
 @_again_option
 @json_option
 def quickstart(store: Path, out: Path | None, again: bool, as_json: bool) -> None:
-    """A first answer in about two minutes: what do SQLite's settings cost?"""
+    """Measure what SQLite's settings cost, in two minutes."""
     loaded = load_study(QUICKSTART)
     _carry_out(loaded, make_plan(loaded.study), _Way(QUICKSTART, Store(store), out, again, as_json))
 
@@ -103,9 +103,10 @@ def quickstart(store: Path, out: Path | None, again: bool, as_json: bool) -> Non
 @_out_option
 @json_option
 def resume(study: str, store: Path, out: Path | None, as_json: bool) -> None:
-    """Carry on with STUDY (its name in the store, or its file) where it was left.
+    """Carry on with STUDY where it was left.
 
-    Only what is missing, failed or was interrupted is run.
+    STUDY is its name in the store, or its file. Only what is missing, failed or was interrupted
+    is run.
     """
     loaded, plan = load_unfinished(study, Store(store))
     _carry_out(loaded, plan, _Way(study, Store(store), out, again=False, as_json=as_json))

@@ -16,6 +16,9 @@ from dbdyno.engine import find_engine
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def sysbench(arguments: tuple[str, ...]) -> None:
-    """Do what sysbench does with the same ARGUMENTS; its exit codes, too."""
+    """Do what sysbench does with the same ARGUMENTS.
+
+    Its exit codes, too: 0 done, 1 failed, 2 not ready in time or given up, 130 interrupted.
+    """
     engine = str(find_engine().path)
     os.execv(engine, (engine, "sysbench", *arguments))

@@ -2,7 +2,37 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import textwrap
+
 from dbdyno.model import StepSummary
+
+
+def width(*, of_errors: bool = False) -> int | None:
+    """Columns of the terminal that standard output or error goes to; `None` elsewhere."""
+    stream = sys.stderr if of_errors else sys.stdout
+    return shutil.get_terminal_size().columns if stream.isatty() else None
+
+
+def fold(text: str, columns: int | None) -> str:
+    """Each line broken between words where a terminal would cut one; what follows hangs."""
+    return "\n".join(_fold_line(line, columns) for line in text.split("\n"))
+
+
+def _fold_line(line: str, columns: int | None) -> str:
+    if columns is None or len(line) <= columns:
+        return line
+    words = line.lstrip()
+    indent = line[: len(line) - len(words)]
+    return textwrap.fill(
+        words,
+        columns,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def count(number: float) -> str:

@@ -18,7 +18,13 @@ from dbdyno.conduct.preflight import require
 from dbdyno.engine import Engine, Outcome, find_script, run_engine, run_spec
 from dbdyno.engine.process import Call
 from dbdyno.engine.script import script_path
-from dbdyno.errors import EngineError, InterruptedRunError, LabError, UsageError
+from dbdyno.errors import (
+    EngineError,
+    InterruptedRunError,
+    LabError,
+    StatementError,
+    UsageError,
+)
 from dbdyno.formats.records import SCHEMA
 from dbdyno.model import EngineWarning, Load, Option, Record, StepSummary
 from dbdyno.servers import Server, open_server
@@ -95,7 +101,7 @@ def bench(bench_plan: BenchPlan, engine: Engine, *, observe: RecordObserver) -> 
 
         require(spec_of("run"), server, bench_plan.load.processes)
         if bench_plan.prepare:
-            _finished(call("prepare"))
+            _prepared(call("prepare"))
         outcome = call("run")
         if bench_plan.cleanup:
             _finished(call("cleanup"))
@@ -109,6 +115,17 @@ def without_password(url: str) -> str:
         return url
     user, _, place = parts.netloc.rpartition("@")
     return urlunsplit(parts._replace(netloc=f"{user.partition(':')[0]}@{place}"))
+
+
+def _prepared(outcome: Outcome) -> None:
+    failure = outcome.failure
+    if isinstance(failure, StatementError):
+        raise StatementError(
+            f"while the tables were prepared, {failure.message}",
+            hint="where they are there already, leave out --prepare; a run with --cleanup drops "
+            "them in the end",
+        ) from failure
+    _finished(outcome)
 
 
 def _finished(outcome: Outcome) -> None:

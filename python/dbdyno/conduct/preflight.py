@@ -49,7 +49,7 @@ class Limit:
         return self.available is None or self.needed <= self.available
 
     def __str__(self) -> str:
-        there = "not known here" if self.available is None else f"{self.available:,}"
+        there = "not known here" if self.available is None else f"{self.available:,} there"
         return f"{self.what}: {self.needed:,} needed, {there}"
 
 

@@ -4,6 +4,7 @@ A report is a pure function of the store: it never meets a server, the engine or
 any stored study can be reported again by a later version.
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 
 from dbdyno.errors import StoreError
@@ -14,14 +15,24 @@ from dbdyno.report.gather import gather
 from dbdyno.report.page import render, render_summary
 from dbdyno.report.provenance import host_facts, seeds, settings_that_differ, versions
 from dbdyno.report.tables import tables
+from dbdyno.report.wording import headline
 
-__all__ = ["write"]
+__all__ = ["Written", "write"]
 
 
-def write(store: Path, study: str, out: Path) -> Path:
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A report on disk."""
+
+    page: Path
+    headline: str
+    """The answer in one or two sentences."""
+
+
+def write(store: Path, study: str, out: Path) -> Written:
     """Write the report of `study` to the HTML file `out` and its exports into a folder beside it.
 
-    `out` may be a folder too: then the page is `<study>.html` in it. Returns the page's path.
+    `out` may be a folder too: then the page is `<study>.html` in it.
     Raises `StoreError` if the study can't be read or the page can't be written.
     """
     page = out if out.suffix == ".html" else out / f"{study}.html"
@@ -47,4 +58,4 @@ def write(store: Path, study: str, out: Path) -> Path:
             f"the report {page} can't be written: {error.strerror}",
             hint="name another place with --out",
         ) from error
-    return page
+    return Written(page, headline(analysis))

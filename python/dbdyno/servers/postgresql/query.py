@@ -253,4 +253,4 @@ def size_bytes(session: Session, database: str) -> int:
 
 
 def _one_line(error: psycopg.Error) -> str:
-    return " ".join(str(error).split())
+    return " ".join(str(error).split()).removeprefix("connection failed: ")
