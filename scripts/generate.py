@@ -1,4 +1,7 @@
-"""Writes docs/reference from the code; `--check` only says whether it is current."""
+"""Writes the flags into docs/reference from the code; `--check` only says whether it is current.
+
+What stands above them on the page is written by hand and stays.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +14,26 @@ import click
 
 from dbdyno.cli import cli
 
-PAGE = Path(__file__).parents[1] / "docs" / "reference" / "cli.md"
+PAGE = Path(__file__).parents[1] / "docs" / "reference" / "commands.md"
 
-HEAD = """\
-# Command line
-
-Generated from the code by `make generate`.
+MARK = "## Flags and exit codes\n"
+HEAD = f"""\
+{MARK}
+From here on generated from the code by `make generate`; `dbdyno VERB --help` says the same.
 """
 
 
 def page() -> str:
-    """The whole reference: one section a verb, in the order of `dbdyno --help`."""
+    """What is written by hand, then one section a verb in the order of `dbdyno --help`."""
     context = click.Context(cli, info_name="dbdyno")
-    return "\n".join([HEAD, *section(context)]) + "\n"
+    by_hand, _, _ = PAGE.read_text().partition(MARK)
+    return by_hand + "\n".join([HEAD, *section(context)]).rstrip() + "\n"
 
 
 def section(context: click.Context) -> Iterator[str]:
     """Usage, help and options of a command, then of the commands below it."""
     command = context.command
-    yield f"{'#' * min(2 + depth(context), 4)} `{context.command_path}`\n"
+    yield f"{'#' * min(3 + depth(context), 4)} `{context.command_path}`\n"
     yield from prose(command.help)
     yield f"```text\n{command.get_usage(context).removeprefix('Usage: ')}\n```\n"
     options = [p for p in command.get_params(context) if isinstance(p, click.Option)]
@@ -67,10 +71,9 @@ def main() -> int:
     """Writes the page, or compares it."""
     wanted = page()
     if "--check" not in sys.argv[1:]:
-        PAGE.parent.mkdir(parents=True, exist_ok=True)
         PAGE.write_text(wanted)
         return 0
-    if PAGE.is_file() and PAGE.read_text() == wanted:
+    if PAGE.read_text() == wanted:
         return 0
     sys.stderr.write(f"error: {PAGE.name} is not what the code says\n\nhint: make generate\n")
     return 1
