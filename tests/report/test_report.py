@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -209,6 +210,22 @@ def test_what_bends_numbers_is_told_once_with_the_runs_it_was_seen_in(written: W
 
     assert host.state == "doubtful"
     assert host.told == "1 MiB are swapped out (10 of 11 runs)."
+
+
+def test_axes_name_the_figure_and_its_unit(tmp_path: Path) -> None:
+    def far_apart(run: PlannedRun, step: Step, second: int) -> float:
+        return 40_000.0 if run.cell.levels["journal"] == "wal" else 50.0
+
+    for world, wanted in (
+        (rate, "Throughput, events/s"),
+        (far_apart, "Throughput, events/s (log scale)"),
+    ):
+        (tmp_path / wanted[-8:-1]).mkdir()
+        drawn = {c.name: c for c in charts(told(tmp_path / wanted[-8:-1], SHORT, World(world)))}
+        assert f'"title": "{wanted}"' in json.dumps(drawn["throughput-by-clients"].spec())
+    assert "Client CPU per statement, µs" in json.dumps(
+        drawn["client-cpu"].spec(), ensure_ascii=False
+    )
 
 
 def test_the_page_names_no_address(written: Written) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from dbdyno.formats.quantities import format_duration
 from dbdyno.report.analyse import Analysis, BlockFigures
 from dbdyno.report.wording import count, number, percent, sentence_case
 
@@ -130,10 +131,10 @@ def _window(analysis: Analysis) -> Gate:
     windows = [figures.summary.window_s for figures in _all_blocks(analysis)]
     shortest = min(windows, default=0.0)
     if shortest >= FAIR_WINDOW_S:
-        return Gate("Window", "ok", f"At least {number(shortest)} s.")
+        return Gate("Window", "ok", f"At least {format_duration(shortest)}.")
     told = (
-        f"The shortest is {number(shortest)} s: effects of slow cycles (checkpoints, vacuum, "
-        f"compaction) need {FAIR_WINDOW_S:.0f} s or more to show."
+        f"The shortest is {format_duration(shortest)}: effects of slow cycles (checkpoints, "
+        f"vacuum, compaction) need {format_duration(FAIR_WINDOW_S)} or more to show."
     )
     return Gate("Window", "doubtful", told)
 

@@ -92,7 +92,8 @@ def latency_curve(analysis: Analysis) -> Chart:
     rows = [row for point in analysis.points for row in _curve_rows(point)]
     chosen, when = fade("colour")
     labels = "format(100 * (1 - 1 / datum.value), '.6~g') + ' %'"
-    ticks = alt.Axis(values=[2, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7], labelExpr=labels)
+    powers = [2, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7]
+    ticks = alt.Axis(values=powers, labelExpr=labels, labelSeparation=6)
     lines = (
         alt.Chart(named())
         .mark_line(strokeWidth=2, interpolate="step-before")

@@ -4,7 +4,16 @@ import altair as alt
 
 from dbdyno.report.analyse import METRICS, Analysis
 from dbdyno.report.charts.chart import Chart, Row
-from dbdyno.report.charts.encoding import colour, dash, fade, levels, named, shape, zoom
+from dbdyno.report.charts.encoding import (
+    colour,
+    dash,
+    fade,
+    levels,
+    log_ticks,
+    named,
+    shape,
+    zoom,
+)
 
 CAPTION = (
     "Line: median over blocks. Every dot is one block; hollow ones were cut short and are not "
@@ -22,7 +31,11 @@ def by_clients(analysis: Analysis, metric: str, *, name: str, note: str) -> Char
     apart = _far_apart(rows)
     scale = alt.Scale(type="log") if apart else alt.Scale(zero=True)
     told = METRICS[metric]
-    unit = f"{told.unit} (log scale)" if apart else told.unit
+    title = f"{told.title}, {told.unit}{' (log scale)' if apart else ''}"
+    axis = (
+        alt.Axis(format="~s", values=log_ticks(_values(rows))) if apart else alt.Axis(format="~s")
+    )
+    y = alt.Y("median:Q", title=title, scale=scale, axis=axis)
     chosen, when = fade("colour")
     opacity = when.then(alt.value(1)).otherwise(alt.value(0.12))
     shade = colour(analysis)
@@ -30,18 +43,18 @@ def by_clients(analysis: Analysis, metric: str, *, name: str, note: str) -> Char
     base = alt.Chart(named())
     lines = base.mark_line(strokeWidth=2).encode(
         x=x,
-        y=alt.Y("median:Q", title=unit, scale=scale, axis=alt.Axis(format="~s")),
+        y=y,
         color=shade,
         strokeDash=dash(analysis, beside_shapes=True),
         detail="cell:N",
         opacity=opacity,
     )
     medians = base.mark_tick(thickness=2, size=26, orient="horizontal").encode(
-        x=x, y=alt.Y("median:Q", title=unit, scale=scale, axis=alt.Axis(format="~s")), color=shade
+        x=x, y=y, color=shade
     )
     dots = base.mark_point(size=46, strokeWidth=1.5).encode(
         x=x,
-        y=alt.Y("value:Q", title=unit, scale=scale),
+        y=alt.Y("value:Q", title=title, scale=scale),
         color=shade,
         shape=shape(analysis),
         opacity=opacity,
@@ -73,8 +86,12 @@ def by_clients(analysis: Analysis, metric: str, *, name: str, note: str) -> Char
 
 def _far_apart(rows: tuple[Row, ...]) -> bool:
     """The greatest value dwarfs the least: on a linear axis the small ones look alike."""
-    values = [float(str(row["value"])) for row in rows]
+    values = _values(rows)
     return bool(values) and min(values) > 0 and max(values) / min(values) > FAR_APART
+
+
+def _values(rows: tuple[Row, ...]) -> list[float]:
+    return [float(str(row["value"])) for row in rows]
 
 
 def _clients_axis(analysis: Analysis) -> alt.X:

@@ -37,6 +37,7 @@ def over_time(analysis: Analysis, figure: Figure) -> Chart:
                 "second:Q",
                 title="seconds into the window",
                 scale=alt.Scale(nice=False),
+                axis=alt.Axis(tickCount=10, labelFlush=False),
             ),
             y=alt.Y("value:Q", title=TITLES[figure], axis=alt.Axis(format="~s")),
             color=alt.Color(
