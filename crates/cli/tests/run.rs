@@ -72,6 +72,30 @@ fn an_event_limit_is_exact_over_all_shards() {
 }
 
 #[test]
+fn an_event_limit_is_exact_though_events_span_the_end_of_the_warm_up() {
+    let folder = Folder::new("span");
+    let sleeping = folder.script("sleeping.lua", "function event() ffi.C.usleep(3000) end");
+    for limit in [2, 100] {
+        let changes = json!({
+            "events": limit, "measure_s": null, "shards": 2, "groups": [{"clients": 9}],
+            "warm_up_s": 0.1,
+        });
+        let ended = run(&spec(&sleeping, changes));
+        assert_eq!(ended.code, 0);
+        assert_eq!(ended.summary().measured.events, limit);
+        assert!(ended.summary().total.events > limit, "there was a warm-up");
+    }
+}
+
+#[test]
+fn a_script_without_the_command_is_named_with_what_to_do() {
+    let folder = Folder::new("without");
+    let script = folder.script("without.lua", "function event() end function more() end");
+    let prepare = spec(&script, json!({"command": "prepare"}));
+    check_failure(&prepare, 2, &["without.lua has no `prepare`", "define `function prepare()"]);
+}
+
+#[test]
 fn hooks_run_in_their_order_and_prints_become_records() {
     let folder = Folder::new("hooks");
     let script = folder.script(

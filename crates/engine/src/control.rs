@@ -117,6 +117,12 @@ impl Control {
         self.budget.as_ref().is_some_and(|left| left.load(Ordering::Relaxed) <= 0)
     }
 
+    /// Whether the number of events has a limit.
+    #[inline]
+    pub(crate) fn limited(&self) -> bool {
+        self.budget.is_some()
+    }
+
     /// Takes one event from the budget; `false`: none is left.
     #[inline]
     pub(crate) fn spend(&self) -> bool {

@@ -63,6 +63,8 @@ pub struct Load {
     closing: bool,
     /// Some group's events have intended starts.
     any_open: bool,
+    /// Events of the budget that this shard has taken and not yet counted.
+    taken: u64,
     /// Clients alive; the workload keeps it true.
     pub clients: u32,
 }
@@ -115,6 +117,7 @@ impl Load {
             totals: Vec::new(),
             closing: false,
             any_open: plan.groups.iter().any(|group| group.arrivals.is_some()),
+            taken: 0,
             totals_at: plan.client_totals_at.clone(),
             clients: 0,
         }
@@ -296,10 +299,34 @@ impl Load {
                 }
             }
         };
-        if self.slice.phase == PhaseName::Measure && !self.control.spend() {
+        if self.slice.phase == PhaseName::Measure && !self.take() {
             return Turn::Stop;
         }
         Turn::Start { intended_ns }
+    }
+
+    /// Takes an event from the budget; `false`: none is left.
+    #[inline]
+    fn take(&mut self) -> bool {
+        let taken = self.control.spend();
+        self.taken += u64::from(taken && self.control.limited());
+        taken
+    }
+
+    /// Whether an event that ends now is to be counted. One that began in the warm-up and ends in
+    /// the window is one of the budget's, like all that end there: if those are all taken, it is
+    /// one too many.
+    #[inline]
+    pub fn counts(&mut self) -> bool {
+        let early = matches!(self.slice.phase, PhaseName::Connect | PhaseName::WarmUp);
+        if early || !self.control.limited() {
+            return true;
+        }
+        if self.taken == 0 && !self.take() {
+            return false;
+        }
+        self.taken -= 1;
+        true
     }
 
     /// How long a client of this group pauses after an event, nanoseconds.

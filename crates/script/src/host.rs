@@ -239,6 +239,9 @@ impl Host {
         client.events += 1;
         let (group, number) = (usize::from(client.group), client.number);
         let load = self.load();
+        if !load.counts() {
+            return true;
+        }
         let service = now.saturating_sub(event.start_ns);
         load.client_event(number, event.intended_ns, now);
         if load.is_open(group) {

@@ -69,17 +69,30 @@ impl ScriptWorkload {
                     let message = format!("option `{name}` is `{found}`; expected {expected}");
                     fault(FatalKind::Usage, message, None)
                 }
-                "command" => {
-                    let message = format!("{script} has no command `{name}`");
-                    let names = keys(thread, 4);
-                    let hint = format!("it has: {}", names.join(", "));
-                    let hint = if names.is_empty() { "it has none".into() } else { hint };
-                    Failure { hint: Some(hint), ..fault(FatalKind::Usage, message, None) }
-                }
+                "command" => no_command(&script.to_string(), &name, &keys(thread, 4)),
                 _ => fault(FatalKind::Script, format!("{script}: {name}"), None),
             })
         }
     }
+}
+
+/// The script lacks what was asked of it; `names` are the commands it has.
+fn no_command(script: &str, name: &str, names: &[String]) -> Failure {
+    let message = format!("{script} has no `{name}`");
+    let define = match name {
+        "prepare" => {
+            "define `function prepare() … end` there: it makes what events need, and is called \
+             before a load; leave it empty if they need nothing"
+        }
+        "cleanup" => "define `function cleanup() … end` there: it removes what `prepare` has made",
+        _ => "functions named in `sysbench.cmdline.commands` are commands",
+    };
+    let has = match names {
+        [] => String::new(),
+        names => format!("; the script has: {}", names.join(", ")),
+    };
+    let hint = Some(format!("{define}{has}"));
+    Failure { hint, ..fault(FatalKind::Usage, message, None) }
 }
 
 /// Names in a table, sorted.
