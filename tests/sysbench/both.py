@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import re
+import socket
 import subprocess
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,3 +86,39 @@ def both_commands(folder: Path, provision: str = "postgresql:15@system") -> Iter
         own = data / "statements.log" if data else None
         log = own if own and own.exists() else server.log_files()[0]
         yield Commands(program, options(server.target("tcp")), log)
+
+
+def option_names(*command: str) -> set[str]:
+    """Names of the options that a command's help lists."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
+    return set(re.findall(r"^  --([\w-]+)", done.stdout, re.MULTILINE))
+
+
+class Forwarder(contextlib.AbstractContextManager["Forwarder"]):
+    """A server's port at another address, as if it had a second host; counts connections."""
+
+    def __init__(self, address: str, behind: tuple[str, int]) -> None:
+        self.address = address
+        self.connections = 0
+        self._behind = behind
+        self._listener = socket.create_server((address, behind[1]))
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                self.connections += 1
+                server = socket.create_connection(self._behind)
+                for source, sink in ((client, server), (server, client)):
+                    threading.Thread(target=_copy, args=(source, sink), daemon=True).start()
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.close()
+
+
+def _copy(source: socket.socket, sink: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while data := source.recv(65536):
+            sink.sendall(data)
+        sink.shutdown(socket.SHUT_WR)

@@ -36,7 +36,11 @@ pub fn run(arguments: &[String]) -> ExitCode {
     match carry_out(arguments) {
         Ok(code) => ExitCode::from(code),
         Err(Refusal(message)) => {
-            eprintln!("{message}");
+            // What is logged goes where reports go; what the parser says does not.
+            match message.starts_with("FATAL: ") {
+                true => say(&format!("{message}\n")),
+                false => eprintln!("{message}"),
+            }
             ExitCode::from(FAILED)
         }
     }
@@ -61,7 +65,9 @@ fn carry_out(arguments: &[String]) -> Result<u8, Refusal> {
         say(&global_help());
         return Ok(0);
     }
+    sysbench::check(&line)?;
     if line.values.number("verbosity") >= 3 {
+        line.notices.iter().for_each(|notice| say(&format!("{notice}\n")));
         let luajit = ::script::luajit_version();
         say(&format!("sysbench {VERSION} (using bundled {luajit})\n\n"));
     }
@@ -212,7 +218,8 @@ fn compiler(line: &CommandLine) -> Result<Option<String>, Refusal> {
 fn open(config: &Arc<Config>) -> Result<Console, Refusal> {
     Console::open(Arc::clone(config)).map_err(|failure| {
         let traceback = failure.traceback.map(|text| format!("\n{text}")).unwrap_or_default();
-        Refusal(format!("FATAL: {}{traceback}", failure.message))
+        let message = failure.message.trim_start_matches("syntax error: ");
+        Refusal(format!("FATAL: {message}{traceback}"))
     })
 }
 

@@ -43,6 +43,8 @@ pub struct CommandLine {
     pub test: Test,
     /// `run`, `prepare` and so on; `None`: the script's body alone.
     pub command: Option<String>,
+    /// To be said on standard output before anything else.
+    pub notices: Vec<String>,
     /// To be said on standard error before anything else.
     pub warnings: Vec<String>,
 }
@@ -50,11 +52,16 @@ pub struct CommandLine {
 /// The built-in tests.
 pub const BUILTIN: [&str; 5] = ["fileio", "cpu", "memory", "threads", "mutex"];
 
+/// Old names of options, in the order in which warnings of them come.
+const DEPRECATED: [&str; 4] = ["num_threads", "max_requests", "max_time", "tx_rate"];
+
 struct Parser<'a> {
     line: CommandLine,
     words: Vec<String>,
     read_file: &'a dyn Fn(&str) -> std::io::Result<String>,
     depth: u32,
+    /// Old names that were used.
+    aliases: Vec<&'static str>,
 }
 
 impl CommandLine {
@@ -72,9 +79,11 @@ impl CommandLine {
             others: Vec::new(),
             test: Test::Standard,
             command: None,
+            notices: Vec::new(),
             warnings: Vec::new(),
         };
-        let mut parser = Parser { line, words: Vec::new(), read_file, depth: 0 };
+        let (words, aliases) = (Vec::new(), Vec::new());
+        let mut parser = Parser { line, words, read_file, depth: 0, aliases };
         for argument in arguments {
             parser.argument(argument)?;
         }
@@ -129,10 +138,7 @@ impl Parser<'_> {
         let mut target = found.name;
         match found.treatment {
             Treatment::Alias(of) => {
-                let of_dashed = of.replace('_', "-");
-                self.line
-                    .warnings
-                    .push(format!("WARNING: --{dashed} is deprecated, use --{of_dashed} instead"));
+                self.aliases.push(found.name);
                 target = of;
             }
             Treatment::Refused(reason) if Some(&read) != default(found).as_ref() => {
@@ -175,6 +181,15 @@ impl Parser<'_> {
             if let Some(value) = default(option) {
                 self.line.values.0.entry(option.name.to_owned()).or_insert(value);
             }
+        }
+        for name in DEPRECATED.iter().filter(|name| self.aliases.contains(name)) {
+            let Some(Treatment::Alias(of)) = options::find(name).map(|found| found.treatment)
+            else {
+                continue;
+            };
+            let (name, of) = (name.replace('_', "-"), of.replace('_', "-"));
+            let warning = format!("WARNING: --{name} is deprecated, use --{of} instead");
+            self.line.notices.push(warning);
         }
         let compat = self.line.values.text("compat");
         if !["1.0", "1.1"].contains(&compat) {
@@ -239,7 +254,8 @@ mod tests {
         assert_eq!(line.values.number("threads"), 4);
         assert_eq!(line.test, Test::Builtin("cpu".into()));
         assert_eq!(line.command.as_deref(), Some("run"));
-        assert_eq!(line.warnings.len(), 2);
+        assert_eq!(line.notices, ["WARNING: --num-threads is deprecated, use --threads instead"]);
+        assert_eq!(line.warnings.len(), 1);
     }
 
     #[test]

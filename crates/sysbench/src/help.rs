@@ -106,7 +106,8 @@ pub fn test_help(name: &str) -> String {
         .iter()
         .map(|option| {
             let written = format!("--{}{}", option.name.replace('_', "-"), suffix(option.kind));
-            let default = (!option.default.is_empty()).then(|| option.default.to_owned());
+            let shown = option.kind == Kind::List || !option.default.is_empty();
+            let default = shown.then(|| option.default.to_owned());
             (written, option.help.to_owned(), default)
         })
         .collect();

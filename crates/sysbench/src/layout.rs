@@ -25,15 +25,20 @@ pub(crate) fn general(events: u64, seconds: f64, new_layout: bool) -> String {
     text
 }
 
-/// Latencies of events in milliseconds.
-pub(crate) fn latency(tally: &Tally, clients: &[ClientTotal], percentiles: &[f64]) -> String {
+/// Latencies of events in milliseconds, in columns of so many characters behind the labels.
+pub(crate) fn latency(
+    tally: &Tally,
+    clients: &[ClientTotal],
+    percentiles: &[f64],
+    width: usize,
+) -> String {
     let sum_ns: u64 = clients.iter().map(|client| client.busy_ns).sum();
     let events: u64 = clients.iter().map(|client| client.events).sum();
     let least = clients.iter().filter(|client| client.events > 0).map(|client| client.min_ns);
     let most = clients.iter().map(|client| client.max_ns).max().unwrap_or(0);
     let mut text = String::from("Latency (ms):\n");
     let mut line = |label: &str, ns: f64| {
-        let _ = writeln!(text, "         {label}{:>40.2}", ns / 1e6);
+        let _ = writeln!(text, "         {label}{:>width$.2}", ns / 1e6);
     };
     line("min:", least.min().unwrap_or(0) as f64);
     line("avg:", sum_ns as f64 / events.max(1) as f64);
@@ -42,15 +47,11 @@ pub(crate) fn latency(tally: &Tally, clients: &[ClientTotal], percentiles: &[f64
         text.push_str("         percentile stats:               disabled\n");
     }
     for rank in percentiles {
-        text.push_str(&percentile_line(*rank, tally.percentile_ms(*rank)));
+        let (width, ms) = (width - 12, tally.percentile_ms(*rank));
+        let _ = writeln!(text, "{rank:>11}th percentile:{ms:>width$.2}");
     }
-    let _ = writeln!(text, "         sum:{:>40.2}\n", sum_ns as f64 / 1e6);
+    let _ = writeln!(text, "         sum:{:>width$.2}\n", sum_ns as f64 / 1e6);
     text
-}
-
-/// One percentile of latency.
-pub(crate) fn percentile_line(rank: f64, ms: f64) -> String {
-    format!("{rank:>11}th percentile:{ms:>28.2}\n")
 }
 
 /// Counts of statements, and rates.
@@ -84,6 +85,24 @@ pub(crate) fn error_codes(tally: &Tally) -> String {
     let mut text = String::from("    errors by code:\n");
     for (code, count) in &tally.errors {
         let _ = writeln!(text, "{:<COLUMN$}{count}", format!("        {code}:"));
+    }
+    text
+}
+
+/// Times of all statements, from being sent to the last of their reply, as a driver's own lines.
+pub(crate) fn database(tally: &Tally) -> String {
+    let mut all = measure::Distribution::default();
+    tally.statements.iter().for_each(|latency| all.merge(latency));
+    let mean = all.mean().unwrap_or(0.0);
+    let mut text = String::from("DEBUG: \nDEBUG: Query execution statistics:\n");
+    let lines = [
+        ("min:", all.min().unwrap_or(0) as f64),
+        ("avg:", mean),
+        ("max:", all.max().unwrap_or(0) as f64),
+        ("total:", mean * all.count() as f64),
+    ];
+    for (label, ns) in lines {
+        let _ = writeln!(text, "DEBUG: {label:>8}{:32}{:.6}s", "", ns / 1e9);
     }
     text
 }

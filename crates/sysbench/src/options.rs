@@ -105,8 +105,13 @@ impl Variable {
         Self { treatment, ..self }
     }
 
-    const fn alias(name: &'static str, of: &'static str, help: &'static str) -> Self {
-        option(name, Kind::Int, "0", Section::General, help)
+    const fn alias(
+        name: &'static str,
+        of: &'static str,
+        default: &'static str,
+        help: &'static str,
+    ) -> Self {
+        option(name, Kind::Int, default, Section::General, help)
             .only(Since::Old)
             .but(Treatment::Alias(of))
     }
@@ -118,7 +123,8 @@ use Since::{New, Old};
 use Treatment::{NoEffect, Refused};
 
 const ITS_OWN_LIBRARY: &str = "it traces calls of a client library, and there is none: \
-    the engine speaks the protocol itself; turn on the server's statement log instead";
+    the engine speaks the protocol itself; --db-debug shows times of statements, and the server's \
+    statement log shows what is sent";
 
 /// All of them, by section, in the order in which help lists them.
 pub const OPTIONS: &[Variable] = &[
@@ -159,10 +165,10 @@ pub const OPTIONS: &[Variable] = &[
     option("version", Bool, "off", General, "show the version and exit"),
     option("config_file", File, "", General, "a file with options, one name=value a line"),
     option("luajit_cmd", Text, "", General, "what LuaJIT's -j takes: on, off or flush").only(New),
-    Variable::alias("tx_rate", "rate", "old name of --rate"),
-    Variable::alias("max_requests", "events", "old name of --events"),
-    Variable::alias("max_time", "time", "old name of --time"),
-    Variable::alias("num_threads", "threads", "old name of --threads"),
+    Variable::alias("tx_rate", "rate", "0", "old name of --rate"),
+    Variable::alias("max_requests", "events", "0", "old name of --events"),
+    Variable::alias("max_time", "time", "0", "old name of --time"),
+    Variable::alias("num_threads", "threads", "1", "old name of --threads"),
     option("test", Text, "", General, "old way to name the script").only(Old),
     option(
         "rand_type",
@@ -190,7 +196,7 @@ pub const OPTIONS: &[Variable] = &[
     option("histogram", Bool, "off", Latency, "show a histogram of latencies"),
     option("db_driver", Text, "mysql", Database, "mysql, pgsql, sqlite or null"),
     option("db_ps_mode", Text, "auto", Database, "prepared statements {auto, disable}"),
-    option("db_debug", Bool, "off", Database, "show what drivers do").but(Refused(ITS_OWN_LIBRARY)),
+    option("db_debug", Bool, "off", Database, "show least, mean and most time of statements"),
     option("mysql_host", List, "localhost", Mysql, "hosts, used in turn"),
     option("mysql_port", List, "3306", Mysql, "ports, used in turn"),
     option("mysql_socket", List, "", Mysql, "Unix sockets, used in turn"),

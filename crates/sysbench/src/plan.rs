@@ -47,12 +47,9 @@ pub fn job(
     random: u64,
     sockets: &[PathBuf],
 ) -> Result<Job, Refusal> {
+    check(line)?;
     let values = &line.values;
     let threads = values.number("threads");
-    if threads <= 0 {
-        return Err(fatal(format!("Invalid value for --threads: {threads}.")));
-    }
-    check_latency(values)?;
     let forced_shutdown_s = forced_shutdown(values)?;
     let time = values.number("time").max(0);
     let seed = match (values.number("seed"), values.number("rand_seed")) {
@@ -102,12 +99,42 @@ pub fn job(
     Ok(Job { spec, general, driver, checkpoints_ns: checkpoints(values)?, forced_shutdown_s })
 }
 
-fn check_latency(values: &Values) -> Result<(), Refusal> {
+/// Whether the general options make sense, whatever is to be run.
+///
+/// # Errors
+/// A value that makes no sense.
+pub fn check(line: &CommandLine) -> Result<(), Refusal> {
+    let values = &line.values;
+    let verbosity = values.number("verbosity");
+    if !(0..=5).contains(&verbosity) {
+        return Err(Refusal(format!("Invalid value for verbosity: {verbosity}")));
+    }
+    distributions(values).map_err(fatal)?;
+    let threads = values.number("threads");
+    if threads <= 0 {
+        return Err(fatal(format!("Invalid value for --threads: {threads}.")));
+    }
     let percentiles = percentiles(values)?;
     if percentiles.is_empty() && values.on("histogram") {
         return Err(fatal("--histogram cannot be used with --percentile=0"));
     }
-    Ok(())
+    forced_shutdown(values)?;
+    checkpoints(values).map(|_| ())
+}
+
+/// The distribution of random numbers that the options ask for.
+pub(crate) fn distributions(values: &Values) -> Result<script::Distributions, String> {
+    let chosen = values.0.iter().filter(|(name, _)| name.starts_with("rand_"));
+    let mut options = chosen.map(|(name, value)| (name.clone(), value.json())).collect();
+    script::distributions(&mut options).map_err(|error| match error {
+        script::ConfigError::Option { name, found, .. } if name == "rand_type" => {
+            format!("Invalid random numbers distribution: {found}.")
+        }
+        script::ConfigError::Option { name, found, expected } => {
+            format!("Invalid value for --{}: {found}; expected {expected}", name.replace('_', "-"))
+        }
+        _ => "Invalid random numbers distribution.".to_owned(),
+    })
 }
 
 /// The percentiles asked for; none for `--percentile=0`.
@@ -119,7 +146,8 @@ pub(crate) fn percentiles(values: &Values) -> Result<Vec<f64>, Refusal> {
     text.split(',')
         .map(|word| match word.trim().parse::<f64>() {
             Ok(rank) if rank > 0.0 && rank <= 100.0 => Ok(rank),
-            _ => Err(Refusal(format!("Invalid value for the 'percentile' option: '{text}'"))),
+            Ok(_) => Err(fatal(format!("Invalid value for --percentile: {text}"))),
+            Err(_) => Err(Refusal(format!("Invalid value for the 'percentile' option: '{text}'"))),
         })
         .collect()
 }

@@ -7,13 +7,14 @@ use record::{ClientTotal, Clients, Fatal, FatalKind, Interval, PhaseName, Record
 
 use crate::builtin::Figures;
 use crate::command_line::{CommandLine, Refusal};
+use crate::narration::{self, DEBUG, End, INFO, NOTICE};
 use crate::plan::percentiles;
 use crate::tally::{Stat, Tally};
 use crate::value::Values;
 use crate::{histogram, layout};
 
-/// Verbosity from which on reports are made.
-const NOTICE: i64 = 3;
+/// Characters behind the labels of latencies, in the usual block and in the narrower one.
+const WIDTHS: (usize, usize) = (40, 38);
 
 /// What is to be said.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,6 +60,8 @@ pub struct Report {
     /// End of the window.
     over_ns: Option<u64>,
     report_ns: u64,
+    /// Events counted so far.
+    events: u64,
     since_line: Tally,
     since_report: Tally,
     forced: bool,
@@ -91,6 +94,7 @@ impl Report {
             begin_ns: None,
             over_ns: None,
             report_ns: 0,
+            events: 0,
             since_line: Tally::default(),
             since_report: Tally::default(),
             forced: false,
@@ -135,51 +139,26 @@ impl Report {
         self.begin_ns.is_some()
     }
 
+    fn verbosity(&self) -> i64 {
+        if self.values.on("debug") { DEBUG } else { self.values.number("verbosity") }
+    }
+
     fn say(&mut self, text: String) {
-        if self.values.number("verbosity") >= NOTICE {
+        self.say_from(NOTICE, text);
+    }
+
+    fn say_from(&mut self, verbosity: i64, text: String) {
+        if self.verbosity() >= verbosity {
             self.said.push(Said::Text(text));
         }
     }
 
     fn header(&self) -> String {
-        let values = &self.values;
-        let mut text = String::from("Running the test with following options:\n");
-        let mut line = |words: String| {
-            text.push_str(&words);
-            text.push('\n');
-        };
-        line(format!("Number of threads: {}", values.number("threads")));
-        if values.number("warmup_time") > 0 {
-            line(format!("Warmup time: {}s", values.number("warmup_time")));
-        }
-        if values.number("rate") > 0 {
-            line(format!("Target transaction rate: {}/sec", values.number("rate")));
-        }
-        let seconds = values.number("report_interval");
-        if seconds > 0 {
-            line(format!("Report intermediate results every {seconds} second(s)"));
-        }
-        let checkpoints = values.list("report_checkpoints");
-        if !checkpoints.is_empty() {
-            line(format!("Report checkpoint(s) at {} seconds", checkpoints.join(", ")));
-        }
-        if values.on("debug") {
-            line("Debug mode enabled.\n".to_owned());
-        }
-        if values.on("validate") {
-            line("Validation checks: on.\n".to_owned());
-        }
-        let seed = values.number("rand_seed").max(values.number("seed"));
-        match seed {
-            0 => line("Initializing random number generator from current time\n".to_owned()),
-            seed => line(format!("Initializing random number generator from seed ({seed}).\n")),
-        }
-        if let Some(seconds) = self.forced_shutdown_s {
-            let after = values.number("time") as f64 + seconds;
-            line(format!("Forcing shutdown in {after:.0} seconds"));
-        }
-        text.push('\n');
+        let mut text = narration::header(&self.values, self.forced_shutdown_s);
         if let Some(figures) = &self.figures {
+            if self.verbosity() >= INFO {
+                text.push_str(&figures.subject());
+            }
             text.push_str(&figures.header());
         }
         text.push_str("Initializing worker threads...\n\n");
@@ -189,12 +168,14 @@ impl Report {
     fn phase(&mut self, phase: PhaseName, at_ns: u64) {
         match phase {
             PhaseName::WarmUp => {
+                self.say_workers();
                 let seconds = self.values.number("warmup_time");
                 let words = "Threads started!\n\n";
                 self.say(format!("{words}Warming up for {seconds} seconds...\n\n"));
             }
             PhaseName::Measure => {
                 if self.values.number("warmup_time") <= 0 {
+                    self.say_workers();
                     self.say("Threads started!\n\n".to_owned());
                 }
                 self.begin_ns = Some(at_ns);
@@ -203,6 +184,22 @@ impl Report {
             PhaseName::Drain => self.over_ns = Some(at_ns),
             _ => {}
         }
+    }
+
+    fn say_workers(&mut self) {
+        let clients = self.values.number("threads");
+        self.say_from(DEBUG, narration::workers(clients));
+    }
+
+    fn say_over(&mut self) {
+        let limit = self.values.number("events").max(0) as u64;
+        let end = match self.over_ns {
+            Some(_) => End::Time,
+            None if limit > 0 && self.events >= limit => End::Events,
+            None => End::Work,
+        };
+        let clients = self.values.number("threads");
+        self.say_from(INFO, narration::over(end, clients));
     }
 
     fn interval(&mut self, interval: &Interval) {
@@ -217,6 +214,7 @@ impl Report {
         if !matches!(interval.phase, PhaseName::Measure | PhaseName::Drain) {
             return;
         }
+        self.events += counters.events;
         // Behind the window events still end; they count, but make no line of their own.
         self.since_report.add(interval);
         let (Some(begin), PhaseName::Measure) = (self.begin_ns, interval.phase) else { return };
@@ -296,6 +294,7 @@ impl Report {
     fn clients(&mut self, record: &Clients) {
         let Some(begin) = self.begin_ns else { return };
         if record.last {
+            self.say_over();
             self.cumulative(&record.clients);
             return;
         }
@@ -332,8 +331,14 @@ impl Report {
         let seconds = seconds.max(1e-9);
         let mut text = String::new();
         if self.values.on("histogram") {
+            let lines = histogram::text(&tally.latency);
+            if self.verbosity() < NOTICE {
+                // It is shown whatever the verbosity; its heading is not.
+                self.said.push(Said::Text(lines));
+                return;
+            }
             text.push_str("Latency histogram (values are in milliseconds)\n");
-            text.push_str(&histogram::text(&tally.latency));
+            text.push_str(&lines);
             text.push_str(" \n");
         }
         match &self.figures {
@@ -346,6 +351,9 @@ impl Report {
         if self.values.on("error_codes") {
             text.push_str(&layout::error_codes(tally));
         }
+        if self.values.on("db_debug") && self.sql {
+            text.push_str(&layout::database(tally));
+        }
         text.push('\n');
         if self.forced {
             let _ = writeln!(
@@ -354,12 +362,18 @@ impl Report {
                 tally.counters.unfinished.max(u64::from(tally.busy))
             );
         }
-        text.push_str(&layout::general(tally.counters.events, seconds, self.new_layout));
-        text.push_str(&layout::latency(tally, clients, &self.percentiles));
+        let narrow = self.new_layout && self.figures.as_ref().is_some_and(|own| own.narrow());
+        let width = if narrow { WIDTHS.1 } else { WIDTHS.0 };
+        if !narrow {
+            text.push_str(&layout::general(tally.counters.events, seconds, self.new_layout));
+        }
+        text.push_str(&layout::latency(tally, clients, &self.percentiles, width));
         if self.values.on("statement_latency") {
             text.push_str(&layout::statement_latency(tally, &self.percentiles));
         }
-        text.push_str(&layout::fairness(clients));
+        if !narrow {
+            text.push_str(&layout::fairness(clients));
+        }
         if self.values.on("debug") {
             text.push_str(&layout::verbose(clients));
         }
@@ -409,7 +423,8 @@ impl Report {
     }
 
     fn fatal(&mut self, fatal: &Fatal) {
-        let message = &fatal.message;
+        let plain = fatal.message.strip_prefix("syntax error: ");
+        let message = plain.unwrap_or(&fatal.message);
         let during = match (self.load, self.begun()) {
             (false, _) => "sysbench.cmdline.call_command",
             (true, true) => "thread_run",
@@ -424,7 +439,7 @@ impl Report {
         };
         self.said.push(Said::Text(text));
         if let Some(traceback) = &fatal.traceback
-            && self.values.number("verbosity") > NOTICE
+            && self.verbosity() > NOTICE
         {
             self.said.push(Said::Error(format!("{traceback}\n")));
         }

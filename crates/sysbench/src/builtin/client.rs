@@ -41,20 +41,25 @@ impl BuiltinWorkload {
         Self { client, parked: false, done: false }
     }
 
-    fn event(&mut self, load: &mut Load, intended_ns: u64) -> Result<(), Failure> {
-        let start = load.now();
+    /// One event that begins at `start`; returns when it ended, which is when the next may begin.
+    fn event(&mut self, load: &mut Load, intended_ns: u64, start: u64) -> Result<u64, Failure> {
         let more = self.client.event().map_err(failure)?;
         let end = load.now();
-        let service = end.saturating_sub(start);
-        if load.is_open(0) {
-            let wait = start.saturating_sub(intended_ns);
-            load.recorder().open_event(0, wait, service);
-            load.client_event(load.shard(), intended_ns, end);
-        } else {
-            load.recorder().closed_event(0, service);
-            load.client_event(load.shard(), start, end);
+        if load.counts() {
+            let service = end.saturating_sub(start);
+            if load.is_open(0) {
+                let wait = start.saturating_sub(intended_ns);
+                load.recorder().open_event(0, wait, service);
+                load.client_event(load.shard(), intended_ns, end);
+            } else {
+                load.recorder().closed_event(0, service);
+                load.client_event(load.shard(), start, end);
+            }
         }
-        if more { Ok(()) } else { self.end(load) }
+        if !more {
+            self.end(load)?;
+        }
+        Ok(end)
     }
 
     fn end(&mut self, load: &mut Load) -> Result<(), Failure> {
@@ -68,18 +73,18 @@ impl BuiltinWorkload {
 
     /// Runs events until there is none to run, or for so long.
     fn run(&mut self, load: &mut Load, length: Duration) -> Result<(), Failure> {
-        let until = load.now().saturating_add(length.as_nanos() as u64);
+        let mut now = load.now();
+        let until = now.saturating_add(length.as_nanos() as u64);
         loop {
-            let now = load.now();
             match load.turn(0, 0, now) {
-                Turn::Start { intended_ns } => self.event(load, intended_ns)?,
+                Turn::Start { intended_ns } => now = self.event(load, intended_ns, now)?,
                 Turn::Wait => {
                     self.parked = true;
                     return Ok(());
                 }
                 Turn::Stop => self.end(load)?,
             }
-            if self.done || load.now() >= until {
+            if self.done || now >= until {
                 return Ok(());
             }
         }

@@ -37,6 +37,10 @@ impl Client for Cpu {
 }
 
 impl Figures for Cpu {
+    fn subject(&self) -> String {
+        "Doing CPU performance benchmark\n\n".to_owned()
+    }
+
     fn header(&self) -> String {
         format!("Prime numbers limit: {}\n\n", self.highest)
     }

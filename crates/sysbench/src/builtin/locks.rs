@@ -56,7 +56,15 @@ impl Client for ThreadsClient {
     }
 }
 
-impl Figures for Threads {}
+impl Figures for Threads {
+    fn subject(&self) -> String {
+        let (yields, locks) = (self.yields, self.locks.len());
+        format!(
+            "Doing thread subsystem performance test\n\
+             Thread yields per test: {yields} Locks used: {locks}\n"
+        )
+    }
+}
 
 /// `mutex`: takes one of many locks after some empty loops; one event is all a client does.
 pub(crate) struct Mutexes {
@@ -103,7 +111,11 @@ impl Client for MutexClient {
     }
 }
 
-impl Figures for Mutexes {}
+impl Figures for Mutexes {
+    fn subject(&self) -> String {
+        "Doing mutex performance test\n".to_owned()
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,8 +1,8 @@
 //! `memory`: goes through a block of memory, word by word or in random order.
 
-use std::hint::black_box;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, compiler_fence};
 
 use super::Figures;
 use super::client::Client;
@@ -122,30 +122,37 @@ impl MemoryClient {
         self.state as usize
     }
 
+    /// Every word of the block once, or as many words at random.
     fn pass(&mut self) {
         let words = self.block.size / WORD;
         let start = self.block.start.as_ptr();
-        let mut sum = 0usize;
-        for index in 0..words {
-            let index = if self.random { self.next() & (words - 1) } else { index };
-            // SAFETY: the index is below the number of words in the block.
-            unsafe {
-                match self.operation {
-                    Operation::Read => sum = sum.wrapping_add(start.add(index).read_volatile()),
-                    Operation::Write => start.add(index).write_volatile(index),
-                    Operation::None => {}
-                }
+        match (self.operation, self.random) {
+            (Operation::Read, false) => (0..words).for_each(|index| {
+                // SAFETY: the index is below the number of words in the block; so below.
+                unsafe { start.add(index).read_volatile() };
+            }),
+            (Operation::Write, false) => {
+                // SAFETY: as above.
+                (0..words).for_each(|index| unsafe { start.add(index).write_volatile(index) });
             }
+            (Operation::Read, true) => (0..words).for_each(|_| {
+                let index = self.next() & (words - 1);
+                // SAFETY: the number of words is a power of two.
+                unsafe { start.add(index).read_volatile() };
+            }),
+            (Operation::Write, true) => (0..words).for_each(|value| {
+                let index = self.next() & (words - 1);
+                // SAFETY: as above.
+                unsafe { start.add(index).write_volatile(value) };
+            }),
+            (Operation::None, _) => (0..words).for_each(|_| compiler_fence(Ordering::SeqCst)),
         }
-        black_box(sum);
     }
 }
 
 impl Client for MemoryClient {
     fn event(&mut self) -> Result<bool, String> {
-        if self.operation != Operation::None {
-            self.pass();
-        }
+        self.pass();
         self.left = self.left.saturating_sub(1);
         Ok(self.left > 0)
     }

@@ -104,6 +104,11 @@ pub fn options(name: &str) -> &'static [TestOption] {
 
 /// What a built-in test adds to the report.
 pub trait Figures: Send + Sync {
+    /// What it does, for those who want to know more.
+    fn subject(&self) -> String {
+        String::new()
+    }
+
     /// Before the clients are made: its settings.
     fn header(&self) -> String {
         String::new()
@@ -119,6 +124,12 @@ pub trait Figures: Send + Sync {
         _latency: &dyn Fn() -> (String, f64),
     ) -> Option<String> {
         None
+    }
+
+    /// Whether the full report of the layout of 1.1 has neither general statistics nor fairness,
+    /// and a narrower block of latencies.
+    fn narrow(&self) -> bool {
+        false
     }
 
     /// Above the general statistics: so many events in so many seconds; `new` is the layout of 1.1.
@@ -206,7 +217,9 @@ pub fn test(name: &str, values: &Values, seed: u64) -> Result<BuiltinTest, Refus
         "fileio" => {
             let settings = Settings::new(values, seed).map_err(fatal)?;
             if settings.mode.is_none() {
-                return Err(fatal("Missing required argument: --file-test-mode".to_owned()));
+                let help = crate::help::test_help(name);
+                let message = "FATAL: Missing required argument: --file-test-mode";
+                return Err(Refusal(format!("{message}\n\n{help}")));
             }
             let test = Arc::new(FileIo::new(settings));
             let make = Arc::clone(&test);

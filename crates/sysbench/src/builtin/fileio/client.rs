@@ -12,6 +12,7 @@ use script::Random;
 use super::block::{self, Buffer};
 use super::ring::Ring;
 use super::settings::{Mode, Settings, Way};
+use super::shared::{InUse, Rounds};
 use super::{Done, FileIo, files};
 use crate::builtin::Client;
 
@@ -63,12 +64,10 @@ pub(crate) struct FileClient {
     files: Vec<File>,
     buffer: Buffer,
     random: Random,
-    first: bool,
+    rounds: Arc<Rounds>,
+    in_use: Arc<InUse>,
     reads: u64,
     writes: u64,
-    since_fsync: u64,
-    /// The file of an fsync round's next step.
-    fsync_next: Option<u64>,
 }
 
 impl FileClient {
@@ -80,7 +79,8 @@ impl FileClient {
         let ring = match settings.way {
             Way::Async => {
                 let block = settings.block_size as usize;
-                Some(Ring::new(settings.backlog, size, block, settings.validate)?)
+                let in_use = settings.validate.then(|| Arc::clone(&test.in_use));
+                Some(Ring::new(settings.backlog, size, block, in_use)?)
             }
             _ => None,
         };
@@ -100,17 +100,40 @@ impl FileClient {
             files,
             buffer: Buffer::new(size),
             random: Random::new(settings.seed, u64::from(number)),
-            first: number == 0,
+            rounds: Arc::clone(&test.rounds),
+            in_use: Arc::clone(&test.in_use),
             reads: 0,
             writes: 0,
-            since_fsync: 0,
-            fsync_next: None,
             settings,
         })
     }
 
-    /// Position of the next operation over all files, and whether it writes.
-    fn choose(&mut self) -> (u64, bool) {
+    /// Whether the next operation writes.
+    fn writes(&self) -> bool {
+        match self.mode {
+            Mode::RandomBoth => {
+                (self.reads + 1) as f64 >= self.settings.ratio * (self.writes + 1) as f64
+            }
+            mode => mode.writes(),
+        }
+    }
+
+    /// Position of the next operation over all files. Blocks that are checked are taken, so that no
+    /// other client writes one that this one reads.
+    fn choose(&mut self) -> Result<u64, String> {
+        loop {
+            let position = self.draw();
+            if !self.settings.validate || self.in_use.take(position) {
+                return Ok(position);
+            }
+            // It may be one of this client's own, under way in the ring.
+            if let Some(ring) = &mut self.ring {
+                ring.drain()?;
+            }
+        }
+    }
+
+    fn draw(&mut self) -> u64 {
         let settings = &self.settings;
         let size = settings.operation_size();
         if self.mode.sequential() {
@@ -118,19 +141,13 @@ impl FileClient {
             let step = self.next.fetch_add(1, Relaxed) % steps;
             let per_file = settings.file_size.div_ceil(size);
             let offset = (step % per_file * size).min(settings.file_size - size);
-            return (step / per_file * settings.file_size + offset, self.mode.writes());
+            return step / per_file * settings.file_size + offset;
         }
         let last = settings.blocks() as i64 - 1;
         let block = self.random.draw(0, last, &settings.random) as u64;
         let position = block * settings.block_size;
         let offset = (position % settings.file_size).min(settings.file_size - size);
-        let position = position / settings.file_size * settings.file_size + offset;
-        let read = match self.mode {
-            Mode::RandomRead => true,
-            Mode::RandomWrite => false,
-            _ => (self.reads as f64) < settings.ratio * (self.writes + 1) as f64,
-        };
-        (position, !read)
+        position / settings.file_size * settings.file_size + offset
     }
 
     fn operate(&mut self, position: u64, write: bool) -> Result<(), String> {
@@ -158,8 +175,11 @@ impl FileClient {
             outcome.map_err(|error| {
                 format!("Failed to {verb} file '{}' at {offset}: {error}", files::name(number))
             })?;
-            if !write && settings.validate {
-                block::check(bytes, block, position)?;
+            if settings.validate {
+                self.in_use.give_back(position);
+                if !write {
+                    block::check(bytes, block, position)?;
+                }
             }
         }
         let (times, bytes) = match write {
@@ -209,21 +229,17 @@ fn copy(mapping: &Mapping, offset: usize, bytes: &mut [u8], write: bool) {
 }
 
 impl Client for FileClient {
-    /// A read, a write, or the fsync of one file: after so many operations all files are synced.
+    /// A read, a write, or the fsync of one file.
     fn event(&mut self) -> Result<bool, String> {
-        if let Some(number) = self.fsync_next {
-            self.fsync(number)?;
-            self.fsync_next = Some(number + 1).filter(|next| *next < self.settings.files);
-            return Ok(true);
-        }
-        let (position, write) = self.choose();
-        self.operate(position, write)?;
-        self.since_fsync += 1;
-        let every = self.settings.fsync_every;
-        let due = every > 0 && !self.settings.fsync_all && self.mode.writes();
-        if due && self.since_fsync >= every {
-            self.since_fsync = 0;
-            self.fsync_next = Some(0);
+        let settings = &self.settings;
+        let every = if settings.fsync_all { 0 } else { settings.fsync_every };
+        let write = self.writes();
+        match self.rounds.next(every, settings.files, write) {
+            Some(number) => self.fsync(number)?,
+            None => {
+                let position = self.choose()?;
+                self.operate(position, write)?;
+            }
         }
         Ok(true)
     }
@@ -233,7 +249,7 @@ impl Client for FileClient {
             ring.drain()?;
         }
         let settings = &self.settings;
-        if self.first && settings.fsync_end && !settings.fsync_all && self.mode.writes() {
+        if settings.fsync_end && !settings.fsync_all && self.mode.writes() {
             for number in 0..settings.files {
                 self.fsync(number)?;
             }

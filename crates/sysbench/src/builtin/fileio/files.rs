@@ -13,6 +13,12 @@ pub(super) fn name(number: u64) -> String {
     format!("test_file.{number}")
 }
 
+/// The system's words without its number.
+fn reason(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
 fn fatal(message: impl std::fmt::Display) -> Refusal {
     Refusal(format!("FATAL: {message}"))
 }
@@ -33,8 +39,9 @@ pub(super) fn open(settings: &Settings) -> Result<Vec<File>, String> {
             let file = file.map_err(|error| {
                 let code = error.raw_os_error().unwrap_or(0);
                 format!(
-                    "Cannot open file '{name}' errno = {code} ({error})\n\
-                     WARNING: Did you forget to run the prepare step?"
+                    "Cannot open file '{name}' errno = {code} ({})\n\
+                     WARNING: Did you forget to run the prepare step?",
+                    reason(&error)
                 )
             })?;
             let length = file.metadata().map_err(|error| format!("{name}: {error}"))?.len();

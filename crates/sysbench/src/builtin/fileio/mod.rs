@@ -5,6 +5,7 @@ mod client;
 mod files;
 mod ring;
 mod settings;
+mod shared;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) use client::FileClient;
 pub use files::{cleanup, prepare};
 pub(crate) use settings::Settings;
+use shared::{InUse, Rounds};
 
 use super::Figures;
 
@@ -41,6 +43,8 @@ pub(crate) struct FileIo {
     pub(crate) done: Arc<Done>,
     /// The next block of a sequential test, over all clients.
     pub(crate) next: Arc<AtomicU64>,
+    pub(crate) rounds: Arc<Rounds>,
+    pub(crate) in_use: Arc<InUse>,
     line: std::sync::Mutex<Counts>,
     report: std::sync::Mutex<Counts>,
 }
@@ -51,6 +55,8 @@ impl FileIo {
             settings: Arc::new(settings),
             done: Arc::default(),
             next: Arc::default(),
+            rounds: Arc::default(),
+            in_use: Arc::default(),
             line: std::sync::Mutex::default(),
             report: std::sync::Mutex::default(),
         }
@@ -71,6 +77,10 @@ const MIB: f64 = 1_048_576.0;
 impl Figures for FileIo {
     fn header(&self) -> String {
         self.settings.describe()
+    }
+
+    fn narrow(&self) -> bool {
+        true
     }
 
     fn intermediate(

@@ -1,10 +1,12 @@
 //! Operations under way at once, by io_uring.
 
 use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Arc;
 
 use io_uring::{IoUring, opcode, types};
 
 use super::block::{self, Buffer};
+use super::shared::InUse;
 
 /// An operation that has been handed to the kernel.
 #[derive(Clone, Copy)]
@@ -21,7 +23,8 @@ pub(super) struct Ring {
     free: Vec<usize>,
     size: usize,
     block_size: usize,
-    validate: bool,
+    /// Blocks are checked, and given back here when they are done with.
+    in_use: Option<Arc<InUse>>,
 }
 
 impl Ring {
@@ -29,7 +32,7 @@ impl Ring {
         backlog: u32,
         size: usize,
         block_size: usize,
-        validate: bool,
+        in_use: Option<Arc<InUse>>,
     ) -> Result<Self, String> {
         let ring = IoUring::new(backlog).map_err(|error| {
             format!("asynchronous I/O needs io_uring, which is not to be had: {error}")
@@ -42,7 +45,7 @@ impl Ring {
             free: (0..count).collect(),
             size,
             block_size,
-            validate,
+            in_use,
         })
     }
 
@@ -58,7 +61,7 @@ impl Ring {
             self.wait(1)?;
         }
         let Some(slot) = self.free.pop() else { return Ok(()) };
-        if write && self.validate {
+        if write && self.in_use.is_some() {
             block::fill(self.buffers[slot].bytes(), self.block_size, position);
         }
         let start = self.buffers[slot].bytes().as_mut_ptr();
@@ -98,8 +101,11 @@ impl Ring {
             if result as usize != self.size {
                 return Err(format!("Failed to {verb} at {position}: {result} bytes only"));
             }
-            if !pending.write && self.validate {
-                block::check(self.buffers[slot].bytes(), self.block_size, position)?;
+            if let Some(in_use) = &self.in_use {
+                in_use.give_back(position);
+                if !pending.write {
+                    block::check(self.buffers[slot].bytes(), self.block_size, position)?;
+                }
             }
         }
         Ok(())

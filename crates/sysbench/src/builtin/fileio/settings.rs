@@ -1,5 +1,6 @@
 //! What the test is asked to do.
 
+use crate::plan::distributions;
 use crate::value::Values;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +47,7 @@ pub(crate) struct Settings {
     pub(crate) ratio: f64,
     pub(crate) validate: bool,
     pub(crate) open_flags: i32,
+    events: i64,
     flag_names: Vec<String>,
     pub(crate) random: script::Distributions,
     pub(crate) seed: u64,
@@ -107,6 +109,7 @@ impl Settings {
             ratio,
             validate: values.on("validate"),
             open_flags,
+            events: values.number("events").max(0),
             flag_names,
             random: distributions(values)?,
             seed: match (values.number("seed"), values.number("rand_seed")) {
@@ -120,34 +123,34 @@ impl Settings {
         self.files * (self.file_size / self.block_size)
     }
 
-    /// Bytes of one operation: several blocks if operations are merged, as far as a file goes.
+    /// Bytes of one operation: several blocks where sequential ones are merged, as far as a file
+    /// goes.
     pub(crate) fn operation_size(&self) -> u64 {
-        (self.merged.max(1) * self.block_size).min(self.file_size)
+        let sequential = self.mode.is_some_and(Mode::sequential);
+        let blocks = if sequential { self.merged.max(1) } else { 1 };
+        (blocks * self.block_size).min(self.file_size)
     }
 
     pub(crate) fn describe(&self) -> String {
-        let flags = match self.flag_names.as_slice() {
-            [] => "(none)".to_owned(),
-            names => names.join(" "),
-        };
-        let mut text = format!(
-            "Extra file open flags: {flags}\n{} files, {} each\n{} total file size\n\
-             Block size {}\n",
+        let mut text = self.flags_line();
+        text += &format!(
+            "{} files, {} each\n{} total file size\nBlock size {}\n",
             self.files,
             size(self.file_size),
             size(self.file_size * self.files),
             size(self.block_size)
         );
+        if self.merged > 0 {
+            let merged = size(self.merged * self.block_size);
+            text.push_str(&format!("Merging requests up to {merged} for sequential IO.\n"));
+        }
         let random = self.mode.is_some_and(|mode| !mode.sequential());
         if random {
-            text.push_str("Number of IO requests: 0\n");
+            text.push_str(&format!("Number of IO requests: {}\n", self.events));
             text.push_str(&format!(
                 "Read/Write ratio for combined random IO test: {:2.2}\n",
                 self.ratio
             ));
-        }
-        if self.merged > 0 {
-            text.push_str(&format!("Merging at most {} IO requests\n", self.merged));
         }
         if self.fsync_every > 0 && !self.fsync_all {
             text.push_str(&format!(
@@ -182,7 +185,7 @@ impl Settings {
     }
 
     pub(crate) fn flags_line(&self) -> String {
-        let names = self.flag_names.join(" ");
+        let names = self.flag_names.concat();
         format!("Extra file open flags: {}\n", if names.is_empty() { "(none)" } else { &names })
     }
 }
@@ -191,8 +194,8 @@ fn flags(words: &[String]) -> Result<(i32, Vec<String>), String> {
     let mut flags = (0, Vec::new());
     for word in words {
         let (flag, name) = match word.as_str() {
-            "sync" => (libc::O_SYNC, "sync"),
-            "dsync" => (libc::O_DSYNC, "dsync"),
+            "sync" => (libc::O_SYNC, "sync "),
+            "dsync" => (libc::O_DSYNC, "dsync "),
             "direct" => (libc::O_DIRECT, "directio"),
             other => return Err(format!("Invalid value for file-extra-flags: {other}")),
         };
@@ -200,13 +203,6 @@ fn flags(words: &[String]) -> Result<(i32, Vec<String>), String> {
         flags.1.push(name.to_owned());
     }
     Ok(flags)
-}
-
-fn distributions(values: &Values) -> Result<script::Distributions, String> {
-    let chosen = values.0.iter().filter(|(name, _)| name.starts_with("rand_"));
-    let mut options = chosen.map(|(name, value)| (name.clone(), value.json())).collect();
-    script::distributions(&mut options)
-        .map_err(|_| format!("Invalid random numbers distribution: {}.", values.text("rand_type")))
 }
 
 /// A size with the largest unit of which it is a whole number, or nearly.

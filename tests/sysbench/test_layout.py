@@ -1,0 +1,190 @@
+"""The text of every kind of answer, sysbench's beside ours: the same but for numbers."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from both import TIMEOUT_S, Finished
+
+from dbdyno.engine import find_engine
+
+pytestmark = pytest.mark.slow
+
+NUMBER = re.compile(r"\d+(?:\.\d+)?")
+BUCKET = re.compile(r" *\d+\.\d{3} \|\**  *\d+")
+PARAMETERS = re.compile(r"^  --([\w-]+)(\S*) .*?(?: \[([^\[\]]*)\])?$", re.MULTILINE)
+
+FILES = "fileio --file-num=2 --file-total-size=1M"
+SAME = (
+    "cpu --events=5 run",
+    "cpu --events=5 --threads=2 --verbosity=4 run",
+    "cpu --time=1 --threads=2 --verbosity=5 run",
+    "cpu --events=5 --verbosity=2 run",
+    "cpu --events=5 --verbosity=0 run",
+    "cpu --events=5 --debug run",
+    "cpu --events=5 --validate run",
+    "cpu --events=5 --percentile=0 run",
+    "cpu --events=5 --percentile=99 run",
+    "cpu --events=5 --histogram run",
+    "cpu --events=5 --histogram --verbosity=2 run",
+    "cpu --events=5 --rand-seed=7 run",
+    "cpu --events=5 --forced-shutdown=2 run",
+    "cpu --time=0 --events=5 run",
+    "cpu --time=2 --report-interval=1 run",
+    "cpu --time=2 --report-checkpoints=1 run",
+    "cpu --time=1 --rate=30 --report-interval=1 run",
+    "memory --memory-total-size=1M run",
+    "memory --memory-total-size=1M --memory-oper=read --memory-scope=local --threads=2 run",
+    "memory --memory-total-size=1M --memory-oper=none run",
+    "memory --memory-total-size=1M --memory-access-mode=rnd --verbosity=4 run",
+    "memory --time=2 --report-interval=1 run",
+    "threads --events=5 --verbosity=4 run",
+    "mutex --mutex-locks=10 --threads=2 --verbosity=4 run",
+    f"{FILES} --file-test-mode=seqwr --events=50 run",
+    f"{FILES} --file-test-mode=rndrw --events=50 --verbosity=4 run",
+    f"{FILES} --file-test-mode=rndrd --time=2 --report-interval=1 run",
+    f"{FILES} --file-test-mode=rndwr --file-fsync-all --file-io-mode=mmap --events=50 run",
+    f"{FILES} --file-test-mode=seqrewr --file-merged-requests=4 --events=50 run",
+    f"{FILES} --file-test-mode=rndrd --file-extra-flags=sync,dsync --events=50 run",
+    f"{FILES} prepare",
+    f"{FILES} cleanup",
+    "plain.lua",
+    "plain.lua --events=5 --verbosity=4 run",
+    "oltp_read_write nosuch_command",
+    "oltp_read_write --nosuch-option=1 run",
+    "oltp_read_write",
+    "nosuch run",
+    "nosuch.lua",
+    "cpu",
+    "cpu nosuch",
+    "cpu prepare",
+    "cpu run more",
+    "cpu --nosuch=1 run",
+    "cpu --threads=word run",
+    "cpu --percentile=0 --histogram run",
+    "cpu --percentile=101 run",
+    "cpu --rand-type=nosuch run",
+    "cpu --cpu-max-prime=0 run",
+    "memory --memory-oper=nosuch run",
+    "fileio --file-test-mode=nosuch run",
+    "cpu --num-threads=2 --max-requests=3 --max-time=5 --tx-rate=90 run",
+    "--version",
+)
+
+
+def run(program: str, arguments: list[str], folder: Path) -> Finished:
+    done = subprocess.run(
+        [program, *arguments],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    return Finished(done.stdout, done.stderr, done.returncode)
+
+
+@pytest.fixture
+def ours(tmp_path: Path) -> str:
+    """Our command under sysbench's name."""
+    program = tmp_path / "bin" / "sysbench"
+    program.parent.mkdir()
+    program.symlink_to(find_engine().path)
+    return str(program)
+
+
+def lines(text: str) -> list[str]:
+    """Lines as parsers see them: which LuaJIT it is and how many buckets there are is left out,
+    and so is the line of the very last interval, which sysbench prints only now and then."""
+    found: list[str] = []
+    for line in text.splitlines():
+        if re.match(r"\[ 2s \] (?!Checkpoint)", line):
+            continue
+        masked = re.sub(r"\(using .*LuaJIT .*\)", "(using LuaJIT)", line)
+        if not (BUCKET.fullmatch(masked) and found and BUCKET.fullmatch(found[-1])):
+            found.append(masked)
+    return found
+
+
+def alike(ours: str, theirs: str) -> bool:
+    """The same words, and numbers that begin or end in the same column."""
+    if BUCKET.fullmatch(ours) and BUCKET.fullmatch(theirs):
+        return True
+    if NUMBER.sub("N", ours).split() != NUMBER.sub("N", theirs).split():
+        return False
+    spans = [[match.span() for match in NUMBER.finditer(line)] for line in (ours, theirs)]
+    if len(spans[0]) != 1:
+        return True
+    (mine,), (other,) = spans
+    return mine[0] == other[0] or mine[1] == other[1]
+
+
+@pytest.mark.parametrize("command", SAME)
+def test_the_text_is_theirs_but_for_numbers(command: str, ours: str, tmp_path: Path) -> None:
+    answers = []
+    for program in ("sysbench", ours):
+        folder = tmp_path / Path(program).parent.name
+        folder.mkdir(exist_ok=True)
+        (folder / "plain.lua").write_text("function event() end\n")
+        if command.startswith("fileio") and not command.endswith("prepare"):
+            run(program, [*FILES.split(), "prepare"], folder)
+        answers.append(run(program, command.split(), folder))
+    theirs, mine = answers
+
+    assert mine.code == theirs.code, mine.output + mine.errors
+    assert len(lines(mine.output)) == len(lines(theirs.output)), mine.output
+    for line, other in zip(lines(mine.output), lines(theirs.output), strict=True):
+        assert alike(line, other), f"{line!r} beside {other!r}"
+    # Ours may say more, like the commands that there are.
+    assert NUMBER.sub("N", mine.errors).startswith(NUMBER.sub("N", theirs.errors))
+
+
+BETTER = {
+    "file-block-size": ("=SIZE", "16384"),
+    "mysql-socket": ("=[LIST,...]", ""),
+    "mysql-ssl": ("=STRING", "off"),
+    "percentile": ("=STRING", "95"),
+    "pgsql-host": ("=[LIST,...]", "localhost"),
+    "pgsql-port": ("=[LIST,...]", "5432"),
+}
+"""Options that take more than sysbench's."""
+HELPS = (
+    "--help",
+    *(f"{test} help" for test in ("fileio", "cpu", "memory", "threads", "mutex")),
+    "oltp_read_write help",
+    "oltp_insert help",
+    "select_random_points help",
+    "select_random_ranges help",
+)
+
+
+@pytest.mark.parametrize("command", HELPS)
+def test_help_lists_their_options_with_types_and_defaults(
+    command: str, ours: str, tmp_path: Path
+) -> None:
+    theirs, mine = (run(program, command.split(), tmp_path) for program in ("sysbench", ours))
+
+    found = {name: tuple(rest) for name, *rest in PARAMETERS.findall(mine.output)}
+    assert mine.code == theirs.code == 0
+    assert PARAMETERS.findall(theirs.output)
+    for name, *rest in PARAMETERS.findall(theirs.output):
+        assert found.get(name) == BETTER.get(name, tuple(rest)), name
+
+
+@pytest.mark.parametrize("layout", ["1.0", "1.1"])
+def test_files_have_a_block_of_their_own_in_each_layout(
+    layout: str, ours: str, tmp_path: Path
+) -> None:
+    run(ours, [*FILES.split(), "prepare"], tmp_path)
+    load = ["--file-test-mode=rndrw", "--events=30", f"--compat={layout}", "run"]
+    text = run(ours, [*FILES.split(), *load], tmp_path).output
+
+    new = layout == "1.1"
+    assert (re.search(r"^         read:  IOPS=\d", text, re.MULTILINE) is not None) == new
+    assert ("Threads fairness:" in text) != new
+    assert ("General statistics:" in text) != new
+    assert re.search(rf"^         min: {{{28 if new else 30}}} {{6}}\d", text, re.MULTILINE)
