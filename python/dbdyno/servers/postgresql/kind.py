@@ -3,11 +3,11 @@
 import platform
 import re
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dbdyno.errors import ServerError
+from dbdyno.servers.packaged import printed_by
 from dbdyno.servers.postgresql.running import RunningPostgresql
 from dbdyno.servers.postgresql.server import PostgresqlServer
 from dbdyno.servers.protocol import Installation, Kind, Package, Provision, Server, Source
@@ -61,17 +61,7 @@ def _version_of(folder: Path) -> str | None:
     """The release whose server and initdb are in a folder; `None` when there are none."""
     if not (folder / "initdb").exists():
         return None
-    try:
-        said = subprocess.run(
-            [folder / "postgres", "--version"],
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=True,
-        ).stdout
-    except (OSError, subprocess.SubprocessError):
-        return None
-    numbers = re.search(r"\d+(\.\d+)*", said)
+    numbers = re.search(r"\d+(\.\d+)*", printed_by(folder / "postgres", "--version") or "")
     return numbers[0] if numbers else None
 
 
