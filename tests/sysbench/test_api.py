@@ -27,7 +27,6 @@ SCRIPTS = sorted(path for path in API.glob("*.lua") if path.stem != "api_module"
 # Script → what is different on purpose: see docs/reference/sysbench-compatibility.md.
 DIFFERENT = {
     "closed_connection": "without a statement the report has no block for statements",
-    "dml_is_nil": "sysbench answers with an empty result",
     "pcall_error": "sysbench gives the state as a C pointer",
 }
 DIFFERENT_ON_POSTGRESQL = {

@@ -44,7 +44,8 @@ pub(crate) unsafe fn push_conclusion(
             }
             Conclusion::Prepared(id) => api::statement::push(host, state, slot, id),
             Conclusion::Failed => ffi::lua_pushboolean(state, 0),
-            Conclusion::Nothing | Conclusion::Later => ffi::lua_pushnil(state),
+            Conclusion::Nothing => crate::lua::push_kept(state, host.metatables.nothing),
+            Conclusion::Later => ffi::lua_pushnil(state),
         }
     }
 }

@@ -13,6 +13,7 @@ use crate::api::life::flush_line;
 use crate::config::{Config, Figures};
 use crate::host::{fault, prepare_coroutine};
 use crate::lua;
+use crate::settings::push_options;
 use crate::workload::ScriptWorkload;
 
 /// What a script defines.
@@ -103,7 +104,8 @@ impl Console {
             ffi::lua_getfenv(host.main, -1);
             host.globals = lua::keep(host.main);
             ffi::lua_settop(host.main, -2);
-            match ffi::lua_resume_(thread, 1) {
+            push_options(thread, host.config.groups[0].options.iter());
+            match ffi::lua_resume_(thread, 2) {
                 ffi::LUA_OK => lua::describe(thread, -1),
                 // The body waits for a database; the load will find out what it is.
                 ffi::LUA_YIELD => String::new(),

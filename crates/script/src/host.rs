@@ -41,6 +41,8 @@ pub(crate) struct Metatables {
     pub(crate) parameter: c_int,
     pub(crate) result: c_int,
     pub(crate) result_methods: c_int,
+    /// What a statement without rows returns.
+    pub(crate) nothing: c_int,
 }
 
 pub(crate) struct Host {
@@ -334,8 +336,10 @@ pub(crate) fn end_client(host: &mut Host, client: u32) {
 /// What a coroutine died of, in the words of whatever caused it.
 unsafe fn death(host: &mut Host, thread: *mut State) -> Failure {
     // SAFETY: the caller's; fields are read from a table checked to be one.
+    let table = unsafe { ffi::lua_type(thread, -1) == ffi::LUA_TTABLE };
+    // SAFETY: the caller's.
     let (message, traceback) = unsafe {
-        if ffi::lua_type(thread, -1) == ffi::LUA_TTABLE {
+        if table {
             let field = |name: &CStr| {
                 ffi::lua_getfield_(thread, -1, name.as_ptr());
                 let text = lua::text(thread, -1);
@@ -351,7 +355,10 @@ unsafe fn death(host: &mut Host, thread: *mut State) -> Failure {
     // SAFETY: the caller's.
     let traceback = traceback.or_else(|| Some(unsafe { lua::traceback(host.main, thread) }));
     let traceback = traceback.map(|text| text.trim().to_owned());
-    match host.cause.take() {
+    // The script may have caught that failure and died of something else.
+    let of_a_statement = ["SQL error, errno = ", "connection creation failed"];
+    let caught = !table && !of_a_statement.iter().any(|words| message.contains(words));
+    match host.cause.take().filter(|_| !caught) {
         Some(cause) => Failure { traceback, ..cause },
         None => Failure { kind: FatalKind::Script, message, hint: None, traceback },
     }

@@ -48,8 +48,8 @@ function legacy.db_disconnect()
   end
 end
 
--- A result set of a statement that returns one, as the handle it was.
-function legacy.db_query(text) return connection():query(text) end
+-- Its rows are nobody's: scripts take a value for something that went wrong.
+function legacy.db_query(text) connection():query(text) end
 function legacy.db_bulk_insert_init(text) connection():bulk_insert_init(text) end
 function legacy.db_bulk_insert_next(text) connection():bulk_insert_next(text) end
 function legacy.db_bulk_insert_done() connection():bulk_insert_done() end

@@ -46,6 +46,10 @@ local READERS = {
   [ARGUMENT.ARG_STRING] = function(value) return tostring(value) end,
   [ARGUMENT.ARG_LIST] = as_list, [ARGUMENT.ARG_FILE] = function(value) return tostring(value) end,
 }
+-- Without a default, a number is 0 and a switch is on.
+local EMPTY = {
+  [ARGUMENT.ARG_INT] = 0, [ARGUMENT.ARG_SIZE] = 0, [ARGUMENT.ARG_DOUBLE] = 0,
+}
 local READER_OF_DEFAULT = {
   boolean = as_boolean, number = as_number, table = as_list,
   string = READERS[ARGUMENT.ARG_STRING], ["nil"] = READERS[ARGUMENT.ARG_STRING],
@@ -66,7 +70,7 @@ local function resolve_options(definitions, given)
       return nil, "value", name, type(default), "a default of a type that options can have"
     end
     known[name] = reader
-    if default == nil then default = argument == ARGUMENT.ARG_BOOL and false or "" end
+    if default == nil then default = EMPTY[argument] or "" end
     local value, expected = reader(default)
     if value == nil then
       return nil, "value", name, tostring(default), expected
@@ -110,6 +114,10 @@ local KINDS = {
   string = "text", ["nil"] = "text",
 }
 
+local function kind_of(definition)
+  return KINDS[definition[3] or type(definition[2])] or "text"
+end
+
 local function shown(value)
   if type(value) == "boolean" then return value and "on" or "off" end
   if type(value) == "table" then return table.concat(value, ",") end
@@ -132,11 +140,13 @@ local function describe(env)
   end
   for name, definition in pairs(cmdline.options or {}) do
     assert(definition[1] ~= nil, ("option `%s` has no description"):format(name))
-    local kind = KINDS[definition[3] or type(definition[2])] or "text"
-    add("option", name, kind, definition[1], definition[2] ~= nil and shown(definition[2]) or nil)
+    local default = definition[2] ~= nil and shown(definition[2]) or nil
+    add("option", name, kind_of(definition), definition[1], default)
   end
-  for name, command in pairs(cmdline.commands or {}) do
-    add("command", name, command[2] == ARGUMENT.PARALLEL_COMMAND and "parallel" or "alone")
+  for name in pairs(cmdline.commands or {}) do
+    if ARGUMENT.command_defined(name) then
+      add("command", name, ARGUMENT.command_parallel(name) and "parallel" or "alone")
+    end
   end
   for _, name in ipairs { "event", "thread_run", "prepare", "cleanup", "help" } do
     if type(env[name]) == "function" and rawget(env, name) then
@@ -151,26 +161,33 @@ local function describe(env)
   return table.concat(lines, "\n")
 end
 
+local WRITTEN = {
+  bool = "[=on|off]", int = "=N", size = "=SIZE", double = "=N", text = "=STRING",
+  list = "=[LIST,...]", file = "=FILENAME",
+}
+
 function ARGUMENT.print_test_options()
   local definitions = getfenv(0).sysbench.cmdline.options or {}
-  local names = {}
-  for name in pairs(definitions) do names[#names + 1] = name end
+  local names, written, width = {}, {}, 0
+  for name, definition in pairs(definitions) do
+    names[#names + 1] = name
+    written[name] = name .. WRITTEN[kind_of(definition)]
+    width = math.max(width, #written[name])
+  end
   table.sort(names)
   for _, name in ipairs(names) do
     local definition = definitions[name]
-    host.print(("  --%s %s [%s]"):format(name, definition[1], tostring(definition[2])))
+    local default = definition[2] ~= nil and (" [%s]"):format(shown(definition[2])) or ""
+    host.print(("  --%-" .. width .. "s %s%s"):format(written[name], definition[1], default))
   end
+  host.print("")
 end
 
 function ARGUMENT.call_command(name)
-  local env = getfenv(0)
-  local commands = env.sysbench.cmdline.commands
-  local command = commands and commands[name]
-  local call = command and command[1] or env[name]
-  if type(call) ~= "function" then
-    error(("there is no command `%s`"):format(tostring(name)), 2)
+  if not ARGUMENT.command_defined(name) then
+    return false
   end
-  return call() ~= false
+  return getfenv(0).sysbench.cmdline.commands[name][1]() ~= false
 end
 
 return resolve_options, check_values, describe

@@ -18,7 +18,7 @@ local function pipeline(made, depth, body, ...)
   if not fine then
     error(value, 0)
   elseif answered == false then
-    raise(slot)
+    return raise(slot)
   end
 end
 

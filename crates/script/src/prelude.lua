@@ -1,10 +1,9 @@
 -- The workload API that scripts see, built once a shard over the host's functions.
 --
 -- The host's functions either return at once or suspend the calling client and return when it is
--- resumed; nothing here knows which. `false` from a statement means that it failed: `raise` then
--- asks the host what to do about it. Names and meanings are the field's; the code is ours.
+-- resumed; nothing here knows which. Names and meanings are the field's; the code is ours.
 
-local host, settings, foreign, report, legacy, options, module, own = ...
+local host, settings, foreign, report, legacy, options, module, own, sql = ...
 
 local getfenv, setfenv, setmetatable, rawget = getfenv, setfenv, setmetatable, rawget
 local error, type, tostring, tonumber, xpcall = error, type, tostring, tonumber, xpcall
@@ -12,6 +11,7 @@ local traceback = debug.traceback
 
 local RESTART_EVENT = 1
 local PARALLEL_COMMAND = true
+local the_driver, connection_meta, raise = sql(host, RESTART_EVENT)
 
 local function with_traceback(message)
   if type(message) == "table" then
@@ -19,190 +19,6 @@ local function with_traceback(message)
   end
   return { message = tostring(message), traceback = traceback("", 2) }
 end
-
--- Statements --------------------------------------------------------------------------------------
-
-local connections = setmetatable({}, { __mode = "v" })
-
--- The table that hooks and `pcall` get.
-local function sql_error(connection, query, errno, state, message)
-  return {
-    errcode = RESTART_EVENT, connection = connection, query = query,
-    sql_errno = errno, sql_state = state, sql_errmsg = message,
-  }
-end
-
-local function raise(slot, query)
-  local action, errno, state, message = host.failure()
-  local connection = connections[slot]
-  if connection then
-    connection.error = action == "stop" and 2 or 1
-    connection.sql_errno, connection.sql_state, connection.sql_errmsg = errno, state, message
-  end
-  if action == "ignore" then
-    return nil
-  end
-  local failed = sql_error(connection, query, errno, state, message)
-  if action == "stop" then
-    local ignorable = getfenv(0).sysbench.hooks.sql_error_ignorable
-    if not (ignorable and ignorable(failed)) then
-      error(("SQL error, errno = %d, state = '%s': %s"):format(errno, state, message), 0)
-    end
-  end
-  error(failed, 0)
-end
-
-local statement = { bind_create = host.statement_parameter, close = host.statement_close }
-
-function statement:execute()
-  local result = host.statement_execute(self)
-  if result == false then
-    return raise(host.statement_slot(self))
-  end
-  return result
-end
-
--- The statement's environment keeps its parameters alive: the host holds plain pointers.
-function statement:bind_param(...)
-  host.statement_bind(self, ...)
-end
-
-function statement:next_result()
-  return host.next_result(host.statement_slot(self))
-end
-
-host.set_metatable("statement", {
-  __index = statement, __gc = host.statement_collect,
-  __tostring = function() return "<sql_statement>" end,
-})
-host.set_metatable("parameter", {
-  __index = { set = host.parameter_set, set_rand_str = host.parameter_set_pattern },
-  __tostring = function() return "<sql_param>" end,
-})
-host.set_metatable("result", {
-  __index = host.result_index,
-  __tostring = function() return "<sql_result>" end,
-})
-host.result_methods { fetch_row = host.fetch_row, free = host.free_result }
-
--- Connections -------------------------------------------------------------------------------------
-
-local connection = { error = 0, sql_errno = 0, sql_state = "", sql_errmsg = "" }
-local connection_meta = {
-  __index = connection,
-  __tostring = function() return "<sql_connection>" end,
-}
-
-function connection:query(sql)
-  local result = host.query(self[1], sql)
-  if result == false then
-    return raise(self[1], sql)
-  end
-  return result
-end
-
-function connection:query_row(sql)
-  local result = self:query(sql)
-  if result == nil then
-    return nil
-  end
-  local row = result:fetch_row()
-  if row == nil then
-    return nil
-  end
-  return unpack(row, 1, result.nfields)
-end
-
-function connection:prepare(sql)
-  local prepared = host.prepare(self[1], sql)
-  if prepared == false then
-    return raise(self[1], sql)
-  end
-  return prepared
-end
-
-function connection:disconnect()
-  host.disconnect(self[1])
-end
-
-function connection:reconnect()
-  if host.reconnect(self[1]) == false then
-    error("connection creation failed", 2)
-  end
-end
-
-function connection:more_results()
-  return host.more_results(self[1])
-end
-
-function connection:next_result()
-  return host.next_result(self[1])
-end
-
-function connection:check_error(result, query)
-  if result == false then
-    return raise(self[1], query)
-  end
-  return result
-end
-
-local function flush(self)
-  local result = host.bulk_flush(self[1])
-  if result == false then
-    raise(self[1], self.bulk_prefix)
-  end
-end
-
--- The rows of a table depend on the seed and on the text before them alone, not on which client
--- writes them: the host starts the client's random numbers anew here.
-function connection:bulk_insert_init(prefix)
-  self.bulk_prefix = prefix
-  host.bulk_begin(self[1], prefix)
-end
-
-function connection:bulk_insert_next(values)
-  if host.bulk_append(self[1], values) then
-    flush(self)
-  end
-end
-
-function connection:bulk_insert_done()
-  flush(self)
-  host.bulk_end(self[1])
-end
-
-local driver = {}
-
-function driver:name()
-  return host.driver_name()
-end
-
--- What a script's body gets for a connection while it is only looked at: nothing happens.
-local inert = {}
-local inert_methods = { query = function() end, query_row = function() end }
-setmetatable(inert, {
-  __index = function(_, name)
-    return inert_methods[name] or function() return inert end
-  end,
-})
-
-function driver:connect()
-  if host.looking() then
-    return inert
-  end
-  local slot = host.connect()
-  if slot == false then
-    error("connection creation failed", 2)
-  end
-  local made = setmetatable({ slot, driver = self }, connection_meta)
-  connections[slot] = made
-  return made
-end
-
-local the_driver = setmetatable({}, {
-  __index = driver,
-  __tostring = function() return "<sql_driver>" end,
-})
 
 -- The table `sysbench` ----------------------------------------------------------------------------
 
@@ -244,14 +60,22 @@ local shared_meta = { __index = shared }
 -- The host reads and prints options by itself; scripts that call these lose nothing.
 function ARGUMENT.read_cmdline_options() return true end
 
-function ARGUMENT.command_defined(name)
+-- What the script says of a command: its function, and whether all clients run it.
+local function command_of(name)
   local commands = getfenv(0).sysbench.cmdline.commands
-  return commands ~= nil and commands[name] ~= nil
+  local command = type(commands) == "table" and commands[name]
+  if type(command) == "table" and command[1] then
+    return command[1], command[2] == PARALLEL_COMMAND
+  end
+end
+
+function ARGUMENT.command_defined(name)
+  return command_of(name) ~= nil
 end
 
 function ARGUMENT.command_parallel(name)
-  local commands = getfenv(0).sysbench.cmdline.commands
-  return commands ~= nil and commands[name] ~= nil and commands[name][2] == PARALLEL_COMMAND
+  local call, parallel = command_of(name)
+  return call ~= nil and parallel
 end
 
 local cmdline_meta = { __index = ARGUMENT }
@@ -394,6 +218,7 @@ local function body(make)
   -- A script of the 0.5 days defines no options and finds all of them as globals.
   if options and options_legacy[make] then
     export(env, options)
+    env.test = settings.script_path
   end
   setfenv(make(), env)()
   env.sysbench.opt = options and copy(options)
@@ -420,9 +245,7 @@ local function client(make, tid)
     return
   end
   host.ready()
-  local commands = env.sysbench.cmdline.commands
-  local command = commands and commands[settings.command]
-  local outcome = (command and command[1] or env[settings.command])()
+  local outcome = (command_of(settings.command) or env[settings.command])()
   if outcome == false then
     error(("the command `%s` says that it failed"):format(settings.command), 0)
   end
@@ -454,16 +277,16 @@ local function inspect(make, given)
     end
     return true
   end
-  local defined = cmdline.commands and cmdline.commands[command]
+  local defined, parallel = command_of(command)
   if not defined and type(env[command]) ~= "function" then
     local names = {}
-    for other in pairs(cmdline.commands or {}) do names[other] = true end
+    for other in pairs(cmdline.commands or {}) do names[other] = command_of(other) and true end
     for _, other in ipairs { "prepare", "cleanup", "help" } do
       if type(env[other]) == "function" then names[other] = true end
     end
     return nil, "command", command, names
   end
-  return defined ~= nil and defined[2] == PARALLEL_COMMAND
+  return defined ~= nil and parallel
 end
 
 -- What comes before and after all clients, in the first shard.
@@ -481,8 +304,12 @@ local function hook(name, stat)
   end
 end
 
-local function describe(make)
-  return describe_script(body(make))
+-- What the script defines. Its report hooks see options too; what is wrong with these, the load
+-- says.
+local function describe(make, given)
+  local env = body(make)
+  env.sysbench.opt = resolve_options(env.sysbench.cmdline.options, given)
+  return describe_script(env)
 end
 
 return environment, client, inspect, body, hook, describe

@@ -26,13 +26,14 @@ use crate::source;
 
 const PRELUDE: &[u8] = include_bytes!("prelude.lua");
 /// What the prelude is given besides the host's functions, in this order.
-const PARTS: [(&[u8], &CStr); 6] = [
+const PARTS: [(&[u8], &CStr); 7] = [
     (include_bytes!("foreign.lua"), c"=foreign"),
     (include_bytes!("report.lua"), c"=report"),
     (include_bytes!("legacy.lua"), c"=legacy"),
     (include_bytes!("options.lua"), c"=options"),
     (include_bytes!("module.lua"), c"=module"),
     (include_bytes!("own.lua"), c"=own"),
+    (include_bytes!("sql.lua"), c"=sql"),
 ];
 
 /// One shard's clients, running a script.

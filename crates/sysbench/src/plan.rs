@@ -9,7 +9,8 @@ use record::{
 };
 
 use crate::command_line::{CommandLine, Refusal};
-use crate::value::Values;
+use crate::options::{Kind, OPTIONS, Treatment};
+use crate::value::{Value, Values, read};
 
 /// Errors by which MySQL's client library tells that a connection is gone.
 const MYSQL_LOST: [&str; 4] = ["2013", "2006", "2011", "2055"];
@@ -95,8 +96,8 @@ pub fn job(
         wait_for_begin: false,
     };
     spec.check().map_err(|error| fatal(error.to_string()))?;
-    let general = values.0.iter().map(|(name, value)| (name.clone(), value.json())).collect();
-    Ok(Job { spec, general, driver, checkpoints_ns: checkpoints(values)?, forced_shutdown_s })
+    let checkpoints_ns = checkpoints(values)?;
+    Ok(Job { spec, general: general(values), driver, checkpoints_ns, forced_shutdown_s })
 }
 
 /// Whether the general options make sense, whatever is to be run.
@@ -177,6 +178,33 @@ fn checkpoints(values: &Values) -> Result<Vec<u64>, Refusal> {
             _ => Err(fatal(format!("Invalid value for --report-checkpoints: '{word}'"))),
         })
         .collect()
+}
+
+/// Options as scripts find them: of the type they have in sysbench where the value allows it, and
+/// under their old names too.
+fn general(values: &Values) -> BTreeMap<String, serde_json::Value> {
+    let mut seen: BTreeMap<_, _> =
+        values.0.iter().map(|(name, value)| (name.clone(), value.json())).collect();
+    for option in OPTIONS {
+        if let Treatment::Alias(of) = option.treatment {
+            seen.insert(option.name.to_owned(), values.number(of).into());
+        }
+    }
+    if let Ok(percentile) = values.text("percentile").parse::<f64>() {
+        seen.insert("percentile".to_owned(), percentile.into());
+    }
+    if let Some(Value::Bool(on)) = read(Kind::Bool, values.text("mysql_ssl")) {
+        seen.insert("mysql_ssl".to_owned(), on.into());
+    }
+    if let [host] = values.list("pgsql_host") {
+        seen.insert("pgsql_host".to_owned(), host.clone().into());
+    }
+    if let [port] = values.list("pgsql_port")
+        && let Ok(port) = port.parse::<u16>()
+    {
+        seen.insert("pgsql_port".to_owned(), port.into());
+    }
+    seen
 }
 
 /// The script's own options, and those of the random numbers.

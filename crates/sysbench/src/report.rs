@@ -438,6 +438,9 @@ impl Report {
             _ => format!("FATAL: {message}\n"),
         };
         self.said.push(Said::Text(text));
+        if during == "thread_init" {
+            self.said.push(Said::Text("FATAL: Thread initialization failed!\n".to_owned()));
+        }
         if let Some(traceback) = &fatal.traceback
             && self.verbosity() > NOTICE
         {

@@ -24,6 +24,7 @@ pub(crate) unsafe fn push_host_table(state: *mut State) {
     unsafe {
         ffi::lua_createtable(state, 0, 48);
         set_function(state, c"set_metatable", set_metatable);
+        set_function(state, c"keep_nothing", result::keep_nothing);
         set_function(state, c"result_methods", result::set_methods);
         connection::register(state);
         statement::register(state);

@@ -15,6 +15,7 @@ pub(crate) unsafe fn register(state: *mut State) {
         set_function(state, c"result_index", index);
         set_function(state, c"fetch_row", fetch_row);
         set_function(state, c"free_result", free);
+        set_function(state, c"affected_rows", affected_rows);
         set_function(state, c"more_results", more_results);
         set_function(state, c"next_result", next_result);
     }
@@ -39,6 +40,16 @@ pub(crate) unsafe fn bind(host: &mut Host, reference: c_int, slot: u32) {
         ffi::lua_touserdata(host.main, -1).cast::<u32>().write(slot);
         ffi::lua_settop(host.main, -2);
     }
+}
+
+/// `host.keep_nothing(value)`: what a statement without rows returns.
+pub(crate) unsafe extern "C-unwind" fn keep_nothing(state: *mut State) -> c_int {
+    // SAFETY: called by the prelude with a value.
+    unsafe {
+        ffi::lua_settop(state, 1);
+        current().metatables.nothing = lua::keep(state);
+    }
+    0
 }
 
 /// `host.result_methods{…}`: what `rs:name()` finds.
@@ -121,14 +132,27 @@ unsafe extern "C-unwind" fn fetch_row(state: *mut State) -> c_int {
     unsafe { ffi::lua_error(failed) }
 }
 
-/// `rs:free()`.
+/// `rs:free()`: true.
 unsafe extern "C-unwind" fn free(state: *mut State) -> c_int {
     // SAFETY: called by Lua.
     let number = unsafe { slot_of(state) };
     if let Some(slot) = current().slot(number) {
         slot.rows = RowBytes::None;
     }
-    0
+    // SAFETY: a live state.
+    unsafe { ffi::lua_pushboolean(state, 1) };
+    1
+}
+
+/// `con:affected_rows()`: of the last statement.
+unsafe extern "C-unwind" fn affected_rows(state: *mut State) -> c_int {
+    // SAFETY: called by the prelude.
+    unsafe {
+        let number = slot_argument(state, 1);
+        let affected = current().slot(number).map_or(0, |slot| slot.reply.affected);
+        ffi::lua_pushnumber(state, affected as f64);
+    }
+    1
 }
 
 /// `con:more_results()`.

@@ -1,0 +1,230 @@
+-- Connections, statements and what they return.
+--
+-- The host's functions either return at once or suspend the calling client and return when it is
+-- resumed; nothing here knows which. `false` from a statement means that it failed: `raise` then
+-- asks the host what to do about it.
+
+local host, RESTART_EVENT = ...
+
+local getfenv, setmetatable, error, tostring = getfenv, setmetatable, error, tostring
+
+local connections = setmetatable({}, { __mode = "v" })
+
+-- What a statement without rows returns is the field's null pointer: equal to nil, and yet true.
+local no_rows = { nrows = 0, nfields = 0, affected_rows = 0 }
+function no_rows.fetch_row() return nil end
+function no_rows.free() return true end
+
+local nothing
+do
+  local C = require("ffi")
+  C.cdef "struct dbdyno_no_rows {};"
+  C.metatype("struct dbdyno_no_rows", {
+    __index = function(_, name) return no_rows[name] end,
+    __tostring = function() return "<sql_result>" end,
+  })
+  nothing = C.cast("struct dbdyno_no_rows *", nil)
+  host.keep_nothing(nothing)
+end
+
+-- Always called last, so that messages begin with the script's line. Hooks and `pcall` get a table.
+local function raise(slot, query)
+  local action, errno, state, message = host.failure()
+  local connection = connections[slot]
+  if connection then
+    connection.error = action == "stop" and 2 or 1
+    connection.sql_errno, connection.sql_state, connection.sql_errmsg = errno, state, message
+  end
+  if action == "ignore" then
+    return nil
+  end
+  local failed = {
+    connection = connection, query = query,
+    sql_errno = errno, sql_state = state, sql_errmsg = message,
+  }
+  if action == "stop" then
+    local ignorable = getfenv(0).sysbench.hooks.sql_error_ignorable
+    if not (ignorable and ignorable(failed)) then
+      error(("SQL error, errno = %d, state = '%s': %s"):format(errno, state, message), 2)
+    end
+  end
+  failed.errcode = RESTART_EVENT
+  error(failed, 0)
+end
+
+local statement = { bind_create = host.statement_parameter }
+
+function statement:execute()
+  local result = host.statement_execute(self)
+  if result == false then
+    return raise(host.statement_slot(self))
+  end
+  return result
+end
+
+-- The statement's environment keeps its parameters alive: the host holds plain pointers.
+function statement:bind_param(...)
+  if select("#", ...) == 0 then
+    return nil
+  end
+  host.statement_bind(self, ...)
+  return 0
+end
+
+function statement:close()
+  host.statement_close(self)
+  return 0
+end
+
+function statement:next_result()
+  return host.next_result(host.statement_slot(self))
+end
+
+host.set_metatable("statement", {
+  __index = statement, __gc = host.statement_collect,
+  __tostring = function() return "<sql_statement>" end,
+})
+host.set_metatable("parameter", {
+  __index = { set = host.parameter_set, set_rand_str = host.parameter_set_pattern },
+  __tostring = function() return "<sql_param>" end,
+})
+host.set_metatable("result", {
+  __index = host.result_index,
+  __tostring = function() return "<sql_result>" end,
+})
+host.result_methods { fetch_row = host.fetch_row, free = host.free_result }
+
+local connection = { error = 0, sql_errno = 0, sql_state = "", sql_errmsg = "" }
+local connection_meta = {
+  __index = connection,
+  __tostring = function() return "<sql_connection>" end,
+}
+
+function connection:query(sql)
+  local result = host.query(self[1], sql)
+  if result == false then
+    return raise(self[1], sql)
+  end
+  if self.error ~= 0 then
+    self.error = 0
+  end
+  return result
+end
+
+function connection:query_row(sql)
+  local result = host.query(self[1], sql)
+  if result == false then
+    return raise(self[1], sql)
+  end
+  if self.error ~= 0 then
+    self.error = 0
+  end
+  if result == nil then
+    return nil
+  end
+  local row = result:fetch_row()
+  if row == nil then
+    return nil
+  end
+  return unpack(row, 1, result.nfields)
+end
+
+function connection:prepare(sql)
+  local prepared = host.prepare(self[1], sql)
+  if prepared == false then
+    return raise(self[1], sql)
+  end
+  return prepared
+end
+
+-- A second time is no error. The number of the slot may be another connection's next.
+function connection:disconnect()
+  if self[1] then
+    host.disconnect(self[1])
+    self[1] = nil
+  end
+  return true
+end
+
+-- Rows that the last statement inserted, changed or removed.
+function connection:affected_rows()
+  return host.affected_rows(self[1])
+end
+
+function connection:reconnect()
+  if host.reconnect(self[1]) == false then
+    error("connection creation failed", 2)
+  end
+end
+
+function connection:more_results()
+  return host.more_results(self[1])
+end
+
+function connection:next_result()
+  return host.next_result(self[1])
+end
+
+function connection:check_error(result, query)
+  if result == false then
+    return raise(self[1], query)
+  end
+  return result
+end
+
+-- The rows of a table depend on the seed and on the text before them alone, not on which client
+-- writes them: the host starts the client's random numbers anew here.
+function connection:bulk_insert_init(prefix)
+  self.bulk_prefix = prefix
+  host.bulk_begin(self[1], prefix)
+  return true
+end
+
+function connection:bulk_insert_next(values)
+  if host.bulk_append(self[1], values) and host.bulk_flush(self[1]) == false then
+    return raise(self[1], self.bulk_prefix)
+  end
+  return true
+end
+
+function connection:bulk_insert_done()
+  if host.bulk_flush(self[1]) == false then
+    return raise(self[1], self.bulk_prefix)
+  end
+  host.bulk_end(self[1])
+end
+
+local driver = {}
+
+function driver:name()
+  return host.driver_name()
+end
+
+-- What a script's body gets for a connection while it is only looked at: nothing happens.
+local inert = {}
+local inert_methods = { query = function() return nothing end, query_row = function() end }
+setmetatable(inert, {
+  __index = function(_, name)
+    return inert_methods[name] or function() return inert end
+  end,
+})
+
+function driver:connect()
+  if host.looking() then
+    return inert
+  end
+  local slot = host.connect()
+  if slot == false then
+    error("connection creation failed", 2)
+  end
+  local made = setmetatable({ slot, driver = self }, connection_meta)
+  connections[slot] = made
+  return made
+end
+
+local the_driver = setmetatable({}, {
+  __index = driver,
+  __tostring = function() return "<sql_driver>" end,
+})
+
+return the_driver, connection_meta, raise
