@@ -51,7 +51,7 @@ def a_stream(start_ns: int, intervals: int) -> list[bytes]:
     ]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     st.lists(st.integers(0, 6), min_size=2, max_size=4),
     st.lists(st.integers(0, 3), max_size=40),

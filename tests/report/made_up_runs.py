@@ -34,6 +34,11 @@ from dbdyno.model import (
     Study,
     Summary,
 )
+from dbdyno.report.analyse import analyse
+from dbdyno.report.charts import charts
+from dbdyno.report.gather import gather
+from dbdyno.report.page import render
+from dbdyno.report.tables import tables
 from dbdyno.stats import merge_histograms
 from dbdyno.store import RunWriter, Store, open_study_folder, step_summary
 
@@ -72,6 +77,12 @@ def write_study(folder: Path, text: str, world: World, *, name: str = "study") -
                 with opened.writer(run, attempt=attempt) as writer:
                     _carry_out(writer, study, plan, run, world, status, attempt)
     return store
+
+
+def page_of(store: Path) -> str:
+    """The page alone: drawing its exported pictures takes longer than all the rest."""
+    analysis = analyse(gather(store, "study"))
+    return render(analysis, charts(analysis), tables(analysis), folder="out")
 
 
 def _carry_out(

@@ -8,14 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from made_up_runs import World, write_study
+from made_up_runs import World, page_of, write_study
 from made_up_studies import SMALL, WIDE
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from dbdyno.model import PlannedRun, Step
-from dbdyno.report import write
+
+pytestmark = pytest.mark.slow
 
 MARKS = "g.mark-symbol path, g.mark-line path, g.mark-rule line, g.mark-rect path"
 
@@ -59,7 +60,9 @@ def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         ids = ("delete,full", "delete,normal", "wal,full", "wal,normal")
         world = World(rate, status={f"b1-{name}": "failed" for name in ids})
     folder = tmp_path_factory.mktemp("browser")
-    return write(write_study(folder, text, world), "study", folder / "out").page
+    page = folder / "study.html"
+    page.write_text(page_of(write_study(folder, text, world)), "utf-8")
+    return page
 
 
 def opened(browser: webdriver.Chrome, page: Path) -> None:

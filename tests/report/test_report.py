@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from made_up_runs import World, write_study
+from made_up_runs import World, page_of, write_study
 from made_up_studies import SMALL
 
 from dbdyno.errors import StoreError, UsageError
@@ -18,8 +18,6 @@ from dbdyno.report import write
 from dbdyno.report.analyse import Analysis, analyse
 from dbdyno.report.charts import charts
 from dbdyno.report.gather import gather
-from dbdyno.report.page import render
-from dbdyno.report.tables import tables
 from dbdyno.report.validity import gates
 from dbdyno.report.wording import headline, number, quantity, ratio
 from dbdyno.stats import StabilityWord, Verdict
@@ -36,12 +34,6 @@ def rate(run: PlannedRun, step: Step, second: int) -> float:
 
 def told(folder: Path, text: str, world: World) -> Analysis:
     return analyse(gather(write_study(folder, text, world), "study"))
-
-
-def page_of(store: Path) -> str:
-    """The page alone: exported pictures take seconds."""
-    analysis = analyse(gather(store, "study"))
-    return render(analysis, charts(analysis), tables(analysis), folder="out")
 
 
 @dataclass(frozen=True)

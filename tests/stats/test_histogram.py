@@ -19,7 +19,6 @@ def histogram(values: list[int]) -> HdrHistogram:
     return made
 
 
-@settings(deadline=None)
 @given(times, st.sampled_from([0.0, 1.0, 50.0, 95.0, 99.0, 99.9, 100.0]))
 def test_a_percentile_is_that_of_the_sorted_values(values: list[int], rank: float) -> None:
     nearest = max(1, math.ceil(rank / 100 * len(values) - 1e-9 * len(values)))
@@ -27,7 +26,6 @@ def test_a_percentile_is_that_of_the_sorted_values(values: list[int], rank: floa
     assert percentile(histogram(values), rank) == pytest.approx(expected, rel=1e-3, abs=1)
 
 
-@settings(deadline=None)
 @given(times, times)
 def test_merging_equals_recording_together_and_survives_the_wire(
     one: list[int], other: list[int]
@@ -51,7 +49,7 @@ def test_an_empty_histogram_has_no_percentile() -> None:
         percentile(merge_histograms([]), 101)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(times)
 def test_the_mean_is_the_librarys(values: list[int]) -> None:
     assert mean(histogram(values)) == pytest.approx(
