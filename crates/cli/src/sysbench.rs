@@ -162,6 +162,7 @@ fn script(
         driver: job.driver.clone(),
         compiler: compiler(&line)?,
         final_report: Some(Arc::clone(&final_report)),
+        tells_failures: true,
     };
     let config = Config::new(&job.spec, surroundings).map_err(|error| match error {
         ConfigError::NoScript { name, .. } => Refusal(format!(

@@ -168,6 +168,14 @@ impl Host {
         }
     }
 
+    /// Says what failed, if that is wanted; the same words again and again only once.
+    fn tell(&mut self, message: &str) {
+        if self.config.surroundings.tells_failures && self.told != message {
+            message.clone_into(&mut self.told);
+            self.load().send(engine::Message::Output(format!("FATAL: {message}")));
+        }
+    }
+
     /// Does what the policy says, or lets the script do it.
     pub(crate) fn act_on(&mut self, index: u32, purpose: Purpose, failed: Failed) -> Conclusion {
         let action = failed.decision.action;
@@ -176,6 +184,7 @@ impl Host {
                 "the server refused a statement: {} (SQLSTATE {}, number {})",
                 failed.message, failed.sqlstate, failed.number
             );
+            self.tell(&message);
             let hint = "an error policy can ignore, retry or restart on such errors";
             self.cause = Some(fault(FatalKind::Statement, message, Some(hint)));
         }

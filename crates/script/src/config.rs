@@ -48,6 +48,9 @@ pub struct Surroundings {
     pub compiler: Option<String>,
     /// What the hook for the final report gets; put there before the clients' end is announced.
     pub final_report: Option<Arc<Mutex<Option<Figures>>>>,
+    /// A statement's failure that ends the run, unless the script catches it, is told at once: a
+    /// script that tries again for ever is not silent about why.
+    pub tells_failures: bool,
 }
 
 /// One group's script and options.

@@ -94,6 +94,8 @@ pub(crate) struct Host {
     pub(crate) line: Vec<u8>,
     /// What the script writes now is not for anyone.
     pub(crate) muted: bool,
+    /// The failure that was told last.
+    pub(crate) told: String,
 }
 
 /// A host that is not borrowed at the moment.
@@ -359,7 +361,11 @@ unsafe fn death(host: &mut Host, thread: *mut State) -> Failure {
     let of_a_statement = ["SQL error, errno = ", "connection creation failed"];
     let caught = !table && !of_a_statement.iter().any(|words| message.contains(words));
     match host.cause.take().filter(|_| !caught) {
-        Some(cause) => Failure { traceback, ..cause },
+        Some(cause) => {
+            // The script's file and line, which Lua has put before its own words.
+            let place = message.split_once("SQL error, errno = ").map_or("", |(place, _)| place);
+            Failure { message: format!("{place}{}", cause.message), traceback, ..cause }
+        }
         None => Failure { kind: FatalKind::Script, message, hint: None, traceback },
     }
 }

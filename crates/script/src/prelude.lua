@@ -3,7 +3,8 @@
 -- The host's functions either return at once or suspend the calling client and return when it is
 -- resumed; nothing here knows which. Names and meanings are the field's; the code is ours.
 
-local host, settings, foreign, report, legacy, options, module, own, sql = ...
+local host, settings, foreign, report, legacy, options, module, own, sql,
+  coroutines = ...
 
 local getfenv, setfenv, setmetatable, rawget = getfenv, setfenv, setmetatable, rawget
 local error, type, tostring, tonumber, xpcall = error, type, tostring, tonumber, xpcall
@@ -93,6 +94,7 @@ for _, name in ipairs(builtin) do
   preloaded[name] = require(name)
 end
 preloaded.ffi = foreign(host, preloaded.ffi)
+preloaded.coroutine = coroutines()
 local reports, histogram, close_reports = report(host, settings)
 for name, hook in pairs(reports) do
   shared[name] = hook
@@ -130,7 +132,17 @@ local function execute(command)
   return os.execute(command)
 end
 
+-- As the field's, but what the file does may suspend the client.
+local function do_file(name)
+  local chunk, message = loadfile(name)
+  if not chunk then
+    error(message, 0)
+  end
+  return setfenv(chunk, getfenv(0))()
+end
+
 local library = {
+  dofile = do_file, coroutine = preloaded.coroutine,
   print = say, require = require_module, ffi = preloaded.ffi,
   dbdyno = own(host, connection_meta, raise, with_traceback),
   io = setmetatable({ write = write, stdout = output }, io_meta),

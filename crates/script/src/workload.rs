@@ -26,7 +26,7 @@ use crate::source;
 
 const PRELUDE: &[u8] = include_bytes!("prelude.lua");
 /// What the prelude is given besides the host's functions, in this order.
-const PARTS: [(&[u8], &CStr); 7] = [
+const PARTS: [(&[u8], &CStr); 8] = [
     (include_bytes!("foreign.lua"), c"=foreign"),
     (include_bytes!("report.lua"), c"=report"),
     (include_bytes!("legacy.lua"), c"=legacy"),
@@ -34,6 +34,7 @@ const PARTS: [(&[u8], &CStr); 7] = [
     (include_bytes!("module.lua"), c"=module"),
     (include_bytes!("own.lua"), c"=own"),
     (include_bytes!("sql.lua"), c"=sql"),
+    (include_bytes!("coroutines.lua"), c"=coroutines"),
 ];
 
 /// One shard's clients, running a script.
@@ -111,6 +112,7 @@ impl ScriptWorkload {
             sink: Vec::new(),
             line: Vec::new(),
             muted: false,
+            told: String::new(),
         });
         enter(&raw mut *host);
         let mut workload = Self { host, parallel: true };

@@ -433,8 +433,8 @@ impl Report {
         };
         let failed = format!("FATAL: `{during}' function failed: {message}\n");
         let text = match fatal.kind {
+            FatalKind::Statement => failed,
             FatalKind::Script if !self.body => failed,
-            FatalKind::Statement => format!("FATAL: {message}\n{failed}"),
             _ => format!("FATAL: {message}\n"),
         };
         self.said.push(Said::Text(text));

@@ -1,0 +1,43 @@
+-- `coroutine` as scripts see it: a statement within a script's own coroutine suspends the client,
+-- not only the coroutine.
+
+local create, resume, yield, status = coroutine.create, coroutine.resume, coroutine.yield,
+  coroutine.status
+
+-- Marks what the script itself yields. What the host suspends yields nothing.
+local OWN = {}
+
+local function pass_on(made, fine, mark, ...)
+  if not fine or status(made) == "dead" then
+    return fine, mark, ...
+  elseif mark == OWN then
+    return true, ...
+  end
+  return pass_on(made, resume(made, yield()))
+end
+
+local function unwrap(fine, ...)
+  if not fine then
+    error((...), 0)
+  end
+  return ...
+end
+
+local passing = {}
+
+function passing.yield(...)
+  return yield(OWN, ...)
+end
+
+function passing.resume(made, ...)
+  return pass_on(made, resume(made, ...))
+end
+
+function passing.wrap(body)
+  local made = create(body)
+  return function(...)
+    return unwrap(pass_on(made, resume(made, ...)))
+  end
+end
+
+return setmetatable(passing, { __index = coroutine })
