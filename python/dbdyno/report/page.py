@@ -5,6 +5,7 @@ import gzip
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import resources
 
 import altair as alt
@@ -104,6 +105,7 @@ def _text(name: str) -> str:
     return (resources.files("dbdyno.report") / "templates" / name).read_text("utf-8")
 
 
+@cache
 def _bundle() -> str:
     """Vega, Vega-Lite and Vega-Embed as one script, safe inside a `script` element."""
     script: str = vl_convert.javascript_bundle(EXPOSE, vl_version=VEGA_LITE)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from hdrh.histogram import HdrHistogram
+from numpy.typing import NDArray
 
 LOWEST = 1
 HIGHEST = 3_600_000_000_000
@@ -76,9 +77,18 @@ def mean(histogram: HdrHistogram) -> float:
         return math.nan
     counts = np.asarray(histogram.counts)
     used = np.flatnonzero(counts)
-    lowest = [int(histogram.get_value_from_index(int(index))) for index in used]
-    middles = [(low + histogram.get_highest_equivalent_value(low) + 1) / 2 for low in lowest]
-    return float(np.dot(counts[used], middles)) / float(histogram.total_count)
+    return float(np.dot(counts[used], _middles(histogram, used))) / float(histogram.total_count)
+
+
+def _middles(histogram: HdrHistogram, indexes: NDArray[np.intp]) -> NDArray[np.float64]:
+    """The middles of buckets, as HdrHistogram lays them out: each half of a power of two has
+    equally wide ones, twice as wide as those of the half before; the first two are alike."""
+    half, magnitude = histogram.sub_bucket_half_count, histogram.sub_bucket_half_count_magnitude
+    power = np.maximum((indexes >> magnitude) - 1, 0)
+    place = np.where(indexes < half, indexes, (indexes & (half - 1)) + half)
+    width = 2.0 ** (power + histogram.unit_magnitude)
+    middles: NDArray[np.float64] = (place + 0.5) * width
+    return middles
 
 
 def summarise(histogram: HdrHistogram) -> Distribution | None:
