@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from dbdyno.cli import call
-from dbdyno.cli.text import fold
+from dbdyno.cli.text import fold, step_line
+from dbdyno.model import Counters, CpuTime, Step, Summary
+from dbdyno.store import step_summary
 
 pytestmark = pytest.mark.usefixtures("replay_engine")
 
@@ -250,4 +252,26 @@ def test_lines_are_broken_between_words_on_a_terminal_only() -> None:
     assert fold(text, None) == text
     assert fold(text, 18) == (
         "note: words beyond\n  the edge\n  cure:\n    a-word-that-is-longer-than-any-terminal"
+    )
+
+
+def test_a_step_that_was_cut_short_says_so() -> None:
+    counters = Counters(48, 0, 48, 0, 0, 0, 0, 0, 0)
+    summary = Summary(
+        interrupted=True,
+        start_ns=0,
+        end_ns=400_000_000,
+        measured=counters,
+        total=counters,
+        errors={},
+        cpu=CpuTime(1, 1),
+        rss_peak_kb=1,
+        rss_kb=1,
+        clients=0,
+        histograms=(),
+    )
+    step = Step(index=0, clients=2, seed=1)
+
+    assert step_line(step, step_summary(0, summary, {})) == (
+        "2 clients: 120 events/s, cut short after 400 ms"
     )

@@ -121,10 +121,10 @@ class Lines:
                     if flag.code not in self._flags:
                         self._flags.add(flag.code)
                         self._print(f"note: {flag.message}\n  cure: {flag.hint}")
-            case RunEnded(manifest=manifest, summaries=summaries):
+            case RunEnded(run=run, manifest=manifest, summaries=summaries):
                 took = format_duration(manifest.ended_unix_s - manifest.started_unix_s)
                 for summary in summaries:
-                    self._print(f"{self._place()}   {step_line(summary)}")
+                    self._print(f"{self._place()}   {step_line(run.steps[summary.step], summary)}")
                 self._print(f"{self._place()} {manifest.status} in {took}{self._outlook(manifest)}")
             case _:
                 pass

@@ -6,7 +6,8 @@ import shutil
 import sys
 import textwrap
 
-from dbdyno.model import StepSummary
+from dbdyno.formats.quantities import format_duration
+from dbdyno.model import Step, StepSummary
 
 
 def width(*, of_errors: bool = False) -> int | None:
@@ -63,13 +64,15 @@ def clients(number: int) -> str:
     return f"{number:,} client" + ("" if number == 1 else "s")
 
 
-def step_line(summary: StepSummary) -> str:
-    """A step in one line."""
-    parts = [f"{clients(summary.clients)}: {count(summary.events_per_s)} events/s"]
+def step_line(step: Step, summary: StepSummary) -> str:
+    """A step in one line, by the clients it was to have: one cut short may have lost them."""
+    parts = [f"{clients(step.clients)}: {count(summary.events_per_s)} events/s"]
     if "p99" in summary.latency_us:
         parts.append(f"p99 {latency(summary.latency_us['p99'])}")
     if summary.backlog.at_end:
         parts.append(f"{count(summary.backlog.at_end)} events behind")
     if summary.errors:
         parts.append(f"{count(summary.errors)} errors")
+    if summary.interrupted:
+        parts.append(f"cut short after {format_duration(summary.window_s)}")
     return ", ".join(parts)
