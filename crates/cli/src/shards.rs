@@ -44,20 +44,18 @@ fn spawn<W: Workload + 'static>(shard: u32, shards: u32, make: Make<W>, parts: P
     let work = move || {
         process::exact_timers();
         let mut load = Load::new(&plan, control, shard, shards, messages.clone(), spare);
-        let failure = match make(shard, shards) {
-            Ok(mut workload) => {
-                let running = AssertUnwindSafe(|| run_shard(&mut load, &mut workload));
-                match catch_unwind(running) {
-                    Ok(()) => return,
-                    Err(_) => Failure {
-                        kind: FatalKind::Internal,
-                        message: format!("shard {shard} failed; its message is above"),
-                        hint: Some("this is a fault of dbdyno: please report it".to_owned()),
-                        traceback: None,
-                    },
-                }
-            }
-            Err(failure) => failure,
+        let running = AssertUnwindSafe(|| {
+            make(shard, shards).map(|mut workload| run_shard(&mut load, &mut workload))
+        });
+        let failure = match catch_unwind(running) {
+            Ok(Ok(())) => return,
+            Ok(Err(failure)) => failure,
+            Err(_) => Failure {
+                kind: FatalKind::Internal,
+                message: format!("shard {shard} failed; its message is above"),
+                hint: Some("this is a fault of dbdyno: please report it".to_owned()),
+                traceback: None,
+            },
         };
         for message in [Message::Failed(failure), Message::Closed, Message::Finished] {
             let _ = messages.send(message);

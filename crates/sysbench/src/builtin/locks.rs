@@ -83,7 +83,7 @@ impl Mutexes {
     }
 
     pub(crate) fn client(&self, number: u32) -> MutexClient {
-        let state = u64::from(number) * 0x9e37_79b9_7f4a_7c15 + 1;
+        let state = u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1;
         MutexClient { locks: Arc::clone(&self.locks), times: self.times, loops: self.loops, state }
     }
 }

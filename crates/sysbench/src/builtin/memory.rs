@@ -108,7 +108,7 @@ impl Memory {
             None => Arc::new(Block::new(self.block_size, self.huge)?),
         };
         let left = self.total_size / self.block_size as u64 / u64::from(clients);
-        let state = u64::from(number) * 0x9e37_79b9_7f4a_7c15 + 1;
+        let state = u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1;
         Ok(MemoryClient { block, operation: self.operation, random: self.random, left, state })
     }
 }

@@ -67,7 +67,7 @@ pub(super) fn open(settings: &Settings) -> Result<Vec<File>, String> {
 /// A value that makes no sense, or a file that can't be written.
 pub fn prepare(values: &Values, say: &dyn Fn(&str)) -> Result<(), Refusal> {
     let settings = Settings::new(values, 0).map_err(fatal)?;
-    let (each, all) = (settings.file_size, settings.file_size * settings.files);
+    let (each, all) = (settings.share, settings.share * settings.files);
     let count = settings.files;
     say(&format!("{count} files, {}Kb each, {}Mb total\n", each >> 10, all >> 20));
     say("Creating files for the test...\n");
@@ -100,14 +100,14 @@ fn write(settings: &Settings, number: u64, say: &dyn Fn(&str)) -> std::io::Resul
         if settings.validate { 0 } else { found / settings.block_size * settings.block_size };
     if found == 0 {
         say(&format!("Creating file {name}\n"));
-    } else if at < settings.file_size {
+    } else if at < settings.share {
         say(&format!("Extending existing file {name}\n"));
     } else {
         say(&format!("Reusing existing file {name}\n"));
     }
     let mut buffer = Buffer::new(settings.block_size as usize);
     let begin = at;
-    while at < settings.file_size {
+    while at < settings.share {
         let position = number * settings.file_size + at;
         if settings.validate || at == begin {
             block::fill(buffer.bytes(), settings.block_size as usize, position);

@@ -36,7 +36,10 @@ pub(crate) struct Settings {
     pub(crate) mode: Option<Mode>,
     pub(crate) way: Way,
     pub(crate) files: u64,
+    /// Of each file, what operations reach: whole blocks.
     pub(crate) file_size: u64,
+    /// Of each file, as it was asked for.
+    pub(crate) share: u64,
     pub(crate) block_size: u64,
     pub(crate) backlog: u32,
     pub(crate) fsync_every: u64,
@@ -82,7 +85,8 @@ impl Settings {
             number => Err(format!("Invalid value for {}: {number}.", name.replace('_', "-"))),
         };
         let (files, block_size) = (at_least("file_num", 1)?, at_least("file_block_size", 1)?);
-        let file_size = at_least("file_total_size", 1)? / files / block_size * block_size;
+        let share = at_least("file_total_size", 1)? / files;
+        let file_size = share / block_size * block_size;
         if file_size == 0 {
             return Err("file-total-size is less than a block for each file".to_owned());
         }
@@ -99,6 +103,7 @@ impl Settings {
             way,
             files,
             file_size,
+            share,
             block_size,
             backlog: at_least("file_async_backlog", 1)?.min(4096) as u32,
             fsync_every: at_least("file_fsync_freq", 0)?,
@@ -136,8 +141,8 @@ impl Settings {
         text += &format!(
             "{} files, {} each\n{} total file size\nBlock size {}\n",
             self.files,
-            size(self.file_size),
-            size(self.file_size * self.files),
+            size(self.share),
+            size(self.share * self.files),
             size(self.block_size)
         );
         if self.merged > 0 {
