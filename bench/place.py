@@ -25,7 +25,7 @@ _MARIADB_SETTINGS = {
     "back_log": "4096",
     "innodb_buffer_pool_size": "1G",
     "innodb_flush_log_at_trx_commit": "2",
-    "max_connections": "17000",
+    "max_connections": "19300",
     "max_prepared_stmt_count": "100000",
     "thread_handling": "pool-of-threads",
 }

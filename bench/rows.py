@@ -64,7 +64,9 @@ _CPU = ("cpu_us", "user_us", "system_us", "statements_per_s", "memory_peak_kb")
 _ONE = (1,)
 _POSTGRESQL_CLIENTS = (1, 16, 64, 256)
 _MARIADB_CLIENTS = (1, 16, 64, 1024)
-_MARIADB_MOST = 16_000
+_MARIADB_MANY = 16_000
+_MARIADB_MOST = 19_000
+"""What a process may have open on a machine whose limit is 20,000 files."""
 _MEMORY_CLIENTS = 1024
 _MEMORY_IN_ALL_KB = 2.5e9 / 1024
 _SCRIPT_CLIENTS = 16
@@ -153,10 +155,13 @@ ROWS: Sequence[Row] = (
             {
                 OURS: (
                     contenders.engine(contenders.POINT_SELECT),
-                    (*_MARIADB_CLIENTS, _MARIADB_MOST),
+                    (*_MARIADB_CLIENTS, _MARIADB_MANY, _MARIADB_MOST),
                 ),
                 "sysbench": (contenders.sysbench(contenders.POINT_SELECT), _MARIADB_CLIENTS),
-                "raw io_uring": (contenders.floor("mysql_floor", "uring"), _MARIADB_CLIENTS),
+                "raw io_uring": (
+                    contenders.floor("mysql_floor", "uring"),
+                    (*_MARIADB_CLIENTS, _MARIADB_MANY),
+                ),
                 "raw epoll": (contenders.floor("mysql_floor", "epoll"), _MARIADB_CLIENTS),
             }
         ),
@@ -164,9 +169,11 @@ ROWS: Sequence[Row] = (
             *_at_most("cpu_us", "sysbench", 0.5, _MARIADB_CLIENTS),
             *(
                 Budget("cpu_us", Cell(OURS, n), Cell(OURS, _FLAT_FROM), *_FLAT)
-                for n in (64, 1024, _MARIADB_MOST)
+                for n in (64, 1024, _MARIADB_MANY)
             ),
-            Budget("statements_per_s", Cell(OURS, _MARIADB_MOST), Cell(OURS, 64), at_least=0.7),
+            *_at_most("cpu_us", "raw io_uring", 1.25, (_MARIADB_MANY,)),
+            Budget("statements_per_s", Cell(OURS, _MARIADB_MANY), Cell(OURS, 64), at_least=0.7),
+            *_at_least("statements_per_s", "raw io_uring", 0.9, (_MARIADB_MANY,)),
         ),
     ),
     *(

@@ -148,6 +148,13 @@ static long run_uring(connection *all, int count, uint32_t rows, double end_s) {
     return statements;
 }
 
+static void raise_open_files(void) {
+    struct rlimit files;
+    getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = files.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &files);
+}
+
 static double seconds(struct timeval t) { return t.tv_sec + t.tv_usec * 1e-6; }
 
 int main(int argc, char **argv) {
@@ -159,6 +166,7 @@ int main(int argc, char **argv) {
     int count = atoi(argv[4]);
     uint32_t rows = atoi(argv[7]);
     connection *all = calloc(count, sizeof *all);
+    raise_open_files();
     for (int i = 0; i < count; i++) {
         open_socket(&all[i], argv[1]);
         log_in(&all[i], argv[2], argv[3]);

@@ -67,6 +67,6 @@ def test_all_are_at_work_without_an_error_and_the_client_says_what_it_took(tmp_p
     assert 0 < told["client_cpu_us_per_statement"] < 500
     assert 0 < told["client_rss_kb"] <= told["client_rss_peak_kb"] < 25 * CONNECTIONS + 2 * 50_000
     assert set(spread) >= {f"127.0.0.{number}" for number in range(1, poolers + 1)}
-    each = CONNECTIONS // poolers
-    few = 4  # what can't be dealt out evenly, and the lab's own, which reads the server's facts
-    assert all(each <= count <= each + few for count in spread.values()), spread
+    # The kernel's table is read while it changes; and the lab has a few connections of its own.
+    each = pytest.approx(CONNECTIONS / poolers, rel=0.01)
+    assert all(count == each for count in spread.values()), spread

@@ -6,6 +6,7 @@
 
 mod endpoint;
 mod exit;
+mod memory;
 mod output;
 mod process;
 mod run;

@@ -8,6 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use engine::{Control, Probe};
 use record::CpuTime;
 
+use crate::memory;
+
 /// CPU, memory and signals of this process.
 pub struct Process {
     signals: Arc<AtomicUsize>,
@@ -60,6 +62,10 @@ impl Process {
 }
 
 impl Probe for Process {
+    fn settle(&self) {
+        memory::into_large_pages();
+    }
+
     fn cpu(&self) -> CpuTime {
         // SAFETY: the structure is plain data and filled by the call.
         let usage = unsafe {

@@ -16,6 +16,10 @@ use crate::shards::{Make, drive};
 /// Clients a shard should have before another one pays.
 const CLIENTS_A_SHARD: u32 = 8;
 
+/// Patience with events in flight: at least so long, and so long for each client.
+const DRAIN_S: f64 = 5.0;
+const DRAIN_A_CLIENT_S: f64 = 0.000_5;
+
 /// Carries out a spec.
 pub fn run(path: &Path) -> ExitCode {
     let from_parent = path == Path::new("-");
@@ -132,6 +136,14 @@ fn nanoseconds(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
 }
 
+/// How long events in flight are waited for, seconds. Those of other parts of the run stand in the
+/// same line.
+fn drain_s(spec: &RunSpec) -> f64 {
+    let own = || spec.groups.iter().map(|group| group.clients).sum();
+    let clients: u32 = spec.part.map_or_else(own, |part| part.clients);
+    spec.drain_s.unwrap_or_else(|| (f64::from(clients) * DRAIN_A_CLIENT_S).max(DRAIN_S))
+}
+
 /// The spec in the engine's units. A command other than `run` goes on until it is done.
 pub fn plan(spec: &RunSpec) -> Result<Plan, Failure> {
     let load = spec.command == "run";
@@ -153,7 +165,7 @@ pub fn plan(spec: &RunSpec) -> Result<Plan, Failure> {
         warm_up_ns: if load { nanoseconds(spec.warm_up_s) } else { 0 },
         measure_ns: spec.measure_s.filter(|length| load && *length > 0.0).map(nanoseconds),
         interval_ns: nanoseconds(spec.interval_s),
-        drain_ns: nanoseconds(spec.drain_s),
+        drain_ns: nanoseconds(drain_s(spec)),
         events: spec.events.filter(|events| load && *events > 0),
         seed: spec.seed,
         part: spec.part.map_or((0, 1), |part| (part.index, part.count)),

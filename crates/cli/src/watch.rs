@@ -68,6 +68,10 @@ impl Watch {
 }
 
 impl Probe for Watch {
+    fn settle(&self) {
+        self.process.settle();
+    }
+
     fn cpu(&self) -> CpuTime {
         self.process.cpu()
     }

@@ -27,6 +27,8 @@ const HURRIED_DRAIN_NS: u64 = 5_000_000_000;
 
 /// What the coordinator asks the operating system.
 pub trait Probe {
+    /// All clients are ready and nothing is measured yet: the moment to make memory cheap to use.
+    fn settle(&self);
     /// CPU time of the process so far.
     fn cpu(&self) -> CpuTime;
     /// Resident memory now, and at its highest; KiB.
@@ -222,6 +224,7 @@ impl Coordinator<'_> {
             Message::Ready => {
                 self.ready += 1;
                 if self.ready == self.shards && !self.control.stopping() {
+                    self.probe.settle();
                     let at_ns = self.control.now_ns();
                     if self.plan.wait_for_begin {
                         self.waits = true;

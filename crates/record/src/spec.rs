@@ -30,9 +30,10 @@ pub struct RunSpec {
     /// Length of a reporting interval, seconds, (0, 3600].
     #[serde(default = "default_interval_s")]
     pub interval_s: f64,
-    /// How long to wait, after the window, for events in flight; seconds.
-    #[serde(default = "default_drain_s")]
-    pub drain_s: f64,
+    /// How long to wait, after the window, for events in flight; seconds. `None`: 5 s, or half a
+    /// millisecond a client where that is more, since they stand in line before the server.
+    #[serde(default)]
+    pub drain_s: Option<f64>,
     /// Everything random is derived from this.
     #[serde(default)]
     pub seed: u64,
@@ -389,7 +390,7 @@ impl RunSpec {
         }
         let seconds = [
             ("warm_up_s", self.warm_up_s),
-            ("drain_s", self.drain_s),
+            ("drain_s", self.drain_s.unwrap_or(0.0)),
             ("measure_s", self.measure_s.unwrap_or(0.0)),
         ];
         for (field, value) in seconds {
@@ -449,9 +450,6 @@ fn default_group() -> String {
 }
 fn default_interval_s() -> f64 {
     1.0
-}
-fn default_drain_s() -> f64 {
-    5.0
 }
 fn default_connect_timeout_s() -> f64 {
     10.0

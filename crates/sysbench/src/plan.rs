@@ -85,7 +85,7 @@ pub fn job(
         measure_s: (time > 0).then_some(time as f64),
         events: u64::try_from(values.number("events")).ok().filter(|events| *events > 0),
         interval_s: 1.0,
-        drain_s: forced_shutdown_s.unwrap_or(FOREVER_S),
+        drain_s: Some(forced_shutdown_s.unwrap_or(FOREVER_S)),
         seed,
         shards: u32::try_from(values.number("shards")).ok().filter(|shards| *shards > 0),
         reactor: ReactorChoice::Auto,

@@ -1,0 +1,50 @@
+//! Memory moved into large pages before the load begins.
+//!
+//! With thousands of clients each reply touches memory that was last used thousands of replies ago,
+//! and with pages of 4 KiB the processor has forgotten even where it is: at 16,000 clients that was
+//! a twelfth of the client's CPU. Systems that give large pages only to those who ask
+//! (`transparent_hugepage/enabled` is `madvise`) give them neither to the allocator nor to LuaJIT.
+
+const LARGE: usize = 2 << 20;
+
+/// Asks the kernel to move what this process has in memory into large pages. Kernels before 6.1
+/// can't; then all stays as it is.
+pub fn into_large_pages() {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    for (start, end) in maps.lines().filter_map(large_part) {
+        // SAFETY: the advice changes where memory lies, not what is in it or who may use it.
+        unsafe { libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_COLLAPSE) };
+    }
+}
+
+/// The whole large pages of a line of `maps` that is private memory and no file's.
+fn large_part(line: &str) -> Option<(usize, usize)> {
+    let mut words = line.split_ascii_whitespace();
+    let (start, end) = words.next()?.split_once('-')?;
+    let private = words.next()? == "rw-p";
+    let inode = words.nth(2)?;
+    let name = words.next().unwrap_or_default();
+    let start = usize::from_str_radix(start, 16).ok()?.next_multiple_of(LARGE);
+    let end = usize::from_str_radix(end, 16).ok()? / LARGE * LARGE;
+    let ours = private && inode == "0" && (name.is_empty() || name == "[heap]");
+    (ours && start < end).then_some((start, end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::large_part;
+
+    #[test]
+    fn only_whole_pages_of_private_memory_are_moved() {
+        let check = |line, expected| assert_eq!(large_part(line), expected, "{line}");
+        check(
+            "7f2200100000-7f2200600000 rw-p 00000000 00:00 0 ",
+            Some((0x7f22_0020_0000, 0x7f22_0060_0000)),
+        );
+        check("00400000-00900000 rw-p 00000000 00:00 0   [heap]", Some((0x40_0000, 0x80_0000)));
+        check("7f2200100000-7f2200300000 rw-p 00000000 00:00 0", None);
+        check("7f2200000000-7f2200600000 r--p 00000000 00:00 0", None);
+        check("7f2200000000-7f2200600000 rw-s 00000000 00:01 7 anon_inode:[io_uring]", None);
+        check("7ffc00000000-7ffc00600000 rw-p 00000000 00:00 0 [stack]", None);
+    }
+}
