@@ -185,7 +185,12 @@ def test_scripts_are_found_by_name_and_missing_ones_answered(tmp_path: Path) -> 
     assert find_script("kv_update", (tmp_path,)).name == "kv_update.lua"
     assert find_script("kv_update.lua", (tmp_path,)).name == "kv_update.lua"
     assert find_script(str(tmp_path / "kv_update.lua"), (Path.cwd(),)).name == "kv_update.lua"
-    with pytest.raises(ScriptError, match="there is no script `kv_updat`") as caught:
-        find_script("kv_updat", (tmp_path,))
-    assert caught.value.hint == "did you mean `kv_update`?"
-    assert caught.value.exit_code == 3
+    for wrong, advice in (
+        ("kv_updat", "did you mean `kv_update`?"),
+        ("oltp_delete", "oltp_* scripts come with Debian's package `sysbench`"),
+        ("queue", "there are kv_update"),
+    ):
+        with pytest.raises(ScriptError, match=f"there is no script `{wrong}`") as caught:
+            find_script(wrong, (tmp_path,))
+        assert caught.value.hint == advice
+        assert caught.value.exit_code == 3

@@ -28,14 +28,19 @@ def find_script(name: str, folders: Sequence[Path]) -> Path:
         for candidate in (folder / name, folder / f"{name}{SUFFIX}"):
             if candidate.is_file():
                 return candidate.resolve()
-    match = nearest(Path(name).stem, known_scripts(folders))
     searched = ", ".join(str(folder) for folder in folders)
     raise ScriptError(
         f"there is no script `{name}`; searched {searched}",
-        hint=f"did you mean `{match}`?"
-        if match
-        else "oltp_* scripts come with Debian's package `sysbench`",
+        hint=_advice(Path(name).stem, known_scripts(folders)),
     )
+
+
+def _advice(name: str, known: Sequence[str]) -> str:
+    if match := nearest(name, known):
+        return f"did you mean `{match}`?"
+    if name.startswith("oltp_"):
+        return "oltp_* scripts come with Debian's package `sysbench`"
+    return f"there are {', '.join(known)}"
 
 
 def known_scripts(folders: Sequence[Path]) -> tuple[str, ...]:
