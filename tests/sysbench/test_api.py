@@ -22,6 +22,7 @@ def commands(
 
 
 API = Path(__file__).parent / "api"
+RESTARTS = Path(__file__).parent / "restarts"
 SCRIPTS = sorted(path for path in API.glob("*.lua") if path.stem != "api_module")
 
 # Script → what is different on purpose: see docs/reference/sysbench-compatibility.md.
@@ -73,6 +74,22 @@ def test_a_script_does_the_same(script: Path, commands: Commands) -> None:
     assert said(ours) == said(theirs), ours.output + ours.errors
     if theirs.code == 0:
         assert counts(ours) == counts(theirs)
+
+
+def test_a_deadlock_restarts_the_event(commands: Commands) -> None:
+    for answer in (commands.theirs, commands.ours):
+        assert answer("deadlock.lua", "prepare", folder=RESTARTS).code == 0
+        finished = answer(
+            "deadlock.lua", "run", "--threads=2", "--events=2", "--time=0", folder=RESTARTS
+        )
+        assert finished.code == 0, finished.output + finished.errors
+        assert {"again", "true"} <= set(said(finished))
+        counted = counts(finished)
+        assert counted["events:"] == "2"
+        if "--db-driver=mysql" in commands.target:
+            # Two events and the one that began again: nobody sends a ROLLBACK after a deadlock.
+            assert (counted["ignored errors:"], counted["other:"]) == ("1", "5")
+        assert answer("deadlock.lua", "cleanup", folder=RESTARTS).code == 0
 
 
 def test_a_script_comes_from_standard_input(commands: Commands) -> None:

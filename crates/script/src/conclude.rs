@@ -13,6 +13,9 @@ use crate::lua::State;
 use crate::policy::{Decision, Fault, decide};
 use crate::slot::{Failed, Purpose};
 
+/// MySQL's error that has rolled the transaction back already; it has no status that says so.
+const MYSQL_DEADLOCK: i64 = 1213;
+
 /// What a finished statement gives the script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Conclusion {
@@ -143,6 +146,14 @@ impl Host {
             self.unwelcome.push((index, error.message.clone()));
             return Conclusion::Later;
         }
+        if purpose == Purpose::RollBack
+            && !error.closes
+            && let Some(first) = self.slot(index).and_then(|slot| slot.failed.take())
+        {
+            // The transaction is the script's own to end, such as XA's: the first failure stands.
+            self.failed = Some(first);
+            return Conclusion::Failed;
+        }
         self.act_on(index, purpose, failed)
     }
 
@@ -195,6 +206,7 @@ impl Host {
             return self.begin_reconnect(index);
         }
         let again = matches!(action, ErrorAction::RestartEvent | ErrorAction::Retry);
+        let again = again && failed.number != MYSQL_DEADLOCK;
         if again && slot.session.in_transaction() && purpose != Purpose::RollBack {
             slot.failed = Some(failed);
             return self.roll_back(index);
