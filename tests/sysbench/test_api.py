@@ -92,6 +92,34 @@ def test_a_deadlock_restarts_the_event(commands: Commands) -> None:
         assert answer("deadlock.lua", "cleanup", folder=RESTARTS).code == 0
 
 
+COUNTED = """
+function event()
+  local con = sysbench.sql.driver():connect()
+  con:query("DROP TABLE IF EXISTS api_counted")
+  con:query("CREATE TABLE api_counted (a INT)")
+  for _, text in ipairs {
+    "INSERT INTO api_counted VALUES (1), (2), (3)",
+    "UPDATE api_counted SET a = a + 1 WHERE a > 1",
+    "DELETE FROM api_counted WHERE a = 9",
+    "DELETE FROM api_counted",
+  } do
+    con:query(text)
+    print("> " .. con:affected_rows())
+  end
+  con:query("DROP TABLE api_counted")
+end
+"""
+
+
+def test_a_connection_knows_how_many_rows_were_affected(commands: Commands, tmp_path: Path) -> None:
+    (tmp_path / "counted.lua").write_text(COUNTED)
+
+    finished = commands.ours("counted.lua", "run", "--events=1", folder=tmp_path)
+
+    lines = [line for line in finished.output.splitlines() if line.startswith("> ")]
+    assert lines == ["> 3", "> 2", "> 0", "> 3"], finished.output
+
+
 def test_a_script_comes_from_standard_input(commands: Commands) -> None:
     text = (API / "no_command.lua").read_bytes()
 
