@@ -74,7 +74,8 @@ def test_the_server_sees_the_same_statements(script: str, mode: str, commands: C
     tables = ("--table_size=2000", *(["--tables=2"] if script.startswith("oltp") else []))
     seen, events = {}, {}
     for run in ("theirs", "ours"):
-        prepared, _ = logged(commands, run, script, *tables, "prepare")
+        inserts = ["--loaders=0"] if run == "ours" else []
+        prepared, _ = logged(commands, run, script, *tables, *inserts, "prepare")
         load = (f"--events={EVENTS}", f"--db-ps-mode={mode}", "run")
         loaded, report = logged(commands, run, script, *tables, *load)
         cleaned, _ = logged(commands, run, script, *tables, "cleanup")

@@ -8,6 +8,7 @@
 //!
 //! Nothing above this crate names a wire type.
 
+mod bulk;
 mod channel;
 mod connect;
 mod dial;
@@ -25,6 +26,7 @@ mod statements;
 mod tls;
 mod value;
 
+pub use bulk::{Carried, Carrier, CarrierError, Effect, Route, Table, effect, is_one_row};
 pub use channel::Channel;
 pub use connect::{ConnectError, Connected, Transport, connect};
 pub use error::{ProtocolError, ServerError};

@@ -170,14 +170,20 @@ impl Session {
     /// Sends a multi-row INSERT in the server's own way of loading rows, where that means the very
     /// same: the rows are literals and no transaction is open. `None`: it doesn't, nothing was
     /// sent; [`Session::query`] it. The number of rows stored is checked; another one is an error.
+    /// `plain_digits`: every column takes a number written as text for the number.
     ///
     /// # Errors
     /// [`ProtocolError`] if a reply is still outstanding.
-    pub fn load(&mut self, sql: &[u8], out: &mut Vec<u8>) -> Result<Option<Sent>, ProtocolError> {
+    pub fn load(
+        &mut self,
+        sql: &[u8],
+        plain_digits: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Sent>, ProtocolError> {
         match self {
             Self::Null(_) | Self::Sqlite(_) | Self::Scripted(_) => Ok(None),
             Self::Postgres(session) => session.load(sql, out),
-            Self::Mysql(session) => session.load(sql, out),
+            Self::Mysql(session) => session.load(sql, plain_digits, out),
         }
     }
 

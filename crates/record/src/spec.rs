@@ -46,6 +46,10 @@ pub struct RunSpec {
     /// How scripts' bulk inserts reach the server.
     #[serde(default)]
     pub load: LoadBy,
+    /// Connections that carry the rows of bulk inserts at most, besides the scripts' own, where
+    /// what is stored can't depend on it; 0: none. None: one a core.
+    #[serde(default)]
+    pub loaders: Option<u32>,
     /// Deadline for one connection attempt, seconds.
     #[serde(default = "default_connect_timeout_s")]
     pub connect_timeout_s: f64,

@@ -53,7 +53,7 @@ pub(crate) unsafe fn push_conclusion(
     }
 }
 
-fn class(class: Class) -> StatementClass {
+pub(crate) fn class(class: Class) -> StatementClass {
     match class {
         Class::Read => StatementClass::Read,
         Class::Write => StatementClass::Write,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use record::{RunSpec, Target};
 use serde_json::Value;
 
+use crate::loaders::Loaders;
 use crate::random::{Distributions, Kind};
 use crate::source;
 
@@ -23,6 +24,7 @@ pub struct Config {
     pub(crate) reactor: reactor::Choice,
     /// Bulk inserts go in the server's own way of loading rows.
     pub(crate) loads: bool,
+    pub(crate) loaders: Arc<Loaders>,
     pub(crate) warm_up_s: f64,
     pub(crate) measure_s: f64,
     pub(crate) events: u64,
@@ -123,19 +125,23 @@ impl Config {
                 })
             })
             .collect::<Result<_, _>>()?;
+        let connect_timeout = Duration::from_secs_f64(spec.connect_timeout_s);
+        let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
+        let loaders = spec.loaders.unwrap_or_else(cores);
         Ok(Self {
             command: spec.command.clone(),
             target: spec.target.clone(),
             groups,
             seed: spec.seed,
             errors: spec.errors.clone(),
-            connect_timeout: Duration::from_secs_f64(spec.connect_timeout_s),
+            connect_timeout,
             reactor: match spec.reactor {
                 record::ReactorChoice::Auto => reactor::Choice::Auto,
                 record::ReactorChoice::IoUring => reactor::Choice::IoUring,
                 record::ReactorChoice::Epoll => reactor::Choice::Epoll,
             },
             loads: spec.load == record::LoadBy::Auto && spec.command != "run",
+            loaders: Loaders::new(loaders, &spec.target, connect_timeout),
             warm_up_s: spec.warm_up_s,
             measure_s: spec.measure_s.unwrap_or(0.0),
             events: spec.events.unwrap_or(0),

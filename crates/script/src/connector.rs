@@ -19,6 +19,7 @@ struct Job {
 pub(crate) struct Attempt {
     /// What the caller named it.
     pub(crate) slot: u32,
+    pub(crate) ordinal: u64,
     pub(crate) outcome: Result<Connected, ConnectError>,
 }
 
@@ -54,7 +55,7 @@ impl Connector {
                         };
                         let Ok(Job { slot, ordinal }) = job else { return };
                         let outcome = driver::connect(&target, ordinal, timeout);
-                        if done.send(Attempt { slot, outcome }).is_err() {
+                        if done.send(Attempt { slot, ordinal, outcome }).is_err() {
                             return;
                         }
                         wake();

@@ -9,6 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use std::ffi::{CStr, c_int};
 use std::ptr;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
 
 use driver::{ConnectError, Connected};
 use engine::{Failure, Load};
@@ -19,6 +20,7 @@ use record::FatalKind;
 use crate::client::{Client, Waiting};
 use crate::config::Config;
 use crate::connector::Connector;
+use crate::loaders::Done;
 use crate::lua::{self, State};
 use crate::random::Random;
 use crate::slot::{Failed, Slot};
@@ -58,8 +60,8 @@ pub(crate) struct Host {
     pub(crate) slot_of: Vec<u32>,
     pub(crate) reactor: Option<Reactor>,
     pub(crate) connector: Option<Connector>,
-    /// Finished attempts of in-process databases, by ticket.
-    pub(crate) inline_attempts: VecDeque<(u32, Result<Connected, ConnectError>)>,
+    /// Finished attempts of in-process databases, by ticket and ordinal.
+    pub(crate) inline_attempts: VecDeque<(u32, u64, Result<Connected, ConnectError>)>,
     /// New connections that were closed before they were of use, and why.
     pub(crate) unwelcome: Vec<(u32, String)>,
     /// Set for the length of each call from the engine.
@@ -73,6 +75,10 @@ pub(crate) struct Host {
     pub(crate) launched: u32,
     pub(crate) ready: u32,
     pub(crate) connections: u64,
+    /// Bulk inserts begun.
+    pub(crate) tickets: u64,
+    /// What has become of their jobs.
+    pub(crate) done: (Sender<Done>, Receiver<Done>),
     /// What the next `host.failure()` tells the script.
     pub(crate) failed: Option<Failed>,
     /// What made the error that the running client may be about to die of.

@@ -12,7 +12,7 @@ local traceback = debug.traceback
 
 local RESTART_EVENT = 1
 local PARALLEL_COMMAND = true
-local the_driver, connection_meta, raise = sql(host, RESTART_EVENT)
+local the_driver, connection_meta, raise, end_bulk = sql(host, RESTART_EVENT)
 
 local function with_traceback(message)
   if type(message) == "table" then
@@ -258,6 +258,11 @@ local function client(make, tid)
   end
   host.ready()
   local outcome = (command_of(settings.command) or env[settings.command])()
+  local slot = host.bulk_open()
+  while slot do
+    end_bulk(slot)
+    slot = host.bulk_open()
+  end
   if outcome == false then
     error(("the command `%s` says that it failed"):format(settings.command), 0)
   end

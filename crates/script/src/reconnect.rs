@@ -9,6 +9,7 @@ use record::{ErrorAction, FatalKind};
 use crate::api;
 use crate::client::Waiting;
 use crate::conclude::Conclusion;
+use crate::fleet::Surroundings;
 use crate::host::{Host, HostPointer, end_client, fault, internal, resume};
 use crate::network::hand_over;
 use crate::policy::{Fault, decide};
@@ -50,7 +51,7 @@ impl Host {
     /// In-process databases connect at once; the loop finds the attempt like any other.
     fn connect_inline(&mut self, index: u32, ordinal: u64) {
         let outcome = driver::connect(&self.config.target, ordinal, self.config.connect_timeout);
-        self.inline_attempts.push_back((again(index), outcome));
+        self.inline_attempts.push_back((again(index), ordinal, outcome));
     }
 
     /// The script wants a new connection: nothing has failed.
@@ -124,6 +125,7 @@ impl Host {
             failed: None,
             bulk: Bulk::default(),
             pipeline: None,
+            surroundings: Surroundings::default(),
         }));
         self.clients[client as usize].slots.push(index);
         // SAFETY: the object was just made for this slot.
@@ -164,11 +166,11 @@ pub(crate) fn attempts(pointer: HostPointer) -> Result<(), Failure> {
         let host = pointer.get();
         let finished = host.inline_attempts.pop_front().or_else(|| {
             let attempt = host.connector.as_ref()?.finished()?;
-            Some((attempt.slot, attempt.outcome))
+            Some((attempt.slot, attempt.ordinal, attempt.outcome))
         });
-        let Some((ticket, outcome)) = finished else { return Ok(()) };
+        let Some((ticket, ordinal, outcome)) = finished else { return Ok(()) };
         if ticket & 1 == 0 {
-            new_connection(pointer, ticket >> 1, outcome)?;
+            new_connection(pointer, ticket >> 1, ordinal, outcome)?;
         } else {
             old_connection(pointer, ticket >> 1, outcome)?;
         }
@@ -178,6 +180,7 @@ pub(crate) fn attempts(pointer: HostPointer) -> Result<(), Failure> {
 fn new_connection(
     pointer: HostPointer,
     client: u32,
+    ordinal: u64,
     outcome: Result<Connected, ConnectError>,
 ) -> Result<(), Failure> {
     let host = pointer.get();
@@ -189,7 +192,6 @@ fn new_connection(
     // SAFETY: the client is suspended in `connect`, which returns one value.
     match outcome {
         Ok(connected) => {
-            let ordinal = host.connections;
             let index = host.adopt_connection(client, ordinal, connected)?;
             unsafe { ffi::lua_pushinteger(state, index as ffi::lua_Integer) };
         }

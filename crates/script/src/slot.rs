@@ -1,10 +1,13 @@
 //! One connection of a client, as the host keeps it.
 
 use std::ffi::c_int;
+use std::sync::Arc;
 
 use driver::{Channel, Reply, RowCursor, Session, StatementId};
 use reactor::Token;
 
+use crate::fleet::{Fleet, Surroundings};
+use crate::loaders::{Looked, Place};
 use crate::pipeline::Pipeline;
 use crate::policy::Decision;
 
@@ -73,6 +76,8 @@ pub(crate) struct Slot {
     pub(crate) bulk: Bulk,
     /// What the script has under way at once.
     pub(crate) pipeline: Option<Box<Pipeline>>,
+    /// What connections that carry its rows have to know.
+    pub(crate) surroundings: Surroundings,
 }
 
 /// Where the bytes of the last reply are.
@@ -99,6 +104,14 @@ pub(crate) struct Bulk {
     pub(crate) sent: u64,
     /// The server refused to load it in its own way.
     pub(crate) refused: bool,
+    /// Of this bulk insert, among all of the shard.
+    pub(crate) ticket: u64,
+    /// Where its batches may be carried.
+    pub(crate) place: Option<Arc<Place>>,
+    /// Its table, until the first row has come.
+    pub(crate) looked: Option<Looked>,
+    /// Its batches travel over other connections.
+    pub(crate) fleet: Option<Fleet>,
 }
 
 impl Slot {

@@ -172,9 +172,17 @@ function connection:check_error(result, query)
   return result
 end
 
+-- Waits until the rows are stored.
+local function end_bulk(slot)
+  if host.bulk_end(slot) == false then
+    return raise(slot)
+  end
+end
+
 -- The rows of a table depend on the seed and on the text before them alone, not on which client
 -- writes them: the host starts the client's random numbers anew here.
 function connection:bulk_insert_init(prefix)
+  end_bulk(self[1])
   self.bulk_prefix = prefix
   host.bulk_begin(self[1], prefix)
   return true
@@ -191,7 +199,7 @@ function connection:bulk_insert_done()
   if host.bulk_flush(self[1]) == false then
     return raise(self[1], self.bulk_prefix)
   end
-  host.bulk_end(self[1])
+  return end_bulk(self[1])
 end
 
 local driver = {}
@@ -227,4 +235,4 @@ local the_driver = setmetatable({}, {
   __tostring = function() return "<sql_driver>" end,
 })
 
-return the_driver, connection_meta, raise
+return the_driver, connection_meta, raise, end_bulk

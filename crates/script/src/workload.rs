@@ -14,6 +14,7 @@ use crate::api;
 use crate::client::{OpenEvent, Waiting};
 use crate::config::{Config, Figures};
 use crate::connector::Connector;
+use crate::fleet;
 use crate::host::{
     Host, HostPointer, Metatables, Prelude, end_client, enter, fault, internal, prepare_coroutine,
     resume,
@@ -101,6 +102,8 @@ impl ScriptWorkload {
             launched: 0,
             ready: 0,
             connections: 0,
+            tickets: 0,
+            done: std::sync::mpsc::channel(),
             failed: None,
             cause: None,
             prelude: Prelude::default(),
@@ -206,7 +209,8 @@ impl ScriptWorkload {
                 network::drain(pointer)?;
             }
         }
-        reconnect::attempts(pointer)
+        reconnect::attempts(pointer)?;
+        fleet::arrivals(pointer)
     }
 
     /// Runs `init` or `done` with the globals they share, if the script defines it.

@@ -267,6 +267,14 @@ pub const OPTIONS: &[Variable] = &[
     option("sqlite_path", Text, "", Ours, "database file for --db-driver=sqlite").only(Since::Ours),
     option("shards", Int, "0", Ours, "threads of the engine; 0: chosen").only(Since::Ours),
     option(
+        "loaders",
+        Int,
+        "-1",
+        Ours,
+        "connections that carry rows of prepare; 0: INSERTs like sysbench; -1: one a core",
+    )
+    .only(Since::Ours),
+    option(
         "rate_queue",
         Int,
         "0",

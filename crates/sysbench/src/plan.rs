@@ -76,6 +76,7 @@ pub fn job(
         think_time_s: 0.0,
         reconnect_every: 0,
     };
+    let loaders = u32::try_from(values.number("loaders")).ok();
     let spec = RunSpec {
         schema: record::SCHEMA,
         command: command.to_owned(),
@@ -92,7 +93,9 @@ pub fn job(
         connect_timeout_s: (values.number("thread_init_timeout").max(1)) as f64,
         errors: errors(values),
         part: None,
-        load: LoadBy::Insert,
+        // Without loaders the server gets what sysbench would send it.
+        load: if loaders == Some(0) { LoadBy::Insert } else { LoadBy::Auto },
+        loaders,
         wait_for_begin: false,
     };
     spec.check().map_err(|error| fatal(error.to_string()))?;

@@ -114,6 +114,12 @@ _OPTIONS = (
         help="Threads of an engine process.  [default: by cores and clients]",
     ),
     click.option(
+        "--loaders",
+        type=click.IntRange(0, 1024),
+        help="Connections that carry rows while data is made; 0: the script's own only.  "
+        "[default: one a core]",
+    ),
+    click.option(
         "--processes",
         type=click.IntRange(1, 1024),
         help="Engine processes.  [default: as few as may open all sockets]",
@@ -144,6 +150,7 @@ def load_of(
     statements: str,
     reactor: Reactor,
     shards: int | None,
+    loaders: int | None,
     processes: int | None,
 ) -> Load:
     """The load; raises `UsageError` for options that contradict each other."""
@@ -169,5 +176,6 @@ def load_of(
         prepared_statements=statements == "prepared",
         reactor=reactor,
         shards=shards,
+        loaders=loaders,
         processes=processes,
     )

@@ -56,6 +56,7 @@ def run_spec(
         "interval_s": load.interval_s,
         "reactor": load.reactor,
         "shards": load.shards,
+        "loaders": load.loaders,
         "errors": _errors(load.errors),
     }
 

@@ -171,6 +171,7 @@ class LoadTable(Pace):
     statements: Literal["prepared", "text"] = "prepared"
     reactor: Reactor = "auto"
     shards: Annotated[int, Field(ge=1, le=1024)] | None = None
+    loaders: Annotated[int, Field(ge=0, le=1024)] | None = None
     processes: Annotated[int, Field(ge=1, le=1024)] | None = None
 
     def load(self, folder: Path) -> Load:
@@ -196,6 +197,7 @@ class LoadTable(Pace):
             prepared_statements=self.statements == "prepared",
             reactor=self.reactor,
             shards=self.shards,
+            loaders=self.loaders,
             processes=self.processes,
         )
 

@@ -147,6 +147,8 @@ class Load:
     reactor: Reactor = "auto"
     shards: int | None = None
     """Of each engine process; `None`: by cores and clients."""
+    loaders: int | None = None
+    """Connections that carry the rows of bulk inserts while data is made; `None`: one a core."""
     processes: int | None = None
     """Engine processes; `None`: as few as may open all the sockets."""
 

@@ -5,8 +5,10 @@
 //! - `scan`: replies, by lengths and first bytes.
 //! - `rows`: result sets read from a reply's bytes.
 //! - `load`: multi-row INSERTs as LOAD DATA LOCAL INFILE.
+//! - `catalog`: what there is to know of a table before rows are loaded into it.
 //! - `literal`: values put into the text, for sessions without prepared statements.
 
+mod catalog;
 mod connect;
 mod literal;
 mod load;
@@ -23,6 +25,7 @@ use crate::statements::Statements;
 use crate::value::Value;
 use scan::{Expect, Scan};
 
+pub(crate) use catalog::look;
 pub(crate) use connect::connect;
 
 /// A session with a MySQL or MariaDB server.
@@ -62,7 +65,12 @@ impl MysqlSession {
     }
 
     /// See [`crate::Session::load`].
-    pub fn load(&mut self, sql: &[u8], out: &mut Vec<u8>) -> Result<Option<Sent>, ProtocolError> {
+    pub fn load(
+        &mut self,
+        sql: &[u8],
+        plain_digits: bool,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Sent>, ProtocolError> {
         self.scan.check_idle()?;
         let escapes = self.scan.status() & backend::STATUS_NO_BACKSLASH_ESCAPES == 0;
         if !self.loads || !escapes || self.in_transaction() {
@@ -70,7 +78,9 @@ impl MysqlSession {
         }
         // If it is none, what was to be closed goes before the INSERT.
         close_all(&mut self.closing, out);
-        let Some(load::Rows { count, data }) = load::load(sql, out)? else { return Ok(None) };
+        let Some(load::Rows { count, data }) = load::load(sql, plain_digits, out)? else {
+            return Ok(None);
+        };
         self.rows = Some(data.into());
         Ok(Some(self.await_reply(Expect::Load { rows: count })))
     }

@@ -225,7 +225,7 @@ const INSERT: &[u8] = b"INSERT INTO t(a) VALUES (1), (2)";
 /// A session whose rows were asked for.
 fn loading() -> MysqlSession {
     let mut session = idle_session(true);
-    assert!(matches!(session.load(INSERT, &mut Vec::new()), Ok(Some(Sent::Waiting))));
+    assert!(matches!(session.load(INSERT, false, &mut Vec::new()), Ok(Some(Sent::Waiting))));
     let asked = packet(b"\xfbrows");
     let Ok(Progress::Wanted { consumed }) = session.feed(&asked) else { panic!() };
     assert_eq!(consumed, asked.len());
@@ -262,14 +262,14 @@ fn a_load_that_is_not_whole_is_an_error() {
 #[test]
 fn a_refused_load_can_still_be_an_insert() {
     let mut session = idle_session(true);
-    session.load(INSERT, &mut Vec::new()).unwrap();
+    session.load(INSERT, false, &mut Vec::new()).unwrap();
     let (reply, _) = done(&mut session, &packet(b"\xff\x56\x10#42000no"));
     assert_eq!(reply.error.unwrap().number, 4182);
     assert!(session.refused_load() && !session.refused_load());
     // Without the capability nothing is tried, and nobody gets a file that wasn't offered.
     let agreed = Agreed { deprecates_eof: true, loads: false, status: 2, compresses: false };
     let mut session = MysqlSession::new(true, agreed);
-    assert!(session.load(INSERT, &mut Vec::new()).unwrap().is_none());
+    assert!(session.load(INSERT, false, &mut Vec::new()).unwrap().is_none());
     session.query(b"SELECT 1", &mut Vec::new()).unwrap();
     assert!(session.feed(&packet(b"\xfb/etc/passwd")).is_err());
 }

@@ -5,8 +5,10 @@
 //! - `scan`: replies, by tags and lengths.
 //! - `rows`: result sets read from a reply's bytes.
 //! - `load`: multi-row INSERTs as COPY.
+//! - `catalog`: what there is to know of a table before rows are loaded into it.
 //! - `literal`: values put into the text, for sessions without prepared statements.
 
+mod catalog;
 mod connect;
 mod literal;
 mod load;
@@ -22,6 +24,7 @@ use crate::statements::Statements;
 use crate::value::Value;
 use scan::{Expect, Scan};
 
+pub(crate) use catalog::look;
 pub(crate) use connect::connect;
 
 /// A session with a PostgreSQL server.

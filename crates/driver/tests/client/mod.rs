@@ -68,7 +68,7 @@ impl Client {
 
     /// A multi-row INSERT as a load; `None`: it isn't one.
     pub fn load(&mut self, sql: &str) -> Option<Reply> {
-        let sent = self.session.load(sql.as_bytes(), &mut self.out).unwrap()?;
+        let sent = self.session.load(sql.as_bytes(), false, &mut self.out).unwrap()?;
         Some(self.finish(sent).unwrap())
     }
 

@@ -1,4 +1,4 @@
-//! Connections: `drv:connect`, `con:query`, `con:prepare`, `con:bulk_insert_*`.
+//! Connections: `drv:connect`, `con:query`, `con:prepare`.
 
 use std::ffi::c_int;
 
@@ -9,12 +9,8 @@ use crate::client::Waiting;
 use crate::conclude::{Conclusion, push_conclusion};
 use crate::host::current;
 use crate::lua::{self, State, set_function};
-use crate::random::{Random, name_number};
 use crate::reconnect::{connect_failure, fresh};
 use crate::slot::Purpose;
-
-/// A multi-row INSERT is sent when it has grown to so many bytes.
-const BULK_BYTES: usize = 512 * 1024;
 
 pub(crate) unsafe fn register(state: *mut State) {
     // SAFETY: the caller's: the table is on top of the stack.
@@ -26,10 +22,6 @@ pub(crate) unsafe fn register(state: *mut State) {
         set_function(state, c"query", query);
         set_function(state, c"prepare", prepare);
         set_function(state, c"failure", failure);
-        set_function(state, c"bulk_begin", bulk_begin);
-        set_function(state, c"bulk_append", bulk_append);
-        set_function(state, c"bulk_flush", bulk_flush);
-        set_function(state, c"bulk_end", bulk_end);
     }
 }
 
@@ -170,7 +162,18 @@ unsafe extern "C-unwind" fn query(state: *mut State) -> c_int {
         let Some(sql) = lua::bytes(state, 2) else {
             lua::raise(state, "con:query() needs the statement's text")
         };
+        note_effect(index, sql);
         transmit(state, index, Purpose::Statement, |session, out| session.query(sql, out))
+    }
+}
+
+/// Connections that carry rows beside this one have to know what it has done.
+fn note_effect(index: u32, sql: &[u8]) {
+    let host = current();
+    if host.config.loads
+        && let Some(slot) = host.slot(index)
+    {
+        slot.surroundings.note(sql);
     }
 }
 
@@ -183,6 +186,7 @@ unsafe extern "C-unwind" fn prepare(state: *mut State) -> c_int {
             lua::raise(state, "con:prepare() needs the statement's text")
         };
         pipeline::forbid(state, index);
+        note_effect(index, sql);
         let mut prepared = driver::StatementId(0);
         let out = send_prepare(index, sql, &mut prepared);
         match out {
@@ -248,91 +252,4 @@ unsafe extern "C-unwind" fn failure(state: *mut State) -> c_int {
         lua::push_bytes(state, failed.message.as_bytes());
     }
     4
-}
-
-/// `host.bulk_begin(slot, prefix)`. The client's random numbers start anew from the seed and the
-/// prefix, so that a table's rows don't depend on how many clients load.
-unsafe extern "C-unwind" fn bulk_begin(state: *mut State) -> c_int {
-    // SAFETY: called by the prelude.
-    unsafe {
-        let index = slot_argument(state, 1);
-        let Some(prefix) = lua::bytes(state, 2) else {
-            lua::raise(state, "con:bulk_insert_init() needs the text before the rows")
-        };
-        let host = current();
-        let seed = host.config.seed;
-        let id = host.current;
-        host.clients[id].random = Random::new(seed, name_number(prefix));
-        if let Some(slot) = host.slot(index) {
-            let bulk = &mut slot.bulk;
-            bulk.text.clear();
-            bulk.text.extend_from_slice(prefix);
-            bulk.text.push(b' ');
-            bulk.prefix = bulk.text.len();
-            bulk.rows = 0;
-            bulk.refused = false;
-        }
-    }
-    0
-}
-
-/// `host.bulk_append(slot, values)`: true when it is time to flush.
-unsafe extern "C-unwind" fn bulk_append(state: *mut State) -> c_int {
-    // SAFETY: called by the prelude.
-    unsafe {
-        let index = slot_argument(state, 1);
-        let Some(values) = lua::bytes(state, 2) else {
-            lua::raise(state, "con:bulk_insert_next() needs the values in parentheses")
-        };
-        let mut full = false;
-        if let Some(slot) = current().slot(index) {
-            let bulk = &mut slot.bulk;
-            if bulk.prefix == 0 {
-                lua::raise(state, "con:bulk_insert_next() without con:bulk_insert_init()");
-            }
-            if bulk.rows > 0 {
-                bulk.text.push(b',');
-            } else {
-                bulk.text.truncate(bulk.prefix);
-            }
-            bulk.text.extend_from_slice(values);
-            bulk.rows += 1;
-            full = bulk.text.len() >= BULK_BYTES;
-        }
-        ffi::lua_pushboolean(state, c_int::from(full));
-    }
-    1
-}
-
-/// Sends what is there: nil, or false if it failed.
-unsafe extern "C-unwind" fn bulk_flush(state: *mut State) -> c_int {
-    // SAFETY: called by the prelude.
-    unsafe {
-        let index = slot_argument(state, 1);
-        let host = current();
-        let loads = host.config.loads;
-        let Some(slot) = host.slot(index) else { return 0 };
-        let bulk = &mut slot.bulk;
-        if bulk.rows == 0 {
-            return 0;
-        }
-        bulk.sent = std::mem::take(&mut bulk.rows);
-        let text: *const [u8] = bulk.text.as_slice();
-        let loads = loads && !bulk.refused;
-        let purpose = if loads { Purpose::Load } else { Purpose::Insert };
-        // The text stays as it is until the next row, which waits for the reply.
-        transmit(state, index, purpose, |session, out| {
-            let loaded = if loads { session.load(&*text, out)? } else { None };
-            loaded.map_or_else(|| session.query(&*text, out), Ok)
-        })
-    }
-}
-
-unsafe extern "C-unwind" fn bulk_end(state: *mut State) -> c_int {
-    // SAFETY: called by the prelude.
-    let index = unsafe { slot_argument(state, 1) };
-    if let Some(slot) = current().slot(index) {
-        slot.bulk = crate::slot::Bulk::default();
-    }
-    0
 }

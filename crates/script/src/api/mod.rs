@@ -3,7 +3,8 @@
 //! Each is called by Lua on the thread of its host and may raise a Lua error or suspend the client;
 //! nothing with a destructor may be alive when it does.
 
-pub(crate) mod connection;
+mod bulk;
+mod connection;
 pub(crate) mod counter;
 pub(crate) mod life;
 pub(crate) mod pipeline;
@@ -27,6 +28,7 @@ pub(crate) unsafe fn push_host_table(state: *mut State) {
         set_function(state, c"keep_nothing", result::keep_nothing);
         set_function(state, c"result_methods", result::set_methods);
         connection::register(state);
+        bulk::register(state);
         statement::register(state);
         result::register(state);
         life::register(state);

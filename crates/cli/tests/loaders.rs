@@ -1,0 +1,214 @@
+//! Tables filled over several connections: the same rows, under the same numbers, however many.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "../../driver/tests/account/mod.rs"]
+mod account;
+#[path = "../../driver/tests/client/mod.rs"]
+mod client;
+#[path = "../../driver/tests/mariadb_server/mod.rs"]
+mod mariadb_server;
+#[path = "../../driver/tests/postgres_server/mod.rs"]
+mod postgres_server;
+mod program;
+
+use client::Client;
+use program::{Ended, Folder, run, spec};
+use record::{Record, Target};
+use serde_json::{Value, json};
+
+const ROWS: u64 = 40_000;
+
+/// Two tables by two clients: one whose rows the server would number, one with 64-bit keys.
+const LOADER: &str = r##"
+    sysbench.cmdline.options = { id = { "how the server numbers rows", "SERIAL PRIMARY KEY" } }
+
+    local function numbered(con)
+      con:query("CREATE TABLE numbered (id " .. sysbench.opt.id .. ", k int, c varchar(200))")
+      con:bulk_insert_init("INSERT INTO numbered(k, c) VALUES")
+      for i = 1, 40000 do
+        con:bulk_insert_next(("(%d, 'a) it''s %s')"):format(sysbench.rand.uniform(1, 40000),
+          sysbench.rand.string(("#"):rep(60))))
+      end
+      con:bulk_insert_done()
+    end
+
+    local function wide(con)
+      con:query("CREATE TABLE wide (id bigint PRIMARY KEY, k int)")
+      con:bulk_insert_init("INSERT INTO wide VALUES")
+      for i = 0, 39999 do
+        con:bulk_insert_next(("(%s, %d)"):format(
+          tostring(9223372036854735807LL + i):sub(1, -3), sysbench.rand.uniform(1, 9)))
+      end
+      con:bulk_insert_done()
+    end
+
+    local function prepare()
+      local con = sysbench.sql.driver():connect()
+      con:query(sysbench.sql.driver():name() == "pgsql" and "SET search_path = public"
+        or "SET sql_mode = 'STRICT_ALL_TABLES'")
+      if sysbench.tid == 0 then numbered(con) else wide(con) end
+    end
+
+    sysbench.cmdline.commands = { prepare = { prepare, sysbench.cmdline.PARALLEL_COMMAND } }
+    function event() end
+"##;
+
+fn load(target: &Target, script: &str, group: &Value, loaders: u32) -> Ended {
+    let folder =
+        Folder::new(if matches!(target, Target::Mysql(_)) { "fleet-my" } else { "fleet-pg" });
+    let script = folder.script("loader.lua", script);
+    let mut spec = spec(&script, json!({"command": "prepare", "loaders": loaders}));
+    spec["target"] = json!(target);
+    for (name, value) in group.as_object().unwrap() {
+        spec["groups"][0][name] = value.clone();
+    }
+    run(&spec)
+}
+
+/// Loads both tables with so many loaders; what is stored, and the number of the next row.
+#[track_caller]
+fn fill(
+    client: &mut Client,
+    target: &Target,
+    digests: [&str; 2],
+    id: &str,
+    loaders: u32,
+) -> String {
+    let group = json!({"clients": 2, "options": {"id": id}});
+    let ended = load(target, LOADER, &group, loaders);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert_eq!(ended.summary().total.errors, 0);
+    let rows = ended.records.iter().filter_map(|record| match record {
+        Record::Progress(progress) if progress.what == "rows" => Some(progress.done),
+        _ => None,
+    });
+    assert_eq!(rows.max(), Some(2 * ROWS), "the last word on progress is the truth");
+    assert_eq!(client.value("SELECT count(*) FROM numbered"), ROWS.to_string());
+    assert_eq!(client.value("SELECT max(id) FROM numbered"), ROWS.to_string());
+    let stored = digests.map(|digest| client.value(digest)).join(" ");
+    client.ok("INSERT INTO numbered(k, c) VALUES (0, 'next')");
+    let next = client.value("SELECT id FROM numbered WHERE c = 'next'");
+    assert_eq!(next, (ROWS + 1).to_string(), "{loaders} loaders");
+    client.ok("DROP TABLE numbered");
+    client.ok("DROP TABLE wide");
+    stored
+}
+
+#[test]
+fn mariadb_stores_the_same_at_any_number_of_loaders() {
+    let Some(server) = mariadb_server::Server::get() else { return };
+    let mut client = server.client();
+    let target = Target::Mysql(server.target());
+    let digests = [
+        "SELECT md5(group_concat(id, ' ', k, ' ', c ORDER BY id)) FROM numbered",
+        "SELECT md5(group_concat(id, ' ', k ORDER BY id)) FROM wide",
+    ];
+    client.ok("SET SESSION group_concat_max_len = 100000000");
+    let id = "int NOT NULL AUTO_INCREMENT PRIMARY KEY";
+    let one = fill(&mut client, &target, digests, id, 1);
+    for loaders in [2, 4, 8] {
+        assert_eq!(fill(&mut client, &target, digests, id, loaders), one, "{loaders} loaders");
+    }
+}
+
+#[test]
+fn postgresql_stores_the_same_at_any_number_of_loaders() {
+    let Some(server) = postgres_server::Server::get() else { return };
+    let mut client = server.client();
+    let target = Target::Postgresql(server.target("trusty"));
+    let digests = [
+        "SELECT md5(string_agg(numbered::text, ',' ORDER BY id)) FROM numbered",
+        "SELECT md5(string_agg(wide::text, ',' ORDER BY id)) FROM wide",
+    ];
+    let serial = "bigserial PRIMARY KEY";
+    // No loader: what the server itself makes of the rows.
+    let one = fill(&mut client, &target, digests, serial, 0);
+    for loaders in [1, 2, 4, 8] {
+        let found = fill(&mut client, &target, digests, serial, loaders);
+        assert_eq!(found, one, "{loaders} loaders");
+    }
+    let identity = "int GENERATED ALWAYS AS IDENTITY PRIMARY KEY";
+    assert_eq!(fill(&mut client, &target, digests, identity, 4), one);
+}
+
+/// One of many batches can't be stored.
+const SPOILT: &str = r#"
+    function prepare()
+      local con = sysbench.sql.driver():connect()
+      con:query("CREATE TABLE spoilt (id int PRIMARY KEY, c varchar(90))")
+      con:bulk_insert_init("INSERT INTO spoilt(id, c) VALUES")
+      for i = 1, 40000 do
+        con:bulk_insert_next(("(%d, '%s')"):format(i == 20000 and 1 or i, ("x"):rep(80)))
+      end
+      con:bulk_insert_done()
+      print("never reached")
+    end
+    function event() end
+"#;
+
+#[track_caller]
+fn check_spoilt(client: &mut Client, target: &Target, why: &str) {
+    let ended = load(target, SPOILT, &json!({}), 3);
+    client.ok("DROP TABLE spoilt");
+    assert_eq!(ended.code, 5, "{}", ended.stderr);
+    let said = &ended.stderr;
+    assert!(said.contains("rows of `INSERT INTO spoilt(id, c) VALUES …` was not loaded"), "{said}");
+    assert!(said.contains(why), "{said}");
+    assert!(said.contains("prepare it anew"), "{said}");
+    assert_eq!(ended.summary().total.errors, 1);
+}
+
+#[test]
+fn a_batch_that_fails_fails_the_command() {
+    if let Some(server) = postgres_server::Server::get() {
+        let target = Target::Postgresql(server.target("trusty"));
+        check_spoilt(&mut server.client(), &target, "duplicate key");
+    }
+    if let Some(server) = mariadb_server::Server::get() {
+        check_spoilt(&mut server.client(), &Target::Mysql(server.target()), "Duplicate entry");
+    }
+}
+
+/// Rows within a transaction, and rows of a table that nobody else sees.
+const PRIVATE: &str = r#"
+    local function fill(con, table)
+      con:bulk_insert_init("INSERT INTO " .. table .. "(k) VALUES")
+      for i = 1, 1000 do con:bulk_insert_next("(" .. i .. ")") end
+      con:bulk_insert_done()
+    end
+
+    function prepare()
+      local con = sysbench.sql.driver():connect()
+      con:query("CREATE TABLE undone (id serial PRIMARY KEY, k int)")
+      con:query("BEGIN")
+      fill(con, "undone")
+      con:query("ROLLBACK")
+      con:query("CREATE TEMPORARY TABLE unseen (id serial PRIMARY KEY, k int)")
+      fill(con, "unseen")
+      print("unseen: " .. con:query_row("SELECT count(*) FROM unseen"))
+      con = sysbench.sql.driver():connect()
+      con:query("CREATE TABLE partial (id serial PRIMARY KEY, k int)")
+      con:bulk_insert_init("INSERT INTO partial(k) VALUES")
+      for i = 1, 200000 do con:bulk_insert_next("(" .. i .. ")") end
+    end
+    function event() end
+"#;
+
+#[test]
+fn transactions_stay_whole_and_what_was_sent_is_waited_for() {
+    let Some(server) = postgres_server::Server::get() else { return };
+    let mut client = server.client();
+    let ended = load(&Target::Postgresql(server.target("trusty")), PRIVATE, &json!({}), 2);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert_eq!(client.value("SELECT count(*) FROM undone"), "0");
+    let said = ended
+        .records
+        .iter()
+        .any(|record| matches!(record, Record::Output(output) if output.text == "unseen: 1000"));
+    assert!(said, "the temporary table was filled");
+    // Without `bulk_insert_done` only the rows that were not yet sent are missing.
+    assert_eq!(client.value("SELECT count(*) > 100000 FROM partial"), "t");
+    assert_eq!(client.value("SELECT count(*) = max(id) FROM partial"), "t");
+    client.ok("DROP TABLE undone, partial");
+}

@@ -1,0 +1,246 @@
+//! A connection that carries batches of rows, blocking.
+
+use std::io::{Read, Write};
+use std::time::Duration;
+
+use record::Target;
+use socket2::Socket;
+
+use super::Table;
+use crate::channel::Channel;
+use crate::connect::{ConnectError, Connected, connect};
+use crate::error::{ProtocolError, ServerError};
+use crate::load::wrong_row_count;
+use crate::session::{Class, Progress, Reply, RowCursor, Sent, Session, Tally};
+use crate::{mysql, postgres};
+
+/// So much is read at once.
+const PIECE: usize = 16 * 1024;
+
+/// Values of a result set's rows, as text.
+pub(crate) type Rows = Vec<Vec<Option<String>>>;
+
+/// Why a batch was not carried.
+#[derive(Debug, thiserror::Error)]
+pub enum CarrierError {
+    /// There is no connection.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// The connection broke, or what came over it makes no sense.
+    #[error("connection lost: {0}")]
+    Lost(String),
+    /// The server's objection.
+    #[error("{0}")]
+    Refused(Box<ServerError>),
+}
+
+impl From<ProtocolError> for CarrierError {
+    fn from(error: ProtocolError) -> Self {
+        Self::Lost(error.to_string())
+    }
+}
+
+impl From<std::io::Error> for CarrierError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Lost(error.to_string())
+    }
+}
+
+/// What was done for one batch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Carried {
+    /// Statements.
+    pub tally: Tally,
+    /// Class of the one that counts.
+    pub class: Option<Class>,
+    /// The server would not load it in its own way: it went as an INSERT.
+    pub refused: bool,
+    /// Over the wire.
+    pub bytes_sent: u64,
+    /// Over the wire.
+    pub bytes_received: u64,
+}
+
+/// See the module's page.
+#[derive(Debug)]
+pub struct Carrier {
+    session: Session,
+    socket: Socket,
+    channel: Option<Box<Channel>>,
+    out: Vec<u8>,
+    received: Vec<u8>,
+    carried: Carried,
+}
+
+impl Carrier {
+    /// Connects to the endpoint that connection `ordinal` goes to, and sets the session up.
+    ///
+    /// # Errors
+    /// [`CarrierError`].
+    pub fn connect(
+        target: &Target,
+        ordinal: u64,
+        timeout: Duration,
+        settings: &[Vec<u8>],
+    ) -> Result<Self, CarrierError> {
+        let Connected { session, transport, .. } = connect(target, ordinal, timeout)?;
+        let (socket, channel) = transport.into_parts();
+        let socket = socket.ok_or(ProtocolError::Misuse("the database has no connections"))?;
+        let socket = Socket::from(socket);
+        socket.set_nonblocking(false)?;
+        let mut carrier = Self {
+            session,
+            socket,
+            channel,
+            out: Vec::new(),
+            received: Vec::new(),
+            carried: Carried::default(),
+        };
+        for setting in settings {
+            carrier.rows(setting)?;
+        }
+        Ok(carrier)
+    }
+
+    /// What the catalog says of the table in an INSERT's beginning. `None`: it isn't plain, or
+    /// what is stored may depend on the order in which rows arrive.
+    ///
+    /// # Errors
+    /// [`CarrierError`], also if there is no such table.
+    pub fn look(&mut self, prefix: &[u8]) -> Result<Option<Table>, CarrierError> {
+        match self.session {
+            Session::Postgres(_) => postgres::look(self, prefix),
+            Session::Mysql(_) => mysql::look(self, prefix),
+            _ => Ok(None),
+        }
+    }
+
+    /// Tells a sequence that its numbers up to `last` are taken.
+    ///
+    /// # Errors
+    /// [`CarrierError`].
+    pub fn advance(&mut self, sequence: &str, last: i64) -> Result<(), CarrierError> {
+        let name = sequence.replace('\'', "''");
+        let sql = format!(
+            "SELECT setval('{name}', {last}) FROM {sequence} \
+             WHERE last_value < {last} OR NOT is_called"
+        );
+        self.rows(sql.as_bytes()).map(|_| ())
+    }
+
+    /// Carries a multi-row INSERT of `rows` rows: with `loads` in the server's own way of loading
+    /// rows, if it can be.
+    ///
+    /// # Errors
+    /// [`CarrierError`]; a number of rows stored that isn't the number sent is one, too.
+    pub fn carry(
+        &mut self,
+        sql: &[u8],
+        rows: u64,
+        loads: bool,
+        plain_digits: bool,
+    ) -> Result<Carried, CarrierError> {
+        self.carried = Carried::default();
+        if loads {
+            let sent = self.request(|session, out| session.load(sql, plain_digits, out))?;
+            if let Some(sent) = sent {
+                let reply = self.reply(sent)?;
+                match reply.error {
+                    None => return Ok(self.carried(&reply)),
+                    Some(error) if error.closes || !self.session.refused_load() => {
+                        return Err(CarrierError::Refused(error));
+                    }
+                    Some(_) => self.carried.refused = true,
+                }
+            }
+        }
+        let sent = self.request(|session, out| session.query(sql, out))?;
+        let reply = self.reply(sent)?;
+        match reply.error {
+            Some(error) => Err(CarrierError::Refused(error)),
+            None if reply.affected != rows => {
+                Err(CarrierError::Refused(Box::new(wrong_row_count(rows, reply.affected))))
+            }
+            None => Ok(self.carried(&reply)),
+        }
+    }
+
+    fn carried(&self, reply: &Reply) -> Carried {
+        Carried { tally: reply.tally, class: reply.class, ..self.carried }
+    }
+
+    /// The rows of a statement's first result set.
+    pub(crate) fn rows(&mut self, sql: &[u8]) -> Result<Rows, CarrierError> {
+        let sent = self.request(|session, out| session.query(sql, out))?;
+        let reply = self.reply(sent)?;
+        if let Some(error) = reply.error {
+            return Err(CarrierError::Refused(error));
+        }
+        let mut rows = Rows::new();
+        let mut cursor = RowCursor::default();
+        if reply.columns == 0 {
+            return Ok(rows);
+        }
+        loop {
+            let mut row = Vec::new();
+            let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
+            let more = self.session.row(&self.received, &mut cursor, |value| {
+                row.push(value.map(text));
+            })?;
+            if !more {
+                return Ok(rows);
+            }
+            rows.push(row);
+        }
+    }
+
+    /// Encodes a request, leaving it in `out`.
+    fn request<T>(
+        &mut self,
+        encode: impl FnOnce(&mut Session, &mut Vec<u8>) -> Result<T, ProtocolError>,
+    ) -> Result<T, CarrierError> {
+        self.received.clear();
+        self.out.clear();
+        Ok(encode(&mut self.session, &mut self.out)?)
+    }
+
+    /// Sends what is in `out` and reads until the reply is whole.
+    fn reply(&mut self, sent: Sent) -> Result<Reply, CarrierError> {
+        if let Sent::Done(reply) = sent {
+            return Ok(reply);
+        }
+        self.flush()?;
+        let mut piece = vec![0; PIECE];
+        loop {
+            match self.session.feed(&self.received)? {
+                Progress::Done { reply, .. } => return Ok(reply),
+                Progress::Wanted { consumed } => {
+                    self.received.drain(..consumed);
+                    self.out.clear();
+                    self.session.send_rows(&mut self.out);
+                    self.flush()?;
+                    continue;
+                }
+                Progress::More => {}
+            }
+            let size = self.socket.read(&mut piece)?;
+            if size == 0 {
+                return Err(CarrierError::Lost("the server closed it".into()));
+            }
+            self.carried.bytes_received += size as u64;
+            match &mut self.channel {
+                None => self.received.extend_from_slice(&piece[..size]),
+                Some(channel) => channel.open(&piece[..size], &mut self.received)?,
+            }
+        }
+    }
+
+    fn flush(&mut self) -> Result<(), CarrierError> {
+        if let Some(channel) = &mut self.channel {
+            channel.request().append(&mut self.out);
+            channel.seal(&mut self.out)?;
+        }
+        self.carried.bytes_sent += self.out.len() as u64;
+        Ok(self.socket.write_all(&self.out)?)
+    }
+}

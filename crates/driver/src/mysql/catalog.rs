@@ -1,0 +1,96 @@
+//! What MySQL or MariaDB says of a table that rows are to be loaded into.
+
+use crate::bulk::{Carrier, CarrierError, Column, Table};
+use crate::load::Insert;
+
+/// Types that store a number the same, be it written as a number or as text.
+const TAKE_DIGITS: [&str; 12] = [
+    "tinyint",
+    "smallint",
+    "mediumint",
+    "int",
+    "bigint",
+    "decimal",
+    "char",
+    "varchar",
+    "tinytext",
+    "text",
+    "mediumtext",
+    "longtext",
+];
+
+/// See [`Carrier::look`]. Triggers may do anything, so tables with them are not plain.
+pub(crate) fn look(carrier: &mut Carrier, prefix: &[u8]) -> Result<Option<Table>, CarrierError> {
+    let Some(insert) = Insert::parse(prefix, b'`') else { return Ok(None) };
+    let Ok(name) = str::from_utf8(insert.table) else { return Ok(None) };
+    let (schema, bare) = match name.rsplit_once('.') {
+        Some((schema, bare)) => (literal(schema), bare),
+        None => ("DATABASE()".to_owned(), name),
+    };
+    let bare = literal(bare);
+    let sql = format!(
+        "SELECT concat({schema}, '.', {bare}), @@auto_increment_increment, (SELECT count(*) FROM \
+         information_schema.triggers WHERE event_object_schema = {schema} \
+         AND event_object_table = {bare})"
+    );
+    let surroundings = carrier.rows(sql.as_bytes())?;
+    let Some([Some(key), Some(increment), Some(triggers)]) =
+        surroundings.first().map(|row| &row[..])
+    else {
+        return Ok(None);
+    };
+    if increment != "1" || triggers != "0" {
+        return Ok(None);
+    }
+    let mut columns = Vec::new();
+    for row in carrier.rows(format!("SHOW COLUMNS FROM {name}").as_bytes())? {
+        let (Some(Some(field)), Some(Some(kind))) = (row.first(), row.get(1)) else {
+            return Ok(None);
+        };
+        let extra = row.get(5).cloned().flatten().unwrap_or_default();
+        let end = kind.find(|byte: char| !byte.is_ascii_lowercase()).unwrap_or(kind.len());
+        columns.push(Column {
+            name: field.clone(),
+            numbered: extra.contains("auto_increment"),
+            takes_digits: TAKE_DIGITS.contains(&&kind[..end]),
+        });
+    }
+    let mut table = Table { key: key.clone(), quote: b'`', columns, next: 0, sequence: None };
+    if table.columns.iter().any(|column| column.numbered) {
+        let made = carrier.rows(format!("SHOW CREATE TABLE {name}").as_bytes())?;
+        let made = made.into_iter().next().and_then(|row| row.into_iter().nth(1)).flatten();
+        let Some(next) = made.and_then(|text| next_number(&text)) else { return Ok(None) };
+        table.next = next;
+    }
+    Ok(Some(table))
+}
+
+/// From CREATE TABLE: an option behind the columns, where it isn't 1.
+fn next_number(made: &str) -> Option<i64> {
+    let (_, options) = made.rsplit_once("\n)")?;
+    match options.split_once(" AUTO_INCREMENT=") {
+        None => Some(1),
+        Some((_, rest)) => rest.split(|byte: char| !byte.is_ascii_digit()).next()?.parse().ok(),
+    }
+}
+
+fn literal(name: &str) -> String {
+    format!("'{}'", name.trim().trim_matches('`').replace('\\', "\\\\").replace('\'', "''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_number_stands_behind_the_columns() {
+        let made = |options: &str| {
+            format!(
+                "CREATE TABLE `t` (\n  `a` int COMMENT ' AUTO_INCREMENT=3'\n) ENGINE=X{options}"
+            )
+        };
+        assert_eq!(next_number(&made("")), Some(1));
+        assert_eq!(next_number(&made(" AUTO_INCREMENT=42 DEFAULT CHARSET=x")), Some(42));
+        assert_eq!(next_number("CREATE VIEW"), None);
+    }
+}

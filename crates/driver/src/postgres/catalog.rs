@@ -1,0 +1,55 @@
+//! What PostgreSQL's catalog says of a table that rows are to be loaded into.
+
+use crate::bulk::{Carrier, CarrierError, Column, Table};
+use crate::load::Insert;
+
+/// See [`Carrier::look`]. Triggers and rules may do anything, so tables with them are not plain.
+pub(crate) fn look(carrier: &mut Carrier, prefix: &[u8]) -> Result<Option<Table>, CarrierError> {
+    let Some(insert) = Insert::parse(prefix, b'"') else { return Ok(None) };
+    let Ok(name) = str::from_utf8(insert.table) else { return Ok(None) };
+    let literal = name.replace('\'', "''");
+    let plain = format!(
+        "SELECT c.oid FROM pg_class c WHERE c.oid = '{literal}'::regclass \
+         AND relkind IN ('r', 'p') AND relpersistence <> 't' AND NOT relhasrules \
+         AND NOT EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = c.oid AND NOT tgisinternal)"
+    );
+    let Some(oid) = first_value(carrier, &plain)? else { return Ok(None) };
+    let described = carrier.rows(
+        format!(
+            "SELECT a.attname, pg_get_serial_sequence('{literal}', a.attname), \
+             a.attidentity <> '' OR coalesce(pg_get_expr(adbin, adrelid), '') LIKE '%nextval(%' \
+             FROM pg_attribute a LEFT JOIN pg_attrdef d ON adrelid = attrelid AND adnum = attnum \
+             WHERE attrelid = {oid} AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
+        )
+        .as_bytes(),
+    )?;
+    let mut table = Table { key: oid, quote: b'"', columns: Vec::new(), next: 0, sequence: None };
+    for row in described {
+        let [Some(name), sequence, Some(numbered)] = &row[..] else { return Ok(None) };
+        let numbered = numbered == "t";
+        if numbered {
+            // Two such columns, or a sequence that other tables may use as well.
+            let Some(sequence) = sequence.clone().filter(|_| table.sequence.is_none()) else {
+                return Ok(None);
+            };
+            table.sequence = Some(sequence);
+        }
+        table.columns.push(Column { name: name.clone(), numbered, takes_digits: true });
+    }
+    if let Some(sequence) = &table.sequence {
+        let literal = sequence.replace('\'', "''");
+        let next = format!(
+            "SELECT last_value + is_called::int FROM {sequence}, pg_sequence \
+             WHERE seqrelid = '{literal}'::regclass AND seqincrement = 1 AND NOT seqcycle"
+        );
+        let next = first_value(carrier, &next)?.and_then(|next| next.parse().ok());
+        let Some(next) = next else { return Ok(None) };
+        table.next = next;
+    }
+    Ok(Some(table))
+}
+
+fn first_value(carrier: &mut Carrier, sql: &str) -> Result<Option<String>, CarrierError> {
+    let rows = carrier.rows(sql.as_bytes())?;
+    Ok(rows.into_iter().next().and_then(|row| row.into_iter().next()).flatten())
+}
