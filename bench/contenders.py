@@ -31,7 +31,7 @@ EMPTY_EVENT = ROOT / "bench" / "workloads" / "empty_event.lua"
 RANDOM_EVENT = ROOT / "bench" / "workloads" / "random_event.lua"
 BULK_INSERT = SYSBENCH_SCRIPTS / "bulk_insert.lua"
 _WARM_UP_S = 1.0
-_LONG_WARM_UP_S = 5.0
+_LONG_WARM_UP_S = 10.0
 _CONNECT_LIMIT_S = 60.0
 _STATEMENTS = r"queries:\s+(\d+)"
 

@@ -171,9 +171,7 @@ ROWS: Sequence[Row] = (
                 Budget("cpu_us", Cell(OURS, n), Cell(OURS, _FLAT_FROM), *_FLAT)
                 for n in (64, 1024, _MARIADB_MANY)
             ),
-            *_at_most("cpu_us", "raw io_uring", 1.25, (_MARIADB_MANY,)),
             Budget("statements_per_s", Cell(OURS, _MARIADB_MANY), Cell(OURS, 64), at_least=0.7),
-            *_at_least("statements_per_s", "raw io_uring", 0.9, (_MARIADB_MANY,)),
         ),
     ),
     *(
