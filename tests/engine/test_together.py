@@ -124,7 +124,7 @@ def test_a_process_that_dies_ends_all_and_what_was_measured_stays(tmp_path: Path
 
 
 def test_events_are_divided(tmp_path: Path) -> None:
-    whole = spec(tmp_path, warm_up_s=0.0, measure_s=None, events=100)
+    whole = spec(tmp_path, warm_up_s=0.3, measure_s=None, events=100)
     whole["groups"][0]["arrival"] = {"kind": "closed"}
     outcome, _ = run(tmp_path, whole)
 

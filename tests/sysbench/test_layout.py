@@ -143,6 +143,20 @@ def test_the_text_is_theirs_but_for_numbers(command: str, ours: str, tmp_path: P
     assert NUMBER.sub("N", mine.errors).startswith(NUMBER.sub("N", theirs.errors))
 
 
+def test_an_endless_load_is_warned_of(ours: str, tmp_path: Path) -> None:
+    heads = []
+    for program in ("sysbench", ours):
+        command = [program, "cpu", "--time=0", "run"]
+        with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as load:
+            assert load.stdout is not None
+            heads.append([load.stdout.readline() for _ in range(5)])
+            load.kill()
+
+    assert heads[0][0].startswith("WARNING: ")
+    assert heads[1][0] == heads[0][0]
+    assert heads[1][2:] == heads[0][2:]
+
+
 BETTER = {
     "file-block-size": ("=SIZE", "16384"),
     "mysql-socket": ("=[LIST,...]", ""),

@@ -191,6 +191,11 @@ impl Parser<'_> {
             let warning = format!("WARNING: --{name} is deprecated, use --{of} instead");
             self.line.notices.push(warning);
         }
+        let limited = ["events", "time"].iter().any(|name| self.line.values.number(name) > 0);
+        if !limited && words_run(&self.words) {
+            let warning = "Both event and time limits are disabled, running an endless test";
+            self.line.notices.push(format!("WARNING: {warning}"));
+        }
         let compat = self.line.values.text("compat");
         if !["1.0", "1.1"].contains(&compat) {
             let message = format!("Invalid value for the 'compat' option: '{compat}'");
@@ -215,6 +220,11 @@ impl Parser<'_> {
         }
         Ok(self.line)
     }
+}
+
+/// Whether a load is asked for.
+fn words_run(words: &[String]) -> bool {
+    words.last().is_some_and(|command| command == "run")
 }
 
 fn default(option: &options::Variable) -> Option<Value> {

@@ -118,6 +118,13 @@ pub fn check(line: &CommandLine) -> Result<(), Refusal> {
     if threads <= 0 {
         return Err(fatal(format!("Invalid value for --threads: {threads}.")));
     }
+    for name in ["rate", "report_interval", "warmup_time", "rate_queue", "shards"] {
+        let number = values.number(name);
+        if number < 0 {
+            let dashed = name.replace('_', "-");
+            return Err(fatal(format!("Invalid value for --{dashed}: {number}.")));
+        }
+    }
     let percentiles = percentiles(values)?;
     if percentiles.is_empty() && values.on("histogram") {
         return Err(fatal("--histogram cannot be used with --percentile=0"));
@@ -420,6 +427,7 @@ mod tests {
         let spec = made(&["--time=0", "--events=5", "--rand-seed=9"]).unwrap().spec;
         assert_eq!((spec.measure_s, spec.events, spec.seed), (None, Some(5), 9));
         assert!(made(&["--threads=0"]).unwrap_err().0.contains("--threads: 0."));
+        assert!(made(&["--rate=-1"]).unwrap_err().0.contains("--rate: -1."));
         assert!(made(&["--percentile=0", "--histogram"]).is_err());
         let forced = |text| made(&["--time=60", text]).unwrap().forced_shutdown_s;
         assert_eq!(forced("--forced-shutdown"), Some(3.0));
