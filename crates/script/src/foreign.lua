@@ -106,6 +106,17 @@ function symbols.sb_rand_varstr(buffer, least, most)
   return #text
 end
 
-local library = setmetatable(symbols, { __index = function(_, name) return ffi.C[name] end })
+local function symbol(name) return ffi.C[name] end
+
+-- What is missing is missing at the script's line.
+local function find(_, name)
+  local fine, value = pcall(symbol, name)
+  if not fine then
+    error((tostring(value):gsub("^[^:]*:%d+: ", "")), 2)
+  end
+  return value
+end
+
+local library = setmetatable(symbols, { __index = find })
 
 return setmetatable({ C = library, cdef = declare }, { __index = ffi })
