@@ -40,7 +40,6 @@ pub(crate) struct Prelude {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Metatables {
     pub(crate) statement: c_int,
-    pub(crate) parameter: c_int,
     pub(crate) result: c_int,
     pub(crate) result_methods: c_int,
     /// What a statement without rows returns.

@@ -4,7 +4,7 @@
 -- resumed; nothing here knows which. Names and meanings are the field's; the code is ours.
 
 local host, settings, foreign, report, legacy, options, module, own, sql,
-  coroutines = ...
+  coroutines, native = ...
 
 local getfenv, setfenv, setmetatable, rawget = getfenv, setfenv, setmetatable, rawget
 local error, type, tostring, tonumber, xpcall = error, type, tostring, tonumber, xpcall
@@ -12,7 +12,10 @@ local traceback = debug.traceback
 
 local RESTART_EVENT = 1
 local PARALLEL_COMMAND = true
-local the_driver, connection_meta, raise, end_bulk = sql(host, RESTART_EVENT)
+
+local random, next_event, create_parameter = native(host, require("ffi"))
+host.random = random
+local the_driver, connection_meta, raise, end_bulk = sql(host, create_parameter, RESTART_EVENT)
 
 local function with_traceback(message)
   if type(message) == "table" then
@@ -27,13 +30,6 @@ local ARGUMENT = {
   ARG_NULL = 0, ARG_BOOL = 1, ARG_INT = 2, ARG_SIZE = 3, ARG_DOUBLE = 4, ARG_STRING = 5,
   ARG_LIST = 6, ARG_FILE = 7, ARG_MAX = 8, PARALLEL_COMMAND = PARALLEL_COMMAND,
 }
-
-local random_halves = host.random.uniform_uint64
-
-function host.random.uniform_uint64()
-  local high, low = random_halves()
-  return 4294967296ULL * high + low
-end
 
 local shared = {
   version = settings.version,
@@ -191,7 +187,6 @@ end
 local function default_run(tid)
   local env = getfenv(0)
   local event = env.event
-  local next_event = host.next_event
   local churn = host.reconnect_every() > 0
   while next_event() do
     ::again::

@@ -170,31 +170,73 @@ impl Random {
         }
     }
 
-    /// Appends a pattern with each `#` replaced by a digit and each `@` by a letter a–z.
-    pub(crate) fn pattern(&mut self, pattern: &[u8], out: &mut Vec<u8>) {
-        // A 64-bit draw is a binary fraction that yields ten characters, a multiplication each.
-        let (mut fraction, mut left) = (0u64, 0);
-        let mut below = |count: u64, random: &mut Self| {
-            if left == 0 {
-                fraction = random.bits();
-                left = 10;
+    /// In [0, count), exactly uniform (Lemire, 2019).
+    #[inline]
+    fn below(&mut self, count: u64) -> u64 {
+        loop {
+            let product = u128::from(self.bits()) * u128::from(count);
+            if product as u64 >= count.wrapping_neg() % count {
+                return (product >> 64) as u64;
             }
-            left -= 1;
-            let product = u128::from(fraction) * u128::from(count);
-            fraction = product as u64;
-            (product >> 64) as u8
-        };
-        out.extend(pattern.iter().map(|byte| match byte {
-            b'#' => b'0' + below(10, self),
-            b'@' => b'a' + below(26, self),
-            other => *other,
-        }));
+        }
+    }
+
+    /// Replaces each `#` of a pattern by a digit and each `@` by a letter a–z.
+    pub(crate) fn fill(&mut self, pattern: &mut [u8]) {
+        let (mut digits, mut letters) = (Ahead::<10, b'0', 4>::new(), Ahead::<26, b'a', 3>::new());
+        for byte in pattern {
+            match *byte {
+                b'#' => *byte = digits.next(self),
+                b'@' => *byte = letters.next(self),
+                _ => {}
+            }
+        }
     }
 
     /// Appends `min` to `max` characters from '0' to 'z' in ASCII order.
     pub(crate) fn text(&mut self, min: usize, max: usize, out: &mut Vec<u8>) {
         let len = self.uniform(min as i64, max.max(min) as i64) as usize;
         out.extend((0..len).map(|_| b'0' + self.uniform(0, i64::from(b'z' - b'0')) as u8));
+    }
+}
+
+/// Characters drawn ahead, `4 × PAIRS` with one number: all strings of them are equally likely.
+struct Ahead<const BASE: u32, const FIRST: u8, const PAIRS: usize> {
+    ready: [u8; 16],
+    left: usize,
+}
+
+impl<const BASE: u32, const FIRST: u8, const PAIRS: usize> Ahead<BASE, FIRST, PAIRS> {
+    const HALF: u64 = (BASE as u64).pow(2 * PAIRS as u32);
+    const STRINGS: u64 = Self::HALF * Self::HALF;
+
+    fn new() -> Self {
+        Self { ready: [0; 16], left: 0 }
+    }
+
+    #[inline]
+    fn next(&mut self, random: &mut Random) -> u8 {
+        if self.left == 0 {
+            self.draw(random);
+        }
+        self.left -= 1;
+        self.ready[self.left]
+    }
+
+    /// Two halves, two characters of each at a time: short chains of divisions side by side.
+    fn draw(&mut self, random: &mut Random) {
+        let number = random.below(Self::STRINGS);
+        let mut halves = [(number / Self::HALF) as u32, (number % Self::HALF) as u32];
+        for pair in 0..PAIRS {
+            for (half, rest) in halves.iter_mut().enumerate() {
+                let two = *rest % (BASE * BASE);
+                *rest /= BASE * BASE;
+                let place = 2 * (half * PAIRS + pair);
+                self.ready[place] = FIRST + (two / BASE) as u8;
+                self.ready[place + 1] = FIRST + (two % BASE) as u8;
+            }
+        }
+        self.left = 4 * PAIRS;
     }
 }
 
@@ -262,18 +304,51 @@ mod tests {
 
     #[test]
     fn patterns_keep_their_shape() {
-        let mut out = Vec::new();
-        Random::new(5, 0).pattern(b"##-@@.#", &mut out);
-        assert_eq!(out.len(), 7);
+        let mut out = *b"##-@@.#";
+        Random::new(5, 0).fill(&mut out);
         assert!(out[0].is_ascii_digit() && out[3].is_ascii_lowercase() && out[2] == b'-');
-        let mut digits = [0u32; 10];
+    }
+
+    /// χ² over all values must stay below a bound that chance exceeds once in 10⁶.
+    fn even(counts: &[u32], bound: f64) {
+        let expected = f64::from(counts.iter().sum::<u32>()) / counts.len() as f64;
+        let chi2: f64 = counts.iter().map(|n| (f64::from(*n) - expected).powi(2) / expected).sum();
+        assert!(chi2 < bound, "{chi2}: {counts:?}");
+    }
+
+    #[test]
+    fn characters_of_patterns_are_even_in_every_place_and_in_neighbouring_pairs() {
         let mut random = Random::new(6, 0);
-        for _ in 0..10_000 {
-            out.clear();
-            random.pattern(b"##########", &mut out);
-            out.iter().for_each(|digit| digits[usize::from(digit - b'0')] += 1);
+        let mut digits = vec![[0u32; 10]; 20];
+        let mut letters = vec![[0u32; 26]; 20];
+        let mut pairs = [0u32; 100];
+        for _ in 0..20_000 {
+            let mut out = *b"####################@@@@@@@@@@@@@@@@@@@@";
+            random.fill(&mut out);
+            for place in 0..20 {
+                digits[place][usize::from(out[place] - b'0')] += 1;
+                letters[place][usize::from(out[place + 20] - b'a')] += 1;
+            }
+            for two in out[..20].windows(2) {
+                pairs[usize::from(two[0] - b'0') * 10 + usize::from(two[1] - b'0')] += 1;
+            }
         }
-        assert!(digits.iter().all(|count| (9_500..10_500).contains(count)), "{digits:?}");
+        // χ² with 9, 25 and 99 degrees of freedom.
+        digits.iter().for_each(|counts| even(counts, 45.0));
+        letters.iter().for_each(|counts| even(counts, 76.0));
+        even(&pairs, 182.0);
+    }
+
+    #[test]
+    fn a_pattern_depends_on_seed_and_stream_alone() {
+        let text = |seed, stream| {
+            let mut out = *b"###########-@@@@@@@@@@@-###########";
+            Random::new(seed, stream).fill(&mut out);
+            out
+        };
+        assert_eq!(text(1, 0), text(1, 0));
+        assert_ne!(text(1, 0), text(1, 1));
+        assert_ne!(text(1, 0), text(2, 0));
     }
 
     #[test]

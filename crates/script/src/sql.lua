@@ -4,7 +4,7 @@
 -- resumed; nothing here knows which. `false` from a statement means that it failed: `raise` then
 -- asks the host what to do about it.
 
-local host, RESTART_EVENT = ...
+local host, create_parameter, RESTART_EVENT = ...
 
 local getfenv, setmetatable, error, tostring = getfenv, setmetatable, error, tostring
 
@@ -52,7 +52,7 @@ local function raise(slot, query)
   error(failed, 0)
 end
 
-local statement = { bind_create = host.statement_parameter }
+local statement = { bind_create = create_parameter }
 
 function statement:execute()
   local result = host.statement_execute(self)
@@ -83,10 +83,6 @@ end
 host.set_metatable("statement", {
   __index = statement, __gc = host.statement_collect,
   __tostring = function() return "<sql_statement>" end,
-})
-host.set_metatable("parameter", {
-  __index = { set = host.parameter_set, set_rand_str = host.parameter_set_pattern },
-  __tostring = function() return "<sql_param>" end,
 })
 host.set_metatable("result", {
   __index = host.result_index,

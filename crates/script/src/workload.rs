@@ -27,7 +27,7 @@ use crate::source;
 
 const PRELUDE: &[u8] = include_bytes!("prelude.lua");
 /// What the prelude is given besides the host's functions, in this order.
-const PARTS: [(&[u8], &CStr); 8] = [
+const PARTS: [(&[u8], &CStr); 9] = [
     (include_bytes!("foreign.lua"), c"=foreign"),
     (include_bytes!("report.lua"), c"=report"),
     (include_bytes!("legacy.lua"), c"=legacy"),
@@ -36,6 +36,7 @@ const PARTS: [(&[u8], &CStr); 8] = [
     (include_bytes!("own.lua"), c"=own"),
     (include_bytes!("sql.lua"), c"=sql"),
     (include_bytes!("coroutines.lua"), c"=coroutines"),
+    (include_bytes!("native.lua"), c"=native"),
 ];
 
 /// One shard's clients, running a script.
@@ -377,7 +378,7 @@ fn take_turn(pointer: HostPointer, load: &mut Load, client: u32) -> Result<(), F
             1
         }
     };
-    // SAFETY: the client is suspended in `next_event`, which returns one value.
+    // SAFETY: the client is suspended in its turn, which returns one value.
     unsafe { ffi::lua_pushboolean(waiting.thread, go) };
     resume(pointer, client, 1)
 }

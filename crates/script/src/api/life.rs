@@ -21,7 +21,7 @@ const RETRY_NS: (u64, u64) = (1_000_000, 1_000_000_000);
 pub(crate) unsafe fn register(state: *mut State) {
     // SAFETY: the caller's: the table is on top of the stack.
     unsafe {
-        set_function(state, c"next_event", next_event);
+        set_function(state, c"suspend", suspend);
         set_function(state, c"reconnect_every", reconnect_every);
         set_function(state, c"reconnect_due", reconnect_due);
         set_function(state, c"restart", restart);
@@ -39,8 +39,14 @@ pub(crate) unsafe fn register(state: *mut State) {
     }
 }
 
-/// Ends the event under way and begins the next one: true, or false when the load is over.
-unsafe extern "C-unwind" fn next_event(state: *mut State) -> c_int {
+/// What [`next_turn`] answers; `native.lua` knows the numbers.
+const TURN_STOP: c_int = 0;
+const TURN_START: c_int = 1;
+const TURN_WAIT: c_int = 2;
+
+/// Ends the event under way and begins the next one, unless the load is over. For `TURN_WAIT` the
+/// client has to suspend itself; it is resumed with true, or false when the load is over.
+pub(crate) extern "C" fn next_turn() -> c_int {
     let host = current();
     let load = host.load();
     let now = load.now();
@@ -55,43 +61,48 @@ unsafe extern "C-unwind" fn next_event(state: *mut State) -> c_int {
     if think_ns > 0 {
         client.waiting = Waiting::Turn;
         load.sleep_until(id, now + think_ns);
-        // SAFETY: called from a coroutine.
-        return unsafe { ffi::lua_yield(state, 0) };
+        return TURN_WAIT;
     }
     if in_process && !alone && client.slice > SLICE_EVENTS {
         client.waiting = Waiting::Turn;
         host.runnable.push_back(id);
-        // SAFETY: called from a coroutine.
-        return unsafe { ffi::lua_yield(state, 0) };
+        return TURN_WAIT;
     }
-    // SAFETY: a live state; yields come last.
-    unsafe {
-        match load.turn(id, group, now) {
-            Turn::Start { intended_ns } => {
-                client.event = Some(OpenEvent { intended_ns, start_ns: now, label: group });
-                ffi::lua_pushboolean(state, 1);
-                1
-            }
-            Turn::Stop => {
-                ffi::lua_pushboolean(state, 0);
-                1
-            }
-            Turn::Wait => {
-                client.waiting = Waiting::Turn;
-                ffi::lua_yield(state, 0)
-            }
+    match load.turn(id, group, now) {
+        Turn::Start { intended_ns } => {
+            client.event = Some(OpenEvent { intended_ns, start_ns: now, label: group });
+            TURN_START
+        }
+        Turn::Stop => TURN_STOP,
+        Turn::Wait => {
+            client.waiting = Waiting::Turn;
+            TURN_WAIT
         }
     }
 }
 
-/// `next_event` for scripts that say themselves when an event ends: one that is still open when the
+/// The client waits for what it has asked for, and returns what it is resumed with.
+unsafe extern "C-unwind" fn suspend(state: *mut State) -> c_int {
+    // SAFETY: called from a coroutine.
+    unsafe { ffi::lua_yield(state, 0) }
+}
+
+/// [`next_turn`] for scripts that say themselves when an event ends: one that is still open when the
 /// next is asked for is not counted.
 unsafe extern "C-unwind" fn more_events(state: *mut State) -> c_int {
     let host = current();
     let id = host.current;
     host.clients[id].event = None;
-    // SAFETY: the caller's.
-    unsafe { next_event(state) }
+    // SAFETY: called from a coroutine.
+    unsafe {
+        match next_turn() {
+            TURN_WAIT => ffi::lua_yield(state, 0),
+            turn => {
+                ffi::lua_pushboolean(state, c_int::from(turn == TURN_START));
+                1
+            }
+        }
+    }
 }
 
 /// The event begins now; one that waited in the open loop keeps its intended start.

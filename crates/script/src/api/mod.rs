@@ -7,8 +7,8 @@ mod bulk;
 mod connection;
 pub(crate) mod counter;
 pub(crate) mod life;
+pub(crate) mod native;
 pub(crate) mod pipeline;
-pub(crate) mod random;
 pub(crate) mod result;
 pub(crate) mod statement;
 
@@ -34,7 +34,8 @@ pub(crate) unsafe fn push_host_table(state: *mut State) {
         life::register(state);
         pipeline::register(state);
         counter::register(state);
-        random::register(state);
+        native::push(state);
+        ffi::lua_setfield(state, -2, c"natives".as_ptr());
     }
 }
 
@@ -48,7 +49,6 @@ unsafe extern "C-unwind" fn set_metatable(state: *mut State) -> c_int {
         let metatables = &mut current().metatables;
         match name.as_str() {
             "statement" => metatables.statement = reference,
-            "parameter" => metatables.parameter = reference,
             _ => metatables.result = reference,
         }
     }

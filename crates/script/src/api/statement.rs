@@ -1,7 +1,7 @@
 //! Prepared statements and their parameters.
 //!
-//! A parameter is a small block of memory that the script sets and the host reads when the
-//! statement is executed: nothing is allocated on the way.
+//! A parameter is a small block of memory that the script sets (`native.lua`) and the host reads when
+//! the statement is executed: nothing is allocated on the way.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -18,6 +18,8 @@ use crate::slot::Purpose;
 /// Tells our blocks from any other userdata.
 const STATEMENT: u32 = 0xd817_0001;
 const PARAMETER: u32 = 0xd817_0002;
+/// What `lua_type` calls an object of the FFI.
+const TYPE_FFI: c_int = 10;
 
 /// The memory of a statement object.
 #[repr(C)]
@@ -29,45 +31,37 @@ struct Statement {
     parameters: Vec<*const Parameter>,
 }
 
-/// What a parameter holds.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-enum Content {
-    Null,
-    Int,
-    Double,
-    Bytes,
-}
+/// What a parameter holds; anything else is NULL.
+const INTEGER: u8 = 1;
+const NUMBER: u8 = 2;
+const TEXT: u8 = 3;
 
-/// The memory of a parameter object; text follows behind it.
+/// The memory of a parameter object: `dbdyno_parameter` of `native.lua`, which writes it. Text
+/// follows behind it.
 #[repr(C)]
 struct Parameter {
-    kind: u32,
-    /// A type of `sysbench.sql.type`.
+    mark: u32,
     sql_type: u8,
-    content: Content,
-    len: u32,
+    content: u8,
+    length: u32,
     capacity: u32,
-    int: i64,
-    double: f64,
+    integer: i64,
+    number: f64,
 }
 
 impl Parameter {
-    fn text(&self) -> *mut u8 {
-        // The object was allocated with `capacity` bytes behind the header.
-        ptr::from_ref(self).wrapping_add(1).cast_mut().cast()
-    }
-
     #[inline]
     fn value(&self) -> Value<'_> {
         match self.content {
-            Content::Null => Value::Null,
-            Content::Int => Value::Int(self.int),
-            Content::Double => Value::Double(self.double),
-            // SAFETY: `len` bytes were written behind the header and `len` is at most `capacity`.
-            Content::Bytes => {
-                Value::Bytes(unsafe { std::slice::from_raw_parts(self.text(), self.len as usize) })
+            INTEGER => Value::Int(self.integer),
+            NUMBER => Value::Double(self.number),
+            TEXT => {
+                let text = ptr::from_ref(self).wrapping_add(1).cast::<u8>();
+                let length = self.length.min(self.capacity) as usize;
+                // SAFETY: the object was made with `capacity` bytes behind this header.
+                Value::Bytes(unsafe { std::slice::from_raw_parts(text, length) })
             }
+            _ => Value::Null,
         }
     }
 }
@@ -75,14 +69,11 @@ impl Parameter {
 pub(crate) unsafe fn register(state: *mut State) {
     // SAFETY: the caller's: the table is on top of the stack.
     unsafe {
-        set_function(state, c"statement_parameter", create_parameter);
         set_function(state, c"statement_bind", bind);
         set_function(state, c"statement_execute", execute);
         set_function(state, c"statement_close", close);
         set_function(state, c"statement_slot", slot);
         set_function(state, c"statement_collect", collect);
-        set_function(state, c"parameter_set", set);
-        set_function(state, c"parameter_set_pattern", set_pattern);
     }
 }
 
@@ -110,48 +101,15 @@ unsafe fn statement<'a>(state: *mut State) -> &'a mut Statement {
 }
 
 #[inline]
-unsafe fn parameter<'a>(state: *mut State, index: c_int) -> &'a mut Parameter {
-    // SAFETY: as `statement`.
+unsafe fn parameter(state: *mut State, index: c_int) -> *const Parameter {
+    // SAFETY: FFI objects are larger than the mark, which says whether it is one of ours.
     unsafe {
-        let block = ffi::lua_touserdata(state, index).cast::<Parameter>();
-        if block.is_null() || (*block).kind != PARAMETER {
+        let made = ffi::lua_topointer(state, index).cast::<Parameter>();
+        if ffi::lua_type(state, index) != TYPE_FFI || (*made).mark != PARAMETER {
             lua::raise(state, "expected a parameter made by stmt:bind_create()");
         }
-        &mut *block
+        made
     }
-}
-
-/// `stmt:bind_create(type[, max_len])`.
-unsafe extern "C-unwind" fn create_parameter(state: *mut State) -> c_int {
-    // SAFETY: called by the script; arguments are checked.
-    unsafe {
-        statement(state);
-        let sql_type = ffi::lua_tointeger_(state, 2);
-        if !(1..=12).contains(&sql_type) {
-            lua::raise(state, "Unsupported argument type: expected one of sysbench.sql.type");
-        }
-        let textual = sql_type >= 7;
-        let capacity =
-            if textual { (ffi::lua_tointeger_(state, 3)).clamp(0, 1 << 24) as u32 } else { 0 };
-        let capacity = if textual && capacity == 0 { 255 } else { capacity };
-        let size = size_of::<Parameter>() + capacity as usize;
-        let block = ffi::lua_newuserdata(state, size).cast::<Parameter>();
-        ptr::write(
-            block,
-            Parameter {
-                kind: PARAMETER,
-                sql_type: sql_type as u8,
-                content: Content::Null,
-                len: 0,
-                capacity,
-                int: 0,
-                double: 0.0,
-            },
-        );
-        lua::push_kept(state, current().metatables.parameter);
-        ffi::lua_setmetatable(state, -2);
-    }
-    1
 }
 
 /// `stmt:bind_param(p1, p2, …)`.
@@ -169,65 +127,6 @@ unsafe extern "C-unwind" fn bind(state: *mut State) -> c_int {
             ffi::lua_rawseti_(state, -2, index - 1);
         }
         ffi::lua_setfenv(state, 1);
-    }
-    0
-}
-
-/// `param:set(value)`.
-unsafe extern "C-unwind" fn set(state: *mut State) -> c_int {
-    // SAFETY: called by the script; arguments are checked.
-    unsafe {
-        let made = parameter(state, 1);
-        let given = ffi::lua_type(state, 2);
-        if given == ffi::LUA_TNIL || given == ffi::LUA_TNONE {
-            made.content = Content::Null;
-            return 0;
-        }
-        match made.sql_type {
-            1..=4 => {
-                made.int = ffi::lua_tonumber(state, 2) as i64;
-                made.content = Content::Int;
-            }
-            5 | 6 => {
-                made.double = ffi::lua_tonumber(state, 2);
-                made.content = Content::Double;
-            }
-            _ => {
-                let Some(text) = lua::bytes(state, 2) else {
-                    lua::raise(state, "param:set() of a text parameter needs a string or nil")
-                };
-                set_text(made, text);
-            }
-        }
-        if made.sql_type <= 6 && given != ffi::LUA_TNUMBER && ffi::lua_isnumber(state, 2) == 0 {
-            lua::raise(state, "param:set() of a number parameter needs a number or nil");
-        }
-    }
-    0
-}
-
-/// Text beyond the capacity is cut off, as the field's API has it.
-unsafe fn set_text(made: &mut Parameter, text: &[u8]) {
-    let len = text.len().min(made.capacity as usize);
-    // SAFETY: `len` is within the block; the source is elsewhere.
-    unsafe { ptr::copy_nonoverlapping(text.as_ptr(), made.text(), len) };
-    made.len = len as u32;
-    made.content = Content::Bytes;
-}
-
-/// `param:set_rand_str(pattern)`.
-unsafe extern "C-unwind" fn set_pattern(state: *mut State) -> c_int {
-    // SAFETY: called by the script; arguments are checked.
-    unsafe {
-        let made = parameter(state, 1);
-        let Some(pattern) = lua::bytes(state, 2) else {
-            lua::raise(state, "param:set_rand_str() needs a pattern")
-        };
-        let host = current();
-        let client = &mut host.clients[host.current];
-        host.scratch.clear();
-        client.random.pattern(pattern, &mut host.scratch);
-        set_text(made, &host.scratch);
     }
     0
 }

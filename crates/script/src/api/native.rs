@@ -1,0 +1,130 @@
+//! Functions that compiled scripts call directly, through LuaJIT's FFI (`native.lua`).
+//!
+//! They take and return plain numbers and memory. None touches the Lua state, raises an error or
+//! suspends the client: compiled code could not go on behind it.
+
+use std::ffi::{c_int, c_void};
+use std::slice;
+
+use mlua_sys as ffi;
+
+use super::life::next_turn;
+use crate::host::current;
+use crate::lua::State;
+use crate::random::{Distributions, Random, mix, permute};
+
+/// Leaves a table on the stack: the functions' addresses by name.
+pub(crate) unsafe fn push(state: *mut State) {
+    let named: [(_, *const c_void); 13] = [
+        (c"default", default as *const c_void),
+        (c"uniform", uniform as *const c_void),
+        (c"gaussian", gaussian as *const c_void),
+        (c"pareto", pareto as *const c_void),
+        (c"zipfian", zipfian as *const c_void),
+        (c"special", special as *const c_void),
+        (c"unique", unique as *const c_void),
+        (c"uniform_double", uniform_double as *const c_void),
+        (c"uniform_uint64", uniform_uint64 as *const c_void),
+        (c"pattern", pattern as *const c_void),
+        (c"text", text as *const c_void),
+        (c"fill_pattern", fill_pattern as *const c_void),
+        (c"next_turn", next_turn as *const c_void),
+    ];
+    // SAFETY: the caller's: a live state.
+    unsafe {
+        ffi::lua_createtable(state, 0, named.len() as c_int);
+        for (name, address) in named {
+            ffi::lua_pushlightuserdata(state, address.cast_mut());
+            ffi::lua_setfield(state, -2, name.as_ptr());
+        }
+    }
+}
+
+#[inline]
+fn ranged(
+    low: f64,
+    high: f64,
+    draw: impl FnOnce(&mut Random, i64, i64, &Distributions) -> i64,
+) -> f64 {
+    let host = current();
+    let client = &mut host.clients[host.current];
+    let with = &host.config.groups[usize::from(client.group)].distributions;
+    draw(&mut client.random, low as i64, high as i64, with) as f64
+}
+
+extern "C" fn default(low: f64, high: f64) -> f64 {
+    ranged(low, high, |random, low, high, with| random.draw(low, high, with))
+}
+
+extern "C" fn uniform(low: f64, high: f64) -> f64 {
+    ranged(low, high, |random, low, high, _| random.uniform(low, high))
+}
+
+extern "C" fn gaussian(low: f64, high: f64) -> f64 {
+    ranged(low, high, |random, low, high, with| random.gaussian(low, high, with.iterations))
+}
+
+extern "C" fn pareto(low: f64, high: f64) -> f64 {
+    ranged(low, high, |random, low, high, with| random.pareto(low, high, with.pareto_h))
+}
+
+extern "C" fn zipfian(low: f64, high: f64) -> f64 {
+    ranged(low, high, |random, low, high, with| random.zipfian(low, high, with.zipfian_exponent))
+}
+
+extern "C" fn special(low: f64, high: f64) -> f64 {
+    ranged(low, high, |random, low, high, with| random.special(low, high, with))
+}
+
+/// A 32-bit number that no client gets twice in a run.
+extern "C" fn unique() -> f64 {
+    let host = current();
+    let clients = host.config.part.clients.max(1);
+    let client = &mut host.clients[host.current];
+    let start = mix(host.config.seed, 0x756e_6971) as u32;
+    let counter = client.unique.wrapping_mul(clients).wrapping_add(client.number);
+    client.unique += 1;
+    f64::from(permute(start.wrapping_add(counter)))
+}
+
+extern "C" fn uniform_double() -> f64 {
+    let host = current();
+    host.clients[host.current].random.unit()
+}
+
+extern "C" fn uniform_uint64() -> u64 {
+    let host = current();
+    host.clients[host.current].random.bits()
+}
+
+/// `sysbench.rand.string`: as many bytes as the pattern has, until the next call.
+unsafe extern "C" fn pattern(pattern: *const u8, len: usize) -> *const u8 {
+    let host = current();
+    host.scratch.clear();
+    // SAFETY: a string of Lua's, that lives through the call.
+    host.scratch.extend_from_slice(unsafe { slice::from_raw_parts(pattern, len) });
+    host.clients[host.current].random.fill(&mut host.scratch);
+    host.scratch.as_ptr()
+}
+
+/// `sysbench.rand.varstring`: bytes until the next call, and how many.
+unsafe extern "C" fn text(least: f64, most: f64, len: *mut usize) -> *const u8 {
+    let bound = |bytes: f64| bytes.clamp(0.0, 1e9) as usize;
+    let host = current();
+    host.scratch.clear();
+    host.clients[host.current].random.text(bound(least), bound(most), &mut host.scratch);
+    // SAFETY: a cell of `native.lua`'s.
+    unsafe { len.write(host.scratch.len()) };
+    host.scratch.as_ptr()
+}
+
+/// The first bytes of a pattern, drawn into memory of a parameter's.
+unsafe extern "C" fn fill_pattern(pattern: *const u8, out: *mut u8, len: usize) {
+    let host = current();
+    // SAFETY: the pattern has at least, and the parameter room for, so many bytes; they are apart.
+    let out = unsafe {
+        std::ptr::copy_nonoverlapping(pattern, out, len);
+        slice::from_raw_parts_mut(out, len)
+    };
+    host.clients[host.current].random.fill(out);
+}

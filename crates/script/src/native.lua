@@ -1,0 +1,142 @@
+-- What scripts do most often, called through FFI.
+--
+-- A function of the Lua C API ends compiled code; these are called from within it. None of them
+-- suspends the client or raises an error: what can is left to the host's other functions.
+
+local host, ffi = ...
+
+local natives, suspend = host.natives, host.suspend
+local cast, copy, text_at = ffi.cast, ffi.copy, ffi.string
+local error, tonumber, tostring, type = error, tonumber, tostring, type
+
+local draw_default = cast("double (*)(double, double)", natives.default)
+local draw_uniform = cast("double (*)(double, double)", natives.uniform)
+local draw_gaussian = cast("double (*)(double, double)", natives.gaussian)
+local draw_pareto = cast("double (*)(double, double)", natives.pareto)
+local draw_zipfian = cast("double (*)(double, double)", natives.zipfian)
+local draw_special = cast("double (*)(double, double)", natives.special)
+local draw_unique = cast("double (*)(void)", natives.unique)
+local draw_unit = cast("double (*)(void)", natives.uniform_double)
+local draw_bits = cast("uint64_t (*)(void)", natives.uniform_uint64)
+local draw_pattern = cast("const char *(*)(const char *, size_t)", natives.pattern)
+local draw_text = cast("const char *(*)(double, double, size_t *)", natives.text)
+local fill_pattern = cast("void (*)(const char *, char *, size_t)", natives.fill_pattern)
+local next_turn = cast("int (*)(void)", natives.next_turn)
+
+local random = {}
+
+function random.default(low, high) return draw_default(low, high) end
+function random.uniform(low, high) return draw_uniform(low, high) end
+function random.gaussian(low, high) return draw_gaussian(low, high) end
+function random.pareto(low, high) return draw_pareto(low, high) end
+function random.zipfian(low, high) return draw_zipfian(low, high) end
+function random.special(low, high) return draw_special(low, high) end
+function random.unique() return draw_unique() end
+function random.uniform_double() return draw_unit() end
+function random.uniform_uint64() return draw_bits() end
+
+function random.string(pattern)
+  if type(pattern) ~= "string" then
+    error("sysbench.rand.string() needs a pattern", 2)
+  end
+  return text_at(draw_pattern(pattern, #pattern), #pattern)
+end
+
+local length = ffi.new("size_t[1]")
+
+function random.varstring(least, most)
+  local start = draw_text(least, most, length)
+  return text_at(start, length[0])
+end
+
+-- Ends the event under way and begins the next one, if there is one.
+local TURN_START, TURN_WAIT = 1, 2
+
+local function next_event()
+  local turn = next_turn()
+  if turn == TURN_WAIT then
+    return suspend()
+  end
+  return turn == TURN_START
+end
+
+-- Parameters of prepared statements ---------------------------------------------------------------
+
+-- The host reads the same memory when the statement is executed.
+ffi.cdef [[
+typedef struct {
+  uint32_t mark; uint8_t sql_type, content; uint32_t length, capacity;
+  int64_t integer; double number; char text[?];
+} dbdyno_parameter;
+]]
+
+local MARK = 0xd8170002
+local NULL, INTEGER, NUMBER, TEXT = 0, 1, 2, 3
+local LAST_INTEGER, LAST_NUMBER, LAST_TYPE = 4, 6, 12
+local TEXT_BYTES, MOST_TEXT_BYTES = 255, 16777216
+
+local parameter = {}
+
+local function set_number(self, value)
+  local number = tonumber(value)
+  if not number then
+    error("param:set() of a number parameter needs a number or nil", 3)
+  end
+  if self.sql_type <= LAST_INTEGER then
+    self.integer, self.content = number, INTEGER
+  else
+    self.number, self.content = number, NUMBER
+  end
+end
+
+-- Text beyond the capacity is cut off, as the field's API has it.
+local function set_text(self, value)
+  if type(value) == "number" then
+    value = tostring(value)
+  elseif type(value) ~= "string" then
+    error("param:set() of a text parameter needs a string or nil", 3)
+  end
+  local bytes = #value < self.capacity and #value or self.capacity
+  copy(self.text, value, bytes)
+  self.length, self.content = bytes, TEXT
+end
+
+function parameter:set(value)
+  if value == nil then
+    self.content = NULL
+  elseif self.sql_type <= LAST_NUMBER then
+    set_number(self, value)
+  else
+    set_text(self, value)
+  end
+end
+
+function parameter:set_rand_str(pattern)
+  if type(pattern) ~= "string" then
+    error("param:set_rand_str() needs a pattern", 2)
+  end
+  local bytes = #pattern < self.capacity and #pattern or self.capacity
+  fill_pattern(pattern, self.text, bytes)
+  self.length, self.content = bytes, TEXT
+end
+
+local new_parameter = ffi.metatype("dbdyno_parameter", {
+  __index = parameter, __tostring = function() return "<sql_param>" end,
+})
+
+local function create_parameter(_, sql_type, most)
+  local kind = tonumber(sql_type) or 0
+  if kind < 1 or kind > LAST_TYPE then
+    error("Unsupported argument type: expected one of sysbench.sql.type", 2)
+  end
+  local capacity = 0
+  if kind > LAST_NUMBER then
+    capacity = math.min(tonumber(most) or 0, MOST_TEXT_BYTES)
+    capacity = capacity > 0 and capacity or TEXT_BYTES
+  end
+  local made = new_parameter(capacity)
+  made.mark, made.sql_type, made.capacity = MARK, kind, capacity
+  return made
+end
+
+return random, next_event, create_parameter
