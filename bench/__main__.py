@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def _measure(options: Options) -> None:
     """Every row is kept as soon as it is measured: a later one may fail."""
-    rows = chosen_rows(options.rows)
+    rows = chosen_rows(options.rows, options.scripts)
     engine = find_engine()
     options.folder.mkdir(parents=True, exist_ok=True)
     started = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -35,7 +35,12 @@ class Measured:
 
 def measure_row(row: Row, engine: Engine, options: Options) -> Measured:
     """Sets the place up, then measures block after block."""
-    cells = [cell for cell in row.cells if cell.clients <= options.most_clients]
+    cells = [
+        cell
+        for cell in row.cells
+        if cell.clients <= options.most_clients
+        and (not cell.script or not options.scripts or cell.script in options.scripts)
+    ]
     measurements: list[Measurement] = []
     if not cells:
         return Measured(row, measurements, {})

@@ -25,6 +25,8 @@ class Options:
     """`BENCH_TABLE_ROWS`: rows of the tables read, a multiple of 100,000 (pgbench's unit)."""
     load_rows: int = 1_000_000
     """`BENCH_LOAD_ROWS`: rows of the table loaded."""
+    scripts: Sequence[str] = ()
+    """`BENCH_SCRIPTS`: which of the field's scripts are measured; none: all eleven."""
     script_window_s: float = 4.0
     """`BENCH_SCRIPT_SECONDS`: the same where all of the field's scripts are measured."""
     script_rows: int = 100_000
@@ -48,17 +50,22 @@ def read_options(environment: Mapping[str, str] = os.environ) -> Options:
     if table_rows % 100_000:
         raise UsageError(f"BENCH_TABLE_ROWS is {table_rows}; expected a multiple of 100000")
     return Options(
-        rows=tuple(filter(None, environment.get("ROWS", "").replace(",", " ").split())),
+        rows=_names(environment, "ROWS"),
         window_s=_number(environment, "BENCH_SECONDS", plain.window_s),
         repeats=int(_number(environment, "BENCH_REPEATS", plain.repeats)),
         table_rows=table_rows,
         load_rows=int(_number(environment, "BENCH_LOAD_ROWS", plain.load_rows)),
+        scripts=_names(environment, "BENCH_SCRIPTS"),
         script_window_s=_number(environment, "BENCH_SCRIPT_SECONDS", plain.script_window_s),
         script_rows=int(_number(environment, "BENCH_SCRIPT_ROWS", plain.script_rows)),
         most_clients=int(_number(environment, "BENCH_MOST_CLIENTS", plain.most_clients)),
         seed=int(_number(environment, "BENCH_SEED", time.time_ns() % 2**32)),
         folder=Path(environment.get("BENCH_FOLDER", plain.folder)),
     )
+
+
+def _names(environment: Mapping[str, str], name: str) -> tuple[str, ...]:
+    return tuple(environment.get(name, "").replace(",", " ").split())
 
 
 def _number(environment: Mapping[str, str], name: str, otherwise: float) -> float:

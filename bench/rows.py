@@ -305,12 +305,15 @@ ROWS: Sequence[Row] = (
 )
 
 
-def chosen_rows(names: Sequence[str]) -> Sequence[Row]:
+def chosen_rows(names: Sequence[str], scripts: Sequence[str] = ()) -> Sequence[Row]:
     """The rows named, all if none is.
 
     # Errors
-    `UsageError` lists the rows when a name is not one of them.
+    `UsageError` lists the rows, or scripts, when a name is not one of them.
     """
+    if strange := sorted(set(scripts) - set(_SCRIPTS)):
+        message = f"BENCH_SCRIPTS: there is no script `{strange[0]}`"
+        raise UsageError(message, hint=f"scripts: {', '.join(_SCRIPTS)}")
     known = {row.name: row for row in ROWS}
     if unknown := [name for name in names if name not in known]:
         raise UsageError(f"ROWS: there is no row `{unknown[0]}`", hint=f"rows: {', '.join(known)}")

@@ -33,6 +33,8 @@ class Commands:
 
     program: Path
     target: tuple[str, ...]
+    server: Mapping[str, Any]
+    """The same server as a run spec names it."""
     log: Path
 
     def theirs(self, *arguments: str, folder: Path | None = None) -> Finished:
@@ -85,7 +87,8 @@ def both_commands(folder: Path, provision: str = "postgresql:15@system") -> Iter
         data = server.data_folder()
         own = data / "statements.log" if data else None
         log = own if own and own.exists() else server.log_files()[0]
-        yield Commands(program, options(server.target("tcp")), log)
+        target = server.target("tcp")
+        yield Commands(program, options(target), target, log)
 
 
 def option_names(*command: str) -> set[str]:

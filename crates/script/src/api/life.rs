@@ -87,8 +87,8 @@ unsafe extern "C-unwind" fn suspend(state: *mut State) -> c_int {
     unsafe { ffi::lua_yield(state, 0) }
 }
 
-/// [`next_turn`] for scripts that say themselves when an event ends: one that is still open when the
-/// next is asked for is not counted.
+/// [`next_turn`] for scripts that say themselves when an event ends: one that is still open when
+/// the next is asked for is not counted.
 unsafe extern "C-unwind" fn more_events(state: *mut State) -> c_int {
     let host = current();
     let id = host.current;

@@ -1,7 +1,7 @@
 //! Prepared statements and their parameters.
 //!
-//! A parameter is a small block of memory that the script sets (`native.lua`) and the host reads when
-//! the statement is executed: nothing is allocated on the way.
+//! A parameter is a small block of memory that the script sets (`native.lua`) and the host reads
+//! when the statement is executed: nothing is allocated on the way.
 
 use std::ffi::c_int;
 use std::ptr;
