@@ -1,5 +1,7 @@
 //! One session: requests out, replies in.
 
+use wire_mysql::Agreed;
+
 use crate::error::{ProtocolError, ServerError};
 use crate::mysql::MysqlSession;
 use crate::null::NullSession;
@@ -122,6 +124,19 @@ pub enum Session {
 }
 
 impl Session {
+    /// A session as it is when PostgreSQL's handshake is over, with nobody at the other end: for
+    /// bytes from elsewhere.
+    pub fn unconnected_postgres() -> Self {
+        Self::Postgres(PostgresSession::new(true))
+    }
+
+    /// The same behind MySQL's handshake. `deprecates_eof`: the newer of the two ways in which rows
+    /// end.
+    pub fn unconnected_mysql(deprecates_eof: bool) -> Self {
+        let agreed = Agreed { deprecates_eof, loads: true, status: 2, compression: None };
+        Self::Mysql(MysqlSession::new(true, agreed))
+    }
+
     /// The name scripts know it by: `pgsql`, `mysql`, `sqlite`, `null`.
     pub fn name(&self) -> &'static str {
         match self {

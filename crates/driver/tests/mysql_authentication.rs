@@ -1,7 +1,7 @@
 //! Every way to prove oneself that a real MariaDB has, and the switch from one to another.
 //!
 //! (MySQL's own `caching_sha2_password` and `sha256_password` are unknown to MariaDB: their answers
-//! are checked against other clients' in `wire-mysql`.)
+//! are checked against other clients' in `wire-mysql`, and the former by MySQL in `mysql_newest`.)
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 

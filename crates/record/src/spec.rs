@@ -208,7 +208,8 @@ pub struct ServerTarget {
     /// Encryption over TCP. A Unix socket never leaves the machine and stays plain.
     #[serde(default)]
     pub tls: Tls,
-    /// Protocol compression: `zlib` (MySQL and MariaDB only). A server without it is an error.
+    /// Protocol compression: `zlib` (MySQL and MariaDB), `zstd` (MySQL from 8.0.18 on). A server
+    /// without it is an error.
     #[serde(default)]
     pub compression: Option<String>,
 }

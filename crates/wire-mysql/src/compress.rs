@@ -1,4 +1,4 @@
-//! The compressed protocol: the packets of both sides, packed into larger ones.
+//! The compressed protocol: the packets of both sides, packed into larger ones, by zlib or zstd.
 //!
 //! Its packets count for themselves, from 0 with each command. What is short, or doesn't get
 //! smaller, travels as it is.
@@ -6,6 +6,7 @@
 use std::cell::RefCell;
 
 use flate2::{Compress, Compression as Level, Decompress, FlushCompress, FlushDecompress, Status};
+use zstd::bulk::{Compressor, Decompressor};
 
 use crate::{PACKET_SIZE_MAX, WireError, backend};
 
@@ -17,15 +18,42 @@ const SIZE_MIN: usize = 50;
 /// Packets are packed together up to so many bytes.
 const PART_SIZE: usize = 1 << 20;
 
+/// How packets are packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Algorithm {
+    /// What every server has.
+    Zlib,
+    /// MySQL's since 8.0.18.
+    Zstd,
+}
+
+impl Algorithm {
+    /// By its name in a target.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "zlib" => Some(Self::Zlib),
+            "zstd" => Some(Self::Zstd),
+            _ => None,
+        }
+    }
+}
+
+/// The level clients and servers use unless told otherwise.
+pub(crate) const ZSTD_LEVEL: u8 = 3;
+
 thread_local! {
-    /// Both are large and hold nothing between two packets: those of a thread share them.
+    // They are large and hold nothing between two packets: those of a thread share them.
     static ZLIB: RefCell<(Compress, Decompress)> =
         RefCell::new((Compress::new(Level::default(), true), Decompress::new(true)));
+    static ZSTD: RefCell<Option<(Compressor<'static>, Decompressor<'static>)>> = RefCell::new(
+        Compressor::new(i32::from(ZSTD_LEVEL)).and_then(|to| Ok((to, Decompressor::new()?))).ok()
+    );
 }
 
 /// One session's packing and unpacking.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Compression {
+    algorithm: Algorithm,
     /// Number of the next packet, whoever sends it.
     sequence: u8,
     /// Bytes of a packet that isn't complete.
@@ -33,6 +61,11 @@ pub struct Compression {
 }
 
 impl Compression {
+    /// Nothing is sent or received yet.
+    pub fn new(algorithm: Algorithm) -> Self {
+        Self { algorithm, sequence: 0, partial: Vec::new() }
+    }
+
     /// Appends `packets`, packed. Each command of them begins a packed packet of its own.
     pub fn pack(&mut self, packets: &[u8], out: &mut Vec<u8>) {
         let (mut start, mut end, mut last) = (0, 0, None);
@@ -53,7 +86,7 @@ impl Compression {
         for part in bytes.chunks(PART_SIZE) {
             let start = out.len();
             out.resize(start + HEADER_SIZE, 0);
-            let packed = part.len() >= SIZE_MIN && deflate(part, out);
+            let packed = part.len() >= SIZE_MIN && pack(self.algorithm, part, out);
             if !packed {
                 out.extend_from_slice(part);
             }
@@ -101,7 +134,7 @@ impl Compression {
             };
             match size(x, y, z) {
                 0 => out.extend_from_slice(payload),
-                unpacked => inflate(payload, unpacked, out)?,
+                size => unpack(self.algorithm, payload, size, out)?,
             }
             self.sequence = sequence.wrapping_add(1);
             rest = next;
@@ -110,29 +143,48 @@ impl Compression {
 }
 
 /// Appends the packed bytes, if they are fewer; `false`: they aren't, and `out` is as it was.
-fn deflate(plain: &[u8], out: &mut Vec<u8>) -> bool {
+fn pack(algorithm: Algorithm, plain: &[u8], out: &mut Vec<u8>) -> bool {
     let start = out.len();
     // One byte less than there were, or it doesn't pay.
     out.resize(start + plain.len() - 1, 0);
-    let size = ZLIB.with_borrow_mut(|(zlib, _)| {
-        zlib.reset();
-        let status = zlib.compress(plain, &mut out[start..], FlushCompress::Finish);
-        matches!(status, Ok(Status::StreamEnd)).then(|| zlib.total_out() as usize)
-    });
+    let size = match algorithm {
+        Algorithm::Zlib => ZLIB.with_borrow_mut(|(zlib, _)| {
+            zlib.reset();
+            let status = zlib.compress(plain, &mut out[start..], FlushCompress::Finish);
+            matches!(status, Ok(Status::StreamEnd)).then(|| zlib.total_out() as usize)
+        }),
+        Algorithm::Zstd => ZSTD.with_borrow_mut(|zstd| {
+            let (zstd, _) = zstd.as_mut()?;
+            zstd.compress_to_buffer(plain, &mut out[start..]).ok()
+        }),
+    };
     out.truncate(start + size.unwrap_or(0));
     size.is_some()
 }
 
 /// Appends so many unpacked bytes, no more and no less.
-fn inflate(packed: &[u8], size: usize, out: &mut Vec<u8>) -> Result<(), WireError> {
+fn unpack(
+    algorithm: Algorithm,
+    packed: &[u8],
+    size: usize,
+    out: &mut Vec<u8>,
+) -> Result<(), WireError> {
     debug_assert!(size <= PACKET_SIZE_MAX, "three bytes hold no more");
     let start = out.len();
     out.resize(start + size, 0);
-    let whole = ZLIB.with_borrow_mut(|(_, zlib)| {
-        zlib.reset(true);
-        let status = zlib.decompress(packed, &mut out[start..], FlushDecompress::Finish);
-        matches!(status, Ok(Status::StreamEnd)) && zlib.total_out() == size as u64
-    });
+    let whole = match algorithm {
+        Algorithm::Zlib => ZLIB.with_borrow_mut(|(_, zlib)| {
+            zlib.reset(true);
+            let status = zlib.decompress(packed, &mut out[start..], FlushDecompress::Finish);
+            matches!(status, Ok(Status::StreamEnd)) && zlib.total_out() == size as u64
+        }),
+        Algorithm::Zstd => ZSTD
+            .with_borrow_mut(|zstd| {
+                let (_, zstd) = zstd.as_mut()?;
+                zstd.decompress_to_buffer(packed, &mut out[start..]).ok().filter(|got| *got == size)
+            })
+            .is_some(),
+    };
     if whole { Ok(()) } else { Err(WireError::Malformed("compressed packet")) }
 }
 
@@ -149,7 +201,7 @@ mod tests {
         frontend::close(7, &mut request);
         frontend::query(b"DO 1", &mut request).unwrap();
         let mut out = Vec::new();
-        Compression::default().pack(&request, &mut out);
+        Compression::new(Algorithm::Zlib).pack(&request, &mut out);
         let expected = [
             &b"\x09\0\0\0\0\0\0"[..],
             b"\x05\0\0\0\x19\x07\0\0\0",
@@ -166,7 +218,7 @@ mod tests {
                        \x50\x32\x30\x34\x32\x36\x31\x35\x33\xb7\xb0\xc4\xcd\x52\x02\0\x0c\xd1\x0a\
                        \x6c";
         let mut out = Vec::new();
-        let mut compression = Compression::default();
+        let mut compression = Compression::new(Algorithm::Zlib);
         compression.unpack(packet, &mut out).unwrap();
         let digits = "012345678901234567890123456789012345";
         assert_eq!(out[4..], *format!("\x03select \"{digits}\"").as_bytes());
@@ -175,7 +227,7 @@ mod tests {
 
     #[test]
     fn what_is_sent_later_goes_on_counting() {
-        let mut compression = Compression::default();
+        let mut compression = Compression::new(Algorithm::Zlib);
         let mut out = Vec::new();
         compression.unpack(b"\x05\0\0\x01\0\0\0\x01\0\0\x01\xfb", &mut out).unwrap();
         assert_eq!(out, b"\x01\0\0\x01\xfb");
@@ -189,14 +241,28 @@ mod tests {
     #[test]
     fn packets_that_lie_are_errors() {
         for bad in [&b"\x01\0\0\0\x09\0\0x"[..], b"\x02\0\0\0\xff\xff\xff\x78\x9c"] {
-            let mut compression = Compression::default();
-            assert!(compression.unpack(bad, &mut Vec::new()).is_err());
+            for algorithm in [Algorithm::Zlib, Algorithm::Zstd] {
+                let mut compression = Compression::new(algorithm);
+                assert!(compression.unpack(bad, &mut Vec::new()).is_err());
+            }
         }
+    }
+
+    #[test]
+    fn a_frame_of_another_zstd_is_unpacked() {
+        // `printf 012345678901234567890123456789012345 | zstd -3 --no-check | xxd`.
+        let packet = b"\x19\0\0\x07\x24\0\0\x28\xb5\x2f\xfd\0\x58\x85\0\0\x50\x30\x31\x32\
+                       \x33\x34\x35\x36\x37\x38\x39\x01\0\xb5\x0b\x12";
+        let (mut compression, mut out) = (Compression::new(Algorithm::Zstd), Vec::new());
+        compression.unpack(packet, &mut out).unwrap();
+        assert_eq!(out, b"012345678901234567890123456789012345");
+        assert_eq!(compression.sequence, 8);
     }
 
     proptest! {
         #[test]
         fn what_is_packed_is_unpacked(
+            algorithm in prop::sample::select(vec![Algorithm::Zlib, Algorithm::Zstd]),
             texts in prop::collection::vec((any::<u8>(), 0..200_000usize), 1..4),
             cuts in prop::collection::vec(1..60_000usize, 1..5),
         ) {
@@ -209,8 +275,8 @@ mod tests {
                 frontend::query(&text, &mut packets).unwrap();
             }
             let mut packed = Vec::new();
-            Compression::default().pack(&packets, &mut packed);
-            let (mut receiver, mut found) = (Compression::default(), Vec::new());
+            Compression::new(algorithm).pack(&packets, &mut packed);
+            let (mut receiver, mut found) = (Compression::new(algorithm), Vec::new());
             let mut rest = &packed[..];
             for cut in cuts.iter().cycle() {
                 let (piece, after) = rest.split_at((*cut).min(rest.len()));

@@ -13,7 +13,7 @@ mod compress;
 pub mod frontend;
 mod handshake;
 
-pub use compress::Compression;
+pub use compress::{Algorithm, Compression};
 pub use handshake::{Agreed, Credentials, Handshake, HandshakeError, Step, Wishes};
 
 /// The longest payload of one packet; a longer one goes on in the next packet.

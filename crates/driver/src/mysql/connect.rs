@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use record::{Endpoint, ServerTarget, Tls, TlsMode};
-use wire_mysql::{Compression, Credentials, Handshake, HandshakeError, Step, Wishes, backend};
+use wire_mysql::{
+    Algorithm, Compression, Credentials, Handshake, HandshakeError, Step, Wishes, backend,
+};
 
 use super::{MysqlSession, server_error};
 use crate::connect::{ConnectError, Connected, NO_TLS};
@@ -19,9 +21,12 @@ pub(crate) fn connect(
 ) -> Result<Connected, ConnectError> {
     let endpoint = endpoint_of(target, ordinal)?;
     let unsupported = |what| ConnectError::Unsupported { address: address_of(endpoint), what };
-    if let Some(kind) = target.compression.as_deref().filter(|kind| *kind != "zlib") {
-        return Err(unsupported(format!("compression `{kind}` is not supported; `zlib` is")));
-    }
+    let wished = target.compression.as_deref().map(|name| {
+        Algorithm::named(name).ok_or_else(|| {
+            unsupported(format!("compression `{name}` is not supported; `zlib` and `zstd` are"))
+        })
+    });
+    let wished = wished.transpose()?;
     let mut wire = Dialled::open(endpoint, timeout)?;
     let credentials = Credentials {
         user: &target.user,
@@ -30,17 +35,17 @@ pub(crate) fn connect(
     };
     let is_local = matches!(endpoint, Endpoint::Unix(_));
     let host = tls_host(target, endpoint);
-    let wishes = Wishes { tls: host.is_some(), compression: target.compression.is_some() };
+    let wishes = Wishes { tls: host.is_some(), compression: wished };
     let mut handshake = Handshake::new(credentials, is_local, wishes);
     shake_hands(&mut handshake, &mut wire, host, &target.tls)?;
     let agreed = handshake.agreed();
-    if wishes.compression && !agreed.compresses {
-        return Err(unsupported("the server does not offer compression by zlib".into()));
+    if let (Some(name), None) = (&target.compression, agreed.compression) {
+        return Err(unsupported(format!("the server does not offer compression by {name}")));
     }
     let session = MysqlSession::new(target.prepared_statements, agreed);
     Ok(Connected {
         session: Session::Mysql(session),
-        transport: wire.finish(agreed.compresses.then(Compression::default))?,
+        transport: wire.finish(agreed.compression.map(Compression::new))?,
         server_version: handshake.server_version().to_owned(),
     })
 }

@@ -45,7 +45,7 @@ pub struct MysqlSession {
 
 impl MysqlSession {
     /// A session that is idle. Without `prepares`, prepared statements are sent as plain text.
-    fn new(prepares: bool, agreed: Agreed) -> Self {
+    pub(crate) fn new(prepares: bool, agreed: Agreed) -> Self {
         Self {
             prepares,
             statements: Statements::default(),

@@ -167,14 +167,15 @@ impl Scan {
         statements: &mut Statements<Statement>,
     ) -> Result<Progress, ProtocolError> {
         while let Some(rest) = buffer.get(self.position..) {
+            // The last packet may have been skipped before all of it was there.
+            if self.is_over() {
+                return Ok(self.done());
+            }
             let Some(header) = backend::header(rest) else { break };
             let packet = &rest[HEADER_SIZE..];
             if self.skips(header.size, packet)? {
                 self.position += HEADER_SIZE + header.size;
                 self.continues = header.size == PACKET_SIZE_MAX;
-                if self.is_over() {
-                    return Ok(self.done());
-                }
                 continue;
             }
             let Some(payload) = packet.get(..header.size) else { break };
@@ -182,9 +183,6 @@ impl Scan {
             self.position += HEADER_SIZE + header.size;
             if self.wanted {
                 return Ok(self.wants(header.sequence));
-            }
-            if self.is_over() {
-                return Ok(self.done());
             }
         }
         Ok(Progress::More)

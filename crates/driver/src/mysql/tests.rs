@@ -42,7 +42,7 @@ fn result_set(deprecates_eof: bool, rows: &[Option<Vec<u8>>], status: u8) -> Vec
 }
 
 fn idle_session(deprecates_eof: bool) -> MysqlSession {
-    MysqlSession::new(true, Agreed { deprecates_eof, loads: true, status: 2, compresses: false })
+    MysqlSession::new(true, Agreed { deprecates_eof, loads: true, status: 2, compression: None })
 }
 
 /// A session that waits for the reply to a query.
@@ -107,6 +107,21 @@ fn a_farewell_may_come_while_idle() {
 fn a_wish_for_a_file_is_refused() {
     let error = asked(true).feed(&packet(b"\xfb/etc/passwd")).unwrap_err();
     assert_eq!(error.to_string(), "unexpected message `û` while answering a statement");
+}
+
+/// The last packet of a preparation's reply tells nothing and is skipped, but it has to be there.
+#[test]
+fn a_preparation_is_answered_when_all_of_the_answer_is_there() {
+    let mut session = idle_session(false);
+    session.prepare(b"SELECT ?", &mut Vec::new()).unwrap();
+    let mut bytes = packet(b"\0\x01\0\0\0\0\0\x01\0\0\0\0");
+    bytes.extend(packet(b"\x03def a definition"));
+    bytes.extend(packet(b"\xfe\0\0\x02\0"));
+    for size in 0..bytes.len() {
+        let progress = session.feed(&bytes[..size]).unwrap();
+        assert!(matches!(progress, Progress::More), "{size} of {}: {progress:?}", bytes.len());
+    }
+    assert_eq!(done(&mut session, &bytes).1, bytes.len());
 }
 
 #[test]
@@ -267,7 +282,7 @@ fn a_refused_load_can_still_be_an_insert() {
     assert_eq!(reply.error.unwrap().number, 4182);
     assert!(session.refused_load() && !session.refused_load());
     // Without the capability nothing is tried, and nobody gets a file that wasn't offered.
-    let agreed = Agreed { deprecates_eof: true, loads: false, status: 2, compresses: false };
+    let agreed = Agreed { deprecates_eof: true, loads: false, status: 2, compression: None };
     let mut session = MysqlSession::new(true, agreed);
     assert!(session.load(INSERT, false, &mut Vec::new()).unwrap().is_none());
     session.query(b"SELECT 1", &mut Vec::new()).unwrap();

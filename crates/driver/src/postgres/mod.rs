@@ -37,7 +37,7 @@ pub struct PostgresSession {
 
 impl PostgresSession {
     /// A session that is idle. Without `prepares`, prepared statements are sent as plain text.
-    fn new(prepares: bool) -> Self {
+    pub(crate) fn new(prepares: bool) -> Self {
         Self { prepares, statements: Statements::default(), scan: Scan::default() }
     }
 

@@ -1,0 +1,8 @@
+//! Fuzzes PostgreSQL's replies and their rows.
+#![no_main]
+
+#[path = "../targets.rs"]
+#[allow(dead_code)] // Each target is a program of its own.
+mod targets;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| targets::postgres_reply(data));

@@ -1,0 +1,174 @@
+//! What is fuzzed: one function a target, all bytes from a server nobody trusts. They may object to
+//! anything, but they come back, ask for no more memory than the protocol lets a packet hold, and
+//! say the same however the bytes are cut.
+//!
+//! Shared by the fuzz project and by `crates/driver/tests/fuzz.rs`, which runs them on stable Rust.
+
+use driver::{Progress, RowCursor, Session, StatementId, Value};
+use wire_mysql::{Algorithm, Compression, Wishes};
+
+/// Memory one input may ask for at once: one packed packet of MySQL's holds 16 MiB, and the buffer
+/// it goes into grows by doubling.
+#[allow(dead_code)] // Whoever runs the targets looks after it.
+pub const ALLOCATION_MAX: usize = 64 << 20;
+
+/// A target and its name.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// All of them.
+#[allow(dead_code)] // The fuzz project names them one by one.
+pub const TARGETS: [Target; 5] = [
+    ("postgres_handshake", postgres_handshake),
+    ("mysql_handshake", mysql_handshake),
+    ("postgres_reply", postgres_reply),
+    ("mysql_reply", mysql_reply),
+    ("mysql_compression", mysql_compression),
+];
+
+/// Messages of a PostgreSQL that shakes hands.
+pub fn postgres_handshake(data: &[u8]) {
+    use wire_postgres::{Credentials, Handshake, backend};
+    let credentials = Credentials { user: "u", password: Some("secret"), database: "d" };
+    let mut out = Vec::new();
+    let Ok(mut handshake) = Handshake::begin(credentials, &[], &mut out) else { return };
+    let mut rest = data;
+    while let Ok(Some((tag, body))) = backend::message(rest) {
+        out.clear();
+        if handshake.step(tag, body, &mut out).is_err() {
+            return;
+        }
+        rest = &rest[backend::HEADER_SIZE + body.len()..];
+    }
+}
+
+/// Packets of a MySQL that shakes hands; the first byte says what the client wishes for.
+pub fn mysql_handshake(data: &[u8]) {
+    use wire_mysql::{Credentials, Handshake, Step, backend};
+    let Some((&wishes, mut rest)) = data.split_first() else { return };
+    let credentials = Credentials { user: "u", password: Some("secret"), database: "d" };
+    let compression = [None, Some(Algorithm::Zlib), Some(Algorithm::Zstd)];
+    let compression = compression[usize::from(wishes >> 2) % 3];
+    let wishing = Wishes { tls: wishes & 1 > 0, compression };
+    let mut handshake = Handshake::new(credentials, wishes & 2 > 0, wishing);
+    let mut out = Vec::new();
+    while let Some(header) = backend::header(rest) {
+        let packet = &rest[backend::HEADER_SIZE..];
+        let Some((payload, next)) = packet.split_at_checked(header.size) else { return };
+        out.clear();
+        match handshake.step(header.sequence, payload, &mut out) {
+            Ok(Step::Encrypt) if handshake.encrypted(&mut out).is_err() => return,
+            Ok(_) => rest = next,
+            Err(_) => return,
+        }
+    }
+}
+
+/// The reply to a request; the first byte says to which, the second where the bytes are cut.
+pub fn postgres_reply(data: &[u8]) {
+    reply(data, Session::unconnected_postgres);
+}
+
+/// The same for MySQL, which ends rows in either of two ways.
+pub fn mysql_reply(data: &[u8]) {
+    let newer = data.first().is_some_and(|byte| byte & 0x80 > 0);
+    reply(data, || Session::unconnected_mysql(newer));
+}
+
+/// What a session said of some bytes: replies or its objection, rows, and how it ended.
+fn reply(data: &[u8], session: impl Fn() -> Session) {
+    let [request, cut, bytes @ ..] = data else { return };
+    let whole = answers(session(), *request, &[bytes]);
+    let cut = usize::from(*cut).min(bytes.len());
+    let pieces = [&bytes[..cut], &bytes[cut..]];
+    let cut = answers(session(), *request, &pieces);
+    assert_eq!(whole, cut, "the same, however the bytes are cut");
+}
+
+fn answers(mut session: Session, request: u8, pieces: &[&[u8]]) -> Vec<String> {
+    let (mut said, mut out, mut buffer) = (Vec::new(), Vec::new(), Vec::new());
+    session.pipelined(request & 4 > 0);
+    let sent = match request & 3 {
+        0 => session.query(b"SELECT 1", &mut out).err(),
+        1 => session.load(b"INSERT INTO t(a) VALUES (1)", &mut out).err(),
+        2 => session.prepare(b"SELECT ?", &mut out).err(),
+        _ => None,
+    };
+    assert!(sent.is_none(), "{sent:?}");
+    if request & 4 > 0 && request & 3 == 0 {
+        let second = session.query(b"SELECT 2", &mut out);
+        assert!(second.is_ok(), "behind the first one");
+    }
+    for piece in pieces {
+        buffer.extend_from_slice(piece);
+        // A reply ends within the bytes there are, so this does too.
+        loop {
+            let consumed = match session.feed(&buffer) {
+                Err(error) => {
+                    said.push(error.to_string());
+                    return said;
+                }
+                Ok(Progress::More) => break,
+                Ok(Progress::Wanted { consumed }) => {
+                    session.send_rows(&mut out);
+                    consumed
+                }
+                Ok(Progress::Done { reply, consumed }) => {
+                    said.push(format!("{reply:?}"));
+                    read(&mut session, &buffer[..consumed], &mut said);
+                    if request & 3 == 2 && reply.error.is_none() {
+                        let values = [Value::Int(1)].into_iter();
+                        let sent = session.execute(StatementId(0), values, &mut out);
+                        said.push(sent.is_ok().to_string());
+                    }
+                    consumed
+                }
+            };
+            buffer.drain(..consumed);
+            if consumed == 0 {
+                break;
+            }
+        }
+    }
+    said
+}
+
+/// All rows of all result sets of a reply.
+fn read(session: &mut Session, reply: &[u8], said: &mut Vec<String>) {
+    let mut cursor = RowCursor::default();
+    loop {
+        let (mut columns, mut size) = (0, 0);
+        loop {
+            let row = session.row(reply, &mut cursor, |value| {
+                columns += 1;
+                size += value.map_or(0, <[u8]>::len);
+            });
+            match row {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => return said.push(error.to_string()),
+            }
+        }
+        said.push(format!("{columns} values of {size} bytes"));
+        match session.next_result(reply, &mut cursor) {
+            Ok(Some(next)) => said.push(format!("{next:?}")),
+            Ok(None) => return,
+            Err(error) => return said.push(error.to_string()),
+        }
+    }
+}
+
+/// Packed packets; the first byte says by what, the second where the bytes are cut.
+pub fn mysql_compression(data: &[u8]) {
+    let [algorithm, cut, bytes @ ..] = data else { return };
+    let algorithm = if algorithm & 1 > 0 { Algorithm::Zstd } else { Algorithm::Zlib };
+    let (mut whole, mut plain) = (Compression::new(algorithm), Vec::new());
+    let unpacked = whole.unpack(bytes, &mut plain);
+    let (mut cut_up, mut same) = (Compression::new(algorithm), Vec::new());
+    let (first, second) = bytes.split_at(usize::from(*cut).min(bytes.len()));
+    let mut cut = cut_up.unpack(first, &mut same);
+    if cut.is_ok() {
+        cut = cut_up.unpack(second, &mut same);
+    }
+    assert_eq!(unpacked.is_ok(), cut.is_ok());
+    assert!(unpacked.is_err() || plain == same, "the same, however the bytes are cut");
+}
