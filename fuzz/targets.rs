@@ -89,7 +89,7 @@ fn answers(mut session: Session, request: u8, pieces: &[&[u8]]) -> Vec<String> {
     session.pipelined(request & 4 > 0);
     let sent = match request & 3 {
         0 => session.query(b"SELECT 1", &mut out).err(),
-        1 => session.load(b"INSERT INTO t(a) VALUES (1)", &mut out).err(),
+        1 => session.load(b"INSERT INTO t(a) VALUES (1)", true, &mut out).err(),
         2 => session.prepare(b"SELECT ?", &mut out).err(),
         _ => None,
     };

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use engine::{Control, Failure, Outcome, Plan};
 use record::{Arrival, Endpoint, Fatal, FatalKind, Hello, Record, RunSpec, SpecError, Target};
@@ -13,6 +15,8 @@ use crate::output::Output;
 use crate::process::{self, Process};
 use crate::shards::{Make, drive};
 
+/// The first shard opens its event loop and compiles the script in much less.
+const OPENING: Duration = Duration::from_secs(10);
 /// Clients a shard should have before another one pays.
 const CLIENTS_A_SHARD: u32 = 8;
 
@@ -246,23 +250,33 @@ fn is_local(target: &Target) -> bool {
 impl Run {
     fn carry_out(&self, output: &mut Output) -> Outcome {
         let control = Arc::new(Control::new(&self.plan));
-        output.write(&self.hello(&control));
+        let (opened, reactor) = channel();
         let process = &self.process;
+        let mut greets = true;
         let mut emit = |record: Record| {
+            if std::mem::take(&mut greets) {
+                // A shard that can't be made has no word for it; why, it says itself.
+                let reactor = reactor.recv_timeout(OPENING).unwrap_or("none");
+                output.write(&self.hello(&control, reactor));
+            }
             output.write(&record);
             if output.broken {
                 process.interrupt();
             }
         };
         let config = Arc::clone(&self.config);
-        let make: Make<ScriptWorkload> =
-            Arc::new(move |shard, shards| ScriptWorkload::new(Arc::clone(&config), shard, shards));
+        let make: Make<ScriptWorkload> = Arc::new(move |shard, shards| {
+            let made = ScriptWorkload::new(Arc::clone(&config), shard, shards);
+            if shard == 0 {
+                let _ = opened.send(made.as_ref().map_or("none", ScriptWorkload::reactor_name));
+            }
+            made
+        });
         drive(&self.plan, self.shards, &control, &make, process, &mut emit)
     }
 
-    fn hello(&self, control: &Control) -> Record {
-        let networked = matches!(self.spec.target, Target::Postgresql(_) | Target::Mysql(_));
-        let reactor = if networked { self.reactor_name() } else { "none" };
+    /// `reactor`: what the first shard has chosen.
+    fn hello(&self, control: &Control, reactor: &str) -> Record {
         Record::Hello(Hello {
             schema: record::SCHEMA,
             engine_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -273,15 +287,5 @@ impl Run {
             start_unix_ns: process::unix_ns() - control.now_ns(),
             seed: self.spec.seed,
         })
-    }
-
-    /// What the shards will choose, found out by choosing.
-    fn reactor_name(&self) -> &'static str {
-        let choice = match self.spec.reactor {
-            record::ReactorChoice::Auto => reactor::Choice::Auto,
-            record::ReactorChoice::IoUring => reactor::Choice::IoUring,
-            record::ReactorChoice::Epoll => reactor::Choice::Epoll,
-        };
-        reactor::Reactor::new(choice).map_or("none", |reactor| reactor.name())
     }
 }

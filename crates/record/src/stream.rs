@@ -65,8 +65,6 @@ pub enum PhaseName {
     Measure,
     /// Events in flight finish.
     Drain,
-    /// A command other than `run`.
-    Command,
 }
 
 /// The run enters a phase.

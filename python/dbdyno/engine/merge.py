@@ -36,7 +36,6 @@ _RANKS: Mapping[PhaseName, int] = {
     "warm-up": 1,
     "measure": 2,
     "drain": 3,
-    "command": 4,
 }
 
 _Key = tuple[int, int]

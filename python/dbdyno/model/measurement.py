@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-PhaseName = Literal["connect", "warm-up", "measure", "drain", "command"]
+PhaseName = Literal["connect", "warm-up", "measure", "drain"]
 Subject = Literal["event", "statement", "lag"]
 TimeKind = Literal["wait", "service", "response"]
 FatalKind = Literal["usage", "script", "connection", "statement", "environment", "internal"]
