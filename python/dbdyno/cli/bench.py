@@ -12,6 +12,7 @@ import click
 
 from dbdyno.cli.load_options import load_of, load_options
 from dbdyno.cli.options import json_option, print_json
+from dbdyno.cli.pace import Pace
 from dbdyno.cli.text import count, latency
 from dbdyno.conduct import BenchPlan, BenchResult
 from dbdyno.conduct import bench as measure
@@ -19,7 +20,7 @@ from dbdyno.conduct.bench import without_password
 from dbdyno.engine import find_engine
 from dbdyno.errors import InterruptedRunError
 from dbdyno.formats.quantities import format_duration
-from dbdyno.model import Interval, Option, Output, Progress, Record, StepSummary
+from dbdyno.model import Interval, Option, Output, Progress, Record, StepSummary, Summary
 
 _PROGRESS_S = 1.0
 
@@ -68,6 +69,8 @@ def bench(
     \b
     postgresql://user:password@host:port/database
     postgresql://user@/database?host=/socket/folder&port=5432
+    mysql://user:password@host1,host2:port/database
+    mysql://user@/database?socket=/path/to/mysql.sock
     sqlite:///path/to/file.db?journal_mode=wal
     null:
     """
@@ -98,6 +101,9 @@ class _Teller:
 
     def __init__(self) -> None:
         self._next = time.monotonic() + _PROGRESS_S
+        self._pace = Pace()
+        self._untold = ""
+        """How many rows were loaded, as long as it has not been said."""
 
     def show(self, command: str, record: Record) -> None:
         """One record of a command."""
@@ -107,10 +113,16 @@ class _Teller:
                 rate = record.counters.events / length_s if length_s > 0 else 0.0
                 at = format_duration(round(record.end_ns / 1e9))
                 click.echo(f"{record.phase:>8} {at:>8}  {count(rate)} events/s", err=True)
-            case Progress() if time.monotonic() >= self._next:
-                self._next = time.monotonic() + _PROGRESS_S
-                of = f" of {count(record.total)}" if record.total else ""
-                click.echo(f"{command:>8}  {count(record.done)}{of} {record.what}", err=True)
+            case Progress():
+                line = f"{command:>8}  {self._pace.text(record)}"
+                due = time.monotonic() >= self._next
+                if due:
+                    self._next = time.monotonic() + _PROGRESS_S
+                    click.echo(line, err=True)
+                self._untold = line if record.what == "rows" and not due else ""
+            case Summary() if self._untold:
+                click.echo(self._untold, err=True)
+                self._untold = ""
             case Output():
                 click.echo(record.text, err=True)
             case _:

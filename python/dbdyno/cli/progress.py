@@ -9,6 +9,7 @@ from typing import Protocol, Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
+from dbdyno.cli.pace import Pace
 from dbdyno.cli.text import clients, count, fold, step_line
 from dbdyno.conduct import (
     Event,
@@ -18,6 +19,7 @@ from dbdyno.conduct import (
     RunEnded,
     RunStarted,
     StudyStarted,
+    TablesLoaded,
 )
 from dbdyno.conduct.estimate import run_time_s
 from dbdyno.formats.quantities import format_duration
@@ -150,6 +152,7 @@ class Bar:
     def __init__(self, load: Load, console: Console) -> None:
         self._lines = Lines(load, console)
         self._clock = Clock(load)
+        self._pace = Pace()
         self._text = "starting"
         self._progress = Progress(
             BarColumn(bar_width=24),
@@ -178,7 +181,7 @@ class Bar:
         self._lines.show(event)
         self._clock.see(event)
         done, left = self._clock.done_s, self._clock.left_s
-        self._text = _describe(event) or self._text
+        self._text = self._describe(event) or self._text
         self._progress.update(
             self._task,
             completed=done,
@@ -187,18 +190,19 @@ class Bar:
             description=self._text,
         )
 
-
-def _describe(event: Event) -> str | None:
-    match event:
-        case PhaseStarted(run=run, phase=phase):
-            return f"{run.label} · {_phase(run, phase)}"
-        case IntervalMeasured(run=run, step=step, interval=interval):
-            length_s = (interval.end_ns - interval.start_ns) / 1e9
-            rate = interval.counters.events / length_s if length_s > 0 else 0.0
-            place = f"{clients(step.clients)} · {interval.phase}"
-            return f"{run.label} · {place} · {count(rate)} events/s"
-        case _:
-            return None
+    def _describe(self, event: Event) -> str | None:
+        match event:
+            case PhaseStarted(run=run, phase=phase):
+                return f"{run.label} · {_phase(run, phase)}"
+            case TablesLoaded(run=run, progress=progress):
+                return f"{run.label} · prepare · {self._pace.text(progress)}"
+            case IntervalMeasured(run=run, step=step, interval=interval):
+                length_s = (interval.end_ns - interval.start_ns) / 1e9
+                rate = interval.counters.events / length_s if length_s > 0 else 0.0
+                place = f"{clients(step.clients)} · {interval.phase}"
+                return f"{run.label} · {place} · {count(rate)} events/s"
+            case _:
+                return None
 
 
 def _phase(run: PlannedRun, phase: str) -> str:

@@ -10,6 +10,7 @@ from dbdyno.conduct.events import (
     RunEnded,
     RunStarted,
     StudyStarted,
+    TablesLoaded,
 )
 from dbdyno.conduct.load import bundled_studies, load_study
 from dbdyno.conduct.study import StudyOutcome, conduct_study
@@ -26,6 +27,7 @@ __all__ = [
     "RunStarted",
     "StudyOutcome",
     "StudyStarted",
+    "TablesLoaded",
     "bench",
     "bundled_studies",
     "conduct_study",

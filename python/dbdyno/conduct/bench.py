@@ -185,4 +185,4 @@ def _sqlite(url: str) -> Mapping[str, object]:
     }
 
 
-_EXAMPLES = "such as postgresql://user@host/db, sqlite:///path/to/file.db or null:"
+_EXAMPLES = "such as postgresql://user@host/db, mysql://user@host/db, sqlite:///path/to.db or null:"

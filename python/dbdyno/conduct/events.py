@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dbdyno.collect import RedFlag
-from dbdyno.model import Interval, Plan, PlannedRun, RunManifest, Step, StepSummary
+from dbdyno.model import Interval, Plan, PlannedRun, Progress, RunManifest, Step, StepSummary
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,14 @@ class PhaseStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class TablesLoaded:
+    """So many rows of a run's tables are in the server."""
+
+    run: PlannedRun
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
 class HostInspected:
     """What in this machine or its server will bend the run's numbers."""
 
@@ -60,5 +68,13 @@ class RunEnded:
     summaries: tuple[StepSummary, ...]
 
 
-Event = StudyStarted | RunStarted | PhaseStarted | HostInspected | IntervalMeasured | RunEnded
+Event = (
+    StudyStarted
+    | RunStarted
+    | PhaseStarted
+    | TablesLoaded
+    | HostInspected
+    | IntervalMeasured
+    | RunEnded
+)
 Observer = Callable[[Event], None]

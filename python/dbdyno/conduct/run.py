@@ -14,7 +14,13 @@ from pathlib import Path
 
 from dbdyno import __version__, collect
 from dbdyno.conduct.bottleneck import client_warnings
-from dbdyno.conduct.events import HostInspected, IntervalMeasured, Observer, PhaseStarted
+from dbdyno.conduct.events import (
+    HostInspected,
+    IntervalMeasured,
+    Observer,
+    PhaseStarted,
+    TablesLoaded,
+)
 from dbdyno.conduct.preflight import require
 from dbdyno.engine import Engine, Outcome, find_script, run_engine, run_spec
 from dbdyno.engine.process import Call
@@ -29,6 +35,7 @@ from dbdyno.model import (
     PhaseSpan,
     Plan,
     PlannedRun,
+    Progress,
     Record,
     RunManifest,
     RunStatus,
@@ -190,6 +197,8 @@ class RunConductor:
                 self.luajit = record.luajit_version
             if not server.alive():
                 call.stop()
+            if isinstance(record, Progress) and record.what == "rows":
+                self.setting.observe(TablesLoaded(self.run, record))
             if step is not None and isinstance(record, Interval):
                 self.setting.observe(IntervalMeasured(self.run, step, record))
 
