@@ -6,6 +6,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use record::{Record, Summary};
 use serde_json::{Value, json};
@@ -14,8 +15,12 @@ use serde_json::{Value, json};
 pub struct Folder(pub PathBuf);
 
 impl Folder {
+    /// A folder of the caller's own: tests of one file run side by side.
     pub fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("dbdyno-{name}-{}", std::process::id()));
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let unique = format!("dbdyno-{name}-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(unique);
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }
