@@ -131,6 +131,7 @@ ELSEWHERE = {
     "seed": "test_a_seed_repeats_what_is_drawn",
     "shards": "test_shards_are_threads",
     "prometheus": "test_figures_are_served_while_the_load_runs",
+    "loaders": "test_bundled.py: inserts as sysbench sends them",
     "validate": "test_builtin.py: damage is found",
 }
 
