@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bench.child import Child, run_child
 from bench.options import ROOT, Options
-from bench.place import SYSBENCH_SCRIPTS, Place, pgbench_program
+from bench.place import SYSBENCH, SYSBENCH_SCRIPTS, Place, pgbench_program
 from dbdyno.errors import EngineError, MachineError
 from dbdyno.formats.records import SCHEMA, parse_record
 from dbdyno.model import Summary
@@ -203,9 +203,7 @@ def sysbench_events(script: Path) -> Contender:
     """sysbench with one thread and no database."""
 
     def measure(_place: Place, _clients: int, options: Options) -> Figures:
-        child = run_child(
-            ["sysbench", "--threads=1", f"--time={options.window_s:g}", script, "run"]
-        )
+        child = run_child([*SYSBENCH, "--threads=1", f"--time={options.window_s:g}", script, "run"])
         events = _found(r"total number of events:\s+(\d+)", child)
         return {"events_per_s": events / _found(r"total time:\s+([\d.]+)s", child)}
 
@@ -214,7 +212,7 @@ def sysbench_events(script: Path) -> Contender:
 
 def sysbench_load(place: Place, _clients: int, options: Options) -> Figures:
     """sysbench loading one table: one thread a table is what it can do."""
-    call = ["sysbench", *place.sysbench_arguments(), f"--table-size={options.load_rows}"]
+    call = [*SYSBENCH, *place.sysbench_arguments(), f"--table-size={options.load_rows}"]
     run_child([*call, POINT_SELECT, "cleanup"])
     return _loaded(place, run_child([*call, POINT_SELECT, "prepare"]), options)
 
@@ -227,7 +225,7 @@ def _run_sysbench(
     names = _script_options(script, options)
     return run_child(
         [
-            "sysbench",
+            *SYSBENCH,
             *place.sysbench_arguments(),
             *(f"--{name}={value}" for name, value in names.items()),
             f"--threads={clients}",

@@ -17,6 +17,8 @@ from dbdyno.engine import Engine
 from dbdyno.errors import MachineError
 from dbdyno.servers import Server, open_server
 
+SYSBENCH = ("sysbench", "--rand-type=uniform")
+"""How sysbench is called: it draws numbers as ours does by itself, so that rows are the same."""
 SYSBENCH_SCRIPTS = Path("/usr/share/sysbench")
 POSTGRESQL = "postgresql:18.4"
 MARIADB = "mariadb@system"
@@ -167,7 +169,7 @@ def mariadb(engine: Engine, options: Options) -> Iterator[Place]:
 def _prepare_with_sysbench(place: Place, options: Options) -> None:
     script = SYSBENCH_SCRIPTS / "oltp_point_select.lua"
     size = f"--table-size={options.table_rows}"
-    run_child(["sysbench", *place.sysbench_arguments(), size, script, "prepare"])
+    run_child([*SYSBENCH, *place.sysbench_arguments(), size, script, "prepare"])
 
 
 @contextmanager
