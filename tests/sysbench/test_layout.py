@@ -35,7 +35,7 @@ SAME = (
     "cpu --time=0 --events=5 run",
     "cpu --time=2 --report-interval=1 run",
     "cpu --time=2 --report-checkpoints=1 run",
-    "cpu --time=1 --rate=30 --report-interval=1 run",
+    "cpu --time=2 --rate=30 --report-interval=1 run",
     "memory --memory-total-size=1M run",
     "memory --memory-total-size=1M --memory-oper=read --memory-scope=local --threads=2 run",
     "memory --memory-total-size=1M --memory-oper=none run",
