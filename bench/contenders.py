@@ -10,7 +10,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,6 +33,8 @@ BULK_INSERT = SYSBENCH_SCRIPTS / "bulk_insert.lua"
 _WARM_UP_S = 1.0
 _LONG_WARM_UP_S = 10.0
 _CONNECT_LIMIT_S = 60.0
+AS_BATCH = ("chrt", "--batch", "0")
+"""Starts a program under the scheduling policy that ours chooses for itself."""
 _STATEMENTS = r"queries:\s+(\d+)"
 
 
@@ -174,12 +176,13 @@ def engine_load(place: Place, _clients: int, options: Options) -> Figures:
     return _loaded(place, prepared, options)
 
 
-def sysbench(script: Path, *, fresh: bool = False) -> Contender:
-    """Debian's sysbench; for `fresh` see `engine`."""
+def sysbench(script: Path, *, fresh: bool = False, by: Sequence[str] = ()) -> Contender:
+    """Debian's sysbench; for `fresh` see `engine`. `by`: the program that starts it."""
 
     def measure(place: Place, clients: int, options: Options) -> Figures:
+        call = (*by, *SYSBENCH)
         short, long = (
-            _run_sysbench(place, script, clients, options, limit, fresh=fresh)
+            _run_sysbench(call, place, script, clients, options, limit, fresh=fresh)
             for limit in (f"--events={clients}", f"--time={options.window_s:g}")
         )
         if not fresh and _found(r"ignored errors:\s+(\d+)", long):
@@ -218,14 +221,21 @@ def sysbench_load(place: Place, _clients: int, options: Options) -> Figures:
 
 
 def _run_sysbench(
-    place: Place, script: Path, clients: int, options: Options, limit: str, *, fresh: bool
+    call: Sequence[str],
+    place: Place,
+    script: Path,
+    clients: int,
+    options: Options,
+    limit: str,
+    *,
+    fresh: bool,
 ) -> Child:
     if fresh:
         _make_anew(place, script, clients, options)
     names = _script_options(script, options)
     return run_child(
         [
-            *SYSBENCH,
+            *call,
             *place.sysbench_arguments(),
             *(f"--{name}={value}" for name, value in names.items()),
             f"--threads={clients}",
@@ -260,11 +270,12 @@ def _run_pgbench(place: Place, clients: int, limit: str) -> Child:
 
 
 def floor(program: str, loop: str) -> Contender:
-    """A raw socket loop of `bench/floor`."""
+    """A raw socket loop of `bench/floor`, scheduled as ours is: it shows what ours adds."""
 
     def measure(place: Place, clients: int, options: Options) -> Figures:
         child = run_child(
             [
+                *AS_BATCH,
                 place.floors / program,
                 place.socket,
                 place.user,

@@ -70,6 +70,9 @@ _MARIADB_MOST = 19_000
 _MEMORY_CLIENTS = 1024
 _MEMORY_IN_ALL_KB = 2.5e9 / 1024
 _SCRIPT_CLIENTS = 16
+_BATCH_SYSBENCH = "sysbench as batch threads"
+"""How much of a difference is the scheduling policy's, which `chrt` gives to any program."""
+_BATCH_CLIENTS = (16, 64)
 _SCRIPTS = (
     "bulk_insert",
     "oltp_delete",
@@ -112,13 +115,17 @@ ROWS: Sequence[Row] = (
         "One select by key, PostgreSQL, Unix socket",
         "`SELECT abalance FROM pgbench_accounts WHERE aid = ?`, prepared, one random row of the "
         "table that `pgbench -i` makes. Ours and sysbench run `workloads/account_select.lua`, "
-        "pgbench `-S -M prepared -j 1`, the raw loops `floor/pg_floor.c`.",
+        "pgbench `-S -M prepared -j 1`, the raw loops `floor/pg_floor.c`, scheduled as ours is.",
         place.postgresql,
         _CPU,
         _by_clients(
             {
                 OURS: (contenders.engine(contenders.ACCOUNT_SELECT), _POSTGRESQL_CLIENTS),
                 "sysbench": (contenders.sysbench(contenders.ACCOUNT_SELECT), _POSTGRESQL_CLIENTS),
+                _BATCH_SYSBENCH: (
+                    contenders.sysbench(contenders.ACCOUNT_SELECT, by=contenders.AS_BATCH),
+                    _BATCH_CLIENTS,
+                ),
                 "pgbench": (contenders.pgbench, _POSTGRESQL_CLIENTS),
                 "raw io_uring": (contenders.floor("pg_floor", "uring"), _POSTGRESQL_CLIENTS),
                 "raw epoll": (contenders.floor("pg_floor", "epoll"), _POSTGRESQL_CLIENTS),
@@ -158,6 +165,10 @@ ROWS: Sequence[Row] = (
                     (*_MARIADB_CLIENTS, _MARIADB_MANY, _MARIADB_MOST),
                 ),
                 "sysbench": (contenders.sysbench(contenders.POINT_SELECT), _MARIADB_CLIENTS),
+                _BATCH_SYSBENCH: (
+                    contenders.sysbench(contenders.POINT_SELECT, by=contenders.AS_BATCH),
+                    _BATCH_CLIENTS,
+                ),
                 "raw io_uring": (
                     contenders.floor("mysql_floor", "uring"),
                     (*_MARIADB_CLIENTS, _MARIADB_MANY),

@@ -229,17 +229,19 @@ def test_a_load_that_can_not_be_is_answered_with_two(
 
 def test_bench_hands_the_load_to_the_engine(study_file: Path, here: Path) -> None:
     pace = ("--rate", "500", "--arrival", "poisson", "--shards", "3", "--reactor", "epoll")
+    schedule = ("--scheduling", "inherit")
     rules = ("--on-error", "40P01,1213=retry:5", "--on-error", "all=ignore")
     program = here / "dbdyno-engine"
     program.write_text(program.read_text().replace("exec ", "tee spec | exec ", 1))
     assert study_file.is_file()
     url = f"sqlite://{here}/a.db"
-    call(["bench", url, "--script", "nothing", *pace, *rules, "--json"])
+    call(["bench", url, "--script", "nothing", *pace, *schedule, *rules, "--json"])
 
     spec = json.loads((here / "spec").read_text())
     (group,) = spec["groups"]
     assert group["arrival"] == {"kind": "poisson", "rate_per_s": 500}
     assert (spec["shards"], spec["reactor"]) == (3, "epoll")
+    assert spec["scheduling"] == "inherit"
     assert spec["errors"]["rules"] == [
         {"codes": ["40P01", "1213"], "action": "retry", "limit": 5},
         {"codes": ["all"], "action": "ignore", "limit": 10},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -53,10 +54,12 @@ def test_a_closed_loop_has_every_figure(server: Server, tmp_path: Path) -> None:
     assert 0 < latency[0] <= latency[1] <= latency[2] <= latency[3] <= latency[4]
     assert told["statements"] == pytest.approx(20 * told["events"], rel=0.02)
     assert told["statements_per_s"] == pytest.approx(told["statements"] / told["window_s"])
+    if os.sched_getscheduler(0) == os.SCHED_OTHER:
+        assert told["scheduling"] == "batch", "unless somebody chose otherwise"
 
 
 def test_an_open_loop_tells_wait_service_and_response_apart(server: Server, tmp_path: Path) -> None:
-    pace = ("--rate", "200", "--arrival", "poisson", "--processes", "2")
+    pace = ("--rate", "200", "--arrival", "poisson", "--processes", "2", "--scheduling", "inherit")
     told = bench(server, "oltp_point_select", "--prepare", *pace, "--cleanup", folder=tmp_path)
 
     due = 200 * told["window_s"]
@@ -68,6 +71,8 @@ def test_an_open_loop_tells_wait_service_and_response_apart(server: Server, tmp_
         told["wait_us"]["mean"] + told["service_us"]["mean"], rel=0.01
     )
     assert told["shards"] == 2, "one in each of two processes"
+    if os.sched_getscheduler(0) == os.SCHED_OTHER:
+        assert told["scheduling"] == "other", "the kernel's own, as we have it"
 
 
 def test_more_than_the_server_can_do_is_backlog_not_silence(server: Server, tmp_path: Path) -> None:

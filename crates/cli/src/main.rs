@@ -10,6 +10,7 @@ mod memory;
 mod output;
 mod process;
 mod run;
+mod scheduling;
 mod shards;
 mod sysbench;
 mod watch;

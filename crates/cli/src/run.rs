@@ -13,6 +13,7 @@ use script::{Config, ConfigError, ScriptWorkload, Surroundings};
 use crate::exit;
 use crate::output::Output;
 use crate::process::{self, Process};
+use crate::scheduling::{schedule, shard_scheduling};
 use crate::shards::{Make, drive};
 
 /// The first shard opens its event loop and compiles the script in much less.
@@ -247,17 +248,29 @@ fn is_local(target: &Target) -> bool {
     }
 }
 
+/// What the first shard has found possible.
+struct Chosen {
+    reactor: &'static str,
+    scheduling: &'static str,
+}
+
+impl Default for Chosen {
+    fn default() -> Self {
+        Self { reactor: "none", scheduling: "other" }
+    }
+}
+
 impl Run {
     fn carry_out(&self, output: &mut Output) -> Outcome {
         let control = Arc::new(Control::new(&self.plan));
-        let (opened, reactor) = channel();
+        let (opened, chosen) = channel();
         let process = &self.process;
         let mut greets = true;
         let mut emit = |record: Record| {
             if std::mem::take(&mut greets) {
                 // A shard that can't be made has no word for it; why, it says itself.
-                let reactor = reactor.recv_timeout(OPENING).unwrap_or("none");
-                output.write(&self.hello(&control, reactor));
+                let chosen = chosen.recv_timeout(OPENING).unwrap_or_default();
+                output.write(&self.hello(&control, chosen));
             }
             output.write(&record);
             if output.broken {
@@ -265,23 +278,26 @@ impl Run {
             }
         };
         let config = Arc::clone(&self.config);
+        let scheduling = shard_scheduling(&config, self.spec.scheduling);
         let make: Make<ScriptWorkload> = Arc::new(move |shard, shards| {
+            let scheduling = schedule(scheduling);
             let made = ScriptWorkload::new(Arc::clone(&config), shard, shards);
             if shard == 0 {
-                let _ = opened.send(made.as_ref().map_or("none", ScriptWorkload::reactor_name));
+                let reactor = made.as_ref().map_or("none", ScriptWorkload::reactor_name);
+                let _ = opened.send(Chosen { reactor, scheduling });
             }
             made
         });
         drive(&self.plan, self.shards, &control, &make, process, &mut emit)
     }
 
-    /// `reactor`: what the first shard has chosen.
-    fn hello(&self, control: &Control, reactor: &str) -> Record {
+    fn hello(&self, control: &Control, chosen: Chosen) -> Record {
         Record::Hello(Hello {
             schema: record::SCHEMA,
             engine_version: env!("CARGO_PKG_VERSION").to_owned(),
             luajit_version: script::luajit_version(),
-            reactor: reactor.to_owned(),
+            reactor: chosen.reactor.to_owned(),
+            scheduling: chosen.scheduling.to_owned(),
             shards: self.shards,
             pid: std::process::id(),
             start_unix_ns: process::unix_ns() - control.now_ns(),

@@ -18,6 +18,7 @@ use sysbench::{
 use crate::endpoint::Endpoint;
 use crate::process::{self, Process};
 use crate::run;
+use crate::scheduling::{schedule, shard_scheduling};
 use crate::shards::{Make, drive};
 use crate::watch::Watch;
 
@@ -189,8 +190,11 @@ fn script(
     }
     let shards = run::shards(&job.spec, &config);
     let report = Report::new(&line, job.forced_shutdown_s, None, hooks(&facts))?;
-    let make: Make<ScriptWorkload> =
-        Arc::new(move |shard, shards| ScriptWorkload::new(Arc::clone(&config), shard, shards));
+    let scheduling = shard_scheduling(&config, job.spec.scheduling);
+    let make: Make<ScriptWorkload> = Arc::new(move |shard, shards| {
+        schedule(scheduling);
+        ScriptWorkload::new(Arc::clone(&config), shard, shards)
+    });
     Run { line: &line, job, console, final_report, report }.carry_out(shards, &make)
 }
 

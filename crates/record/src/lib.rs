@@ -13,7 +13,7 @@ mod stream;
 pub use scripted::{PlannedError, ScriptedPlan, Stretch};
 pub use spec::{
     Arrival, Endpoint, ErrorAction, ErrorPolicy, ErrorRule, Group, LoadBy, Part, ReactorChoice,
-    RunSpec, ServerTarget, SpecError, SqliteTarget, Target, Tls, TlsMode,
+    RunSpec, Scheduling, ServerTarget, SpecError, SqliteTarget, Target, Tls, TlsMode,
 };
 pub use stream::{
     ClientTotal, Clients, Counters, CpuTime, Fatal, FatalKind, Hello, HistogramRecord, Interval,

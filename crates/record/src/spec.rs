@@ -43,6 +43,9 @@ pub struct RunSpec {
     /// Which event loop to use.
     #[serde(default)]
     pub reactor: ReactorChoice,
+    /// How the kernel schedules the shards.
+    #[serde(default)]
+    pub scheduling: Scheduling,
     /// How scripts' bulk inserts reach the server.
     #[serde(default)]
     pub load: LoadBy,
@@ -278,6 +281,17 @@ pub enum ReactorChoice {
     IoUring,
     /// epoll.
     Epoll,
+}
+
+/// How the kernel schedules the threads of shards that wait for servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheduling {
+    /// As batch threads (`SCHED_BATCH`): waking up they interrupt nobody.
+    #[default]
+    Batch,
+    /// As whoever started the engine has it.
+    Inherit,
 }
 
 /// How the rows of a script's bulk insert (`bulk_insert_init`, `_next`, `_done`) reach the server.

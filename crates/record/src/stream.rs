@@ -43,6 +43,9 @@ pub struct Hello {
     pub luajit_version: String,
     /// `io_uring`, `epoll`, or `none` (in-process drivers).
     pub reactor: String,
+    /// The kernel's scheduling policy of the shards: `batch`, `other` (the kernel's default),
+    /// `idle`, `fifo`, `round-robin` or `deadline`.
+    pub scheduling: String,
     /// Number of shards.
     pub shards: u32,
     /// Process id.

@@ -161,7 +161,7 @@ impl Config {
     }
 
     /// Whether sessions have sockets.
-    pub(crate) fn networked(&self) -> bool {
+    pub fn networked(&self) -> bool {
         matches!(self.target, Target::Postgresql(_) | Target::Mysql(_))
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use record::{
     Arrival, Endpoint, ErrorAction, ErrorPolicy, ErrorRule, Group, LoadBy, ReactorChoice, RunSpec,
-    ServerTarget, SqliteTarget, Target, Tls, TlsMode,
+    Scheduling, ServerTarget, SqliteTarget, Target, Tls, TlsMode,
 };
 
 use crate::command_line::{CommandLine, Refusal};
@@ -90,6 +90,7 @@ pub fn job(
         seed,
         shards: u32::try_from(values.number("shards")).ok().filter(|shards| *shards > 0),
         reactor: ReactorChoice::Auto,
+        scheduling: Scheduling::Batch,
         connect_timeout_s: (values.number("thread_init_timeout").max(1)) as f64,
         errors: errors(values),
         part: None,

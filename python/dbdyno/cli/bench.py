@@ -206,6 +206,7 @@ def _document(bench_plan: BenchPlan, result: BenchResult) -> dict[str, object]:
         "options": dict(bench_plan.options),
         "seed": bench_plan.seed,
         "reactor": result.reactor,
+        "scheduling": result.scheduling,
         "shards": result.shards,
         "versions": dict(result.versions),
         "command_line": shlex.join(["dbdyno", *arguments]),

@@ -20,6 +20,7 @@ from dbdyno.model import (
     Load,
     Poisson,
     Reactor,
+    Scheduling,
 )
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -109,6 +110,14 @@ _OPTIONS = (
         help="The engine's event loop.",
     ),
     click.option(
+        "--scheduling",
+        type=click.Choice(get_args(Scheduling)),
+        default="batch",
+        show_default=True,
+        help="The engine as the kernel's batch threads, which wake up without interrupting the "
+        "server, or as threads are by default.",
+    ),
+    click.option(
         "--shards",
         type=click.IntRange(1, 1024),
         help="Threads of an engine process.  [default: by cores and clients]",
@@ -149,6 +158,7 @@ def load_of(
     on_error: tuple[ErrorRule, ...],
     statements: str,
     reactor: Reactor,
+    scheduling: Scheduling,
     shards: int | None,
     loaders: int | None,
     processes: int | None,
@@ -175,6 +185,7 @@ def load_of(
         errors=ErrorPolicy(on_error, reconnect_for),
         prepared_statements=statements == "prepared",
         reactor=reactor,
+        scheduling=scheduling,
         shards=shards,
         loaders=loaders,
         processes=processes,

@@ -56,6 +56,7 @@ class BenchResult:
     script: Path
     versions: Mapping[str, str]
     reactor: str
+    scheduling: str
     shards: int
     warnings: tuple[EngineWarning, ...]
     interrupted: bool
@@ -150,6 +151,7 @@ def _result(outcome: Outcome, script: Path, engine: Engine) -> BenchResult:
             "luajit": outcome.hello.luajit_version,
         },
         reactor=outcome.hello.reactor,
+        scheduling=outcome.hello.scheduling,
         shards=outcome.hello.shards,
         warnings=(*outcome.warnings, *client_warnings(outcome, summary)),
         interrupted=outcome.interrupted or outcome.summary.interrupted,

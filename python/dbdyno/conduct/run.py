@@ -301,6 +301,7 @@ def _step_result(step: Step, outcome: Outcome, warnings: Sequence[EngineWarning]
         engine_start_unix_ns=hello.start_unix_ns if hello else None,
         reactor=hello.reactor if hello else None,
         shards=hello.shards if hello else None,
+        scheduling=hello.scheduling if hello else None,
         warnings=tuple(
             {"code": warning.code, "message": warning.message, "hint": warning.hint}
             for warning in warnings

@@ -134,6 +134,7 @@ class Merger:
         return replace(
             first,
             reactor=", ".join(dict.fromkeys(hello.reactor for hello in hellos)),
+            scheduling=", ".join(dict.fromkeys(hello.scheduling for hello in hellos)),
             shards=sum(hello.shards for hello in hellos),
         )
 

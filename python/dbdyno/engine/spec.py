@@ -55,6 +55,7 @@ def run_spec(
         "events": load.events,
         "interval_s": load.interval_s,
         "reactor": load.reactor,
+        "scheduling": load.scheduling,
         "shards": load.shards,
         "loaders": load.loaders,
         "errors": _errors(load.errors),

@@ -22,6 +22,7 @@ from dbdyno.model import (
     Ramp,
     Reactor,
     Replay,
+    Scheduling,
     Sine,
     Steps,
 )
@@ -170,6 +171,7 @@ class LoadTable(Pace):
     errors: ErrorsTable = ErrorsTable()
     statements: Literal["prepared", "text"] = "prepared"
     reactor: Reactor = "auto"
+    scheduling: Scheduling = "batch"
     shards: Annotated[int, Field(ge=1, le=1024)] | None = None
     loaders: Annotated[int, Field(ge=0, le=1024)] | None = None
     processes: Annotated[int, Field(ge=1, le=1024)] | None = None
@@ -196,6 +198,7 @@ class LoadTable(Pace):
             ),
             prepared_statements=self.statements == "prepared",
             reactor=self.reactor,
+            scheduling=self.scheduling,
             shards=self.shards,
             loaders=self.loaders,
             processes=self.processes,

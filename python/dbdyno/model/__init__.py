@@ -15,6 +15,7 @@ from dbdyno.model.load import (
     Ramp,
     Reactor,
     Replay,
+    Scheduling,
     Sine,
     Steps,
 )
@@ -101,6 +102,7 @@ __all__ = [
     "Replay",
     "RunManifest",
     "RunStatus",
+    "Scheduling",
     "Sine",
     "Step",
     "StepResult",

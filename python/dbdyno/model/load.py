@@ -15,6 +15,7 @@ Option = str | int | float | bool | list[str]
 
 ErrorAction = Literal["ignore", "restart-event", "retry", "reconnect", "stop"]
 Reactor = Literal["auto", "io-uring", "epoll"]
+Scheduling = Literal["batch", "inherit"]
 
 MAIN = "main"
 """The group of a step's own clients."""
@@ -145,6 +146,8 @@ class Load:
     prepared_statements: bool = True
     """False: a script's prepared statements are sent as plain text."""
     reactor: Reactor = "auto"
+    scheduling: Scheduling = "batch"
+    """How the kernel schedules the engine: as batch threads, or as whoever started it."""
     shards: int | None = None
     """Of each engine process; `None`: by cores and clients."""
     loaders: int | None = None

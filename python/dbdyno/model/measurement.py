@@ -27,6 +27,8 @@ class Hello:
     pid: int
     start_unix_ns: int
     seed: int
+    scheduling: str = "other"
+    """The kernel's policy for the shards; engines that did not say had the kernel's default."""
 
 
 @dataclass(frozen=True, slots=True)

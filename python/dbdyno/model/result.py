@@ -46,6 +46,7 @@ class StepResult:
     """Wall clock at the origin of the step's `_s` and `_ns` times."""
     reactor: str | None
     shards: int | None
+    scheduling: str | None = None
     warnings: tuple[Mapping[str, object], ...] = ()
 
 

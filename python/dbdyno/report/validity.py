@@ -141,12 +141,14 @@ def _window(analysis: Analysis) -> Gate:
 
 def _generator(analysis: Analysis) -> Gate:
     worst, inside = 0.0, False
+    ways: dict[str, None] = {}
     for run in analysis.material.runs:
         for step in run.manifest.steps:
             summary = run.summaries.get(step.index)
             inside = inside or step.reactor == "none"
             if summary is None or not summary.window_s or step.reactor == "none":
                 continue
+            ways[f"{step.reactor}, {step.scheduling or 'other'} scheduling"] = None
             cpu = summary.record.get("cpu")
             if isinstance(cpu, Mapping):
                 busy_us = float(cpu.get("user_us", 0)) + float(cpu.get("system_us", 0))
@@ -155,7 +157,7 @@ def _generator(analysis: Analysis) -> Gate:
     if inside:
         told = "The database runs inside the client's process: they share its CPU by nature."
         return Gate("Load generator", "not judged", told)
-    told = f"At most {percent(worst)} of its shards' CPU time was used."
+    told = f"At most {percent(worst)} of its shards' CPU time was used ({'; '.join(ways)})."
     if worst > BUSY:
         return Gate("Load generator", "doubtful", f"{told} The client may have set the pace.")
     return Gate("Load generator", "ok", told)
