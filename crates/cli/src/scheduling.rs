@@ -17,20 +17,13 @@ pub fn shard_scheduling(config: &Config, wanted: Scheduling) -> Scheduling {
 
 /// Puts the calling thread under the policy asked for, and names the policy in force: `batch`,
 /// `other` (the kernel's default), `idle`, `fifo`, `round-robin` or `deadline`. Threads and
-/// programs that it starts are under the default again. A policy that somebody else chose (`chrt`)
-/// stays.
+/// programs that it starts inherit it. A policy that somebody else chose (`chrt`) stays.
 pub fn schedule(wanted: Scheduling) -> &'static str {
     if wanted == Scheduling::Batch && policy() == libc::SCHED_OTHER {
         let lowest = libc::sched_param { sched_priority: 0 };
         // SAFETY: the parameters outlive the call; 0 is the calling thread. A refusal (seccomp)
         // leaves the policy as it is, which the name then says.
-        unsafe {
-            libc::sched_setscheduler(
-                0,
-                libc::SCHED_BATCH | libc::SCHED_RESET_ON_FORK,
-                &raw const lowest,
-            )
-        };
+        unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const lowest) };
     }
     match policy() {
         libc::SCHED_BATCH => "batch",
@@ -44,7 +37,7 @@ pub fn schedule(wanted: Scheduling) -> &'static str {
 
 fn policy() -> libc::c_int {
     // SAFETY: it only reads; 0 is the calling thread.
-    unsafe { libc::sched_getscheduler(0) & !libc::SCHED_RESET_ON_FORK }
+    unsafe { libc::sched_getscheduler(0) }
 }
 
 #[cfg(test)]
@@ -53,21 +46,16 @@ mod tests {
 
     use super::schedule;
 
-    fn on_a_thread(wanted: Scheduling) -> (&'static str, &'static str) {
-        std::thread::spawn(move || {
-            let own = schedule(wanted);
-            let child = std::thread::spawn(|| schedule(Scheduling::Inherit));
-            (own, child.join().expect("it ends"))
-        })
-        .join()
-        .expect("it ends")
+    fn on_a_thread(wanted: Scheduling) -> &'static str {
+        std::thread::spawn(move || schedule(wanted)).join().expect("it ends")
     }
 
     #[test]
-    fn batch_is_for_the_thread_that_asks_and_not_for_those_it_starts() {
+    fn batch_is_for_the_thread_that_asks_and_for_no_other() {
         let here = schedule(Scheduling::Inherit);
-        assert_eq!(on_a_thread(Scheduling::Inherit), (here, here));
         let batch = if here == "other" { "batch" } else { here };
-        assert_eq!(on_a_thread(Scheduling::Batch), (batch, here));
+        assert_eq!(on_a_thread(Scheduling::Batch), batch);
+        assert_eq!(on_a_thread(Scheduling::Inherit), here);
+        assert_eq!(schedule(Scheduling::Inherit), here);
     }
 }
