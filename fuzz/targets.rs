@@ -68,10 +68,11 @@ pub fn postgres_reply(data: &[u8]) {
     reply(data, Session::unconnected_postgres);
 }
 
-/// The same for MySQL, which ends rows in either of two ways.
+/// The same for MySQL, which ends rows in either of two ways, and MariaDB, which may leave out what
+/// it has said of columns before.
 pub fn mysql_reply(data: &[u8]) {
-    let newer = data.first().is_some_and(|byte| byte & 0x80 > 0);
-    reply(data, || Session::unconnected_mysql(newer));
+    let [newer, caches] = [0x80, 0x40].map(|bit| data.first().is_some_and(|byte| byte & bit > 0));
+    reply(data, || Session::unconnected_mysql(newer, caches));
 }
 
 /// What a session said of some bytes: replies or its objection, rows, and how it ended.

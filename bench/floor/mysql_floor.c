@@ -4,6 +4,7 @@
 
 enum { HEADER = 4, COM_STMT_PREPARE = 0x16, COM_STMT_EXECUTE = 0x17, TYPE_LONG = 3 };
 enum { PROTOCOL_41 = 0x200, SECURE_CONNECTION = 0x8000, WITH_DATABASE = 8, PLUGIN_AUTH = 0x80000 };
+enum { CACHE_METADATA = 0x10 };  // MariaDB's: columns are defined when prepared, not each time
 
 static uint32_t get32(const uint8_t *at) {
     uint32_t value;
@@ -47,7 +48,7 @@ static void encode(connection *c, uint32_t row) {
     c->out_size = at - c->out;
 }
 
-// Column count, columns, EOF, rows, EOF: two EOF packets, or one OK or error packet alone.
+// Column count, columns if they are defined again, EOF, rows, EOF: two EOF packets, or one OK or error packet alone.
 static int complete(connection *c) {
     int at = 0, ends = 0;
     while (c->in_size - at >= HEADER + 1) {
@@ -101,7 +102,7 @@ static void log_in(connection *c, const char *user, const char *database) {
     at = put32(at, PROTOCOL_41 | SECURE_CONNECTION | WITH_DATABASE | PLUGIN_AUTH);
     at = put32(at, 1 << 24);
     *at = 45;  // utf8mb4
-    at += 24;
+    at = put32(at + 20, CACHE_METADATA);
     at = put_string(at, user);
     *at++ = 0;  // no password
     at = put_string(at, database);

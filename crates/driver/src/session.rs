@@ -131,9 +131,10 @@ impl Session {
     }
 
     /// The same behind MySQL's handshake. `deprecates_eof`: the newer of the two ways in which rows
-    /// end.
-    pub fn unconnected_mysql(deprecates_eof: bool) -> Self {
-        let agreed = Agreed { deprecates_eof, loads: true, status: 2, compression: None };
+    /// end. `caches_metadata`: MariaDB's, of leaving out what is known of columns.
+    pub fn unconnected_mysql(deprecates_eof: bool, caches_metadata: bool) -> Self {
+        let (loads, status, compression) = (true, 2, None);
+        let agreed = Agreed { deprecates_eof, caches_metadata, loads, status, compression };
         Self::Mysql(MysqlSession::new(true, agreed))
     }
 

@@ -1,5 +1,7 @@
 //! Sessions with a real MariaDB: authentication, statements, rows, errors, the end of a connection.
 
+#![allow(clippy::unwrap_used)] // Test code, but in no function marked as such.
+
 mod account;
 mod client;
 mod mariadb_server;
@@ -193,6 +195,70 @@ fn a_new_session_adopts_the_statements_of_a_dead_one() {
     assert_eq!(fresh.adopt(dead.session).error.unwrap().number, 1146);
     fresh.execute(kept, &[]);
     assert_eq!(fresh.rows(), [row(&["7"])]);
+}
+
+/// How many result sets of this session came without column definitions.
+fn left_out(client: &mut Client) -> u32 {
+    client.ok("SHOW SESSION STATUS LIKE 'Resultset_metadata_skipped'");
+    client.rows()[0][1].as_ref().unwrap().parse().unwrap()
+}
+
+#[test]
+fn columns_are_defined_again_only_when_they_have_changed() {
+    let Some(server) = Server::get() else { return };
+    let mut client = server.client();
+    client
+        .ok("CREATE TABLE altered (id int PRIMARY KEY, c int); INSERT INTO altered VALUES (1, 7)");
+    let select = client.prepare("SELECT * FROM altered WHERE id = ?");
+    let one = [Value::Int(1)];
+    let check = |client: &mut Client, expected: &[&str], skipped: u32| {
+        let before = left_out(client);
+        let reply = client.execute(select, &one);
+        assert_eq!((reply.error, reply.rows), (None, 1));
+        assert_eq!(usize::from(reply.columns), expected.len());
+        assert_eq!(client.rows(), [row(expected)]);
+        let size = client.reply.len();
+        assert_eq!(left_out(client) - before, skipped);
+        size
+    };
+    let short = check(&mut client, &["1", "7"], 1);
+    client.ok("ALTER TABLE altered MODIFY c varchar(9)");
+    let long = check(&mut client, &["1", "7"], 0);
+    assert!(long > short + 80, "{long} bytes with definitions, {short} without");
+    check(&mut client, &["1", "7"], 1);
+    client.ok("ALTER TABLE altered ADD d bigint NOT NULL DEFAULT 9");
+    // Nobody reads these rows, and the definitions that came with them hold.
+    client.execute(select, &one);
+    check(&mut client, &["1", "7", "9"], 1);
+    client.ok("ALTER TABLE altered DROP c");
+    check(&mut client, &["1", "9"], 0);
+    client.ok("SET NAMES latin1");
+    check(&mut client, &["1", "9"], 0);
+    let mut fresh = server.client();
+    assert_eq!(fresh.adopt(client.session), Reply::default());
+    check(&mut fresh, &["1", "9"], 1);
+    fresh.execute(select, &one);
+    fresh.close(select);
+    assert_eq!(fresh.rows(), [row(&["1", "9"])]);
+    fresh.ok("DROP TABLE altered");
+}
+
+#[test]
+fn parameters_of_a_procedure_are_read_beside_what_it_selects() {
+    let Some(server) = Server::get() else { return };
+    let mut client = server.client();
+    client.ok("CREATE PROCEDURE both_ways(IN a int, OUT b int, OUT c varchar(9))
+               BEGIN SELECT 'x', a; SET b = a + 1, c = 'out'; END");
+    let call = client.prepare("CALL both_ways(?, ?, ?)");
+    for a in [1, 2, 3] {
+        let reply = client.execute(call, &[Value::Int(a), Value::Null, Value::Null]);
+        assert_eq!((reply.error, reply.columns, reply.more), (None, 2, true));
+        let mut cursor = RowCursor::default();
+        assert_eq!(client.rows_of(&mut cursor), [row(&["x", &a.to_string()])]);
+        assert!(client.session.next_result(&client.reply, &mut cursor).unwrap().is_some());
+        assert_eq!(client.rows_of(&mut cursor), [row(&[&(a + 1).to_string(), "out"])]);
+    }
+    client.ok("DROP PROCEDURE both_ways");
 }
 
 #[test]

@@ -153,6 +153,29 @@ pub fn prepared(payload: &[u8]) -> Result<Prepared, WireError> {
     }
 }
 
+/// What the first packet of a result set says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SetHead {
+    /// Columns.
+    pub columns: u16,
+    /// Their definitions follow; otherwise they are the ones that were last sent for the statement.
+    pub defined: bool,
+}
+
+/// Reads it. `caches_metadata`: as agreed in the handshake.
+///
+/// # Errors
+/// [`WireError::Malformed`].
+#[inline]
+pub fn set_head(payload: &[u8], caches_metadata: bool) -> Result<SetHead, WireError> {
+    let read = || {
+        let (columns, rest) = length(payload)?;
+        let defined = if caches_metadata { *rest.first()? != 0 } else { true };
+        Some(SetHead { columns: u16::try_from(columns?).ok()?, defined })
+    };
+    read().ok_or(WireError::Malformed("column count"))
+}
+
 /// What a column definition says about reading its values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
@@ -224,6 +247,19 @@ mod tests {
         let definition = b"\x03def\0\x01t\x01t\x01a\x01a\x0c\x3f\0\x0b\0\0\0\x03\x21\0\0\0\0";
         assert_eq!(column(definition), Ok(Column { kind: 3, is_unsigned: true }));
         assert!(column(&definition[..12]).is_err());
+    }
+
+    #[test]
+    fn a_set_says_whether_definitions_follow_only_where_that_was_agreed_on() {
+        let head = |columns, defined| Ok(SetHead { columns, defined });
+        assert_eq!(set_head(b"\x02", false), head(2, true));
+        assert_eq!(set_head(b"\x02\x01", true), head(2, true));
+        assert_eq!(set_head(b"\xfc\x00\x01\x00", true), head(256, false));
+        for (payload, caches_metadata) in [(&b"\x02"[..], true), (b"\xfb\x01", true), (b"", false)]
+        {
+            assert!(set_head(payload, caches_metadata).is_err());
+        }
+        assert!(set_head(b"\xfd\0\0\x01\x01", true).is_err(), "more columns than there can be");
     }
 
     #[test]

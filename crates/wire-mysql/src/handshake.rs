@@ -4,7 +4,7 @@
 //! Passwords go in clear only where nobody can listen: over a Unix socket or within TLS.
 
 use mysql_common::auth::plugins::{AuthProc, ChallengeResponsePlugin, Context};
-use mysql_common::constants::CapabilityFlags;
+use mysql_common::constants::{CapabilityFlags, MariadbCapabilities};
 use mysql_common::io::ParseBuf;
 use mysql_common::packets::{AuthPlugin, AuthSwitchRequest, HandshakePacket};
 
@@ -13,6 +13,9 @@ use crate::{PACKET_SIZE_MAX, WireError, backend, frontend};
 
 /// utf8mb4_general_ci, which every server since MySQL 5.5 knows.
 const COLLATION: u8 = 45;
+/// MySQL has this flag for what every server does; MariaDB leaves it out, and only then do the last
+/// reserved bytes of greeting and response tell what MariaDB has more than MySQL.
+const NOT_MARIADB: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD;
 /// MariaDB puts it before its version, for replicas that knew no version 10.
 const MARIADB_PREFIX: &str = "5.5.5-";
 
@@ -41,6 +44,9 @@ pub struct Wishes {
 pub struct Agreed {
     /// Rows end with an OK packet instead of EOF, and nothing ends column definitions.
     pub deprecates_eof: bool,
+    /// A result set says whether its columns are defined again: MariaDB, since 10.6, leaves that
+    /// out of a prepared statement's results as long as nothing has changed.
+    pub caches_metadata: bool,
     /// The server lets clients send files (LOAD DATA LOCAL).
     pub loads: bool,
     /// The session's `STATUS_…` flags.
@@ -95,6 +101,8 @@ pub struct Handshake<'a> {
     /// Of the response that waits for TLS.
     sequence: u8,
     capabilities: CapabilityFlags,
+    /// MariaDB's own.
+    extended: MariadbCapabilities,
     server_version: String,
     /// From the first OK.
     status: u16,
@@ -114,6 +122,7 @@ impl<'a> Handshake<'a> {
             is_encrypted: false,
             sequence: 0,
             capabilities: CapabilityFlags::empty(),
+            extended: MariadbCapabilities::empty(),
             server_version: String::new(),
             status: 0,
             plugin: String::new(),
@@ -131,6 +140,9 @@ impl<'a> Handshake<'a> {
     pub fn agreed(&self) -> Agreed {
         Agreed {
             deprecates_eof: self.capabilities.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF),
+            caches_metadata: self
+                .extended
+                .contains(MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA),
             loads: self.capabilities.contains(CapabilityFlags::CLIENT_LOCAL_FILES),
             status: self.status,
             compression: self
@@ -199,6 +211,10 @@ impl<'a> Handshake<'a> {
         if !self.capabilities.contains(CapabilityFlags::CLIENT_PROTOCOL_41) {
             return Err(HandshakeError::Unsupported("the protocol before MySQL 4.1".into()));
         }
+        if !self.capabilities.contains(NOT_MARIADB) {
+            let wanted = MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA;
+            self.extended = wanted & greeting.mariadb_ext_capabilities();
+        }
         self.nonce = greeting.nonce();
         // The greeting names the server's own default; the user's plugin may be another, and if it
         // is the server asks for a switch.
@@ -208,8 +224,8 @@ impl<'a> Handshake<'a> {
         }
         if self.capabilities.contains(CapabilityFlags::CLIENT_SSL) {
             // The first bytes of the response, then the response again within TLS.
-            let capabilities = self.capabilities;
-            frontend::payload(sequence, |out| preamble(capabilities, out), out)?;
+            let (capabilities, extended) = (self.capabilities, self.extended);
+            frontend::payload(sequence, |out| preamble(capabilities, extended, out), out)?;
             self.sequence = sequence.wrapping_add(1);
             return Ok(Step::Encrypt);
         }
@@ -229,9 +245,10 @@ impl<'a> Handshake<'a> {
     fn respond(&mut self, sequence: u8, out: &mut Vec<u8>) -> Result<(), HandshakeError> {
         let answer = self.answer(&self.nonce.clone())?.unwrap_or_default();
         let Credentials { user, database, .. } = self.credentials;
-        let (capabilities, plugin) = (self.capabilities, self.plugin.as_bytes());
+        let (capabilities, extended) = (self.capabilities, self.extended);
+        let plugin = self.plugin.as_bytes();
         let write = |out: &mut Vec<u8>| {
-            preamble(capabilities, out);
+            preamble(capabilities, extended, out);
             text(user.as_bytes(), out);
             // Every plugin's first answer is shorter than 251 bytes: with or without the capability
             // for longer ones its size is one byte.
@@ -251,7 +268,7 @@ impl<'a> Handshake<'a> {
     }
 
     fn wanted(&self) -> CapabilityFlags {
-        let mut wanted = CapabilityFlags::CLIENT_LONG_PASSWORD
+        let mut wanted = NOT_MARIADB
             | CapabilityFlags::CLIENT_PROTOCOL_41
             | CapabilityFlags::CLIENT_TRANSACTIONS
             | CapabilityFlags::CLIENT_SECURE_CONNECTION
@@ -324,11 +341,12 @@ fn check_challenge_size(greeting: &[u8]) -> Result<(), WireError> {
 }
 
 /// What SSLRequest and HandshakeResponse41 begin with.
-fn preamble(capabilities: CapabilityFlags, out: &mut Vec<u8>) {
+fn preamble(capabilities: CapabilityFlags, extended: MariadbCapabilities, out: &mut Vec<u8>) {
     out.extend_from_slice(&capabilities.bits().to_le_bytes());
     out.extend_from_slice(&(PACKET_SIZE_MAX as u32 + 1).to_le_bytes());
     out.push(COLLATION);
-    out.extend_from_slice(&[0; 23]);
+    out.extend_from_slice(&[0; 19]);
+    out.extend_from_slice(&extended.bits().to_le_bytes());
 }
 
 fn text(value: &[u8], out: &mut Vec<u8>) {

@@ -3,18 +3,20 @@
 //! - [`connect`]: from a target to an authenticated session.
 //! - `MysqlSession` (here): commands.
 //! - `scan`: replies, by lengths and first bytes.
-//! - `rows`: result sets read from a reply's bytes.
+//! - `rows`: result sets read from a reply's bytes; `columns`: what it takes to read them.
 //! - `load`: multi-row INSERTs as LOAD DATA LOCAL INFILE.
 //! - `catalog`: what there is to know of a table before rows are loaded into it.
 //! - `literal`: values put into the text, for sessions without prepared statements.
 
 mod catalog;
+mod columns;
 mod connect;
 mod literal;
 mod load;
 mod rows;
 mod scan;
 
+use wire_mysql::backend::Column;
 use wire_mysql::frontend::{self, Bound};
 use wire_mysql::{Agreed, WireError, backend};
 
@@ -52,7 +54,7 @@ impl MysqlSession {
             closing: Vec::new(),
             loads: agreed.loads,
             rows: None,
-            scan: Scan::new(agreed.deprecates_eof, agreed.status),
+            scan: Scan::new(agreed),
         }
     }
 
@@ -61,7 +63,7 @@ impl MysqlSession {
         self.scan.check_free()?;
         close_all(&mut self.closing, out);
         frontend::query(sql, out)?;
-        Ok(self.await_reply(Expect::Results { binary: false }))
+        Ok(self.await_reply(Expect::Results { statement: None }))
     }
 
     /// See [`crate::Session::load`].
@@ -106,13 +108,13 @@ impl MysqlSession {
         self.scan.check_idle()?;
         if !self.prepares {
             let text = Text::Plain(Template::new(sql, Dialect::Mysql));
-            let id = self.statements.insert(Statement { number: 0, text });
+            let id = self.statements.insert(Statement::new(text));
             return Ok((id, Sent::Done(Reply::default())));
         }
         close_all(&mut self.closing, out);
         frontend::prepare(sql, out)?;
         let text = Text::Prepared { sql: sql.into(), values: 0 };
-        let id = self.statements.insert(Statement { number: 0, text });
+        let id = self.statements.insert(Statement::new(text));
         Ok((id, self.await_reply(Expect::Prepared { next: id, fresh: true })))
     }
 
@@ -124,7 +126,7 @@ impl MysqlSession {
         out: &mut Vec<u8>,
     ) -> Result<Sent, ProtocolError> {
         self.scan.check_free()?;
-        let Statement { number, text } = self.statements.get(statement)?;
+        let Statement { number, text, .. } = self.statements.get(statement)?;
         let needed = match text {
             Text::Prepared { values, .. } => usize::from(*values),
             Text::Plain(template) => template.values(),
@@ -137,22 +139,23 @@ impl MysqlSession {
         match text {
             Text::Prepared { .. } => {
                 frontend::execute(*number, values.map(bound), out)?;
-                Ok(self.await_reply(Expect::Results { binary: true }))
+                Ok(self.await_reply(Expect::Results { statement: Some(statement) }))
             }
             Text::Plain(template) => {
                 frontend::query_with(|out| template.render(values, literal::literal, out), out)?;
-                Ok(self.await_reply(Expect::Results { binary: false }))
+                Ok(self.await_reply(Expect::Results { statement: None }))
             }
         }
     }
 
     /// Remembers to close the statement; its id is free from here on.
-    pub fn close_statement(&mut self, statement: StatementId) -> Result<Sent, ProtocolError> {
+    pub fn close_statement(&mut self, id: StatementId) -> Result<Sent, ProtocolError> {
         self.scan.check_idle()?;
-        let Statement { number, text } = self.statements.remove(statement)?;
-        if let Text::Prepared { .. } = text {
-            self.closing.push(number);
+        let statement = self.statements.remove(id)?;
+        if let Text::Prepared { .. } = statement.text {
+            self.closing.push(statement.number);
         }
+        self.scan.closed(id, statement);
         Ok(Sent::Done(Reply::default()))
     }
 
@@ -179,7 +182,8 @@ impl MysqlSession {
         column: impl FnMut(Option<&[u8]>),
     ) -> Result<bool, ProtocolError> {
         self.scan.check_readable()?;
-        self.scan.layout().row(reply, cursor, column)
+        let known = self.scan.columns().known(&self.statements);
+        self.scan.layout().row(reply, cursor, known, column)
     }
 
     /// See [`crate::Session::next_result`].
@@ -230,10 +234,18 @@ impl MysqlSession {
 struct Statement {
     /// The server's own.
     number: u32,
+    /// It returns a result set of its own. (What a procedure returns isn't known beforehand.)
+    selects: bool,
     text: Text,
+    /// Of that set, as the server last defined them; empty if it defines them each time.
+    columns: Box<[Column]>,
 }
 
 impl Statement {
+    fn new(text: Text) -> Self {
+        Self { number: 0, selects: false, text, columns: Box::default() }
+    }
+
     /// From now on it is sent as text, with the values in it.
     fn send_as_text(&mut self) {
         if let Text::Prepared { sql, .. } = &self.text {

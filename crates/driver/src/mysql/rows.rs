@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use wire_mysql::backend::{self, HEADER_SIZE};
+use wire_mysql::backend::{self, Column, HEADER_SIZE, SetHead};
 use wire_mysql::{PACKET_SIZE_MAX, WireError, binary};
 
 use crate::error::ProtocolError;
@@ -15,6 +15,8 @@ pub(super) struct Layout {
     pub binary: bool,
     /// Rows end with an OK packet instead of EOF, and nothing ends column definitions.
     pub deprecates_eof: bool,
+    /// Sets say whether their columns are defined again.
+    pub caches_metadata: bool,
 }
 
 /// A payload, put together if it came in several packets, and where the next one begins.
@@ -30,12 +32,23 @@ impl Payload<'_> {
 }
 
 impl Layout {
-    /// Packets that define so many columns.
-    pub fn definitions(self, columns: u16) -> u32 {
-        match columns {
-            0 => 0,
-            columns => u32::from(columns) + u32::from(!self.deprecates_eof),
+    /// Reads a set's first payload.
+    pub fn head(self, payload: &[u8]) -> Result<SetHead, WireError> {
+        backend::set_head(payload, self.caches_metadata)
+    }
+
+    /// Packets between a set's first one and its rows.
+    pub fn definitions(self, head: SetHead) -> u32 {
+        match head {
+            SetHead { columns: 0, .. } => 0,
+            SetHead { defined: false, .. } => self.ends(),
+            SetHead { columns, .. } => u32::from(columns) + self.ends(),
         }
+    }
+
+    /// Packets that end definitions.
+    pub fn ends(self) -> u32 {
+        u32::from(!self.deprecates_eof)
     }
 
     /// Whether a packet among the rows, by its first byte and its size, is the end of them: a row
@@ -54,11 +67,12 @@ impl Layout {
         }
     }
 
-    /// See [`crate::Session::row`].
+    /// See [`crate::Session::row`]. `known`: the columns of a set that doesn't define them.
     pub fn row(
         self,
         reply: &[u8],
         cursor: &mut RowCursor,
+        known: &[Column],
         column: impl FnMut(Option<&[u8]>),
     ) -> Result<bool, ProtocolError> {
         if cursor.offset == 0 && !self.enter_set(reply, 0, cursor)? {
@@ -69,8 +83,14 @@ impl Layout {
             return Ok(false);
         }
         if self.binary {
-            let columns = columns_at(reply, cursor.set)?;
-            binary::row(&payload.bytes, columns, column)?;
+            let (head, definitions) = self.head_at(reply, cursor.set)?;
+            if head.defined {
+                binary::row(&payload.bytes, columns_at(reply, definitions, head.columns), column)?;
+            } else if known.len() == usize::from(head.columns) {
+                binary::row(&payload.bytes, known.iter().copied().map(Ok), column)?;
+            } else {
+                return Err(ProtocolError::Malformed("result set: its columns were never defined"));
+            }
         } else {
             backend::text_row(&payload.bytes, column)?;
         }
@@ -93,7 +113,7 @@ impl Layout {
             return Ok(None);
         }
         let (rows, end) = self.skip_rows(reply, cursor.offset)?;
-        let columns = column_count(reply, cursor.set)?.0;
+        let columns = self.head_at(reply, cursor.set)?.0.columns;
         let more = self.enter_set(reply, end, &mut RowCursor::default())?;
         let class = Some(Class::Read);
         Ok(Some(Reply { class, rows, columns, more, ..Reply::default() }))
@@ -111,8 +131,8 @@ impl Layout {
                 backend::OK => offset = payload.next,
                 backend::ERR => return Ok(false),
                 _ => {
-                    let (columns, mut rows) = column_count(reply, offset)?;
-                    for _ in 0..self.definitions(columns) {
+                    let (head, mut rows) = self.head_at(reply, offset)?;
+                    for _ in 0..self.definitions(head) {
                         rows = existing(payload_at(reply, rows)?)?.next;
                     }
                     *cursor = RowCursor { offset: rows, row: 0, set: offset };
@@ -135,27 +155,25 @@ impl Layout {
         }
         Ok((rows, offset))
     }
+
+    /// What a set's first packet says, and where the next one begins.
+    fn head_at(self, reply: &[u8], set: usize) -> Result<(SetHead, usize), ProtocolError> {
+        let payload = existing(payload_at(reply, set)?)?;
+        Ok((self.head(&payload.bytes)?, payload.next))
+    }
 }
 
-/// The number of columns in a set's first packet, and where their definitions begin.
-fn column_count(reply: &[u8], set: usize) -> Result<(u16, usize), ProtocolError> {
-    let payload = existing(payload_at(reply, set)?)?;
-    let count = backend::length(&payload.bytes).and_then(|(count, _)| count);
-    let count = count.and_then(|count| u16::try_from(count).ok());
-    Ok((count.ok_or(WireError::Malformed("column count"))?, payload.next))
-}
-
-/// A set's column definitions, read one by one.
+/// So many column definitions from `offset` on, read one by one.
 fn columns_at(
     reply: &[u8],
-    set: usize,
-) -> Result<impl ExactSizeIterator<Item = Result<backend::Column, WireError>>, ProtocolError> {
-    let (count, mut offset) = column_count(reply, set)?;
-    Ok((0..count).map(move |_| {
-        let payload = payload_at(reply, offset)?.ok_or(WireError::Malformed("result set"))?;
+    mut offset: usize,
+    count: u16,
+) -> impl ExactSizeIterator<Item = Result<Column, WireError>> {
+    (0..count).map(move |_| {
+        let payload = existing(payload_at(reply, offset)?)?;
         offset = payload.next;
         backend::column(&payload.bytes)
-    }))
+    })
 }
 
 fn existing(payload: Option<Payload<'_>>) -> Result<Payload<'_>, WireError> {

@@ -3,9 +3,10 @@
 
 use std::collections::VecDeque;
 
-use wire_mysql::backend::{self, HEADER_SIZE};
-use wire_mysql::{PACKET_SIZE_MAX, WireError};
+use wire_mysql::backend::{self, HEADER_SIZE, SetHead};
+use wire_mysql::{Agreed, PACKET_SIZE_MAX, WireError};
 
+use super::columns::Columns;
 use super::rows::Layout;
 use super::{Statement, Text, next_prepared, server_error};
 use crate::error::{ProtocolError, ServerError};
@@ -20,8 +21,8 @@ pub(super) enum Expect {
     Nothing,
     /// The reply to text or to an execution: any number of results.
     Results {
-        /// Rows come in the binary protocol.
-        binary: bool,
+        /// It was prepared: rows come in the binary protocol.
+        statement: Option<StatementId>,
     },
     /// The reply to LOAD DATA LOCAL INFILE and SHOW WARNINGS: the server asks for the rows first.
     Load {
@@ -47,7 +48,7 @@ const NOT_PREPARABLE: i64 = 1295;
 enum Stage {
     /// The first of a result, or of the reply to a preparation.
     First,
-    /// One of so many that tell nothing we need: column definitions and their end.
+    /// One of so many before the rows or before what comes next: column definitions and their end.
     Definitions { left: u32 },
     /// A row, or the end of the rows.
     Rows,
@@ -57,14 +58,14 @@ enum Stage {
 #[derive(Debug)]
 pub(super) struct Scan {
     deprecates_eof: bool,
+    caches_metadata: bool,
     expect: Expect,
     /// What may come behind that, in a pipeline.
     behind: VecDeque<Expect>,
     /// Commands may be sent while replies are outstanding.
     pipelined: bool,
     stage: Stage,
-    /// The rows last seen came in the binary protocol.
-    binary: bool,
+    columns: Columns,
     /// The last packet was full: the next one belongs to the same payload.
     continues: bool,
     /// Where the next packet begins; beyond the bytes there are, if a row is still arriving.
@@ -82,20 +83,21 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    pub fn new(deprecates_eof: bool, status: u16) -> Self {
+    pub fn new(agreed: Agreed) -> Self {
         Self {
-            deprecates_eof,
+            deprecates_eof: agreed.deprecates_eof,
+            caches_metadata: agreed.caches_metadata,
             expect: Expect::Nothing,
             behind: VecDeque::new(),
             pipelined: false,
             stage: Stage::First,
-            binary: false,
+            columns: Columns::default(),
             continues: false,
             position: 0,
             discarded: false,
             sets: 0,
             reply: Reply::default(),
-            status,
+            status: agreed.status,
             wanted: false,
             next_sequence: 0,
         }
@@ -113,7 +115,21 @@ impl Scan {
 
     /// How the last reply is laid out.
     pub fn layout(&self) -> Layout {
-        Layout { binary: self.binary, deprecates_eof: self.deprecates_eof }
+        Layout {
+            binary: self.columns.statement.is_some(),
+            deprecates_eof: self.deprecates_eof,
+            caches_metadata: self.caches_metadata,
+        }
+    }
+
+    /// What is known of the columns of the last reply, where it doesn't define them.
+    pub fn columns(&self) -> &Columns {
+        &self.columns
+    }
+
+    /// A statement is closed.
+    pub fn closed(&mut self, id: StatementId, statement: Statement) {
+        self.columns.closed(id, statement.columns);
     }
 
     pub fn check_idle(&self) -> Result<(), ProtocolError> {
@@ -148,7 +164,10 @@ impl Scan {
         }
         self.expect = expect;
         self.stage = Stage::First;
-        self.binary = expect == Expect::Results { binary: true };
+        self.columns.begin(match expect {
+            Expect::Results { statement } => statement,
+            _ => None,
+        });
         self.discarded = false;
         self.sets = 0;
     }
@@ -169,6 +188,7 @@ impl Scan {
         while let Some(rest) = buffer.get(self.position..) {
             // The last packet may have been skipped before all of it was there.
             if self.is_over() {
+                self.columns.keep(statements);
                 return Ok(self.done());
             }
             let Some(header) = backend::header(rest) else { break };
@@ -195,11 +215,11 @@ impl Scan {
             return Ok(true);
         }
         match (self.stage, packet.first()) {
+            (Stage::Definitions { left }, _) if self.columns.wants(left, self.layout().ends()) => {
+                Ok(false)
+            }
             (Stage::Definitions { left }, _) => {
-                self.stage = match left {
-                    0 | 1 => self.after_definitions(),
-                    left => Stage::Definitions { left: left - 1 },
-                };
+                self.await_definitions(left - 1);
                 Ok(true)
             }
             (Stage::Rows, _) if size == 0 => Err(ProtocolError::Malformed("row of no bytes")),
@@ -215,11 +235,13 @@ impl Scan {
         }
     }
 
-    fn after_definitions(&mut self) -> Stage {
-        match self.expect {
-            Expect::Results { .. } | Expect::Load { .. } => Stage::Rows,
-            _ => Stage::First,
-        }
+    /// So many packets come before the rows, or before what comes next.
+    fn await_definitions(&mut self, left: u32) {
+        self.stage = match (left, self.expect) {
+            (1.., _) => Stage::Definitions { left },
+            (0, Expect::Results { .. } | Expect::Load { .. }) => Stage::Rows,
+            (0, _) => Stage::First,
+        };
     }
 
     /// Takes one payload.
@@ -231,6 +253,13 @@ impl Scan {
         let &first = payload.first().ok_or(WireError::Malformed("empty packet"))?;
         match (self.expect, self.stage, first) {
             (_, _, backend::ERR) => return self.failed(payload, statements),
+            (expect, Stage::Definitions { left }, _) => {
+                self.columns.take(payload)?;
+                if !matches!(expect, Expect::Results { .. }) {
+                    self.columns.keep(statements);
+                }
+                self.await_definitions(left - 1);
+            }
             (Expect::Load { rows }, _, _) => return self.load_payload(payload, first, rows),
             (Expect::Results { .. }, Stage::Rows, _) => {
                 let status = self.layout().end_status(payload)?;
@@ -243,12 +272,14 @@ impl Scan {
                 self.result_over(class, completion.status);
             }
             (Expect::Results { .. }, _, first) if first != backend::LOCAL_INFILE => {
-                let columns = column_count(payload)?;
+                let head = self.layout().head(payload)?;
                 self.sets += 1;
                 if self.sets == 1 {
-                    self.reply.columns = columns;
+                    self.reply.columns = head.columns;
                 }
-                self.stage = Stage::Definitions { left: self.layout().definitions(columns) };
+                let remembers = self.caches_metadata && self.columns.statement.is_some();
+                self.columns.expect(if remembers && head.defined { head.columns } else { 0 });
+                self.await_definitions(self.layout().definitions(head));
             }
             (Expect::Prepared { next: id, fresh }, _, backend::OK) => {
                 let prepared = backend::prepared(payload)?;
@@ -257,11 +288,14 @@ impl Scan {
                 if let Text::Prepared { values, .. } = &mut statement.text {
                     *values = prepared.values;
                 }
-                let layout = self.layout();
-                let left =
-                    layout.definitions(prepared.values) + layout.definitions(prepared.columns);
-                self.stage = if left == 0 { Stage::First } else { Stage::Definitions { left } };
+                statement.selects = prepared.columns > 0;
+                statement.columns = Box::default();
+                self.columns.begin(Some(id));
+                self.columns.expect(if self.caches_metadata { prepared.columns } else { 0 });
                 self.prepared(id, fresh, statements);
+                let [values, columns] = [prepared.values, prepared.columns]
+                    .map(|columns| self.layout().definitions(SetHead { columns, defined: true }));
+                self.await_definitions(values + columns);
             }
             (expect, _, first) => {
                 let state = match expect {
@@ -298,8 +332,8 @@ impl Scan {
                 }
             }
             _ => {
-                let left = self.layout().definitions(column_count(payload)?);
-                self.stage = Stage::Definitions { left };
+                let head = self.layout().head(payload)?;
+                self.await_definitions(self.layout().definitions(head));
             }
         }
         Ok(())
@@ -325,6 +359,7 @@ impl Scan {
         let error = server_error(payload)?;
         let closes = error.closes;
         self.stage = Stage::First;
+        self.columns.broke_off(statements);
         if let (Expect::Prepared { next: id, fresh }, NOT_PREPARABLE) = (self.expect, error.number)
         {
             statements.get_mut(id)?.send_as_text();
@@ -384,11 +419,6 @@ impl Scan {
         }
         Progress::Done { reply, consumed }
     }
-}
-
-fn column_count(payload: &[u8]) -> Result<u16, WireError> {
-    let count = backend::length(payload).and_then(|(count, _)| count);
-    count.and_then(|count| u16::try_from(count).ok()).ok_or(WireError::Malformed("column count"))
 }
 
 /// A row of SHOW WARNINGS as an error, unless it is a note.

@@ -9,7 +9,7 @@ const OK: &[u8] = b"\0\0\0\x02\0\0\0";
 const DEFINITION: &[u8] = b"\x03def\0\x01t\x01t\x01a\x01a\x0c\x3f\0\x0b\0\0\0\xfd\0\0\0\0\0";
 
 /// A packet of the server's.
-fn packet(payload: &[u8]) -> Vec<u8> {
+pub(super) fn packet(payload: &[u8]) -> Vec<u8> {
     let mut bytes = (payload.len() as u32).to_le_bytes().to_vec();
     bytes[3] = 1;
     bytes.extend_from_slice(payload);
@@ -17,7 +17,7 @@ fn packet(payload: &[u8]) -> Vec<u8> {
 }
 
 /// The end of rows, or of definitions, with these flags.
-fn end(deprecates_eof: bool, status: u8) -> Vec<u8> {
+pub(super) fn end(deprecates_eof: bool, status: u8) -> Vec<u8> {
     if deprecates_eof {
         packet(&[0xfe, 0, 0, status, 0, 0, 0])
     } else {
@@ -42,7 +42,13 @@ fn result_set(deprecates_eof: bool, rows: &[Option<Vec<u8>>], status: u8) -> Vec
 }
 
 fn idle_session(deprecates_eof: bool) -> MysqlSession {
-    MysqlSession::new(true, Agreed { deprecates_eof, loads: true, status: 2, compression: None })
+    agreed_session(deprecates_eof, false)
+}
+
+pub(super) fn agreed_session(deprecates_eof: bool, caches_metadata: bool) -> MysqlSession {
+    let (loads, status, compression) = (true, 2, None);
+    let agreed = Agreed { deprecates_eof, caches_metadata, loads, status, compression };
+    MysqlSession::new(true, agreed)
 }
 
 /// A session that waits for the reply to a query.
@@ -52,7 +58,7 @@ fn asked(deprecates_eof: bool) -> MysqlSession {
     session
 }
 
-fn done(session: &mut MysqlSession, bytes: &[u8]) -> (Reply, usize) {
+pub(super) fn done(session: &mut MysqlSession, bytes: &[u8]) -> (Reply, usize) {
     match session.feed(bytes) {
         Ok(Progress::Done { reply, consumed }) => (reply, consumed),
         other => panic!("{other:?}"),
@@ -209,12 +215,19 @@ proptest! {
         raw in prop::collection::vec(any::<u8>(), 0..64),
         framed in any::<bool>(),
         deprecates_eof in any::<bool>(),
+        caches_metadata in any::<bool>(),
     ) {
         let bytes: Vec<u8> = if framed {
             let whole = payloads.iter().map(|(first, rest)| [&[*first], &rest[..]].concat());
             whole.flat_map(|payload| packet(&payload)).collect()
         } else {
             raw
+        };
+        let idle_session = |deprecates_eof| agreed_session(deprecates_eof, caches_metadata);
+        let asked = |deprecates_eof| {
+            let mut session = idle_session(deprecates_eof);
+            session.query(b"SELECT 1", &mut Vec::new()).unwrap();
+            session
         };
         let mut preparing = idle_session(deprecates_eof);
         preparing.prepare(b"SELECT 1", &mut Vec::new()).unwrap();
@@ -282,7 +295,8 @@ fn a_refused_load_can_still_be_an_insert() {
     assert_eq!(reply.error.unwrap().number, 4182);
     assert!(session.refused_load() && !session.refused_load());
     // Without the capability nothing is tried, and nobody gets a file that wasn't offered.
-    let agreed = Agreed { deprecates_eof: true, loads: false, status: 2, compression: None };
+    let (deprecates_eof, caches_metadata, loads, status) = (true, false, false, 2);
+    let agreed = Agreed { deprecates_eof, caches_metadata, loads, status, compression: None };
     let mut session = MysqlSession::new(true, agreed);
     assert!(session.load(INSERT, false, &mut Vec::new()).unwrap().is_none());
     session.query(b"SELECT 1", &mut Vec::new()).unwrap();

@@ -45,6 +45,26 @@ fn the_response_answers_the_plugin_of_the_greeting() {
 }
 
 #[test]
+fn what_only_mariadb_has_is_asked_of_mariadb_alone() {
+    for (is_mysql, offered, expected) in
+        [(false, 0x1f, 0x10), (false, 0x0f, 0), (true, 0x1f, 0), (false, 0, 0)]
+    {
+        let mut greeting = tls_greeting("mysql_native_password");
+        greeting[20] = 0xfe | u8::from(is_mysql);
+        greeting[34] = offered;
+        for tls in [false, true] {
+            let wishes = Wishes { tls, compression: None };
+            let mut handshake = Handshake::new(CREDENTIALS, false, wishes);
+            let mut out = Vec::new();
+            handshake.step(0, &greeting, &mut out).unwrap();
+            assert_eq!(handshake.agreed().caches_metadata, expected > 0);
+            assert_eq!(out[4] & 1, u8::from(is_mysql));
+            assert_eq!(out[32..36], [expected, 0, 0, 0]);
+        }
+    }
+}
+
+#[test]
 fn compression_is_agreed_on_by_name() {
     for (algorithm, expected) in
         [(Algorithm::Zlib, &b"password\0"[..]), (Algorithm::Zstd, b"password\0\x03")]
