@@ -7,17 +7,27 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 HERE = Path(__file__).parent
 
-# A shell's background job ignores SIGINT, and what a parent ignores its children can't trap.
+# A shell's background job ignores SIGINT, and one under `nohup` SIGHUP; what a parent ignores its
+# children do too, and a shell can't trap it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
-# How long an example takes says more of the machine's other work than of the code.
-settings.register_profile("unhurried", deadline=None)
-settings.load_profile("unhurried")
+# How long an example takes says more of the machine's other work than of the code; and the same
+# code has the same answer every time.
+settings.register_profile(
+    "steady",
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("steady")
 
 STUDY = """\
 question = "Does it matter?"

@@ -11,7 +11,7 @@ from pathlib import Path
 from dbdyno.servers import guarded
 from dbdyno.servers.guard import LOCK_NAME, children_of
 
-LIMIT_S = 30
+LIMIT_S = 120
 
 
 def left_behind() -> frozenset[str]:

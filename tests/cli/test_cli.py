@@ -40,7 +40,7 @@ def start(*arguments: str, act: str = "") -> subprocess.Popen[str]:
 
 def wait_for(pattern: str, folder: Path) -> None:
     tick = threading.Event()
-    for _ in range(1000):
+    for _ in range(6000):
         if any(path.stat().st_size for path in folder.glob(pattern)):
             return
         tick.wait(0.02)
@@ -150,7 +150,7 @@ def test_ctrl_c_keeps_what_was_measured(study_file: Path, here: Path) -> None:
     process = start("run", study_file.name, act="wait")
     wait_for("results/example/runs/*.partial/records.ndjson.zst", here)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=120)
 
     assert (process.returncode, out) == (130, "")
     assert "hint: `dbdyno resume example.toml --store results` carries on" in err
@@ -169,7 +169,7 @@ def test_after_a_kill_resume_runs_only_what_is_missing(study_file: Path, here: P
     before = (runs / "b1-delete" / "manifest.json").stat().st_mtime_ns
 
     again = start("resume", "example", act="measure")
-    out, err = again.communicate(timeout=60)
+    out, err = again.communicate(timeout=120)
     assert (again.returncode, out) == (0, "results/example/report.html\n"), err
     assert sorted(path.name for path in runs.iterdir()) == ["b1-delete", "b1-wal"]
     assert (runs / "b1-delete" / "manifest.json").stat().st_mtime_ns == before

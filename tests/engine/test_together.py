@@ -87,7 +87,8 @@ def test_three_processes_are_one_run(tmp_path: Path) -> None:
     assert max(each.clients for each in intervals) == outcome.summary.clients == 7
     measured = [each for each in intervals if each.phase == "measure"]
     assert sum(each.counters.events for each in measured) == outcome.summary.measured.events
-    assert outcome.summary.window_s - WINDOW_S < 0.1
+    # One after the other they would take three times as long.
+    assert WINDOW_S <= outcome.summary.window_s < 2 * WINDOW_S
 
     own = [own_records(tmp_path, index) for index in range(3)]
     assert len({records[0]["pid"] for records in own}) == 3

@@ -122,7 +122,7 @@ def test_choosing_another_cell_draws_another_line(browser: webdriver.Chrome, pag
 
     before = drawn(browser)
     Select(boxes[0]).select_by_index(1)
-    WebDriverWait(browser, 20).until(lambda seen: drawn(seen) != before)
+    WebDriverWait(browser, 60).until(lambda seen: drawn(seen) != before)
 
 
 @pytest.mark.parametrize("width", [1280, 400])

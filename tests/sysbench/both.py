@@ -72,9 +72,18 @@ def options(target: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 LOGGING: Mapping[str, Mapping[str, str]] = {
-    "postgresql:15@system": {"log_statement": "all"},
-    "mariadb@system": {"general_log": "on", "general_log_file": "statements.log"},
+    "postgresql:15@system": {
+        "log_statement": "all",
+        "fsync": "off",
+        "deadlock_timeout": "100ms",
+    },
+    "mariadb@system": {
+        "general_log": "on",
+        "general_log_file": "statements.log",
+        "innodb_flush_log_at_trx_commit": "0",
+    },
 }
+"""Settings by which a server logs statements, and waits for no disk."""
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ import os
 import re
 import resource
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,18 +49,21 @@ def work(command: tuple[str, ...], arguments: str, folder: Path) -> Work:
     return Work(int(found[1]) if found else 0, cpu_s, done.stdout)
 
 
-def event_cpu_s(command: tuple[str, ...], arguments: str, events: int, folder: Path) -> float:
-    """Processor time of an event: what so many events need more than few do."""
+class Least:
+    """Processor time, the least that was seen: others use the machine, too."""
 
-    def cpu_s(count: int) -> float:
-        # The memory test takes no limit but its own, in blocks of 64 KiB here.
-        memory = arguments.startswith("memory")
-        limit = f"--memory-total-size={64 * count}K" if memory else f"--events={count}"
-        # The least of two: others use the machine, too.
-        load = f"{arguments} --time=0 {limit} run"
-        return min(work(command, load, folder).cpu_s for _ in range(2))
+    def __init__(self, command: tuple[str, ...], arguments: str, folder: Path) -> None:
+        self.cpu_s = float("inf")
+        self._command, self._load, self._folder = command, f"{arguments} --time=0 run", folder
 
-    return (cpu_s(events) - cpu_s(1)) / events
+    def measure(self) -> float:
+        self.cpu_s = min(self.cpu_s, work(self._command, self._load, self._folder).cpu_s)
+        return self.cpu_s
+
+
+def soon(holds: Callable[[], bool]) -> bool:
+    """Whether it holds once measured so often that nobody can have been in the way each time."""
+    return any(holds() for _ in range(12))
 
 
 EQUAL = {
@@ -77,23 +80,38 @@ EQUAL = {
 @pytest.mark.parametrize("arguments", EQUAL)
 def test_an_event_is_as_much_work(arguments: str, tmp_path: Path) -> None:
     """A faster loop is no fault, but one that is many times faster does less."""
-    theirs, ours = (
-        event_cpu_s(command, arguments, EQUAL[arguments], tmp_path) for command in (THEIRS, OURS)
-    )
 
-    assert theirs / 5 < ours < theirs * 1.5, f"ours {ours:.2e} s, theirs {theirs:.2e} s"
+    def limited(count: int) -> str:
+        # The memory test takes no limit but its own, in blocks of 64 KiB here.
+        memory = arguments.startswith("memory")
+        limit = f"--memory-total-size={64 * count}K" if memory else f"--events={count}"
+        return f"{arguments} {limit}"
+
+    many, one = EQUAL[arguments], 1
+    loads = {
+        (command, count): Least(command, limited(count), tmp_path)
+        for command in (THEIRS, OURS)
+        for count in (many, one)
+    }
+
+    def as_much() -> bool:
+        for load in loads.values():
+            load.measure()
+        theirs, ours = (
+            loads[command, many].cpu_s - loads[command, one].cpu_s for command in (THEIRS, OURS)
+        )
+        return theirs / 5 < ours < theirs * 1.5
+
+    assert soon(as_much), {load: least.cpu_s for load, least in loads.items()}
 
 
 @pytest.mark.parametrize("operation", ["read", "write", "none"])
 def test_memory_in_small_blocks_is_no_slower(operation: str, tmp_path: Path) -> None:
     """What is beside the loop counts as much as the loop itself."""
-    arguments = f"memory --memory-total-size=2G --time=0 --memory-oper={operation} run"
-    theirs, ours = (
-        min(work(command, arguments, tmp_path).cpu_s for _ in range(2))
-        for command in (THEIRS, OURS)
-    )
+    arguments = f"memory --memory-total-size=2G --memory-oper={operation}"
+    theirs, ours = (Least(command, arguments, tmp_path) for command in (THEIRS, OURS))
 
-    assert ours < theirs * 1.25, f"ours {ours:.2f} s, theirs {theirs:.2f} s"
+    assert soon(lambda: ours.measure() < theirs.measure() * 1.25), (ours.cpu_s, theirs.cpu_s)
 
 
 def test_memory_goes_through_all_it_is_told_to(tmp_path: Path) -> None:
@@ -149,7 +167,8 @@ LOADS = (
 
 @pytest.mark.parametrize("arguments", LOADS)
 def test_files_are_read_written_and_synced_as_often(arguments: str, tmp_path: Path) -> None:
-    events = 3000
+    # A load that waits for the disk all the time need not be long.
+    events = 3000 if "--file-fsync" not in arguments else 300
     done = []
     for name, command in (("theirs", THEIRS), ("ours", OURS)):
         folder = tmp_path / name
@@ -191,7 +210,7 @@ def test_prepared_files_are_theirs_by_name_and_size(tmp_path: Path) -> None:
                                  "--file-io-mode=mmap --threads=2"])  # fmt: skip
 def test_validation_passes_whole_files_and_finds_damage(way: str, tmp_path: Path) -> None:
     small = "fileio --file-num=2 --file-total-size=256K --validate"
-    load = f"{small} {way} --time=1 --file-fsync-freq=0"
+    load = f"{small} {way} --time=0 --events=3000 --file-fsync-freq=0"
     work(OURS, f"{small} prepare", tmp_path)
     work(OURS, f"{load} --file-test-mode=rndrw run", tmp_path)
     with (tmp_path / "test_file.1").open("r+b") as file:
@@ -207,53 +226,64 @@ def test_validation_passes_whole_files_and_finds_damage(way: str, tmp_path: Path
     assert re.search(r"FATAL: .*validation failed", done.stdout), done.stdout
 
 
-def seen(arguments: str, folder: Path, what: str) -> str:
-    """A file of /proc of the load under way, or of all its open files."""
+def shows(arguments: str, folder: Path, what: str, shown: Callable[[str], bool]) -> bool:
+    """Whether a file of /proc of the load under way, or all its open files, come to show it."""
     work(OURS, f"{FILES} prepare", folder)
-    command = [*OURS, *FILES.split(), "--file-test-mode=rndrw", *arguments.split(), "run"]
+    load_for_ever = [*FILES.split(), "--file-test-mode=rndrw", "--time=0", *arguments.split()]
+    command = [*OURS, *load_for_ever, "run"]
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as load:
         assert load.stdout is not None
         for line in load.stdout:
             if line.startswith("Threads started!"):
                 break
-        process = Path("/proc", str(load.pid))
-        paths = [process / what] if what == "maps" else list((process / what).iterdir())
-        text = "".join(path.read_text() for path in paths)
+        place = Path("/proc", str(load.pid), what)
+
+        def now() -> str:
+            files = place.iterdir() if place.is_dir() else [place]
+            return "".join(file.read_text() for file in files)
+
+        # The kernel leaves a ring's facts out while it is at work on it.
+        found = any(shown(now()) for _ in range(10_000))
         load.terminate()
         load.communicate()
-    return text
+    return found
 
 
 def test_files_are_opened_and_reached_as_asked(tmp_path: Path) -> None:
-    flags = {
-        name: {int(word, 8) for word in re.findall(r"flags:\s+(\d+)", text)}
-        for name in ("sync", "dsync", "direct")
-        for text in (seen(f"--file-extra-flags={name}", tmp_path, "fdinfo"),)
-    }
     wanted: Mapping[str, int] = {"sync": os.O_SYNC, "dsync": os.O_DSYNC, "direct": os.O_DIRECT}
     for name, flag in wanted.items():
-        assert any(found & flag == flag for found in flags[name]), name
-    assert "test_file.3" in seen("--file-io-mode=mmap", tmp_path, "maps")
-    # The kernel leaves a ring's facts out while it is at work on it.
-    rings = (
-        seen("--file-io-mode=async --file-async-backlog=32", tmp_path, "fdinfo") for _ in range(9)
-    )
-    assert any(re.search(r"SqMask:\s+0x1f", ring) for ring in rings)
+
+        def opened_so(text: str, flag: int = flag) -> bool:
+            found = [int(word, 8) for word in re.findall(r"flags:\s+(\d+)", text)]
+            return any(word & flag == flag for word in found)
+
+        assert shows(f"--file-extra-flags={name}", tmp_path, "fdinfo", opened_so), name
+    assert shows("--file-io-mode=mmap", tmp_path, "maps", lambda text: "test_file.3" in text)
+    ring = re.compile(r"SqMask:\s+0x1f")
+    queue = "--file-io-mode=async --file-async-backlog=32"
+    assert shows(queue, tmp_path, "fdinfo", lambda text: ring.search(text) is not None)
 
 
-def test_yields_locks_and_loops_are_work(tmp_path: Path) -> None:
-    def cpu_s(arguments: str) -> float:
-        return min(work(OURS, f"{arguments} run", tmp_path).cpu_s for _ in range(2))
+@pytest.mark.parametrize(
+    ("more", "less"),
+    [
+        ("threads --events=200 --thread-yields=9000", "threads --events=200 --thread-yields=900"),
+        (
+            "mutex --mutex-loops=20000 --mutex-locks=9000",
+            "mutex --mutex-loops=2000 --mutex-locks=9000",
+        ),
+        (
+            "mutex --mutex-locks=40000 --mutex-loops=5000",
+            "mutex --mutex-locks=4000 --mutex-loops=5000",
+        ),
+    ],
+    ids=["yields", "loops", "locks"],
+)
+def test_yields_locks_and_loops_are_work(more: str, less: str, tmp_path: Path) -> None:
+    """Of ten times as much it needs several times as much."""
+    much, little = (Least(OURS, arguments, tmp_path) for arguments in (more, less))
 
-    assert cpu_s("threads --events=200 --thread-yields=9000") > 3 * cpu_s(
-        "threads --events=200 --thread-yields=900"
-    )
-    assert cpu_s("mutex --mutex-loops=20000 --mutex-locks=9000") > 3 * cpu_s(
-        "mutex --mutex-loops=2000 --mutex-locks=9000"
-    )
-    assert cpu_s("mutex --mutex-locks=40000 --mutex-loops=5000") > 3 * cpu_s(
-        "mutex --mutex-locks=4000 --mutex-loops=5000"
-    )
+    assert soon(lambda: much.measure() > 3 * little.measure()), (much.cpu_s, little.cpu_s)
 
 
 WALKED = {

@@ -79,7 +79,7 @@ def test_the_server_sees_the_same_statements(script: str, mode: str, commands: C
     for run in ("theirs", "ours"):
         inserts = ["--loaders=0"] if run == "ours" else []
         prepared, _ = logged(commands, run, script, *tables, *inserts, "prepare")
-        load = (f"--events={EVENTS}", f"--db-ps-mode={mode}", "run")
+        load = (f"--events={EVENTS}", "--time=0", f"--db-ps-mode={mode}", "run")
         loaded, report = logged(commands, run, script, *tables, *load)
         cleaned, _ = logged(commands, run, script, *tables, "cleanup")
         seen[run] = (prepared, loaded, cleaned)
@@ -119,7 +119,9 @@ def test_bulk_insert_sends_and_stores_the_same_rows(commands: Commands) -> None:
     inserts, stored = {}, {}
     for run in ("theirs", "ours"):
         logged(commands, run, "bulk_insert", "prepare")
-        loaded, report = logged(commands, run, "bulk_insert", f"--events={events}", "run")
+        loaded, report = logged(
+            commands, run, "bulk_insert", f"--events={events}", "--time=0", "run"
+        )
         stored[run] = catalog(commands.server)
         logged(commands, run, "bulk_insert", "cleanup")
         assert f"total number of events:              {events}\n" in report
@@ -134,7 +136,8 @@ def test_bulk_insert_sends_and_stores_the_same_rows(commands: Commands) -> None:
 def test_bulk_insert_by_two_clients_loses_no_row(commands: Commands) -> None:
     for run in ("theirs", "ours"):
         logged(commands, run, "bulk_insert", "--threads=2", "prepare")
-        logged(commands, run, "bulk_insert", "--threads=2", "--events=20000", "run")
+        load = ("--threads=2", "--events=20000", "--time=0", "run")
+        logged(commands, run, "bulk_insert", *load)
         stored = catalog(commands.server)["contents"]
         logged(commands, run, "bulk_insert", "--threads=2", "cleanup")
         assert sum(row[1] for row in stored) == 20_000

@@ -26,7 +26,10 @@ end
 
 def draws(command: list[str], script: Path) -> np.ndarray:
     done = subprocess.run(
-        [*command, str(script), "--events=1", "run"], capture_output=True, text=True, check=True
+        [*command, str(script), "--events=1", "--time=0", "--rand-seed=1", "run"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     lines = (line for line in done.stdout.splitlines() if line.startswith("> "))
     return np.array([int(line[2:]) for line in lines])

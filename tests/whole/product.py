@@ -64,7 +64,7 @@ def wait_for_line(process: subprocess.Popen[str], part: str) -> str:
     raise AssertionError(f"`{part}` was never said:\n{seen}")
 
 
-def wait_until(what: str, holds: Any, *, limit_s: float = 30.0) -> None:
+def wait_until(what: str, holds: Any, *, limit_s: float = LIMIT_S) -> None:
     """Returns when `holds()`; fails after a while. What is waited for is another process's."""
     deadline = time.monotonic() + limit_s
     while not holds():

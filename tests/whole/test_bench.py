@@ -17,7 +17,8 @@ from dbdyno.servers import Server, open_server
 pytestmark = pytest.mark.slow
 
 OPTIONS = ("--option", "tables=2", "--option", "table_size=1000")
-LOAD = ("--clients", "4", "--warm-up", "500ms", "--time", "2s", "--interval", "500ms")
+CLIENTS = 4
+LOAD = ("--clients", str(CLIENTS), "--warm-up", "500ms", "--time", "2s", "--interval", "500ms")
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +53,9 @@ def test_a_closed_loop_has_every_figure(server: Server, tmp_path: Path) -> None:
     latency = [told["latency_us"][name] for name in ("p50", "p95", "p99", "p99.9", "max")]
     assert all(map(math.isfinite, latency))
     assert 0 < latency[0] <= latency[1] <= latency[2] <= latency[3] <= latency[4]
-    assert told["statements"] == pytest.approx(20 * told["events"], rel=0.02)
+    # Events are counted when they end: of each client's a part may lie on either side of an edge.
+    parts = 20 * (CLIENTS + told["errors"])
+    assert told["statements"] == pytest.approx(20 * told["events"], abs=parts)
     assert told["statements_per_s"] == pytest.approx(told["statements"] / told["window_s"])
     if os.sched_getscheduler(0) == os.SCHED_OTHER:
         assert told["scheduling"] == "batch", "unless somebody chose otherwise"
@@ -63,7 +66,8 @@ def test_an_open_loop_tells_wait_service_and_response_apart(server: Server, tmp_
     told = bench(server, "oltp_point_select", "--prepare", *pace, "--cleanup", folder=tmp_path)
 
     due = 200 * told["window_s"]
-    assert told["events"] == pytest.approx(due, abs=5 * math.sqrt(due))
+    waiting = CLIENTS + told["backlog_highest"]
+    assert told["events"] == pytest.approx(due, abs=5 * math.sqrt(due) + waiting)
     assert told["backlog"] <= told["backlog_highest"]
     for times in ("wait_us", "service_us", "latency_us"):
         assert 0 < told[times]["p50"] <= told[times]["max"], times
@@ -88,8 +92,10 @@ def test_more_than_the_server_can_do_is_backlog_not_silence(server: Server, tmp_
     assert told.code == 0, told.err
     figures = json.loads(told.out)
 
-    # 4 clients do 40 of 100 events a second: after 2.5 s some 150 wait, the last for 1.5 s.
-    assert figures["backlog"] == pytest.approx(150, rel=0.2)
-    assert figures["service_us"]["p50"] == pytest.approx(100_000, rel=0.3)
-    assert figures["wait_us"]["max"] > 1_000_000
-    assert figures["latency_us"]["p99"] > 10 * figures["service_us"]["p50"]
+    # 4 clients do 40 of 100 events a second at most: after 2.5 s some 150 wait, and those that had
+    # their turn last waited for 1.5 s. A slow machine adds to all of these.
+    assert figures["backlog"] >= 140
+    assert figures["backlog"] + figures["total_events"] == pytest.approx(250, abs=2 * CLIENTS)
+    assert figures["service_us"]["p50"] > 99_000
+    assert figures["wait_us"]["max"] > 1_300_000
+    assert figures["latency_us"]["p99"] > 1_300_000

@@ -31,7 +31,7 @@ options = { table_size = 100 }
 [load]
 clients = [1, 3]
 warm_up = "500 ms"
-measure = "2 s"
+measure = "1 s"
 interval = "500 ms"
 
 [design]

@@ -48,7 +48,7 @@ class Lab:
             options=OPTIONS,
             clients=clients,
             seed=11,
-            load=Load((clients,), warm_up_s=0.5, measure_s=1.5, interval_s=0.5),
+            load=Load((clients,), warm_up_s=0.2, measure_s=0.8, interval_s=0.2),
         )
         outcome = run_engine(
             find_engine(),
@@ -112,7 +112,7 @@ def test_the_engine_s_counts_are_the_server_s_own(
     # Sessions hand their counts in when they end, before version 15 through a collector.
     found = settled(lambda: since(before, lab.server.counters(), expected), expected)
     assert found == expected, total
-    assert total.events > 100
+    assert total.events > clients
     assert total.statements >= summary.measured.statements > 0
 
 

@@ -47,7 +47,7 @@ def test_all_are_at_work_without_an_error_and_the_client_says_what_it_took(tmp_p
     script.write_text(SCRIPT)
     poolers = LEAST if MANY else 2
     processes = () if MANY else ("--processes", "2")
-    warm_up, window = ("10s", "10s") if MANY else ("1s", "3s")
+    warm_up, window = ("10s", "10s") if MANY else ("1s", "5s")
     with own_network(), open_server("postgresql:18.0.0@maven", {}, tmp_path / "logs") as server:
         server.start()
         with pooled(server.target(), CONNECTIONS, least=poolers) as target:
@@ -62,7 +62,8 @@ def test_all_are_at_work_without_an_error_and_the_client_says_what_it_took(tmp_p
     assert process.returncode == 0, said + err
     told = json.loads(out)
     assert (told["clients"], told["errors"], told["reconnects"]) == (CONNECTIONS, 0, 0)
-    assert told["warnings"] == [] or all(one["code"] == "client-bound" for one in told["warnings"])
+    # The machine may be too small for so many, or have other work; anything else is a fault.
+    assert {one["code"] for one in told["warnings"]} <= {"client-bound", "client-late"}
     assert told["total_events"] >= CONNECTIONS, "each has had its turn"
     assert 0 < told["client_cpu_us_per_statement"] < 500
     assert 0 < told["client_rss_kb"] <= told["client_rss_peak_kb"] < 25 * CONNECTIONS + 2 * 50_000

@@ -87,15 +87,16 @@ def test_groups_run_beside_an_open_loop(tmp_path: Path) -> None:
         for histogram in summary["record"]["histograms"]
         if (histogram["subject"], histogram["time"]) == ("event", "service")
     }
-    slack = 10 + summary["backlog"]["highest"]
+    series = pq.read_table(run / "series.parquet").to_pylist()
+    # Of 200 a second for three seconds: what was due before the window or is so behind it.
+    slack = 10 + max(row["backlog"] for row in series)
     assert counts["main"] == pytest.approx(600, abs=slack)
     assert counts["main"] + counts["writer"] == summary["events"]
     assert summary["clients"] == 15
     assert summary["reconnects"] == pytest.approx(counts["writer"] / 20, abs=4)
     assert summary["errors"] == 0
 
-    series = pq.read_table(run / "series.parquet")
-    measured = [row for row in series.to_pylist() if row["phase"] == "measure"]
+    measured = [row for row in series if row["phase"] == "measure"]
     assert sum(row["events"] for row in measured) == summary["events"]
     assert max(row["backlog"] for row in measured) == summary["backlog"]["highest"]
     kept = sorted(path.name for path in (run / "logs").glob("*.zst"))

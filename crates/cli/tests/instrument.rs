@@ -8,7 +8,7 @@ mod program;
 use base64::Engine as _;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
-use program::{Ended, Folder, run, spec};
+use program::{Ended, Folder, run, spec, undisturbed};
 use record::{PhaseName, Record, Subject, TimeKind};
 use serde_json::{Value, json};
 
@@ -47,28 +47,32 @@ fn a_stall_under_a_fixed_rate_shows_in_the_response_times_of_all_it_held_up() {
     let plan = json!({"service_us": 1000, "stalls": [{"at_s": 1.0, "for_s": 2.0}]});
     let arrival = json!({"kind": "constant", "rate_per_s": rate});
     for (clients, few) in [(1000, false), (4, true)] {
-        let group = json!({"clients": clients, "arrival": arrival});
-        let ended = scripted(plan.clone(), group, seconds);
-        let started = ended.summary().total.events + ended.backlog();
-        assert_eq!(started, (rate * seconds) as u64 + 1, "intended events equal rate × time");
+        let measure = || {
+            let group = json!({"clients": clients, "arrival": arrival});
+            let ended = scripted(plan.clone(), group, seconds);
+            let started = ended.summary().total.events + ended.backlog();
+            assert_eq!(started, (rate * seconds) as u64 + 1, "intended events equal rate × time");
+            ended
+        };
         let expected = expected_responses(rate, seconds, service_ns, clients);
-        let response = histogram(&ended, Subject::Event, TimeKind::Response);
-        assert!(response.len().abs_diff(expected.len() as u64) <= 2);
-        for percentile in [25.0, 60.0, 75.0, 90.0, 99.0, 100.0] {
-            let rank = ((percentile / 100.0 * expected.len() as f64).ceil() as usize).max(1);
-            let (found, due) = (response.value_at_percentile(percentile), expected[rank - 1]);
-            assert!(
-                (found as f64 - due as f64).abs() < JITTER_NS + due as f64 * 0.002,
-                "{clients} clients, p{percentile}: {found} ns, by the plan {due} ns"
-            );
-        }
-        let wait = histogram(&ended, Subject::Event, TimeKind::Wait);
-        let longest = wait.max() as f64;
-        if few {
-            assert!(longest > 1.9e9, "with four clients the others waited: {longest}");
-        } else {
-            assert!(longest < JITTER_NS, "with enough clients nobody waited: {longest}");
-        }
+        undisturbed(measure, |ended| {
+            let response = histogram(ended, Subject::Event, TimeKind::Response);
+            assert!(response.len().abs_diff(expected.len() as u64) <= 2);
+            for percentile in [25.0, 60.0, 75.0, 90.0, 99.0, 100.0] {
+                let rank = ((percentile / 100.0 * expected.len() as f64).ceil() as usize).max(1);
+                let (found, due) = (response.value_at_percentile(percentile), expected[rank - 1]);
+                assert!(
+                    (found as f64 - due as f64).abs() < JITTER_NS + due as f64 * 0.002,
+                    "{clients} clients, p{percentile}: {found} ns, by the plan {due} ns"
+                );
+            }
+            let longest = histogram(ended, Subject::Event, TimeKind::Wait).max() as f64;
+            if few {
+                assert!(longest > 1.9e9, "with four clients the others waited: {longest}");
+            } else {
+                assert!(longest < JITTER_NS, "with enough clients nobody waited: {longest}");
+            }
+        });
     }
 }
 
@@ -130,21 +134,26 @@ fn an_event_limit_is_exact_though_events_begin_again() {
 fn an_outage_is_as_long_in_the_intervals_as_in_the_plan() {
     let plan = json!({"service_us": 500, "outages": [{"at_s": 0.5, "for_s": 0.8}]});
     let arrival = json!({"kind": "constant", "rate_per_s": 300.0});
-    let ended = scripted(plan, json!({"clients": 20, "arrival": arrival}), 2.5);
-    let intervals = ended.records.iter().filter_map(|record| match record {
-        Record::Interval(interval) if interval.phase == PhaseName::Measure => Some(interval),
-        _ => None,
+    let measure = || {
+        let ended = scripted(plan.clone(), json!({"clients": 20, "arrival": arrival}), 2.5);
+        let started = ended.summary().total.events + ended.backlog();
+        assert_eq!(started, 751, "no intended event is lost");
+        ended
+    };
+    undisturbed(measure, |ended| {
+        let intervals = ended.records.iter().filter_map(|record| match record {
+            Record::Interval(interval) if interval.phase == PhaseName::Measure => Some(interval),
+            _ => None,
+        });
+        let begin = ended.summary().start_ns;
+        let empty: Vec<_> = intervals
+            .filter(|interval| interval.counters.events == 0)
+            .map(|interval| (interval.start_ns - begin) / 100_000_000)
+            .collect();
+        // Clients come back with back-off: the outage may seem longer by a pause, never shorter.
+        assert!(empty.starts_with(&[5, 6, 7, 8, 9, 10, 11, 12]), "{empty:?}");
+        assert!(empty.len() <= 12, "{empty:?}");
+        let total = &ended.summary().total;
+        assert!(total.reconnects > 0 && total.reconnects <= 20);
     });
-    let begin = ended.summary().start_ns;
-    let empty: Vec<_> = intervals
-        .filter(|interval| interval.counters.events == 0)
-        .map(|interval| (interval.start_ns - begin) / 100_000_000)
-        .collect();
-    // Clients come back with back-off: the outage may seem longer by a pause, never shorter.
-    assert!(empty.starts_with(&[5, 6, 7, 8, 9, 10, 11, 12]), "{empty:?}");
-    assert!(empty.len() <= 12, "{empty:?}");
-    let total = &ended.summary().total;
-    assert!(total.reconnects > 0 && total.reconnects <= 20);
-    let started = total.events + ended.backlog();
-    assert_eq!(started, 751, "no intended event is lost");
 }

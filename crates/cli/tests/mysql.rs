@@ -11,10 +11,11 @@ mod mariadb_server;
 mod program;
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use client::{Client, PATIENCE};
 use mariadb_server::Server;
-use program::{Ended, Folder, end, merge, run, start};
+use program::{Ended, Folder, end, interrupt, merge, run, start};
 use serde_json::{Value, json};
 
 /// Where Debian's `sysbench` puts its scripts.
@@ -144,22 +145,35 @@ fn a_killed_connection_is_made_anew_with_its_statements() {
     let mut killer = server.client();
     killer.ok("CREATE DATABASE victims");
     let changes = json!({
-        "events": null, "measure_s": 2.0, "groups": [{ "clients": 4 }],
+        "events": null, "measure_s": 600.0, "groups": [{ "clients": 4 }],
         "target": { "database": "victims" },
     });
     let child = start(&spec(&server, &script, changes));
-    let deadline = Instant::now() + Duration::from_secs(30);
-    let mut killed = 0;
-    while killed < 3 && Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(200));
-        killer.ok("SELECT id FROM information_schema.processlist WHERE db = 'victims' LIMIT 1");
-        if let Some(id) = killer.rows().first().and_then(|row| row[0].clone()) {
-            killed += u64::from(killer.query(&format!("KILL {id}")).error.is_none());
-        }
+    let mut all = four_at_work(&mut killer, &[]);
+    for _ in 0..3 {
+        killer.ok(&format!("KILL {}", all[0]));
+        let gone = all.remove(0);
+        all = four_at_work(&mut killer, &[gone]);
     }
-    let ended = ok(end(child));
+    interrupt(&child);
+    let ended = end(child);
+    assert_eq!(ended.code, 130, "{}", ended.stderr);
     let total = &ended.summary().total;
-    assert!(killed > 0);
-    assert_eq!((total.reconnects, total.errors, total.restarts), (killed, killed, killed));
+    assert_eq!((total.reconnects, total.errors, total.restarts), (3, 3, 3));
     assert_eq!(total.reads, total.events, "what was executed was an event");
+}
+
+/// The connections of the clients, once there are four that have executed a statement and none of
+/// them is one of those `gone`.
+fn four_at_work(watcher: &mut Client, gone: &[String]) -> Vec<String> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        watcher.ok("SELECT id FROM information_schema.processlist WHERE db = 'victims'");
+        let found: Vec<_> =
+            watcher.rows().into_iter().filter_map(|mut row| row.remove(0)).collect();
+        if found.len() == 4 && !found.iter().any(|id| gone.contains(id)) {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "{found:?}");
+    }
 }

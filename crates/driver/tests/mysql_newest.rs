@@ -9,7 +9,6 @@
 mod account;
 mod client;
 
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -33,7 +32,7 @@ impl Server {
             return None;
         };
         let folder = tempfile::tempdir().unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = account::free_port();
         let data = folder.path().join("data");
         let mysqld = |log: &str| {
             let mut command = Command::new(&program);

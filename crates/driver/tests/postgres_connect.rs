@@ -87,7 +87,7 @@ fn what_the_server_does_not_have_it_says() {
 #[test]
 fn nobody_there_is_told_with_the_address() {
     let Some(server) = Server::get() else { return };
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = account::free_port();
     let at = |endpoint| ServerTarget { endpoints: vec![endpoint], ..server.target("trusty") };
     let (error, message) = refusal(&at(Endpoint::Tcp { host: "127.0.0.1".into(), port }));
     assert!(matches!(error, ConnectError::Unreachable { .. }));

@@ -3,7 +3,8 @@
 #![allow(dead_code)] // Each test file is a program of its own and uses its own part of this.
 #![allow(clippy::unwrap_used)] // Test code, but in no marked function.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -123,13 +124,50 @@ pub fn start_open(spec: &Value) -> (Child, ChildStdin) {
     (child, input)
 }
 
+/// Reads records until one is as wanted; they all belong before those of `end_after`.
+pub fn read_until(child: &mut Child, wanted: impl Fn(&Record) -> bool) -> Vec<Record> {
+    let mut records = Vec::new();
+    // A byte at a time: what lies behind the record is for others to read.
+    let mut lines = BufReader::with_capacity(1, child.stdout.as_mut().unwrap()).lines();
+    while !records.last().is_some_and(&wanted) {
+        let line = lines.next().expect("the wanted record").unwrap();
+        records.push(serde_json::from_str(&line).unwrap());
+    }
+    records
+}
+
 pub fn end(child: Child) -> Ended {
+    end_after(Vec::new(), child)
+}
+
+/// The end of a program some of whose records were read.
+pub fn end_after(mut records: Vec<Record>, child: Child) -> Ended {
     let output = child.wait_with_output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
+    records.extend(text.lines().map(|line| serde_json::from_str::<Record>(line).unwrap()));
     Ended {
         code: output.status.code().unwrap_or(-1),
-        records: text.lines().map(|line| serde_json::from_str(line).unwrap()).collect(),
+        records,
         stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+pub fn interrupt(child: &Child) {
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().unwrap().success());
+}
+
+/// Measures until the figures are as expected, ten times at most: another program may have had the
+/// processor at the wrong moment. A fault of ours shows every time; what must hold however late
+/// the machine is belongs into `measure`.
+pub fn undisturbed(measure: impl Fn() -> Ended, expected: impl Fn(&Ended)) {
+    for attempts_left in (0..10).rev() {
+        let ended = measure();
+        match catch_unwind(AssertUnwindSafe(|| expected(&ended))) {
+            Ok(()) => return,
+            Err(failed) if attempts_left == 0 => resume_unwind(failed),
+            Err(_) => {}
+        }
     }
 }
 

@@ -1,7 +1,11 @@
-//! Whom a server of the tests runs as, and how long it lives.
+//! Whom a server of the tests runs as, where it listens, and how long it lives.
 
+#![allow(dead_code)] // Each test file is a program of its own and uses its own part of this.
+
+use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Servers refuse to run as root; then they run as Debian's `postgres`, or as `nobody`.
 pub fn server_user() -> Option<(u32, u32)> {
@@ -21,6 +25,20 @@ pub fn as_server_user(mut command: Command) -> Command {
         command.uid(user).gid(group);
     }
     command
+}
+
+/// A port of loopback's that is free and stays so until the server listens: it lies below those
+/// that the kernel gives to clients, and each process of the tests looks elsewhere.
+pub fn free_port() -> u16 {
+    static TRIED: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let tried = TRIED.fetch_add(1, Ordering::Relaxed);
+        let port = 10_000 + (std::process::id().wrapping_mul(64) + tried) % 20_000;
+        let port = u16::try_from(port).unwrap_or(u16::MAX);
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 /// A killed test program leaves no server behind. (The server dies with the thread that started

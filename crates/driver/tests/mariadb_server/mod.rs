@@ -5,7 +5,6 @@
 
 use std::fs::{self, File, Permissions};
 use std::io::Write;
-use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -16,7 +15,7 @@ use std::time::{Duration, Instant};
 use driver::ConnectError;
 use record::{Endpoint, ServerTarget, Target, Tls};
 
-use crate::account::{as_server_user, die_with_parent, server_user};
+use crate::account::{as_server_user, die_with_parent, free_port, server_user};
 use crate::client::{Client, PATIENCE};
 
 /// Where Debian puts the system tables' definitions.
@@ -51,7 +50,7 @@ impl Server {
 
     fn start(program: &Path, arguments: fn(&Path) -> Vec<String>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let socket = folder.path().join("socket");
         let (stop, stopped) = mpsc::channel();
         let (started, ready) = mpsc::channel();

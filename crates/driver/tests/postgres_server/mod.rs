@@ -4,7 +4,6 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)] // Test code, but in no marked function.
 
 use std::fs::{self, Permissions};
-use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -15,7 +14,7 @@ use std::time::{Duration, Instant};
 use driver::ConnectError;
 use record::{Endpoint, ServerTarget, Target, Tls};
 
-use crate::account::{as_server_user, die_with_parent, server_user};
+use crate::account::{as_server_user, die_with_parent, free_port, server_user};
 use crate::client::{Client, PATIENCE};
 
 /// Roles of the server, each with its own line of `pg_hba.conf`; the password is the role's name
@@ -61,7 +60,7 @@ impl Server {
 
     fn start(binaries: &Path, extras: fn(&Path) -> Extras) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let socket = folder.path().join(format!(".s.PGSQL.{port}"));
         let (stop, stopped) = mpsc::channel();
         let binaries = binaries.to_owned();
