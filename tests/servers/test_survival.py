@@ -35,7 +35,7 @@ def clean() -> Iterator[None]:
 
 
 both_eras = pytest.mark.parametrize(
-    "provision", ["postgresql:18.4@wheel", "postgresql:9.6.24@maven", "mariadb:11.4.5@maven"]
+    "provision", ["postgresql:18.4@wheel", "postgresql:9.6.24@maven", "mariadb@system"]
 )
 """With POSIX semaphores and with System V's, noticing a parent's death by signal and by pipe; and
 one process that notices nothing."""

@@ -6,7 +6,9 @@ import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
 from product import wait_until
 
@@ -72,7 +74,22 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         server.start()
         lab = Lab(server, folder)
         lab.command("prepare", "oltp_read_write")
+        wait_until_left(server)
         yield lab
+
+
+def wait_until_left(server: Server) -> None:
+    """Until nobody has a session in the database: each hands its counts in before it is gone."""
+    sessions = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
+    target: Any = server.target()
+    folder, _, port = target["endpoints"][0]["unix"].rpartition("/.s.PGSQL.")
+    with psycopg.connect(
+        host=folder, port=port, user=target["user"], dbname="postgres", autocommit=True
+    ) as watcher:
+        wait_until(
+            "the sessions of `prepare` are gone",
+            lambda: watcher.execute(sessions, [target["database"]]).fetchone() == (0,),
+        )
 
 
 @dataclass(frozen=True, slots=True)

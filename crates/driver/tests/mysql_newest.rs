@@ -5,7 +5,6 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
 
-#[allow(dead_code)] // The server runs as whoever the tests do.
 mod account;
 mod client;
 
