@@ -1,9 +1,16 @@
-//! Exit codes: one a kind of failure, the same as the lab's.
+//! Exit codes: one a kind of failure, the same as the lab's; and those of the verb `sysbench`.
 
 use std::process::ExitCode;
 
 use engine::Outcome;
 use record::FatalKind;
+
+/// Ended by a signal.
+pub const INTERRUPTED: u8 = 130;
+/// Under the verb `sysbench`, whatever went wrong.
+pub const FAILED: u8 = 1;
+/// There too: clients did not get ready in time, or events were given up.
+pub const FORCED: u8 = 2;
 
 /// The code of a failure.
 pub fn code_of(kind: FatalKind) -> u8 {
@@ -21,7 +28,7 @@ pub fn code_of(kind: FatalKind) -> u8 {
 pub fn of(outcome: &Outcome) -> ExitCode {
     match outcome {
         Outcome::Done => ExitCode::SUCCESS,
-        Outcome::Interrupted => ExitCode::from(130),
+        Outcome::Interrupted => ExitCode::from(INTERRUPTED),
         Outcome::Failed(failure) => ExitCode::from(code_of(failure.kind)),
     }
 }

@@ -6,6 +6,7 @@
 
 mod endpoint;
 mod exit;
+mod libpq;
 mod memory;
 mod output;
 mod process;

@@ -11,23 +11,19 @@ use record::{FatalKind, Record};
 use script::{Config, ConfigError, Console, Facts, Figures, ScriptWorkload, Surroundings};
 use sysbench::builtin::{self, BuiltinWorkload};
 use sysbench::{
-    CommandLine, Extras, Hooks, Job, Kind, Refusal, Report, Said, ScriptOption, Test, VERSION,
-    Value, global_help, script_help, test_help,
+    CommandLine, Extras, Found, Hooks, Job, Kind, Refusal, Report, Said, ScriptOption, Test,
+    VERSION, Value, global_help, script_help, test_help,
 };
 
 use crate::endpoint::Endpoint;
+use crate::exit::{FAILED, FORCED, INTERRUPTED};
+use crate::libpq;
 use crate::process::{self, Process};
 use crate::run;
 use crate::scheduling::{schedule, shard_scheduling};
 use crate::shards::{Make, drive};
 use crate::watch::Watch;
 
-/// Whatever went wrong.
-pub const FAILED: u8 = 1;
-/// Clients did not get ready in time, or events were given up.
-pub const FORCED: u8 = 2;
-/// Ended by a signal.
-const INTERRUPTED: u8 = 130;
 /// Where MySQL's and MariaDB's servers listen unless told otherwise.
 const MYSQL_SOCKETS: [&str; 3] =
     ["/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock"];
@@ -103,7 +99,7 @@ fn builtin_test(line: &CommandLine, name: &str) -> Result<u8, Refusal> {
             let test = builtin::test(name, &values, seed)?;
             let mut plan_line = line.clone();
             plan_line.values.0.insert("db_driver".to_owned(), Value::Text("null".to_owned()));
-            let job = sysbench::job(&plan_line, name, "run", seed, &[])?;
+            let job = sysbench::job(&plan_line, name, "run", seed, &Found::default())?;
             let shards = job.spec.clients();
             let make = test.make;
             let make: Make<BuiltinWorkload> = Arc::new(move |shard, shards| {
@@ -148,11 +144,17 @@ fn script(
     arguments: &[String],
 ) -> Result<u8, Refusal> {
     let command = line.command.as_deref().unwrap_or("");
-    let sockets: Vec<_> =
-        MYSQL_SOCKETS.iter().map(PathBuf::from).filter(|path| path.exists()).collect();
     let mut line = line.clone();
-    default_password(&mut line);
-    let job = sysbench::job(&line, name, command, random_seed(), &sockets)?;
+    libpq::fill_in(&mut line);
+    let found = Found {
+        mysql_sockets: MYSQL_SOCKETS
+            .iter()
+            .map(PathBuf::from)
+            .filter(|path| path.exists())
+            .collect(),
+        pgsql_tls: libpq::tls(),
+    };
+    let job = sysbench::job(&line, name, command, random_seed(), &found)?;
     let final_report = Arc::new(Mutex::new(None));
     let mut words = vec!["sysbench".to_owned()];
     words.extend_from_slice(arguments);
@@ -161,7 +163,7 @@ fn script(
         general: job.general.clone(),
         arguments: words,
         driver: job.driver.clone(),
-        compiler: compiler(&line)?,
+        compiler: Some(line.values.text("luajit_cmd").to_owned()).filter(|word| !word.is_empty()),
         final_report: Some(Arc::clone(&final_report)),
         tells_failures: true,
     };
@@ -189,7 +191,7 @@ fn script(
         say("Initializing worker threads...\n\n");
     }
     let shards = run::shards(&job.spec, &config);
-    let report = Report::new(&line, job.forced_shutdown_s, None, hooks(&facts))?;
+    let report = Report::new(&line, job.forced_shutdown_s, None, hooks(&facts, command))?;
     let scheduling = shard_scheduling(&config, job.spec.scheduling);
     let make: Make<ScriptWorkload> = Arc::new(move |shard, shards| {
         schedule(scheduling);
@@ -198,30 +200,9 @@ fn script(
     Run { line: &line, job, console, final_report, report }.carry_out(shards, &make)
 }
 
-/// libpq takes the password from the environment if there is no other.
-fn default_password(line: &mut CommandLine) {
-    if line.values.text("pgsql_password").is_empty()
-        && let Ok(password) = std::env::var("PGPASSWORD")
-    {
-        let password = Value::Text(password);
-        line.values.0.insert("pgsql_password".to_owned(), password);
-    }
-}
-
-/// LuaJIT's `-j`: what needs none of its Lua modules.
-fn compiler(line: &CommandLine) -> Result<Option<String>, Refusal> {
-    match line.values.text("luajit_cmd") {
-        "" => Ok(None),
-        word @ ("on" | "off" | "flush") => Ok(Some(word.to_owned())),
-        other => Err(Refusal(format!(
-            "--luajit-cmd={other} is not supported: it needs LuaJIT's own Lua modules, which are \
-             not bundled; there are on, off and flush"
-        ))),
-    }
-}
-
 fn open(config: &Arc<Config>) -> Result<Console, Refusal> {
-    Console::open(Arc::clone(config)).map_err(|failure| {
+    Console::open(Arc::clone(config)).map_err(|(written, failure)| {
+        written.iter().for_each(|line| say(&format!("{line}\n")));
         let traceback = failure.traceback.map(|text| format!("\n{text}")).unwrap_or_default();
         let message = failure.message.trim_start_matches("syntax error: ");
         Refusal(format!("FATAL: {message}{traceback}"))
@@ -274,9 +255,13 @@ fn no_command(script: &Path, facts: &Facts, command: &str) -> Result<u8, Refusal
     }
 }
 
-fn hooks(facts: &Facts) -> Hooks {
+fn hooks(facts: &Facts, command: &str) -> Hooks {
     let has = |name: &str| facts.hooks.iter().any(|hook| hook == name);
-    Hooks { intermediate: has("report_intermediate"), cumulative: has("report_cumulative") }
+    Hooks {
+        command: facts.commands.iter().any(|(name, _)| name == command),
+        intermediate: has("report_intermediate"),
+        cumulative: has("report_cumulative"),
+    }
 }
 
 fn script_option(facts: &::script::OptionFacts) -> ScriptOption {

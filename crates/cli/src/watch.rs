@@ -7,8 +7,8 @@ use engine::{Control, Probe};
 use record::{CpuTime, PhaseName, Record};
 use sysbench::Values;
 
+use crate::exit::{FAILED, FORCED};
 use crate::process::Process;
-use crate::sysbench::{FAILED, FORCED};
 
 /// The process, a deadline for clients to be ready, and a limit of events that wait.
 pub struct Watch {

@@ -287,6 +287,14 @@ impl Session {
         }
     }
 
+    /// What a statement was prepared from, where that is sent again after a reconnect as it was.
+    pub fn statement_text(&self, statement: StatementId) -> Option<&[u8]> {
+        match self {
+            Self::Mysql(session) => session.statement_text(statement),
+            Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) | Self::Postgres(_) => None,
+        }
+    }
+
     /// From now on [`Session::query`] and [`Session::execute`] may be called while replies are
     /// outstanding, or no longer. The server answers in turn, each reply is one of
     /// [`Session::feed`], and only the last one's rows can be read. Databases in process answer at

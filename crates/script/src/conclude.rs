@@ -5,7 +5,7 @@ use driver::{Class, ProtocolError, Reply, Sent, ServerError};
 use measure::StatementClass;
 use mlua_sys as ffi;
 use reactor::SILENT_SEND_MAX;
-use record::{ErrorAction, FatalKind};
+use record::{ErrorAction, FatalKind, Target};
 
 use crate::api;
 use crate::host::{Host, fault};
@@ -173,6 +173,7 @@ impl Host {
         }
         Failed {
             decision,
+            purpose,
             sqlstate: error.sqlstate.clone(),
             number: error.number,
             message: error.message.clone(),
@@ -180,11 +181,18 @@ impl Host {
     }
 
     /// Says what failed, if that is wanted; the same words again and again only once.
-    fn tell(&mut self, message: &str) {
-        if self.config.surroundings.tells_failures && self.told != message {
-            message.clone_into(&mut self.told);
-            self.load().send(engine::Message::Output(format!("FATAL: {message}")));
+    pub(crate) fn tell(&mut self, lines: impl FnOnce(&Target) -> Vec<String>) {
+        if !self.config.surroundings.tells_failures {
+            return;
         }
+        let lines = lines(&self.config.target);
+        if self.told == lines {
+            return;
+        }
+        for line in &lines {
+            self.load().send(engine::Message::Output(format!("FATAL: {line}")));
+        }
+        self.told = lines;
     }
 
     /// Does what the policy says, or lets the script do it.
@@ -195,7 +203,6 @@ impl Host {
                 "the server refused a statement: {} (SQLSTATE {}, number {})",
                 failed.message, failed.sqlstate, failed.number
             );
-            self.tell(&message);
             let hint = "an error policy can ignore, retry or restart on such errors";
             self.cause = Some(fault(FatalKind::Statement, message, Some(hint)));
         }

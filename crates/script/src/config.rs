@@ -46,7 +46,7 @@ pub struct Surroundings {
     pub arguments: Vec<String>,
     /// What scripts see as the driver's name; `None`: the target's.
     pub driver: Option<String>,
-    /// `on`, `off` or `flush`: what LuaJIT's compiler is told before scripts run.
+    /// What LuaJIT is told before scripts run, in the words of its own `-j`.
     pub compiler: Option<String>,
     /// What the hook for the final report gets; put there before the clients' end is announced.
     pub final_report: Option<Arc<Mutex<Option<Figures>>>>,
@@ -60,7 +60,8 @@ pub struct Surroundings {
 pub struct GroupConfig {
     pub(crate) path: PathBuf,
     pub(crate) source: Vec<u8>,
-    pub(crate) folders: Vec<PathBuf>,
+    /// Where its modules are, as `package.path` says it.
+    pub(crate) module_path: String,
     pub(crate) options: BTreeMap<String, Value>,
     pub(crate) clients: u32,
     pub(crate) reconnect_every: u64,
@@ -115,9 +116,9 @@ impl Config {
                     .map(|(name, value)| (name.replace('-', "_"), value.clone()))
                     .collect();
                 Ok(GroupConfig {
+                    module_path: source::module_path(&path, &group.script_path),
                     path,
                     source,
-                    folders: group.script_path.clone(),
                     distributions: distributions(&mut options)?,
                     options,
                     clients: group.clients,

@@ -1,6 +1,7 @@
 //! A script outside of the load: what it defines, and its hook for intermediate reports.
 //!
-//! The script's body runs in a state of its own, on the caller's thread; its output goes nowhere.
+//! The script's body runs in a state of its own, on the caller's thread; its output goes nowhere,
+//! unless it fails.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
@@ -74,16 +75,22 @@ impl Console {
     /// Runs the body of the first script.
     ///
     /// # Errors
-    /// A script that does not compile, or whose body fails.
-    pub fn open(config: Arc<Config>) -> Result<Self, Failure> {
+    /// A script that does not compile, or whose body fails: what it wrote before, and why.
+    pub fn open(config: Arc<Config>) -> Result<Self, (Vec<String>, Failure)> {
         let (sender, inbox) = channel();
         let (_, spare) = channel();
         let plan = no_load();
         let load = Load::new(&plan, Arc::new(Control::new(&plan)), 0, 1, sender, spare);
-        let workload = ScriptWorkload::new(config, 0, 1)?;
+        let workload =
+            ScriptWorkload::new(config, 0, 1).map_err(|failure| (Vec::new(), failure))?;
         let mut console = Self { workload, load, inbox, facts: Facts::default() };
-        console.describe()?;
-        Ok(console)
+        let described = console.describe();
+        flush_line(console.workload.pointer(&mut console.load).get());
+        let written = console.written();
+        match described {
+            Ok(()) => Ok(console),
+            Err(failure) => Err((written, failure)),
+        }
     }
 
     /// What the script defines.
@@ -93,8 +100,10 @@ impl Console {
 
     fn describe(&mut self) -> Result<(), Failure> {
         let host = self.workload.pointer(&mut self.load).get();
-        host.muted = true;
+        host.looking = true;
         host.current = 0;
+        // Reports have a number of their own, behind the clients'.
+        host.clients[0].number = host.config.part.clients;
         // SAFETY: the host is not running; the coroutine is kept until the end.
         let text = unsafe {
             prepare_coroutine(host, 0, host.prelude.describe);
@@ -112,7 +121,7 @@ impl Console {
                 _ => return Err(fault(FatalKind::Script, lua::describe(thread, -1), None)),
             }
         };
-        self.workload.pointer(&mut self.load).get().muted = false;
+        self.workload.pointer(&mut self.load).get().looking = false;
         self.facts = Facts::read(&text);
         Ok(())
     }

@@ -40,4 +40,4 @@ function passing.wrap(body)
   end
 end
 
-return setmetatable(passing, { __index = coroutine })
+return passing

@@ -16,7 +16,7 @@ use crate::host::{Host, HostPointer, fault};
 use crate::loaders::{Done, Job, Looked, Numbers, Outcome, Place, Task};
 use crate::network::hand_over;
 use crate::policy::{Decision, Fault, decide};
-use crate::slot::{Bulk, Failed};
+use crate::slot::{Bulk, Failed, Purpose};
 
 /// What a session has been told that another one would have to know.
 #[derive(Debug, Default)]
@@ -191,7 +191,7 @@ impl Host {
             let hint = "other batches may have been: drop the table and prepare it anew";
             self.cause = Some(fault(kind, message.clone(), Some(hint)));
         }
-        self.failed = Some(Failed { decision, sqlstate, number, message });
+        self.failed = Some(Failed { decision, purpose: Purpose::Load, sqlstate, number, message });
         Conclusion::Failed
     }
 

@@ -119,4 +119,4 @@ end
 
 local library = setmetatable(symbols, { __index = find })
 
-return setmetatable({ C = library, cdef = declare }, { __index = ffi })
+return { C = library, cdef = declare }

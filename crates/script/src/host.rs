@@ -88,7 +88,7 @@ pub(crate) struct Host {
     pub(crate) scripts: Vec<c_int>,
     /// Numbers of the labels that scripts give to events, by group and name.
     pub(crate) labels: Vec<HashMap<Box<[u8]>, usize>>,
-    /// Compiled modules, by name.
+    /// Compiled modules, by path.
     pub(crate) modules: HashMap<String, c_int>,
     pub(crate) scratch: Vec<u8>,
     /// What came through a channel, on its way to the session.
@@ -99,8 +99,10 @@ pub(crate) struct Host {
     pub(crate) line: Vec<u8>,
     /// What the script writes now is not for anyone.
     pub(crate) muted: bool,
+    /// The body runs only to see what the script defines: its connections do nothing.
+    pub(crate) looking: bool,
     /// The failure that was told last.
-    pub(crate) told: String,
+    pub(crate) told: Vec<String>,
 }
 
 /// A host that is not borrowed at the moment.
@@ -279,7 +281,8 @@ pub(crate) unsafe fn prepare_coroutine(host: &mut Host, client: u32, entry: c_in
         let thread = ffi::lua_newthread(state);
         lua::push_kept(state, host.prelude.environment);
         ffi::lua_pushinteger(state, number as ffi::lua_Integer);
-        ffi::lua_call(state, 1, 1);
+        lua::push_bytes(state, host.config.groups[group].module_path.as_bytes());
+        ffi::lua_call(state, 2, 1);
         ffi::lua_setfenv(state, -2);
         let reference = lua::keep(state);
         lua::push_kept(thread, entry);
@@ -366,6 +369,14 @@ unsafe fn death(host: &mut Host, thread: *mut State) -> Failure {
     let of_a_statement = ["SQL error, errno = ", "connection creation failed"];
     let caught = !table && !of_a_statement.iter().any(|words| message.contains(words));
     match host.cause.take().filter(|_| !caught) {
+        Some(cause) if host.config.surroundings.tells_failures => {
+            // It has been told; here is where it struck. The run ends of it: nobody ignored it.
+            if cause.kind == FatalKind::Statement {
+                let errors = &mut host.load().recorder().counters.errors;
+                *errors = errors.saturating_sub(1);
+            }
+            Failure { message, traceback, ..cause }
+        }
         Some(cause) => {
             // The script's file and line, which Lua has put before its own words.
             let place = message.split_once("SQL error, errno = ").map_or("", |(place, _)| place);

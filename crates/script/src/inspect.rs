@@ -21,6 +21,7 @@ impl ScriptWorkload {
             let pointer = self.pointer(load);
             let host = pointer.get();
             host.muted = true;
+            host.looking = true;
             let client = host.new_client(index as u16, 0);
             host.current = client as usize;
             // SAFETY: the host is not running; the coroutine is thrown away after one call.
@@ -42,6 +43,7 @@ impl ScriptWorkload {
                 lua::forget(host.main, reference);
                 host.clients.pop();
                 host.muted = false;
+                host.looking = false;
                 self.parallel = verdict?;
             }
         }

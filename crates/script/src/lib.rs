@@ -27,6 +27,7 @@ mod reconnect;
 mod settings;
 mod slot;
 mod source;
+mod telling;
 mod workload;
 
 pub use config::{Config, ConfigError, Figures, GroupConfig, Surroundings, distributions};

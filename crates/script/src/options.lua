@@ -149,7 +149,7 @@ local function describe(env)
     end
   end
   for _, name in ipairs { "event", "thread_run", "prepare", "cleanup", "help" } do
-    if type(env[name]) == "function" and rawget(env, name) then
+    if type(rawget(env, name)) == "function" then
       add("function", name)
     end
   end

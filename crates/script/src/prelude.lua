@@ -4,7 +4,7 @@
 -- resumed; nothing here knows which. Names and meanings are the field's; the code is ours.
 
 local host, settings, foreign, report, legacy, options, module, own, sql,
-  coroutines, native = ...
+  coroutines, native, names, streams = ...
 
 local getfenv, setfenv, setmetatable, rawget = getfenv, setfenv, setmetatable, rawget
 local error, type, tostring, tonumber, xpcall = error, type, tostring, tonumber, xpcall
@@ -13,9 +13,30 @@ local traceback = debug.traceback
 local RESTART_EVENT = 1
 local PARALLEL_COMMAND = true
 
+local inherit, seen = names()
 local random, next_event, create_parameter = native(host, require("ffi"))
 host.random = random
 local the_driver, connection_meta, raise, end_bulk = sql(host, create_parameter, RESTART_EVENT)
+
+-- LuaJIT's `-j`: a function of its own, or a module that is installed for it.
+local function compiler(order)
+  local name, given = order:match("^([^=]+)=?(.*)$")
+  local arguments = {}
+  for argument in given:gmatch("[^,]+") do
+    arguments[#arguments + 1] = argument
+  end
+  if name == "flush" and tonumber(given) then
+    return jit.flush(tonumber(given))
+  elseif name == "on" or name == "off" or name == "flush" then
+    return jit[name]()
+  end
+  local fine, found = pcall(require, "jit." .. name)
+  if not fine or type(found) ~= "table" or not found.start then
+    error(("--luajit-cmd=%s: LuaJIT has on, off and flush in it; any other is a module of its own "
+      .. "(jit.%s), which must be installed and on LUA_PATH"):format(order, name), 0)
+  end
+  found.start(unpack(arguments))
+end
 
 local function with_traceback(message)
   if type(message) == "table" then
@@ -40,7 +61,7 @@ local shared = {
     driver = function(name)
       local known = host.driver_name()
       if name ~= nil and name ~= known and not (name == "postgresql" and known == "pgsql") then
-        local message = "failed to initialize the DB driver: the target is %s, not %s"
+        local message = "failed to initialize the DB driver: a run has one target, of %s, not of %s"
         error(message:format(known, tostring(name)), 2)
       end
       return the_driver
@@ -52,7 +73,7 @@ local shared = {
     error = { NONE = 0, IGNORABLE = 1, FATAL = 2 },
   },
 }
-local shared_meta = { __index = shared }
+local shared_meta = inherit(shared)
 
 -- The host reads and prints options by itself; scripts that call these lose nothing.
 function ARGUMENT.read_cmdline_options() return true end
@@ -75,58 +96,38 @@ function ARGUMENT.command_parallel(name)
   return call ~= nil and parallel
 end
 
-local cmdline_meta = { __index = ARGUMENT }
+local cmdline_meta = inherit(ARGUMENT)
 local resolve_options, check_values, describe_script = options(host, settings, ARGUMENT)
 
 -- Environments ------------------------------------------------------------------------------------
 
-local globals_meta = { __index = _G }
-local builtin = { "ffi", "bit", "jit", "string", "table", "math", "io", "os", "coroutine", "debug" }
+local globals_meta = inherit(_G)
+
+-- All of `from` that `own` does not replace.
+local function complete(own, from)
+  for name, value in pairs(from) do
+    own[name] = own[name] == nil and value or own[name]
+  end
+  return own
+end
+
 if settings.compiler then
-  jit[settings.compiler]()
+  compiler(settings.compiler)
 end
-local preloaded = {}
-for _, name in ipairs(builtin) do
-  preloaded[name] = require(name)
-end
-preloaded.ffi = foreign(host, preloaded.ffi)
-preloaded.coroutine = coroutines()
 local reports, histogram, close_reports = report(host, settings)
 for name, hook in pairs(reports) do
   shared[name] = hook
 end
 shared.histogram = { new = histogram.new }
 local legacy_globals, export = legacy(host, shared)
-
-local require_module = module(host, preloaded)
-
-local io_meta = { __index = io }
-local os_meta = { __index = os }
-
-local function say(...)
-  local words = {}
-  for index = 1, select("#", ...) do
-    words[index] = tostring((select(index, ...)))
-  end
-  host.print(table.concat(words, "\t"))
-end
-
-local function write(...)
-  host.write(table.concat({ ... }))
-end
-
-local output = { write = function(self, ...) write(...) return self end, flush = function() end,
-  setvbuf = function() end }
-
--- A sleeping client must not hold up the others of its shard.
-local function execute(command)
-  local seconds = command and tostring(command):match("^%s*sleep%s+([%d.]+)%s*$")
-  if seconds then
-    host.sleep(tonumber(seconds))
-    return 0
-  end
-  return os.execute(command)
-end
+local say, own_io, own_os = streams(host)
+local standard = {
+  bit = bit, jit = jit, string = string, table = table, math = math, debug = debug,
+  io = complete(own_io, io), os = complete(own_os, os),
+  ffi = complete(foreign(host, require("ffi")), require("ffi")),
+  coroutine = complete(coroutines(), coroutine),
+}
+local package_of, require_module, module_of = module(host, standard, inherit)
 
 -- As the field's, but what the file does may suspend the client.
 local function do_file(name)
@@ -138,13 +139,10 @@ local function do_file(name)
 end
 
 local library = {
-  dofile = do_file, coroutine = preloaded.coroutine,
-  print = say, require = require_module, ffi = preloaded.ffi,
+  dofile = do_file, print = say, require = require_module, module = module_of,
+  pairs = seen.pairs, getmetatable = seen.getmetatable, setmetatable = seen.setmetatable,
   dbdyno = own(host, connection_meta, raise, with_traceback),
-  io = setmetatable({ write = write, stdout = output }, io_meta),
-  os = setmetatable({ execute = execute,
-    exit = function() error("a script can't end the program: return from event() instead", 2) end,
-  }, os_meta),
+  ffi = standard.ffi, io = standard.io, os = standard.os, coroutine = standard.coroutine,
 }
 
 -- Names of the 0.5 days, for scripts that still use them.
@@ -155,7 +153,7 @@ for name, value in pairs(legacy_globals) do
 end
 
 -- One client's globals. They are few: everything else is found behind the metatables.
-local function environment(tid)
+local function environment(tid, module_path)
   local env = setmetatable({}, globals_meta)
   for name, value in pairs(library) do
     env[name] = value
@@ -163,7 +161,7 @@ local function environment(tid)
   env._G = env
   env.thread_id = tid
   env.test = settings.script_path
-  env.package = { loaded = {}, path = "", cpath = "", preload = {} }
+  env.package = package_of(env, module_path)
   env.sysbench = setmetatable({
     tid = tid, hooks = {},
     cmdline = setmetatable({
@@ -216,6 +214,9 @@ local function default_run(tid)
   end
 end
 
+-- Scripts find the default loop as a global, and may put their own in its place.
+_G.thread_run = default_run
+
 local options_of, options_legacy = {}, {}
 
 -- Runs the script's body: it defines functions in the client's globals.
@@ -244,8 +245,7 @@ local function client(make, tid)
       env.thread_init(tid)
     end
     host.ready()
-    local run = env.thread_run or default_run
-    run(tid)
+    env.thread_run(tid)
     if env.thread_done then
       env.thread_done(tid)
     end
@@ -284,7 +284,7 @@ local function inspect(make, given)
   end
   local command = settings.command
   if command == "run" then
-    if not env.event and not env.thread_run then
+    if not env.event and env.thread_run == default_run then
       return nil, "script", "cannot find the event() function"
     end
     return true

@@ -14,6 +14,7 @@ use crate::host::{Host, HostPointer, end_client, fault, internal, resume};
 use crate::network::hand_over;
 use crate::policy::{Fault, decide};
 use crate::slot::{Bulk, Failed, Purpose, RowBytes, Slot};
+use crate::telling;
 
 /// Longest pause between attempts to reconnect: a quarter of the usual interval, so that an outage
 /// seems longer than it was by less than an interval.
@@ -70,12 +71,14 @@ impl Host {
         self.forget_under_way(index, 1);
         let load = self.load();
         load.recorder().error("connection");
-        let fault_seen = Fault { sqlstate: "08006", number: 0, transient: false, lost: true };
+        let number = telling::lost_number(&self.config.target);
+        let fault_seen = Fault { sqlstate: "08006", number, transient: false, lost: true };
         let decision = decide(&self.config.errors, &fault_seen);
         let failed = Failed {
             decision,
+            purpose: Purpose::Statement,
             sqlstate: "08006".into(),
-            number: 0,
+            number,
             message: format!("connection lost: {why}"),
         };
         self.cause = Some(fault(FatalKind::Connection, failed.message.clone(), None));
@@ -196,6 +199,7 @@ fn new_connection(
             unsafe { ffi::lua_pushinteger(state, index as ffi::lua_Integer) };
         }
         Err(error) => {
+            host.tell(|target| telling::connection(target, &error));
             host.cause = Some(connect_failure(&error));
             unsafe { ffi::lua_pushboolean(state, 0) };
         }

@@ -36,6 +36,7 @@ pub(crate) enum Purpose {
 #[derive(Debug, Clone)]
 pub(crate) struct Failed {
     pub(crate) decision: Decision,
+    pub(crate) purpose: Purpose,
     pub(crate) sqlstate: String,
     pub(crate) number: i64,
     pub(crate) message: String,

@@ -29,19 +29,19 @@ pub(crate) fn find(name: &str, folders: &[PathBuf]) -> Result<PathBuf, Vec<PathB
     Err(tried)
 }
 
-/// A module that a script requires: beside the script, then in the folders, then the usual places.
-pub(crate) fn find_module(name: &str, beside: &Path, folders: &[PathBuf]) -> Option<PathBuf> {
-    let file = name.replace('.', "/");
-    let places = [beside]
-        .into_iter()
-        .chain(folders.iter().map(PathBuf::as_path))
-        .chain([Path::new(".")])
-        .chain(USUAL_PLACES.iter().map(Path::new));
-    places
-        .flat_map(|folder| {
-            [folder.join(&file).with_added_extension("lua"), folder.join(&file).join("init.lua")]
-        })
-        .find(|path| path.is_file())
+/// Where modules are looked for, as `package.path` says it: beside the script, then in the folders,
+/// then the usual places.
+pub(crate) fn module_path(script: &Path, folders: &[PathBuf]) -> String {
+    let here = Path::new(".");
+    let beside = script.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(here);
+    let mut places = vec![beside];
+    places.extend(folders.iter().map(PathBuf::as_path));
+    places.push(here);
+    places.extend(USUAL_PLACES.iter().map(Path::new));
+    let mut known = std::collections::BTreeSet::new();
+    places.retain(|place| known.insert(*place));
+    let templates = places.iter().map(|place| place.display());
+    templates.map(|place| format!("{place}/?.lua;{place}/?/init.lua")).collect::<Vec<_>>().join(";")
 }
 
 /// Compiles a script into a function that makes a new instance each time it is called, and leaves
@@ -83,6 +83,14 @@ unsafe fn check(state: *mut State, body: &[u8], name: &CStr) -> Result<(), Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn modules_are_looked_for_beside_the_script_first() {
+        let path = module_path(Path::new("s.lua"), &[PathBuf::from("/more"), PathBuf::from(".")]);
+        let start = "./?.lua;./?/init.lua;/more/?.lua;/more/?/init.lua;/usr/share/sysbench/?.lua;";
+        assert!(path.starts_with(start), "{path}");
+        assert!(module_path(Path::new("/a/s.lua"), &[]).starts_with("/a/?.lua;"));
+    }
 
     #[test]
     fn a_missing_script_names_every_place_tried() {

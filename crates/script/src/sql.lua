@@ -28,8 +28,12 @@ do
 end
 
 -- Always called last, so that messages begin with the script's line. Hooks and `pcall` get a table.
-local function raise(slot, query)
-  local action, errno, state, message = host.failure()
+local function raise(slot, query, executed)
+  local text = query
+  if executed ~= nil then
+    text = executed or nil
+  end
+  local action, errno, state, message = host.failure(text, executed ~= nil)
   local connection = connections[slot]
   if connection then
     connection.error = action == "stop" and 2 or 1
@@ -57,7 +61,7 @@ local statement = { bind_create = create_parameter }
 function statement:execute()
   local result = host.statement_execute(self)
   if result == false then
-    return raise(host.statement_slot(self))
+    return raise(host.statement_slot(self), "<prepared statement>", host.statement_text(self))
   end
   return result
 end
@@ -96,15 +100,19 @@ local connection_meta = {
   __tostring = function() return "<sql_connection>" end,
 }
 
+local function succeeded(self, result)
+  if self.error ~= 0 then
+    self.error = 0
+  end
+  return result
+end
+
 function connection:query(sql)
   local result = host.query(self[1], sql)
   if result == false then
     return raise(self[1], sql)
   end
-  if self.error ~= 0 then
-    self.error = 0
-  end
-  return result
+  return succeeded(self, result)
 end
 
 function connection:query_row(sql)
@@ -112,17 +120,11 @@ function connection:query_row(sql)
   if result == false then
     return raise(self[1], sql)
   end
-  if self.error ~= 0 then
-    self.error = 0
+  local row = succeeded(self, result) ~= nil and result:fetch_row()
+  if row then
+    return unpack(row, 1, result.nfields)
   end
-  if result == nil then
-    return nil
-  end
-  local row = result:fetch_row()
-  if row == nil then
-    return nil
-  end
-  return unpack(row, 1, result.nfields)
+  return nil
 end
 
 function connection:prepare(sql)

@@ -27,7 +27,7 @@ use crate::source;
 
 const PRELUDE: &[u8] = include_bytes!("prelude.lua");
 /// What the prelude is given besides the host's functions, in this order.
-const PARTS: [(&[u8], &CStr); 9] = [
+const PARTS: [(&[u8], &CStr); 11] = [
     (include_bytes!("foreign.lua"), c"=foreign"),
     (include_bytes!("report.lua"), c"=report"),
     (include_bytes!("legacy.lua"), c"=legacy"),
@@ -37,6 +37,8 @@ const PARTS: [(&[u8], &CStr); 9] = [
     (include_bytes!("sql.lua"), c"=sql"),
     (include_bytes!("coroutines.lua"), c"=coroutines"),
     (include_bytes!("native.lua"), c"=native"),
+    (include_bytes!("names.lua"), c"=names"),
+    (include_bytes!("streams.lua"), c"=streams"),
 ];
 
 /// One shard's clients, running a script.
@@ -116,7 +118,8 @@ impl ScriptWorkload {
             sink: Vec::new(),
             line: Vec::new(),
             muted: false,
-            told: String::new(),
+            looking: false,
+            told: Vec::new(),
         });
         enter(&raw mut *host);
         let mut workload = Self { host, parallel: true };
@@ -143,7 +146,11 @@ impl ScriptWorkload {
                 lua::load(state, source, name).map_err(internal)?;
             }
             if ffi::lua_pcall(state, 2 + PARTS.len() as c_int, 6, 0) != ffi::LUA_OK {
-                return Err(internal(format!("prelude: {}", lua::describe(state, -1))));
+                let message = lua::describe(state, -1);
+                return Err(match message.starts_with("--luajit-cmd") {
+                    true => fault(FatalKind::Usage, message, None),
+                    false => internal(format!("prelude: {message}")),
+                });
             }
             host.prelude.describe = lua::keep(state);
             host.prelude.hook = lua::keep(state);

@@ -82,6 +82,9 @@ pub(crate) fn sql(tally: &Tally, seconds: f64) -> String {
 
 /// Errors by code.
 pub(crate) fn error_codes(tally: &Tally) -> String {
+    if tally.errors.is_empty() {
+        return format!("{:<COLUMN$}none\n", "    errors by code:");
+    }
     let mut text = String::from("    errors by code:\n");
     for (code, count) in &tally.errors {
         let _ = writeln!(text, "{:<COLUMN$}{count}", format!("        {code}:"));
@@ -156,4 +159,19 @@ pub(crate) fn verbose(clients: &[ClientTotal]) -> String {
     }
     text.push('\n');
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_errors_there_are_none() {
+        let mut tally = Tally::default();
+        assert!(
+            error_codes(&tally).trim_end().ends_with("errors by code:                      none")
+        );
+        tally.errors.insert("1062".to_owned(), 3);
+        assert!(error_codes(&tally).contains("        1062:"));
+    }
 }

@@ -23,7 +23,7 @@ pub use command_line::{CommandLine, Given, Refusal, Test};
 pub use extras::Extras;
 pub use help::{ScriptOption, global_help, script_help, test_help};
 pub use options::{Kind, OPTIONS, Section, Since, Treatment, Variable};
-pub use plan::{Job, check, job};
+pub use plan::{Found, Job, check, job};
 pub use report::{Hooks, Report, Said};
 pub use tally::Stat;
 pub use value::{Value, Values, read};

@@ -32,12 +32,20 @@ pub struct Job {
     pub forced_shutdown_s: Option<f64>,
 }
 
+/// What the machine has for a client besides the command line.
+#[derive(Debug, Clone, Default)]
+pub struct Found {
+    /// Where MySQL's server listens by default, if it does.
+    pub mysql_sockets: Vec<PathBuf>,
+    /// What PostgreSQL's clients believe, and who they say they are.
+    pub pgsql_tls: Tls,
+}
+
 fn fatal(message: impl Into<String>) -> Refusal {
     Refusal(format!("FATAL: {}", message.into()))
 }
 
-/// The run that arguments ask for. `random` is a seed for when none is given; `sockets` are where
-/// MySQL's server listens by default, if it does.
+/// The run that arguments ask for. `random` is a seed for when none is given.
 ///
 /// # Errors
 /// A value that makes no sense.
@@ -46,7 +54,7 @@ pub fn job(
     script: &str,
     command: &str,
     random: u64,
-    sockets: &[PathBuf],
+    found: &Found,
 ) -> Result<Job, Refusal> {
     check(line)?;
     let values = &line.values;
@@ -59,7 +67,7 @@ pub fn job(
         (0, _) => 0,
         (given, _) => given as u64,
     };
-    let (target, driver) = target(line, sockets)?;
+    let (target, driver) = target(line, found)?;
     let rate = values.number("rate");
     let arrival = match rate {
         1.. => Arrival::Poisson { rate_per_s: rate as f64 },
@@ -232,12 +240,12 @@ fn script_options(line: &CommandLine) -> BTreeMap<String, serde_json::Value> {
     options
 }
 
-fn target(line: &CommandLine, sockets: &[PathBuf]) -> Result<(Target, Option<String>), Refusal> {
+fn target(line: &CommandLine, found: &Found) -> Result<(Target, Option<String>), Refusal> {
     let values = &line.values;
     match values.text("db_driver") {
         "mysql" if values.on("mysql_dry_run") => Ok((Target::Null, Some("mysql".to_owned()))),
-        "mysql" => Ok((Target::Mysql(mysql(line, sockets)?), None)),
-        "pgsql" => Ok((Target::Postgresql(pgsql(values)?), None)),
+        "mysql" => Ok((Target::Mysql(mysql(line, &found.mysql_sockets)?), None)),
+        "pgsql" => Ok((Target::Postgresql(pgsql(values, &found.pgsql_tls)?), None)),
         "null" => Ok((Target::Null, None)),
         "sqlite" => {
             let path = PathBuf::from(values.text("sqlite_path"));
@@ -345,7 +353,7 @@ fn mysql_tls(line: &CommandLine) -> Result<Tls, Refusal> {
     })
 }
 
-fn pgsql(values: &Values) -> Result<ServerTarget, Refusal> {
+fn pgsql(values: &Values, tls: &Tls) -> Result<ServerTarget, Refusal> {
     let ports = ports(values, "pgsql_port")?;
     let mut endpoints = Vec::new();
     for host in values.list("pgsql_host") {
@@ -355,21 +363,30 @@ fn pgsql(values: &Values) -> Result<ServerTarget, Refusal> {
         });
         endpoints.extend(each);
     }
-    let mode = match values.text("pgsql_sslmode") {
+    let given = values.text("pgsql_sslmode");
+    let mode = match given {
         "disable" | "allow" => TlsMode::Disable,
         "prefer" => TlsMode::Prefer,
+        // With a file of authorities there is something to check.
+        "require" if tls.ca.is_some() => TlsMode::VerifyCa,
         "require" => TlsMode::Require,
         "verify-ca" => TlsMode::VerifyCa,
         "verify-full" => TlsMode::VerifyFull,
         other => return Err(fatal(format!("Invalid value for --pgsql-sslmode: '{other}'"))),
     };
+    if matches!(mode, TlsMode::VerifyCa | TlsMode::VerifyFull) && tls.ca.is_none() {
+        return Err(fatal(format!(
+            "--pgsql-sslmode={given} needs a file of trusted authorities: put it at \
+             ~/.postgresql/root.crt, or name it by the variable PGSSLROOTCERT"
+        )));
+    }
     Ok(ServerTarget {
         endpoints,
         user: values.text("pgsql_user").to_owned(),
         password: password(values.text("pgsql_password")),
         database: values.text("pgsql_db").to_owned(),
         prepared_statements: prepared(values)?,
-        tls: Tls { mode, ..Tls::default() },
+        tls: Tls { mode, ..tls.clone() },
         compression: None,
     })
 }
@@ -401,7 +418,7 @@ mod tests {
     fn made(arguments: &[&str]) -> Result<Job, Refusal> {
         let owned: Vec<_> = arguments.iter().map(|word| (*word).to_owned()).collect();
         let line = CommandLine::parse(&owned, &|_| Ok(String::new()))?;
-        job(&line, "s.lua", "run", 42, &[])
+        job(&line, "s.lua", "run", 42, &Found::default())
     }
 
     #[test]

@@ -31,9 +31,11 @@ pub enum Said {
     Cumulative(Stat),
 }
 
-/// Which of the two report hooks the script has set.
+/// What the script takes into its own hands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hooks {
+    /// The command, by `sysbench.cmdline.commands`.
+    pub command: bool,
     /// `sysbench.hooks.report_intermediate`.
     pub intermediate: bool,
     /// `sysbench.hooks.report_cumulative`.
@@ -50,8 +52,8 @@ pub struct Report {
     hooks: Hooks,
     /// The command is `run`; any other only speaks for itself.
     load: bool,
-    /// There is no command: only the script's body runs.
-    body: bool,
+    /// `None`: only the script's body runs.
+    command: Option<String>,
     /// Statements were executed: the database's layout.
     sql: bool,
     headed: bool,
@@ -88,7 +90,7 @@ impl Report {
             figures,
             hooks,
             load: line.command.as_deref() == Some("run"),
-            body: line.command.is_none(),
+            command: line.command.clone(),
             sql: false,
             headed: false,
             begin_ns: None,
@@ -425,20 +427,25 @@ impl Report {
     fn fatal(&mut self, fatal: &Fatal) {
         let plain = fatal.message.strip_prefix("syntax error: ");
         let message = plain.unwrap_or(&fatal.message);
-        let during = match (self.load, self.begun()) {
-            (false, _) => "sysbench.cmdline.call_command",
-            (true, true) => "thread_run",
-            (true, false) if self.headed => "thread_init",
-            (true, false) => "init",
+        let during = match (&self.command, self.begun()) {
+            (Some(command), _) if !self.load && !self.hooks.command => command.as_str(),
+            _ if !self.load => "sysbench.cmdline.call_command",
+            (_, true) => "thread_run",
+            (_, false) if self.headed => "thread_init",
+            (_, false) => "init",
         };
-        let failed = format!("FATAL: `{during}' function failed: {message}\n");
-        let text = match fatal.kind {
-            FatalKind::Statement => failed,
-            FatalKind::Script if !self.body => failed,
-            _ => format!("FATAL: {message}\n"),
+        let in_script = match fatal.kind {
+            FatalKind::Statement | FatalKind::Connection => fatal.traceback.is_some(),
+            FatalKind::Script => self.command.is_some(),
+            _ => false,
         };
+        let text = match in_script {
+            true => format!("FATAL: `{during}' function failed: {message}\n"),
+            false => format!("FATAL: {message}\n"),
+        };
+        let in_thread_init = during == "thread_init";
         self.said.push(Said::Text(text));
-        if during == "thread_init" {
+        if in_thread_init {
             self.said.push(Said::Text("FATAL: Thread initialization failed!\n".to_owned()));
         }
         if let Some(traceback) = &fatal.traceback

@@ -118,6 +118,14 @@ impl MysqlSession {
         Ok((id, self.await_reply(Expect::Prepared { next: id, fresh: true })))
     }
 
+    /// See [`crate::Session::statement_text`].
+    pub fn statement_text(&self, statement: StatementId) -> Option<&[u8]> {
+        match &self.statements.get(statement).ok()?.text {
+            Text::Prepared { sql, .. } => Some(sql),
+            Text::Plain(_) => None,
+        }
+    }
+
     /// Sends COM_STMT_EXECUTE, or the text with the values in it.
     pub fn execute<'a>(
         &mut self,

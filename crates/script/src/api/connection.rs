@@ -11,6 +11,7 @@ use crate::host::current;
 use crate::lua::{self, State, set_function};
 use crate::reconnect::{connect_failure, fresh};
 use crate::slot::Purpose;
+use crate::telling;
 
 pub(crate) unsafe fn register(state: *mut State) {
     // SAFETY: the caller's: the table is on top of the stack.
@@ -55,7 +56,10 @@ unsafe extern "C-unwind" fn connect(state: *mut State) -> c_int {
         return unsafe { ffi::lua_yield(state, 0) };
     }
     let outcome = driver::connect(&host.config.target, ordinal, host.config.connect_timeout)
-        .map_err(|error| connect_failure(&error))
+        .map_err(|error| {
+            host.tell(|target| telling::connection(target, &error));
+            connect_failure(&error)
+        })
         .and_then(|connected| host.adopt_connection(client, ordinal, connected));
     // SAFETY: a live state.
     unsafe {
@@ -228,7 +232,8 @@ fn send_prepare(index: u32, sql: &[u8], id: &mut driver::StatementId) -> Prepare
     }
 }
 
-/// What to do about the statement that just failed: action, number, state, message.
+/// `host.failure(text, executed)`: what to do about the statement that just failed: action, number,
+/// state, message. The statement's text is nil where it is not known.
 unsafe extern "C-unwind" fn failure(state: *mut State) -> c_int {
     use record::ErrorAction;
     let host = current();
@@ -238,6 +243,10 @@ unsafe extern "C-unwind" fn failure(state: *mut State) -> c_int {
         let Some(failed) = failed else {
             lua::raise(state, "SQL API error: nothing has failed");
         };
+        if failed.decision.action == ErrorAction::Stop {
+            let (text, executed) = (lua::bytes(state, 1), ffi::lua_toboolean(state, 2) != 0);
+            host.tell(|target| telling::statement(target, &failed, text, executed));
+        }
         let id = host.current;
         host.clients[id].limit = failed.decision.limit;
         host.clients[id].back_off = failed.decision.action == ErrorAction::Retry;

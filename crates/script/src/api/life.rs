@@ -254,7 +254,7 @@ unsafe extern "C-unwind" fn ready(state: *mut State) -> c_int {
 /// Whether the script's body runs only to see what the script defines.
 unsafe extern "C-unwind" fn looking(state: *mut State) -> c_int {
     // SAFETY: a live state.
-    unsafe { ffi::lua_pushboolean(state, c_int::from(current().muted)) };
+    unsafe { ffi::lua_pushboolean(state, c_int::from(current().looking)) };
     1
 }
 
@@ -273,12 +273,12 @@ unsafe extern "C-unwind" fn sleep(state: *mut State) -> c_int {
     }
 }
 
-/// `host.module(name)`: a function that makes an instance, or nil and what is wrong.
+/// `host.module(path)`: a function that makes an instance, or nil and what is wrong.
 unsafe extern "C-unwind" fn module(state: *mut State) -> c_int {
     // SAFETY: called by the prelude with a string.
     unsafe {
-        let name = lua::text(state, 1).unwrap_or_default();
-        match load_module(state, &name) {
+        let path = lua::text(state, 1).unwrap_or_default();
+        match load_module(state, &path) {
             Ok(reference) => {
                 lua::push_kept(state, reference);
                 1
@@ -292,24 +292,18 @@ unsafe extern "C-unwind" fn module(state: *mut State) -> c_int {
     }
 }
 
-unsafe fn load_module(state: *mut State, name: &str) -> Result<c_int, String> {
+unsafe fn load_module(state: *mut State, path: &str) -> Result<c_int, String> {
     let host = current();
-    if let Some(reference) = host.modules.get(name) {
+    if let Some(reference) = host.modules.get(path) {
         return Ok(*reference);
     }
-    let group = &host.config.groups[usize::from(host.clients[host.current].group)];
-    let beside = group.path.parent().unwrap_or(std::path::Path::new("."));
-    let path = source::find_module(name, beside, &group.folders).ok_or_else(|| {
-        format!("module '{name}' not found beside {} or in the script path", group.path.display())
-    })?;
-    let text = std::fs::read(&path)
-        .map_err(|error| format!("module '{name}': cannot read {}: {error}", path.display()))?;
+    let text = std::fs::read(path).map_err(|error| format!("cannot read {path}: {error}"))?;
     // SAFETY: the caller's; the compiled function is popped by `keep`.
     let reference = unsafe {
-        source::compile(state, &text, &path.display().to_string())?;
+        source::compile(state, &text, path)?;
         lua::keep(state)
     };
-    host.modules.insert(name.to_owned(), reference);
+    host.modules.insert(path.to_owned(), reference);
     Ok(reference)
 }
 

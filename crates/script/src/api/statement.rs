@@ -73,6 +73,7 @@ pub(crate) unsafe fn register(state: *mut State) {
         set_function(state, c"statement_execute", execute);
         set_function(state, c"statement_close", close);
         set_function(state, c"statement_slot", slot);
+        set_function(state, c"statement_text", text);
         set_function(state, c"statement_collect", collect);
     }
 }
@@ -166,6 +167,20 @@ unsafe extern "C-unwind" fn slot(state: *mut State) -> c_int {
         let bound = statement(state);
         ffi::lua_pushinteger(state, bound.slot as ffi::lua_Integer);
         slot_argument(state, -1);
+    }
+    1
+}
+
+/// What was prepared; false where it is not known.
+unsafe extern "C-unwind" fn text(state: *mut State) -> c_int {
+    // SAFETY: called by the prelude.
+    unsafe {
+        let bound = statement(state);
+        let slot = current().slot(bound.slot);
+        match slot.and_then(|slot| slot.session.statement_text(StatementId(bound.id))) {
+            Some(text) => lua::push_bytes(state, text),
+            None => ffi::lua_pushboolean(state, 0),
+        }
     }
     1
 }

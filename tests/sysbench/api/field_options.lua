@@ -1,0 +1,25 @@
+-- run --events=1 --tables=4 --ratio=0.25 --verbose --hosts=a,b --label=x,y
+-- Options of every kind of default; what a script sees of them before they are known.
+print("> before", type(sysbench.opt), type(sysbench.cmdline.options))
+
+sysbench.cmdline.options = {
+  tables = { "tables", 2 },
+  ratio = { "a number", 0.5 },
+  verbose = { "a switch", false },
+  quiet = { "another", true },
+  label = { "text", "none" },
+  hosts = { "a list", { "one", "two" } },
+  ["with-dash"] = { "a name with a dash", 7 },
+  nothing = { "no default" },
+  size = { "a size", "1K", sysbench.cmdline.ARG_SIZE },
+}
+
+function event()
+  local o = sysbench.opt
+  print("> numbers", o.tables + 1, o.ratio * 2, o.with_dash, type(o.with_dash))
+  print("> switches", o.verbose, o.quiet, type(o.verbose))
+  print("> text", o.label, o.nothing, type(o.nothing))
+  print("> list", type(o.hosts), #o.hosts, table.concat(o.hosts, "+"))
+  print("> size", o.size, type(o.size))
+  print("> general", o.threads, o.events, type(o.time), o.rand_type)
+end
