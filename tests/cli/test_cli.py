@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -144,6 +145,18 @@ def test_bench_prints_the_figures_a_program_reads(
     assert list(told["latency_us"])[:5] == ["p50", "p95", "p99", "p99.9", "max"]
     assert (told["client_cpu_us_per_statement"], told["client_rss_kb"]) == (20, 15_000)
     assert (told["errors"], told["seed"], told["clients"]) == (2, 1, 4)
+
+
+def test_bench_says_by_what_it_was_measured(
+    study_file: Path, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert study_file.is_file()
+    url = f"sqlite://{here}/a.db"
+    assert call(["bench", url, "--script", "nothing", "--prepare", "--cleanup"]) == 0
+
+    told = capsys.readouterr()
+    assert re.search(r"^engine +1 process, \d+ shards?, \w+$", told.out, re.MULTILINE), told.out
+    assert not re.search(r"(prepare|cleanup) .* connections", told.err), told.err
 
 
 def test_ctrl_c_keeps_what_was_measured(study_file: Path, here: Path) -> None:

@@ -113,7 +113,7 @@ class _Teller:
                 rate = record.counters.events / length_s if length_s > 0 else 0.0
                 at = format_duration(round(record.end_ns / 1e9))
                 click.echo(f"{record.phase:>8} {at:>8}  {count(rate)} events/s", err=True)
-            case Progress():
+            case Progress() if command == "run" or record.what == "rows":
                 line = f"{command:>8}  {self._pace.text(record)}"
                 due = time.monotonic() >= self._next
                 if due:
@@ -144,6 +144,9 @@ def _print(result: BenchResult) -> None:
         cpu = f"{summary.client_cpu_us_per_statement:.2f} µs a statement"
         lines.append(("client CPU", cpu))
     lines.append(("client memory", f"{summary.client_rss_kb:,} KiB"))
+    processes = "1 process" if result.processes == 1 else f"{result.processes} processes"
+    shards = "1 shard" if result.shards == 1 else f"{result.shards} shards"
+    lines.append(("engine", f"{processes}, {shards}, {result.reactor}"))
     for name, value in lines:
         click.echo(f"{name:<14} {value}")
     for warning in result.warnings:
@@ -207,6 +210,7 @@ def _document(bench_plan: BenchPlan, result: BenchResult) -> dict[str, object]:
         "seed": bench_plan.seed,
         "reactor": result.reactor,
         "scheduling": result.scheduling,
+        "processes": result.processes,
         "shards": result.shards,
         "versions": dict(result.versions),
         "command_line": shlex.join(["dbdyno", *arguments]),

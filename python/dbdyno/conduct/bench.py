@@ -16,6 +16,7 @@ from dbdyno import __version__
 from dbdyno.conduct.bottleneck import client_warnings
 from dbdyno.conduct.preflight import require
 from dbdyno.engine import Engine, Outcome, find_script, run_engine, run_spec
+from dbdyno.engine.parts import processes_needed
 from dbdyno.engine.process import Call
 from dbdyno.engine.script import script_path
 from dbdyno.errors import (
@@ -57,7 +58,9 @@ class BenchResult:
     versions: Mapping[str, str]
     reactor: str
     scheduling: str
+    processes: int
     shards: int
+    """Of all processes."""
     warnings: tuple[EngineWarning, ...]
     interrupted: bool
     failure: LabError | None
@@ -97,16 +100,17 @@ def bench(bench_plan: BenchPlan, engine: Engine, *, observe: RecordObserver) -> 
                 spec_of(command),
                 listener=listen,
                 log=Path(name) / "engine.log",
-                processes=bench_plan.load.processes if command == "run" else None,
+                processes=processes if command == "run" else None,
             )
 
-        require(spec_of("run"), server, bench_plan.load.processes)
+        processes = bench_plan.load.processes or processes_needed(spec_of("run"))
+        require(spec_of("run"), server, processes)
         if bench_plan.prepare:
             _prepared(call("prepare"))
         outcome = call("run")
         if bench_plan.cleanup:
             _finished(call("cleanup"))
-    return _result(outcome, script, engine)
+    return _result(outcome, script, engine, processes)
 
 
 def without_password(url: str) -> str:
@@ -136,7 +140,7 @@ def _finished(outcome: Outcome) -> None:
         raise outcome.failure
 
 
-def _result(outcome: Outcome, script: Path, engine: Engine) -> BenchResult:
+def _result(outcome: Outcome, script: Path, engine: Engine, processes: int) -> BenchResult:
     if outcome.summary is None or outcome.hello is None:
         _finished(outcome)
         raise EngineError("the engine ended without a summary")
@@ -152,6 +156,7 @@ def _result(outcome: Outcome, script: Path, engine: Engine) -> BenchResult:
         },
         reactor=outcome.hello.reactor,
         scheduling=outcome.hello.scheduling,
+        processes=processes,
         shards=outcome.hello.shards,
         warnings=(*outcome.warnings, *client_warnings(outcome, summary)),
         interrupted=outcome.interrupted or outcome.summary.interrupted,
