@@ -14,6 +14,7 @@ function thread_init(tid)
   account = Account(tid)
   con:query("DROP TABLE IF EXISTS " .. mine)
   con:query(string.format("CREATE TABLE %s (id INT PRIMARY KEY, v %s)", mine, "VARCHAR(30)"))
+  print("> mine", tid, tostring(account), getmetatable(account) == Account, counter)
 end
 
 function event(tid)
@@ -22,9 +23,8 @@ function event(tid)
     account:name(), counter / 3, 255, "q"))
   local count, v = con:query_row("SELECT COUNT(*), MAX(v) FROM " .. mine)
   assert(tonumber(count) == counter and sysbench.tid == tid and thread_id == tid, count)
-  if counter == 1 then
-    print("> first", tid, tostring(account), v, getmetatable(account) == Account)
-  end
+  local expected = ("%-10s|%5.2f|%x|%q"):format(account:name(), counter / 3, 255, "q")
+  assert(counter > 1 or v == expected, v)
 end
 
 function thread_done()
