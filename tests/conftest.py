@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from traces import no_trace
 
 HERE = Path(__file__).parent
 
@@ -51,6 +54,13 @@ measure = "1 s"
 blocks = 1
 baseline = { journal = "delete" }
 """
+
+
+@pytest.fixture
+def clean() -> Iterator[None]:
+    """The test leaves the machine as it found it."""
+    with no_trace():
+        yield
 
 
 @pytest.fixture

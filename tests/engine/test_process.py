@@ -124,8 +124,10 @@ def test_a_signal_is_passed_on_and_the_summary_still_arrives(
         os.kill(os.getpid(), number)
 
     ticks = threading.Event()
-    threading.Thread(target=interrupt).start()
+    interrupting = threading.Thread(target=interrupt)
+    interrupting.start()
     outcome = run(tmp_path, engine)
+    interrupting.join()
 
     assert outcome.interrupted
     assert outcome.failure is None

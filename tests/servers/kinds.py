@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -80,18 +81,17 @@ def _postgresql_url(target: Mapping[str, Any]) -> str:
     return f"postgresql://dbdyno:{target.get('password', '')}@/sbtest?host={host}&port={port}"
 
 
-def mariadbd(server: Server) -> int:
-    """Its process."""
+def _pid_in(file: str, server: Server) -> int:
+    """The first number in a file, which is named from the data folder."""
     folder = server.data_folder()
     assert folder is not None
-    return int((folder.parent / "server.pid").read_text())
+    return int((folder / file).read_text().split()[0])
 
 
-def postmaster(server: Server) -> int:
-    """Its first process."""
-    folder = server.data_folder()
-    assert folder is not None
-    return int((folder / "postmaster.pid").read_text().split()[0])
+mariadbd = partial(_pid_in, "../server.pid")
+"""A server's process."""
+postmaster = partial(_pid_in, "postmaster.pid")
+"""A server's first process."""
 
 
 KINDS: Mapping[str, KindUnderTest] = {

@@ -19,19 +19,12 @@ import pytest
 
 from dbdyno.servers import guarded
 from dbdyno.servers.guard import LOCK_NAME, children_of
-from traces import LIMIT_S, descendants, left_behind, no_trace, wait_until_gone
+from traces import LIMIT_S, descendants, left_behind, wait_until_gone
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("clean")]
 
 PACKAGE = Path(guarded.__file__).parents[2]
 HOLD = Path(__file__).with_name("hold.py")
-
-
-@pytest.fixture(autouse=True)
-def clean() -> Iterator[None]:
-    """Every test leaves the machine as it found it."""
-    with no_trace():
-        yield
 
 
 both_eras = pytest.mark.parametrize(

@@ -27,6 +27,21 @@ class Finished:
     code: int
 
 
+def answer(*command: str, folder: Path | None = None, text: str = "") -> Finished:
+    """What a command answers; `text` is its standard input."""
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        input=text,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    return Finished(done.stdout, done.stderr, done.returncode)
+
+
 @dataclass(frozen=True, slots=True)
 class Commands:
     """sysbench and ours, told to use the same server."""
@@ -39,22 +54,11 @@ class Commands:
 
     def theirs(self, *arguments: str, folder: Path | None = None) -> Finished:
         """What sysbench answers."""
-        return self._run("sysbench", arguments, folder)
+        return answer("sysbench", *self.target, *arguments, folder=folder)
 
     def ours(self, *arguments: str, folder: Path | None = None) -> Finished:
         """What we answer."""
-        return self._run(str(self.program), arguments, folder)
-
-    def _run(self, program: str, arguments: tuple[str, ...], folder: Path | None) -> Finished:
-        done = subprocess.run(
-            [program, *self.target, *arguments],
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-        return Finished(done.stdout, done.stderr, done.returncode)
+        return answer(str(self.program), *self.target, *arguments, folder=folder)
 
 
 def options(target: Mapping[str, Any]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from both import TIMEOUT_S, Forwarder, options
+from both import Forwarder, answer, options
 
 from dbdyno.engine import find_engine
 from dbdyno.servers import Server, open_server
@@ -148,16 +148,9 @@ class Servers:
         fixed = ["--threads=2", "--time=0", "--events=4", "script.lua", "run"]
         if script is TWICE:
             fixed[0] = "--threads=1"
-        done = subprocess.run(
-            [find_engine().path, "sysbench", *target, *words, *fixed],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-        return done.stdout + done.stderr, done.returncode
+        command = (str(find_engine().path), "sysbench", *target, *words, *fixed)
+        done = answer(*command, folder=folder)
+        return done.output + done.errors, done.code
 
 
 def openssl(folder: Path, *arguments: str) -> None:

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from both import TIMEOUT_S, Finished
+from both import Finished, answer
 
 from dbdyno.engine import find_engine
 
@@ -77,19 +77,6 @@ SAME = (
 )
 
 
-def run(program: str, arguments: list[str], folder: Path) -> Finished:
-    done = subprocess.run(
-        [program, *arguments],
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
-    return Finished(done.stdout, done.stderr, done.returncode)
-
-
 @pytest.fixture
 def ours(tmp_path: Path) -> str:
     """Our command under sysbench's name."""
@@ -126,16 +113,16 @@ def alike(ours: str, theirs: str) -> bool:
 
 @pytest.mark.parametrize("command", SAME)
 def test_the_text_is_theirs_but_for_numbers(command: str, ours: str, tmp_path: Path) -> None:
-    def answer(program: str) -> Finished:
+    def answer_of(program: str) -> Finished:
         folder = tmp_path / "files" / Path(program).parent.name
         folder.mkdir(parents=True)
         (folder / "plain.lua").write_text("function event() end\n")
         if command.startswith("fileio") and not command.endswith("prepare"):
-            run(program, [*FILES.split(), "prepare"], folder)
-        return run(program, command.split(), folder)
+            answer(program, *FILES.split(), "prepare", folder=folder)
+        return answer(program, *command.split(), folder=folder)
 
     with ThreadPoolExecutor() as both:
-        theirs, mine = both.map(answer, ("sysbench", ours))
+        theirs, mine = both.map(answer_of, ("sysbench", ours))
 
     assert mine.code == theirs.code, mine.output + mine.errors
     assert len(lines(mine.output)) == len(lines(theirs.output)), mine.output
@@ -182,7 +169,9 @@ HELPS = (
 def test_help_lists_their_options_with_types_and_defaults(
     command: str, ours: str, tmp_path: Path
 ) -> None:
-    theirs, mine = (run(program, command.split(), tmp_path) for program in ("sysbench", ours))
+    theirs, mine = (
+        answer(program, *command.split(), folder=tmp_path) for program in ("sysbench", ours)
+    )
 
     found = {name: tuple(rest) for name, *rest in PARAMETERS.findall(mine.output)}
     assert mine.code == theirs.code == 0
@@ -195,9 +184,9 @@ def test_help_lists_their_options_with_types_and_defaults(
 def test_files_have_a_block_of_their_own_in_each_layout(
     layout: str, ours: str, tmp_path: Path
 ) -> None:
-    run(ours, [*FILES.split(), "prepare"], tmp_path)
+    answer(ours, *FILES.split(), "prepare", folder=tmp_path)
     load = ["--file-test-mode=rndrw", "--events=30", f"--compat={layout}", "run"]
-    text = run(ours, [*FILES.split(), *load], tmp_path).output
+    text = answer(ours, *FILES.split(), *load, folder=tmp_path).output
 
     new = layout == "1.1"
     assert (re.search(r"^         read:  IOPS=\d", text, re.MULTILINE) is not None) == new

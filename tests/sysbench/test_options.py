@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from both import TIMEOUT_S, option_names
+from both import answer, option_names
 from test_databases import EFFECTS as OF_DATABASES
 
 from dbdyno.engine import find_engine
@@ -145,17 +145,11 @@ def run(effect: Effect, option: str, folder: Path) -> tuple[str, int]:
     (folder / "five.cnf").write_text("# so many\nevents=5\n")
     (folder / "script.lua").write_text(effect.script)
     script = ["script.lua"] if effect.script else []
-    done = subprocess.run(
-        [find_engine().path, "sysbench", *effect.also.split(), *option.split(), *script, "run"],
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
+    given = (*effect.also.split(), *option.split(), *script)
+    done = answer(str(find_engine().path), "sysbench", *given, "run", folder=folder)
     file = folder / effect.file
-    text = file.read_bytes() if effect.file and file.exists() else b""
-    return (done.stdout + done.stderr + text).decode(errors="replace"), done.returncode
+    text = file.read_text(errors="replace") if effect.file and file.exists() else ""
+    return done.output + done.errors + text, done.code
 
 
 @pytest.mark.parametrize("effect", EFFECTS, ids=lambda effect: effect.option)
@@ -236,16 +230,9 @@ def test_figures_are_served_while_the_load_runs(tmp_path: Path) -> None:
 
 def test_a_file_of_options_and_the_script_may_both_come_from_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "load.cnf").write_text("threads = 3\nevents=6\n# time=9\ntime=0\n")
-    done = subprocess.run(
-        [find_engine().path, "sysbench", "--config-file=load.cnf", "--events=9", "-", "run"],
-        cwd=tmp_path,
-        input=CLIENTS,
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT_S,
-        check=False,
-    )
+    given = ("--config-file=load.cnf", "--events=9", "-", "run")
+    done = answer(str(find_engine().path), "sysbench", *given, folder=tmp_path, text=CLIENTS)
 
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "> client 2\n" in done.stdout
-    assert "total number of events:              9\n" in done.stdout
+    assert done.code == 0, done.output + done.errors
+    assert "> client 2\n" in done.output
+    assert "total number of events:              9\n" in done.output

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from product import LIMIT_S, dbdyno, start, wait_until
 
-from traces import descendants, no_trace, wait_until_gone
+from traces import descendants, wait_until_gone
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("clean")]
 
 STUDY = """\
 question = "What does a larger work memory cost?"
@@ -38,13 +37,6 @@ interval = "500 ms"
 blocks = 2
 baseline = { settings = "less" }
 """
-
-
-@pytest.fixture(autouse=True)
-def clean() -> Iterator[None]:
-    """Every test leaves the machine as it found it."""
-    with no_trace():
-        yield
 
 
 def test_after_kill_9_resume_finishes_only_what_is_missing(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ import pytest
 from product import LIMIT_S, Told, dbdyno, start, url, wait_for_line, wait_until
 
 from dbdyno.servers import Server, open_server
-from traces import descendants, no_trace, wait_until_gone
+from traces import descendants, wait_until_gone
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("clean")]
 
 PROVISION = "postgresql:18.0.0@maven"
 
@@ -43,13 +43,6 @@ measure = "1 s"
 [design]
 blocks = 1
 """
-
-
-@pytest.fixture(autouse=True)
-def clean() -> Iterator[None]:
-    """Every test leaves the machine as it found it."""
-    with no_trace():
-        yield
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from product import dbdyno
 
-from traces import no_trace
-
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("clean")]
 
 STUDY = """\
 question = "What do readers feel of a writer?"
@@ -53,13 +50,6 @@ limit = 3
 [design]
 blocks = 1
 """
-
-
-@pytest.fixture(autouse=True)
-def clean() -> Iterator[None]:
-    """Every test leaves the machine as it found it."""
-    with no_trace():
-        yield
 
 
 def table(path: Path) -> list[dict[str, str]]:

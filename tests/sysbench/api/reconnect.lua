@@ -1,15 +1,13 @@
 -- run --events=1
+require("api_module")
+
 function thread_init()
   drv = sysbench.sql.driver()
   con = drv:connect()
 end
 
-local function own_id()
-  return "SELECT " .. (drv:name() == "mysql" and "connection_id()" or "pg_backend_pid()")
-end
-
 function event()
-  local before = con:query_row(own_id())
+  local before = con:query_row(own_id(drv))
   con:reconnect()
-  print("> another", before ~= con:query_row(own_id()))
+  print("> another", before ~= con:query_row(own_id(drv)))
 end

@@ -1,16 +1,14 @@
 -- run --events=2
+require("api_module")
+
 function thread_init()
   drv = sysbench.sql.driver()
   con = drv:connect()
 end
 
-local function own_id()
-  return "SELECT " .. (drv:name() == "mysql" and "connection_id()" or "pg_backend_pid()")
-end
-
 function event()
   local other = drv:connect()
-  local pid = own_id()
+  local pid = own_id(drv)
   local one, two = con:query_row(pid), other:query_row(pid)
   print("> differ", one ~= two)
   other:disconnect()
