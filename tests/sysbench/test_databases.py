@@ -308,15 +308,8 @@ def test_the_certificate_is_checked_as_the_client_library_does(
 
     answers = {}
     for program in (["sysbench"], [str(find_engine().path), "sysbench"]):
-        done = subprocess.run(
-            [*program, *servers.pgsql, *events],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-        answers[program[0]] = done.returncode, "client 0 t TLSv1." in done.stdout.replace("\t", " ")
+        done = answer(*program, *servers.pgsql, *events, folder=tmp_path)
+        answers[program[0]] = done.code, "client 0 t TLSv1." in done.output.replace("\t", " ")
 
     assert list(answers.values()) == [(0, True) if trusted else (1, False)] * 2
 
@@ -345,13 +338,6 @@ def test_a_switch_takes_the_files_of_the_working_folder(
     given = ["--mysql-ssl=on", "--mysql-user=certified", "--time=0", "--events=1"]
 
     for program in (["sysbench"], [str(find_engine().path), "sysbench"]):
-        done = subprocess.run(
-            [*program, *servers.mysql, *given, "script.lua", "run"],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert " certified sbtest." in done.stdout, done.stdout
+        done = answer(*program, *servers.mysql, *given, "script.lua", "run", folder=tmp_path)
+        assert done.code == 0, done.output + done.errors
+        assert " certified sbtest." in done.output, done.output
