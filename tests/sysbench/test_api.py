@@ -164,3 +164,25 @@ def test_a_script_finds_every_name(commands: Commands) -> None:
 
     assert len(theirs) > 200
     assert theirs - ours == MISSING
+
+
+NUMBERS = """
+function init() print("> init " .. sysbench.tid) end
+function thread_init(tid) print("> thread " .. sysbench.tid) end
+function event() ffi.C.usleep(600000) end
+function done() print("> done " .. sysbench.tid) end
+function sysbench.hooks.report_intermediate() print("> report " .. sysbench.tid) end
+function sysbench.hooks.report_cumulative() print("> last " .. sysbench.tid) end
+ffi.cdef "int usleep(unsigned);"
+"""
+
+
+def test_whoever_runs_has_the_same_number(commands: Commands, tmp_path: Path) -> None:
+    (tmp_path / "numbers.lua").write_text(NUMBERS)
+    given = ("numbers.lua", "run", "--threads=2", "--events=4", "--time=0", "--report-interval=1")
+
+    theirs = set(said(commands.theirs(*given, folder=tmp_path)))
+    ours = set(said(commands.ours(*given, folder=tmp_path)))
+
+    assert {"report", "last", "done"} <= theirs
+    assert ours == theirs
