@@ -68,11 +68,11 @@ pub fn postgres_reply(data: &[u8]) {
     reply(data, Session::unconnected_postgres);
 }
 
-/// The same for MySQL, which ends rows in either of two ways, and MariaDB, which may leave out what
-/// it has said of columns before.
+/// The same for MySQL, which ends rows in either of two ways, and for MariaDB, which may leave out
+/// what it has said of columns before and loads rows in a way of its own.
 pub fn mysql_reply(data: &[u8]) {
-    let [newer, caches] = [0x80, 0x40].map(|bit| data.first().is_some_and(|byte| byte & bit > 0));
-    reply(data, || Session::unconnected_mysql(newer, caches));
+    let [newer, mariadb] = [0x80, 0x40].map(|bit| data.first().is_some_and(|byte| byte & bit > 0));
+    reply(data, || Session::unconnected_mysql(newer, mariadb));
 }
 
 /// What a session said of some bytes: replies or its objection, rows, and how it ended.

@@ -59,6 +59,9 @@ fn load(target: &Target, script: &str, group: &Value, loaders: u32) -> Ended {
         Folder::new(if matches!(target, Target::Mysql(_)) { "fleet-my" } else { "fleet-pg" });
     let script = folder.script("loader.lua", script);
     let mut spec = spec(&script, json!({"command": "prepare", "loaders": loaders}));
+    if loaders == 0 {
+        spec["load"] = json!("insert");
+    }
     spec["target"] = json!(target);
     for (name, value) in group.as_object().unwrap() {
         spec["groups"][0][name] = value.clone();
@@ -106,8 +109,9 @@ fn mariadb_stores_the_same_at_any_number_of_loaders() {
     ];
     client.ok("SET SESSION group_concat_max_len = 100000000");
     let id = "int NOT NULL AUTO_INCREMENT PRIMARY KEY";
-    let one = fill(&mut client, &target, digests, id, 1);
-    for loaders in [2, 4, 8] {
+    // As INSERTs over the script's own connection: what the server itself makes of the rows.
+    let one = fill(&mut client, &target, digests, id, 0);
+    for loaders in [1, 2, 4, 8] {
         assert_eq!(fill(&mut client, &target, digests, id, loaders), one, "{loaders} loaders");
     }
 }

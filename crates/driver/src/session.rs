@@ -131,11 +131,19 @@ impl Session {
     }
 
     /// The same behind MySQL's handshake. `deprecates_eof`: the newer of the two ways in which rows
-    /// end. `caches_metadata`: MariaDB's, of leaving out what is known of columns.
-    pub fn unconnected_mysql(deprecates_eof: bool, caches_metadata: bool) -> Self {
-        let (loads, status, compression) = (true, 2, None);
-        let agreed = Agreed { deprecates_eof, caches_metadata, loads, status, compression };
-        Self::Mysql(MysqlSession::new(true, agreed))
+    /// end. `mariadb`: with what only MariaDB has.
+    pub fn unconnected_mysql(deprecates_eof: bool, mariadb: bool) -> Self {
+        Self::Mysql(MysqlSession::new(
+            true,
+            Agreed {
+                deprecates_eof,
+                caches_metadata: mariadb,
+                bulk_executes: mariadb,
+                loads: true,
+                status: 2,
+                compression: None,
+            },
+        ))
     }
 
     /// The name scripts know it by: `pgsql`, `mysql`, `sqlite`, `null`.
@@ -186,20 +194,21 @@ impl Session {
     /// Sends a multi-row INSERT in the server's own way of loading rows, where that means the very
     /// same: the rows are literals and no transaction is open. `None`: it doesn't, nothing was
     /// sent; [`Session::query`] it. The number of rows stored is checked; another one is an error.
-    /// `plain_digits`: every column takes a number written as text for the number.
+    /// `plain`: every column takes a number written as text for the number, and bytes of ASCII for
+    /// the text.
     ///
     /// # Errors
     /// [`ProtocolError`] if a reply is still outstanding.
     pub fn load(
         &mut self,
         sql: &[u8],
-        plain_digits: bool,
+        plain: bool,
         out: &mut Vec<u8>,
     ) -> Result<Option<Sent>, ProtocolError> {
         match self {
             Self::Null(_) | Self::Sqlite(_) | Self::Scripted(_) => Ok(None),
             Self::Postgres(session) => session.load(sql, out),
-            Self::Mysql(session) => session.load(sql, plain_digits, out),
+            Self::Mysql(session) => session.load(sql, plain, out),
         }
     }
 

@@ -336,6 +336,72 @@ fn a_load_stores_what_the_insert_would() {
 }
 
 #[test]
+fn a_batch_stores_what_the_insert_would() {
+    let Some(server) = Server::get() else { return };
+    let mut client = server.client();
+    let columns =
+        "(id bigint, t tinyint unsigned, n decimal(6, 2), c char(60) CHARACTER SET latin1,
+                    v varchar(60) CHARACTER SET utf8mb4, x text)";
+    client.ok(&format!("CREATE TABLE inserted {columns}; CREATE TABLE executed {columns}"));
+    let long = format!("(7, 0, 0, '', '', '{}')", "x".repeat(60_000));
+    let rows = [
+        r"(1, 255, -3, 'it''s', 'a\\b', 'a\tb\nc\rd\0e\bf\Zg\%h\_i\q'), (-2, 0, 4, '\\', '', NULL)",
+        "(9223372036854775807, NULL, 0, '5', '1.50', '\t\n\r\u{1}'), (NULL, 1, NULL, '\0', '', '')",
+        "(1, 1, 1, 5, -6, 7), (NULL, NULL, NULL, NULL, NULL, 8)",
+        "('12', '3', '4.567', 'a', 'b', 'c')",
+        "(NULL, NULL, NULL, NULL, NULL, NULL)",
+        &long,
+    ];
+    for values in rows {
+        client.ok(&format!("INSERT INTO inserted VALUES {values}"));
+        for table in ["executed", "executed(id, t, n, c, v, x)"] {
+            let sql = format!("INSERT INTO {table} VALUES {values}");
+            let reply = client.load_into(&sql, true).expect(values);
+            assert_eq!(reply.error, None, "{values:.90}");
+            assert_eq!(reply.tally, Tally { writes: 1, ..Tally::default() });
+        }
+    }
+    assert_eq!(client.value("SHOW SESSION STATUS LIKE 'Com_load'"), "Com_load");
+    assert_eq!(client.rows()[0][1].as_deref(), Some("0"));
+    let stored =
+        |table| format!("SELECT id, t, n, hex(c), hex(v), hex(x) FROM {table} ORDER BY 1, 2, 4");
+    client.ok(&stored("inserted"));
+    let expected: Vec<_> = client.rows().into_iter().flat_map(|row| [row.clone(), row]).collect();
+    client.ok(&stored("executed"));
+    assert_eq!(client.rows(), expected);
+    client.ok("DROP TABLE inserted; DROP TABLE executed");
+}
+
+#[test]
+fn a_batch_that_the_server_refuses_is_an_error() {
+    let Some(server) = Server::get() else { return };
+    let mut client = server.client();
+    client.ok("CREATE TABLE refusing (id int PRIMARY KEY, c char(3)) ENGINE=InnoDB");
+    let load = |client: &mut Client, values: &str| {
+        client.load_into(&format!("INSERT INTO refusing(id, c) VALUES {values}"), true).unwrap()
+    };
+    assert_eq!(load(&mut client, "(1, 'a'), (2, 'b')").error, None);
+    for (values, number) in [
+        ("(4, 'x'), (2, 'x')", 1062),
+        ("(4, 'x'), (3, 'long')", 1406),
+        ("(4, 'x'), (9999999999, '')", 1264),
+    ] {
+        let error = load(&mut client, values).error.expect(values);
+        assert_eq!(error.number, number, "{values}: {error}");
+        assert!(!client.session.refused_load());
+    }
+    assert_eq!(client.value("SELECT count(*) FROM refusing"), "2", "all rows of a batch or none");
+    client.ok("DROP TABLE refusing; CREATE TABLE refusing (id int, c varchar(3))");
+    assert_eq!(load(&mut client, "(4, 'x')").error, None, "the table is another one now");
+    client.ok("DROP TABLE refusing");
+    assert_eq!(load(&mut client, "(4, 'x')").error.unwrap().number, 1146);
+    assert!(!client.session.refused_load());
+    let missing = client.load_into("INSERT INTO refusing(nowhere) VALUES ('1')", true).unwrap();
+    assert_eq!(missing.error.unwrap().number, 1146);
+    assert!(client.session.refused_load(), "it was not even prepared");
+}
+
+#[test]
 fn a_load_that_the_server_refuses_or_bends_is_an_error() {
     let Some(server) = Server::get() else { return };
     let mut client = server.client();

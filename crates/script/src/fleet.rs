@@ -52,7 +52,7 @@ pub(crate) struct Fleet {
     pub(crate) numbers: Arc<Numbers>,
     /// Rows get their number from us.
     pub(crate) numbered: bool,
-    plain_digits: bool,
+    plain: bool,
     outstanding: u32,
     wait: Wait,
     failed: Option<CarrierError>,
@@ -76,7 +76,7 @@ impl Bulk {
         self.fleet = Some(Fleet {
             numbers,
             numbered: route.numbered,
-            plain_digits: route.plain_digits,
+            plain: route.plain,
             outstanding: 0,
             wait: Wait::Nothing,
             failed: None,
@@ -128,8 +128,8 @@ impl Host {
         let sql = std::mem::replace(&mut bulk.text, text);
         let rows = std::mem::take(&mut bulk.rows);
         fleet.outstanding += 1;
-        let (loads, plain_digits) = (!bulk.refused, fleet.plain_digits);
-        self.submit(index, Task::Carry { sql, rows, loads, plain_digits });
+        let (loads, plain) = (!bulk.refused, fleet.plain);
+        self.submit(index, Task::Carry { sql, rows, loads, plain });
     }
 
     /// What the script hears, if it need not wait.

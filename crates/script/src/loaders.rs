@@ -43,7 +43,7 @@ pub(crate) enum Task {
     /// Look the table of an INSERT's beginning up.
     Look(Vec<u8>),
     /// Carry a batch.
-    Carry { sql: Vec<u8>, rows: u64, loads: bool, plain_digits: bool },
+    Carry { sql: Vec<u8>, rows: u64, loads: bool, plain: bool },
     /// Tell the table's sequence which numbers were given.
     Settle(Arc<Numbers>),
 }
@@ -169,10 +169,10 @@ impl Loaders {
                 });
                 Outcome::Looked(found.ok().and(looked))
             }
-            Task::Carry { sql, rows, loads, plain_digits } => {
+            Task::Carry { sql, rows, loads, plain } => {
                 let mut carried = Carried::default();
                 let result = with(&mut |carrier| {
-                    carried = carrier.carry(&sql, rows, loads, plain_digits)?;
+                    carried = carrier.carry(&sql, rows, loads, plain)?;
                     Ok(())
                 });
                 let took_ns = began.elapsed().as_nanos() as u64;

@@ -10,6 +10,13 @@ const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
 const COM_STMT_CLOSE: u8 = 0x19;
+/// MariaDB's.
+const COM_STMT_BULK_EXECUTE: u8 = 0xfa;
+
+const TYPE_NULL: u8 = 0x06;
+const TYPE_LONGLONG: u8 = 0x08;
+/// Bytes that are stored as they are, in whatever character set.
+const TYPE_BLOB: u8 = 0xfc;
 
 /// Far below the smallest `max_allowed_packet` in use.
 const FILE_PACKET_SIZE: usize = 256 * 1024;
@@ -84,11 +91,11 @@ pub fn execute<'a>(
             out[types + 2 * index] = match value {
                 Bound::Null => {
                     out[nulls + index / 8] |= 1 << (index % 8);
-                    0x06
+                    TYPE_NULL
                 }
                 Bound::Int(number) => {
                     out.extend_from_slice(&number.to_le_bytes());
-                    0x08
+                    TYPE_LONGLONG
                 }
                 Bound::Double(number) => {
                     out.extend_from_slice(&number.to_le_bytes());
@@ -109,6 +116,89 @@ pub fn execute<'a>(
 pub fn close(statement: u32, out: &mut Vec<u8>) {
     out.extend_from_slice(&[5, 0, 0, 0, COM_STMT_CLOSE]);
     out.extend_from_slice(&statement.to_le_bytes());
+}
+
+/// Rows of values for one execution of a prepared statement.
+#[derive(Debug, PartialEq)]
+pub struct Batch {
+    /// Of each column.
+    types: Vec<u8>,
+    rows: Vec<u8>,
+}
+
+impl Batch {
+    /// No rows yet, and room for so many bytes of them.
+    pub fn with_capacity(size: usize) -> Self {
+        Self { types: Vec::new(), rows: Vec::with_capacity(size) }
+    }
+
+    /// Columns seen so far.
+    pub fn columns(&self) -> usize {
+        self.types.len()
+    }
+
+    /// Bytes of the rows.
+    pub fn size(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The next value is NULL.
+    pub fn null(&mut self, column: usize) -> Option<()> {
+        self.typed(column, TYPE_NULL)?;
+        self.rows.push(1);
+        Some(())
+    }
+
+    /// The next value is a number; `None`: it can't be, the column has texts.
+    pub fn int(&mut self, column: usize, value: i64) -> Option<()> {
+        self.typed(column, TYPE_LONGLONG)?;
+        self.rows.push(0);
+        self.rows.extend_from_slice(&value.to_le_bytes());
+        Some(())
+    }
+
+    /// The next value is a text; `None`: it can't be, the column has numbers.
+    pub fn bytes(&mut self, column: usize, value: &[u8]) -> Option<()> {
+        self.typed(column, TYPE_BLOB)?;
+        self.rows.push(0);
+        length(value.len(), &mut self.rows);
+        self.rows.extend_from_slice(value);
+        Some(())
+    }
+
+    /// A column has one type in all rows, or NULL.
+    fn typed(&mut self, column: usize, kind: u8) -> Option<()> {
+        if column == self.types.len() {
+            self.types.push(kind);
+        }
+        match self.types.get_mut(column)? {
+            known if *known == kind || kind == TYPE_NULL => {}
+            known if *known == TYPE_NULL => *known = kind,
+            _ => return None,
+        }
+        Some(())
+    }
+}
+
+/// COM_STMT_BULK_EXECUTE, where that was agreed on; `statement` is the server's own number.
+///
+/// # Errors
+/// [`WireError::TooLong`].
+pub fn bulk_execute(statement: u32, batch: &Batch, out: &mut Vec<u8>) -> Result<(), WireError> {
+    /// The types follow.
+    const SEND_TYPES: u16 = 128;
+    let write = |out: &mut Vec<u8>| {
+        out.extend_from_slice(&statement.to_le_bytes());
+        out.extend_from_slice(&SEND_TYPES.to_le_bytes());
+        out.extend(batch.types.iter().flat_map(|kind| [*kind, 0]));
+        out.extend_from_slice(&batch.rows);
+    };
+    command(COM_STMT_BULK_EXECUTE, write, out)
+}
+
+/// Tells a [`bulk_execute`] that was written beforehand which statement it is for.
+pub fn bulk_execute_of(statement: u32, command: &mut [u8]) {
+    command[5..9].copy_from_slice(&statement.to_le_bytes());
 }
 
 /// A file the server has asked for, in packets that any `max_allowed_packet` lets pass, and its
@@ -198,6 +288,21 @@ pub(crate) fn length(value: usize, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_batch_has_one_type_a_column() {
+        let mut batch = Batch::with_capacity(0);
+        assert_eq!(batch.null(0).and(batch.bytes(1, b"ab")), Some(()));
+        assert_eq!(batch.int(0, 7).and(batch.null(1)), Some(()));
+        assert_eq!((batch.int(1, 1), batch.bytes(0, b"")), (None, None));
+        let mut out = Vec::new();
+        bulk_execute(5, &batch, &mut out).unwrap();
+        let expected =
+            b"\x1a\0\0\0\xfa\x05\0\0\0\x80\0\x08\0\xfc\0\x01\0\x02ab\0\x07\0\0\0\0\0\0\0\x01";
+        assert_eq!(out, expected);
+        bulk_execute_of(6, &mut out);
+        assert_eq!(out[4..9], [0xfa, 6, 0, 0, 0]);
+    }
     use crate::backend;
 
     fn written(write: impl FnOnce(&mut Vec<u8>) -> Result<(), WireError>) -> Vec<u8> {

@@ -47,6 +47,9 @@ pub struct Agreed {
     /// A result set says whether its columns are defined again: MariaDB, since 10.6, leaves that
     /// out of a prepared statement's results as long as nothing has changed.
     pub caches_metadata: bool,
+    /// The server executes a prepared statement with many rows of values at once
+    /// ([`frontend::bulk_execute`]): MariaDB, since 10.2.
+    pub bulk_executes: bool,
     /// The server lets clients send files (LOAD DATA LOCAL).
     pub loads: bool,
     /// The session's `STATUS_…` flags.
@@ -143,6 +146,9 @@ impl<'a> Handshake<'a> {
             caches_metadata: self
                 .extended
                 .contains(MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA),
+            bulk_executes: self
+                .extended
+                .contains(MariadbCapabilities::MARIADB_CLIENT_STMT_BULK_OPERATIONS),
             loads: self.capabilities.contains(CapabilityFlags::CLIENT_LOCAL_FILES),
             status: self.status,
             compression: self
@@ -212,7 +218,8 @@ impl<'a> Handshake<'a> {
             return Err(HandshakeError::Unsupported("the protocol before MySQL 4.1".into()));
         }
         if !self.capabilities.contains(NOT_MARIADB) {
-            let wanted = MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA;
+            let wanted = MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA
+                | MariadbCapabilities::MARIADB_CLIENT_STMT_BULK_OPERATIONS;
             self.extended = wanted & greeting.mariadb_ext_capabilities();
         }
         self.nonce = greeting.nonce();

@@ -138,11 +138,11 @@ impl Carrier {
         sql: &[u8],
         rows: u64,
         loads: bool,
-        plain_digits: bool,
+        plain: bool,
     ) -> Result<Carried, CarrierError> {
         self.carried = Carried::default();
         if loads {
-            let sent = self.request(|session, out| session.load(sql, plain_digits, out))?;
+            let sent = self.request(|session, out| session.load(sql, plain, out))?;
             if let Some(sent) = sent {
                 let reply = self.reply(sent)?;
                 match reply.error {

@@ -34,8 +34,8 @@ pub(crate) struct Column {
     pub name: String,
     /// The server gives each row that has no value the next number.
     pub numbered: bool,
-    /// Digits as text are stored as the number would be.
-    pub takes_digits: bool,
+    /// Digits as text are stored as the number would be, bytes of ASCII as the text.
+    pub plain: bool,
 }
 
 /// How a bulk insert's rows travel.
@@ -45,8 +45,8 @@ pub struct Route {
     pub prefix: Vec<u8>,
     /// The rows' numbers are ours to give.
     pub numbered: bool,
-    /// Digits can be sent as text ([`crate::Session::load`]).
-    pub plain_digits: bool,
+    /// Of the columns ([`crate::Session::load`]).
+    pub plain: bool,
 }
 
 impl Table {
@@ -82,7 +82,7 @@ impl Table {
         if rows != 1 || values != places.len() || numbers_itself {
             return None;
         }
-        let plain_digits = places.iter().all(|place| self.columns[*place].takes_digits);
+        let plain = places.iter().all(|place| self.columns[*place].plain);
         let left_out = numbered.filter(|place| !places.contains(place));
         let mut text = prefix.to_vec();
         if let Some(place) = left_out {
@@ -92,7 +92,7 @@ impl Table {
             let name = [&quote, self.columns[place].name.as_bytes(), &quote, b", "].concat();
             text.splice(at..at, name);
         }
-        Some(Route { prefix: text, numbered: left_out.is_some(), plain_digits })
+        Some(Route { prefix: text, numbered: left_out.is_some(), plain })
     }
 
     fn position(&self, written: &[u8]) -> Option<usize> {
@@ -121,11 +121,8 @@ mod tests {
     use super::*;
 
     fn table(quote: u8) -> Table {
-        let column = |name: &str, numbered| Column {
-            name: name.into(),
-            numbered,
-            takes_digits: name != "bits",
-        };
+        let column =
+            |name: &str, numbered| Column { name: name.into(), numbered, plain: name != "bits" };
         let columns = vec![column("id", true), column("k", false), column("bits", false)];
         Table { key: "t".into(), quote, columns, next: 1, sequence: None }
     }
@@ -133,9 +130,8 @@ mod tests {
     #[track_caller]
     fn check(prefix: &str, row: &str, expected: Option<(&str, bool, bool)>) {
         let found = table(b'"').route(prefix.as_bytes(), row.as_bytes());
-        let found = found.map(|route| {
-            (String::from_utf8(route.prefix).unwrap(), route.numbered, route.plain_digits)
-        });
+        let found = found
+            .map(|route| (String::from_utf8(route.prefix).unwrap(), route.numbered, route.plain));
         let expected = expected.map(|(text, numbered, plain)| (text.to_owned(), numbered, plain));
         assert_eq!(found, expected, "{prefix} {row}");
     }

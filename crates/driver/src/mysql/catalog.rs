@@ -3,8 +3,8 @@
 use crate::bulk::{Carrier, CarrierError, Column, Table};
 use crate::load::Insert;
 
-/// Types that store a number the same, be it written as a number or as text.
-const TAKE_DIGITS: [&str; 12] = [
+/// Types that store a number the same, be it written as a number or as text, and bytes as text.
+const PLAIN: [&str; 12] = [
     "tinyint",
     "smallint",
     "mediumint",
@@ -43,16 +43,17 @@ pub(crate) fn look(carrier: &mut Carrier, prefix: &[u8]) -> Result<Option<Table>
         return Ok(None);
     }
     let mut columns = Vec::new();
-    for row in carrier.rows(format!("SHOW COLUMNS FROM {name}").as_bytes())? {
+    for row in carrier.rows(format!("SHOW FULL COLUMNS FROM {name}").as_bytes())? {
         let (Some(Some(field)), Some(Some(kind))) = (row.first(), row.get(1)) else {
             return Ok(None);
         };
-        let extra = row.get(5).cloned().flatten().unwrap_or_default();
+        let extra = row.get(6).cloned().flatten().unwrap_or_default();
+        let collation = row.get(2).and_then(Option::as_deref).unwrap_or_default();
         let end = kind.find(|byte: char| !byte.is_ascii_lowercase()).unwrap_or(kind.len());
         columns.push(Column {
             name: field.clone(),
             numbered: extra.contains("auto_increment"),
-            takes_digits: TAKE_DIGITS.contains(&&kind[..end]),
+            plain: PLAIN.contains(&&kind[..end]) && !is_wide(collation),
         });
     }
     let mut table = Table { key: key.clone(), quote: b'`', columns, next: 0, sequence: None };
@@ -63,6 +64,11 @@ pub(crate) fn look(carrier: &mut Carrier, prefix: &[u8]) -> Result<Option<Table>
         table.next = next;
     }
     Ok(Some(table))
+}
+
+/// Whether bytes of ASCII are no text in this collation's character set.
+fn is_wide(collation: &str) -> bool {
+    ["ucs2", "utf16", "utf32"].iter().any(|set| collation.starts_with(set))
 }
 
 /// From CREATE TABLE: an option behind the columns, where it isn't 1.
@@ -92,5 +98,15 @@ mod tests {
         assert_eq!(next_number(&made("")), Some(1));
         assert_eq!(next_number(&made(" AUTO_INCREMENT=42 DEFAULT CHARSET=x")), Some(42));
         assert_eq!(next_number("CREATE VIEW"), None);
+    }
+
+    #[test]
+    fn bytes_of_ascii_are_no_text_in_wide_character_sets() {
+        for collation in ["ucs2_general_ci", "utf16le_bin", "utf32_unicode_ci"] {
+            assert!(is_wide(collation), "{collation}");
+        }
+        for collation in ["", "latin1_swedish_ci", "utf8mb4_general_ci", "utf8mb3_bin"] {
+            assert!(!is_wide(collation), "{collation}");
+        }
     }
 }

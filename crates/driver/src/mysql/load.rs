@@ -29,18 +29,18 @@ pub(super) struct Rows {
 }
 
 /// Appends the statement. The rows follow when the server asks for them. `None`: the text isn't
-/// plain, and `out` is as it was. `plain_digits`: no number needs a cast.
+/// plain, and `out` is as it was. `plain`: of the columns, so that no number needs a cast.
 ///
 /// # Errors
 /// [`ProtocolError::TooLong`].
 pub(super) fn load(
     sql: &[u8],
-    plain_digits: bool,
+    plain: bool,
     out: &mut Vec<u8>,
 ) -> Result<Option<Rows>, ProtocolError> {
     let Some(insert) = Insert::parse(sql, b'`') else { return Ok(None) };
     let Some((rows, mut kinds)) = data(&insert) else { return Ok(None) };
-    if plain_digits {
+    if plain {
         kinds.fill(Kind::Text);
     }
     // Without names there is nothing to assign a cast to.
@@ -119,42 +119,53 @@ fn is_bigint(digits: &[u8]) -> bool {
 /// connection's character set: such texts are left alone.
 fn text(quoted: &[u8], out: &mut Vec<u8>) -> Option<()> {
     quoted.is_ascii().then_some(())?;
+    decode(quoted, |piece| match piece {
+        b"\0" => out.extend_from_slice(b"\\0"),
+        piece => escape(piece, out),
+    })
+}
+
+/// Calls `piece` for each part of what a literal stands for; a zero byte is a part of its own.
+/// `None`: it ends within a character's escape.
+pub(super) fn decode(quoted: &[u8], mut piece: impl FnMut(&[u8])) -> Option<()> {
     let mut rest = quoted;
     while let Some(at) = memchr::memchr3(b'\'', b'\\', 0, rest) {
-        escape(&rest[..at], out);
+        piece(&rest[..at]);
         let size = match (rest[at], rest.get(at + 1)) {
             (0, _) => {
-                out.extend_from_slice(b"\\0");
+                piece(b"\0");
                 1
             }
+            // For patterns: both characters stay.
+            (b'\\', Some(b'%' | b'_')) => {
+                piece(&rest[at..at + 2]);
+                2
+            }
             (b'\\', Some(byte)) => {
-                escaped(*byte, out);
+                piece(&[escaped(*byte)]);
                 2
             }
             (quote, _) => {
-                out.push(quote);
+                piece(&[quote]);
                 2
             }
         };
         rest = rest.get(at + size..)?;
     }
-    escape(rest, out);
+    piece(rest);
     Some(())
 }
 
-/// What a backslash and a character stand for, encoded for the load.
-fn escaped(byte: u8, out: &mut Vec<u8>) {
+/// What a backslash and a character stand for.
+fn escaped(byte: u8) -> u8 {
     match byte {
-        b'0' => out.extend_from_slice(b"\\0"),
-        b'b' => out.push(8),
-        b'n' => out.extend_from_slice(b"\\n"),
-        b'r' => out.extend_from_slice(b"\\r"),
-        b't' => out.extend_from_slice(b"\\t"),
-        b'Z' => out.push(0x1a),
-        // For patterns: both characters stay.
-        b'%' | b'_' => out.extend_from_slice(&[b'\\', b'\\', byte]),
-        0 => out.extend_from_slice(b"\\0"),
-        other => escape(&[other], out),
+        b'0' => 0,
+        b'b' => 8,
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        b'Z' => 0x1a,
+        other => other,
     }
 }
 

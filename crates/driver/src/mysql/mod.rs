@@ -4,10 +4,11 @@
 //! - `MysqlSession` (here): commands.
 //! - `scan`: replies, by lengths and first bytes.
 //! - `rows`: result sets read from a reply's bytes; `columns`: what it takes to read them.
-//! - `load`: multi-row INSERTs as LOAD DATA LOCAL INFILE.
+//! - `load`: multi-row INSERTs as LOAD DATA LOCAL INFILE; `batch`: as MariaDB's bulk executions.
 //! - `catalog`: what there is to know of a table before rows are loaded into it.
 //! - `literal`: values put into the text, for sessions without prepared statements.
 
+mod batch;
 mod catalog;
 mod columns;
 mod connect;
@@ -40,8 +41,12 @@ pub struct MysqlSession {
     closing: Vec<u32>,
     /// The server lets clients send files.
     loads: bool,
-    /// Rows the server has not asked for yet.
-    rows: Option<Box<[u8]>>,
+    /// The server takes many rows of values for one prepared INSERT.
+    bulk_executes: bool,
+    /// That INSERT, as it was last needed.
+    inserting: Option<StatementId>,
+    /// Rows the server is not ready for yet.
+    rows: Option<Box<Rows>>,
     scan: Scan,
 }
 
@@ -53,6 +58,8 @@ impl MysqlSession {
             statements: Statements::default(),
             closing: Vec::new(),
             loads: agreed.loads,
+            bulk_executes: agreed.bulk_executes,
+            inserting: None,
             rows: None,
             scan: Scan::new(agreed),
         }
@@ -70,33 +77,79 @@ impl MysqlSession {
     pub fn load(
         &mut self,
         sql: &[u8],
-        plain_digits: bool,
+        plain: bool,
         out: &mut Vec<u8>,
     ) -> Result<Option<Sent>, ProtocolError> {
         self.scan.check_idle()?;
         let escapes = self.scan.status() & backend::STATUS_NO_BACKSLASH_ESCAPES == 0;
-        if !self.loads || !escapes || self.in_transaction() {
+        if !escapes || self.in_transaction() {
+            return Ok(None);
+        }
+        if plain
+            && self.prepares
+            && self.bulk_executes
+            && let Some(rows) = batch::batch(sql)
+        {
+            return self.load_batch(rows, out).map(Some);
+        }
+        if !self.loads {
             return Ok(None);
         }
         // If it is none, what was to be closed goes before the INSERT.
         close_all(&mut self.closing, out);
-        let Some(load::Rows { count, data }) = load::load(sql, plain_digits, out)? else {
+        let Some(load::Rows { count, data }) = load::load(sql, plain, out)? else {
             return Ok(None);
         };
-        self.rows = Some(data.into());
+        self.rows = Some(Box::new(Rows::File(data)));
         Ok(Some(self.await_reply(Expect::Load { rows: count })))
+    }
+
+    /// The INSERT is prepared once for all batches alike.
+    fn load_batch(&mut self, rows: batch::Rows, out: &mut Vec<u8>) -> Result<Sent, ProtocolError> {
+        let batch::Rows { sql, count: rows, batch } = rows;
+        let same =
+            |text: &Text| matches!(text, Text::Prepared { sql: known, .. } if **known == sql);
+        if let Some(statement) = self.inserting {
+            let Statement { number, text, .. } = self.statements.get(statement)?;
+            if same(text) {
+                close_all(&mut self.closing, out);
+                frontend::bulk_execute(*number, &batch, out)?;
+                return Ok(self.await_reply(Expect::Batch { statement, rows, prepared: true }));
+            }
+            self.close_statement(statement)?;
+        }
+        close_all(&mut self.closing, out);
+        frontend::prepare(&sql, out)?;
+        let text = Text::Prepared { sql: sql.into(), values: 0 };
+        let statement = self.statements.insert(Statement::new(text));
+        self.inserting = Some(statement);
+        let mut command = Vec::new();
+        frontend::bulk_execute(0, &batch, &mut command)?;
+        self.rows = Some(Box::new(Rows::Batch(command)));
+        Ok(self.await_reply(Expect::Batch { statement, rows, prepared: false }))
     }
 
     /// See [`crate::Session::send_rows`].
     pub fn send_rows(&mut self, out: &mut Vec<u8>) {
-        let rows = self.rows.take().unwrap_or_default();
-        frontend::file(self.scan.next_sequence(), &rows, out);
+        match self.rows.take().map(|rows| *rows) {
+            None => frontend::file(self.scan.next_sequence(), &[], out),
+            Some(Rows::File(data)) => frontend::file(self.scan.next_sequence(), &data, out),
+            Some(Rows::Batch(mut command)) => {
+                let known = self.inserting.and_then(|id| self.statements.get(id).ok());
+                frontend::bulk_execute_of(known.map_or(0, |known| known.number), &mut command);
+                out.extend_from_slice(&command);
+            }
+        }
     }
 
     /// See [`crate::Session::refused_load`]. Once it has asked for the rows, a server may have
     /// stored some.
     pub fn refused_load(&mut self) -> bool {
-        self.rows.take().is_some()
+        let refused = self.rows.take();
+        if let Some(Rows::Batch(_)) = refused.as_deref() {
+            self.inserting = None;
+        }
+        refused.is_some()
     }
 
     /// Sends COM_STMT_PREPARE; its reply says whether the statement returns rows.
@@ -205,8 +258,12 @@ impl MysqlSession {
     }
 
     /// See [`crate::Session::adopt`].
-    pub fn adopt(&mut self, dead: Self, out: &mut Vec<u8>) -> Result<Sent, ProtocolError> {
+    pub fn adopt(&mut self, mut dead: Self, out: &mut Vec<u8>) -> Result<Sent, ProtocolError> {
         self.scan.check_idle()?;
+        // It is prepared again when it is needed.
+        if let Some(id) = dead.inserting {
+            dead.statements.remove(id)?;
+        }
         self.statements = dead.statements;
         let Some(first) = next_prepared(&self.statements, 0) else {
             return Ok(Sent::Done(Reply::default()));
@@ -235,6 +292,15 @@ impl MysqlSession {
         self.scan.begin(expect);
         Sent::Waiting
     }
+}
+
+/// Rows to be loaded.
+#[derive(Debug)]
+enum Rows {
+    /// What the server will read as a file.
+    File(Vec<u8>),
+    /// The execution of the INSERT that is being prepared.
+    Batch(Vec<u8>),
 }
 
 /// What is known of a prepared statement.

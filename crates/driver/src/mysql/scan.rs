@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use wire_mysql::backend::{self, HEADER_SIZE, SetHead};
+use wire_mysql::backend::{self, HEADER_SIZE, Prepared, SetHead};
 use wire_mysql::{Agreed, PACKET_SIZE_MAX, WireError};
 
 use super::columns::Columns;
@@ -28,6 +28,15 @@ pub(super) enum Expect {
     Load {
         /// As many as are sent.
         rows: u64,
+    },
+    /// The reply to COM_STMT_BULK_EXECUTE, and before it to the preparation of its INSERT.
+    Batch {
+        /// The INSERT.
+        statement: StatementId,
+        /// As many as are sent.
+        rows: u32,
+        /// That reply has come.
+        prepared: bool,
     },
     /// The replies to one or more COM_STMT_PREPARE.
     Prepared {
@@ -76,7 +85,7 @@ pub(super) struct Scan {
     sets: u32,
     reply: Reply,
     status: u16,
-    /// The server has just asked for rows.
+    /// The server asks for rows, or is ready for them.
     wanted: bool,
     /// Place of the next packet in the conversation, if it is ours.
     next_sequence: u8,
@@ -187,6 +196,9 @@ impl Scan {
     ) -> Result<Progress, ProtocolError> {
         while let Some(rest) = buffer.get(self.position..) {
             // The last packet may have been skipped before all of it was there.
+            if self.wanted && !self.continues {
+                return Ok(self.wants());
+            }
             if self.is_over() {
                 self.columns.keep(statements);
                 return Ok(self.done());
@@ -199,11 +211,9 @@ impl Scan {
                 continue;
             }
             let Some(payload) = packet.get(..header.size) else { break };
+            self.next_sequence = header.sequence.wrapping_add(1);
             self.payload(payload, statements)?;
             self.position += HEADER_SIZE + header.size;
-            if self.wanted {
-                return Ok(self.wants(header.sequence));
-            }
         }
         Ok(Progress::More)
     }
@@ -235,6 +245,13 @@ impl Scan {
         }
     }
 
+    /// Behind the first packet of a preparation's reply: placeholders and columns.
+    fn await_prepared(&mut self, prepared: Prepared) {
+        let [values, columns] = [prepared.values, prepared.columns]
+            .map(|columns| self.layout().definitions(SetHead { columns, defined: true }));
+        self.await_definitions(values + columns);
+    }
+
     /// So many packets come before the rows, or before what comes next.
     fn await_definitions(&mut self, left: u32) {
         self.stage = match (left, self.expect) {
@@ -242,6 +259,7 @@ impl Scan {
             (0, Expect::Results { .. } | Expect::Load { .. }) => Stage::Rows,
             (0, _) => Stage::First,
         };
+        self.wanted |= left == 0 && matches!(self.expect, Expect::Batch { .. });
     }
 
     /// Takes one payload.
@@ -293,14 +311,21 @@ impl Scan {
                 self.columns.begin(Some(id));
                 self.columns.expect(if self.caches_metadata { prepared.columns } else { 0 });
                 self.prepared(id, fresh, statements);
-                let [values, columns] = [prepared.values, prepared.columns]
-                    .map(|columns| self.layout().definitions(SetHead { columns, defined: true }));
-                self.await_definitions(values + columns);
+                self.await_prepared(prepared);
             }
+            (Expect::Batch { statement, rows, prepared: false }, _, backend::OK) => {
+                let prepared = backend::prepared(payload)?;
+                statements.get_mut(statement)?.number = prepared.statement;
+                self.expect = Expect::Batch { statement, rows, prepared: true };
+                self.await_prepared(prepared);
+            }
+            (Expect::Batch { rows, .. }, _, backend::OK) => self.stored(payload, rows.into())?,
             (expect, _, first) => {
                 let state = match expect {
                     Expect::Nothing | Expect::Over => "idle",
-                    Expect::Results { .. } | Expect::Load { .. } => "answering a statement",
+                    Expect::Results { .. } | Expect::Load { .. } | Expect::Batch { .. } => {
+                        "answering a statement"
+                    }
                     Expect::Prepared { .. } => "preparing a statement",
                 };
                 return Err(ProtocolError::Unexpected { found: char::from(first), state });
@@ -323,18 +348,22 @@ impl Scan {
                 self.load_over(rows);
             }
             (_, backend::LOCAL_INFILE) => self.wanted = true,
-            (_, backend::OK) => {
-                let completion = backend::ok(payload)?;
-                self.reply.affected = completion.affected;
-                self.result_over(Class::Write, completion.status);
-                if self.expect == Expect::Over {
-                    self.load_over(rows);
-                }
-            }
+            (_, backend::OK) => self.stored(payload, rows)?,
             _ => {
                 let head = self.layout().head(payload)?;
                 self.await_definitions(self.layout().definitions(head));
             }
+        }
+        Ok(())
+    }
+
+    /// What the server says of the rows themselves.
+    fn stored(&mut self, payload: &[u8], rows: u64) -> Result<(), WireError> {
+        let completion = backend::ok(payload)?;
+        self.reply.affected = completion.affected;
+        self.result_over(Class::Write, completion.status);
+        if self.expect == Expect::Over {
+            self.load_over(rows);
         }
         Ok(())
     }
@@ -368,6 +397,10 @@ impl Scan {
         }
         self.reply.error.get_or_insert_with(|| Box::new(error));
         match self.expect {
+            Expect::Batch { statement, prepared: false, .. } => {
+                statements.remove(statement)?;
+                self.expect = Expect::Over;
+            }
             Expect::Nothing if !closes => {
                 return Err(ProtocolError::Unexpected { found: '\u{ff}', state: "idle" });
             }
@@ -403,9 +436,8 @@ impl Scan {
     }
 
     /// The rows to be sent now are the next packets of the conversation.
-    fn wants(&mut self, sequence: u8) -> Progress {
+    fn wants(&mut self) -> Progress {
         self.wanted = false;
-        self.next_sequence = sequence.wrapping_add(1);
         Progress::Wanted { consumed: std::mem::take(&mut self.position) }
     }
 

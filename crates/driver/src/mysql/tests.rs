@@ -8,6 +8,15 @@ use crate::session::{Class, Tally};
 const OK: &[u8] = b"\0\0\0\x02\0\0\0";
 const DEFINITION: &[u8] = b"\x03def\0\x01t\x01t\x01a\x01a\x0c\x3f\0\x0b\0\0\0\xfd\0\0\0\0\0";
 
+const MYSQL: Agreed = Agreed {
+    deprecates_eof: true,
+    caches_metadata: false,
+    bulk_executes: false,
+    loads: true,
+    status: 2,
+    compression: None,
+};
+
 /// A packet of the server's.
 pub(super) fn packet(payload: &[u8]) -> Vec<u8> {
     let mut bytes = (payload.len() as u32).to_le_bytes().to_vec();
@@ -46,9 +55,7 @@ fn idle_session(deprecates_eof: bool) -> MysqlSession {
 }
 
 pub(super) fn agreed_session(deprecates_eof: bool, caches_metadata: bool) -> MysqlSession {
-    let (loads, status, compression) = (true, 2, None);
-    let agreed = Agreed { deprecates_eof, caches_metadata, loads, status, compression };
-    MysqlSession::new(true, agreed)
+    MysqlSession::new(true, Agreed { deprecates_eof, caches_metadata, ..MYSQL })
 }
 
 /// A session that waits for the reply to a query.
@@ -295,10 +302,46 @@ fn a_refused_load_can_still_be_an_insert() {
     assert_eq!(reply.error.unwrap().number, 4182);
     assert!(session.refused_load() && !session.refused_load());
     // Without the capability nothing is tried, and nobody gets a file that wasn't offered.
-    let (deprecates_eof, caches_metadata, loads, status) = (true, false, false, 2);
-    let agreed = Agreed { deprecates_eof, caches_metadata, loads, status, compression: None };
-    let mut session = MysqlSession::new(true, agreed);
+    let mut session = MysqlSession::new(true, Agreed { loads: false, ..MYSQL });
     assert!(session.load(INSERT, false, &mut Vec::new()).unwrap().is_none());
     session.query(b"SELECT 1", &mut Vec::new()).unwrap();
     assert!(session.feed(&packet(b"\xfb/etc/passwd")).is_err());
+}
+
+/// An INSERT is prepared, and then executed with the rows of each batch.
+#[test]
+fn a_batch_is_executed_once_its_insert_is_prepared() {
+    for deprecates_eof in [true, false] {
+        let agreed = Agreed { bulk_executes: true, loads: false, deprecates_eof, ..MYSQL };
+        let mut session = MysqlSession::new(true, agreed);
+        let mut out = Vec::new();
+        assert!(session.load(INSERT, false, &mut out).unwrap().is_none(), "columns of any kind");
+        assert!(matches!(session.load(INSERT, true, &mut out), Ok(Some(Sent::Waiting))));
+        assert_eq!(&out[4..], b"\x16INSERT INTO t(a) VALUES (?)");
+        let mut prepared = packet(&[0, 9, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]);
+        prepared.extend(packet(DEFINITION));
+        if !deprecates_eof {
+            prepared.extend(end(false, 2));
+        }
+        let Ok(Progress::More) = session.feed(&prepared[..prepared.len() - 1]) else { panic!() };
+        let Ok(Progress::Wanted { consumed }) = session.feed(&prepared) else { panic!() };
+        assert_eq!(consumed, prepared.len());
+        out.clear();
+        session.send_rows(&mut out);
+        let first = out.clone();
+        assert_eq!(first[4..9], [0xfa, 9, 0, 0, 0]);
+        let (reply, _) = done(&mut session, &packet(b"\0\x02\0\x02\0\0\0"));
+        assert_eq!((reply.tally.writes, reply.affected, reply.error), (1, 2, None));
+        out.clear();
+        session.load(INSERT, true, &mut out).unwrap();
+        assert_eq!(out, first, "it is prepared already");
+        let (reply, _) = done(&mut session, &packet(b"\0\x01\0\x02\0\0\0"));
+        assert_eq!(reply.error.unwrap().message, "of 2 rows sent in bulk the server stored 1");
+        out.clear();
+        session.load(b"INSERT INTO u(a) VALUES (1)", true, &mut out).unwrap();
+        assert_eq!(&out[..9], b"\x05\0\0\0\x19\x09\0\0\0", "the other one is closed");
+        let (reply, _) = done(&mut session, &packet(b"\xff\x0e\x05#HY000not this one"));
+        assert!(reply.error.is_some() && session.refused_load());
+        assert!(matches!(session.load(INSERT, true, &mut out), Ok(Some(Sent::Waiting))));
+    }
 }

@@ -34,7 +34,7 @@ pub(crate) fn look(carrier: &mut Carrier, prefix: &[u8]) -> Result<Option<Table>
             };
             table.sequence = Some(sequence);
         }
-        table.columns.push(Column { name: name.clone(), numbered, takes_digits: true });
+        table.columns.push(Column { name: name.clone(), numbered, plain: true });
     }
     if let Some(sequence) = &table.sequence {
         let literal = sequence.replace('\'', "''");

@@ -68,7 +68,12 @@ impl Client {
 
     /// A multi-row INSERT as a load; `None`: it isn't one.
     pub fn load(&mut self, sql: &str) -> Option<Reply> {
-        let sent = self.session.load(sql.as_bytes(), false, &mut self.out).unwrap()?;
+        self.load_into(sql, false)
+    }
+
+    /// The same; `plain`: of the columns.
+    pub fn load_into(&mut self, sql: &str, plain: bool) -> Option<Reply> {
+        let sent = self.session.load(sql.as_bytes(), plain, &mut self.out).unwrap()?;
         Some(self.finish(sent).unwrap())
     }
 

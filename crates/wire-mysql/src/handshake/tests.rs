@@ -47,7 +47,7 @@ fn the_response_answers_the_plugin_of_the_greeting() {
 #[test]
 fn what_only_mariadb_has_is_asked_of_mariadb_alone() {
     for (is_mysql, offered, expected) in
-        [(false, 0x1f, 0x10), (false, 0x0f, 0), (true, 0x1f, 0), (false, 0, 0)]
+        [(false, 0x1f, 0x14), (false, 0x0f, 4), (true, 0x1f, 0), (false, 0, 0)]
     {
         let mut greeting = tls_greeting("mysql_native_password");
         greeting[20] = 0xfe | u8::from(is_mysql);
@@ -57,7 +57,8 @@ fn what_only_mariadb_has_is_asked_of_mariadb_alone() {
             let mut handshake = Handshake::new(CREDENTIALS, false, wishes);
             let mut out = Vec::new();
             handshake.step(0, &greeting, &mut out).unwrap();
-            assert_eq!(handshake.agreed().caches_metadata, expected > 0);
+            assert_eq!(handshake.agreed().caches_metadata, expected & 0x10 > 0);
+            assert_eq!(handshake.agreed().bulk_executes, expected & 4 > 0);
             assert_eq!(out[4] & 1, u8::from(is_mysql));
             assert_eq!(out[32..36], [expected, 0, 0, 0]);
         }
