@@ -113,16 +113,17 @@ def alike(ours: str, theirs: str) -> bool:
 
 @pytest.mark.parametrize("command", SAME)
 def test_the_text_is_theirs_but_for_numbers(command: str, ours: str, tmp_path: Path) -> None:
-    def answer_of(program: str) -> Finished:
-        folder = tmp_path / "files" / Path(program).parent.name
-        folder.mkdir(parents=True)
+    def answer_of(program: str, folder: Path) -> Finished:
+        folder.mkdir()
         (folder / "plain.lua").write_text("function event() end\n")
         if command.startswith("fileio") and not command.endswith("prepare"):
             answer(program, *FILES.split(), "prepare", folder=folder)
         return answer(program, *command.split(), folder=folder)
 
     with ThreadPoolExecutor() as both:
-        theirs, mine = both.map(answer_of, ("sysbench", ours))
+        theirs, mine = both.map(
+            answer_of, ("sysbench", ours), (tmp_path / "theirs", tmp_path / "ours")
+        )
 
     assert mine.code == theirs.code, mine.output + mine.errors
     assert len(lines(mine.output)) == len(lines(theirs.output)), mine.output
