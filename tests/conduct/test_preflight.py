@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,10 @@ from dbdyno.collect import MachineLimits
 from dbdyno.collect.limits import machine_limits
 from dbdyno.collect.tree import Tree
 from dbdyno.conduct.bottleneck import client_warnings
-from dbdyno.conduct.preflight import limits
+from dbdyno.conduct.preflight import limits, loader_count
 from dbdyno.engine import Outcome
 from dbdyno.formats.records import parse_record
-from dbdyno.model import Backlog, Hello, Summary
+from dbdyno.model import Backlog, Hello, Load, Summary
 from dbdyno.servers import Capacity
 from dbdyno.store import step_summary
 
@@ -48,6 +50,20 @@ def test_connections_count_against_what_the_server_has_left(
     left: int, expected: list[tuple[str, int]]
 ) -> None:
     assert missed(spec(), capacity=Capacity(connections=left)) == expected
+
+
+@pytest.mark.parametrize(("left", "expected"), [(30, []), (29, [("loaders", 30)])])
+def test_loaders_count_beside_the_clients_that_make_rows(
+    left: int, expected: list[tuple[str, int]]
+) -> None:
+    whole = {**spec(10), "command": "prepare", "loaders": 20}
+    assert missed(whole, capacity=Capacity(connections=left)) == expected
+
+
+def test_there_is_one_loader_a_core_unless_told() -> None:
+    load = Load(clients=(1,), warm_up_s=0, measure_s=1)
+    assert loader_count(load) == len(os.sched_getaffinity(0))
+    assert loader_count(replace(load, loaders=0)) == 0
 
 
 def test_open_files_are_shared_among_processes() -> None:

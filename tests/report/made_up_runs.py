@@ -33,6 +33,7 @@ from dbdyno.model import (
     StepSummary,
     Study,
     Summary,
+    TableLoad,
 )
 from dbdyno.report.analyse import analyse
 from dbdyno.report.charts import charts
@@ -56,6 +57,8 @@ class World:
     status: Mapping[str, RunStatus] = field(default_factory=dict)
     """Run id → how it ended; complete if not named."""
     missing: frozenset[str] = frozenset()
+    loads: Callable[[PlannedRun], tuple[TableLoad, ...]] = lambda _run: ()
+    """What was found in its tables."""
     failed_before: Mapping[str, int] = field(default_factory=dict)
     """Run id → failed attempts before the one kept."""
 
@@ -144,6 +147,7 @@ def _carry_out(
         phases=(PhaseSpan("step 0", started, started + 50),),
         steps=tuple(results),
         server={},
+        loads=world.loads(run),
         error=Failure("ServerError", "the server ended while warming up", 4)
         if status == "failed"
         else None,

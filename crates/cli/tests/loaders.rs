@@ -87,6 +87,11 @@ fn fill(
         _ => None,
     });
     assert_eq!(rows.max(), Some(2 * ROWS), "the last word on progress is the truth");
+    let loaded = ended.records.iter().filter_map(|record| match record {
+        Record::Loaded(loaded) => Some((loaded.table.as_str(), loaded.rows)),
+        _ => None,
+    });
+    assert_eq!(loaded.collect::<Vec<_>>(), [("numbered", ROWS), ("wide", ROWS)]);
     assert_eq!(client.value("SELECT count(*) FROM numbered"), ROWS.to_string());
     assert_eq!(client.value("SELECT max(id) FROM numbered"), ROWS.to_string());
     let stored = digests.map(|digest| client.value(digest)).join(" ");
@@ -171,6 +176,97 @@ fn a_batch_that_fails_fails_the_command() {
     }
     if let Some(server) = mariadb_server::Server::get() {
         check_spoilt(&mut server.client(), &Target::Mysql(server.target()), "Duplicate entry");
+    }
+}
+
+/// The same in a table whose rows the server numbers.
+const SPOILT_NUMBERED: &str = r#"
+    function prepare()
+      local con = sysbench.sql.driver():connect()
+      con:query("CREATE TABLE spoilt (id bigserial PRIMARY KEY, c varchar(90) UNIQUE)")
+      con:bulk_insert_init("INSERT INTO spoilt(c) VALUES")
+      for i = 1, 60000 do
+        con:bulk_insert_next(("('%s%d')"):format(("x"):rep(70), i == 30000 and 1 or i))
+      end
+      con:bulk_insert_done()
+    end
+    function event() end
+"#;
+
+#[test]
+fn no_number_is_given_again_after_a_load_that_failed() {
+    let Some(server) = postgres_server::Server::get() else { return };
+    let mut client = server.client();
+    let target = Target::Postgresql(server.target("trusty"));
+    let ended = load(&target, SPOILT_NUMBERED, &json!({}), 3);
+    assert_eq!(ended.code, 5, "{}", ended.stderr);
+    assert_eq!(client.value("SELECT count(*) BETWEEN 1 AND 59999 FROM spoilt"), "t");
+    assert_eq!(client.value("SELECT nextval('spoilt_id_seq') > max(id) FROM spoilt"), "t");
+    client.ok("DROP TABLE spoilt");
+}
+
+/// Enough rows for each of several loaders.
+const PLENTY: &str = r#"
+    function prepare()
+      local con = sysbench.sql.driver():connect()
+      con:query("CREATE TABLE plenty (id int PRIMARY KEY, c varchar(90))")
+      con:bulk_insert_init("INSERT INTO plenty VALUES")
+      for i = 1, 40000 do
+        con:bulk_insert_next(("(%d, '%s')"):format(i, ("x"):rep(80)))
+      end
+      con:bulk_insert_done()
+    end
+    function event() end
+"#;
+
+/// Loads with four loaders as somebody who may have few connections.
+#[track_caller]
+fn check_short(client: &mut Client, target: &Target, says: &str, because: &str) {
+    let ended = load(target, PLENTY, &json!({}), 4);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let warnings = ended.records.iter().filter_map(|record| match record {
+        Record::Warning(warning) if warning.code == "loaders" => Some(&warning.message),
+        _ => None,
+    });
+    let warnings: Vec<_> = warnings.collect();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].starts_with(says), "{warnings:?}");
+    assert!(warnings[0].contains(because), "{warnings:?}");
+    let loaded = ended.records.iter().find_map(|record| match record {
+        Record::Loaded(loaded) => Some((loaded.table.as_str(), loaded.rows)),
+        _ => None,
+    });
+    assert_eq!(loaded, Some(("plenty", ROWS)));
+    assert_eq!(client.value("SELECT count(*) FROM plenty"), ROWS.to_string());
+    client.ok("DROP TABLE plenty");
+}
+
+#[test]
+fn loaders_that_can_t_connect_leave_their_work_to_the_others_and_that_is_said() {
+    if let Some(server) = postgres_server::Server::get() {
+        let mut client = server.client();
+        client.ok("GRANT CREATE ON SCHEMA public TO lonely");
+        let target = Target::Postgresql(server.target("lonely"));
+        let because = "too many connections for role";
+        client.ok("ALTER ROLE lonely CONNECTION LIMIT 2");
+        check_short(&mut client, &target, "1 of 4 loaders load", because);
+        client.ok("ALTER ROLE lonely CONNECTION LIMIT 1");
+        check_short(&mut client, &target, "no loader can connect", because);
+        client.ok("ALTER ROLE lonely CONNECTION LIMIT 0");
+    }
+    if let Some(server) = mariadb_server::Server::get() {
+        let mut client = server.client();
+        let nobody = record::ServerTarget { password: None, ..server.target() };
+        let root = record::ServerTarget { user: "root".into(), ..nobody };
+        let mut root = mariadb_server::connect(&root).unwrap();
+        root.ok("CREATE USER narrow IDENTIFIED BY 'secret' WITH MAX_USER_CONNECTIONS 3");
+        root.ok("GRANT ALL ON d.* TO narrow");
+        let narrow = record::ServerTarget { user: "narrow".into(), ..server.target() };
+        let (target, because) = (Target::Mysql(narrow), "max_user_connections");
+        check_short(&mut client, &target, "2 of 4 loaders load", because);
+        root.ok("ALTER USER narrow WITH MAX_USER_CONNECTIONS 1");
+        check_short(&mut client, &target, "no loader can connect", because);
+        root.ok("DROP USER narrow");
     }
 }
 

@@ -1,4 +1,4 @@
-//! A whole run over TLS: loading, statements large and small, killed connections.
+//! A whole run over TLS: loading, statements large and small, pipelines, killed connections.
 
 #![allow(clippy::unwrap_used)]
 
@@ -22,6 +22,7 @@ use record::{Endpoint, ServerTarget, Target, Tls, TlsMode};
 use serde_json::json;
 
 const SCRIPT: &str = r#"
+    sysbench.cmdline.options = { connections = { "how many of them", "" } }
     function prepare()
       local con = sysbench.sql.driver():connect()
       con:query("CREATE TABLE sealed (id int PRIMARY KEY, c varchar(900))")
@@ -30,6 +31,14 @@ const SCRIPT: &str = r#"
         con:bulk_insert_next(("(%d, '%s')"):format(id, sysbench.rand.string(("@"):rep(800))))
       end
       con:bulk_insert_done()
+      print(con:query_row(sysbench.opt.connections))
+    end
+    local function several()
+      for i = 1, 10 do
+        number:set(i)
+        stmt:execute()
+        con:query("SELECT '" .. ("z"):rep(i * 3000) .. "'")
+      end
     end
     function thread_init()
       con = sysbench.sql.driver():connect()
@@ -47,11 +56,19 @@ const SCRIPT: &str = r#"
       if events % 25 == 0 then
         assert(#con:query_row("SELECT '" .. ("y"):rep(100000) .. "'") == 100000)
       end
+      if events % 20 == 0 then dbdyno.pipeline(con, 8, several) end
       if events == 30 then con:reconnect() end
     end
 "#;
 
-fn check(folder: &Path, target: ServerTarget, wrap: fn(ServerTarget) -> Target) {
+/// How many connections we have that are encrypted.
+const OF_POSTGRESQL: &str = "SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) \
+                             WHERE ssl AND usename = current_user";
+/// How many we have over TCP, where a connection in the clear would have been refused.
+const OF_MARIADB: &str = "SELECT count(*) FROM information_schema.processlist \
+                          WHERE user = 'native' AND host LIKE '%:%'";
+
+fn check(folder: &Path, target: ServerTarget, wrap: fn(ServerTarget) -> Target, connections: &str) {
     let scripts = Folder::new(&format!("sealed-{}", target.user));
     let script = scripts.script("sealed.lua", SCRIPT);
     let ca = Some(file(folder, "ca", "pem"));
@@ -67,8 +84,12 @@ fn check(folder: &Path, target: ServerTarget, wrap: fn(ServerTarget) -> Target) 
     let mut spec = spec(&script, changes);
     spec["target"] = json!(wrap(target.clone()));
     spec["command"] = json!("prepare");
+    spec["loaders"] = json!(3);
+    spec["groups"][0]["options"] = json!({"connections": connections});
     let ended = run(&spec);
     assert_eq!((ended.code, ended.summary().total.errors), (0, 0), "{}", ended.stderr);
+    let found: u32 = ended.output()[0].parse().unwrap();
+    assert!((2..=4).contains(&found), "the script's own and up to three loaders': {found}");
     for reactor in ["auto", "epoll"] {
         spec["command"] = json!("run");
         spec["events"] = json!(400);
@@ -77,6 +98,10 @@ fn check(folder: &Path, target: ServerTarget, wrap: fn(ServerTarget) -> Target) 
         assert_eq!(ended.code, 0, "{}", ended.stderr);
         let total = &ended.summary().total;
         assert_eq!((total.events, total.errors, total.reconnects), (400, 0, 4));
+        // Each event, some events' long one, and pipelines of twenty.
+        let rounds = |every: u64| total.events / every;
+        let most = 400 + rounds(25) + rounds(20) * 20;
+        assert!((most - 4 * 21..=most).contains(&total.reads), "{} of {most}", total.reads);
     }
     spec["target"]["tls"]["ca"] = json!(file(folder, "other-ca", "pem"));
     let ended = run(&spec);
@@ -100,7 +125,7 @@ fn postgresql_is_driven_over_tls() {
     });
     let Some(server) = server else { return };
     let target = ServerTarget { endpoints: vec![server.tcp()], ..server.target("trusty") };
-    check(server.socket.parent().unwrap(), target, Target::Postgresql);
+    check(server.socket.parent().unwrap(), target, Target::Postgresql, OF_POSTGRESQL);
 }
 
 #[test]
@@ -112,8 +137,8 @@ fn mariadb_is_driven_over_tls() {
     });
     let Some(server) = server else { return };
     let target = ServerTarget { endpoints: vec![server.tcp()], ..server.target() };
-    check(server.socket.parent().unwrap(), target.clone(), Target::Mysql);
+    check(server.socket.parent().unwrap(), target.clone(), Target::Mysql, OF_MARIADB);
     server.client().ok("DROP TABLE sealed");
     let target = ServerTarget { compression: Some("zlib".into()), ..target };
-    check(server.socket.parent().unwrap(), target, Target::Mysql);
+    check(server.socket.parent().unwrap(), target, Target::Mysql, OF_MARIADB);
 }

@@ -26,7 +26,9 @@ mod statements;
 mod tls;
 mod value;
 
-pub use bulk::{Carried, Carrier, CarrierError, Effect, Route, Table, effect, is_one_row};
+pub use bulk::{
+    Carried, Carrier, CarrierError, Effect, Route, Table, effect, is_one_row, table_of,
+};
 pub use channel::Channel;
 pub use connect::{ConnectError, Connected, Transport, connect};
 pub use error::{ProtocolError, ServerError};

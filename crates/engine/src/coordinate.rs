@@ -2,13 +2,14 @@
 //! records in order.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use measure::Recorder;
 use record::{
-    ClientTotal, Clients, CpuTime, Fatal, Output, Phase, PhaseName, Progress, Ready, Record,
-    Summary, Warning,
+    ClientTotal, Clients, CpuTime, Fatal, Loaded, Output, Phase, PhaseName, Progress, Ready,
+    Record, Summary, Warning,
 };
 
 use crate::control::{Control, Stage};
@@ -68,6 +69,7 @@ struct Coordinator<'a> {
     clients_ready: u64,
     progress_at: u64,
     rows: u64,
+    rows_into: BTreeMap<Arc<str>, u64>,
     failure: Option<Failure>,
     interrupted: bool,
     stop_at: Option<u64>,
@@ -110,6 +112,7 @@ pub fn coordinate(
         clients_ready: 0,
         progress_at: 0,
         rows: 0,
+        rows_into: BTreeMap::new(),
         failure: None,
         interrupted: false,
         stop_at: None,
@@ -156,6 +159,9 @@ impl Coordinator<'_> {
         self.flush(true);
         if self.rows > 0 {
             self.progress("rows", self.rows, 0, true);
+        }
+        for (into, rows) in std::mem::take(&mut self.rows_into) {
+            (self.emit)(Record::Loaded(Loaded { table: into.to_string(), rows }));
         }
         self.summary();
         match self.failure {
@@ -234,8 +240,11 @@ impl Coordinator<'_> {
                     }
                 }
             }
-            Message::RowsLoaded(rows) => {
+            Message::RowsLoaded(rows, into) => {
                 self.rows += rows;
+                if let Some(into) = into {
+                    *self.rows_into.entry(into).or_default() += rows;
+                }
                 let done = self.rows;
                 self.progress("rows", done, 0, false);
             }

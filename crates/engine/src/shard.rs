@@ -1,5 +1,6 @@
 //! One shard: a thread that takes its clients through the stages of a run.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use measure::Recorder;
@@ -56,8 +57,8 @@ pub enum Message {
     ClientsReady(u32),
     /// All of this shard's clients are ready.
     Ready,
-    /// Rows loaded since the last message.
-    RowsLoaded(u64),
+    /// Rows loaded since the last message, and into what, if that has a name.
+    RowsLoaded(u64, Option<Arc<str>>),
     /// An interval has ended.
     Interval(ShardInterval),
     /// All of this shard's clients have ended.

@@ -17,7 +17,7 @@ pub use spec::{
 };
 pub use stream::{
     ClientTotal, Clients, Counters, CpuTime, Fatal, FatalKind, Hello, HistogramRecord, Interval,
-    Output, Phase, PhaseName, Progress, Ready, Record, Subject, Summary, TimeKind, Warning,
+    Loaded, Output, Phase, PhaseName, Progress, Ready, Record, Subject, Summary, TimeKind, Warning,
 };
 
 /// Version of both the spec and the record stream. A reader refuses any other.

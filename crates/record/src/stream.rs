@@ -20,6 +20,8 @@ pub enum Record {
     Ready(Ready),
     /// A line the script printed.
     Output(Output),
+    /// What bulk inserts have stored in a table, once for each table: before the summary.
+    Loaded(Loaded),
     /// One reporting interval, all shards merged.
     Interval(Box<Interval>),
     /// What each client did, where that was asked for.
@@ -104,6 +106,15 @@ pub struct Ready {
 pub struct Output {
     /// Without its line feed.
     pub text: String,
+}
+
+/// What bulk inserts have stored in a table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Loaded {
+    /// Its name, as the script wrote it.
+    pub table: String,
+    /// Rows sent and, by the server's word, stored.
+    pub rows: u64,
 }
 
 /// What was counted in a stretch of time.

@@ -89,7 +89,7 @@ impl Host {
             Purpose::Close => return Conclusion::Nothing,
             Purpose::Load | Purpose::Insert => {
                 let rows = std::mem::take(&mut slot.bulk.sent);
-                load.send(engine::Message::RowsLoaded(rows));
+                load.send(engine::Message::RowsLoaded(rows, slot.bulk.into.clone()));
                 self.cause = None;
                 return Conclusion::Nothing;
             }

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use driver::{CarrierError, Effect};
-use engine::Failure;
+use engine::{Failure, Message};
 use record::{ErrorAction, FatalKind};
 
 use crate::conclude::{Conclusion, class};
@@ -90,6 +90,7 @@ impl Host {
     pub(crate) fn look(&mut self, index: u32) -> Conclusion {
         let possible = self.config.loads && self.config.loaders.limit() > 0;
         let parts = self.config.part.count;
+        let loaders = Arc::clone(&self.config.loaders);
         let Some(slot) = self.slot(index).filter(|_| possible && parts == 1) else {
             return Conclusion::Nothing;
         };
@@ -98,7 +99,7 @@ impl Host {
         }
         let prefix = slot.bulk.text.clone();
         let settings = slot.surroundings.settings.clone();
-        let place = Arc::new(Place { ordinal: slot.ordinal, settings });
+        let place = Arc::new(Place { endpoint: loaders.endpoint(slot.ordinal), settings });
         slot.bulk.place = Some(Arc::clone(&place));
         self.tickets += 1;
         let ticket = self.tickets;
@@ -129,7 +130,8 @@ impl Host {
         let rows = std::mem::take(&mut bulk.rows);
         fleet.outstanding += 1;
         let (loads, plain) = (!bulk.refused, fleet.plain);
-        self.submit(index, Task::Carry { sql, rows, loads, plain });
+        let numbers = fleet.numbered.then(|| Arc::clone(&fleet.numbers));
+        self.submit(index, Task::Carry { sql, rows, numbers, loads, plain });
     }
 
     /// What the script hears, if it need not wait.
@@ -155,13 +157,17 @@ impl Host {
         if wait != Wait::All {
             return Conclusion::Nothing;
         }
-        let numbers = Arc::clone(&fleet.numbers);
-        if fleet.numbered && numbers.sequence.is_some() {
-            self.submit(index, Task::Settle(numbers));
-            return Conclusion::Later;
-        }
         *bulk = Bulk::default();
+        self.tell_shortage();
         Conclusion::Nothing
+    }
+
+    /// Says so if there are fewer loaders than there should be.
+    fn tell_shortage(&mut self) {
+        if let Some(shortage) = self.config.loaders.shortage() {
+            let hint = "let the server take more connections, or set `loaders` to fewer";
+            self.load().send(Message::Warning("loaders", shortage, Some(hint.to_owned())));
+        }
     }
 
     /// Counts a batch that did not arrive, and says what is to become of the script.
@@ -203,18 +209,12 @@ impl Host {
         let bulk = &mut slot.bulk;
         let (text, rows, took_ns, result) = match outcome {
             Outcome::Looked(looked) => {
+                if looked.is_none() {
+                    self.tell_shortage();
+                    return Conclusion::Nothing;
+                }
                 bulk.looked = looked;
                 return Conclusion::Nothing;
-            }
-            Outcome::Settled(result) => {
-                let conclusion = match result {
-                    Ok(()) => Conclusion::Nothing,
-                    Err(error) => self.not_carried(index, &error),
-                };
-                if let Some(slot) = self.slot(index) {
-                    slot.bulk = Bulk::default();
-                }
-                return conclusion;
             }
             Outcome::Carried { text, rows, took_ns, result } => (text, rows, took_ns, result),
         };
@@ -237,7 +237,7 @@ impl Host {
                         false => recorder.closed_statement(class(of), took_ns),
                     }
                 }
-                load.send(engine::Message::RowsLoaded(rows));
+                load.send(Message::RowsLoaded(rows, bulk.into.clone()));
             }
             Err(error) => {
                 fleet.failed.get_or_insert(error);

@@ -2,11 +2,13 @@
 //!
 //! The script's coroutine stays the only maker of rows, so they are the same whatever carries them;
 //! whatever would depend on their order of arrival is settled before they leave (`fleet`).
+//!
+//! A loader has one connection at a time. One that can't have it leaves its work to the others.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use driver::{Carried, Carrier, CarrierError, Table};
@@ -16,8 +18,8 @@ use record::Target;
 /// What makes one carrier as good as another.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Chooses the endpoint: that of the script's own connection.
-    pub(crate) ordinal: u64,
+    /// That of the script's own connection.
+    pub(crate) endpoint: u64,
     /// Statements that set the script's own session up.
     pub(crate) settings: Vec<Vec<u8>>,
 }
@@ -26,8 +28,33 @@ pub(crate) struct Place {
 #[derive(Debug)]
 pub(crate) struct Numbers {
     pub(crate) next: AtomicI64,
-    /// What has to be told of them afterwards.
-    pub(crate) sequence: Option<String>,
+    /// What has to be told of them.
+    sequence: Option<String>,
+    /// The last one it has been told of.
+    claimed: Mutex<i64>,
+}
+
+impl Numbers {
+    fn new(table: &Table) -> Self {
+        Self {
+            next: AtomicI64::new(table.next()),
+            sequence: table.sequence().map(str::to_owned),
+            claimed: Mutex::new(table.next() - 1),
+        }
+    }
+
+    /// Tells the sequence of the numbers given so far. It comes before the rows that have them:
+    /// however the load ends, the server gives none of them a second time.
+    fn claim(&self, carrier: &mut Carrier) -> Result<(), CarrierError> {
+        let Some(sequence) = &self.sequence else { return Ok(()) };
+        let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = self.next.load(Ordering::Relaxed) - 1;
+        if last > *claimed {
+            carrier.advance(sequence, last)?;
+            *claimed = last;
+        }
+        Ok(())
+    }
 }
 
 /// A table that may be loaded over several connections.
@@ -42,10 +69,8 @@ pub(crate) struct Looked {
 pub(crate) enum Task {
     /// Look the table of an INSERT's beginning up.
     Look(Vec<u8>),
-    /// Carry a batch.
-    Carry { sql: Vec<u8>, rows: u64, loads: bool, plain: bool },
-    /// Tell the table's sequence which numbers were given.
-    Settle(Arc<Numbers>),
+    /// Carry a batch, whose rows have these numbers.
+    Carry { sql: Vec<u8>, rows: u64, numbers: Option<Arc<Numbers>>, loads: bool, plain: bool },
 }
 
 /// For whom.
@@ -72,7 +97,6 @@ pub(crate) enum Outcome {
         took_ns: u64,
         result: Result<Carried, CarrierError>,
     },
-    Settled(Result<(), CarrierError>),
 }
 
 /// A finished job.
@@ -83,16 +107,30 @@ pub(crate) struct Done {
     pub(crate) outcome: Outcome,
 }
 
+/// Who is at work.
+#[derive(Debug, Default)]
+struct Crew {
+    started: u32,
+    /// Could not connect, and are gone.
+    gone: u32,
+    /// Have a connection, or had one when they last needed it.
+    connected: u32,
+    /// Why one could not connect.
+    reason: Option<String>,
+    /// How many were connected when that was last said.
+    told: Option<u32>,
+}
+
 /// See the module's page.
 #[derive(Debug)]
 pub(crate) struct Loaders {
-    /// Threads, each with its connections, at most.
+    /// Threads, each with its connection, at most.
     limit: u32,
     target: Target,
     timeout: Duration,
     jobs: Sender<Job>,
     queue: Mutex<Receiver<Job>>,
-    started: Mutex<u32>,
+    crew: Mutex<Crew>,
     /// Tables being loaded, by their key.
     tables: Mutex<HashMap<String, Weak<Numbers>>>,
 }
@@ -106,7 +144,7 @@ impl Loaders {
             timeout,
             jobs,
             queue: Mutex::new(queue),
-            started: Mutex::new(0),
+            crew: Mutex::default(),
             tables: Mutex::default(),
         })
     }
@@ -116,78 +154,131 @@ impl Loaders {
         self.limit
     }
 
+    /// Which of the target's endpoints the run's connection `ordinal` goes to.
+    pub(crate) fn endpoint(&self, ordinal: u64) -> u64 {
+        match &self.target {
+            Target::Postgresql(server) | Target::Mysql(server) => {
+                ordinal % server.endpoints.len().max(1) as u64
+            }
+            _ => 0,
+        }
+    }
+
+    /// What there is to say, once, of loaders that can't connect.
+    pub(crate) fn shortage(&self) -> Option<String> {
+        let mut crew = self.crew();
+        let reason = crew.reason.as_ref()?;
+        let told = match crew.connected {
+            left if crew.told == Some(left) => return None,
+            0 => format!(
+                "no loader can connect, so rows go over the script's own connections: {reason}"
+            ),
+            left => format!("{left} of {} loaders load, no more can connect: {reason}", self.limit),
+        };
+        crew.told = Some(crew.connected);
+        Some(told)
+    }
+
+    fn crew(&self) -> MutexGuard<'_, Crew> {
+        self.crew.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Queues a job, and makes one more thread for it while there may be more.
     pub(crate) fn submit(self: &Arc<Self>, job: Job) {
-        let _ = self.jobs.send(job);
-        let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
-        if *started < self.limit {
+        let mut crew = self.crew();
+        if crew.started < self.limit {
             let own = Arc::clone(self);
-            // A thread that can't be made leaves the work to the others; the first must exist.
             let spawned =
                 std::thread::Builder::new().name("loader".into()).spawn(move || own.work());
-            *started += u32::from(spawned.is_ok());
+            match spawned {
+                Ok(_) => crew.started += 1,
+                // The others do its work.
+                Err(error) => crew.reason = Some(format!("a thread can't be made: {error}")),
+            }
         }
+        if crew.started == 0 {
+            // It is the first of all jobs that finds nobody, and that is to look.
+            return job.answer(Outcome::Looked(None));
+        }
+        let _ = self.jobs.send(job);
     }
 
     fn work(&self) {
-        let mut carriers: Vec<(Arc<Place>, Carrier)> = Vec::new();
+        let mut carrier: Option<(Arc<Place>, Carrier)> = None;
+        let mut connected = false;
         loop {
             let next = self.queue.lock().map(|queue| queue.recv());
             let Ok(Ok(job)) = next else { return };
-            let outcome = self.do_job(job.task, &job.place, &mut carriers);
-            let _ = job.done.send(Done { slot: job.slot, ticket: job.ticket, outcome });
-            job.waker.wake();
+            let opened = match carrier.take().filter(|(place, _)| *place == job.place) {
+                Some((_, open)) => Ok(open),
+                None => {
+                    let Place { endpoint, settings } = job.place.as_ref();
+                    Carrier::connect(&self.target, *endpoint, self.timeout, settings)
+                }
+            };
+            let others = self.count(opened.as_ref().err(), &mut connected);
+            if opened.is_err() && others {
+                let _ = self.jobs.send(job);
+                return;
+            }
+            carrier = self.do_job(job, opened);
         }
     }
 
+    /// Keeps account of who is connected; `true` for one that isn't and whose work others can do.
+    fn count(&self, error: Option<&CarrierError>, connected: &mut bool) -> bool {
+        let is_connected = error.is_none();
+        if is_connected && *connected {
+            return false;
+        }
+        let mut crew = self.crew();
+        crew.connected -= u32::from(std::mem::replace(connected, is_connected));
+        crew.connected += u32::from(is_connected);
+        let Some(error) = error else { return false };
+        crew.reason = Some(error.to_string());
+        let others = crew.started - crew.gone > 1;
+        crew.gone += u32::from(others);
+        others
+    }
+
+    /// Returns the connection, unless there was an error on it.
     fn do_job(
         &self,
-        task: Task,
-        place: &Arc<Place>,
-        carriers: &mut Vec<(Arc<Place>, Carrier)>,
-    ) -> Outcome {
-        let known = carriers.iter().position(|(other, _)| other == place);
-        let connected = match known {
-            Some(index) => Ok(carriers.swap_remove(index).1),
-            None => Carrier::connect(&self.target, place.ordinal, self.timeout, &place.settings),
-        };
+        mut job: Job,
+        opened: Result<Carrier, CarrierError>,
+    ) -> Option<(Arc<Place>, Carrier)> {
         let began = Instant::now();
         let mut kept = None;
         let with = |work: &mut dyn FnMut(&mut Carrier) -> Result<(), CarrierError>| {
-            let mut carrier = connected?;
+            let mut carrier = opened?;
             work(&mut carrier)?;
-            // After an error its connection is not used again.
             kept = Some(carrier);
             Ok(())
         };
-        let outcome = match task {
+        let outcome = match &mut job.task {
             Task::Look(prefix) => {
                 let mut looked = None;
                 let found = with(&mut |carrier| {
-                    looked = self.look(carrier, &prefix)?;
+                    looked = self.look(carrier, prefix)?;
                     Ok(())
                 });
                 Outcome::Looked(found.ok().and(looked))
             }
-            Task::Carry { sql, rows, loads, plain } => {
+            Task::Carry { sql, rows, numbers, loads, plain } => {
                 let mut carried = Carried::default();
                 let result = with(&mut |carrier| {
-                    carried = carrier.carry(&sql, rows, loads, plain)?;
+                    numbers.iter().try_for_each(|numbers| numbers.claim(carrier))?;
+                    carried = carrier.carry(sql, *rows, *loads, *plain)?;
                     Ok(())
                 });
                 let took_ns = began.elapsed().as_nanos() as u64;
-                Outcome::Carried { text: sql, rows, took_ns, result: result.map(|()| carried) }
+                let (text, result) = (std::mem::take(sql), result.map(|()| carried));
+                Outcome::Carried { text, rows: *rows, took_ns, result }
             }
-            Task::Settle(numbers) => Outcome::Settled(with(&mut |carrier| {
-                let last = numbers.next.load(Ordering::Relaxed) - 1;
-                match &numbers.sequence {
-                    Some(sequence) => carrier.advance(sequence, last),
-                    None => Ok(()),
-                }
-            })),
         };
-        carriers.extend(kept.map(|carrier| (Arc::clone(place), carrier)));
-        outcome
+        let place = Arc::clone(&job.place);
+        job.answer(outcome);
+        kept.map(|carrier| (place, carrier))
     }
 
     /// Clients that load the same table at the same time share its numbers.
@@ -195,13 +286,15 @@ impl Loaders {
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(table) = carrier.look(prefix)? else { return Ok(None) };
         let shared = tables.get(&table.key).and_then(Weak::upgrade);
-        let numbers = shared.unwrap_or_else(|| {
-            Arc::new(Numbers {
-                next: AtomicI64::new(table.next()),
-                sequence: table.sequence().map(str::to_owned),
-            })
-        });
+        let numbers = shared.unwrap_or_else(|| Arc::new(Numbers::new(&table)));
         tables.insert(table.key.clone(), Arc::downgrade(&numbers));
         Ok(Some(Looked { table, numbers }))
+    }
+}
+
+impl Job {
+    fn answer(self, outcome: Outcome) {
+        let _ = self.done.send(Done { slot: self.slot, ticket: self.ticket, outcome });
+        self.waker.wake();
     }
 }

@@ -97,6 +97,8 @@ pub(crate) enum RowBytes {
 pub(crate) struct Bulk {
     /// What was sent last, or grows to be sent next.
     pub(crate) text: Vec<u8>,
+    /// The table's name, as the script wrote it; `None`: the INSERT isn't plain.
+    pub(crate) into: Option<Arc<str>>,
     /// Bytes of it before the rows.
     pub(crate) prefix: usize,
     /// Rows in it that are not sent.

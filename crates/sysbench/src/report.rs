@@ -126,7 +126,7 @@ impl Report {
                 self.said.push(Said::Error(format!("WARNING: {}\n", warning.message)));
             }
             Record::Summary(summary) => self.summary(summary),
-            Record::Hello(_) | Record::Ready(_) | Record::Progress(_) => {}
+            Record::Hello(_) | Record::Ready(_) | Record::Progress(_) | Record::Loaded(_) => {}
         }
         std::mem::take(&mut self.said)
     }

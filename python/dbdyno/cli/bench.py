@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -20,7 +21,7 @@ from dbdyno.conduct.bench import without_password
 from dbdyno.engine import find_engine
 from dbdyno.errors import InterruptedRunError
 from dbdyno.formats.quantities import format_duration
-from dbdyno.model import Interval, Option, Output, Progress, Record, StepSummary, Summary
+from dbdyno.model import Interval, Option, Output, Progress, Record, StepSummary, Summary, TableLoad
 
 _PROGRESS_S = 1.0
 
@@ -147,10 +148,20 @@ def _print(result: BenchResult) -> None:
     processes = "1 process" if result.processes == 1 else f"{result.processes} processes"
     shards = "1 shard" if result.shards == 1 else f"{result.shards} shards"
     lines.append(("engine", f"{processes}, {shards}, {result.reactor}"))
+    if result.loads:
+        lines.insert(0, ("tables", _loads(result.loads)))
     for name, value in lines:
         click.echo(f"{name:<14} {value}")
     for warning in result.warnings:
         click.echo(f"warning: {warning.message}", err=True)
+
+
+def _loads(loads: Sequence[TableLoad]) -> str:
+    """Only what is as it was sent; the rest are warnings."""
+    fine = [load for load in loads if load.rows == load.sent]
+    rows = sum(load.sent for load in fine)
+    took = format_duration(sum(load.took_s for load in loads))
+    return f"{count(len(fine))} of {count(len(loads))} have the {count(rows)} rows sent ({took})"
 
 
 def _open_loop(summary: StepSummary) -> Iterator[tuple[str, str]]:
@@ -215,6 +226,7 @@ def _document(bench_plan: BenchPlan, result: BenchResult) -> dict[str, object]:
         "versions": dict(result.versions),
         "command_line": shlex.join(["dbdyno", *arguments]),
         "interrupted": result.interrupted,
+        "loads": [asdict(load) for load in result.loads],
         "warnings": [
             {"code": warning.code, "message": warning.message} for warning in result.warnings
         ],

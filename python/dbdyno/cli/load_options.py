@@ -21,6 +21,7 @@ from dbdyno.model import (
     Poisson,
     Reactor,
     Scheduling,
+    Verify,
 )
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -129,6 +130,13 @@ _OPTIONS = (
         "[default: one a core]",
     ),
     click.option(
+        "--verify",
+        type=click.Choice(get_args(Verify)),
+        default="counts",
+        show_default=True,
+        help="What --prepare has loaded: `counts` its rows, `checksums` digests them as well.",
+    ),
+    click.option(
         "--processes",
         type=click.IntRange(1, 1024),
         help="Engine processes.  [default: as few as may open all sockets]",
@@ -161,6 +169,7 @@ def load_of(
     scheduling: Scheduling,
     shards: int | None,
     loaders: int | None,
+    verify: Verify,
     processes: int | None,
 ) -> Load:
     """The load; raises `UsageError` for options that contradict each other."""
@@ -188,5 +197,6 @@ def load_of(
         scheduling=scheduling,
         shards=shards,
         loaders=loaders,
+        verify=verify,
         processes=processes,
     )

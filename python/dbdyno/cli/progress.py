@@ -15,6 +15,7 @@ from dbdyno.conduct import (
     Event,
     HostInspected,
     IntervalMeasured,
+    LoadWarned,
     PhaseStarted,
     RunEnded,
     RunStarted,
@@ -123,6 +124,9 @@ class Lines:
                     if flag.code not in self._flags:
                         self._flags.add(flag.code)
                         self._print(f"note: {flag.message}\n  cure: {flag.hint}")
+            case LoadWarned(warning=warning):
+                cure = f"\n  cure: {warning.hint}" if warning.hint else ""
+                self._print(f"{self._place()} note: {warning.message}{cure}")
             case RunEnded(run=run, manifest=manifest, summaries=summaries):
                 took = format_duration(manifest.ended_unix_s - manifest.started_unix_s)
                 for summary in summaries:

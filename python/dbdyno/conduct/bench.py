@@ -8,13 +8,15 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 from dbdyno import __version__
 from dbdyno.conduct.bottleneck import client_warnings
-from dbdyno.conduct.preflight import require
+from dbdyno.conduct.preflight import loader_count, require
+from dbdyno.conduct.verify import Look, load_warnings, verify_tables
 from dbdyno.engine import Engine, Outcome, find_script, run_engine, run_spec
 from dbdyno.engine.parts import processes_needed
 from dbdyno.engine.process import Call
@@ -23,12 +25,14 @@ from dbdyno.errors import (
     EngineError,
     InterruptedRunError,
     LabError,
+    ServerError,
     StatementError,
     UsageError,
 )
 from dbdyno.formats.records import SCHEMA
-from dbdyno.model import EngineWarning, Load, Option, Record, StepSummary
-from dbdyno.servers import Server, open_server
+from dbdyno.model import EngineWarning, Load, Option, Record, StepSummary, TableLoad
+from dbdyno.servers import Contents, Server, open_server
+from dbdyno.servers.sqlite.contents import contents
 from dbdyno.store import step_summary
 
 RecordObserver = Callable[[str, Record], None]
@@ -61,6 +65,8 @@ class BenchResult:
     processes: int
     shards: int
     """Of all processes."""
+    loads: tuple[TableLoad, ...]
+    """Tables that were looked at after `prepare`."""
     warnings: tuple[EngineWarning, ...]
     interrupted: bool
     failure: LabError | None
@@ -76,7 +82,7 @@ def bench(bench_plan: BenchPlan, engine: Engine, *, observe: RecordObserver) -> 
     script = find_script(bench_plan.script, folders)
     with (
         tempfile.TemporaryDirectory(prefix="dbdyno-bench-") as name,
-        _target(bench_plan.url, Path(name)) as (target, server),
+        _target(bench_plan.url, Path(name)) as (target, server, look),
     ):
 
         def spec_of(command: str) -> Mapping[str, object]:
@@ -88,6 +94,7 @@ def bench(bench_plan: BenchPlan, engine: Engine, *, observe: RecordObserver) -> 
                 options=bench_plan.options,
                 clients=bench_plan.clients,
                 seed=bench_plan.seed,
+                loaders=loader_count(bench_plan.load) if command != "run" else None,
                 load=bench_plan.load if command == "run" else None,
             )
 
@@ -104,13 +111,28 @@ def bench(bench_plan: BenchPlan, engine: Engine, *, observe: RecordObserver) -> 
             )
 
         processes = bench_plan.load.processes or processes_needed(spec_of("run"))
-        require(spec_of("run"), server, processes)
+        commands = ("prepare", "run") if bench_plan.prepare else ("run",)
+        require(map(spec_of, commands), server, processes)
+        loads: tuple[TableLoad, ...] = ()
+        warnings: tuple[EngineWarning, ...] = ()
         if bench_plan.prepare:
-            _prepared(call("prepare"))
+            prepared = call("prepare")
+            _prepared(prepared)
+            loads = tuple(
+                verify_tables(
+                    "prepare",
+                    prepared.loaded,
+                    bench_plan.load.verify,
+                    look,
+                    observe=lambda progress: observe("verify", progress),
+                )
+            )
+            warnings = (*prepared.warnings, *load_warnings(loads))
         outcome = call("run")
         if bench_plan.cleanup:
             _finished(call("cleanup"))
-    return _result(outcome, script, engine, processes)
+    result = _result(outcome, script, engine, processes)
+    return replace(result, loads=loads, warnings=(*warnings, *result.warnings))
 
 
 def without_password(url: str) -> str:
@@ -158,6 +180,7 @@ def _result(outcome: Outcome, script: Path, engine: Engine, processes: int) -> B
         scheduling=outcome.hello.scheduling,
         processes=processes,
         shards=outcome.hello.shards,
+        loads=(),
         warnings=(*outcome.warnings, *client_warnings(outcome, summary)),
         interrupted=outcome.interrupted or outcome.summary.interrupted,
         failure=outcome.failure,
@@ -165,19 +188,25 @@ def _result(outcome: Outcome, script: Path, engine: Engine, processes: int) -> B
 
 
 @contextmanager
-def _target(url: str, folder: Path) -> Iterator[tuple[Mapping[str, object], Server | None]]:
-    """The spec's `target` for a URL, and the server behind it if there is one."""
+def _target(url: str, folder: Path) -> Iterator[tuple[Mapping[str, object], Server | None, Look]]:
+    """The spec's `target` for a URL, the server behind it if there is one, and how it is asked for
+    a table's contents."""
     match urlsplit(url).scheme:
         case "null":
-            yield {"driver": "null"}, None
+            yield {"driver": "null"}, None, _nothing
         case "sqlite":
-            yield _sqlite(url), None
+            target = _sqlite(url)
+            yield target, None, partial(contents, Path(str(target["path"])))
         case "":
             raise UsageError(f"`{url}` is not a URL", hint=_EXAMPLES)
         case _:
             with open_server(f"url:{url}", {}, folder) as server:
                 server.start()
-                yield server.target(), server
+                yield server.target(), server, server.contents
+
+
+def _nothing(table: str, *, checksum: bool) -> Contents:
+    raise ServerError(f"`null` keeps no table `{table}`")
 
 
 def _sqlite(url: str) -> Mapping[str, object]:

@@ -6,7 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dbdyno.collect import RedFlag
-from dbdyno.model import Interval, Plan, PlannedRun, Progress, RunManifest, Step, StepSummary
+from dbdyno.model import (
+    EngineWarning,
+    Interval,
+    Plan,
+    PlannedRun,
+    Progress,
+    RunManifest,
+    Step,
+    StepSummary,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +52,14 @@ class TablesLoaded:
 
 
 @dataclass(frozen=True, slots=True)
+class LoadWarned:
+    """Something the reader should know of how a run's tables were loaded."""
+
+    run: PlannedRun
+    warning: EngineWarning
+
+
+@dataclass(frozen=True, slots=True)
 class HostInspected:
     """What in this machine or its server will bend the run's numbers."""
 
@@ -73,6 +90,7 @@ Event = (
     | RunStarted
     | PhaseStarted
     | TablesLoaded
+    | LoadWarned
     | HostInspected
     | IntervalMeasured
     | RunEnded

@@ -6,7 +6,7 @@ A limit that is not known is not judged. The checks are pure; `require` reads ma
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from dbdyno.collect import MachineLimits, machine_limits
 from dbdyno.engine.parts import OWN_FILES, processes_needed
 from dbdyno.errors import MachineError
+from dbdyno.model import Load
 from dbdyno.servers import Capacity, Server
 
 CONNECTORS = 16
@@ -53,11 +54,14 @@ class Limit:
         return f"{self.what}: {self.needed:,} needed, {there}"
 
 
-def require(spec: Mapping[str, Any], server: Server | None, processes: int | None) -> None:
-    """Raises `MachineError` listing every limit the run of `spec` goes beyond."""
+def require(
+    specs: Iterable[Mapping[str, Any]], server: Server | None, processes: int | None
+) -> None:
+    """Raises `MachineError` listing every limit that one of `specs` goes beyond."""
     capacity = server.capacity() if server is not None else Capacity()
     missed = [
         limit
+        for spec in specs
         for limit in limits(spec, machine_limits(), capacity, processes=processes)
         if not limit.is_met
     ]
@@ -80,6 +84,9 @@ def limits(
     if not endpoints:
         return
     clients = sum(group["clients"] for group in spec["groups"])
+    if spec.get("command", "run") != "run":
+        yield _to_load(clients, spec["loaders"], capacity)
+        return
     count = processes or processes_needed(spec)
     yield Limit(
         "connections",
@@ -106,6 +113,22 @@ def limits(
             capacity.accept_queue,
             "raise the server's back_log",
         )
+
+
+def loader_count(load: Load) -> int:
+    """Connections that carry rows besides the scripts' own."""
+    return len(os.sched_getaffinity(0)) if load.loaders is None else load.loaders
+
+
+def _to_load(clients: int, loaders: int, capacity: Capacity) -> Limit:
+    there = f", {capacity.told}" if capacity.told else ""
+    return Limit(
+        "loaders",
+        f"connections to load tables over ({clients} of clients and {loaders} loaders{there})",
+        clients + loaders,
+        capacity.connections,
+        f"fewer loaders (`loaders` in [load], --loaders); or {capacity.cure}",
+    )
 
 
 def machine_needs(

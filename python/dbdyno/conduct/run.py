@@ -17,11 +17,13 @@ from dbdyno.conduct.bottleneck import client_warnings
 from dbdyno.conduct.events import (
     HostInspected,
     IntervalMeasured,
+    LoadWarned,
     Observer,
     PhaseStarted,
     TablesLoaded,
 )
-from dbdyno.conduct.preflight import require
+from dbdyno.conduct.preflight import loader_count, require
+from dbdyno.conduct.verify import load_warnings, verify_tables
 from dbdyno.engine import Engine, Outcome, find_script, run_engine, run_spec
 from dbdyno.engine.process import Call
 from dbdyno.errors import EngineError, InterruptedRunError, LabError
@@ -31,6 +33,7 @@ from dbdyno.model import (
     Failure,
     Hello,
     Interval,
+    Loaded,
     Option,
     PhaseSpan,
     Plan,
@@ -43,11 +46,12 @@ from dbdyno.model import (
     StepResult,
     StepSummary,
     Study,
+    TableLoad,
 )
 from dbdyno.servers import Server, Source, open_server, parse_provision
 from dbdyno.store import RunWriter, step_summary
 
-_MOST_LOADERS = 8
+_MOST_PREPARERS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,8 @@ class RunConductor:
     """Facts of this machine, its storage included."""
     red_flags: Sequence[collect.RedFlag] = ()
     luajit: str = ""
+    loads: list[TableLoad] = field(default_factory=list)
+    load_warnings: list[EngineWarning] = field(default_factory=list)
     specs: list[str] = field(default_factory=list)
     """Names of the engine's calls."""
 
@@ -97,8 +103,9 @@ class RunConductor:
                 target = server.target()
                 self._check_fit(target, server)
             with self._phase("prepare"):
-                self._commands("prepare", target, server)
-                self.size_bytes["prepared"] = server.size_bytes()
+                loaded = self._commands("prepare", target, server)
+            self._verify(loaded, server)
+            self.size_bytes["prepared"] = server.size_bytes()
             try:
                 for step in self.run.steps:
                     with self._phase(f"step {step.index}"):
@@ -127,15 +134,42 @@ class RunConductor:
         """Before any data is touched; the largest step decides."""
         cell = self.run.cell
         step = max(self.run.steps, key=lambda step: step.clients)
-        spec = self._spec("run", target, cell.script, cell.options, step.clients, step)
-        require(spec, server, self.setting.study.load.processes)
+        specs = (
+            self._spec("prepare", target, cell.script, cell.options, _preparers(target)),
+            self._spec("run", target, cell.script, cell.options, step.clients, step),
+        )
+        require(specs, server, self.setting.study.load.processes)
 
-    def _commands(self, command: str, target: Mapping[str, object], server: Server) -> None:
-        """Of the workload's script, and of groups' scripts that have tables of their own."""
-        clients = 1 if target["driver"] == "sqlite" else min(_MOST_LOADERS, os.cpu_count() or 1)
+    def _commands(
+        self, command: str, target: Mapping[str, object], server: Server
+    ) -> Mapping[str, Sequence[Loaded]]:
+        """Of the workload's script, and of groups' scripts that have tables of their own; what
+        each of the calls has loaded."""
+        loaded: dict[str, Sequence[Loaded]] = {}
         for name, script, options in self._scripts(command):
-            spec = self._spec(command, target, script, options, clients)
-            _raise(self._engine(name, spec, server, step=None), server)
+            spec = self._spec(command, target, script, options, _preparers(target))
+            outcome = self._engine(name, spec, server, step=None)
+            for warning in outcome.warnings:
+                self._warn_of_load(warning)
+            _raise(outcome, server)
+            loaded[name] = outcome.loaded
+        return loaded
+
+    def _verify(self, loaded: Mapping[str, Sequence[Loaded]], server: Server) -> None:
+        """Looks at the tables that were loaded."""
+        verify = self.setting.study.load.verify
+        if verify == "none" or not any(loaded.values()):
+            return
+        with self._phase("verify"):
+            for command, tables in loaded.items():
+                self.loads += verify_tables(command, tables, verify, server.contents)
+            server.check()
+        for warning in load_warnings(self.loads):
+            self._warn_of_load(warning)
+
+    def _warn_of_load(self, warning: EngineWarning) -> None:
+        self.load_warnings.append(warning)
+        self.setting.observe(LoadWarned(self.run, warning))
 
     def _scripts(self, command: str) -> Iterator[tuple[str, str, Mapping[str, Option]]]:
         cell = self.run.cell
@@ -182,6 +216,7 @@ class RunConductor:
             options=options,
             clients=clients,
             seed=self.run.data_seed if step is None else step.seed,
+            loaders=loader_count(self.setting.study.load) if step is None else None,
             load=None if step is None else self.setting.study.load,
         )
 
@@ -267,6 +302,8 @@ class RunConductor:
                 "size_bytes": self.size_bytes,
                 "counters": self.counters,
             },
+            loads=tuple(self.loads),
+            load_warnings=tuple(map(asdict, self.load_warnings)),
             error=_failure(failure),
             attempt=self.attempt,
         )
@@ -275,6 +312,11 @@ class RunConductor:
         """How to repeat each call by hand: the specs lie in the run's folder."""
         for name in self.specs:
             yield f"dbdyno-engine run spec-{name}.json"
+
+
+def _preparers(target: Mapping[str, object]) -> int:
+    """Clients of a command other than `run`."""
+    return 1 if target["driver"] == "sqlite" else min(_MOST_PREPARERS, os.cpu_count() or 1)
 
 
 def _raise(outcome: Outcome, server: Server) -> None:
@@ -302,10 +344,7 @@ def _step_result(step: Step, outcome: Outcome, warnings: Sequence[EngineWarning]
         reactor=hello.reactor if hello else None,
         shards=hello.shards if hello else None,
         scheduling=hello.scheduling if hello else None,
-        warnings=tuple(
-            {"code": warning.code, "message": warning.message, "hint": warning.hint}
-            for warning in warnings
-        ),
+        warnings=tuple(map(asdict, warnings)),
     )
 
 

@@ -21,6 +21,7 @@ from dbdyno.model import (
     Hello,
     HistogramRecord,
     Interval,
+    Loaded,
     Output,
     Phase,
     PhaseName,
@@ -118,7 +119,7 @@ class Merger:
                 if record.code not in self._warned:
                     self._warned.add(record.code)
                     yield record
-            case Output():
+            case Output() | Loaded():
                 yield record
             case _:
                 pass

@@ -34,6 +34,7 @@ from dbdyno.model import (
     FatalKind,
     Hello,
     Interval,
+    Loaded,
     Record,
     Summary,
 )
@@ -71,6 +72,8 @@ class Outcome:
     interrupted: bool
     """A signal to the lab was passed on to it."""
     backlog: Backlog
+    loaded: tuple[Loaded, ...] = ()
+    """What bulk inserts have stored, by table."""
 
 
 class Call:
@@ -181,6 +184,7 @@ class _Reader:
         self.summary: Summary | None = None
         self.summary_line: Mapping[str, object] = {}
         self.warnings: list[EngineWarning] = []
+        self.loaded: list[Loaded] = []
         self.fatal: Fatal | None = None
         self.backlog = Backlog()
 
@@ -203,6 +207,8 @@ class _Reader:
                 self.backlog = Backlog(record.backlog, max(record.backlog, self.backlog.highest))
             case EngineWarning():
                 self.warnings.append(record)
+            case Loaded():
+                self.loaded.append(record)
             case Fatal():
                 self.fatal = self.fatal or record
             case _:
@@ -215,6 +221,7 @@ class _Reader:
             summary=self.summary,
             summary_line=self.summary_line,
             warnings=tuple(self.warnings),
+            loaded=tuple(self.loaded),
             failure=self._failure(code, said),
             interrupted=self.call.interrupted,
             backlog=self.backlog,

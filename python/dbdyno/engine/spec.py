@@ -22,12 +22,13 @@ def run_spec(
     options: Mapping[str, Option],
     clients: int,
     seed: int,
+    loaders: int | None = None,
     load: Load | None = None,
 ) -> Spec:
     """A spec of `clients` and the load's groups beside them.
 
-    `load` is left out for commands other than `run`. Raises `ScriptError` for a group's script that
-    can't be found.
+    `load` is left out for commands other than `run`, `loaders` for `run`. Raises `ScriptError` for
+    a group's script that can't be found.
     """
     main: Spec = {
         "name": MAIN,
@@ -42,6 +43,7 @@ def run_spec(
         "target": dict(target),
         "groups": [main],
         "seed": seed,
+        "loaders": loaders,
     }
     if load is None:
         return spec
@@ -57,7 +59,6 @@ def run_spec(
         "reactor": load.reactor,
         "scheduling": load.scheduling,
         "shards": load.shards,
-        "loaders": load.loaders,
         "errors": _errors(load.errors),
     }
 

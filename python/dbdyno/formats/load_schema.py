@@ -25,6 +25,7 @@ from dbdyno.model import (
     Scheduling,
     Sine,
     Steps,
+    Verify,
 )
 
 _CODE = re.compile(r"all|connection|[0-9A-Z]{2}|[0-9A-Z]{5}|[0-9]{1,5}")
@@ -174,6 +175,7 @@ class LoadTable(Pace):
     scheduling: Scheduling = "batch"
     shards: Annotated[int, Field(ge=1, le=1024)] | None = None
     loaders: Annotated[int, Field(ge=0, le=1024)] | None = None
+    verify: Verify = "checksums"
     processes: Annotated[int, Field(ge=1, le=1024)] | None = None
 
     def load(self, folder: Path) -> Load:
@@ -201,6 +203,7 @@ class LoadTable(Pace):
             scheduling=self.scheduling,
             shards=self.shards,
             loaders=self.loaders,
+            verify=self.verify,
             processes=self.processes,
         )
 

@@ -18,6 +18,7 @@ from dbdyno.model.load import (
     Scheduling,
     Sine,
     Steps,
+    Verify,
 )
 from dbdyno.model.measurement import (
     Backlog,
@@ -29,6 +30,7 @@ from dbdyno.model.measurement import (
     Hello,
     HistogramRecord,
     Interval,
+    Loaded,
     Output,
     Phase,
     PhaseName,
@@ -48,6 +50,7 @@ from dbdyno.model.result import (
     RunStatus,
     StepResult,
     StepSummary,
+    TableLoad,
 )
 from dbdyno.model.study import (
     Chart,
@@ -85,6 +88,7 @@ __all__ = [
     "Interval",
     "Level",
     "Load",
+    "Loaded",
     "Option",
     "Output",
     "Phase",
@@ -111,6 +115,8 @@ __all__ = [
     "Study",
     "Subject",
     "Summary",
+    "TableLoad",
     "TimeKind",
+    "Verify",
     "Workload",
 ]

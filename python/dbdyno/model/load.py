@@ -16,6 +16,8 @@ Option = str | int | float | bool | list[str]
 ErrorAction = Literal["ignore", "restart-event", "retry", "reconnect", "stop"]
 Reactor = Literal["auto", "io-uring", "epoll"]
 Scheduling = Literal["batch", "inherit"]
+Verify = Literal["none", "counts", "checksums"]
+"""How tables are looked at after they were loaded."""
 
 MAIN = "main"
 """The group of a step's own clients."""
@@ -152,6 +154,7 @@ class Load:
     """Of each engine process; `None`: by cores and clients."""
     loaders: int | None = None
     """Connections that carry the rows of bulk inserts while data is made; `None`: one a core."""
+    verify: Verify = "checksums"
     processes: int | None = None
     """Engine processes; `None`: as few as may open all the sockets."""
 

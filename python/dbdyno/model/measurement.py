@@ -64,6 +64,14 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
+class Loaded:
+    """Rows that bulk inserts have stored in a table, which is named as the script wrote it."""
+
+    table: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
 class Counters:
     """What was counted in a stretch of time."""
 
@@ -175,4 +183,6 @@ class Summary:
         return (self.end_ns - self.start_ns) / 1e9
 
 
-Record = Hello | Phase | Progress | Ready | Output | Interval | EngineWarning | Fatal | Summary
+Record = (
+    Hello | Phase | Progress | Ready | Output | Loaded | Interval | EngineWarning | Fatal | Summary
+)

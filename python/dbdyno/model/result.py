@@ -35,6 +35,24 @@ class PhaseSpan:
 
 
 @dataclass(frozen=True, slots=True)
+class TableLoad:
+    """A table after it was loaded: what was sent, and what the server has."""
+
+    command: str
+    """The engine's call that loaded it: `prepare`, or `prepare-<group>`."""
+    table: str
+    sent: int
+    """Rows of bulk inserts."""
+    rows: int | None = None
+    checksum: str | None = None
+    """Of the contents (`servers/contents.py` says how); `None`: not asked for."""
+    took_s: float = 0.0
+    """Looking at it."""
+    problem: str | None = None
+    """Why it could not be looked at."""
+
+
+@dataclass(frozen=True, slots=True)
 class StepResult:
     """One step as it was carried out."""
 
@@ -79,6 +97,10 @@ class RunManifest:
     steps: tuple[StepResult, ...]
     server: Mapping[str, object]
     """What the server said about itself, its size on disk and its counters around the steps."""
+    loads: tuple[TableLoad, ...] = ()
+    """Tables that were looked at after they were loaded."""
+    load_warnings: tuple[Mapping[str, object], ...] = ()
+    """Of the engine's calls that loaded them."""
     error: Failure | None = None
     attempt: int = 1
     """From 1; a run that failed or was interrupted is attempted again by `resume`."""

@@ -14,6 +14,7 @@ import vl_convert
 
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.charts import Chart
+from dbdyno.report.loads import loads_table
 from dbdyno.report.provenance import (
     command_lines,
     host_facts,
@@ -192,6 +193,7 @@ def context(
         "settings": settings_that_differ(analysis),
         "versions": versions(analysis),
         "seeds": seeds(analysis),
+        "loads": loads_table(analysis),
         "commands": command_lines(analysis),
         "rerun": rerun_lines(analysis),
     }

@@ -6,6 +6,7 @@ from typing import Literal
 
 from dbdyno.formats.quantities import format_duration
 from dbdyno.report.analyse import Analysis, BlockFigures
+from dbdyno.report.loads import Found, differences, found_loads
 from dbdyno.report.wording import count, number, percent, sentence_case
 
 GateState = Literal["ok", "doubtful", "failed", "not judged"]
@@ -15,6 +16,9 @@ BUSY = 0.85
 """Share of its shards' time above which the engine itself may set the pace."""
 
 FAIR_WINDOW_S = 300.0
+OF_DATA = ("rows", "not-verified")
+"""Warnings of a load that the data gate says better."""
+
 BLOCKS_FOR_INTERVAL, BLOCKS_FOR_MEDIAN = 2, 6
 
 
@@ -38,7 +42,9 @@ def gates(analysis: Analysis) -> tuple[Gate, ...]:
         _window(analysis),
         _generator(analysis),
         _stability(analysis),
+        _data(analysis),
         _host(analysis),
+        *_load_warnings(analysis),
         *_engine_warnings(analysis),
     )
 
@@ -174,6 +180,48 @@ def _stability(analysis: Analysis) -> Gate:
         return Gate("Evenness", "doubtful", f"{told} steps: see the lines over time.")
     state: GateState = "not judged" if set(words) == {"too short to say"} else "ok"
     return Gate("Evenness", state, f"{told} steps.")
+
+
+def _data(analysis: Analysis) -> Gate:
+    found = found_loads(analysis)
+    looked_at = [one for one in found if one.load.problem is None]
+    differ = list(differences(found))
+    fewer = _otherwise(one for one in looked_at if (one.load.rows or 0) < one.load.sent)
+    more = _otherwise(one for one in looked_at if (one.load.rows or 0) > one.load.sent)
+    problems = dict.fromkeys(one.load.problem for one in found if one.load.problem)
+    if told := [*differ, *fewer, *more, *problems]:
+        state: GateState = "failed" if differ or fewer else "doubtful"
+        return Gate("Data", state, sentence_case("; ".join(map(str, told))) + ".")
+    if not found:
+        return Gate("Data", "not judged", "No table was looked at after it was loaded.")
+    runs = count(len({one.run.id for one in found}))
+    told_rows = f"All {count(len(found))} tables, over {runs} runs, have as many rows as were sent"
+    if all(one.load.checksum for one in found):
+        same = "the same seed, script and options made the same rows in all of them"
+        return Gate("Data", "ok", f"{told_rows}; {same}.")
+    told_only = 'contents were not compared (`verify = "checksums"` does)'
+    return Gate("Data", "ok", f"{told_rows}; {told_only}.")
+
+
+def _otherwise(found: Iterable[Found]) -> list[str]:
+    """Tables with another number of rows than sent, each once."""
+    told = (
+        f"`{one.load.table}` has {count(one.load.rows or 0)} rows, {count(one.load.sent)} were sent"
+        for one in found
+    )
+    return list(dict.fromkeys(told))
+
+
+def _load_warnings(analysis: Analysis) -> Iterable[Gate]:
+    """Of loaders; what tables lack, the data gate says."""
+    runs = [run.manifest for run in analysis.material.runs]
+    warnings = [warning for run in runs for warning in run.load_warnings]
+    told: dict[str, list[str]] = {}
+    for warning in warnings:
+        told.setdefault(str(warning["code"]), []).append(str(warning["message"]))
+    for code, messages in told.items():
+        if code not in OF_DATA:
+            yield Gate(f"Load: {code}", "doubtful", f"{messages[0]} ({len(messages)} times)")
 
 
 def _host(analysis: Analysis) -> Gate:

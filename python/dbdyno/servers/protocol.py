@@ -11,6 +11,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal, Protocol
 
+from dbdyno.servers.contents import Contents
+
 Transport = Literal["unix", "tcp"]
 
 ROLE = "dbdyno"
@@ -60,6 +62,12 @@ class Server(Protocol):
 
     def size_bytes(self) -> int:
         """What the data takes on disk."""
+
+    def contents(self, table: str, *, checksum: bool) -> Contents:
+        """What a table holds, named as in a statement; without `checksum` its rows are counted.
+
+        Every row is read, which takes its time and is not limited.
+        """
 
     def alive(self) -> bool:
         """Whether it still runs, without asking it."""

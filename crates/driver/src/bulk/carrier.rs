@@ -115,15 +115,16 @@ impl Carrier {
         }
     }
 
-    /// Tells a sequence that its numbers up to `last` are taken.
+    /// Tells a sequence that its numbers up to `last` are taken. The log has it before the rows
+    /// that follow, so it need not be flushed for its own sake.
     ///
     /// # Errors
     /// [`CarrierError`].
     pub fn advance(&mut self, sequence: &str, last: i64) -> Result<(), CarrierError> {
         let name = sequence.replace('\'', "''");
         let sql = format!(
-            "SELECT setval('{name}', {last}) FROM {sequence} \
-             WHERE last_value < {last} OR NOT is_called"
+            "SELECT set_config('synchronous_commit', 'off', true), setval('{name}', {last}) \
+             FROM {sequence} WHERE last_value < {last} OR NOT is_called"
         );
         self.rows(sql.as_bytes()).map(|_| ())
     }

@@ -11,6 +11,8 @@ mod effect;
 pub use carrier::{Carried, Carrier, CarrierError};
 pub use effect::{Effect, effect};
 
+use std::sync::Arc;
+
 use crate::load::{Insert, Literal};
 
 /// A table, as its server's catalog describes it.
@@ -105,6 +107,12 @@ impl Table {
     }
 }
 
+/// The table's name in an INSERT's beginning, as written; `None`: it isn't plain.
+pub fn table_of(prefix: &[u8]) -> Option<Arc<str>> {
+    let found = [b'"', b'`'].into_iter().find_map(|quote| Insert::parse(prefix, quote))?;
+    str::from_utf8(found.table).ok().map(Arc::from)
+}
+
 /// Whether `values` is one row in parentheses, of whatever values.
 pub fn is_one_row(values: &[u8]) -> bool {
     let values = values.trim_ascii();
@@ -155,6 +163,18 @@ mod tests {
         check("INSERT INTO t(k, k2) VALUES", "(1, 2)", None);
         check("INSERT INTO t VALUES", "(1, 2)", None);
         check("INSERT IGNORE INTO t VALUES", "(1, 2, 3)", None);
+    }
+
+    #[test]
+    fn a_table_is_named_as_the_script_wrote_it() {
+        let check = |prefix: &str, expected: Option<&str>| {
+            assert_eq!(table_of(prefix.as_bytes()).as_deref(), expected, "{prefix}");
+        };
+        check("INSERT INTO t(k) VALUES", Some("t"));
+        check("insert into a.\"B\" values", Some("a.\"B\""));
+        check("INSERT INTO `a b` (k) VALUES", Some("`a b`"));
+        check("INSERT IGNORE INTO t VALUES", None);
+        check("INSERT INTO t SELECT", None);
     }
 
     #[test]

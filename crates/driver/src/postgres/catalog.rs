@@ -40,7 +40,8 @@ pub(crate) fn look(carrier: &mut Carrier, prefix: &[u8]) -> Result<Option<Table>
         let literal = sequence.replace('\'', "''");
         let next = format!(
             "SELECT last_value + is_called::int FROM {sequence}, pg_sequence \
-             WHERE seqrelid = '{literal}'::regclass AND seqincrement = 1 AND NOT seqcycle"
+             WHERE seqrelid = '{literal}'::regclass AND seqincrement = 1 AND NOT seqcycle \
+             AND has_sequence_privilege(seqrelid, 'UPDATE')"
         );
         let next = first_value(carrier, &next)?.and_then(|next| next.parse().ok());
         let Some(next) = next else { return Ok(None) };

@@ -43,7 +43,8 @@ unsafe extern "C-unwind" fn bulk_begin(state: *mut State) -> c_int {
         host.clients[id].random = Random::new(seed, name_number(prefix));
         if let Some(slot) = host.slot(index) {
             let bulk = &mut slot.bulk;
-            *bulk = Bulk { text: std::mem::take(&mut bulk.text), ..Bulk::default() };
+            let text = std::mem::take(&mut bulk.text);
+            *bulk = Bulk { text, into: driver::table_of(prefix), ..Bulk::default() };
             bulk.text.clear();
             bulk.text.extend_from_slice(prefix);
             bulk.text.push(b' ');

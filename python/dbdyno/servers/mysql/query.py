@@ -75,9 +75,12 @@ class Address:
 class Session:
     """One connection of the lab's, opened when first needed and again when lost."""
 
-    def __init__(self, title: str, address: Address) -> None:
+    def __init__(
+        self, title: str, address: Address, *, answer_limit_s: int | None = _ANSWER_LIMIT_S
+    ) -> None:
         self._title = title
         self.address = address
+        self._answer_limit_s = answer_limit_s
         self._connection: pymysql.Connection[DictCursor] | None = None
         self._watch: socket.socket | None = None
 
@@ -112,7 +115,7 @@ class Session:
             charset="utf8mb4",
             autocommit=True,
             cursorclass=DictCursor,
-            read_timeout=_ANSWER_LIMIT_S,
+            read_timeout=self._answer_limit_s,
             write_timeout=_ANSWER_LIMIT_S,
             program_name="dbdyno",
             defer_connect=True,

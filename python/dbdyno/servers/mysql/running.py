@@ -6,8 +6,10 @@ from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from dbdyno.errors import ServerError
+from dbdyno.servers.contents import Contents
 from dbdyno.servers.mysql import query
 from dbdyno.servers.mysql.brand import Brand
+from dbdyno.servers.mysql.contents import contents
 from dbdyno.servers.protocol import Capacity, Provision, Transport
 from dbdyno.servers.running import RunningServer
 
@@ -142,6 +144,11 @@ class RunningMysql(RunningServer):
     def size_bytes(self) -> int:
         """Of the database in the URL."""
         return query.size_bytes(self._session, self._database)
+
+    def contents(self, table: str, *, checksum: bool) -> Contents:
+        """Of a table in the database in the URL."""
+        session = query.Session(self._brand.title, self._address(), answer_limit_s=None)
+        return contents(session, table, checksum=checksum)
 
 
 def _hosts(url: SplitResult, brand: Brand) -> Sequence[tuple[str, int]]:

@@ -8,9 +8,11 @@ from functools import cached_property
 from pathlib import Path
 
 from dbdyno.errors import ServerError
+from dbdyno.servers.contents import Contents
 from dbdyno.servers.daemon import free_port
 from dbdyno.servers.mysql import query
 from dbdyno.servers.mysql.brand import Brand
+from dbdyno.servers.mysql.contents import contents
 from dbdyno.servers.mysql.initial import account_statements, bootstrap_statements
 from dbdyno.servers.own import OwnServer
 from dbdyno.servers.packaged import install
@@ -283,6 +285,12 @@ class MysqlServer(OwnServer):
         shared = [] if list(self._files(DATABASE, "*.ibd")) else self._files(".", "ibdata*")
         files = [*self._files(DATABASE, "*"), *shared, *self._files("#rocksdb", "*.sst")]
         return sum(size for path in files if (size := _size_of(path)))
+
+    def contents(self, table: str, *, checksum: bool) -> Contents:
+        """Of a table in the database under load."""
+        address = query.Address(ROLE, database=DATABASE, unix=self._socket)
+        session = query.Session(self._brand.title, address, answer_limit_s=None)
+        return contents(session, table, checksum=checksum)
 
     def _files(self, folder: str, pattern: str) -> Sequence[Path]:
         return list((self._data / folder).glob(pattern))

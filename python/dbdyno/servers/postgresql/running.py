@@ -6,7 +6,9 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from dbdyno.errors import ServerError
+from dbdyno.servers.contents import Contents
 from dbdyno.servers.postgresql import query
+from dbdyno.servers.postgresql.contents import contents
 from dbdyno.servers.protocol import Capacity, Provision, Transport
 from dbdyno.servers.running import RunningServer
 
@@ -90,3 +92,7 @@ class RunningPostgresql(RunningServer):
     def size_bytes(self) -> int:
         """Of the database in the URL."""
         return query.size_bytes(self._session, self._session.connection().info.dbname)
+
+    def contents(self, table: str, *, checksum: bool) -> Contents:
+        """Of a table in the database in the URL."""
+        return contents(query.Session(self._url), table, checksum=checksum)

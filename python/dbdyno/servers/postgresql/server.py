@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dbdyno.errors import ServerError
+from dbdyno.servers.contents import Contents
 from dbdyno.servers.daemon import free_port
 from dbdyno.servers.own import OwnServer
 from dbdyno.servers.packaged import install
 from dbdyno.servers.place import data_folder, socket_folder
 from dbdyno.servers.postgresql import query
+from dbdyno.servers.postgresql.contents import contents
 from dbdyno.servers.protocol import DATABASE, ROLE, Capacity, Provision
 from dbdyno.servers.setting import refuse_reserved, unknown_setting
 
@@ -195,6 +197,13 @@ class PostgresqlServer(OwnServer):
     def size_bytes(self) -> int:
         """Of the database under load."""
         return query.size_bytes(self._session, DATABASE)
+
+    def contents(self, table: str, *, checksum: bool) -> Contents:
+        """Of a table in the database under load."""
+        session = query.Session(
+            host=str(self._sockets), port=self._port, user=ROLE, dbname=DATABASE
+        )
+        return contents(session, table, checksum=checksum)
 
 
 def _quoted(value: str) -> str:

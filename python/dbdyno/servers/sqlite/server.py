@@ -11,9 +11,11 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from dbdyno.errors import ServerError
+from dbdyno.servers.contents import Contents
 from dbdyno.servers.guarded import Guarded
 from dbdyno.servers.protocol import DATABASE, Capacity, Provision, Transport
 from dbdyno.servers.setting import unknown_setting
+from dbdyno.servers.sqlite.contents import contents
 
 _WORDS: Mapping[str, Sequence[str]] = {
     "auto_vacuum": ("none", "full", "incremental"),
@@ -145,6 +147,11 @@ class SqliteServer:
             for path in self._path.parent.glob(f"{self._path.name}*")
             if not path.name.endswith("-shm")
         )
+
+    def contents(self, table: str, *, checksum: bool) -> Contents:
+        """Of a table in the file."""
+        assert self._path is not None, "started"
+        return contents(self._path, table, checksum=checksum)
 
     def alive(self) -> bool:
         """Whether the file is there."""
