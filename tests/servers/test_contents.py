@@ -15,8 +15,6 @@ from dbdyno.errors import ServerError
 from dbdyno.servers import Contents, Server, open_server
 from dbdyno.servers.contents import contents_of
 
-pytestmark = pytest.mark.slow
-
 Row = tuple[object, ...]
 
 ROWS: Sequence[Row] = (
@@ -62,11 +60,14 @@ KINDS = {
 }
 
 
-@pytest.fixture(scope="module", params=KINDS.values(), ids=list(KINDS))
-def place(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Kind, Server]]:
-    kind: Kind = request.param
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.parametrize("kind", KINDS.values(), ids=list(KINDS), scope="module"),
+]
+
+
+@pytest.fixture(scope="module")
+def place(kind: Kind, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Kind, Server]]:
     with open_server(kind.provision, {}, tmp_path_factory.mktemp("server")) as server:
         server.start()
         yield kind, server

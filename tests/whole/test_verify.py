@@ -13,6 +13,10 @@ import pymysql
 import pytest
 from product import dbdyno
 
+from dbdyno.engine import find_engine, find_script, run_engine, run_spec
+from dbdyno.engine.process import Call
+from dbdyno.engine.script import script_path
+from dbdyno.model import Loaded, Record
 from dbdyno.servers import open_server
 from traces import no_trace
 
@@ -195,3 +199,36 @@ def narrow_account(target: Mapping[str, Any]) -> str:
         cursor.execute("CREATE USER narrow IDENTIFIED BY 'secret' WITH MAX_USER_CONNECTIONS 4")
         cursor.execute("GRANT ALL ON sbtest.* TO narrow")
     return f"mysql://narrow:secret@127.0.0.1:{port}/sbtest"
+
+
+def test_old_and_new_servers_hold_the_same_rows_at_any_number_of_loaders(tmp_path: Path) -> None:
+    found = set()
+    folders = script_path()
+    for number, provision in enumerate(("mysql:5.6.14@maven", "postgresql:9.6.24@maven")):
+        with open_server(provision, {}, tmp_path / str(number)) as server:
+            server.start()
+            for loaders in (1, 3):
+                for command in ("prepare", "cleanup"):
+                    spec = run_spec(
+                        command=command,
+                        target=server.target(),
+                        script=find_script("oltp_point_select", folders),
+                        script_path=folders,
+                        options={"tables": 1, "table_size": 20_000},
+                        clients=1,
+                        seed=5,
+                        loaders=loaders,
+                    )
+                    log = tmp_path / "engine.log"
+                    outcome = run_engine(find_engine(), spec, listener=ignore, log=log)
+                    assert (outcome.failure, outcome.warnings) == (None, ())
+                    if command == "prepare":
+                        assert outcome.loaded == (Loaded("sbtest1", 20_000),)
+                        found.add(server.contents("sbtest1", checksum=True))
+            server.stop()
+    (contents,) = found
+    assert contents.rows == 20_000
+
+
+def ignore(_line: bytes, _record: Record, _call: Call) -> None:
+    return None

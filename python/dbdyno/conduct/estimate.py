@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dbdyno.model import Cell, Load, Option, Plan, PlannedRun
+from dbdyno.model import Cell, Load, Option, Plan, PlannedRun, Verify
 from dbdyno.servers import Source, parse_provision
 
 _SET_UP_S = 5.0
@@ -14,6 +15,11 @@ _SET_UP_S = 5.0
 _SET_UP_EMBEDDED_S = 1.5
 
 _ROWS_PER_S = 50_000
+_VERIFIED_ROWS_PER_S: Mapping[Verify, float] = {
+    "none": math.inf,
+    "counts": 2_000_000,
+    "checksums": 150_000,
+}
 _BYTES_PER_ROW = 260
 """A row of the field's scripts with its primary and secondary index, before any bloat."""
 
@@ -39,10 +45,11 @@ def estimate(plan: Plan, load: Load) -> Estimate:
 
 
 def run_time_s(run: PlannedRun, load: Load) -> float:
-    """Set-up, loading the rows, and all steps of one run."""
+    """Set-up, loading the rows, looking at them, and all steps of one run."""
     embedded = parse_provision(run.cell.provision).source is Source.EMBEDDED
     set_up_s = _SET_UP_EMBEDDED_S if embedded else _SET_UP_S
-    return set_up_s + rows(run.cell) / _ROWS_PER_S + len(run.steps) * step_time_s(load)
+    load_s = rows(run.cell) / _ROWS_PER_S + rows(run.cell) / _VERIFIED_ROWS_PER_S[load.verify]
+    return set_up_s + load_s + len(run.steps) * step_time_s(load)
 
 
 def step_time_s(load: Load) -> float:
