@@ -22,6 +22,7 @@ local draw_pattern = cast("const char *(*)(const char *, size_t)", natives.patte
 local draw_text = cast("const char *(*)(double, double, size_t *)", natives.text)
 local fill_pattern = cast("void (*)(const char *, char *, size_t)", natives.fill_pattern)
 local next_turn = cast("int (*)(void)", natives.next_turn)
+local append_row = cast("int (*)(uint32_t, const char *, size_t)", natives.append_row)
 
 local random = {}
 
@@ -58,6 +59,27 @@ local function next_event()
     return suspend()
   end
   return turn == TURN_START
+end
+
+-- Rows of bulk inserts ----------------------------------------------------------------------------
+
+local ROW_TAKEN, BATCH_FULL = 0, 1
+local row_faults = {
+  [2] = "con:bulk_insert_next() without con:bulk_insert_init()",
+  [3] = "con:bulk_insert_next() got no single row, unlike the first time: give it one row in "
+    .. "parentheses each time, or set `loaders` to 0",
+}
+
+-- True when it is time to flush.
+local function bulk_append(slot, values)
+  if type(values) ~= "string" then
+    error("con:bulk_insert_next() needs the values in parentheses", 3)
+  end
+  local said = append_row(slot, values, #values)
+  if said == ROW_TAKEN then
+    return false
+  end
+  return said == BATCH_FULL or error(row_faults[said], 3)
 end
 
 -- Parameters of prepared statements ---------------------------------------------------------------
@@ -139,4 +161,4 @@ local function create_parameter(_, sql_type, most)
   return made
 end
 
-return random, next_event, create_parameter
+return random, next_event, create_parameter, bulk_append

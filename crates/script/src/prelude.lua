@@ -14,9 +14,10 @@ local RESTART_EVENT = 1
 local PARALLEL_COMMAND = true
 
 local inherit, seen = names()
-local random, next_event, create_parameter = native(host, require("ffi"))
+local random, next_event, create_parameter, bulk_append = native(host, require("ffi"))
 host.random = random
-local the_driver, connection_meta, raise, end_bulk = sql(host, create_parameter, RESTART_EVENT)
+local the_driver, connection_meta, raise, end_bulk =
+  sql(host, create_parameter, bulk_append, RESTART_EVENT)
 
 -- LuaJIT's `-j`: a function of its own, or a module that is installed for it.
 local function compiler(order)

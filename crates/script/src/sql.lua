@@ -4,7 +4,7 @@
 -- resumed; nothing here knows which. `false` from a statement means that it failed: `raise` then
 -- asks the host what to do about it.
 
-local host, create_parameter, RESTART_EVENT = ...
+local host, create_parameter, bulk_append, RESTART_EVENT = ...
 
 local getfenv, setmetatable, error, tostring = getfenv, setmetatable, error, tostring
 
@@ -187,7 +187,7 @@ function connection:bulk_insert_init(prefix)
 end
 
 function connection:bulk_insert_next(values)
-  if host.bulk_append(self[1], values) and host.bulk_flush(self[1]) == false then
+  if bulk_append(self[1], values) and host.bulk_flush(self[1]) == false then
     return raise(self[1], self.bulk_prefix)
   end
   return true

@@ -1,6 +1,7 @@
 //! Bulk inserts: `con:bulk_insert_init`, `_next`, `_done`.
 
 use std::ffi::c_int;
+use std::slice;
 use std::sync::atomic::Ordering;
 
 use mlua_sys as ffi;
@@ -21,7 +22,6 @@ pub(crate) unsafe fn register(state: *mut State) {
     // SAFETY: the caller's: the table is on top of the stack.
     unsafe {
         set_function(state, c"bulk_begin", bulk_begin);
-        set_function(state, c"bulk_append", bulk_append);
         set_function(state, c"bulk_flush", bulk_flush);
         set_function(state, c"bulk_end", bulk_end);
         set_function(state, c"bulk_open", bulk_open);
@@ -55,39 +55,28 @@ unsafe extern "C-unwind" fn bulk_begin(state: *mut State) -> c_int {
     }
 }
 
-/// `host.bulk_append(slot, values)`: true when it is time to flush.
-unsafe extern "C-unwind" fn bulk_append(state: *mut State) -> c_int {
-    // SAFETY: called by the prelude.
-    unsafe {
-        let index = slot_argument(state, 1);
-        let Some(values) = lua::bytes(state, 2) else {
-            lua::raise(state, "con:bulk_insert_next() needs the values in parentheses")
-        };
-        let mut full = false;
-        if let Some(slot) = current().slot(index) {
-            let bulk = &mut slot.bulk;
-            if bulk.prefix == 0 {
-                lua::raise(state, "con:bulk_insert_next() without con:bulk_insert_init()");
-            }
-            bulk.choose_route(values);
-            if bulk.rows > 0 {
-                bulk.text.push(b',');
-            } else {
-                bulk.text.truncate(bulk.prefix);
-            }
-            if !append(bulk, values) {
-                lua::raise(
-                    state,
-                    "con:bulk_insert_next() got no single row, unlike the first time: give it one \
-                     row in parentheses each time, or set `loaders` to 0",
-                );
-            }
-            bulk.rows += 1;
-            full = bulk.text.len() >= BULK_BYTES;
-        }
-        ffi::lua_pushboolean(state, c_int::from(full));
+/// Takes a row of a bulk insert; called by compiled scripts (`native.lua`).
+///
+/// 0: taken; 1: taken, and it is time to flush; 2: none has begun; 3: it isn't one row.
+pub(super) unsafe extern "C" fn append_row(index: u32, values: *const u8, len: usize) -> c_int {
+    let Some(slot) = current().slot(index) else { return 0 };
+    // SAFETY: a string of Lua's, that lives through the call.
+    let values = unsafe { slice::from_raw_parts(values, len) };
+    let bulk = &mut slot.bulk;
+    if bulk.prefix == 0 {
+        return 2;
     }
-    1
+    bulk.choose_route(values);
+    if bulk.rows > 0 {
+        bulk.text.push(b',');
+    } else {
+        bulk.text.truncate(bulk.prefix);
+    }
+    if !append(bulk, values) {
+        return 3;
+    }
+    bulk.rows += 1;
+    c_int::from(bulk.text.len() >= BULK_BYTES)
 }
 
 /// Appends a row, with its number if that is ours to give; `false`: it isn't one row.

@@ -8,6 +8,7 @@ use std::slice;
 
 use mlua_sys as ffi;
 
+use super::bulk::append_row;
 use super::life::next_turn;
 use crate::host::current;
 use crate::lua::State;
@@ -15,7 +16,7 @@ use crate::random::{Distributions, Random, mix, permute};
 
 /// Leaves a table on the stack: the functions' addresses by name.
 pub(crate) unsafe fn push(state: *mut State) {
-    let named: [(_, *const c_void); 13] = [
+    let named: [(_, *const c_void); 14] = [
         (c"default", default as *const c_void),
         (c"uniform", uniform as *const c_void),
         (c"gaussian", gaussian as *const c_void),
@@ -29,6 +30,7 @@ pub(crate) unsafe fn push(state: *mut State) {
         (c"text", text as *const c_void),
         (c"fill_pattern", fill_pattern as *const c_void),
         (c"next_turn", next_turn as *const c_void),
+        (c"append_row", append_row as *const c_void),
     ];
     // SAFETY: the caller's: a live state.
     unsafe {
