@@ -8,7 +8,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use program::{Folder, end_after, interrupt, read_until, run, spec, start, start_open};
-use record::{Record, TimeKind};
+use record::{PhaseName, Record, TimeKind};
 use serde_json::{Value, json};
 
 fn workloads() -> PathBuf {
@@ -211,6 +211,23 @@ fn ctrl_c_still_yields_the_summary() {
     assert!(summary.interrupted);
     assert!(summary.measured.events > 0);
     assert!(summary.end_ns - summary.start_ns < 300_000_000_000);
+}
+
+/// Nothing can be done about a script that never comes back, but it can't keep the run.
+#[test]
+fn ctrl_c_ends_a_run_whose_script_hangs() {
+    let folder = Folder::new("hangs");
+    let script = folder.script("hangs.lua", "function event() while true do end end");
+    let limits = json!({"measure_s": 0.1, "drain_s": 1e6, "shards": 1});
+    let mut child = start(&spec(&script, limits));
+    let drains =
+        |record: &Record| matches!(record, Record::Phase(some) if some.phase == PhaseName::Drain);
+    let records = read_until(&mut child, drains);
+    interrupt(&child);
+    interrupt(&child);
+    let ended = end_after(records, child);
+    assert_eq!(ended.code, 130);
+    assert!(ended.summary().interrupted);
 }
 
 #[track_caller]

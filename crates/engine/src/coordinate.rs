@@ -26,6 +26,9 @@ const PROGRESS_NS: u64 = 250_000_000;
 /// A run that was interrupted or has failed waits no longer than this for events in flight.
 const HURRIED_DRAIN_NS: u64 = 5_000_000_000;
 
+/// A shard that says nothing for so long after its events were given up hangs.
+const HANGS_NS: u64 = 5_000_000_000;
+
 /// What the coordinator asks the operating system.
 pub trait Probe {
     /// All clients are ready and nothing is measured yet: the moment to make memory cheap to use.
@@ -73,6 +76,9 @@ struct Coordinator<'a> {
     failure: Option<Failure>,
     interrupted: bool,
     stop_at: Option<u64>,
+    /// Nobody waits for a long drain any more.
+    hurried: bool,
+    abandoned_at: Option<u64>,
     waits: bool,
     // Measuring.
     timeline: Option<Timeline>,
@@ -116,6 +122,8 @@ pub fn coordinate(
         failure: None,
         interrupted: false,
         stop_at: None,
+        hurried: false,
+        abandoned_at: None,
         waits: false,
         timeline: None,
         boundaries: BTreeMap::new(),
@@ -150,9 +158,9 @@ impl Coordinator<'_> {
                     break;
                 }
             }
-            // A shard that hangs in a call of the database's can't be helped; what was measured
-            // can.
-            if self.stop_at.is_some_and(|at| now > at + 2_000_000_000) && self.control.abandoned() {
+            // A shard that hangs in a call of the database's, or in its script, can't be helped;
+            // what was measured can.
+            if self.abandoned_at.is_some_and(|at| now > at + HANGS_NS) {
                 break;
             }
         }
@@ -192,20 +200,22 @@ impl Coordinator<'_> {
             self.control.stop();
         }
         if self.probe.impatient() {
-            self.control.abandon();
+            self.abandon(now);
         }
         let over = self.control.stopping() || self.phase == Some(PhaseName::Drain);
-        if over && self.stop_at.is_none() {
-            let hurried = self.interrupted || self.failure.is_some();
+        let hurried = self.interrupted || self.failure.is_some();
+        if over && (self.stop_at.is_none() || hurried && !self.hurried) {
+            self.hurried = hurried;
             let drain = self.plan.drain_ns;
             let drain = if hurried { drain.min(HURRIED_DRAIN_NS) } else { drain };
-            self.stop_at = Some(now.saturating_add(drain));
+            let end = now.saturating_add(drain);
+            self.stop_at = Some(self.stop_at.map_or(end, |planned| planned.min(end)));
         }
         if self.stop_at.is_some_and(|at| now >= at)
             && self.closed < self.shards
-            && !self.control.abandoned()
+            && self.abandoned_at.is_none()
         {
-            self.control.abandon();
+            self.abandon(now);
             self.warn(
                 "unfinished",
                 format!(
@@ -215,6 +225,11 @@ impl Coordinator<'_> {
                 None,
             );
         }
+    }
+
+    fn abandon(&mut self, now: u64) {
+        self.control.abandon();
+        self.abandoned_at.get_or_insert(now);
     }
 
     fn hear(&mut self, message: Message) {
