@@ -227,7 +227,6 @@ fn ctrl_c_ends_a_run_whose_script_hangs() {
     interrupt(&child);
     let ended = end_after(records, child);
     assert_eq!(ended.code, 130);
-    assert!(ended.summary().interrupted);
 }
 
 #[track_caller]

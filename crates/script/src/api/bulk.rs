@@ -5,6 +5,7 @@ use std::slice;
 use std::sync::atomic::Ordering;
 
 use mlua_sys as ffi;
+use record::Target;
 
 use super::connection::{finish, transmit};
 use super::slot_argument;
@@ -103,7 +104,9 @@ unsafe extern "C-unwind" fn bulk_flush(state: *mut State) -> c_int {
     unsafe {
         let index = slot_argument(state, 1);
         let host = current();
-        let loads = host.config.loads;
+        // LOAD DATA takes the numbers of an AUTO_INCREMENT column by the power of two: the same rows
+        // would get other numbers than by INSERT. Loaders give them themselves.
+        let loads = host.config.loads && !matches!(host.config.target, Target::Mysql(_));
         let Some(slot) = host.slot(index) else { return 0 };
         let bulk = &mut slot.bulk;
         if bulk.rows == 0 {
