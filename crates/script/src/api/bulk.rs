@@ -104,7 +104,7 @@ unsafe extern "C-unwind" fn bulk_flush(state: *mut State) -> c_int {
     unsafe {
         let index = slot_argument(state, 1);
         let host = current();
-        // LOAD DATA takes the numbers of an AUTO_INCREMENT column by the power of two: the same rows
+        // LOAD DATA takes numbers of an AUTO_INCREMENT column by the power of two: the same rows
         // would get other numbers than by INSERT. Loaders give them themselves.
         let loads = host.config.loads && !matches!(host.config.target, Target::Mysql(_));
         let Some(slot) = host.slot(index) else { return 0 };
