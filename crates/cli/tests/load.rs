@@ -59,7 +59,7 @@ fn fill(client: &mut Client, target: &Target, digest: &str, changes: Value) -> (
 }
 
 #[test]
-fn mariadb_gets_the_same_rows_and_numbers_over_the_scripts_own_connection() {
+fn mariadb_gets_the_same_rows_however_they_travel() {
     let Some(server) = mariadb_server::Server::get() else { return };
     let mut client = server.client();
     let target = Target::Mysql(server.target());
@@ -72,6 +72,11 @@ fn mariadb_gets_the_same_rows_and_numbers_over_the_scripts_own_connection() {
     for changes in [json!({"loaders": 0}), json!({"reactor": "epoll"})] {
         assert_eq!(fill(&mut client, &target, digest, changes), by_insert);
     }
+    // A server that lets nobody send files.
+    client.ok("SET GLOBAL local_infile = 0");
+    let refused = fill(&mut client, &target, digest, json!({"reactor": "epoll"}));
+    client.ok("SET GLOBAL local_infile = 1");
+    assert_eq!(refused, by_insert);
 }
 
 #[test]

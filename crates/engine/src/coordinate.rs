@@ -76,8 +76,6 @@ struct Coordinator<'a> {
     failure: Option<Failure>,
     interrupted: bool,
     stop_at: Option<u64>,
-    /// Nobody waits for a long drain any more.
-    hurried: bool,
     abandoned_at: Option<u64>,
     waits: bool,
     // Measuring.
@@ -122,7 +120,6 @@ pub fn coordinate(
         failure: None,
         interrupted: false,
         stop_at: None,
-        hurried: false,
         abandoned_at: None,
         waits: false,
         timeline: None,
@@ -203,9 +200,9 @@ impl Coordinator<'_> {
             self.abandon(now);
         }
         let over = self.control.stopping() || self.phase == Some(PhaseName::Drain);
-        let hurried = self.interrupted || self.failure.is_some();
-        if over && (self.stop_at.is_none() || hurried && !self.hurried) {
-            self.hurried = hurried;
+        if over {
+            // Who gets in a hurry later only brings the end nearer.
+            let hurried = self.interrupted || self.failure.is_some();
             let drain = self.plan.drain_ns;
             let drain = if hurried { drain.min(HURRIED_DRAIN_NS) } else { drain };
             let end = now.saturating_add(drain);
