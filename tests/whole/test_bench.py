@@ -16,6 +16,7 @@ from dbdyno.servers import Server, open_server
 
 pytestmark = pytest.mark.slow
 
+CLOCK_SOURCE = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 OPTIONS = ("--option", "tables=2", "--option", "table_size=1000")
 CLIENTS = 4
 LOAD = ("--clients", str(CLIENTS), "--warm-up", "500ms", "--time", "2s", "--interval", "500ms")
@@ -59,6 +60,8 @@ def test_a_closed_loop_has_every_figure(server: Server, tmp_path: Path) -> None:
     assert told["statements_per_s"] == pytest.approx(told["statements"] / told["window_s"])
     if os.sched_getscheduler(0) == os.SCHED_OTHER:
         assert told["scheduling"] == "batch", "unless somebody chose otherwise"
+    by_counter = CLOCK_SOURCE.is_file() and CLOCK_SOURCE.read_text().strip() == "tsc"
+    assert told["clock"] == ("processor" if by_counter else "kernel")
 
 
 def test_an_open_loop_tells_wait_service_and_response_apart(server: Server, tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
+    memory::keep_freed();
     let mut words = std::env::args();
     let called = words.next().unwrap_or_default();
     if called.rsplit('/').next() == Some("sysbench") {

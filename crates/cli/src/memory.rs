@@ -1,4 +1,5 @@
-//! Memory moved into large pages before the load begins.
+//! How memory is held: what is freed is kept, and what is there moves into large pages before the
+//! load begins.
 //!
 //! With thousands of clients each reply touches memory that was last used thousands of replies ago,
 //! and with pages of 4 KiB the processor has forgotten even where it is: at 16,000 clients that was
@@ -6,6 +7,19 @@
 //! (`transparent_hugepage/enabled` is `madvise`) give them neither to the allocator nor to LuaJIT.
 
 const LARGE: usize = 2 << 20;
+/// What may be kept, bytes a thread.
+const KEPT: libc::c_int = 64 << 20;
+
+/// Lets the allocator keep what is freed. A bulk insert's request is made and freed with each
+/// statement, and would come from the kernel page by page each time.
+pub fn keep_freed() {
+    // SAFETY: they set limits of the allocator's, before other threads run. Refused, all goes on as
+    // before.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, KEPT / 2);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT);
+    }
+}
 
 /// Asks the kernel to move what this process has in memory into large pages. Kernels before 6.1
 /// can't; then all stays as it is.

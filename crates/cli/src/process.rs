@@ -22,6 +22,13 @@ pub fn unix_ns() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64
 }
 
+/// Whether the kernel itself takes the time from the processor's counter: it has found that counter
+/// to have one rate, and to be the same on all processors. Elsewhere than on Linux on x86: `false`.
+pub fn counter_is_time() -> bool {
+    let chosen = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    std::fs::read_to_string(chosen).is_ok_and(|name| name.trim() == "tsc")
+}
+
 impl Process {
     /// Watches for SIGINT and SIGTERM.
     ///

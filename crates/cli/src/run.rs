@@ -262,7 +262,7 @@ impl Default for Chosen {
 
 impl Run {
     fn carry_out(&self, output: &mut Output) -> Outcome {
-        let control = Arc::new(Control::new(&self.plan));
+        let control = Arc::new(Control::new(&self.plan, process::counter_is_time()));
         let (opened, chosen) = channel();
         let process = &self.process;
         let mut greets = true;
@@ -298,6 +298,7 @@ impl Run {
             luajit_version: script::luajit_version(),
             reactor: chosen.reactor.to_owned(),
             scheduling: chosen.scheduling.to_owned(),
+            clock: if control.counts() { "processor" } else { "kernel" }.to_owned(),
             shards: self.shards,
             pid: std::process::id(),
             start_unix_ns: process::unix_ns() - control.now_ns(),

@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
 use std::time::Instant;
 
+use measure::{Clock, Machine, Sources};
+
 use crate::labels::Labels;
 use crate::plan::Plan;
 
@@ -26,7 +28,7 @@ pub enum Stage {
 /// and, once each, the names scripts give to events.
 #[derive(Debug)]
 pub struct Control {
-    origin: Instant,
+    clocks: Machine,
     stage: AtomicU8,
     begin_ns: AtomicU64,
     stop: AtomicBool,
@@ -36,12 +38,12 @@ pub struct Control {
 }
 
 impl Control {
-    /// For a run by this plan.
-    pub fn new(plan: &Plan) -> Self {
+    /// For a run by this plan. `counts`: see [`Machine::new`].
+    pub fn new(plan: &Plan, counts: bool) -> Self {
         let budget =
             plan.events.map(|events| AtomicI64::new(i64::try_from(events).unwrap_or(i64::MAX)));
         Self {
-            origin: Instant::now(),
+            clocks: Machine::new(Instant::now(), counts),
             stage: AtomicU8::new(Stage::Initialise as u8),
             begin_ns: AtomicU64::new(u64::MAX),
             stop: AtomicBool::new(false),
@@ -54,7 +56,17 @@ impl Control {
     /// Nanoseconds since the origin of the run's times.
     #[inline]
     pub fn now_ns(&self) -> u64 {
-        self.origin.elapsed().as_nanos() as u64
+        self.clocks.kernel_ns()
+    }
+
+    /// The same time for one thread that asks often.
+    pub(crate) fn clock(&self) -> Clock {
+        Clock::new(self.clocks)
+    }
+
+    /// Whether [`Self::clock`] follows the processor's counter.
+    pub fn counts(&self) -> bool {
+        self.clocks.counts()
     }
 
     /// The names of events' labels.

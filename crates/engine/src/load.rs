@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
 use arrival::Arrivals;
-use measure::Recorder;
+use measure::{Clock, Recorder};
 use record::{ClientTotal, PhaseName};
 
 use crate::control::Control;
@@ -42,6 +42,7 @@ struct GroupPart {
 #[derive(Debug)]
 pub struct Load {
     control: Arc<Control>,
+    clock: Clock,
     timeline: Timeline,
     slice: Slice,
     index: u64,
@@ -96,6 +97,7 @@ impl Load {
             })
             .collect();
         Self {
+            clock: control.clock(),
             control,
             timeline: Timeline {
                 begin: u64::MAX,
@@ -139,17 +141,15 @@ impl Load {
         &mut self.recorder
     }
 
-    /// Adds an event to what its client did. `number` is the client's within the run; clients go
-    /// round the shards one by one.
+    /// Adds an event to what its client did. `place` is the client's among this shard's, from 0.
     #[inline]
-    pub fn client_event(&mut self, number: u32, start_ns: u64, end_ns: u64) {
+    pub fn client_event(&mut self, place: u32, start_ns: u64, end_ns: u64) {
         if self.totals_at.is_some() {
-            self.add_to_client(number, start_ns, end_ns);
+            self.add_to_client(place as usize, start_ns, end_ns);
         }
     }
 
-    fn add_to_client(&mut self, number: u32, start_ns: u64, end_ns: u64) {
-        let index = (number / self.stride) as usize;
+    fn add_to_client(&mut self, index: usize, start_ns: u64, end_ns: u64) {
         if self.totals.len() <= index {
             self.extend_totals(index + 1);
         }
@@ -196,7 +196,7 @@ impl Load {
     /// call lies in the right one.
     #[inline]
     pub fn now(&mut self) -> u64 {
-        let now = self.control.now_ns();
+        let now = self.clock.now_ns();
         if now >= self.slice.end {
             self.roll(now);
         }

@@ -48,6 +48,8 @@ pub struct Hello {
     /// The kernel's scheduling policy of the shards: `batch`, `other` (the kernel's default),
     /// `idle`, `fifo`, `round-robin` or `deadline`.
     pub scheduling: String,
+    /// Where times come from: `processor` (its counter, by the kernel's clock) or `kernel`.
+    pub clock: String,
     /// Number of shards.
     pub shards: u32,
     /// Process id.

@@ -45,6 +45,8 @@ pub(crate) struct Client {
     pub(crate) group: u16,
     /// Number within the run, from 0: what scripts call the thread's id.
     pub(crate) number: u32,
+    /// Place among the shard's clients, from 0.
+    pub(crate) place: u32,
     pub(crate) waiting: Waiting,
     pub(crate) event: Option<OpenEvent>,
     /// Its connections.

@@ -80,7 +80,7 @@ impl Console {
         let (sender, inbox) = channel();
         let (_, spare) = channel();
         let plan = no_load();
-        let load = Load::new(&plan, Arc::new(Control::new(&plan)), 0, 1, sender, spare);
+        let load = Load::new(&plan, Arc::new(Control::new(&plan, false)), 0, 1, sender, spare);
         let workload =
             ScriptWorkload::new(config, 0, 1).map_err(|failure| (Vec::new(), failure))?;
         let mut console = Self { workload, load, inbox, facts: Facts::default() };

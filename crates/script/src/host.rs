@@ -17,6 +17,7 @@ use mlua_sys as ffi;
 use reactor::{Reactor, Token};
 use record::FatalKind;
 
+use crate::arena::Lua;
 use crate::client::{Client, Waiting};
 use crate::config::Config;
 use crate::connector::Connector;
@@ -137,15 +138,14 @@ pub(crate) fn enter(host: *mut Host) {
 
 /// The version of LuaJIT, asked of itself.
 pub(crate) fn luajit_version() -> String {
-    // SAFETY: a fresh state, closed again; `jit.version` is a string.
+    let Some(Lua { state, .. }) = &Lua::new() else { return "unknown".to_owned() };
+    let state = *state;
+    // SAFETY: a fresh state; `jit.version` is a string.
     unsafe {
-        let state = ffi::luaL_newstate();
         ffi::luaL_openlibs(state);
         ffi::lua_getfield_(state, ffi::LUA_GLOBALSINDEX, c"jit".as_ptr());
         ffi::lua_getfield_(state, -1, c"version".as_ptr());
-        let version = lua::describe(state, -1);
-        ffi::lua_close(state);
-        version
+        lua::describe(state, -1)
     }
 }
 
@@ -227,6 +227,7 @@ impl Host {
             reference: 0,
             group,
             number,
+            place: 0,
             waiting: Waiting::Nothing,
             event: None,
             slots: Vec::new(),
@@ -248,13 +249,13 @@ impl Host {
         let Some(event) = client.event.take() else { return false };
         client.attempts = 0;
         client.events += 1;
-        let (group, number) = (usize::from(client.group), client.number);
+        let (group, place) = (usize::from(client.group), client.place);
         let load = self.load();
         if !load.counts() {
             return true;
         }
         let service = now.saturating_sub(event.start_ns);
-        load.client_event(number, event.intended_ns, now);
+        load.client_event(place, event.intended_ns, now);
         if load.is_open(group) {
             let wait = event.start_ns.saturating_sub(event.intended_ns);
             load.recorder().open_event(event.label, wait, service);

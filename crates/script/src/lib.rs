@@ -9,6 +9,7 @@
 //! `reactor`. Each shard has its own Lua state, and nothing in it leaves the shard's thread.
 
 mod api;
+mod arena;
 mod client;
 mod conclude;
 mod config;

@@ -11,6 +11,7 @@ use reactor::Reactor;
 use record::FatalKind;
 
 use crate::api;
+use crate::arena::Lua;
 use crate::client::{OpenEvent, Waiting};
 use crate::config::{Config, Figures};
 use crate::connector::Connector;
@@ -43,6 +44,7 @@ const PARTS: [(&[u8], &CStr); 11] = [
 
 /// One shard's clients, running a script.
 pub struct ScriptWorkload {
+    lua: Option<Lua>,
     pub(crate) host: Box<Host>,
     /// The command is for all clients at once.
     pub(crate) parallel: bool,
@@ -50,8 +52,8 @@ pub struct ScriptWorkload {
 
 impl Drop for ScriptWorkload {
     fn drop(&mut self) {
-        // SAFETY: the state is this workload's own and nothing runs in it any more.
-        unsafe { ffi::lua_close(self.host.main) };
+        // Closing the state runs what scripts left to its end, and that finds the host.
+        self.lua = None;
         enter(std::ptr::null_mut());
     }
 }
@@ -79,13 +81,11 @@ impl ScriptWorkload {
             let waker = reactor.waker();
             Connector::new(&config.target, config.connect_timeout, own, move || waker.wake())
         });
-        // SAFETY: a fresh state.
-        let main = unsafe { ffi::luaL_newstate() };
-        if main.is_null() {
+        let Some(lua) = Lua::new() else {
             return Err(fault(FatalKind::Environment, "no memory for a Lua state".into(), None));
-        }
+        };
         let mut host = Box::new(Host {
-            main,
+            main: lua.state,
             labels: vec![HashMap::new(); config.groups.len()],
             config,
             shard,
@@ -122,7 +122,7 @@ impl ScriptWorkload {
             told: Vec::new(),
         });
         enter(&raw mut *host);
-        let mut workload = Self { host, parallel: true };
+        let mut workload = Self { lua: Some(lua), host, parallel: true };
         workload.open()?;
         workload.host.new_client(0, 0);
         Ok(workload)
@@ -274,9 +274,10 @@ impl ScriptWorkload {
         let own: Vec<_> = own.into_iter().filter(|(_, number)| everyone || *number == 0).collect();
         host.launched = own.len() as u32;
         load.clients = own.len() as u32;
-        for (group, number) in own {
+        for (place, (group, number)) in own.into_iter().enumerate() {
             let host = pointer.get();
             let client = host.new_client(group as u16, number);
+            host.clients[client as usize].place = place as u32;
             // SAFETY: the host is not running.
             unsafe {
                 prepare_coroutine(host, client, host.prelude.client);

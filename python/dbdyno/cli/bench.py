@@ -221,6 +221,7 @@ def _document(bench_plan: BenchPlan, result: BenchResult) -> dict[str, object]:
         "seed": bench_plan.seed,
         "reactor": result.reactor,
         "scheduling": result.scheduling,
+        "clock": result.clock,
         "processes": result.processes,
         "shards": result.shards,
         "versions": dict(result.versions),

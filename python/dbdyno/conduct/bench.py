@@ -62,6 +62,7 @@ class BenchResult:
     versions: Mapping[str, str]
     reactor: str
     scheduling: str
+    clock: str
     processes: int
     shards: int
     """Of all processes."""
@@ -178,6 +179,7 @@ def _result(outcome: Outcome, script: Path, engine: Engine, processes: int) -> B
         },
         reactor=outcome.hello.reactor,
         scheduling=outcome.hello.scheduling,
+        clock=outcome.hello.clock,
         processes=processes,
         shards=outcome.hello.shards,
         loads=(),

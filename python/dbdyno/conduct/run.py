@@ -344,6 +344,7 @@ def _step_result(step: Step, outcome: Outcome, warnings: Sequence[EngineWarning]
         reactor=hello.reactor if hello else None,
         shards=hello.shards if hello else None,
         scheduling=hello.scheduling if hello else None,
+        clock=hello.clock if hello else None,
         warnings=tuple(map(asdict, warnings)),
     )
 

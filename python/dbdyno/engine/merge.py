@@ -136,6 +136,7 @@ class Merger:
             first,
             reactor=", ".join(dict.fromkeys(hello.reactor for hello in hellos)),
             scheduling=", ".join(dict.fromkeys(hello.scheduling for hello in hellos)),
+            clock=", ".join(dict.fromkeys(hello.clock for hello in hellos)),
             shards=sum(hello.shards for hello in hellos),
         )
 

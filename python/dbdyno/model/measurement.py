@@ -29,6 +29,9 @@ class Hello:
     seed: int
     scheduling: str = "other"
     """The kernel's policy for the shards; engines that did not say had the kernel's default."""
+    clock: str = "kernel"
+    """Where times come from, `processor` (its counter) or `kernel`; engines that did not say asked
+    the kernel."""
 
 
 @dataclass(frozen=True, slots=True)

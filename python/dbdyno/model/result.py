@@ -65,6 +65,7 @@ class StepResult:
     reactor: str | None
     shards: int | None
     scheduling: str | None = None
+    clock: str | None = None
     warnings: tuple[Mapping[str, object], ...] = ()
 
 

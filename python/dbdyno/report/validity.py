@@ -154,7 +154,8 @@ def _generator(analysis: Analysis) -> Gate:
             inside = inside or step.reactor == "none"
             if summary is None or not summary.window_s or step.reactor == "none":
                 continue
-            ways[f"{step.reactor}, {step.scheduling or 'other'} scheduling"] = None
+            scheduling, clock = step.scheduling or "other", step.clock or "kernel"
+            ways[f"{step.reactor}, {scheduling} scheduling, the {clock}'s clock"] = None
             cpu = summary.record.get("cpu")
             if isinstance(cpu, Mapping):
                 busy_us = float(cpu.get("user_us", 0)) + float(cpu.get("system_us", 0))

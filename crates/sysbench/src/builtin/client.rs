@@ -50,10 +50,10 @@ impl BuiltinWorkload {
             if load.is_open(0) {
                 let wait = start.saturating_sub(intended_ns);
                 load.recorder().open_event(0, wait, service);
-                load.client_event(load.shard(), intended_ns, end);
+                load.client_event(0, intended_ns, end);
             } else {
                 load.recorder().closed_event(0, service);
-                load.client_event(load.shard(), start, end);
+                load.client_event(0, start, end);
             }
         }
         if !more {

@@ -1,0 +1,257 @@
+//! The time, at the price of one read of the processor's counter.
+//!
+//! An event is timed at its beginning and at its end, and asking the kernel costs as much as all
+//! the rest of an event that does nothing. So the kernel's clock is asked once a millisecond, and
+//! in between the processor's counter says how much time has passed since. What the counter's rate
+//! is, the kernel's clock says too, again and again: an error of the rate is the error of a
+//! millisecond and never adds up, and a counter that jumps (a virtual machine that moves) is put
+//! right by the next question.
+
+use std::time::Instant;
+
+/// How long the counter is followed before the kernel's clock is asked again, nanoseconds.
+const FOLLOWED_NS: u64 = 1_000_000;
+/// The rate is taken over at least so long, nanoseconds. Both readings are good to some 50 ns, so
+/// that a millisecond by the counter is right within 5 ns.
+const RATED_NS: u64 = 20_000_000;
+/// Rates a processor's counter can have, in [`Clock::rate`]'s unit: 10 GHz to 100 MHz.
+const RATES: std::ops::RangeInclusive<u64> = (1 << 32) / 10..=10 << 32;
+/// If reading both clocks took more ticks than this (most of a microsecond), it was interrupted, and
+/// they don't belong together.
+const INTERRUPTED_TICKS: u64 = 2_000;
+
+/// What a [`Clock`] reads.
+pub trait Sources {
+    /// The processor's counter. One that doesn't move is one that can't be used.
+    fn ticks(&self) -> u64;
+    /// The kernel's monotonic clock, nanoseconds since some origin.
+    fn kernel_ns(&self) -> u64;
+}
+
+/// The clocks of this machine.
+#[derive(Debug, Clone, Copy)]
+pub struct Machine {
+    origin: Instant,
+    counts: bool,
+}
+
+impl Machine {
+    /// Times since `origin`. `counts`: the kernel itself takes the time from the processor's
+    /// counter, which it does only where the counter has a constant rate and is the same on all
+    /// processors. Elsewhere, and on processors whose counter isn't known here, the kernel's clock
+    /// is read each time.
+    pub fn new(origin: Instant, counts: bool) -> Self {
+        Self { origin, counts: counts && cfg!(target_arch = "x86_64") }
+    }
+
+    /// Whether the counter is used.
+    pub fn counts(&self) -> bool {
+        self.counts
+    }
+}
+
+impl Sources for Machine {
+    #[inline]
+    fn ticks(&self) -> u64 {
+        if self.counts { counter() } else { 0 }
+    }
+
+    fn kernel_ns(&self) -> u64 {
+        self.origin.elapsed().as_nanos() as u64
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[allow(unsafe_code)]
+fn counter() -> u64 {
+    // SAFETY: every x86-64 has it; a process whose clock is the counter may read it.
+    unsafe { std::arch::x86_64::_rdtsc() }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn counter() -> u64 {
+    0
+}
+
+/// Both clocks at one moment.
+#[derive(Debug, Clone, Copy)]
+struct Moment {
+    ticks: u64,
+    ns: u64,
+}
+
+/// A clock of one thread. It never goes back.
+#[derive(Debug)]
+pub struct Clock<S: Sources = Machine> {
+    sources: S,
+    /// When the kernel was last asked.
+    last: Moment,
+    /// Since when the rate is being taken.
+    rated_from: Moment,
+    /// Nanoseconds a tick, times 2³²; 0: not known yet.
+    rate: u64,
+    /// Ticks after `last` in which the counter is followed.
+    followed: u64,
+    /// The latest time that was told before `last`.
+    least_ns: u64,
+}
+
+impl<S: Sources> Clock<S> {
+    /// A clock that takes its time from these.
+    pub fn new(sources: S) -> Self {
+        let now = Moment { ticks: sources.ticks(), ns: sources.kernel_ns() };
+        Self { sources, last: now, rated_from: now, rate: 0, followed: 0, least_ns: 0 }
+    }
+
+    /// Nanoseconds since the origin of the kernel's clock.
+    #[inline]
+    pub fn now_ns(&mut self) -> u64 {
+        let since = self.sources.ticks().wrapping_sub(self.last.ticks);
+        if since < self.followed {
+            // At most a millisecond: 20 bits, in ticks not many more, and the rate has about 32.
+            return (self.last.ns + ((since * self.rate) >> 32)).max(self.least_ns);
+        }
+        self.ask()
+    }
+
+    #[cold]
+    fn ask(&mut self) -> u64 {
+        let before = self.sources.ticks();
+        let ns = self.sources.kernel_ns();
+        let took = self.sources.ticks().wrapping_sub(before);
+        // The last that was told lies within what was followed.
+        self.least_ns = self.least_ns.max(self.last.ns + ((self.followed * self.rate) >> 32));
+        self.last = Moment { ticks: before.wrapping_add(took / 2), ns };
+        self.followed = 0;
+        if took <= INTERRUPTED_TICKS {
+            self.take_rate();
+        }
+        ns.max(self.least_ns)
+    }
+
+    fn take_rate(&mut self) {
+        let ns = self.last.ns - self.rated_from.ns;
+        if ns >= RATED_NS {
+            let ticks = self.last.ticks.wrapping_sub(self.rated_from.ticks);
+            let rate = (u128::from(ns) << 32).checked_div(u128::from(ticks)).unwrap_or(0);
+            self.rate = u64::try_from(rate).ok().filter(|rate| RATES.contains(rate)).unwrap_or(0);
+            self.rated_from = self.last;
+        }
+        self.followed = (FOLLOWED_NS << 32).checked_div(self.rate).unwrap_or(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Clocks that are set by hand.
+    #[derive(Debug, Default)]
+    struct Set {
+        ticks: Cell<u64>,
+        ns: Cell<u64>,
+        asked: Cell<u64>,
+    }
+
+    impl Set {
+        fn pass(&self, ns: u64, ticks_a_us: u64) {
+            self.ns.set(self.ns.get() + ns);
+            self.ticks.set(self.ticks.get().wrapping_add(ns * ticks_a_us / 1000));
+        }
+    }
+
+    impl Sources for &Set {
+        fn ticks(&self) -> u64 {
+            self.ticks.get()
+        }
+
+        fn kernel_ns(&self) -> u64 {
+            self.asked.set(self.asked.get() + 1);
+            self.ns.get()
+        }
+    }
+
+    #[test]
+    fn the_kernel_is_asked_once_a_millisecond() {
+        let set = Set::default();
+        let mut clock = Clock::new(&set);
+        for _ in 0..2_000 {
+            set.pass(100_000, 2_300);
+            assert!(clock.now_ns().abs_diff(set.ns.get()) <= 1);
+        }
+        // 200 times until the rate is known; then once in ten or eleven.
+        assert!((360..=400).contains(&set.asked.get()), "{}", set.asked.get());
+    }
+
+    #[test]
+    fn a_counter_that_stands_still_is_not_used() {
+        let set = Set::default();
+        let mut clock = Clock::new(&set);
+        for _ in 0..1_000 {
+            set.pass(100_000, 0);
+            assert_eq!(clock.now_ns(), set.ns.get());
+        }
+    }
+
+    #[test]
+    fn a_counter_that_jumps_is_put_right() {
+        for jump in [u64::MAX / 2, 1_000_000_000, 1_000_000, 1_000_000_u64.wrapping_neg()] {
+            let set = Set::default();
+            let mut clock = Clock::new(&set);
+            for round in 0..3_000 {
+                set.pass(50_000, 3_000);
+                if round == 1_500 {
+                    set.ticks.set(set.ticks.get().wrapping_add(jump));
+                }
+                let error = clock.now_ns().abs_diff(set.ns.get());
+                // Never off by more than what is followed; two ratings later by nothing.
+                let most = if (1_500..2_400).contains(&round) { FOLLOWED_NS } else { 10 };
+                assert!(error <= most, "{error} ns off in round {round} after {jump}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_machine_s_clocks_agree() {
+        for counts in [true, false] {
+            let machine = Machine::new(Instant::now(), counts);
+            let mut clock = Clock::new(machine);
+            let mut last = 0;
+            while machine.kernel_ns() < 60_000_000 {
+                let before = machine.kernel_ns();
+                let told = clock.now_ns();
+                let after = machine.kernel_ns();
+                // However long it was interrupted in between; 5 µs for what the counter is off.
+                assert!(told + 5_000 >= before && told <= after + 5_000, "{before} {told} {after}");
+                assert!(told >= last);
+                last = told;
+            }
+        }
+    }
+
+    proptest! {
+        /// Whatever the counter does, time goes forward.
+        #[test]
+        fn it_never_goes_back(
+            steps in prop::collection::vec((0u64..40_000_000, 0u64..20_000, any::<u64>()), 1..200),
+        ) {
+            let set = Set::default();
+            let mut clock = Clock::new(&set);
+            let mut last = 0;
+            for (ns, rate, jump) in steps {
+                set.pass(ns, rate);
+                if jump % 8 == 0 {
+                    set.ticks.set(set.ticks.get().wrapping_add(jump));
+                }
+                let told = clock.now_ns();
+                prop_assert!(told >= last);
+                last = told;
+            }
+        }
+    }
+}

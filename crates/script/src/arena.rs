@@ -1,0 +1,314 @@
+//! The memory of a Lua state.
+//!
+//! What scripts make is small and short-lived, a text for each row above all, and one thread makes
+//! and frees it. Lua says with each block how large it was, so a block needs no header and no
+//! search: it comes from the list of free ones of its size and goes back there, where the next one
+//! finds it still in the processor's cache. Large blocks are the system's.
+
+use std::alloc::{self, Layout};
+use std::ffi::c_void;
+use std::ptr;
+
+use mlua_sys as ffi;
+
+use crate::lua::{self, State};
+
+/// Sizes are rounded up to this, bytes; it is also the alignment Lua asks for.
+const GRAIN: usize = 16;
+/// Larger blocks are the system's.
+const LARGEST: usize = 512;
+/// Blocks are cut from chunks of so many bytes: as many as there are already, within these bounds.
+const CHUNK: (usize, usize) = (64 * 1024, 2 * 1024 * 1024);
+
+/// The head of a free block.
+struct Free {
+    next: *mut Free,
+}
+
+/// A Lua state and the memory it lives in.
+pub(crate) struct Lua {
+    /// The main thread of the state.
+    pub(crate) state: *mut State,
+    /// Lua holds its address.
+    arena: *mut Arena,
+}
+
+impl Lua {
+    /// A state without libraries; `None`: there is no memory for it.
+    pub(crate) fn new() -> Option<Self> {
+        let arena = Box::into_raw(Box::new(Arena::default()));
+        // SAFETY: the arena lives until the state is closed.
+        let lua = unsafe { Self { state: ffi::lua_newstate(allocate, arena.cast()), arena } };
+        if lua.state.is_null() {
+            return None;
+        }
+        // SAFETY: a live state.
+        unsafe { ffi::lua_atpanic(lua.state, panic) };
+        Some(lua)
+    }
+}
+
+impl Drop for Lua {
+    fn drop(&mut self) {
+        // SAFETY: nothing runs in the state any more, and then nothing is left of it.
+        unsafe {
+            if !self.state.is_null() {
+                ffi::lua_close(self.state);
+            }
+            drop(Box::from_raw(self.arena));
+        }
+    }
+}
+
+/// An error that nothing in Lua catches: a fault of ours.
+unsafe extern "C-unwind" fn panic(state: *mut State) -> std::ffi::c_int {
+    // SAFETY: the error is on the stack.
+    panic!("an error that Lua does not catch: {}", unsafe { lua::describe(state, -1) })
+}
+
+struct Arena {
+    /// By size in grains, less one.
+    lists: [*mut Free; LARGEST / GRAIN],
+    /// What is left of the newest chunk.
+    next: *mut u8,
+    left: usize,
+    chunks: Vec<(*mut u8, Layout)>,
+}
+
+impl Default for Arena {
+    fn default() -> Self {
+        Self {
+            lists: [ptr::null_mut(); LARGEST / GRAIN],
+            next: ptr::null_mut(),
+            left: 0,
+            chunks: Vec::new(),
+        }
+    }
+}
+
+impl Drop for Arena {
+    fn drop(&mut self) {
+        for (start, layout) in self.chunks.drain(..) {
+            // SAFETY: made with this layout, and its blocks are no longer in use.
+            unsafe { alloc::dealloc(start, layout) };
+        }
+    }
+}
+
+/// The list that blocks of this size, 1 to [`LARGEST`], belong to.
+#[inline]
+fn class(size: usize) -> usize {
+    (size - 1) / GRAIN
+}
+
+impl Arena {
+    /// A block of 1 to [`LARGEST`] bytes; null: no memory.
+    #[inline]
+    fn take(&mut self, size: usize) -> *mut u8 {
+        let class = class(size);
+        let first = self.lists[class];
+        if first.is_null() {
+            return self.cut((class + 1) * GRAIN);
+        }
+        // SAFETY: the head of a free block, written by `give`.
+        self.lists[class] = unsafe { (*first).next };
+        first.cast()
+    }
+
+    #[inline]
+    unsafe fn give(&mut self, block: *mut u8, size: usize) {
+        let class = class(size);
+        let block = block.cast::<Free>();
+        // SAFETY: a block of at least a grain that nobody uses any more.
+        unsafe { (*block).next = self.lists[class] };
+        self.lists[class] = block;
+    }
+
+    #[cold]
+    fn cut(&mut self, bytes: usize) -> *mut u8 {
+        if self.left < bytes && !self.grow() {
+            return ptr::null_mut();
+        }
+        let block = self.next;
+        // SAFETY: so much is left of the chunk.
+        self.next = unsafe { block.add(bytes) };
+        self.left -= bytes;
+        block
+    }
+
+    fn grow(&mut self) -> bool {
+        let have: usize = self.chunks.iter().map(|(_, layout)| layout.size()).sum();
+        let bytes = have.next_power_of_two().clamp(CHUNK.0, CHUNK.1);
+        let Ok(layout) = Layout::from_size_align(bytes, GRAIN) else { return false };
+        // SAFETY: the size isn't 0.
+        let start = unsafe { alloc::alloc(layout) };
+        if start.is_null() {
+            return false;
+        }
+        // What is left of the chunk before is less than the largest block, and lost.
+        self.chunks.push((start, layout));
+        self.next = start;
+        self.left = bytes;
+        true
+    }
+}
+
+/// The layout of a large block, aligned like small ones.
+fn large(size: usize) -> Option<Layout> {
+    Layout::from_size_align(size, GRAIN).ok()
+}
+
+impl Arena {
+    #[inline]
+    unsafe fn make(&mut self, size: usize) -> *mut u8 {
+        if size <= LARGEST {
+            return self.take(size);
+        }
+        // SAFETY: the size isn't 0.
+        large(size).map_or(ptr::null_mut(), |layout| unsafe { alloc::alloc(layout) })
+    }
+
+    #[inline]
+    unsafe fn free(&mut self, block: *mut u8, size: usize) {
+        // SAFETY: the caller's: a block of this size, made here.
+        unsafe {
+            if size <= LARGEST {
+                self.give(block, size);
+            } else if let Some(layout) = large(size) {
+                alloc::dealloc(block, layout);
+            }
+        }
+    }
+
+    unsafe fn resize(&mut self, block: *mut u8, old: usize, new: usize) -> *mut u8 {
+        if old <= LARGEST && new <= LARGEST && class(old) == class(new) {
+            return block;
+        }
+        // SAFETY: the caller's: a block of this size, made here.
+        unsafe {
+            if old > LARGEST && new > LARGEST {
+                return match (large(old), large(new)) {
+                    (Some(layout), Some(_)) => alloc::realloc(block, layout, new),
+                    _ => ptr::null_mut(),
+                };
+            }
+            let moved = self.make(new);
+            if !moved.is_null() {
+                ptr::copy_nonoverlapping(block, moved, old.min(new));
+                self.free(block, old);
+            }
+            moved
+        }
+    }
+}
+
+/// `lua_Alloc`: a block made, freed or resized; null: none, or no memory.
+unsafe extern "C" fn allocate(
+    arena: *mut c_void,
+    block: *mut c_void,
+    old: usize,
+    new: usize,
+) -> *mut c_void {
+    let block = block.cast::<u8>();
+    // SAFETY: the state's own arena, on the state's own thread; Lua says rightly how large a block
+    // is, and 0 for none.
+    let made = unsafe {
+        let arena = &mut *arena.cast::<Arena>();
+        match (old, new) {
+            (0, 0) => ptr::null_mut(),
+            (0, new) => arena.make(new),
+            (old, 0) => {
+                arena.free(block, old);
+                ptr::null_mut()
+            }
+            (old, new) => arena.resize(block, old, new),
+        }
+    };
+    made.cast()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A block, its size, and the byte it is full of.
+    struct Held {
+        block: *mut u8,
+        size: usize,
+        with: u8,
+    }
+
+    impl Held {
+        unsafe fn resize(&mut self, arena: &mut Arena, size: usize) {
+            let whole = self.bytes(self.size.min(size)).iter().all(|byte| *byte == self.with);
+            assert!(whole, "another block was written over this one");
+            let arena = ptr::from_mut(arena).cast();
+            // SAFETY: the block is of this size, and the arena's.
+            let block = unsafe { allocate(arena, self.block.cast(), self.size, size) };
+            (self.block, self.size) = (block.cast(), size);
+            assert_eq!(self.block.is_null(), size == 0);
+            assert_eq!(self.block.addr() % GRAIN, 0);
+        }
+
+        fn bytes(&self, size: usize) -> &[u8] {
+            // SAFETY: so much of it was written.
+            if size == 0 { &[] } else { unsafe { std::slice::from_raw_parts(self.block, size) } }
+        }
+
+        fn fill(&mut self, with: u8) {
+            self.with = with;
+            // SAFETY: its own memory.
+            unsafe { ptr::write_bytes(self.block, with, self.size) };
+        }
+    }
+
+    proptest! {
+        /// Blocks made, freed and resized in any order lie apart and keep what is in them.
+        #[test]
+        fn blocks_keep_what_is_in_them(
+            steps in prop::collection::vec((0usize..24, 0usize..1200, any::<u8>()), 1..400),
+        ) {
+            let mut arena = Arena::default();
+            let mut held: Vec<_> =
+                (0..24).map(|_| Held { block: ptr::null_mut(), size: 0, with: 0 }).collect();
+            for (which, size, with) in steps {
+                // SAFETY: `held` knows each block's size.
+                unsafe { held[which].resize(&mut arena, size) };
+                let kept = held[which].size;
+                held[which].fill(with);
+                prop_assert_eq!(kept, size);
+            }
+            for block in &mut held {
+                // SAFETY: as above; the last free.
+                unsafe { block.resize(&mut arena, 0) };
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_freed_is_used_again() {
+        let mut arena = Arena::default();
+        for size in (1..=LARGEST).cycle().take(100_000) {
+            // SAFETY: just made.
+            unsafe {
+                let block = arena.make(size);
+                arena.free(block, size);
+            }
+        }
+        assert_eq!(arena.chunks.len(), 1, "one block of each size");
+    }
+
+    #[test]
+    fn a_state_runs_in_it_and_is_gone_with_it() {
+        let lua = Lua::new().expect("there is memory");
+        // SAFETY: a live state; the text is a constant.
+        unsafe {
+            ffi::luaL_openlibs(lua.state);
+            let text = c"local t = {} for i = 1, 1e5 do t[i % 99] = ('x'):rep(i % 700) .. i end";
+            assert_eq!(ffi::luaL_loadstring(lua.state, text.as_ptr()), ffi::LUA_OK);
+            assert_eq!(ffi::lua_pcall(lua.state, 0, 0, 0), ffi::LUA_OK);
+        }
+    }
+}
