@@ -27,6 +27,7 @@ def data_gate(folder: Path, loads: Callable[[PlannedRun], tuple[TableLoad, ...]]
 
 
 FINE = TableLoad("prepare", "t1", 100, 100, "00000000000000aa", 0.1)
+OTHER = TableLoad("prepare", "t2", None, 7, "00000000000000aa", 0.1)
 
 
 @pytest.mark.parametrize(
@@ -50,6 +51,12 @@ FINE = TableLoad("prepare", "t1", 100, 100, "00000000000000aa", 0.1)
             {1: TableLoad("prepare", "t1", 100, 101, "0a", 0.1)},
             "doubtful",
             "`t1` has 101 rows, 100 were sent",
+        ),
+        ({1: OTHER}, "ok", "12 tables that no bulk insert filled were looked at; the same seed"),
+        (
+            {1: OTHER, 2: TableLoad("prepare", "t2", None, 7, "00000000000000ab", 0.1)},
+            "doubtful",
+            "`t2` differs between runs with the same seed, script and options: 7 rows, ",
         ),
         (
             {1: TableLoad("prepare", "t1", 100, problem="permission denied")},

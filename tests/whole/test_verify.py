@@ -74,10 +74,12 @@ def clean() -> Iterator[None]:
         yield
 
 
-def carry_out(folder: Path, provision: str, then: str, load: str = "") -> tuple[Any, str, str]:
+def carry_out(
+    folder: Path, provision: str, then: str, load: str = "", script: str = SCRIPT
+) -> tuple[Any, str, str]:
     """Two runs, of which the second does more once it has loaded: what is kept of them, what was
     said, and the report's line on data."""
-    (folder / "thousand.lua").write_text(SCRIPT)
+    (folder / "thousand.lua").write_text(script)
     text = STUDY.format(provision=provision, mark=folder / "mark", then=then, load=load)
     (folder / "same.toml").write_text(text)
     told = dbdyno("run", "same.toml", folder=folder)
@@ -104,6 +106,23 @@ def test_runs_on_other_rows_than_the_first_are_found(tmp_path: Path, provision: 
     assert first[0]["checksum"] in line and second[0]["checksum"] in line
     phases = [phase["name"] for phase in manifests[0]["phases"]]
     assert phases[1:4] == ["prepare", "verify", "step 0"]
+
+
+@pytest.mark.parametrize("provision", ["postgresql@system", "mariadb@system", "sqlite"])
+def test_tables_that_no_bulk_insert_filled_are_looked_at_too(
+    tmp_path: Path, provision: str
+) -> None:
+    made = 'con:query("CREATE TABLE other AS SELECT id, c FROM thousand WHERE id <= 10")'
+    script = SCRIPT.replace("  local mark", f"  {made}\n  local mark")
+    changed = "UPDATE other SET c = 'x' WHERE id = 7"
+    manifests, said, line = carry_out(tmp_path, provision, changed, script=script)
+
+    (_, first), (_, second) = (manifest["loads"] for manifest in manifests)
+    for load in (first, second):
+        assert (load["table"], load["sent"], load["rows"]) == ("other", None, 10)
+    assert first["checksum"] != second["checksum"]
+    assert "`other`" not in said, "one run alone is as it should be"
+    assert "| doubtful | `other` differs between runs" in line
 
 
 def test_the_same_rows_pass_and_a_row_too_few_is_told_at_once(tmp_path: Path) -> None:

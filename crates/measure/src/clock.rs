@@ -16,8 +16,8 @@ const FOLLOWED_NS: u64 = 1_000_000;
 const RATED_NS: u64 = 20_000_000;
 /// Rates a processor's counter can have, in [`Clock::rate`]'s unit: 10 GHz to 100 MHz.
 const RATES: std::ops::RangeInclusive<u64> = (1 << 32) / 10..=10 << 32;
-/// If reading both clocks took more ticks than this (most of a microsecond), it was interrupted, and
-/// they don't belong together.
+/// If reading both clocks took more ticks than this (most of a microsecond), it was interrupted,
+/// and they don't belong together.
 const INTERRUPTED_TICKS: u64 = 2_000;
 
 /// What a [`Clock`] reads.

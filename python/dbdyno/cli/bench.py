@@ -159,7 +159,7 @@ def _print(result: BenchResult) -> None:
 def _loads(loads: Sequence[TableLoad]) -> str:
     """Only what is as it was sent; the rest are warnings."""
     fine = [load for load in loads if load.rows == load.sent]
-    rows = sum(load.sent for load in fine)
+    rows = sum(load.sent or 0 for load in fine)
     took = format_duration(sum(load.took_s for load in loads))
     return f"{count(len(fine))} of {count(len(loads))} have the {count(rows)} rows sent ({took})"
 

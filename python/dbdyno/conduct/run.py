@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from dbdyno import __version__, collect
@@ -23,7 +24,7 @@ from dbdyno.conduct.events import (
     TablesLoaded,
 )
 from dbdyno.conduct.preflight import loader_count, require
-from dbdyno.conduct.verify import load_warnings, verify_tables
+from dbdyno.conduct.verify import load_warnings, verify_others, verify_tables
 from dbdyno.engine import Engine, Outcome, find_script, run_engine, run_spec
 from dbdyno.engine.process import Call
 from dbdyno.errors import EngineError, InterruptedRunError, LabError
@@ -156,13 +157,16 @@ class RunConductor:
         return loaded
 
     def _verify(self, loaded: Mapping[str, Sequence[Loaded]], server: Server) -> None:
-        """Looks at the tables that were loaded."""
+        """Looks at the tables that were loaded, and in a server of the run's own at all others."""
         verify = self.setting.study.load.verify
-        if verify == "none" or not any(loaded.values()):
+        if verify == "none":
             return
         with self._phase("verify"):
             for command, tables in loaded.items():
                 self.loads += verify_tables(command, tables, verify, server.contents)
+            known = list(chain.from_iterable(loaded.values()))
+            others = server.tables()
+            self.loads += verify_others("prepare", others, known, verify, server.contents)
             server.check()
         for warning in load_warnings(self.loads):
             self._warn_of_load(warning)

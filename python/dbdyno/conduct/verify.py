@@ -6,7 +6,8 @@ Every row is read, so the caches a run begins with hold what fits of the tables 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Protocol
 
 from dbdyno.errors import ServerError
@@ -37,18 +38,36 @@ def verify_tables(
     total, done = sum(table.rows for table in tables), 0
     origin = time.monotonic_ns()
     for table in tables:
-        begin = time.monotonic()
-        try:
-            found = look(table.table, checksum=verify == "checksums")
-        except ServerError as error:
-            took_s = time.monotonic() - begin
-            yield TableLoad(command, table.table, table.rows, took_s=took_s, problem=error.message)
-        else:
-            took_s = time.monotonic() - begin
-            sent = table.rows
-            yield TableLoad(command, table.table, sent, found.rows, found.checksum, took_s)
+        yield _look_at(command, table.table, table.rows, verify, look)
         done += table.rows
         observe(Progress("rows", done, total, time.monotonic_ns() - origin))
+
+
+def verify_others(
+    command: str, tables: Mapping[str, str], loaded: Iterable[Loaded], verify: Verify, look: Look
+) -> Iterator[TableLoad]:
+    """The tables that are there besides those that bulk inserts have filled."""
+    known = {_plain(table.table) for table in loaded}
+    for table, in_statements in tables.items():
+        if _plain(table) not in known:
+            found = _look_at(command, in_statements, None, verify, look)
+            yield replace(found, table=table)
+
+
+def _plain(table: str) -> str:
+    """A table's name without schema and quotes: scripts write one and the same in several ways."""
+    return table.rpartition(".")[2].strip('"`').lower()
+
+
+def _look_at(command: str, table: str, sent: int | None, verify: Verify, look: Look) -> TableLoad:
+    begin = time.monotonic()
+    try:
+        found = look(table, checksum=verify == "checksums")
+    except ServerError as error:
+        took_s = time.monotonic() - begin
+        return TableLoad(command, table, sent, took_s=took_s, problem=error.message)
+    took_s = time.monotonic() - begin
+    return TableLoad(command, table, sent, found.rows, found.checksum, took_s)
 
 
 def load_warnings(loads: Iterable[TableLoad]) -> Iterator[EngineWarning]:
@@ -60,7 +79,7 @@ def load_warnings(loads: Iterable[TableLoad]) -> Iterator[EngineWarning]:
                 f"`{load.table}` could not be looked at after it was loaded: {load.problem}",
                 "without `verify` nothing is looked at",
             )
-        elif load.rows != load.sent:
+        elif load.sent is not None and load.rows != load.sent:
             yield EngineWarning(
                 "rows",
                 f"`{load.table}` has {load.rows:,} rows; bulk inserts sent {load.sent:,}",

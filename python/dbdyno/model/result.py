@@ -41,8 +41,8 @@ class TableLoad:
     command: str
     """The engine's call that loaded it: `prepare`, or `prepare-<group>`."""
     table: str
-    sent: int
-    """Rows of bulk inserts."""
+    sent: int | None
+    """Rows of bulk inserts; `None`: the script has filled it in another way."""
     rows: int | None = None
     checksum: str | None = None
     """Of the contents (`servers/contents.py` says how); `None`: not asked for."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dbdyno.model import RunManifest, TableLoad
@@ -38,7 +38,17 @@ def found_loads(analysis: Analysis) -> tuple[Found, ...]:
     return tuple(Found(manifest, load) for manifest in manifests for load in manifest.loads)
 
 
-def differences(found: Sequence[Found]) -> Iterator[str]:
+def otherwise(found: Iterable[Found], is_so: Callable[[int, int], bool]) -> Iterator[str]:
+    """Tables whose rows, found and sent, are so; each once, in sentences."""
+    told = {
+        f"`{load.table}` has {count(load.rows)} rows, {count(load.sent)} were sent": None
+        for load in (one.load for one in found)
+        if load.rows is not None and load.sent is not None and is_so(load.rows, load.sent)
+    }
+    yield from told
+
+
+def differences(found: Iterable[Found]) -> Iterator[str]:
     """Tables that should be the same and are not, in sentences."""
     by_recipe: dict[tuple[str, ...], list[Found]] = {}
     for one in found:

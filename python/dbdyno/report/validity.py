@@ -6,7 +6,7 @@ from typing import Literal
 
 from dbdyno.formats.quantities import format_duration
 from dbdyno.report.analyse import Analysis, BlockFigures
-from dbdyno.report.loads import Found, differences, found_loads
+from dbdyno.report.loads import differences, found_loads, otherwise
 from dbdyno.report.wording import count, number, percent, sentence_case
 
 GateState = Literal["ok", "doubtful", "failed", "not judged"]
@@ -185,32 +185,27 @@ def _stability(analysis: Analysis) -> Gate:
 
 def _data(analysis: Analysis) -> Gate:
     found = found_loads(analysis)
-    looked_at = [one for one in found if one.load.problem is None]
-    differ = list(differences(found))
-    fewer = _otherwise(one for one in looked_at if (one.load.rows or 0) < one.load.sent)
-    more = _otherwise(one for one in looked_at if (one.load.rows or 0) > one.load.sent)
+    sent = [one for one in found if one.load.sent is not None]
+    differ = list(differences(sent))
+    others = list(differences(one for one in found if one.load.sent is None))
+    fewer = list(otherwise(sent, lambda rows, all_sent: rows < all_sent))
+    more = list(otherwise(sent, lambda rows, all_sent: rows > all_sent))
     problems = dict.fromkeys(one.load.problem for one in found if one.load.problem)
-    if told := [*differ, *fewer, *more, *problems]:
+    if told := [*differ, *fewer, *others, *more, *problems]:
         state: GateState = "failed" if differ or fewer else "doubtful"
         return Gate("Data", state, sentence_case("; ".join(map(str, told))) + ".")
     if not found:
         return Gate("Data", "not judged", "No table was looked at after it was loaded.")
     runs = count(len({one.run.id for one in found}))
-    told_rows = f"All {count(len(found))} tables, over {runs} runs, have as many rows as were sent"
+    told_rows = f"All {count(len(sent))} tables, over {runs} runs, have as many rows as were sent"
+    if unsent := len(found) - len(sent):
+        told_unsent = f"{count(unsent)} tables that no bulk insert filled were looked at"
+        told_rows = f"{told_rows}; {told_unsent}" if sent else told_unsent
     if all(one.load.checksum for one in found):
         same = "the same seed, script and options made the same rows in all of them"
         return Gate("Data", "ok", f"{told_rows}; {same}.")
     told_only = 'contents were not compared (`verify = "checksums"` does)'
     return Gate("Data", "ok", f"{told_rows}; {told_only}.")
-
-
-def _otherwise(found: Iterable[Found]) -> list[str]:
-    """Tables with another number of rows than sent, each once."""
-    told = (
-        f"`{one.load.table}` has {count(one.load.rows or 0)} rows, {count(one.load.sent)} were sent"
-        for one in found
-    )
-    return list(dict.fromkeys(told))
 
 
 def _load_warnings(analysis: Analysis) -> Iterable[Gate]:

@@ -69,6 +69,10 @@ class Server(Protocol):
         Every row is read, which takes its time and is not limited.
         """
 
+    def tables(self) -> Mapping[str, str]:
+        """Of the database under load, each with its name as in a statement; none of a server that
+        isn't the run's own, since nobody knows whose they are."""
+
     def alive(self) -> bool:
         """Whether it still runs, without asking it."""
 

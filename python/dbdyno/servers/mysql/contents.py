@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dbdyno.servers.contents import NULL, SEPARATOR, Contents, checksum_of
-from dbdyno.servers.mysql.query import Session
+from dbdyno.servers.mysql.query import Session, quoted
 
 _BYTES = ("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob", "bit")
 
@@ -33,6 +33,6 @@ def contents(session: Session, table: str, *, checksum: bool) -> Contents:
 
 
 def _text(field: str, kind: str) -> str:
-    name = "`" + field.replace("`", "``") + "`"
+    name = quoted(field)
     is_bytes = kind.partition("(")[0].lower() in _BYTES
     return f"LOWER(HEX({name}))" if is_bytes else f"CONVERT({name} USING utf8mb4)"

@@ -272,6 +272,21 @@ def size_bytes(session: Session, database: str) -> int:
     return int(row["size"])
 
 
+def tables(session: Session, database: str) -> Mapping[str, str]:
+    """Of a database, each with its name as in a statement."""
+    rows = session.rows(
+        "SELECT TABLE_NAME AS name FROM information_schema.TABLES"
+        " WHERE TABLE_SCHEMA = %s AND TABLE_TYPE = 'BASE TABLE' ORDER BY TABLE_NAME",
+        database,
+    )
+    return {row["name"]: quoted(row["name"]) for row in rows}
+
+
+def quoted(name: str) -> str:
+    """A name as statements have it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def _in_words(error: Exception) -> str:
     """The error without PyMySQL's tuple around it."""
     words = error.args[-1] if error.args else error

@@ -292,6 +292,10 @@ class MysqlServer(OwnServer):
         session = query.Session(self._brand.title, address, answer_limit_s=None)
         return contents(session, table, checksum=checksum)
 
+    def tables(self) -> Mapping[str, str]:
+        """Of the database under load."""
+        return query.tables(self._session, DATABASE)
+
     def _files(self, folder: str, pattern: str) -> Sequence[Path]:
         return list((self._data / folder).glob(pattern))
 

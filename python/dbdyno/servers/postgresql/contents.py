@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from dbdyno.servers.contents import NULL, SEPARATOR, Contents, checksum_of
 from dbdyno.servers.postgresql.query import Session
 
@@ -18,6 +20,24 @@ _SETTINGS = (
 _COLUMNS = """
     SELECT quote_ident(attname) AS name, atttypid = 'bytea'::regtype AS is_bytes FROM pg_attribute
     WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum"""
+_TABLES = """
+    SELECT CASE nspname WHEN 'public' THEN relname ELSE nspname || '.' || relname END AS name,
+        quote_ident(nspname) || '.' || quote_ident(relname) AS in_statements
+    FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+    WHERE relkind IN ('r', 'p') AND nspname !~ '^pg_' AND nspname <> 'information_schema'
+        AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhrelid = pg_class.oid)
+    ORDER BY name"""
+
+
+def tables(session: Session) -> Mapping[str, str]:
+    """Each with its name as in a statement. A partition belongs to its table.
+
+    `session` is used for nothing else, and is closed.
+    """
+    try:
+        return {row["name"]: row["in_statements"] for row in session.rows(_TABLES)}
+    finally:
+        session.close()
 
 
 def contents(session: Session, table: str, *, checksum: bool) -> Contents:

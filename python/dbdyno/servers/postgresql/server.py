@@ -13,7 +13,7 @@ from dbdyno.servers.own import OwnServer
 from dbdyno.servers.packaged import install
 from dbdyno.servers.place import data_folder, socket_folder
 from dbdyno.servers.postgresql import query
-from dbdyno.servers.postgresql.contents import contents
+from dbdyno.servers.postgresql.contents import contents, tables
 from dbdyno.servers.protocol import DATABASE, ROLE, Capacity, Provision
 from dbdyno.servers.setting import refuse_reserved, unknown_setting
 
@@ -200,10 +200,15 @@ class PostgresqlServer(OwnServer):
 
     def contents(self, table: str, *, checksum: bool) -> Contents:
         """Of a table in the database under load."""
-        session = query.Session(
-            host=str(self._sockets), port=self._port, user=ROLE, dbname=DATABASE
-        )
-        return contents(session, table, checksum=checksum)
+        return contents(self._inside(), table, checksum=checksum)
+
+    def tables(self) -> Mapping[str, str]:
+        """Of the database under load, with their schema where it isn't `public`."""
+        return tables(self._inside())
+
+    def _inside(self) -> query.Session:
+        """A session in the database under load, to be used once and closed."""
+        return query.Session(host=str(self._sockets), port=self._port, user=ROLE, dbname=DATABASE)
 
 
 def _quoted(value: str) -> str:

@@ -25,6 +25,9 @@ _WORDS: Mapping[str, Sequence[str]] = {
     "temp_store": ("default", "file", "memory"),
 }
 """Pragmas whose values are words; a number is the word's place. SQLite ignores any other value."""
+_TABLES = (
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY 1"
+)
 _REPORTED = (
     "auto_vacuum",
     "cache_size",
@@ -152,6 +155,12 @@ class SqliteServer:
         """Of a table in the file."""
         assert self._path is not None, "started"
         return contents(self._path, table, checksum=checksum)
+
+    def tables(self) -> Mapping[str, str]:
+        """Of the file."""
+        with self._open() as connection:
+            found = connection.execute(_TABLES).fetchall()
+        return {name: '"' + name.replace('"', '""') + '"' for (name,) in found}
 
     def alive(self) -> bool:
         """Whether the file is there."""
