@@ -159,13 +159,13 @@ class RunConductor:
     def _verify(self, loaded: Mapping[str, Sequence[Loaded]], server: Server) -> None:
         """Looks at the tables that were loaded, and in a server of the run's own at all others."""
         verify = self.setting.study.load.verify
-        if verify == "none":
+        others = server.tables() if verify != "none" else {}
+        if verify == "none" or not (others or any(loaded.values())):
             return
         with self._phase("verify"):
             for command, tables in loaded.items():
                 self.loads += verify_tables(command, tables, verify, server.contents)
             known = list(chain.from_iterable(loaded.values()))
-            others = server.tables()
             self.loads += verify_others("prepare", others, known, verify, server.contents)
             server.check()
         for warning in load_warnings(self.loads):
