@@ -163,17 +163,33 @@ fn a_killed_connection_is_made_anew_with_its_statements() {
     assert_eq!(total.reads, total.events, "what was executed was an event");
 }
 
-/// The connections of the clients, once there are four that have executed a statement and none of
-/// them is one of those `gone`.
+/// The connections of the clients, once there are four that execute one statement after the other
+/// and none of them is one of those `gone`. One that has only just been made may not have been
+/// taken up by its client, and before the load nothing counts.
 fn four_at_work(watcher: &mut Client, gone: &[String]) -> Vec<String> {
     let deadline = Instant::now() + PATIENCE;
-    loop {
-        watcher.ok("SELECT id FROM information_schema.processlist WHERE db = 'victims'");
-        let found: Vec<_> =
-            watcher.rows().into_iter().filter_map(|mut row| row.remove(0)).collect();
-        if found.len() == 4 && !found.iter().any(|id| gone.contains(id)) {
-            return found;
-        }
-        assert!(Instant::now() < deadline, "{found:?}");
+    let mut since = 0;
+    for _ in 0..4 {
+        let found = loop {
+            let found = with_last_statement(watcher);
+            let works = |(id, last): &(String, u64)| *last > since && !gone.contains(id);
+            if found.len() == 4 && found.iter().all(works) {
+                break found;
+            }
+            assert!(Instant::now() < deadline, "{found:?}");
+        };
+        since = found.iter().map(|(_, last)| *last).max().unwrap_or(0);
     }
+    with_last_statement(watcher).into_iter().map(|(id, _)| id).collect()
+}
+
+/// The clients' connections, each with the number of its last statement among all of the server's.
+fn with_last_statement(watcher: &mut Client) -> Vec<(String, u64)> {
+    watcher.ok("SELECT id, query_id FROM information_schema.processlist WHERE db = 'victims'");
+    let rows = watcher.rows().into_iter();
+    rows.filter_map(|row| match &row[..] {
+        [Some(id), Some(last)] => Some((id.clone(), last.parse().ok()?)),
+        _ => None,
+    })
+    .collect()
 }
