@@ -60,3 +60,14 @@ def test_a_wrong_pragma_is_refused(tmp_path: Path, name: str, value: str, hint: 
 
     assert hint in (caught.value.hint or "")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_tables_are_told_as_statements_name_them(tmp_path: Path) -> None:
+    with open_server("sqlite", {}, tmp_path) as server:
+        server.start()
+        with sqlite3.connect(str(server.target()["path"])) as connection:
+            connection.execute("CREATE TABLE sqlites (id integer PRIMARY KEY AUTOINCREMENT)")
+            connection.execute('CREATE TABLE "it""s" (id int)')
+            connection.execute("INSERT INTO sqlites DEFAULT VALUES")
+        assert server.tables() == {'it"s': 'main."it""s"', "sqlites": 'main."sqlites"'}
+        assert server.contents('main."sqlites"', checksum=True).rows == 1

@@ -87,8 +87,8 @@ pub struct Clock<S: Sources = Machine> {
     sources: S,
     /// When the kernel was last asked.
     last: Moment,
-    /// Since when the rate is being taken.
-    rated_from: Moment,
+    /// Since when the rate is being taken; none: both clocks were never read together.
+    rated_from: Option<Moment>,
     /// Nanoseconds a tick, times 2³²; 0: not known yet.
     rate: u64,
     /// Ticks after `last` in which the counter is followed.
@@ -100,8 +100,8 @@ pub struct Clock<S: Sources = Machine> {
 impl<S: Sources> Clock<S> {
     /// A clock that takes its time from these.
     pub fn new(sources: S) -> Self {
-        let now = Moment { ticks: sources.ticks(), ns: sources.kernel_ns() };
-        Self { sources, last: now, rated_from: now, rate: 0, followed: 0, least_ns: 0 }
+        let last = Moment { ticks: 0, ns: 0 };
+        Self { sources, last, rated_from: None, rate: 0, followed: 0, least_ns: 0 }
     }
 
     /// Nanoseconds since the origin of the kernel's clock.
@@ -131,12 +131,13 @@ impl<S: Sources> Clock<S> {
     }
 
     fn take_rate(&mut self) {
-        let ns = self.last.ns - self.rated_from.ns;
+        let from = *self.rated_from.get_or_insert(self.last);
+        let ns = self.last.ns - from.ns;
         if ns >= RATED_NS {
-            let ticks = self.last.ticks.wrapping_sub(self.rated_from.ticks);
+            let ticks = self.last.ticks.wrapping_sub(from.ticks);
             let rate = (u128::from(ns) << 32).checked_div(u128::from(ticks)).unwrap_or(0);
             self.rate = u64::try_from(rate).ok().filter(|rate| RATES.contains(rate)).unwrap_or(0);
-            self.rated_from = self.last;
+            self.rated_from = Some(self.last);
         }
         self.followed = (FOLLOWED_NS << 32).checked_div(self.rate).unwrap_or(0);
     }
@@ -156,6 +157,8 @@ mod tests {
         ticks: Cell<u64>,
         ns: Cell<u64>,
         asked: Cell<u64>,
+        /// Questions to the kernel in which the thread does not run for a while, nanoseconds.
+        interrupted: Cell<(u64, u64)>,
     }
 
     impl Set {
@@ -172,7 +175,12 @@ mod tests {
 
         fn kernel_ns(&self) -> u64 {
             self.asked.set(self.asked.get() + 1);
-            self.ns.get()
+            let told = self.ns.get();
+            let (questions, ns) = self.interrupted.get();
+            if self.asked.get() <= questions {
+                self.pass(ns, 2_000);
+            }
+            told
         }
     }
 
@@ -186,6 +194,20 @@ mod tests {
         }
         // 200 times until the rate is known; then once in ten or eleven.
         assert!((360..=400).contains(&set.asked.get()), "{}", set.asked.get());
+    }
+
+    #[test]
+    fn the_rate_is_taken_from_questions_that_were_not_interrupted() {
+        let set = Set::default();
+        set.interrupted.set((7, 3_000_000));
+        let mut clock = Clock::new(&set);
+        for round in 0..1_000 {
+            set.pass(100_000, 2_000);
+            let before = set.ns.get();
+            let told = clock.now_ns();
+            assert!(told + 10 >= before && told <= set.ns.get() + 10, "{told} in round {round}");
+        }
+        assert!(set.asked.get() < 400, "{} questions", set.asked.get());
     }
 
     #[test]

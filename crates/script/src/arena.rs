@@ -101,6 +101,11 @@ fn class(size: usize) -> usize {
     (size - 1) / GRAIN
 }
 
+/// The layout of a large block, aligned like small ones.
+fn large(size: usize) -> Option<Layout> {
+    Layout::from_size_align(size, GRAIN).ok()
+}
+
 impl Arena {
     /// A block of 1 to [`LARGEST`] bytes; null: no memory.
     #[inline]
@@ -151,14 +156,7 @@ impl Arena {
         self.left = bytes;
         true
     }
-}
 
-/// The layout of a large block, aligned like small ones.
-fn large(size: usize) -> Option<Layout> {
-    Layout::from_size_align(size, GRAIN).ok()
-}
-
-impl Arena {
     #[inline]
     unsafe fn make(&mut self, size: usize) -> *mut u8 {
         if size <= LARGEST {

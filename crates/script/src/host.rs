@@ -138,8 +138,8 @@ pub(crate) fn enter(host: *mut Host) {
 
 /// The version of LuaJIT, asked of itself.
 pub(crate) fn luajit_version() -> String {
-    let Some(Lua { state, .. }) = &Lua::new() else { return "unknown".to_owned() };
-    let state = *state;
+    let Some(lua) = Lua::new() else { return "unknown".to_owned() };
+    let state = lua.state;
     // SAFETY: a fresh state; `jit.version` is a string.
     unsafe {
         ffi::luaL_openlibs(state);

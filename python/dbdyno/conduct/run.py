@@ -159,8 +159,10 @@ class RunConductor:
     def _verify(self, loaded: Mapping[str, Sequence[Loaded]], server: Server) -> None:
         """Looks at the tables that were loaded, and in a server of the run's own at all others."""
         verify = self.setting.study.load.verify
-        others = server.tables() if verify != "none" else {}
-        if verify == "none" or not (others or any(loaded.values())):
+        if verify == "none":
+            return
+        others = server.tables()
+        if not others and not any(loaded.values()):
             return
         with self._phase("verify"):
             for command, tables in loaded.items():

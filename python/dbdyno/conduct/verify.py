@@ -49,14 +49,14 @@ def verify_others(
     """The tables that are there besides those that bulk inserts have filled."""
     known = {_plain(table.table) for table in loaded}
     for table, in_statements in tables.items():
-        if _plain(table) not in known:
+        if known.isdisjoint((_plain(table), _plain(in_statements))):
             found = _look_at(command, in_statements, None, verify, look)
             yield replace(found, table=table)
 
 
 def _plain(table: str) -> str:
-    """A table's name without schema and quotes: scripts write one and the same in several ways."""
-    return table.rpartition(".")[2].strip('"`').lower()
+    """A table's name without quotes: scripts write one and the same in several ways."""
+    return ".".join(part.strip(' "`') for part in table.split(".")).lower()
 
 
 def _look_at(command: str, table: str, sent: int | None, verify: Verify, look: Look) -> TableLoad:

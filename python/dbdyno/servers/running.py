@@ -65,6 +65,10 @@ class RunningServer:
         """Not ours to know."""
         return None
 
+    def tables(self) -> Mapping[str, str]:
+        """None: they are somebody else's."""
+        return {}
+
     def log_files(self) -> Sequence[Path]:
         """None that we can read."""
         return ()

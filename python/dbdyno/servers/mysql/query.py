@@ -279,7 +279,7 @@ def tables(session: Session, database: str) -> Mapping[str, str]:
         " WHERE TABLE_SCHEMA = %s AND TABLE_TYPE = 'BASE TABLE' ORDER BY TABLE_NAME",
         database,
     )
-    return {row["name"]: quoted(row["name"]) for row in rows}
+    return {row["name"]: f"{quoted(database)}.{quoted(row['name'])}" for row in rows}
 
 
 def quoted(name: str) -> str:

@@ -150,10 +150,6 @@ class RunningMysql(RunningServer):
         session = query.Session(self._brand.title, self._address(), answer_limit_s=None)
         return contents(session, table, checksum=checksum)
 
-    def tables(self) -> Mapping[str, str]:
-        """None: they are somebody else's."""
-        return {}
-
 
 def _hosts(url: SplitResult, brand: Brand) -> Sequence[tuple[str, int]]:
     """Host and port of each server in the URL, which may list several with commas between."""

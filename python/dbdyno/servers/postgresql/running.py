@@ -96,7 +96,3 @@ class RunningPostgresql(RunningServer):
     def contents(self, table: str, *, checksum: bool) -> Contents:
         """Of a table in the database in the URL."""
         return contents(query.Session(self._url), table, checksum=checksum)
-
-    def tables(self) -> Mapping[str, str]:
-        """None: they are somebody else's."""
-        return {}

@@ -29,6 +29,11 @@ def contents(path: Path, table: str, *, checksum: bool) -> Contents:
         raise ServerError(f"sqlite can't read `{table}` of {path.name}: {error}") from error
 
 
+def quoted(name: str) -> str:
+    """A name as statements have it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 def _text(column: str) -> str:
-    name = '"' + column.replace('"', '""') + '"'
+    name = quoted(column)
     return f"CASE typeof({name}) WHEN 'blob' THEN lower(hex({name})) ELSE CAST({name} AS TEXT) END"

@@ -15,7 +15,7 @@ from dbdyno.servers.contents import Contents
 from dbdyno.servers.guarded import Guarded
 from dbdyno.servers.protocol import DATABASE, Capacity, Provision, Transport
 from dbdyno.servers.setting import unknown_setting
-from dbdyno.servers.sqlite.contents import contents
+from dbdyno.servers.sqlite.contents import contents, quoted
 
 _WORDS: Mapping[str, Sequence[str]] = {
     "auto_vacuum": ("none", "full", "incremental"),
@@ -26,7 +26,8 @@ _WORDS: Mapping[str, Sequence[str]] = {
 }
 """Pragmas whose values are words; a number is the word's place. SQLite ignores any other value."""
 _TABLES = (
-    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY 1"
+    "SELECT name FROM sqlite_master"
+    " WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_' ORDER BY name"
 )
 _REPORTED = (
     "auto_vacuum",
@@ -160,7 +161,7 @@ class SqliteServer:
         """Of the file."""
         with self._open() as connection:
             found = connection.execute(_TABLES).fetchall()
-        return {name: '"' + name.replace('"', '""') + '"' for (name,) in found}
+        return {name: f"main.{quoted(name)}" for (name,) in found}
 
     def alive(self) -> bool:
         """Whether the file is there."""
