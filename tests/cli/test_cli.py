@@ -199,6 +199,19 @@ def test_some_failed_runs_make_the_study_not_valid(
     assert "1 of 2 runs failed: b1-wal: the database file" in capsys.readouterr().err
 
 
+def test_failed_runs_are_told_with_their_cure(
+    study_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = study_file.read_text()
+    study_file.write_text(text.replace('"wal" } }', '"wal", jornal_size_limit = "1" } }'))
+    assert call(["run", study_file.name]) == 1
+    told = capsys.readouterr().err
+    cure = "did you mean `journal_size_limit`?"
+    assert f"sqlite has no setting `jornal_size_limit` · 0 s left\n  cure: {cure}\n" in told
+    assert f"\nhint: {cure}\n`dbdyno resume example --store results` tries them again" in told
+    assert "Nothing was measured at the same load to compare, so there is no verdict." in told
+
+
 def test_a_study_of_failed_runs_only_ends_with_their_code(
     study_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

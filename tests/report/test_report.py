@@ -8,7 +8,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+import altair as alt
 import pytest
+import vl_convert
 from made_up_runs import World, page_of, write_study
 from made_up_studies import SMALL
 
@@ -17,6 +19,7 @@ from dbdyno.model import PlannedRun, Step
 from dbdyno.report import write
 from dbdyno.report.analyse import Analysis, analyse
 from dbdyno.report.charts import charts
+from dbdyno.report.charts.encoding import number_axis
 from dbdyno.report.gather import gather
 from dbdyno.report.validity import gates
 from dbdyno.report.wording import headline, number, quantity, ratio
@@ -218,6 +221,13 @@ def test_axes_name_the_figure_and_its_unit(tmp_path: Path) -> None:
     assert "Client CPU per statement, µs" in json.dumps(
         drawn["client-cpu"].spec(), ensure_ascii=False
     )
+
+
+@pytest.mark.parametrize(("greatest", "label"), [(0.16, "0.16"), (40_000.0, "40k")])
+def test_axes_shorten_thousands_and_not_fractions(greatest: float, label: str) -> None:
+    values = alt.InlineData(values=[{"figure": 0.0}, {"figure": greatest}])
+    drawing = alt.Chart(values).mark_point().encode(y=alt.Y("figure:Q", axis=number_axis()))
+    assert f">{label}<" in vl_convert.vegalite_to_svg(drawing.to_json())
 
 
 def test_the_page_names_no_address(written: Written) -> None:

@@ -139,8 +139,11 @@ class Lines:
         """Why a run failed, and the time left; of an interrupted study neither says anything."""
         if manifest.status == "interrupted":
             return ""
-        why = f": {manifest.error.message}" if manifest.error else ""
-        return f"{why} · {format_duration(round(self._clock.left_s))} left"
+        left = f" · {format_duration(round(self._clock.left_s))} left"
+        if manifest.error is None:
+            return left
+        cure = f"\n  cure: {manifest.error.hint}" if manifest.error.hint else ""
+        return f": {manifest.error.message}{left}{cure}"
 
     def _place(self) -> str:
         return f"[{self._number}/{self._total}]"

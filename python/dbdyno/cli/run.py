@@ -126,10 +126,13 @@ def _carry_out(loaded: StudyFile, plan: Plan, way: _Way) -> None:
     else:
         click.echo(written)
     if outcome.failures:
+        errors = {run.id: run.error for run in outcome.failures if run.error}
+        hints = dict.fromkeys(error.hint for error in errors.values() if error.hint)
+        again = f"`{_resume(outcome.folder, way.store)}` tries them again"
         raise NotValidError(
             f"{len(outcome.failures)} of {len(plan.runs)} runs failed: "
-            + "; ".join(f"{run.id}: {run.error.message}" for run in outcome.failures if run.error),
-            hint=f"`{_resume(outcome.folder, way.store)}` tries them again",
+            + "; ".join(f"{run}: {error.message}" for run, error in errors.items()),
+            hint="\n".join((*hints, again)),
         )
 
 

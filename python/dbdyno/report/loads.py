@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from dbdyno.model import RunManifest, TableLoad
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.table import Column, Table, Value
-from dbdyno.report.wording import count, number
+from dbdyno.report.wording import count, number, rows_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def found_loads(analysis: Analysis) -> tuple[Found, ...]:
 def otherwise(found: Iterable[Found], is_so: Callable[[int, int], bool]) -> Iterator[str]:
     """Tables whose rows, found and sent, are so; each once, in sentences."""
     told = {
-        f"`{load.table}` has {count(load.rows)} rows, {count(load.sent)} were sent": None
+        f"`{load.table}` has {rows_text(load.rows)}, {count(load.sent)} were sent": None
         for load in (one.load for one in found)
         if load.rows is not None and load.sent is not None and is_so(load.rows, load.sent)
     }
@@ -68,7 +68,7 @@ def _told(contents: tuple[int | None, str | None], found: Sequence[Found]) -> st
     rows, checksum = contents
     runs = [one.run.id for one in found if one.contents == contents]
     more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
-    told = f"{count(rows or 0)} rows{f', {checksum}' if checksum else ''}"
+    told = f"{rows_text(rows)}{f', {checksum}' if checksum else ''}"
     return f"{told} in {runs[0]}{more}"
 
 

@@ -27,6 +27,11 @@ def count(value: float) -> str:
     return f"{value:,.0f}".replace(",", "\u202f")
 
 
+def rows_text(rows: int | None) -> str:
+    """How many rows a table has: 1 row, 1,000 rows."""
+    return f"{count(rows or 0)} row{'' if rows == 1 else 's'}"
+
+
 def percent(fraction: float, digits: int = 2) -> str:
     """A fraction as `2.3 %`."""
     return f"{number(100 * fraction, digits)}\u202f%"
@@ -184,4 +189,6 @@ def _ranking(analysis: Analysis) -> str:
             f"The {word} {metric.title.lower()} was that of {where(point, analysis)}: "
             f"{spread_text(found, metric.unit)}, {evenness(point)}"
         )
+    if analysis.material.study.design.baseline:
+        return f"{text}. Nothing was measured at the same load to compare, so there is no verdict."
     return f"{text}. The study names no baseline, so there is no verdict."

@@ -68,6 +68,12 @@ def label_axis(title: str | None = None) -> alt.Y:
     return alt.Y("label:N", title=title, sort=None, axis=axis)
 
 
+def number_axis(values: Sequence[float] | None = None) -> alt.Axis:
+    """Thousands and more are shortened (40k), fractions are not (0.16, not 160m)."""
+    shown = "format(datum.value, abs(datum.value) < 1 ? '~r' : '~s')"
+    return alt.Axis(labelExpr=shown, values=alt.Undefined if values is None else list(values))
+
+
 def label_height(rows: Sequence[Mapping[str, object]]) -> int:
     """Pixels a chart of labels needs."""
     labels = {str(row["label"]) for row in rows}

@@ -11,6 +11,7 @@ from dbdyno.report.charts.encoding import (
     levels,
     log_ticks,
     named,
+    number_axis,
     shape,
     zoom,
 )
@@ -32,9 +33,7 @@ def by_clients(analysis: Analysis, metric: str, *, name: str, note: str) -> Char
     scale = alt.Scale(type="log") if apart else alt.Scale(zero=True)
     told = METRICS[metric]
     title = f"{told.title}, {told.unit}{' (log scale)' if apart else ''}"
-    axis = (
-        alt.Axis(format="~s", values=log_ticks(_values(rows))) if apart else alt.Axis(format="~s")
-    )
+    axis = number_axis(log_ticks(_values(rows)) if apart else None)
     y = alt.Y("median:Q", title=title, scale=scale, axis=axis)
     chosen, when = fade("colour")
     opacity = when.then(alt.value(1)).otherwise(alt.value(0.12))

@@ -8,7 +8,7 @@ import altair as alt
 
 from dbdyno.report.analyse import Analysis, Point
 from dbdyno.report.charts.chart import Chart, Row
-from dbdyno.report.charts.encoding import PALETTE, clients_text, fade, named, zoom
+from dbdyno.report.charts.encoding import PALETTE, clients_text, fade, named, number_axis, zoom
 from dbdyno.report.material import Column, RunMaterial, StepSeries
 
 Figure = Literal["throughput", "latency"]
@@ -39,7 +39,7 @@ def over_time(analysis: Analysis, figure: Figure) -> Chart:
                 scale=alt.Scale(nice=False),
                 axis=alt.Axis(tickCount=10, labelFlush=False),
             ),
-            y=alt.Y("value:Q", title=TITLES[figure], axis=alt.Axis(format="~s")),
+            y=alt.Y("value:Q", title=TITLES[figure], axis=number_axis()),
             color=alt.Color(
                 "block:N", title="block", scale=alt.Scale(domain=blocks, range=colours)
             ),

@@ -253,4 +253,5 @@ def size_bytes(session: Session, database: str) -> int:
 
 
 def _one_line(error: psycopg.Error) -> str:
-    return " ".join(str(error).split()).removeprefix("connection failed: ")
+    lines = map(str.strip, str(error).splitlines())
+    return "; ".join(line for line in lines if line.strip("^")).removeprefix("connection failed: ")
