@@ -4,7 +4,7 @@
 //!
 //! Shared by the fuzz project and by `crates/driver/tests/fuzz.rs`, which runs them on stable Rust.
 
-use driver::{Progress, RowCursor, Session, StatementId, Value};
+use driver::{Form, Progress, RowCursor, Session, StatementId, Value};
 use wire_mysql::{Algorithm, Compression, Wishes};
 
 /// Memory one input may ask for at once: one packed packet of MySQL's holds 16 MiB, and the buffer
@@ -90,7 +90,7 @@ fn answers(mut session: Session, request: u8, pieces: &[&[u8]]) -> Vec<String> {
     session.pipelined(request & 4 > 0);
     let sent = match request & 3 {
         0 => session.query(b"SELECT 1", &mut out).err(),
-        1 => session.load(b"INSERT INTO t(a) VALUES (1)", true, &mut out).err(),
+        1 => session.load(b"INSERT INTO t(a) VALUES (1)", &[Form::Text], &mut out).err(),
         2 => session.prepare(b"SELECT ?", &mut out).err(),
         _ => None,
     };

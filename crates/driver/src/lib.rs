@@ -32,5 +32,6 @@ pub use bulk::{
 pub use channel::Channel;
 pub use connect::{ConnectError, Connected, Transport, connect};
 pub use error::{ProtocolError, ServerError};
+pub use load::Form;
 pub use session::{Class, Progress, Reply, RowCursor, Sent, Session, StatementId, Tally};
 pub use value::Value;

@@ -21,6 +21,17 @@ pub(crate) enum Literal<'a> {
     Text(&'a [u8]),
 }
 
+/// How a column's values can be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// What stands in a statement means what its server makes of it.
+    Literal,
+    /// As text: digits are stored as the number would be, bytes of ASCII as the text.
+    Text,
+    /// As a whole number of so many bytes (2, 4 or 8), the highest first.
+    Integer(usize),
+}
+
 /// An INSERT in its parts.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Insert<'a> {

@@ -3,6 +3,7 @@
 use wire_mysql::Agreed;
 
 use crate::error::{ProtocolError, ServerError};
+use crate::load::Form;
 use crate::mysql::MysqlSession;
 use crate::null::NullSession;
 use crate::postgres::PostgresSession;
@@ -194,21 +195,20 @@ impl Session {
     /// Sends a multi-row INSERT in the server's own way of loading rows, where that means the very
     /// same: the rows are literals and no transaction is open. `None`: it doesn't, nothing was
     /// sent; [`Session::query`] it. The number of rows stored is checked; another one is an error.
-    /// `plain`: every column takes a number written as text for the number, and bytes of ASCII for
-    /// the text.
+    /// `forms`: of a row's values, if they are known.
     ///
     /// # Errors
     /// [`ProtocolError`] if a reply is still outstanding.
     pub fn load(
         &mut self,
         sql: &[u8],
-        plain: bool,
+        forms: &[Form],
         out: &mut Vec<u8>,
     ) -> Result<Option<Sent>, ProtocolError> {
         match self {
             Self::Null(_) | Self::Sqlite(_) | Self::Scripted(_) => Ok(None),
-            Self::Postgres(session) => session.load(sql, out),
-            Self::Mysql(session) => session.load(sql, plain, out),
+            Self::Postgres(session) => session.load(sql, forms, out),
+            Self::Mysql(session) => session.load(sql, forms, out),
         }
     }
 

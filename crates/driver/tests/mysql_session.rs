@@ -7,7 +7,7 @@ mod client;
 mod mariadb_server;
 
 use client::Client;
-use driver::{Class, ConnectError, Reply, RowCursor, Tally, Value};
+use driver::{Class, ConnectError, Form, Reply, RowCursor, Tally, Value};
 use mariadb_server::{Server, connect};
 use record::ServerTarget;
 
@@ -356,7 +356,7 @@ fn a_batch_stores_what_the_insert_would() {
         client.ok(&format!("INSERT INTO inserted VALUES {values}"));
         for table in ["executed", "executed(id, t, n, c, v, x)"] {
             let sql = format!("INSERT INTO {table} VALUES {values}");
-            let reply = client.load_into(&sql, true).expect(values);
+            let reply = client.load_into(&sql, &[Form::Text]).expect(values);
             assert_eq!(reply.error, None, "{values:.90}");
             assert_eq!(reply.tally, Tally { writes: 1, ..Tally::default() });
         }
@@ -378,7 +378,9 @@ fn a_batch_that_the_server_refuses_is_an_error() {
     let mut client = server.client();
     client.ok("CREATE TABLE refusing (id int PRIMARY KEY, c char(3)) ENGINE=InnoDB");
     let load = |client: &mut Client, values: &str| {
-        client.load_into(&format!("INSERT INTO refusing(id, c) VALUES {values}"), true).unwrap()
+        client
+            .load_into(&format!("INSERT INTO refusing(id, c) VALUES {values}"), &[Form::Text])
+            .unwrap()
     };
     assert_eq!(load(&mut client, "(1, 'a'), (2, 'b')").error, None);
     for (values, number) in [
@@ -396,7 +398,8 @@ fn a_batch_that_the_server_refuses_is_an_error() {
     client.ok("DROP TABLE refusing");
     assert_eq!(load(&mut client, "(4, 'x')").error.unwrap().number, 1146);
     assert!(!client.session.refused_load());
-    let missing = client.load_into("INSERT INTO refusing(nowhere) VALUES ('1')", true).unwrap();
+    let missing =
+        client.load_into("INSERT INTO refusing(nowhere) VALUES ('1')", &[Form::Text]).unwrap();
     assert_eq!(missing.error.unwrap().number, 1146);
     assert!(client.session.refused_load(), "it was not even prepared");
 }

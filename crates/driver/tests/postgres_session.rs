@@ -5,7 +5,7 @@ mod client;
 mod postgres_server;
 
 use client::Client;
-use driver::{Class, Reply, RowCursor, StatementId, Tally, Value};
+use driver::{Class, Form, Reply, RowCursor, StatementId, Tally, Value};
 use postgres_server::Server;
 use record::ServerTarget;
 
@@ -361,6 +361,36 @@ fn a_load_stores_what_the_insert_would() {
     }
     client.ok("SELECT count(*), count(DISTINCT loaded) FROM loaded");
     assert_eq!(client.rows(), [row(&["12", "6"])]);
+}
+
+#[test]
+fn a_load_in_binary_stores_what_the_insert_would() {
+    let Some(server) = Server::get() else { return };
+    let mut client = server.client();
+    client.ok(
+        "CREATE TEMPORARY TABLE loaded (a int2, b int, c bigint, d text, e varchar(5), f char(5))",
+    );
+    let integers = [2, 4, 8].map(Form::Integer);
+    let forms = [&integers[..], &[Form::Text; 3]].concat();
+    let rows = [
+        "(1, -2147483648, 9223372036854775807, 'it''s é', '', 'a'), (-1, 0, -1, '''', 'a  ', '')",
+        "(-32768, 2147483647, -9223372036854775808, '\t\n', 'éééé', 'ééé  '), \
+         (NULL, NULL, NULL, NULL, NULL, NULL)",
+        "(32767, 7, 7, 12, 345, -6), (0, 0, 0, NULL, 'x', NULL)",
+    ];
+    for values in rows {
+        let sql = format!("INSERT INTO loaded VALUES {values}");
+        client.ok(&sql);
+        let reply = client.load_into(&sql, &forms).expect(values);
+        assert_eq!((reply.error, reply.affected, reply.columns), (None, 2, 0), "{values}");
+    }
+    client.ok("SELECT count(*), count(DISTINCT loaded::text) FROM loaded");
+    assert_eq!(client.rows(), [row(&["12", "6"])]);
+    let long = "INSERT INTO loaded VALUES (0, 0, 0, '', 'abcdef', '')";
+    assert_eq!(client.fails(long), "22001");
+    assert_eq!(client.load_into(long, &forms).unwrap().error.unwrap().sqlstate, "22001");
+    assert!(client.session.refused_load());
+    assert_eq!(client.value("SELECT count(*) FROM loaded"), "12");
 }
 
 #[test]

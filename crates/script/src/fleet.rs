@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use driver::{CarrierError, Effect};
+use driver::{CarrierError, Effect, Form};
 use engine::{Failure, Message};
 use record::{ErrorAction, FatalKind};
 
@@ -52,7 +52,7 @@ pub(crate) struct Fleet {
     pub(crate) numbers: Arc<Numbers>,
     /// Rows get their number from us.
     pub(crate) numbered: bool,
-    plain: bool,
+    forms: Arc<[Form]>,
     outstanding: u32,
     wait: Wait,
     failed: Option<CarrierError>,
@@ -76,7 +76,7 @@ impl Bulk {
         self.fleet = Some(Fleet {
             numbers,
             numbered: route.numbered,
-            plain: route.plain,
+            forms: route.forms.into(),
             outstanding: 0,
             wait: Wait::Nothing,
             failed: None,
@@ -129,9 +129,9 @@ impl Host {
         let sql = std::mem::replace(&mut bulk.text, text);
         let rows = std::mem::take(&mut bulk.rows);
         fleet.outstanding += 1;
-        let (loads, plain) = (!bulk.refused, fleet.plain);
+        let (loads, forms) = (!bulk.refused, Arc::clone(&fleet.forms));
         let numbers = fleet.numbered.then(|| Arc::clone(&fleet.numbers));
-        self.submit(index, Task::Carry { sql, rows, numbers, loads, plain });
+        self.submit(index, Task::Carry { sql, rows, numbers, loads, forms });
     }
 
     /// What the script hears, if it need not wait.

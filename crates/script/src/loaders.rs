@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use driver::{Carried, Carrier, CarrierError, Table};
+use driver::{Carried, Carrier, CarrierError, Form, Table};
 use reactor::Waker;
 use record::Target;
 
@@ -70,7 +70,13 @@ pub(crate) enum Task {
     /// Look the table of an INSERT's beginning up.
     Look(Vec<u8>),
     /// Carry a batch, whose rows have these numbers.
-    Carry { sql: Vec<u8>, rows: u64, numbers: Option<Arc<Numbers>>, loads: bool, plain: bool },
+    Carry {
+        sql: Vec<u8>,
+        rows: u64,
+        numbers: Option<Arc<Numbers>>,
+        loads: bool,
+        forms: Arc<[Form]>,
+    },
 }
 
 /// For whom.
@@ -264,11 +270,11 @@ impl Loaders {
                 });
                 Outcome::Looked(found.ok().and(looked))
             }
-            Task::Carry { sql, rows, numbers, loads, plain } => {
+            Task::Carry { sql, rows, numbers, loads, forms } => {
                 let mut carried = Carried::default();
                 let result = with(&mut |carrier| {
                     numbers.iter().try_for_each(|numbers| numbers.claim(carrier))?;
-                    carried = carrier.carry(sql, *rows, *loads, *plain)?;
+                    carried = carrier.carry(sql, *rows, *loads, forms)?;
                     Ok(())
                 });
                 let took_ns = began.elapsed().as_nanos() as u64;

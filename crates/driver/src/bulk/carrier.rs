@@ -10,7 +10,7 @@ use super::Table;
 use crate::channel::Channel;
 use crate::connect::{ConnectError, Connected, connect};
 use crate::error::{ProtocolError, ServerError};
-use crate::load::wrong_row_count;
+use crate::load::{Form, wrong_row_count};
 use crate::session::{Class, Progress, Reply, RowCursor, Sent, Session, Tally};
 use crate::{mysql, postgres};
 
@@ -139,11 +139,11 @@ impl Carrier {
         sql: &[u8],
         rows: u64,
         loads: bool,
-        plain: bool,
+        forms: &[Form],
     ) -> Result<Carried, CarrierError> {
         self.carried = Carried::default();
         if loads {
-            let sent = self.request(|session, out| session.load(sql, plain, out))?;
+            let sent = self.request(|session, out| session.load(sql, forms, out))?;
             if let Some(sent) = sent {
                 let reply = self.reply(sent)?;
                 match reply.error {

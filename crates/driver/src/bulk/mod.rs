@@ -13,7 +13,7 @@ pub use effect::{Effect, effect};
 
 use std::sync::Arc;
 
-use crate::load::{Insert, Literal};
+use crate::load::{Form, Insert, Literal};
 
 /// A table, as its server's catalog describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,8 +36,8 @@ pub(crate) struct Column {
     pub name: String,
     /// The server gives each row that has no value the next number.
     pub numbered: bool,
-    /// Digits as text are stored as the number would be, bytes of ASCII as the text.
-    pub plain: bool,
+    /// How its values can be sent.
+    pub form: Form,
 }
 
 /// How a bulk insert's rows travel.
@@ -47,8 +47,8 @@ pub struct Route {
     pub prefix: Vec<u8>,
     /// The rows' numbers are ours to give.
     pub numbered: bool,
-    /// Of the columns ([`crate::Session::load`]).
-    pub plain: bool,
+    /// Of a row's values ([`crate::Session::load`]).
+    pub forms: Vec<Form>,
 }
 
 impl Table {
@@ -84,8 +84,9 @@ impl Table {
         if rows != 1 || values != places.len() || numbers_itself {
             return None;
         }
-        let plain = places.iter().all(|place| self.columns[*place].plain);
         let left_out = numbered.filter(|place| !places.contains(place));
+        let sent = left_out.iter().chain(&places);
+        let forms = sent.map(|place| self.columns[*place].form).collect();
         let mut text = prefix.to_vec();
         if let Some(place) = left_out {
             let first = insert.columns.first()?;
@@ -94,7 +95,7 @@ impl Table {
             let name = [&quote, self.columns[place].name.as_bytes(), &quote, b", "].concat();
             text.splice(at..at, name);
         }
-        Some(Route { prefix: text, numbered: left_out.is_some(), plain })
+        Some(Route { prefix: text, numbered: left_out.is_some(), forms })
     }
 
     fn position(&self, written: &[u8]) -> Option<usize> {
@@ -129,29 +130,34 @@ mod tests {
     use super::*;
 
     fn table(quote: u8) -> Table {
-        let column =
-            |name: &str, numbered| Column { name: name.into(), numbered, plain: name != "bits" };
-        let columns = vec![column("id", true), column("k", false), column("bits", false)];
+        let column = |name: &str, form| Column { name: name.into(), numbered: name == "id", form };
+        let columns = vec![
+            column("id", Form::Integer(8)),
+            column("k", Form::Text),
+            column("bits", Form::Literal),
+        ];
         Table { key: "t".into(), quote, columns, next: 1, sequence: None }
     }
 
     #[track_caller]
-    fn check(prefix: &str, row: &str, expected: Option<(&str, bool, bool)>) {
+    fn check(prefix: &str, row: &str, expected: Option<(&str, bool, &[Form])>) {
         let found = table(b'"').route(prefix.as_bytes(), row.as_bytes());
         let found = found
-            .map(|route| (String::from_utf8(route.prefix).unwrap(), route.numbered, route.plain));
-        let expected = expected.map(|(text, numbered, plain)| (text.to_owned(), numbered, plain));
+            .map(|route| (String::from_utf8(route.prefix).unwrap(), route.numbered, route.forms));
+        let expected =
+            expected.map(|(text, numbered, forms)| (text.to_owned(), numbered, forms.to_vec()));
         assert_eq!(found, expected, "{prefix} {row}");
     }
 
     #[test]
     fn rows_without_a_number_get_one() {
-        let numbered = ("INSERT INTO t(\"id\", k) VALUES", true, true);
-        check("INSERT INTO t(k) VALUES", "(1)", Some(numbered));
+        let (number, text) = (Form::Integer(8), Form::Text);
+        let numbered = "INSERT INTO t(\"id\", k) VALUES";
+        check("INSERT INTO t(k) VALUES", "(1)", Some((numbered, true, &[number, text])));
         let all = "INSERT INTO t VALUES";
-        check(all, "(1, 2, 3)", Some((all, false, false)));
+        check(all, "(1, 2, 3)", Some((all, false, &[number, text, Form::Literal])));
         let named = "INSERT INTO t (K, \"id\") VALUES";
-        check(named, "(1, 2)", Some((named, false, true)));
+        check(named, "(1, 2)", Some((named, false, &[text, number])));
     }
 
     #[test]

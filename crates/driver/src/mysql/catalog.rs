@@ -1,7 +1,7 @@
 //! What MySQL or MariaDB says of a table that rows are to be loaded into.
 
 use crate::bulk::{Carrier, CarrierError, Column, Table};
-use crate::load::Insert;
+use crate::load::{Form, Insert};
 
 /// Types that store a number the same, be it written as a number or as text, and bytes as text.
 const PLAIN: [&str; 12] = [
@@ -53,7 +53,10 @@ pub(crate) fn look(carrier: &mut Carrier, prefix: &[u8]) -> Result<Option<Table>
         columns.push(Column {
             name: field.clone(),
             numbered: extra.contains("auto_increment"),
-            plain: PLAIN.contains(&&kind[..end]) && !is_wide(collation),
+            form: match PLAIN.contains(&&kind[..end]) && !is_wide(collation) {
+                true => Form::Text,
+                false => Form::Literal,
+            },
         });
     }
     let mut table = Table { key: key.clone(), quote: b'`', columns, next: 0, sequence: None };

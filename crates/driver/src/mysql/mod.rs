@@ -22,6 +22,7 @@ use wire_mysql::frontend::{self, Bound};
 use wire_mysql::{Agreed, WireError, backend};
 
 use crate::error::{ProtocolError, ServerError};
+use crate::load::Form;
 use crate::placeholder::{Dialect, Template};
 use crate::session::{Progress, Reply, RowCursor, Sent, StatementId};
 use crate::statements::Statements;
@@ -77,7 +78,7 @@ impl MysqlSession {
     pub fn load(
         &mut self,
         sql: &[u8],
-        plain: bool,
+        forms: &[Form],
         out: &mut Vec<u8>,
     ) -> Result<Option<Sent>, ProtocolError> {
         self.scan.check_idle()?;
@@ -85,6 +86,7 @@ impl MysqlSession {
         if !escapes || self.in_transaction() {
             return Ok(None);
         }
+        let plain = !forms.is_empty() && !forms.contains(&Form::Literal);
         if plain
             && self.prepares
             && self.bulk_executes

@@ -260,7 +260,7 @@ const INSERT: &[u8] = b"INSERT INTO t(a) VALUES (1), (2)";
 /// A session whose rows were asked for.
 fn loading() -> MysqlSession {
     let mut session = idle_session(true);
-    assert!(matches!(session.load(INSERT, false, &mut Vec::new()), Ok(Some(Sent::Waiting))));
+    assert!(matches!(session.load(INSERT, &[], &mut Vec::new()), Ok(Some(Sent::Waiting))));
     let asked = packet(b"\xfbrows");
     let Ok(Progress::Wanted { consumed }) = session.feed(&asked) else { panic!() };
     assert_eq!(consumed, asked.len());
@@ -297,13 +297,13 @@ fn a_load_that_is_not_whole_is_an_error() {
 #[test]
 fn a_refused_load_can_still_be_an_insert() {
     let mut session = idle_session(true);
-    session.load(INSERT, false, &mut Vec::new()).unwrap();
+    session.load(INSERT, &[], &mut Vec::new()).unwrap();
     let (reply, _) = done(&mut session, &packet(b"\xff\x56\x10#42000no"));
     assert_eq!(reply.error.unwrap().number, 4182);
     assert!(session.refused_load() && !session.refused_load());
     // Without the capability nothing is tried, and nobody gets a file that wasn't offered.
     let mut session = MysqlSession::new(true, Agreed { loads: false, ..MYSQL });
-    assert!(session.load(INSERT, false, &mut Vec::new()).unwrap().is_none());
+    assert!(session.load(INSERT, &[], &mut Vec::new()).unwrap().is_none());
     session.query(b"SELECT 1", &mut Vec::new()).unwrap();
     assert!(session.feed(&packet(b"\xfb/etc/passwd")).is_err());
 }
@@ -315,8 +315,8 @@ fn a_batch_is_executed_once_its_insert_is_prepared() {
         let agreed = Agreed { bulk_executes: true, loads: false, deprecates_eof, ..MYSQL };
         let mut session = MysqlSession::new(true, agreed);
         let mut out = Vec::new();
-        assert!(session.load(INSERT, false, &mut out).unwrap().is_none(), "columns of any kind");
-        assert!(matches!(session.load(INSERT, true, &mut out), Ok(Some(Sent::Waiting))));
+        assert!(session.load(INSERT, &[], &mut out).unwrap().is_none(), "columns of any kind");
+        assert!(matches!(session.load(INSERT, &[Form::Text], &mut out), Ok(Some(Sent::Waiting))));
         assert_eq!(&out[4..], b"\x16INSERT INTO t(a) VALUES (?)");
         let mut prepared = packet(&[0, 9, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0]);
         prepared.extend(packet(DEFINITION));
@@ -333,15 +333,15 @@ fn a_batch_is_executed_once_its_insert_is_prepared() {
         let (reply, _) = done(&mut session, &packet(b"\0\x02\0\x02\0\0\0"));
         assert_eq!((reply.tally.writes, reply.affected, reply.error), (1, 2, None));
         out.clear();
-        session.load(INSERT, true, &mut out).unwrap();
+        session.load(INSERT, &[Form::Text], &mut out).unwrap();
         assert_eq!(out, first, "it is prepared already");
         let (reply, _) = done(&mut session, &packet(b"\0\x01\0\x02\0\0\0"));
         assert_eq!(reply.error.unwrap().message, "of 2 rows sent in bulk the server stored 1");
         out.clear();
-        session.load(b"INSERT INTO u(a) VALUES (1)", true, &mut out).unwrap();
+        session.load(b"INSERT INTO u(a) VALUES (1)", &[Form::Text], &mut out).unwrap();
         assert_eq!(&out[..9], b"\x05\0\0\0\x19\x09\0\0\0", "the other one is closed");
         let (reply, _) = done(&mut session, &packet(b"\xff\x0e\x05#HY000not this one"));
         assert!(reply.error.is_some() && session.refused_load());
-        assert!(matches!(session.load(INSERT, true, &mut out), Ok(Some(Sent::Waiting))));
+        assert!(matches!(session.load(INSERT, &[Form::Text], &mut out), Ok(Some(Sent::Waiting))));
     }
 }

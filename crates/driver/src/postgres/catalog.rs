@@ -1,7 +1,7 @@
 //! What PostgreSQL's catalog says of a table that rows are to be loaded into.
 
 use crate::bulk::{Carrier, CarrierError, Column, Table};
-use crate::load::Insert;
+use crate::load::{Form, Insert};
 
 /// See [`Carrier::look`]. Triggers and rules may do anything, so tables with them are not plain.
 pub(crate) fn look(carrier: &mut Carrier, prefix: &[u8]) -> Result<Option<Table>, CarrierError> {
@@ -17,7 +17,8 @@ pub(crate) fn look(carrier: &mut Carrier, prefix: &[u8]) -> Result<Option<Table>
     let described = carrier.rows(
         format!(
             "SELECT a.attname, pg_get_serial_sequence('{literal}', a.attname), \
-             a.attidentity <> '' OR coalesce(pg_get_expr(adbin, adrelid), '') LIKE '%nextval(%' \
+             a.attidentity <> '' OR coalesce(pg_get_expr(adbin, adrelid), '') LIKE '%nextval(%', \
+             atttypid::regtype \
              FROM pg_attribute a LEFT JOIN pg_attrdef d ON adrelid = attrelid AND adnum = attnum \
              WHERE attrelid = {oid} AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
         )
@@ -25,7 +26,7 @@ pub(crate) fn look(carrier: &mut Carrier, prefix: &[u8]) -> Result<Option<Table>
     )?;
     let mut table = Table { key: oid, quote: b'"', columns: Vec::new(), next: 0, sequence: None };
     for row in described {
-        let [Some(name), sequence, Some(numbered)] = &row[..] else { return Ok(None) };
+        let [Some(name), sequence, Some(numbered), Some(kind)] = &row[..] else { return Ok(None) };
         let numbered = numbered == "t";
         if numbered {
             // Two such columns, or a sequence that other tables may use as well.
@@ -34,7 +35,7 @@ pub(crate) fn look(carrier: &mut Carrier, prefix: &[u8]) -> Result<Option<Table>
             };
             table.sequence = Some(sequence);
         }
-        table.columns.push(Column { name: name.clone(), numbered, plain: true });
+        table.columns.push(Column { name: name.clone(), numbered, form: form(kind) });
     }
     if let Some(sequence) = &table.sequence {
         let literal = sequence.replace('\'', "''");
@@ -48,6 +49,17 @@ pub(crate) fn look(carrier: &mut Carrier, prefix: &[u8]) -> Result<Option<Table>
         table.next = next;
     }
     Ok(Some(table))
+}
+
+/// Of the types whose binary form is as old as COPY and nothing but the value.
+fn form(kind: &str) -> Form {
+    match kind {
+        "smallint" => Form::Integer(2),
+        "integer" => Form::Integer(4),
+        "bigint" => Form::Integer(8),
+        "text" | "character varying" | "character" => Form::Text,
+        _ => Form::Literal,
+    }
 }
 
 fn first_value(carrier: &mut Carrier, sql: &str) -> Result<Option<String>, CarrierError> {

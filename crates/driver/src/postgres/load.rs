@@ -4,20 +4,49 @@ use memchr::memchr;
 use wire_postgres::frontend;
 
 use crate::error::ProtocolError;
-use crate::load::{Insert, Literal, escape};
+use crate::load::{Form, Insert, Literal, escape};
+
+/// What binary data begins with: the signature, and neither flags nor an extension.
+const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
+/// What it ends with: where a row would tell how many values it has.
+const TRAILER: [u8; 2] = (-1_i16).to_be_bytes();
+/// The size of a value that is NULL.
+const NULL: [u8; 4] = (-1_i32).to_be_bytes();
 
 /// Appends the statement, its data and their end; PostgreSQL drops the data of a COPY it refuses,
-/// so nothing has to be waited for. Returns the number of rows; `None`: the text isn't plain, and
-/// `out` is as it was.
+/// so nothing has to be waited for. The data are binary, which the server need not take apart, where
+/// `forms` allows it. Returns the number of rows; `None`: the text isn't plain, and `out` is as it
+/// was.
 ///
 /// # Errors
 /// [`ProtocolError::TooLong`].
-pub(super) fn copy(sql: &[u8], out: &mut Vec<u8>) -> Result<Option<u64>, ProtocolError> {
+pub(super) fn copy(
+    sql: &[u8],
+    forms: &[Form],
+    out: &mut Vec<u8>,
+) -> Result<Option<u64>, ProtocolError> {
     let Some(insert) = Insert::parse(sql, b'"') else { return Ok(None) };
+    let is_binary = !forms.is_empty() && !forms.contains(&Form::Literal);
+    if is_binary {
+        let how = " WITH (FORMAT binary)";
+        let rows = send(&insert, how, |insert, out| binary(insert, forms, out), out)?;
+        if rows.is_some() {
+            return Ok(rows);
+        }
+    }
+    send(&insert, "", text, out)
+}
+
+fn send(
+    insert: &Insert<'_>,
+    how: &str,
+    data: impl FnOnce(&Insert<'_>, &mut Vec<u8>) -> Option<u64>,
+    out: &mut Vec<u8>,
+) -> Result<Option<u64>, ProtocolError> {
     let start = out.len();
-    frontend::query_with(|out| statement(&insert, out), out)?;
+    frontend::query_with(|out| statement(insert, how, out), out)?;
     let mut rows = None;
-    let sent = frontend::copy_data_with(|out| rows = data(&insert, out), out);
+    let sent = frontend::copy_data_with(|out| rows = data(insert, out), out);
     if rows.is_none() || sent.is_err() {
         out.truncate(start);
     }
@@ -28,7 +57,7 @@ pub(super) fn copy(sql: &[u8], out: &mut Vec<u8>) -> Result<Option<u64>, Protoco
     Ok(rows)
 }
 
-fn statement(insert: &Insert<'_>, out: &mut Vec<u8>) {
+fn statement(insert: &Insert<'_>, how: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(b"COPY ");
     out.extend_from_slice(insert.table);
     if !insert.columns.is_empty() {
@@ -37,29 +66,72 @@ fn statement(insert: &Insert<'_>, out: &mut Vec<u8>) {
         out.push(b')');
     }
     out.extend_from_slice(b" FROM STDIN");
+    out.extend_from_slice(how.as_bytes());
 }
 
-fn data(insert: &Insert<'_>, out: &mut Vec<u8>) -> Option<u64> {
+fn text(insert: &Insert<'_>, out: &mut Vec<u8>) -> Option<u64> {
     insert.rows(true, |_, literal, last| {
         match literal {
             Literal::Null => out.extend_from_slice(b"\\N"),
             Literal::Integer(digits) | Literal::Decimal(digits) => out.extend_from_slice(digits),
-            Literal::Text(text) => self::text(text, out)?,
+            Literal::Text(quoted) => unquoted(quoted, |part| escape(part, out))?,
         }
         out.push(if last { b'\n' } else { b'\t' });
         Some(())
     })
 }
 
-/// What a backslash means depends on `standard_conforming_strings`: such texts are left alone.
-fn text(quoted: &[u8], out: &mut Vec<u8>) -> Option<()> {
+/// `None` also where a number is none of the column's.
+fn binary(insert: &Insert<'_>, forms: &[Form], out: &mut Vec<u8>) -> Option<u64> {
+    let values = i16::try_from(forms.len()).ok()?.to_be_bytes();
+    out.extend_from_slice(HEADER);
+    let rows = insert.rows(true, |column, literal, last| {
+        if column == 0 {
+            out.extend_from_slice(&values);
+        }
+        let form = *forms.get(column)?;
+        (last == (column + 1 == forms.len())).then_some(())?;
+        if literal == Literal::Null {
+            out.extend_from_slice(&NULL);
+            return Some(());
+        }
+        let start = out.len();
+        out.extend_from_slice(&[0; 4]);
+        match (form, literal) {
+            (Form::Text, Literal::Integer(digits)) => out.extend_from_slice(digits),
+            (Form::Text, Literal::Text(quoted)) => {
+                unquoted(quoted, |part| out.extend_from_slice(part))?;
+            }
+            (Form::Integer(bytes), Literal::Integer(digits)) => integer(digits, bytes, out)?,
+            _ => return None,
+        }
+        let size = i32::try_from(out.len() - start - 4).ok()?;
+        out[start..start + 4].copy_from_slice(&size.to_be_bytes());
+        Some(())
+    })?;
+    out.extend_from_slice(&TRAILER);
+    Some(rows)
+}
+
+/// In two's complement; `None`: it does not fit.
+fn integer(digits: &[u8], bytes: usize, out: &mut Vec<u8>) -> Option<()> {
+    let number: i64 = str::from_utf8(digits).ok()?.parse().ok()?;
+    let unused = 64 - 8 * bytes as u32;
+    (number << unused >> unused == number).then_some(())?;
+    out.extend_from_slice(&number.to_be_bytes()[8 - bytes..]);
+    Some(())
+}
+
+/// Calls `part` for what a text is made of, its doubled quotes being one. What a backslash means
+/// depends on `standard_conforming_strings`: such texts are left alone.
+fn unquoted(quoted: &[u8], mut part: impl FnMut(&[u8])) -> Option<()> {
     memchr(b'\\', quoted).is_none().then_some(())?;
     let mut rest = quoted;
     while let Some(quote) = memchr(b'\'', rest) {
-        escape(&rest[..=quote], out);
+        part(&rest[..=quote]);
         rest = &rest[quote + 2..];
     }
-    escape(rest, out);
+    part(rest);
     Some(())
 }
 
@@ -71,17 +143,60 @@ mod tests {
     fn an_insert_becomes_a_copy() {
         let sql = b"INSERT INTO t(a, b) VALUES (1, 'x'), (-2.5, 'it''s\t''' ), (NULL, '')";
         let mut out = Vec::new();
-        assert_eq!(copy(sql, &mut out), Ok(Some(3)));
+        assert_eq!(copy(sql, &[], &mut out), Ok(Some(3)));
         let expected = b"Q\0\0\0\x1bCOPY t(a,b) FROM STDIN\0\
                          d\0\0\0\x191\tx\n-2.5\tit's\\t'\n\\N\t\nc\0\0\0\x04";
         assert_eq!(out.escape_ascii().to_string(), expected.escape_ascii().to_string());
     }
 
     #[test]
+    fn what_the_columns_take_is_sent_in_binary() {
+        let forms = [Form::Integer(4), Form::Text];
+        let mut out = Vec::new();
+        let sql = b"INSERT INTO t VALUES (-2, 'it''s'), (NULL, 70)";
+        assert_eq!(copy(sql, &forms, &mut out), Ok(Some(2)));
+        let expected = b"Q\0\0\0\x2bCOPY t FROM STDIN WITH (FORMAT binary)\0\
+                         d\0\0\0\x37PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0\
+                         \0\x02\0\0\0\x04\xff\xff\xff\xfe\0\0\0\x04it's\
+                         \0\x02\xff\xff\xff\xff\0\0\0\x0270\xff\xffc\0\0\0\x04";
+        assert_eq!(out.escape_ascii().to_string(), expected.escape_ascii().to_string());
+    }
+
+    #[test]
+    fn what_is_not_of_the_column_s_kind_goes_as_text() {
+        let forms = [Form::Integer(2), Form::Text];
+        for sql in [
+            "INSERT INTO t VALUES (1, 'a'), (32768, 'a')",
+            "INSERT INTO t VALUES (-32769, 'a')",
+            "INSERT INTO t VALUES ('1', 'a')",
+            "INSERT INTO t VALUES (1.5, 'a')",
+            "INSERT INTO t VALUES (1, 1.5)",
+            "INSERT INTO t VALUES (1)",
+            "INSERT INTO t VALUES (1, 'a', 2)",
+        ] {
+            let (mut out, mut expected) = (Vec::new(), Vec::new());
+            assert_eq!(
+                copy(sql.as_bytes(), &[], &mut expected),
+                copy(sql.as_bytes(), &forms, &mut out)
+            );
+            assert_eq!(
+                out.escape_ascii().to_string(),
+                expected.escape_ascii().to_string(),
+                "{sql}"
+            );
+        }
+        let mut out = Vec::new();
+        assert_eq!(integer(b"-32768", 2, &mut out), Some(()));
+        assert_eq!(integer(b"-9223372036854775808", 8, &mut out), Some(()));
+        assert_eq!(integer(b"9223372036854775808", 8, &mut out), None);
+        assert_eq!(out, b"\x80\0\x80\0\0\0\0\0\0\0");
+    }
+
+    #[test]
     fn what_is_not_plain_leaves_nothing_behind() {
         let mut out = b"kept".to_vec();
         for sql in ["INSERT INTO t VALUES (1), (now())", r"INSERT INTO t VALUES ('\n')", "VACUUM"] {
-            assert_eq!(copy(sql.as_bytes(), &mut out), Ok(None), "{sql}");
+            assert_eq!(copy(sql.as_bytes(), &[Form::Text], &mut out), Ok(None), "{sql}");
             assert_eq!(out, b"kept");
         }
     }

@@ -18,6 +18,7 @@ mod scan;
 use wire_postgres::{WireError, frontend};
 
 use crate::error::{ProtocolError, ServerError};
+use crate::load::Form;
 use crate::placeholder::{Dialect, Template};
 use crate::session::{Progress, Reply, RowCursor, Sent, StatementId};
 use crate::statements::Statements;
@@ -49,12 +50,17 @@ impl PostgresSession {
     }
 
     /// See [`crate::Session::load`].
-    pub fn load(&mut self, sql: &[u8], out: &mut Vec<u8>) -> Result<Option<Sent>, ProtocolError> {
+    pub fn load(
+        &mut self,
+        sql: &[u8],
+        forms: &[Form],
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Sent>, ProtocolError> {
         self.scan.check_idle()?;
         if self.in_transaction() {
             return Ok(None);
         }
-        let rows = load::copy(sql, out)?;
+        let rows = load::copy(sql, forms, out)?;
         Ok(rows.map(|rows| self.await_reply(Expect::Load { rows })))
     }
 

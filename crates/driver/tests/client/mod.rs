@@ -8,8 +8,8 @@ use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use driver::{
-    Channel, ConnectError, Connected, Progress, ProtocolError, Reply, RowCursor, Sent, Session,
-    StatementId, Value, connect,
+    Channel, ConnectError, Connected, Form, Progress, ProtocolError, Reply, RowCursor, Sent,
+    Session, StatementId, Value, connect,
 };
 use record::Target;
 use socket2::Socket;
@@ -68,12 +68,12 @@ impl Client {
 
     /// A multi-row INSERT as a load; `None`: it isn't one.
     pub fn load(&mut self, sql: &str) -> Option<Reply> {
-        self.load_into(sql, false)
+        self.load_into(sql, &[])
     }
 
-    /// The same; `plain`: of the columns.
-    pub fn load_into(&mut self, sql: &str, plain: bool) -> Option<Reply> {
-        let sent = self.session.load(sql.as_bytes(), plain, &mut self.out).unwrap()?;
+    /// The same into columns of these forms.
+    pub fn load_into(&mut self, sql: &str, forms: &[Form]) -> Option<Reply> {
+        let sent = self.session.load(sql.as_bytes(), forms, &mut self.out).unwrap()?;
         Some(self.finish(sent).unwrap())
     }
 

@@ -123,7 +123,7 @@ unsafe extern "C-unwind" fn bulk_flush(state: *mut State) -> c_int {
         let purpose = if loads { Purpose::Load } else { Purpose::Insert };
         // The text stays as it is until the next row, which waits for the reply.
         transmit(state, index, purpose, |session, out| {
-            let loaded = if loads { session.load(&*text, false, out)? } else { None };
+            let loaded = if loads { session.load(&*text, &[], out)? } else { None };
             loaded.map_or_else(|| session.query(&*text, out), Ok)
         })
     }
