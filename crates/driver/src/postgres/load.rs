@@ -14,8 +14,8 @@ const TRAILER: [u8; 2] = (-1_i16).to_be_bytes();
 const NULL: [u8; 4] = (-1_i32).to_be_bytes();
 
 /// Appends the statement, its data and their end; PostgreSQL drops the data of a COPY it refuses,
-/// so nothing has to be waited for. The data are binary, which the server need not take apart, where
-/// `forms` allows it. Returns the number of rows; `None`: the text isn't plain, and `out` is as it
+/// so nothing has to be waited for. The data are binary, which the server need not take apart, if
+/// `forms` allow it. Returns the number of rows; `None`: the text isn't plain, and `out` is as it
 /// was.
 ///
 /// # Errors
