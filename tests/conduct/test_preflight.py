@@ -60,9 +60,13 @@ def test_loaders_count_beside_the_clients_that_make_rows(
     assert missed(whole, capacity=Capacity(connections=left)) == expected
 
 
-def test_there_is_one_loader_a_core_unless_told() -> None:
+@pytest.mark.parametrize(("cores", "loaders"), [(1, 2), (2, 4), (64, 16)])
+def test_there_are_two_loaders_a_core_unless_told(
+    monkeypatch: pytest.MonkeyPatch, cores: int, loaders: int
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(cores))
     load = Load(clients=(1,), warm_up_s=0, measure_s=1)
-    assert loader_count(load) == len(os.sched_getaffinity(0))
+    assert loader_count(load) == loaders
     assert loader_count(replace(load, loaders=0)) == 0
 
 

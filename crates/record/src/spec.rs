@@ -50,7 +50,8 @@ pub struct RunSpec {
     #[serde(default)]
     pub load: LoadBy,
     /// Connections that carry the rows of bulk inserts at most, besides the scripts' own, where
-    /// what is stored can't depend on it; 0: none. None: one a core.
+    /// what is stored can't depend on it; 0: none. None: two a core (one waits for
+    /// the log's flush while the other stores), 16 at most.
     #[serde(default)]
     pub loaders: Option<u32>,
     /// Deadline for one connection attempt, seconds.

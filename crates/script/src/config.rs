@@ -12,6 +12,9 @@ use crate::loaders::Loaders;
 use crate::random::{Distributions, Kind};
 use crate::source;
 
+/// However many cores there are: so many connections carry what a few scripts can make.
+const MOST_LOADERS: u32 = 16;
+
 /// A run as the script host sees it.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -128,7 +131,7 @@ impl Config {
             .collect::<Result<_, _>>()?;
         let connect_timeout = Duration::from_secs_f64(spec.connect_timeout_s);
         let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-        let loaders = spec.loaders.unwrap_or_else(cores);
+        let loaders = spec.loaders.unwrap_or_else(|| (2 * cores()).min(MOST_LOADERS));
         Ok(Self {
             command: spec.command.clone(),
             target: spec.target.clone(),

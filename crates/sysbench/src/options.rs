@@ -271,7 +271,7 @@ pub const OPTIONS: &[Variable] = &[
         Int,
         "-1",
         Ours,
-        "connections that carry rows of prepare; 0: INSERTs like sysbench; -1: one a core",
+        "connections that carry rows of prepare; 0: INSERTs like sysbench; -1: two a core",
     )
     .only(Since::Ours),
     option(

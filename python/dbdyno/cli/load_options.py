@@ -127,7 +127,7 @@ _OPTIONS = (
         "--loaders",
         type=click.IntRange(0, 1024),
         help="Connections that carry rows while data is made; 0: the script's own only.  "
-        "[default: one a core]",
+        "[default: two a core, 16 at most]",
     ),
     click.option(
         "--verify",

@@ -20,6 +20,7 @@ from dbdyno.servers import Capacity, Server
 CONNECTORS = 16
 """Connections a shard makes at a time."""
 
+_MOST_LOADERS = 16
 _STATEMENTS: Mapping[str, tuple[int, int]] = {
     "oltp_delete": (1, 0),
     "oltp_insert": (0, 0),
@@ -117,7 +118,9 @@ def limits(
 
 def loader_count(load: Load) -> int:
     """Connections that carry rows besides the scripts' own."""
-    return len(os.sched_getaffinity(0)) if load.loaders is None else load.loaders
+    if load.loaders is not None:
+        return load.loaders
+    return min(2 * len(os.sched_getaffinity(0)), _MOST_LOADERS)
 
 
 def _to_load(clients: int, loaders: int, capacity: Capacity) -> Limit:

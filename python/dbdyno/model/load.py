@@ -153,7 +153,8 @@ class Load:
     shards: int | None = None
     """Of each engine process; `None`: by cores and clients."""
     loaders: int | None = None
-    """Connections that carry the rows of bulk inserts while data is made; `None`: one a core."""
+    """Connections that carry the rows of bulk inserts while data is made; `None`: two a core, 16 at
+    most."""
     verify: Verify = "checksums"
     processes: int | None = None
     """Engine processes; `None`: as few as may open all the sockets."""
