@@ -32,6 +32,14 @@ pub enum Form {
     Integer(usize),
 }
 
+impl Form {
+    /// Whether the forms of a row's values are known and none is a literal: rows can be sent
+    /// without their server's reading of statements.
+    pub(crate) fn are_plain(forms: &[Self]) -> bool {
+        !forms.is_empty() && !forms.contains(&Self::Literal)
+    }
+}
+
 /// An INSERT in its parts.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Insert<'a> {

@@ -86,7 +86,7 @@ impl MysqlSession {
         if !escapes || self.in_transaction() {
             return Ok(None);
         }
-        let plain = !forms.is_empty() && !forms.contains(&Form::Literal);
+        let plain = Form::are_plain(forms);
         if plain
             && self.prepares
             && self.bulk_executes

@@ -26,8 +26,7 @@ pub(super) fn copy(
     out: &mut Vec<u8>,
 ) -> Result<Option<u64>, ProtocolError> {
     let Some(insert) = Insert::parse(sql, b'"') else { return Ok(None) };
-    let is_binary = !forms.is_empty() && !forms.contains(&Form::Literal);
-    if is_binary {
+    if Form::are_plain(forms) {
         let how = " WITH (FORMAT binary)";
         let rows = send(&insert, how, |insert, out| binary(insert, forms, out), out)?;
         if rows.is_some() {
