@@ -41,6 +41,7 @@ from dbdyno.model.measurement import (
     Summary,
     TimeKind,
 )
+from dbdyno.model.part import Metric, MetricKind, Missing, Reading
 from dbdyno.model.plan import Cell, Plan, PlannedRun, Step
 from dbdyno.model.result import (
     PERCENTILES,
@@ -89,6 +90,9 @@ __all__ = [
     "Level",
     "Load",
     "Loaded",
+    "Metric",
+    "MetricKind",
+    "Missing",
     "Option",
     "Output",
     "Phase",
@@ -101,6 +105,7 @@ __all__ = [
     "Progress",
     "Ramp",
     "Reactor",
+    "Reading",
     "Ready",
     "Record",
     "Replay",
