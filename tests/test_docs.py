@@ -43,7 +43,8 @@ def test_contributing_names_every_make_verb() -> None:
 def test_every_command_and_flag_on_a_page_exists(page: Path) -> None:
     group: click.Group = import_module("dbdyno.cli").cli
     for call in commands(page, "dbdyno"):
-        command = group.commands[call[1]]
+        command = group.get_command(click.Context(group), call[1])
+        assert command is not None, call
         known = {flag for parameter in command.params for flag in parameter.opts}
         used = {word.split("=")[0] for word in call[2:] if word.startswith("--")}
         assert used <= known | {"--help"}, " ".join(call)

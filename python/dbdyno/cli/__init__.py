@@ -7,22 +7,28 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from types import FrameType
 
 import click
 
 from dbdyno import __version__
-from dbdyno.cli.bench import bench
-from dbdyno.cli.check import check
-from dbdyno.cli.doctor import doctor
-from dbdyno.cli.listing import list_command
-from dbdyno.cli.report import report
-from dbdyno.cli.run import quickstart, resume, run
-from dbdyno.cli.servers import servers
-from dbdyno.cli.sysbench import sysbench
-from dbdyno.cli.text import fold, width
 from dbdyno.errors import InterruptedRunError, LabError, ScriptError
+
+VERBS: Mapping[str, tuple[str, str]] = {
+    "bench": ("bench.bench", "Measure the server at URL, which somebody else runs."),
+    "check": ("check.check", "Explain what STUDY would run: cells, order, disk, time."),
+    "doctor": ("doctor.doctor", "Tell what in this machine bends numbers or limits a run."),
+    "list": ("listing.list_command", "List the bundled studies, and what the store holds."),
+    "quickstart": ("run.quickstart", "Measure what SQLite's settings cost, in two minutes."),
+    "report": ("report.report", "Write the report of STUDY, a name in the store."),
+    "resume": ("run.resume", "Carry on with STUDY where it was left."),
+    "run": ("run.run", "Carry out STUDY and write its report."),
+    "servers": ("servers.servers", "List the servers a study can name."),
+    "sysbench": ("sysbench.sysbench", "Do what sysbench does with the same ARGUMENTS."),
+}
+"""Verb → where it is, and its first line, so that a list of verbs needs none of them."""
 
 _EXIT_CODES = """\b
 Exit codes:
@@ -39,15 +45,30 @@ Exit codes:
 """
 
 
-@click.group(epilog=_EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+class _Verbs(click.Group):
+    """Imports the verb that is called and no other: each pays for what it needs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        file, _, name = VERBS[cmd_name][0].partition(".")
+        found: click.Command = getattr(import_module(f"{__name__}.{file}"), name)
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(verb, told) for verb, (_, told) in VERBS.items()])
+
+
+@click.group(
+    cls=_Verbs, epilog=_EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="dbdyno")
 def cli() -> None:
     """A dynamometer for databases: ask a question in a file, get a number you can defend."""
-
-
-_COMMANDS = (bench, check, doctor, list_command, quickstart, report, resume, run, servers, sysbench)
-for _command in _COMMANDS:
-    cli.add_command(_command)
 
 
 def main() -> None:
@@ -81,6 +102,8 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 
 def _complain(error: LabError) -> None:
+    from dbdyno.cli.text import fold, width
+
     columns = width(of_errors=True)
     click.echo(fold(f"error: {error.message}", columns), err=True)
     if isinstance(error, ScriptError) and error.traceback:

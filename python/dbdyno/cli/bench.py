@@ -15,9 +15,8 @@ from dbdyno.cli.load_options import load_of, load_options
 from dbdyno.cli.options import json_option, print_json
 from dbdyno.cli.pace import Pace
 from dbdyno.cli.text import count, latency
-from dbdyno.conduct import BenchPlan, BenchResult
-from dbdyno.conduct import bench as measure
-from dbdyno.conduct.bench import without_password
+from dbdyno.conduct.bench import BenchPlan, BenchResult, without_password
+from dbdyno.conduct.bench import bench as measure
 from dbdyno.engine import find_engine
 from dbdyno.errors import InterruptedRunError
 from dbdyno.formats.quantities import format_duration

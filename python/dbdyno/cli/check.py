@@ -15,8 +15,8 @@ from dbdyno.cli.options import (
     store_option,
 )
 from dbdyno.cli.text import clients, size
-from dbdyno.conduct import estimate, load_study
-from dbdyno.conduct.load import scale_reason
+from dbdyno.conduct.estimate import estimate
+from dbdyno.conduct.load import load_study, scale_reason
 from dbdyno.design import plan as make_plan
 from dbdyno.formats.quantities import format_duration
 from dbdyno.model import Closed, Constant, Group, Load, Plan, Poisson, Study

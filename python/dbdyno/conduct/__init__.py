@@ -1,20 +1,27 @@
 """Carry out a study, run by run, so that it can be stopped at any moment and carried on later."""
 
-from dbdyno.conduct.bench import BenchPlan, BenchResult, bench
-from dbdyno.conduct.estimate import Estimate, estimate
-from dbdyno.conduct.events import (
-    Event,
-    HostInspected,
-    IntervalMeasured,
-    LoadWarned,
-    PhaseStarted,
-    RunEnded,
-    RunStarted,
-    StudyStarted,
-    TablesLoaded,
-)
-from dbdyno.conduct.load import bundled_studies, load_study
-from dbdyno.conduct.study import StudyOutcome, conduct_study
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dbdyno.lazy import on_demand
+
+if TYPE_CHECKING:
+    from dbdyno.conduct.bench import BenchPlan, BenchResult
+    from dbdyno.conduct.estimate import Estimate
+    from dbdyno.conduct.events import (
+        Event,
+        HostInspected,
+        IntervalMeasured,
+        LoadWarned,
+        PhaseStarted,
+        RunEnded,
+        RunStarted,
+        StudyStarted,
+        TablesLoaded,
+    )
+    from dbdyno.conduct.load import bundled_studies, load_study
+    from dbdyno.conduct.study import StudyOutcome, conduct_study
 
 __all__ = [
     "BenchPlan",
@@ -30,9 +37,28 @@ __all__ = [
     "StudyOutcome",
     "StudyStarted",
     "TablesLoaded",
-    "bench",
     "bundled_studies",
     "conduct_study",
-    "estimate",
     "load_study",
 ]
+
+_PLACES = {
+    "BenchPlan": "bench",
+    "BenchResult": "bench",
+    "Estimate": "estimate",
+    "Event": "events",
+    "HostInspected": "events",
+    "IntervalMeasured": "events",
+    "LoadWarned": "events",
+    "PhaseStarted": "events",
+    "RunEnded": "events",
+    "RunStarted": "events",
+    "StudyStarted": "events",
+    "TablesLoaded": "events",
+    "bundled_studies": "load",
+    "load_study": "load",
+    "StudyOutcome": "study",
+    "conduct_study": "study",
+}
+
+__getattr__ = on_demand(__name__, _PLACES)

@@ -3,9 +3,16 @@
 `open_server("postgresql:18.4", {}, folder)` is all a run needs; `protocol.py` says what it gets.
 """
 
-from dbdyno.servers.contents import Contents
-from dbdyno.servers.protocol import Capacity, Provision, Server, Source
-from dbdyno.servers.registry import Available, available, open_server, parse_provision
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dbdyno.lazy import on_demand
+
+if TYPE_CHECKING:
+    from dbdyno.servers.contents import Contents
+    from dbdyno.servers.protocol import Capacity, Provision, Server, Source
+    from dbdyno.servers.registry import Available, available, open_server, parse_provision
 
 __all__ = [
     "Available",
@@ -18,3 +25,17 @@ __all__ = [
     "open_server",
     "parse_provision",
 ]
+
+_PLACES = {
+    "Contents": "contents",
+    "Capacity": "protocol",
+    "Provision": "protocol",
+    "Server": "protocol",
+    "Source": "protocol",
+    "Available": "registry",
+    "available": "registry",
+    "open_server": "registry",
+    "parse_provision": "registry",
+}
+
+__getattr__ = on_demand(__name__, _PLACES)

@@ -3,10 +3,17 @@
 Contents of a folder: ARCHITECTURE.md, "Store". Nothing here deletes or changes a finished run.
 """
 
-from dbdyno.store.figures import step_summary
-from dbdyno.store.reader import Store, StoredRun, StoredStudy
-from dbdyno.store.study_folder import StudyFolder, open_study_folder
-from dbdyno.store.writer import RunWriter
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dbdyno.lazy import on_demand
+
+if TYPE_CHECKING:
+    from dbdyno.store.figures import step_summary
+    from dbdyno.store.reader import Store, StoredRun, StoredStudy
+    from dbdyno.store.study_folder import StudyFolder, open_study_folder
+    from dbdyno.store.writer import RunWriter
 
 __all__ = [
     "RunWriter",
@@ -17,3 +24,15 @@ __all__ = [
     "open_study_folder",
     "step_summary",
 ]
+
+_PLACES = {
+    "step_summary": "figures",
+    "Store": "reader",
+    "StoredRun": "reader",
+    "StoredStudy": "reader",
+    "StudyFolder": "study_folder",
+    "open_study_folder": "study_folder",
+    "RunWriter": "writer",
+}
+
+__getattr__ = on_demand(__name__, _PLACES)

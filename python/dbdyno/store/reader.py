@@ -7,20 +7,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import cast
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, cast
 
 from dbdyno.errors import StoreError, UsageError
 from dbdyno.formats.documents import load_json, load_manifest, load_plan, load_summary
 from dbdyno.formats.study import nearest
 from dbdyno.model import Plan, RunManifest, StepSummary
 from dbdyno.store.disk import sha256
-from dbdyno.store.series import from_parquet
-from dbdyno.store.writer import PARTIAL, SUMS
+from dbdyno.store.places import PARTIAL, SUMS
 
-ATTEMPT = "~"
-"""`<run id>~2` is the folder of a run's second attempt."""
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _RERUN = "take the folder out of the store; `dbdyno resume` then runs it again"
 _SUM = re.compile(r"([0-9a-f]{64})  (.+)")
@@ -45,6 +42,11 @@ class StoredRun:
     @cached_property
     def series(self) -> pa.Table:
         """One row an interval and step."""
+        # Arrow takes a quarter of a second to import: only who reads intervals pays for it.
+        import pyarrow as pa
+
+        from dbdyno.store.series import from_parquet
+
         content = self.read("series.parquet")
         try:
             return from_parquet(content)

@@ -13,8 +13,9 @@ from dbdyno.errors import StoreError
 from dbdyno.formats.documents import dump_plan
 from dbdyno.model import Plan, PlannedRun
 from dbdyno.store.disk import make_folder, replace_file, writing
-from dbdyno.store.reader import ATTEMPT, Store, StoredStudy
-from dbdyno.store.writer import PARTIAL, RunWriter
+from dbdyno.store.places import ATTEMPT, PARTIAL
+from dbdyno.store.reader import Store, StoredStudy
+from dbdyno.store.writer import RunWriter
 
 
 class StudyFolder:

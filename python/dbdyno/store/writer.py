@@ -12,10 +12,8 @@ from dbdyno.formats import hlog
 from dbdyno.formats.documents import dump_json, dump_manifest, dump_summary
 from dbdyno.model import Hello, Interval, Record, RunManifest, StepSummary
 from dbdyno.store.disk import make_folder, sha256, sync_folder, write_file, writing
+from dbdyno.store.places import PARTIAL, SUMS
 from dbdyno.store.series import Row, row, to_parquet
-
-PARTIAL = ".partial"
-SUMS = "SHA256SUMS"
 
 
 class RunWriter:

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dbdyno.servers.mysql.brand import Brand
-from dbdyno.servers.mysql.running import RunningMysql
-from dbdyno.servers.mysql.server import MysqlServer
 from dbdyno.servers.protocol import Kind, Package, Provision, Server, Source
 
 BRAND = Brand("mariadb", "MariaDB", ("mariadbd", "mysqld"), "mariadb:11.4.5")
@@ -19,6 +17,10 @@ def _maven_package(version: str) -> Package:
 
 
 def _open(provision: Provision, settings: Mapping[str, str], folder: Path) -> Server:
+    # Its driver takes a tenth of a second to import: only who opens a server pays for it.
+    from dbdyno.servers.mysql.running import RunningMysql
+    from dbdyno.servers.mysql.server import MysqlServer
+
     if provision.source is Source.URL:
         return RunningMysql(BRAND, provision, settings)
     return MysqlServer(BRAND, provision, settings, folder)

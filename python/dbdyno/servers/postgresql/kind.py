@@ -8,8 +8,6 @@ from pathlib import Path
 
 from dbdyno.errors import ServerError
 from dbdyno.servers.packaged import printed_by
-from dbdyno.servers.postgresql.running import RunningPostgresql
-from dbdyno.servers.postgresql.server import PostgresqlServer
 from dbdyno.servers.protocol import Installation, Kind, Package, Provision, Server, Source
 
 _WHEELS = (
@@ -66,6 +64,10 @@ def _version_of(folder: Path) -> str | None:
 
 
 def _open(provision: Provision, settings: Mapping[str, str], folder: Path) -> Server:
+    # Its driver takes a quarter of a second to import: only who opens a server pays for it.
+    from dbdyno.servers.postgresql.running import RunningPostgresql
+    from dbdyno.servers.postgresql.server import PostgresqlServer
+
     if provision.source is Source.URL:
         return RunningPostgresql(provision, settings)
     return PostgresqlServer(provision, settings, folder)
