@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from dbdyno.model import Cell, Level, Option, Study
+from dbdyno.model import ENGINE, Cell, Level, Option, Study
 
 
 def cells(study: Study) -> tuple[Cell, ...]:
@@ -18,17 +18,23 @@ def _cell(study: Study, combination: tuple[tuple[str, Level], ...]) -> Cell:
     script = study.workload.script
     settings: dict[str, str] = {}
     options: dict[str, Option] = dict(study.workload.options)
+    host = dict(study.host)
+    generator = study.workload.generator
     for _, level in combination:
         provision = level.provision or provision
         script = level.script or script
         settings.update(level.settings)
         options.update(level.options)
-    if provision is None or script is None:
+        host.update(level.host)
+        generator = level.generator or generator
+    if provision is None or (script is None and generator == ENGINE):
         raise ValueError("a checked study gives every cell a server and a script")
     return Cell(
         levels={factor: level.name for factor, level in combination},
         provision=provision,
         settings=settings,
-        script=script,
+        script=script or "",
         options=options,
+        host=host,
+        generator=generator,
     )

@@ -11,8 +11,9 @@ import hashlib
 import json
 from dataclasses import asdict
 
+from dbdyno.design.batches import order_of
 from dbdyno.design.cells import cells
-from dbdyno.model import Cell, Load, Plan, PlannedRun, Step, Study
+from dbdyno.model import ENGINE, Cell, Load, Plan, PlannedRun, Step, Study
 
 _SEED_BYTES = 6
 """48 bits: exact in every language's numbers, Lua's and JSON's included."""
@@ -42,6 +43,7 @@ def plan(study: Study, *, seed: int | None = None, blocks: int | None = None) ->
         seed=seed,
         runs=tuple(runs),
         fingerprint=_fingerprint(study, seed, tuple(runs)),
+        order=order_of(study),
     )
 
 
@@ -79,12 +81,26 @@ def _load_shape(load: Load) -> dict[str, object]:
     return shape
 
 
+def _parts_shape(cell: Cell) -> dict[str, object]:
+    """The parts of a cell beside server and script; those that it has."""
+    parts = {"host": dict(cell.host), "generator": cell.generator}
+    return {name: value for name, value in parts.items() if value and value != ENGINE}
+
+
+def _turns_shape(study: Study) -> dict[str, object]:
+    """What turns add to a study's identity; nothing where cells run one by one."""
+    if order_of(study) == "runs":
+        return {}
+    return {"turn_s": study.design.turn_s, "lead_in_s": study.design.lead_in_s}
+
+
 def _fingerprint(study: Study, seed: int, runs: tuple[PlannedRun, ...]) -> str:
     shape = {
         "study": study.name,
         "scale": study.scale,
         "seed": seed,
         "load": _load_shape(study.load),
+        **_turns_shape(study),
         "runs": [
             {
                 "id": run.id,
@@ -92,6 +108,7 @@ def _fingerprint(study: Study, seed: int, runs: tuple[PlannedRun, ...]) -> str:
                 "settings": dict(run.cell.settings),
                 "script": run.cell.script,
                 "options": dict(run.cell.options),
+                **_parts_shape(run.cell),
                 "seed": run.seed,
                 "clients": [step.clients for step in run.steps],
             }

@@ -22,6 +22,7 @@ from dbdyno.formats.load_schema import LoadTable, Pace
 from dbdyno.formats.study_schema import StudyDocument
 from dbdyno.formats.toml_lines import key_lines
 from dbdyno.model import (
+    ENGINE,
     MAIN,
     Chart,
     Closed,
@@ -30,6 +31,7 @@ from dbdyno.model import (
     Level,
     Load,
     Primary,
+    Published,
     Study,
     Workload,
 )
@@ -171,12 +173,22 @@ def _build(
             smallest_effect=primary.smallest_effect,
         ),
         factors=factors,
-        workload=Workload(scripts[0] if len(scripts) == 1 else None, document.workload.options),
+        workload=Workload(
+            scripts[0] if len(scripts) == 1 else None,
+            document.workload.options,
+            document.workload.generator,
+        ),
+        answer=document.answer,
+        host=document.host,
+        published=_published(document, factors, fail),
         load=_load(document.load, file.parent, fail),
         design=Design(
             blocks=document.design.blocks,
             baseline=document.design.baseline,
             seed=document.design.seed,
+            order=document.design.order,
+            turn_s=document.design.turn,
+            lead_in_s=document.design.lead_in,
         ),
         charts=tuple(Chart(kind=chart.kind, title=chart.title) for chart in document.chart),
         scale=scale,
@@ -236,7 +248,15 @@ def _factors(document: StudyDocument, fail: _Fail) -> tuple[Factor, ...]:
         if not tables:
             raise fail(("factor", name), f"factor `{name}` has no level")
         levels = (
-            Level(level, table.provision, table.settings, table.script, table.options)
+            Level(
+                level,
+                table.provision,
+                table.settings,
+                table.script,
+                table.options,
+                table.host,
+                table.generator,
+            )
             for level, table in tables.items()
         )
         factors.append(Factor(name, tuple(levels)))
@@ -247,7 +267,8 @@ def _factors(document: StudyDocument, fail: _Fail) -> tuple[Factor, ...]:
             raise fail(("workload", "script"), "`workload.script` has two scripts of one name")
         levels = (Level(stem, script=name) for stem, name in zip(stems, scripts, strict=True))
         factors.append(Factor("script", tuple(levels)))
-    _check_complete(factors, bool(scripts), fail)
+    named = document.workload.generator != ENGINE
+    _check_complete(factors, bool(scripts) or named, fail)
     return tuple(factors)
 
 
@@ -263,10 +284,25 @@ def _check_complete(factors: list[Factor], has_script: bool, fail: _Fail) -> Non
             "the study names no server",
             'add a table such as [server.pg18] with provision = "postgresql:18.0.0"',
         )
-    if not has_script and not given("script"):
+    if not has_script and not given("script") and not given("generator"):
         raise fail(
             ("workload",), "the study names no script", 'such as [workload] script = "kv_update"'
         )
+
+
+def _published(
+    document: StudyDocument, factors: tuple[Factor, ...], fail: _Fail
+) -> tuple[Published, ...]:
+    """Raises for a cell that names no factor or level of the study."""
+    known = {factor.name: [level.name for level in factor.levels] for factor in factors}
+    for table in document.published:
+        for factor, level in table.cell.items():
+            if level not in known.get(factor, ()):
+                message = f"[[published]] names `{factor} = {level}`, which is no level here"
+                levels = [f"{name} = {one}" for name, every in known.items() for one in every]
+                hint = _nearest_hint(f"{factor} = {level}", levels)
+                raise fail(("published",), message, hint or f"there are {_listing(levels)}")
+    return tuple(Published(**table.model_dump()) for table in document.published)
 
 
 def _check_baseline(baseline: Mapping[str, str], factors: tuple[Factor, ...], fail: _Fail) -> None:

@@ -6,8 +6,17 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints
 
-from dbdyno.formats.load_schema import LoadTable, Name, Options, Table, as_list
+from dbdyno.formats.load_schema import (
+    Clients,
+    Duration,
+    LoadTable,
+    Name,
+    Options,
+    Table,
+    as_list,
+)
 from dbdyno.formats.quantities import parse_fraction
+from dbdyno.model import ENGINE, Order
 
 
 def _setting(value: object) -> str:
@@ -21,6 +30,8 @@ def _setting(value: object) -> str:
 Fraction = Annotated[float, BeforeValidator(parse_fraction)]
 Setting = Annotated[str, BeforeValidator(_setting)]
 Settings = dict[str, Setting]
+Host = dict[str, object]
+"""Setter → what it is asked for; the setters check it."""
 
 
 class ServerTable(Table):
@@ -37,10 +48,14 @@ class LevelTable(Table):
     settings: Settings = Field(default={})
     script: str | None = None
     options: Options = Field(default={})
+    host: Host = Field(default={})
+    generator: Name | None = None
 
 
 class WorkloadTable(Table):
     """What is run."""
+
+    generator: Name = ENGINE
 
     script: Annotated[list[str], BeforeValidator(as_list)] = Field(default=[])
     options: Options = Field(default={})
@@ -52,6 +67,9 @@ class DesignTable(Table):
     blocks: Annotated[int, Field(ge=1, le=1000)] = 3
     baseline: dict[str, str] = Field(default={})
     seed: Annotated[int, Field(ge=0, lt=2**48)] = 1
+    order: Order | None = None
+    turn: Annotated[Duration, Field(ge=0.2, le=600)] = 2.0
+    lead_in: Annotated[Duration, Field(ge=0, le=600)] = 0.3
 
 
 class PrimaryTable(Table):
@@ -76,11 +94,25 @@ class ChartTable(Table):
     title: str | None = None
 
 
+class PublishedTable(Table):
+    """A figure of the original's, to be put beside the one measured."""
+
+    cell: dict[str, str] = Field(default={})
+    metric: str = "throughput"
+    value: float
+    unit: str = ""
+    clients: Clients | None = None
+    text: str = ""
+
+
 class StudyDocument(Table):
     """The whole file; `scale` is taken out and merged before this is read."""
 
     question: Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
     source: str | None = None
+    answer: str | None = None
+    host: Host = Field(default={})
+    published: list[PublishedTable] = Field(default=[])
     primary: PrimaryTable = PrimaryTable()
     server: dict[Name, ServerTable] = Field(default={})
     settings: dict[Name, Settings] = Field(default={})

@@ -42,7 +42,7 @@ from dbdyno.model.measurement import (
     TimeKind,
 )
 from dbdyno.model.part import Metric, MetricKind, Missing, Reading
-from dbdyno.model.plan import Cell, Plan, PlannedRun, Step
+from dbdyno.model.plan import ENGINE, Cell, Order, Plan, PlannedRun, Step
 from dbdyno.model.result import (
     PERCENTILES,
     Failure,
@@ -59,11 +59,13 @@ from dbdyno.model.study import (
     Factor,
     Level,
     Primary,
+    Published,
     Study,
     Workload,
 )
 
 __all__ = [
+    "ENGINE",
     "MAIN",
     "PERCENTILES",
     "Arrival",
@@ -94,6 +96,7 @@ __all__ = [
     "MetricKind",
     "Missing",
     "Option",
+    "Order",
     "Output",
     "Phase",
     "PhaseName",
@@ -103,6 +106,7 @@ __all__ = [
     "Poisson",
     "Primary",
     "Progress",
+    "Published",
     "Ramp",
     "Reactor",
     "Reading",

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
 
 from dbdyno.model.load import Option
+
+Order = Literal["turns", "runs"]
+"""Cells that are up together are driven in turns of seconds, or each cell is a run of its own."""
+
+ENGINE = "engine"
+"""The generator that every study has unless it names another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +24,11 @@ class Cell:
     provision: str
     settings: Mapping[str, str]
     script: str
+    """Empty where the generator takes none."""
     options: Mapping[str, Option]
+    host: Mapping[str, object] = field(default_factory=dict)
+    """Setter → what it is asked for."""
+    generator: str = ENGINE
 
     @property
     def label(self) -> str:
@@ -66,3 +77,5 @@ class Plan:
     runs: tuple[PlannedRun, ...]
     fingerprint: str
     """Digest of everything that shapes the numbers: two plans with the same one are one study."""
+    order: Order = "runs"
+    """Whether cells that can be up together are driven in turns."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from dbdyno.model.load import Load, Option
+from dbdyno.model.plan import ENGINE, Order
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,9 @@ class Level:
     settings: Mapping[str, str] = field(default_factory=dict)
     script: str | None = None
     options: Mapping[str, Option] = field(default_factory=dict)
+    host: Mapping[str, object] = field(default_factory=dict)
+    """Setter → what it is asked for, as the study file has it."""
+    generator: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,8 @@ class Workload:
 
     script: str | None
     options: Mapping[str, Option] = field(default_factory=dict)
+    generator: str = ENGINE
+    """Who puts the load on: the engine, or a program with options of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,27 @@ class Design:
     baseline: Mapping[str, str] = field(default_factory=dict)
     """Factor → level the others are compared with; may name fewer factors than there are."""
     seed: int = 1
+    order: Order | None = None
+    """`None`: turns where cells can be up together, else runs."""
+    turn_s: float = 2.0
+    """Measured length of a turn."""
+    lead_in_s: float = 0.3
+    """Load at the beginning of each turn that is thrown away."""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A figure that somebody published, to be put beside the one measured here."""
+
+    cell: Mapping[str, str]
+    """Factor → level of the cell it is held against; may name fewer factors than there are."""
+    metric: str
+    value: float
+    unit: str = ""
+    clients: int | None = None
+    """The load step; `None`: any."""
+    text: str = ""
+    """The original's own words for the cell, such as `5.7.25, trx_commit = 1`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +107,11 @@ class Study:
     primary: Primary = Primary()
     charts: tuple[Chart, ...] = ()
     source: str | None = None
+    answer: str | None = None
+    """The study's own sentence for its answer, with placeholders."""
+    host: Mapping[str, object] = field(default_factory=dict)
+    """Setter → what it is asked for in every cell."""
+    published: tuple[Published, ...] = ()
     scale: str = "paper"
     """The scale in force: `paper` is the file's own figures."""
     scales: tuple[str, ...] = ("paper",)

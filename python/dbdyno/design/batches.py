@@ -1,0 +1,66 @@
+"""Which runs of a block are up at the same time, and in what order their turns are driven.
+
+Noise of a machine drifts over seconds to minutes. Cells that are compared are therefore set up
+together and driven in turns of a few seconds, wherever they can be up at the same time: they load
+the same script with the same options by the engine, and ask for the same state of the host.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from dbdyno.design.cells import cells
+from dbdyno.model import ENGINE, Cell, Order, Plan, PlannedRun, Study
+
+LEAST_TURNS = 2
+"""A step with fewer turns of each cell is one window: turns would say nothing of their spread."""
+
+
+def order_of(study: Study) -> Order:
+    """The study's own order; left open, turns wherever at least two cells can take them."""
+    if study.design.order is not None:
+        return study.design.order
+    return "turns" if why_not_turns(study) is None else "runs"
+
+
+def why_not_turns(study: Study) -> str | None:
+    """Why a study's cells can't be driven in turns, for people; `None` if some of them can."""
+    load, design = study.load, study.design
+    if load.measure_s is None or load.events is not None:
+        return "a window that ends after a number of events can't be cut into turns"
+    if load.measure_s < LEAST_TURNS * design.turn_s:
+        return (
+            f"the window of {load.measure_s:g} s holds fewer than {LEAST_TURNS} turns of "
+            f"{design.turn_s:g} s"
+        )
+    matrix = cells(study)
+    if len({_together(cell) for cell in matrix}) == len(matrix):
+        return "no two cells can be up together: they differ in script, options, tool or host"
+    return None
+
+
+def turns_of(study: Study) -> int:
+    """Turns of each cell in a step: as many as fill the window, to the nearest whole number."""
+    assert study.load.measure_s is not None
+    return max(LEAST_TURNS, round(study.load.measure_s / study.design.turn_s))
+
+
+def batches(plan: Plan, runs: Sequence[PlannedRun]) -> tuple[tuple[PlannedRun, ...], ...]:
+    """`runs` of a plan, those that are up together in one batch, by their first one's position."""
+    if plan.order == "runs":
+        return tuple((run,) for run in runs)
+    groups: dict[tuple[int, str], list[PlannedRun]] = {}
+    for run in runs:
+        groups.setdefault((run.block, _together(run.cell)), []).append(run)
+    return tuple(tuple(group) for group in groups.values())
+
+
+def _together(cell: Cell) -> str:
+    """Cells with the same key can be up together; a tool can't pause, so it stays alone."""
+    alone = "" if cell.generator == ENGINE else json.dumps(_plain(cell.levels))
+    return json.dumps([cell.script, _plain(cell.options), _plain(cell.host), alone])
+
+
+def _plain(values: Mapping[str, object]) -> object:
+    return sorted(values.items())

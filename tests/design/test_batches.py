@@ -1,0 +1,82 @@
+"""Which cells are up together, and when a study is driven in turns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dbdyno.design.batches import batches, order_of, turns_of, why_not_turns
+from dbdyno.design.plan import plan
+from dbdyno.model import Design, Factor, Level, Load, Order, Study, Workload
+
+SERVER = Factor("server", (Level("old", "sqlite"), Level("new", "sqlite")))
+SCRIPT = Factor("script", (Level("read", script="a"), Level("write", script="b")))
+PAGES = Factor(
+    "pages",
+    (Level("huge", host={"transparent_hugepages": "always"}), Level("small")),
+)
+
+
+def study(*factors: Factor, order: Order | None = None, measure_s: float | None = 10.0) -> Study:
+    return Study(
+        name="example",
+        question="Which?",
+        factors=(SERVER, *(each for each in factors if each is not SERVER)),
+        workload=Workload("a"),
+        load=Load(clients=(1,), warm_up_s=1.0, measure_s=measure_s),
+        design=Design(blocks=2, order=order),
+    )
+
+
+def labels(one: Study) -> list[list[str]]:
+    made = plan(one)
+    return [sorted(run.label for run in batch) for batch in batches(made, made.runs)]
+
+
+def test_servers_of_one_script_are_up_together() -> None:
+    assert order_of(study(SERVER, SCRIPT)) == "turns"
+    assert sorted(labels(study(SERVER, SCRIPT))) == [
+        ["new, read", "old, read"],
+        ["new, read", "old, read"],
+        ["new, write", "old, write"],
+        ["new, write", "old, write"],
+    ]
+
+
+def test_a_state_of_the_host_is_not_shared() -> None:
+    assert sorted(labels(study(PAGES, order="turns"))) == [
+        ["new, huge", "old, huge"],
+        ["new, huge", "old, huge"],
+        ["new, small", "old, small"],
+        ["new, small", "old, small"],
+    ]
+
+
+def test_a_study_of_one_cell_has_nothing_to_take_turns_with() -> None:
+    alone = replace(study(), factors=(Factor("server", (Level("only", "sqlite"),)),))
+
+    assert order_of(alone) == "runs"
+
+
+def test_with_runs_each_cell_is_alone() -> None:
+    assert all(len(batch) == 1 for batch in labels(study(SERVER, order="runs")))
+
+
+def test_a_window_too_short_for_two_turns_is_one_window() -> None:
+    assert "fewer than 2 turns" in (why_not_turns(study(SERVER, measure_s=3.0)) or "")
+    assert order_of(study(SERVER, measure_s=3.0)) == "runs"
+
+
+def test_a_window_by_events_has_no_turns() -> None:
+    assert "number of events" in (why_not_turns(study(SERVER, measure_s=None)) or "")
+
+
+def test_turns_fill_the_window() -> None:
+    assert turns_of(study(SERVER)) == 5
+
+
+def test_the_order_is_part_of_a_plans_identity() -> None:
+    turns, runs = study(SERVER, order="turns"), study(SERVER, order="runs")
+
+    assert plan(turns).fingerprint != plan(runs).fingerprint
+    longer = replace(turns, design=replace(turns.design, turn_s=5.0))
+    assert plan(turns).fingerprint != plan(longer).fingerprint
