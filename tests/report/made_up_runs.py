@@ -15,6 +15,7 @@ import numpy as np
 from hdrh.histogram import HdrHistogram
 
 from dbdyno.design.plan import plan as make_plan
+from dbdyno.formats.stored_study import Declared
 from dbdyno.formats.study import read_study
 from dbdyno.model import (
     Counters,
@@ -70,7 +71,7 @@ def write_study(folder: Path, text: str, world: World, *, name: str = "study") -
     study = read_study(file).study
     plan = make_plan(study)
     store = folder / "store"
-    with open_study_folder(Store(store), plan, text=text) as opened:
+    with open_study_folder(Store(store), Declared(study, plan)) as opened:
         for run in plan.runs:
             if run.id in world.missing:
                 continue

@@ -19,6 +19,7 @@ import lines
 from dbdyno.design import plan
 from dbdyno.errors import StoreError, UsageError
 from dbdyno.formats.records import parse_record
+from dbdyno.formats.stored_study import Declared
 from dbdyno.model import (
     Factor,
     Level,
@@ -44,6 +45,7 @@ STUDY = Study(
     load=Load(clients=(4,), warm_up_s=0, measure_s=2),
 )
 PLAN = plan(STUDY, blocks=1)
+DECLARED = Declared(STUDY, PLAN)
 
 
 def manifest(
@@ -187,7 +189,7 @@ def test_an_unreadable_file_is_named(run_folder: Path) -> None:
 def test_a_run_that_never_ended_is_no_result_and_goes_with_the_next_start(tmp_path: Path) -> None:
     store = Store(tmp_path)
     with (
-        open_study_folder(store, PLAN, text="") as folder,
+        open_study_folder(store, DECLARED) as folder,
         folder.writer(PLAN.runs[0], attempt=1) as writer,
     ):
         fill(writer)
@@ -195,14 +197,14 @@ def test_a_run_that_never_ended_is_no_result_and_goes_with_the_next_start(tmp_pa
     assert study.runs() == {}
     assert [path.name for path in (study.path / "runs").iterdir()] == [f"{PLAN.runs[0].id}.partial"]
 
-    with open_study_folder(store, PLAN, text="") as folder:
+    with open_study_folder(store, DECLARED) as folder:
         assert folder.complete() == frozenset()
         assert list((folder.path / "runs").iterdir()) == []
 
 
 def test_a_failed_run_is_kept_and_attempted_again(tmp_path: Path) -> None:
     store, run = Store(tmp_path), PLAN.runs[0]
-    with open_study_folder(store, PLAN, text="") as folder:
+    with open_study_folder(store, DECLARED) as folder:
         runs = folder.path / "runs"
         write(runs / run.id, run, status="failed")
         assert (folder.complete(), folder.next_attempt(run)) == (frozenset(), 2)
@@ -221,7 +223,7 @@ def test_another_plan_never_goes_into_the_same_folder(tmp_path: Path) -> None:
     store, other = Store(tmp_path), plan(STUDY, seed=99)
 
     def folder_of(wanted: Plan, *, again: bool = False) -> str:
-        with open_study_folder(store, wanted, text="", again=again) as folder:
+        with open_study_folder(store, Declared(STUDY, wanted), again=again) as folder:
             return folder.path.name
 
     assert folder_of(PLAN) == "example"
@@ -258,12 +260,12 @@ def other_writer(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 def test_two_writers_are_one_too_many(tmp_path: Path, other_writer: subprocess.Popen[str]) -> None:
     with (
         pytest.raises(StoreError, match=r"is being written by another dbdyno \(process 4711\)"),
-        open_study_folder(Store(tmp_path), PLAN, text=""),
+        open_study_folder(Store(tmp_path), DECLARED),
     ):
         pass
     other_writer.kill()
     other_writer.wait()
-    with open_study_folder(Store(tmp_path), PLAN, text="") as folder:
+    with open_study_folder(Store(tmp_path), DECLARED) as folder:
         assert folder.path.is_dir()
 
 
@@ -285,7 +287,7 @@ def write_much(writer: RunWriter) -> None:
 
 def test_a_full_disk_says_how_much_is_needed_and_spoils_nothing(small_disk: Path) -> None:
     store, (first, second) = Store(small_disk), PLAN.runs[:2]
-    with open_study_folder(store, PLAN, text="") as folder:
+    with open_study_folder(store, DECLARED) as folder:
         write(folder.path / "runs" / first.id, first)
         with (
             folder.writer(second, attempt=1) as writer,
@@ -295,7 +297,7 @@ def test_a_full_disk_says_how_much_is_needed_and_spoils_nothing(small_disk: Path
     study = store.study("example")
     assert set(study.runs()) == {first.id}
     study.runs()[first.id].verify()
-    with open_study_folder(store, PLAN, text="") as folder:
+    with open_study_folder(store, DECLARED) as folder:
         assert folder.complete() == {first.id}
 
 
@@ -303,13 +305,13 @@ def test_a_store_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with (
         pytest.raises(StoreError, match="can't write"),
-        open_study_folder(Store(tmp_path / "file"), PLAN, text=""),
+        open_study_folder(Store(tmp_path / "file"), DECLARED),
     ):
         pass
 
 
 def test_an_unknown_study_is_answered_with_the_nearest(tmp_path: Path) -> None:
-    with open_study_folder(Store(tmp_path), PLAN, text=""):
+    with open_study_folder(Store(tmp_path), DECLARED):
         pass
     with pytest.raises(UsageError, match="holds no study `exampel`") as caught:
         Store(tmp_path).study("exampel")

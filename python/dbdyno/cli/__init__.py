@@ -22,7 +22,10 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "doctor": ("doctor.doctor", "Tell what in this machine bends numbers or limits a run."),
     "list": ("listing.list_command", "List the bundled studies, and what the store holds."),
     "quickstart": ("run.quickstart", "Measure what SQLite's settings cost, in two minutes."),
-    "report": ("report.report", "Write the report of STUDY, a name in the store."),
+    "report": (
+        "report.report",
+        "Write the report of STUDY from what is in the store.",
+    ),
     "resume": ("run.resume", "Carry on with STUDY where it was left."),
     "run": ("run.run", "Carry out STUDY and write its report."),
     "servers": ("servers.servers", "List the servers a study can name."),

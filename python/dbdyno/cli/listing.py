@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import cast
 
 import click
 
 from dbdyno.cli.options import json_option, print_json, store_option
 from dbdyno.conduct import bundled_studies
+from dbdyno.errors import StoreError
 from dbdyno.formats.study import read_study
 from dbdyno.store import Store, StoredStudy
 
@@ -20,6 +22,7 @@ def list_command(store: Path, as_json: bool) -> None:
     """List the bundled studies, and what the store holds."""
     bundled = {name: read_study(file).study.question for name, file in bundled_studies().items()}
     kept = [_kept(Store(store).study(name)) for name in Store(store).names()]
+    damaged = [told for study in kept for told in cast("list[str]", study["damaged"])]
     if as_json:
         print_json({"schema": 1, "bundled": bundled, "store": str(store), "stored": kept})
         return
@@ -30,25 +33,41 @@ def list_command(store: Path, as_json: bool) -> None:
     click.echo(f"\nRuns in {store}:" if kept else f"\nNo runs in {store}.")
     width = max((len(str(study["study"])) for study in kept), default=0)
     for study in kept:
-        counts = study["runs"]
-        assert isinstance(counts, dict)
+        counts = cast("dict[str, int]", study["runs"])
         states = ", ".join(f"{number} {state}" for state, number in counts.items() if number)
-        click.echo(
-            f"  {study['study']:<{width}}  {states}  (scale {study['scale']}, seed {study['seed']})"
-        )
+        scale = f"  (scale {study['scale']}, seed {study['seed']})" if study["scale"] else ""
+        click.echo(f"  {study['study']:<{width}}  {states or 'can not be read'}{scale}")
+    for told in damaged:
+        click.echo(f"damaged: {told}", err=True)
+    if damaged:
+        click.echo(f"\nhint: {_CURE}", err=True)
+
+
+_CURE = (
+    "take a damaged run's folder out of the store, and `dbdyno resume` runs it again; a study "
+    "without its study.json needs it back from a copy"
+)
 
 
 def _kept(study: StoredStudy) -> dict[str, object]:
-    states = Counter(run.manifest.status for run in study.runs().values())
-    missing = len(study.plan.runs) - sum(states.values())
+    """What is there of a study; of one that can't be read, why."""
+    try:
+        plan, survey = study.plan, study.survey()
+    except StoreError as error:
+        nothing: dict[str, object] = {"study": study.name, "scale": None, "seed": None, "runs": {}}
+        return {**nothing, "damaged": [error.message]}
+    states = Counter(run.manifest.status for run in survey.runs.values())
+    counts = {
+        "complete": states["complete"],
+        "failed": states["failed"],
+        "interrupted": states["interrupted"],
+        "damaged": len(survey.damages),
+        "missing": sum(run.id not in survey.runs for run in plan.runs),
+    }
     return {
         "study": study.name,
-        "scale": study.plan.scale,
-        "seed": study.plan.seed,
-        "runs": {
-            "complete": states["complete"],
-            "failed": states["failed"],
-            "interrupted": states["interrupted"],
-            "missing": missing,
-        },
+        "scale": plan.scale,
+        "seed": plan.seed,
+        "runs": counts,
+        "damaged": [damage.told for damage in survey.damages],
     }

@@ -8,6 +8,8 @@ import click
 
 from dbdyno.cli.options import store_option
 from dbdyno.cli.text import fold, width
+from dbdyno.conduct.resume import load_measured
+from dbdyno.model import Study
 from dbdyno.store import Store
 
 
@@ -20,12 +22,18 @@ from dbdyno.store import Store
     help="The report's file.  [default: report.html in the study's folder of the store]",
 )
 def report(study: str, store: Path, out: Path | None) -> None:
-    """Write the report of STUDY, a name in the store.
+    """Write the report of STUDY from what is in the store.
 
-    Prints its path, and the answer on standard error.
+    STUDY is a name in the store or a study's file. By its name, everything is as it was when the
+    study was run. By its file, baseline, primary figure, charts and wording are the file's as it
+    is now, and what was measured comes from the store. Prints the report's path;
+    the answer, and what differs, on standard error.
     """
-    Store(store).study(study)
-    click.echo(write_report(Store(store), study, out))
+    if Path(study).suffix != ".toml":
+        click.echo(write_report(Store(store), study, out))
+        return
+    found = load_measured(study, Store(store))
+    click.echo(write_report(Store(store), found.folder, out, asked=found.study))
 
 
 def default_report(store: Store, study: str) -> Path:
@@ -33,11 +41,15 @@ def default_report(store: Store, study: str) -> Path:
     return store.root / study / "report.html"
 
 
-def write_report(store: Store, study: str, out: Path | None) -> Path:
+def write_report(store: Store, study: str, out: Path | None, *, asked: Study | None = None) -> Path:
     """Writes the report, tells its answer and returns its place. Raises `LabError`."""
     # Drawing takes half a second to import: only who draws pays for it.
     from dbdyno import report as reports
 
-    written = reports.write(store.root, study, out or default_report(store, study))
-    click.echo(fold(written.headline, width(of_errors=True)), err=True)
+    place = out or default_report(store, study)
+    written = reports.write(store.root, study, place, asked=asked)
+    columns = width(of_errors=True)
+    for remark in written.remarks:
+        click.echo(fold(f"note: {remark}", columns), err=True)
+    click.echo(fold(written.headline, columns), err=True)
     return written.page

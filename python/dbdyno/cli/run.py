@@ -17,7 +17,7 @@ from dbdyno.cli.options import (
     store_option,
 )
 from dbdyno.cli.progress import shower
-from dbdyno.cli.report import default_report, write_report
+from dbdyno.cli.report import write_report
 from dbdyno.conduct import StudyOutcome, conduct_study, load_study
 from dbdyno.conduct.load import scale_reason
 from dbdyno.conduct.resume import load_unfinished
@@ -40,6 +40,8 @@ class _Way:
     out: Path | None
     again: bool
     as_json: bool
+    asked: bool = True
+    """The report asks what the study's file asks now; if not, what it asked when it was run."""
 
 
 def _out_option(function: click.decorators.FC) -> click.decorators.FC:
@@ -76,7 +78,8 @@ def run(
 ) -> None:
     """Carry out STUDY and write its report.
 
-    STUDY is a file or a bundled name. Runs that are in the store already are not repeated.
+    STUDY is a file or a bundled name. Runs that are in the store already are not repeated;
+    baseline, primary figure, charts and wording are taken from the file as it is.
     """
     loaded = load_study(study, scale=scale)
     reason = scale_reason(loaded.study, scale)
@@ -109,18 +112,21 @@ def resume(study: str, store: Path, out: Path | None, as_json: bool) -> None:
     is run.
     """
     loaded, plan = load_unfinished(study, Store(store))
-    _carry_out(loaded, plan, _Way(study, Store(store), out, again=False, as_json=as_json))
+    _carry_out(
+        loaded,
+        plan,
+        _Way(study, Store(store), out, again=False, as_json=as_json, asked=study.endswith(".toml")),
+    )
 
 
 def _carry_out(loaded: StudyFile, plan: Plan, way: _Way) -> None:
     outcome = _conduct(loaded, plan, way)
     _raise_if_nothing_measured(outcome)
-    written = way.out or default_report(way.store, outcome.folder)
     if outcome.already == len(plan.runs):
         click.echo("nothing is missing; `dbdyno run --again` measures anew", err=True)
-    if outcome.already < len(plan.runs) or not written.is_file():
-        click.echo("writing the report", err=True)
-        written = write_report(way.store, outcome.folder, way.out)
+    click.echo("writing the report", err=True)
+    asked = loaded.study if way.asked else None
+    written = write_report(way.store, outcome.folder, way.out, asked=asked)
     if way.as_json:
         print_json(_document(way.store, outcome, written))
     else:

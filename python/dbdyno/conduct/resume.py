@@ -3,14 +3,41 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from dbdyno.conduct.load import bundled_studies, load_study
 from dbdyno.design import plan as make_plan
 from dbdyno.errors import UsageError
 from dbdyno.formats.study import StudyFile
-from dbdyno.model import Plan
+from dbdyno.model import Plan, Study
 from dbdyno.store import Store, StoredStudy
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A study's file as it is now, and the folder of the store that its runs are in."""
+
+    study: Study
+    folder: str
+
+
+def load_measured(name: str, store: Store) -> Measured:
+    """The file `name` and the newest runs of just what it measures, whatever else it asks.
+
+    Raises `UsageError` if there are none.
+    """
+    folders = _folders(name, store)
+    for stored in reversed(folders):
+        loaded, plan = _planned(Path(name), stored.plan)
+        if plan.fingerprint == stored.plan.fingerprint:
+            return Measured(loaded.study, stored.name)
+    if folders:
+        raise _other(name, folders[-1], f"`dbdyno report {folders[-1].name}` reports those")
+    raise UsageError(
+        f"the store {store.root} holds no runs of {name}",
+        hint=f"`dbdyno run {name}` makes them; `dbdyno list` shows what there is",
+    )
 
 
 def load_unfinished(name: str, store: Store) -> tuple[StudyFile, Plan]:
@@ -19,29 +46,43 @@ def load_unfinished(name: str, store: Store) -> tuple[StudyFile, Plan]:
     Raises `UsageError` if the store holds no such study, or the file now says something else.
     """
     stored = _stored(name, store)
-    recorded = stored.plan
     file = _file(name, stored)
+    loaded, plan = _planned(file, stored.plan)
+    if plan.fingerprint != stored.plan.fingerprint:
+        raise _other(str(file), stored, "`dbdyno run` begins anew")
+    return loaded, plan
+
+
+def _planned(file: Path, recorded: Plan) -> tuple[StudyFile, Plan]:
+    """What a file would run now, at the scale, seed and length that were recorded."""
     loaded = load_study(str(file), scale=recorded.scale, called=recorded.study)
     blocks = max(run.block for run in recorded.runs)
-    plan = make_plan(loaded.study, seed=recorded.seed, blocks=blocks)
-    if plan.fingerprint != recorded.fingerprint:
-        raise UsageError(
-            f"{file} is not what {stored.path} was begun with: its cells, load or options differ",
-            hint=f"compare it with {stored.path / 'study.toml'}; `dbdyno run` begins anew",
-        )
-    return loaded, plan
+    return loaded, make_plan(loaded.study, seed=recorded.seed, blocks=blocks)
+
+
+def _other(file: str, stored: StoredStudy, cure: str) -> UsageError:
+    return UsageError(
+        f"{file} is not what {stored.path} was begun with: its cells, load or options differ",
+        hint=f"compare it with {stored.path / 'study.toml'}; {cure}",
+    )
+
+
+def _folders(name: str, store: Store) -> list[StoredStudy]:
+    """The folders of a study's file, the first one first."""
+    form = re.compile(rf"{re.escape(Path(name).stem)}(\.(\d+))?")
+    found = [(match, known) for known in store.names() if (match := form.fullmatch(known))]
+    found.sort(key=lambda pair: int(pair[0][2] or 1))
+    return [store.study(known) for _, known in found]
 
 
 def _stored(name: str, store: Store) -> StoredStudy:
     if not name.endswith(".toml"):
         return store.study(name)
-    stem = Path(name).stem
-    form = re.compile(rf"{re.escape(stem)}(\.\d+)?")
-    folders = [store.study(known) for known in store.names() if form.fullmatch(known)]
+    folders = _folders(name, store)
     unfinished = [folder for folder in folders if not _is_complete(folder)]
     if unfinished or folders:
         return (unfinished or folders)[-1]
-    return store.study(stem)
+    return store.study(Path(name).stem)
 
 
 def _file(name: str, stored: StoredStudy) -> Path:

@@ -19,6 +19,7 @@ from dbdyno.errors import (
     StatementError,
     StoreError,
 )
+from dbdyno.formats.stored_study import Declared
 from dbdyno.formats.study import StudyFile
 from dbdyno.model import Plan, PlannedRun, RunManifest
 from dbdyno.store import Store, StudyFolder, open_study_folder
@@ -54,7 +55,7 @@ def conduct_study(
     `again` measures anew, beside what is there. Raises `LabError`; `InterruptedRunError` after
     what was measured is in the store.
     """
-    with open_study_folder(store, plan, text=loaded.study.text, again=again) as folder:
+    with open_study_folder(store, Declared(loaded.study, plan), again=again) as folder:
         setting = Setting(
             study=loaded.study,
             plan=plan,

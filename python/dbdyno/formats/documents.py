@@ -1,4 +1,4 @@
-"""The JSON documents of a store: plan, manifest and summary, with their schema version.
+"""The JSON documents of a run's folder: manifest and summary, with their schema version.
 
 Old versions stay readable: a change of shape gets a new number and a step that lifts the old one.
 """
@@ -13,14 +13,15 @@ from typing import TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from dbdyno.errors import StoreError
-from dbdyno.model import Plan, RunManifest, StepSummary
+from dbdyno.model import RunManifest, StepSummary
 
 SCHEMA = 1
+
+DAMAGED = "the folder is damaged: take it out of the store, then `dbdyno resume` runs it again"
 
 _T = TypeVar("_T")
 
 _MANIFEST = TypeAdapter(RunManifest)
-_PLAN = TypeAdapter(Plan)
 _SUMMARY = TypeAdapter(tuple[StepSummary, ...])
 
 
@@ -31,19 +32,7 @@ def dump_manifest(manifest: RunManifest) -> bytes:
 
 def load_manifest(text: bytes, *, file: Path) -> RunManifest:
     """Raises `StoreError` naming the file and what is wrong in it."""
-    return _validated(_MANIFEST, _checked(text, file), file)
-
-
-def dump_plan(plan: Plan) -> bytes:
-    """`study.json`."""
-    document = {"schema": SCHEMA, **_PLAN.dump_python(plan, mode="json")}
-    return dump_json(document)
-
-
-def load_plan(text: bytes, *, file: Path) -> Plan:
-    """Raises `StoreError` naming the file and what is wrong in it."""
-    document = _checked(text, file)
-    return _validated(_PLAN, {k: v for k, v in document.items() if k != "schema"}, file)
+    return validated(_MANIFEST, _checked(text, file), file)
 
 
 def dump_summary(steps: Sequence[StepSummary]) -> bytes:
@@ -53,7 +42,7 @@ def dump_summary(steps: Sequence[StepSummary]) -> bytes:
 
 def load_summary(text: bytes, *, file: Path) -> tuple[StepSummary, ...]:
     """Raises `StoreError` naming the file and what is wrong in it."""
-    return _validated(_SUMMARY, load_json(text, file=file), file)
+    return validated(_SUMMARY, load_json(text, file=file), file)
 
 
 def dump_json(document: object) -> bytes:
@@ -61,22 +50,22 @@ def dump_json(document: object) -> bytes:
     return json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n"
 
 
-def load_json(text: bytes, *, file: Path) -> object:
+def load_json(text: bytes, *, file: Path, hint: str = DAMAGED) -> object:
     """Raises `StoreError` naming file and line."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
         raise StoreError(
-            f"{file}:{error.lineno}: not valid JSON: {error.msg}", hint=_DAMAGED
+            f"{file}:{error.lineno}: not valid JSON: {error.msg}", hint=hint
         ) from error
     except UnicodeDecodeError as error:
-        raise StoreError(f"{file}: not text: {error}", hint=_DAMAGED) from error
+        raise StoreError(f"{file}: not text: {error}", hint=hint) from error
 
 
 def _checked(text: bytes, file: Path) -> Mapping[str, object]:
     document = load_json(text, file=file)
     if not isinstance(document, dict):
-        raise StoreError(f"{file}: expected a JSON object", hint=_DAMAGED)
+        raise StoreError(f"{file}: expected a JSON object", hint=DAMAGED)
     if document.get("schema") != SCHEMA:
         raise StoreError(
             f"{file}: has schema {document.get('schema')}; this version reads schema {SCHEMA}",
@@ -85,13 +74,11 @@ def _checked(text: bytes, file: Path) -> Mapping[str, object]:
     return document
 
 
-def _validated(adapter: TypeAdapter[_T], document: object, file: Path) -> _T:
+def validated(adapter: TypeAdapter[_T], document: object, file: Path, *, hint: str = DAMAGED) -> _T:
+    """The value of a document; raises `StoreError` naming the first place that is wrong."""
     try:
         return adapter.validate_python(document)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "document"
-        raise StoreError(f"{file}: `{place}`: {first['msg']}", hint=_DAMAGED) from error
-
-
-_DAMAGED = "the folder is damaged: take it out of the store, then `dbdyno resume` runs it again"
+        raise StoreError(f"{file}: `{place}`: {first['msg']}", hint=hint) from error

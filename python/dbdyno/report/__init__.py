@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dbdyno.errors import StoreError
+from dbdyno.model import Study
 from dbdyno.report.analyse import analyse
 from dbdyno.report.charts import charts
 from dbdyno.report.export import export
@@ -15,6 +16,7 @@ from dbdyno.report.gather import gather
 from dbdyno.report.page import render, render_summary
 from dbdyno.report.provenance import host_facts, seeds, settings_that_differ, versions
 from dbdyno.report.tables import tables
+from dbdyno.report.validity import remarks
 from dbdyno.report.wording import headline
 
 __all__ = ["Written", "write"]
@@ -27,17 +29,20 @@ class Written:
     page: Path
     headline: str
     """The answer in one or two sentences."""
+    remarks: tuple[str, ...] = ()
+    """What else to tell: what was changed since the runs, what is damaged."""
 
 
-def write(store: Path, study: str, out: Path) -> Written:
+def write(store: Path, study: str, out: Path, *, asked: Study | None = None) -> Written:
     """Write the report of `study` to the HTML file `out` and its exports into a folder beside it.
 
-    `out` may be a folder too: then the page is `<study>.html` in it.
+    `out` may be a folder too: then the page is `<study>.html` in it. `asked` is the study's file as
+    it is now, where its analysis is to be used; what was measured comes from the store.
     Raises `StoreError` if the study can't be read or the page can't be written.
     """
     page = out if out.suffix == ".html" else out / f"{study}.html"
     folder = page.with_suffix("")
-    analysis = analyse(gather(store, study))
+    analysis = analyse(gather(store, study, asked=asked))
     drawn, figures = charts(analysis), tables(analysis)
     provenance = (
         host_facts(analysis),
@@ -58,4 +63,4 @@ def write(store: Path, study: str, out: Path) -> Written:
             f"the report {page} can't be written: {error.strerror}",
             hint="name another place with --out",
         ) from error
-    return Written(page, headline(analysis))
+    return Written(page, headline(analysis), remarks(analysis))

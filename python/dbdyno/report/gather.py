@@ -1,41 +1,39 @@
 """From a store to material. The only file of this room that knows how a store looks."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from dbdyno.formats.study import read_study
 from dbdyno.model import Study
+from dbdyno.report.declared import asked_now
 from dbdyno.report.material import Material, RunMaterial, StepSeries
-from dbdyno.store import Store, StoredRun, StoredStudy
+from dbdyno.store import Store, StoredRun
 
 LOADED = ("warm-up", "measure")
 """Phases with load; connecting and draining would only bend the lines."""
 
 
-def gather(store: Path, study: str) -> Material:
-    """Everything a report says about a study. Raises `LabError` for what can't be read."""
+def gather(store: Path, study: str, *, asked: Study | None = None) -> Material:
+    """Everything a report says about a study. Raises `LabError` for what can't be read.
+
+    The study is the one stored with its runs; of `asked`, its file as it is now, comes only what
+    is no matter of measurement. Every file of every run is held against its checksum.
+    """
     stored = Store(store).study(study)
-    chosen = stored.runs()
-    runs = sorted(chosen.values(), key=lambda run: run.manifest.started_unix_s)
-    kept = {run.path for run in runs}
+    survey = stored.survey(whole=True)
+    runs = sorted(survey.runs.values(), key=lambda run: run.manifest.started_unix_s)
+    analysed, changes = asked_now(stored.study, asked or stored.study)
     return Material(
-        study=_study(stored),
+        study=analysed,
         plan=stored.plan,
         runs=tuple(_run(run) for run in runs),
-        replaced=tuple(
-            attempt.manifest for attempt in stored.attempts() if attempt.path not in kept
-        ),
+        replaced=tuple(run.manifest for run in survey.replaced),
+        damages=tuple(damage.told for damage in survey.damages),
+        changes=changes,
     )
-
-
-def _study(stored: StoredStudy) -> Study:
-    file = read_study(stored.path / "study.toml", scale=stored.plan.scale)
-    return replace(file.study, name=stored.name)
 
 
 def _run(run: StoredRun) -> RunMaterial:

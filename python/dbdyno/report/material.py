@@ -46,6 +46,17 @@ class RunMaterial:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """Something about the analysis that was decided after the data."""
+
+    what: str
+    """A key of the study file: `primary`, `design.baseline`."""
+    then: str
+    """As it was when the study was run."""
+    now: str
+
+
+@dataclass(frozen=True, slots=True)
 class Material:
     """A study, whole."""
 
@@ -55,3 +66,7 @@ class Material:
     """In the order in which they were carried out."""
     replaced: tuple[RunManifest, ...] = ()
     """Earlier attempts at runs that were carried out again; shown, never counted."""
+    damages: tuple[str, ...] = ()
+    """Run folders that are not as they were written, each with what is wrong; set aside."""
+    changes: tuple[Change, ...] = ()
+    """What this report asks otherwise than the study did when it was run."""

@@ -6,6 +6,7 @@ from typing import Literal
 
 from dbdyno.formats.quantities import format_duration
 from dbdyno.report.analyse import Analysis, BlockFigures
+from dbdyno.report.declared import is_exploratory
 from dbdyno.report.loads import differences, found_loads, otherwise
 from dbdyno.report.wording import count, number, percent, sentence_case
 
@@ -35,6 +36,8 @@ def gates(analysis: Analysis) -> tuple[Gate, ...]:
     """All gates, worst first within the page's order kept."""
     return (
         _runs(analysis),
+        *_store(analysis),
+        *_declared(analysis),
         _blocks(analysis),
         _order(analysis),
         _errors(analysis),
@@ -70,6 +73,28 @@ def _runs(analysis: Analysis) -> Gate:
         parts.append(f"{again} earlier attempt{'s' if again > 1 else ''} did not complete")
     whole = complete == len(planned)
     return Gate("Runs", "ok" if whole else "failed", ", ".join(parts) + ".")
+
+
+def _store(analysis: Analysis) -> Iterable[Gate]:
+    damages = analysis.material.damages
+    if damages:
+        told = f"{count(len(damages))} set aside, not as written: {'; '.join(damages)}."
+        yield Gate("Store", "failed", sentence_case(told))
+
+
+def _declared(analysis: Analysis) -> Iterable[Gate]:
+    changes = analysis.material.changes
+    if changes:
+        told = "; ".join(f"`{c.what}` was {c.then}, is {c.now}" for c in changes)
+        why = " What decides was chosen after the data: the verdicts are exploratory."
+        explored = is_exploratory(changes)
+        told = f"Changed in the study's file since the first run: {told}.{why if explored else ''}"
+        yield Gate("Declared", "doubtful" if explored else "ok", told)
+
+
+def remarks(analysis: Analysis) -> tuple[str, ...]:
+    """What to tell whoever asked for a report, beside the answer."""
+    return tuple(gate.told for gate in (*_store(analysis), *_declared(analysis)))
 
 
 def _blocks(analysis: Analysis) -> Gate:

@@ -3,6 +3,7 @@
 import math
 
 from dbdyno.report.analyse import Analysis, Comparison, Point
+from dbdyno.report.declared import is_exploratory
 from dbdyno.stats import NotComparable, Spread, StabilityWord, Verdict
 
 MISSING = "–"
@@ -140,7 +141,12 @@ def sentence(comparison: Comparison, analysis: Analysis) -> str:
 
 
 def headline(analysis: Analysis) -> str:
-    """The answer in one or two sentences."""
+    """The answer in one or two sentences, with what was decided after the data said first."""
+    explored = is_exploratory(analysis.material.changes)
+    return f"{'Exploratory, chosen after the data: ' if explored else ''}{_answer(analysis)}"
+
+
+def _answer(analysis: Analysis) -> str:
     counted = sum(len(point.counted) for point in analysis.points)
     if counted == 0:
         return "No run is complete, so the question stays open."

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from dbdyno.errors import StoreError, UsageError
-from dbdyno.formats.documents import load_json, load_manifest, load_plan, load_summary
+from dbdyno.formats.documents import load_json, load_manifest, load_summary
+from dbdyno.formats.stored_study import LOST, Declared, load_declared
 from dbdyno.formats.study import nearest
-from dbdyno.model import Plan, RunManifest, StepSummary
+from dbdyno.model import Plan, RunManifest, StepSummary, Study
 from dbdyno.store.disk import sha256
-from dbdyno.store.places import PARTIAL, SUMS
+from dbdyno.store.places import ATTEMPT, PARTIAL, SUMS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,6 +74,18 @@ class StoredRun:
         for name in self._sums:
             self.read(name)
 
+    def check(self, *, whole: bool) -> None:
+        """Raises `StoreError` if the folder is not a run's, or its head was changed; with `whole`,
+        if any of its files was."""
+        identity = self.manifest.id
+        if self.path.name.partition(ATTEMPT)[0] != identity:
+            raise StoreError(
+                f"{self.path}: is the run `{identity}` under another name",
+                hint="a copy of a run is no repeat of it: take it out of the store",
+            )
+        if whole:
+            self.verify()
+
     @cached_property
     def _sums(self) -> Mapping[str, str]:
         file = self.path / SUMS
@@ -85,6 +98,27 @@ class StoredRun:
         return sums
 
 
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A run's folder that is not what was written."""
+
+    path: Path
+    told: str
+    """Which file, and what is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a study's folder holds."""
+
+    runs: Mapping[str, StoredRun]
+    """Run id → the attempt that counts."""
+    replaced: tuple[StoredRun, ...]
+    """Other attempts."""
+    damages: tuple[Damage, ...]
+    """Folders set aside: nothing is read from them."""
+
+
 @dataclass(frozen=True)
 class StoredStudy:
     """A study folder: its plan and the runs there are."""
@@ -93,15 +127,24 @@ class StoredStudy:
     path: Path
 
     @cached_property
+    def _declared(self) -> Declared:
+        file = self.path / "study.json"
+        return load_declared(_read(file, hint=LOST), file=file)
+
+    @property
     def plan(self) -> Plan:
         """What was to be run."""
-        file = self.path / "study.json"
-        return load_plan(_read(file), file=file)
+        return self._declared.plan
+
+    @property
+    def study(self) -> Study:
+        """The study as it was resolved when it was run, by the folder's name."""
+        return replace(self._declared.study, name=self.name)
 
     @cached_property
     def text(self) -> str:
         """The study file as it was run."""
-        return _read(self.path / "study.toml").decode()
+        return _read(self.path / "study.toml", hint=LOST).decode()
 
     def attempts(self) -> tuple[StoredRun, ...]:
         """Every finished folder, failed and interrupted ones too, by name."""
@@ -113,10 +156,27 @@ class StoredStudy:
 
     def runs(self) -> Mapping[str, StoredRun]:
         """Run id → its folder: the complete attempt if there is one, else the last."""
+        return self.survey().runs
+
+    def survey(self, *, whole: bool = False) -> Survey:
+        """The runs there are, and the folders that are not as they were.
+
+        Judged by each run's head, or with `whole` by every file of it.
+        """
+        sound: list[StoredRun] = []
+        damages: list[Damage] = []
+        for run in self.attempts():
+            try:
+                run.check(whole=whole)
+                sound.append(run)
+            except StoreError as error:
+                damages.append(Damage(run.path, error.message))
         chosen: dict[str, StoredRun] = {}
-        for run in sorted(self.attempts(), key=_rank):
+        for run in sorted(sound, key=_rank):
             chosen[run.manifest.id] = run
-        return chosen
+        kept = {run.path for run in chosen.values()}
+        replaced = tuple(run for run in sound if run.path not in kept)
+        return Survey(chosen, replaced, tuple(damages))
 
 
 @dataclass(frozen=True)
@@ -126,20 +186,22 @@ class Store:
     root: Path
 
     def names(self) -> tuple[str, ...]:
-        """Names of the studies kept here."""
+        """Names of the studies kept here, those that have lost their `study.json` too."""
         if not self.root.is_dir():
             return ()
-        return tuple(
-            sorted(entry.name for entry in _entries(self.root) if (entry / "study.json").is_file())
-        )
+        return tuple(sorted(entry.name for entry in _entries(self.root) if _is_study(entry)))
 
     def study(self, name: str) -> StoredStudy:
         """Raises `UsageError` with the nearest name if there is none of this name."""
-        if not (self.root / name / "study.json").is_file():
-            match = nearest(name, self.names())
-            hint = f"did you mean `{match}`?" if match else "`dbdyno list` shows what there is"
-            raise UsageError(f"the store {self.root} holds no study `{name}`", hint=hint)
-        return StoredStudy(name, self.root / name)
+        if name in self.names():
+            return StoredStudy(name, self.root / name)
+        match = nearest(name, self.names())
+        hint = f"did you mean `{match}`?" if match else "`dbdyno list` shows what there is"
+        raise UsageError(f"the store {self.root} holds no study `{name}`", hint=hint)
+
+
+def _is_study(folder: Path) -> bool:
+    return (folder / "study.json").is_file() or (folder / "runs").is_dir()
 
 
 def _rank(run: StoredRun) -> tuple[bool, int]:
@@ -150,18 +212,19 @@ def _is_partial(entry: Path) -> bool:
     return entry.name.endswith(PARTIAL)
 
 
-def _read(file: Path) -> bytes:
-    return cast(bytes, _guarded(file, file.read_bytes))
+def _read(file: Path, *, hint: str = _RERUN) -> bytes:
+    return cast(bytes, _guarded(file, file.read_bytes, hint))
 
 
 def _entries(folder: Path) -> list[Path]:
-    return cast("list[Path]", _guarded(folder, lambda: list(folder.iterdir())))
+    hint = "its owner must let you read it, or name another store with --store"
+    return cast("list[Path]", _guarded(folder, lambda: list(folder.iterdir()), hint))
 
 
-def _guarded(path: Path, read: Callable[[], object]) -> object:
+def _guarded(path: Path, read: Callable[[], object], hint: str) -> object:
     try:
         return read()
     except FileNotFoundError:
-        raise StoreError(f"{path}: is missing", hint=_RERUN) from None
+        raise StoreError(f"{path}: is missing", hint=hint) from None
     except OSError as error:
-        raise StoreError(f"{path}: can't be read: {error.strerror}", hint=_RERUN) from error
+        raise StoreError(f"{path}: can't be read: {error.strerror}", hint=hint) from error

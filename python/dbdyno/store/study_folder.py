@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dbdyno.errors import StoreError
-from dbdyno.formats.documents import dump_plan
+from dbdyno.formats.stored_study import LOST, Declared, dump_declared
 from dbdyno.model import Plan, PlannedRun
 from dbdyno.store.disk import make_folder, replace_file, writing
 from dbdyno.store.places import ATTEMPT, PARTIAL
@@ -35,6 +35,10 @@ class StudyFolder:
         runs = self.stored.runs()
         return frozenset(name for name, run in runs.items() if run.manifest.status == "complete")
 
+    def has_runs(self) -> bool:
+        """Whether anything was ever measured here, whatever became of it."""
+        return any(self._runs.iterdir())
+
     def next_attempt(self, run: PlannedRun) -> int:
         """1, or one more than there are folders of it."""
         attempt = 1
@@ -58,24 +62,26 @@ class StudyFolder:
 
 @contextmanager
 def open_study_folder(
-    store: Store, plan: Plan, *, text: str, again: bool = False
+    store: Store, declared: Declared, *, again: bool = False
 ) -> Iterator[StudyFolder]:
-    """The folder for `plan`, locked: one that holds this plan already, or a new one.
+    """The folder for a plan, locked: one that holds this plan already, or a new one.
 
     A folder is never given another plan: a changed study goes into `<study>.2` beside it, and so
-    does the same one with `again`. Raises `StoreError` if another process writes to this store:
+    does the same one with `again`. What a study declares is written once, and anew only while
+    nothing has been measured: an analysis chosen after the data must not look as if it had come
+    first. Raises `StoreError` if another process writes to this store:
     two studies measured at once would spoil each other's numbers.
     """
     make_folder(store.root)
     with _locked(store.root):
-        name = _choose(store, plan, again=again)
+        name = _choose(store, declared.plan, again=again)
         folder = store.root / name
         make_folder(folder / "runs")
-        if not (folder / "study.json").exists():
-            replace_file(folder / "study.toml", text.encode())
-            replace_file(folder / "study.json", dump_plan(plan))
         study = StudyFolder(StoredStudy(name, folder))
         study.remove_partial()
+        if not study.has_runs():
+            replace_file(folder / "study.toml", declared.study.text.encode())
+            replace_file(folder / "study.json", dump_declared(declared))
         yield study
 
 
@@ -86,6 +92,8 @@ def _choose(store: Store, plan: Plan, *, again: bool) -> str:
         name = plan.study if number == 1 else f"{plan.study}.{number}"
         folder = store.root / name
         if not (folder / "study.json").exists():
+            if (folder / "runs").is_dir() and any((folder / "runs").iterdir()):
+                raise StoreError(f"{folder} holds runs, but its study.json is missing", hint=LOST)
             return name if same is None or again else same
         if StoredStudy(name, folder).plan.fingerprint == plan.fingerprint:
             same = name

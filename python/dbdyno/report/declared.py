@@ -1,0 +1,50 @@
+"""Analysis is not measurement: what a report may ask otherwise than the study did, and what it then
+says of it.
+
+Which figure decides, against what, shown how and in which words may be chosen anew for runs that
+exist. Whoever chooses the figure after the data has explored, not confirmed; the report says so.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields, is_dataclass, replace
+
+from dbdyno.model import Study
+from dbdyno.report.material import Change
+
+ANALYSIS = frozenset({"question", "source", "primary", "charts", "answer", "published"})
+"""Fields of a study that no run depends on; of its design, `baseline` is one too."""
+
+
+def asked_now(stored: Study, now: Study) -> tuple[Study, tuple[Change, ...]]:
+    """The study as it was run, with the analysis of its file as it is now, and what differs."""
+    names = [field.name for field in fields(Study) if field.name in ANALYSIS]
+    design = replace(stored.design, baseline=now.design.baseline)
+    analysed = replace(stored, design=design, **{name: getattr(now, name) for name in names})
+    pairs = [(name, getattr(stored, name), getattr(now, name)) for name in names]
+    pairs.append(("design.baseline", stored.design.baseline, now.design.baseline))
+    changes = tuple(
+        Change(name, _shown(then), _shown(later)) for name, then, later in pairs if then != later
+    )
+    return analysed, changes
+
+
+def is_exploratory(changes: tuple[Change, ...]) -> bool:
+    """Whether what decides was chosen when the data was there: figure, side, limit or baseline."""
+    return any(change.what in ("primary", "design.baseline") for change in changes)
+
+
+def _shown(value: object) -> str:
+    """A value in a line, near to what stands in the file."""
+    if value is None or value in ((), {}):
+        return "nothing"
+    if isinstance(value, str):
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
+    if isinstance(value, dict):
+        return ", ".join(f"{name} = {inner}" for name, inner in value.items() if inner is not None)
+    if isinstance(value, tuple):
+        return "; ".join(map(_shown, value))
+    return json.dumps(value, default=str)
