@@ -16,21 +16,20 @@ from dbdyno.store import Store
 KEPT = Path(__file__).parent / "kept"
 """One folder for each version of `study.json`; never changed, only added to."""
 
-
-@pytest.fixture(params=sorted(KEPT.iterdir()), ids=lambda path: str(path.name))
-def store(request: pytest.FixtureRequest) -> Store:
-    path = request.param
-    assert isinstance(path, Path)
-    return Store(path)
+PATHS = sorted(KEPT.iterdir())
 
 
-def test_every_kept_store_is_read_whole(store: Store) -> None:
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: str(path.name))
+def test_every_kept_store_is_read_whole(path: Path) -> None:
+    store = Store(path)
     assert store.names() == ("study",)
     survey = store.study("study").survey(whole=True)
     assert (len(survey.runs), survey.damages) == (4, ())
 
 
-def test_the_resolved_study_is_what_its_file_said(store: Store) -> None:
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: str(path.name))
+def test_the_resolved_study_is_what_its_file_said(path: Path) -> None:
+    store = Store(path)
     stored = store.study("study")
     study = stored.study
     assert study.question == "What does the journal mode cost?"
@@ -45,14 +44,18 @@ def test_the_resolved_study_is_what_its_file_said(store: Store) -> None:
     assert stored.plan.runs[0].cell.script == "kv_update"
 
 
-def test_its_figures_are_the_same_as_ever(store: Store) -> None:
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: str(path.name))
+def test_its_figures_are_the_same_as_ever(path: Path) -> None:
+    store = Store(path)
     analysis = analyse(gather(store.root, "study"))
     rates = {point.label: point.spread("throughput") for point in analysis.points}
     told = {label: round(found.median, 1) for label, found in rates.items() if found}
     assert told == {"delete": 49.7, "wal": 100.2}
 
 
-def test_what_the_newest_says_survives_the_next_writing(store: Store) -> None:
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: str(path.name))
+def test_what_the_newest_says_survives_the_next_writing(path: Path) -> None:
+    store = Store(path)
     file = store.root / "study" / "study.json"
     declared = load_declared(file.read_bytes(), file=file)
     assert load_declared(dump_declared(declared), file=file) == declared
