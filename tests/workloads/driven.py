@@ -1,0 +1,94 @@
+"""A real server, and our workloads driven on it by the engine as the lab does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dbdyno.engine import Outcome, find_engine, find_script, run_engine, run_spec
+from dbdyno.engine.process import Call
+from dbdyno.engine.script import script_path
+from dbdyno.model import Load, Option, Output, Record, Summary
+from dbdyno.servers import Server
+
+HERE = Path(__file__).parent
+LONG_S = 60.0
+"""A window that no test fills: what ends it is the number of events."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How a call of the engine ended, and the lines that its script printed."""
+
+    outcome: Outcome
+    lines: Sequence[str]
+
+    @property
+    def summary(self) -> Summary:
+        """Of a run that measured something."""
+        assert self.outcome.summary is not None, self.outcome.failure
+        return self.outcome.summary
+
+    @property
+    def complaint(self) -> str:
+        """Why it failed; empty if it did not."""
+        return "" if self.outcome.failure is None else str(self.outcome.failure)
+
+
+@dataclass(frozen=True, slots=True)
+class Driven:
+    """A server under load, and a place for logs."""
+
+    server: Server
+    driver: str
+    """As scripts name it."""
+    folder: Path
+
+    def call(self, script: str, command: str, *, clients: int = 1, **options: Option) -> Told:
+        """One command of a workload."""
+        return self._engine(script, command, clients, options, None)
+
+    def run(
+        self, script: str, *, events: int, clients: int = 2, seed: int = 5, **options: Option
+    ) -> Told:
+        """As many measured events."""
+        load = Load((clients,), warm_up_s=0.0, measure_s=LONG_S, events=events)
+        return self._engine(script, "run", clients, options, load, seed)
+
+    def rows(self, text: str) -> Sequence[Sequence[str]]:
+        """What a statement answers; several with `|` between them."""
+        told = self._engine(str(HERE / "ask.lua"), "prepare", 1, {"text": text}, None)
+        assert told.complaint == "", told.complaint
+        return [line.split(",") for line in told.lines]
+
+    def _engine(
+        self,
+        script: str,
+        command: str,
+        clients: int,
+        options: Mapping[str, Option],
+        load: Load | None,
+        seed: int = 5,
+    ) -> Told:
+        folders = script_path()
+        lines: list[str] = []
+        target: Mapping[str, Any] = self.server.target()
+        spec = run_spec(
+            command=command,
+            target=target,
+            script=find_script(script, folders),
+            script_path=folders,
+            options=options,
+            clients=1 if load is None and self.driver == "sqlite" else clients,
+            seed=seed,
+            load=load,
+        )
+
+        def listen(_line: bytes, record: Record, _call: Call) -> None:
+            if isinstance(record, Output):
+                lines.append(record.text)
+
+        log = self.folder / "engine.log"
+        return Told(run_engine(find_engine(), spec, listener=listen, log=log), lines)

@@ -1,0 +1,120 @@
+-- What databases say differently, and what every workload here does alike.
+--
+-- `local sql = require("parts.sql")`; one copy a client, so what is found out once is kept.
+
+local sql = {}
+
+local driver_name
+
+-- A connection and the driver's name: "mysql" (MariaDB too), "pgsql" or "sqlite".
+function sql.connect()
+  local driver = sysbench.sql.driver()
+  driver_name = driver:name()
+  return driver:connect(), driver_name
+end
+
+function sql.name()
+  driver_name = driver_name or sysbench.sql.driver():name()
+  return driver_name
+end
+
+-- `own` with the options that every workload with tables has.
+function sql.options(own)
+  own.storage_engine = { "Storage engine of the tables, MySQL and MariaDB only", "innodb" }
+  own.create_table_options = { "What goes behind each CREATE TABLE", "" }
+  return own
+end
+
+function sql.create_table(connection, name, columns)
+  local engine = sql.name() == "mysql" and " ENGINE=" .. sysbench.opt.storage_engine or ""
+  connection:query(("CREATE TABLE %s (%s)%s %s"):format(
+    name, columns, engine, sysbench.opt.create_table_options))
+end
+
+function sql.drop_tables(connection, names)
+  for _, name in ipairs(names) do
+    connection:query("DROP TABLE IF EXISTS " .. name)
+  end
+end
+
+local LISTED = {
+  mysql = "SELECT COUNT(*) FROM information_schema.tables "
+    .. "WHERE table_schema = DATABASE() AND table_name = '%s'",
+  pgsql = "SELECT COUNT(*) FROM information_schema.tables "
+    .. "WHERE table_schema = current_schema() AND table_name = '%s'",
+  sqlite = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = '%s'",
+}
+
+function sql.exists(connection, name)
+  return tonumber((connection:query_row(LISTED[sql.name()]:format(name)))) > 0
+end
+
+-- Workers other than the first wait here until it has made the table.
+function sql.await_table(connection, name)
+  while not sql.exists(connection, name) do
+    ffi.C.usleep(10000)
+  end
+end
+
+-- The numbers from 1 to `last` that are this worker's: `for n in sql.share(last) do`.
+function sql.share(last)
+  local number = sysbench.tid % sysbench.opt.threads + 1 - sysbench.opt.threads
+  return function()
+    number = number + sysbench.opt.threads
+    return number <= last and number or nil
+  end
+end
+
+-- The random numbers of a bulk insert begin anew from the seed and its text, whoever loads. Parts
+-- of one table need texts of their own, or all would hold the same rows: `number`, as white space.
+function sql.begin_rows(connection, table_and_columns, number)
+  local blanks = {}
+  number = number or 0
+  repeat
+    blanks[#blanks + 1] = number % 2 == 1 and "\t" or " "
+    number = math.floor(number / 2)
+  until number == 0
+  connection:bulk_insert_init("INSERT INTO " .. table_and_columns .. table.concat(blanks)
+    .. "VALUES")
+end
+
+-- What begins a transaction that will write. SQLite has one writer: a transaction that takes the
+-- lock only when it writes may find that it has read what another has changed since.
+function sql.begin()
+  return sql.name() == "sqlite" and "BEGIN IMMEDIATE" or "BEGIN"
+end
+
+-- What locks the rows that a SELECT reads; SQLite's transactions have locked all of them already.
+function sql.for_update()
+  return sql.name() == "sqlite" and "" or " FOR UPDATE"
+end
+
+local TYPES = sysbench.sql.type
+sql.INTEGER, sql.BIGINT, sql.DOUBLE = TYPES.INT, TYPES.BIGINT, TYPES.DOUBLE
+
+-- A type for `sql.prepare`: text of at most so many bytes.
+function sql.text(bytes)
+  return { bytes }
+end
+
+-- A prepared statement, then its parameters, one for each type.
+function sql.prepare(connection, text, ...)
+  local statement = connection:prepare(text)
+  local parameters = { ... }
+  for place, kind in ipairs(parameters) do
+    if type(kind) == "table" then
+      parameters[place] = statement:bind_create(TYPES.VARCHAR, kind[1])
+    else
+      parameters[place] = statement:bind_create(kind)
+    end
+  end
+  if #parameters > 0 then
+    statement:bind_param(unpack(parameters))
+  end
+  return statement, unpack(parameters)
+end
+
+-- Names the kind of event under way, where the program knows such names.
+sql.label = dbdyno and dbdyno.label or function() end
+
+return sql
