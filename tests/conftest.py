@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from driven import SERVERS, Driven, open_driven
 from traces import no_trace
 
 HERE = Path(__file__).parent
@@ -83,3 +84,12 @@ def study_file(tmp_path: Path) -> Path:
     file.write_text(STUDY)
     (tmp_path / "nothing.lua").write_text("function event() end\n")
     return file
+
+
+@pytest.fixture(scope="session", params=list(SERVERS))
+def driven(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Driven]:
+    """Each server once for all tests: starting it takes longer than what they do to it."""
+    with open_driven(request.param, tmp_path_factory.mktemp("server")) as driven:
+        yield driven

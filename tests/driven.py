@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,9 @@ from dbdyno.engine import Outcome, find_engine, find_script, run_engine, run_spe
 from dbdyno.engine.process import Call
 from dbdyno.engine.script import script_path
 from dbdyno.model import Load, Option, Output, Record, Summary
-from dbdyno.servers import Server
+from dbdyno.servers import Server, open_server
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent / "workloads"
 LONG_S = 60.0
 """A window that no test fills: what ends it is the number of events."""
 
@@ -92,3 +93,20 @@ class Driven:
 
         log = self.folder / "engine.log"
         return Told(run_engine(find_engine(), spec, listener=listen, log=log), lines)
+
+
+SERVERS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "postgresql:15@system": ("pgsql", {"fsync": "off"}),
+    "mariadb@system": ("mysql", {"innodb_flush_log_at_trx_commit": "0"}),
+    "sqlite": ("sqlite", {"journal_mode": "wal", "synchronous": "off"}),
+}
+"""What workloads are tried on, how scripts call it, and what makes it wait for no disk."""
+
+
+@contextlib.contextmanager
+def open_driven(provision: str, folder: Path) -> Iterator[Driven]:
+    """One of `SERVERS`, started."""
+    driver, settings = SERVERS[provision]
+    with open_server(provision, settings, folder) as server:
+        server.start()
+        yield Driven(server, driver, folder)
