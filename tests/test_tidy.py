@@ -56,6 +56,7 @@ BANNED_WORDS = {
 WORDS_OF_OTHERS = (
     "crates/wire-",
     "crates/driver/",
+    "tests/conftest.py",
     "tests/report/",
     "tests/whole/",
     "tests/sysbench/",
