@@ -108,23 +108,21 @@ sysbench.cmdline.commands = {
 }
 
 local uniform = sysbench.rand.uniform
-local begin, commit, account_update, account_select, teller_update, branch_update, history_insert
--- Parameters, by statement.
-local added, updated, selected, paid, teller_id, earned, branch_id
-local by, at, to, sum
+local begin, commit, update_account, select_account, update_teller, update_branch, insert_history
 
 local function prepare_writes(connection)
-  begin, commit = connection:prepare(sql.begin()), connection:prepare("COMMIT")
-  account_update, added, updated = sql.prepare(connection,
-    "UPDATE tpcb_account SET balance = balance + ? WHERE id = ?", sql.BIGINT, sql.BIGINT)
-  teller_update, paid, teller_id = sql.prepare(connection,
-    "UPDATE tpcb_teller SET balance = balance + ? WHERE id = ?", sql.BIGINT, sql.INTEGER)
-  branch_update, earned, branch_id = sql.prepare(connection,
-    "UPDATE tpcb_branch SET balance = balance + ? WHERE id = ?", sql.BIGINT, sql.INTEGER)
-  history_insert, by, at, to, sum = sql.prepare(connection,
+  local INTEGER, BIGINT = sql.INTEGER, sql.BIGINT
+  begin = sql.statement(connection, sql.begin())
+  commit = sql.statement(connection, "COMMIT")
+  update_account = sql.statement(connection,
+    "UPDATE tpcb_account SET balance = balance + ? WHERE id = ?", BIGINT, BIGINT)
+  update_teller = sql.statement(connection,
+    "UPDATE tpcb_teller SET balance = balance + ? WHERE id = ?", BIGINT, INTEGER)
+  update_branch = sql.statement(connection,
+    "UPDATE tpcb_branch SET balance = balance + ? WHERE id = ?", BIGINT, INTEGER)
+  insert_history = sql.statement(connection,
     "INSERT INTO tpcb_history (teller, branch, account, delta, made) "
-    .. "VALUES (?, ?, ?, ?, CURRENT_TIMESTAMP)",
-    sql.INTEGER, sql.INTEGER, sql.BIGINT, sql.BIGINT)
+    .. "VALUES (?, ?, ?, ?, CURRENT_TIMESTAMP)", INTEGER, INTEGER, BIGINT, BIGINT)
 end
 
 local function transfer()
@@ -136,31 +134,19 @@ local function transfer()
     account = (branch - 1) * opt.accounts + sysbench.rand.default(1, opt.accounts)
   end
   local delta = uniform(-5000, 5000)
-  begin:execute()
-  added:set(delta)
-  updated:set(account)
-  account_update:execute()
-  selected:set(account)
-  account_select:execute()
+  begin()
+  update_account(delta, account)
+  select_account(account)
   if opt.mode == "full" then
-    paid:set(delta)
-    teller_id:set(teller)
-    teller_update:execute()
-    earned:set(delta)
-    branch_id:set(branch)
-    branch_update:execute()
+    update_teller(delta, teller)
+    update_branch(delta, branch)
   end
-  by:set(teller)
-  at:set(branch)
-  to:set(account)
-  sum:set(delta)
-  history_insert:execute()
-  commit:execute()
+  insert_history(teller, branch, account, delta)
+  commit()
 end
 
 local function look()
-  selected:set(sysbench.rand.default(1, sysbench.opt.branches * sysbench.opt.accounts))
-  account_select:execute()
+  select_account(sysbench.rand.default(1, sysbench.opt.branches * sysbench.opt.accounts))
 end
 
 local MODES = { full = transfer, simple = transfer, select = look }
@@ -169,7 +155,7 @@ function thread_init()
   local connection = sql.connect()
   event = MODES[sysbench.opt.mode]
     or error(("--mode=%s: expected full, simple or select"):format(sysbench.opt.mode), 0)
-  account_select, selected = sql.prepare(connection,
+  select_account = sql.statement(connection,
     "SELECT balance FROM tpcb_account WHERE id = ?", sql.BIGINT)
   if sysbench.opt.mode ~= "select" then
     prepare_writes(connection)

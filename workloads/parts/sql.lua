@@ -114,6 +114,37 @@ function sql.prepare(connection, text, ...)
   return statement, unpack(parameters)
 end
 
+local makers = {}
+
+-- A function that sets as many parameters and executes; one is compiled for each number of them.
+local function maker(count)
+  if not makers[count] then
+    local parameters, values, sets = {}, {}, {}
+    for place = 1, count do
+      parameters[place], values[place] = "p" .. place, "v" .. place
+      sets[place] = ("p%d:set(v%d)"):format(place, place)
+    end
+    makers[count] = loadstring(("local s%s = ... return function(%s) %s return s:execute() end")
+      :format(count > 0 and ", " .. table.concat(parameters, ", ") or "",
+        table.concat(values, ", "), table.concat(sets, " ")))
+  end
+  return makers[count]
+end
+
+-- A prepared statement as a function of its parameters, whose types are given: it returns what
+-- `execute` does. nil is NULL.
+function sql.statement(connection, text, ...)
+  return maker(select("#", ...))(sql.prepare(connection, text, ...))
+end
+
+-- The first row's columns of what a statement returned, or nil.
+function sql.row(found)
+  local row = found:fetch_row()
+  if row then
+    return unpack(row, 1, found.nfields)
+  end
+end
+
 -- Names the kind of event under way, where the program knows such names.
 sql.label = dbdyno and dbdyno.label or function() end
 
