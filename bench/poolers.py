@@ -23,7 +23,7 @@ import psutil
 
 from dbdyno.collect import machine_limits
 from dbdyno.errors import MachineError
-from dbdyno.servers.account import server_account
+from dbdyno.guard.account import server_account
 
 LEAST = 6
 """Poolers, where fewer would have files enough: each has one thread, and so many share the work."""

@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from dbdyno.servers import guarded
-from dbdyno.servers.guard import LOCK_NAME, children_of
+from dbdyno.guard import guarded
+from dbdyno.guard.guard import LOCK_NAME, children_of
 
 LIMIT_S = 120
 

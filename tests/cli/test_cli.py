@@ -303,3 +303,28 @@ def test_a_step_that_was_cut_short_says_so() -> None:
     assert step_line(step, step_summary(0, summary, {})) == (
         "2 clients: 120 events/s, cut short after 400 ms"
     )
+
+
+def test_doctor_mends_what_a_killed_run_left(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DBDYNO_STATE", str(tmp_path / "state"))
+    assert call(["doctor", "--mend"]) == 0
+    assert "nothing to undo" in capsys.readouterr().out
+    (tmp_path / "state").mkdir(mode=0o700)
+    journal = tmp_path / "state" / "1-1.journal"
+    folder, undone = (
+        tmp_path / "folder",
+        {"kind": "remove_folder", "path": str(tmp_path / "folder")},
+    )
+    folder.mkdir()
+    journal.write_text(json.dumps({"number": 1, "boot": "another", "undo": undone}) + "\n")
+
+    assert call(["doctor", "--mend"]) == 0
+    assert "remove folder" in capsys.readouterr().out
+    assert not folder.exists()
+
+    failing = {"kind": "remove_folder", "path": "/proc/self"}
+    journal.write_text(json.dumps({"number": 1, "boot": "another", "undo": failing}) + "\n")
+    assert call(["doctor", "--mend"]) == 6
+    assert str(journal) in capsys.readouterr().err

@@ -25,7 +25,7 @@ import psutil
 import pytest
 
 from dbdyno.engine import find_engine
-from dbdyno.servers.account import server_account
+from dbdyno.guard.account import server_account
 from traces import LIMIT_S
 
 pytestmark = pytest.mark.slow

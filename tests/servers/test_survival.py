@@ -17,8 +17,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from dbdyno.servers import guarded
-from dbdyno.servers.guard import LOCK_NAME, children_of
+from dbdyno.guard import guarded
+from dbdyno.guard.guard import LOCK_NAME, children_of
 from traces import LIMIT_S, descendants, left_behind, wait_until_gone
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("clean")]
@@ -171,7 +171,7 @@ def test_an_unprivileged_user_needs_nothing_more() -> None:
         home = Path(name)
         library = home / "library"
         (library / "dbdyno").mkdir(parents=True)
-        for room in ("servers", "__init__.py", "errors.py"):
+        for room in ("guard", "servers", "__init__.py", "errors.py", "lazy.py"):
             part = PACKAGE / "dbdyno" / room
             copy = shutil.copytree if part.is_dir() else shutil.copy
             copy(part, library / "dbdyno" / room)

@@ -11,6 +11,8 @@ from dbdyno.cli.text import fold, width
 from dbdyno.collect import host_facts, machine_limits, red_flags
 from dbdyno.conduct.preflight import Limit, machine_needs
 from dbdyno.engine.parts import clients_a_process
+from dbdyno.errors import MachineError
+from dbdyno.guard.guarded import sweep
 
 _LOOPBACK = ({"tcp": {"host": "127.0.0.1", "port": 0}},)
 
@@ -23,12 +25,20 @@ _LOOPBACK = ({"tcp": {"host": "127.0.0.1", "port": 0}},)
     show_default=True,
     help="As many as you mean to run, on one address over TCP.",
 )
+@click.option(
+    "--mend",
+    is_flag=True,
+    help="Only undo what killed runs have left: switches, mounts, control groups, folders.",
+)
 @json_option
-def doctor(clients: int, as_json: bool) -> None:
+def doctor(clients: int, mend: bool, as_json: bool) -> None:
     """Tell what in this machine bends numbers or limits a run.
 
     Each with its cure. Run it where the data will lie: the disk is looked at, too.
     """
+    if mend:
+        _mend(as_json)
+        return
     flags = red_flags(host_facts(Path.cwd()))
     machine = machine_limits()
     processes = -(-clients // clients_a_process())
@@ -56,6 +66,27 @@ def doctor(clients: int, as_json: bool) -> None:
         click.echo(fold(f"  {'ok' if limit.is_met else 'too low':<7}  {limit}", columns))
         if not limit.is_met:
             click.echo(fold(f"    cure: {limit.cure}", columns))
+
+
+def _mend(as_json: bool) -> None:
+    """Carries out the journals of guards that are gone."""
+    steps = sweep()
+    if as_json:
+        undone = [
+            {"undo": step.undo.document(), "remark": step.remark, "error": step.error}
+            for step in steps
+        ]
+        print_json({"schema": 1, "undone": undone})
+    for step in () if as_json else steps:
+        outcome = step.error or step.remark or "done"
+        click.echo(fold(f"{step.undo}: {outcome}", width()))
+    if not steps and not as_json:
+        click.echo("Killed runs have left nothing to undo.")
+    if failed := [step for step in steps if step.error is not None]:
+        raise MachineError(
+            f"{len(failed)} of {len(steps)} changes of killed runs could not be undone",
+            hint=f"undo them by hand, then remove {failed[0].journal}",
+        )
 
 
 def _document(limit: Limit) -> dict[str, object]:

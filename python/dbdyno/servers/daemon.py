@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dbdyno.errors import ServerError
-from dbdyno.servers.account import Account, server_account
-from dbdyno.servers.guarded import Guarded
+from dbdyno.guard.account import Account, server_account
+from dbdyno.guard.guarded import Guarded
+from dbdyno.guard.launch import Launch
 
 _STOP_LIMIT_S = 60.0
 _LOG_TAIL_LINES = 12
@@ -21,10 +22,12 @@ _LOG_TAIL_LINES = 12
 class Daemon:
     """At most one process at a time; what it and its helpers print goes to one log."""
 
-    def __init__(self, name: str, log: Path) -> None:
+    def __init__(self, name: str, log: Path, launched: Launch) -> None:
         self.name = name
         """For messages: `postgresql 18.4`."""
         self.log = log
+        self.launched = launched
+        """How the server is started; its helpers are started like us."""
         self.guarded = Guarded()
         self.account: Account | None = None
         self._pid: int | None = None
@@ -76,18 +79,17 @@ class Daemon:
         *,
         cwd: Path,
         env: Mapping[str, str],
-        stop_signal: signal.Signals,
         death_signal: signal.Signals,
     ) -> None:
-        """Starts the server itself; see `Guarded.spawn` for the signals."""
+        """Starts the server itself; see `Guarded.spawn` for the signal."""
         self._pid = self.guarded.spawn(
             argv,
             output=self.log,
             cwd=cwd,
             env=env,
             account=self.account,
-            stop_signal=stop_signal,
             death_signal=death_signal,
+            launch=self.launched,
         )
 
     def ended_within(self, timeout_s: float) -> bool:

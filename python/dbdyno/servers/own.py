@@ -22,6 +22,7 @@ from dbdyno.servers.protocol import DATABASE, ROLE, Provision, Transport
 _READY_LIMIT_S = 120.0
 _POLL_S = 0.02
 _PORT_ATTEMPTS = 3
+_LOOPBACK = "127.0.0.1"
 
 
 class Session(Protocol):
@@ -48,7 +49,7 @@ class OwnServer(ABC):
         self._provision = provision
         self._password = secrets.token_urlsafe(24)
         name = f"{provision.kind} {provision.version}"
-        self._daemon = Daemon(name, folder.absolute() / "server.log")
+        self._daemon = Daemon(name, folder.absolute() / "server.log", provision.launch)
         self._port = 0
         self._programs: Programs | None = None
         self._sockets = Path()
@@ -126,8 +127,15 @@ class OwnServer(ABC):
             "program_sha256": sha256_of(self._program),
         }
 
-    def target(self, transport: Transport = "unix") -> Mapping[str, object]:
-        """The Unix socket, or loopback with the password of this run."""
+    @property
+    def _address(self) -> str:
+        """Where it listens for TCP."""
+        return self._provision.launch.address or _LOOPBACK
+
+    def target(self, transport: Transport | None = None) -> Mapping[str, object]:
+        """The Unix socket, or its address with the password of this run."""
+        if transport is None:
+            transport = "unix" if self._address == _LOOPBACK else "tcp"
         target: dict[str, object] = {
             "driver": self._DRIVER,
             "user": ROLE,
@@ -136,7 +144,7 @@ class OwnServer(ABC):
         if transport == "unix":
             endpoint: object = {"unix": str(self._socket)}
         else:
-            endpoint = {"tcp": {"host": "127.0.0.1", "port": self._port}}
+            endpoint = {"tcp": {"host": self._address, "port": self._port}}
             target["password"] = self._password
         return {**target, "endpoints": [endpoint]}
 

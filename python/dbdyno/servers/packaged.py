@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dbdyno.errors import ServerError
+from dbdyno.guard.account import USER_VARIABLE, Account
 from dbdyno.servers import cache
-from dbdyno.servers.account import USER_VARIABLE, Account
 from dbdyno.servers.protocol import Package, Provision, Source
 from dbdyno.servers.source import maven, wheel
 

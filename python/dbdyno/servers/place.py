@@ -4,8 +4,9 @@ import os
 from pathlib import Path
 
 from dbdyno.errors import ServerError
-from dbdyno.servers.account import Account
-from dbdyno.servers.guarded import Guarded, temporary_parents
+from dbdyno.guard.account import Account
+from dbdyno.guard.guarded import Guarded, temporary_parents
+from dbdyno.guard.launch import Launch
 
 DATA_VARIABLE = "DBDYNO_DATA"
 _SOCKET_PATH_LIMIT = 107
@@ -13,8 +14,19 @@ _SOCKET_PATH_LIMIT = 107
 _LONGEST_SOCKET_NAME = len("dbdyno-12345678/.s.PGSQL.65535")
 
 
-def data_folder(guarded: Guarded, folder: Path, account: Account | None) -> Path:
-    """A new folder for data: in `DBDYNO_DATA`, else in the run's folder, else (when the server's
+def data_folder(guarded: Guarded, folder: Path, account: Account | None, launch: Launch) -> Path:
+    """A new folder for data: where the launch says, else see `data_parent`.
+
+    # Errors
+    `ServerError` when `DBDYNO_DATA` is out of that account's reach.
+    """
+    named = launch.data_parent
+    parent = Path(named) if named else data_parent(folder, account)
+    return guarded.folder(parent, account=account)
+
+
+def data_parent(folder: Path, account: Account | None) -> Path:
+    """Where data is put: in `DBDYNO_DATA`, else in the run's folder, else (when the server's
     account can't go there) in /var/tmp.
 
     # Errors
@@ -30,7 +42,7 @@ def data_folder(guarded: Guarded, folder: Path, account: Account | None) -> Path
                 hint=f"`chmod o+x` it and the folders above, or name another in {DATA_VARIABLE}",
             )
         parent = temporary_parents()[-1]
-    return guarded.folder(parent, account=account)
+    return parent
 
 
 def socket_folder(guarded: Guarded, account: Account | None) -> Path:

@@ -11,6 +11,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Literal, Protocol
 
+from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.servers.contents import Contents
 
 Transport = Literal["unix", "tcp"]
@@ -45,8 +46,9 @@ class Server(Protocol):
     def start(self) -> None:
         """Installs, initialises, configures and starts; returns when it takes statements."""
 
-    def target(self, transport: Transport = "unix") -> Mapping[str, object]:
-        """The run spec's `target`: where and as whom the engine connects."""
+    def target(self, transport: Transport | None = None) -> Mapping[str, object]:
+        """The run spec's `target`: where and as whom the engine connects. By the Unix socket where
+        there is one, unless the server was given an address."""
 
     def facts(self) -> Mapping[str, object]:
         """Version, build, source, checksum, durability; nothing that names a path of this run."""
@@ -140,6 +142,8 @@ class Provision:
     package: Package | None = None
     installation: Installation | None = None
     url: str | None = field(default=None, repr=False)
+    launch: Launch = ORDINARY
+    """How its process is started; `open_server` says."""
 
 
 @dataclass(frozen=True, slots=True)

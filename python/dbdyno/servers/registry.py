@@ -2,11 +2,13 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from dbdyno.errors import ServerError
+from dbdyno.guard.guarded import sweep
+from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.servers import cache
-from dbdyno.servers.guarded import sweep
 from dbdyno.servers.mariadb.kind import KIND as MARIADB
 from dbdyno.servers.mysql.kind import KIND as MYSQL
 from dbdyno.servers.packaged import cache_key
@@ -62,17 +64,37 @@ def available() -> Sequence[Available]:
 
 
 @contextlib.contextmanager
-def open_server(provision: str, settings: Mapping[str, str], folder: Path) -> Iterator[Server]:
+def open_server(
+    provision: str, settings: Mapping[str, str], folder: Path, launch: Launch = ORDINARY
+) -> Iterator[Server]:
     """A server for one run, not yet started. Leaving the block stops it and removes all but its
     logs, which stay in `folder`; so does the end of this process, however it comes.
 
     # Errors
-    `ServerError` when there is no such server or it can't have these settings.
+    `ServerError` when there is no such server or it can't have these settings or this launch.
     """
-    parsed = parse_provision(provision)
+    parsed = replace(parse_provision(provision), launch=launch)
+    _refuse_launch(parsed)
     sweep()
     server = KINDS[parsed.kind].open(parsed, settings, folder)
     try:
         yield server
     finally:
         server.close()
+
+
+def _refuse_launch(provision: Provision) -> None:
+    """Only a process of ours can be started in another way."""
+    if provision.source is Source.URL and provision.launch != ORDINARY:
+        raise ServerError(
+            f"`{provision.text}`: a server that runs already can't be started in another way",
+            hint="leave out what `host` says of the server, or have dbdyno start one",
+        )
+    if (
+        provision.source is Source.EMBEDDED
+        and replace(provision.launch, data_parent=None) != ORDINARY
+    ):
+        raise ServerError(
+            f"`{provision.text}`: {provision.kind} has no process of its own",
+            hint="it runs within the client: say the same of the client",
+        )

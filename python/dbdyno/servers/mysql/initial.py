@@ -51,12 +51,14 @@ def _sql_file(share: Path, name: str) -> Path | None:
     return next((path for path in candidates if path.exists()), None)
 
 
-def account_statements(password: str) -> Iterator[str]:
+def account_statements(password: str, address: str | None) -> Iterator[str]:
     """The role and the database under load, as statements of one line each.
 
-    With `skip_name_resolve`, `localhost` is the Unix socket and nothing else.
+    With `skip_name_resolve`, `localhost` is the Unix socket and nothing else. A server with an
+    `address` of its own lets in whoever reaches it and knows the password.
     """
-    for host, identified in (("localhost", "''"), ("127.0.0.1", f"'{password}'")):
+    beyond = "127.0.0.1" if address is None else "%"
+    for host, identified in (("localhost", "''"), (beyond, f"'{password}'")):
         yield f"CREATE USER '{ROLE}'@'{host}' IDENTIFIED BY {identified};"
         yield f"GRANT ALL PRIVILEGES ON *.* TO '{ROLE}'@'{host}' WITH GRANT OPTION;"
     yield f"CREATE DATABASE {DATABASE};"

@@ -103,7 +103,7 @@ class RunningMysql(RunningServer):
             ) from error
         return context
 
-    def target(self, transport: Transport = "unix") -> Mapping[str, object]:
+    def target(self, transport: Transport | None = None) -> Mapping[str, object]:
         """Every host of the URL; `transport` is the URL's own choice."""
         if path := self._socket():
             endpoints: Sequence[Mapping[str, object]] = [{"unix": str(path)}]

@@ -69,7 +69,7 @@ class MysqlServer(OwnServer):
         daemon.prepare()
         self._programs = install(self._provision, daemon.account)
         self._sockets = socket_folder(daemon.guarded, daemon.account)
-        self._root = data_folder(daemon.guarded, daemon.log.parent, daemon.account)
+        self._root = data_folder(daemon.guarded, daemon.log.parent, daemon.account, daemon.launched)
         self._session = query.Session(self._brand.title, query.Address(ROLE, unix=self._socket))
         self._configure()
         self._initialise()
@@ -120,7 +120,7 @@ class MysqlServer(OwnServer):
             "tmpdir": str(self._root),
             "socket": str(self._socket),
             "pid_file": str(self._root / "server.pid"),
-            "bind_address": "127.0.0.1",
+            "bind_address": self._address,
             "port": str(self._port),
             "skip_name_resolve": "ON",
         }
@@ -129,7 +129,9 @@ class MysqlServer(OwnServer):
         lines = [f"{name} = {_quoted(value)}\n" for name, value in {**ours, **self._asked}.items()]
         self._configuration.write_text("[mysqld]\n" + "".join(lines))
         self._daemon.give(self._configuration)
-        self._accounts.write_text("\n".join(account_statements(self._password)) + "\n")
+        self._accounts.write_text(
+            "\n".join(account_statements(self._password, self._provision.launch.address)) + "\n"
+        )
         self._daemon.give(self._accounts, mode=0o600)
 
     def _provision_is(self, series: str) -> bool:
@@ -178,7 +180,6 @@ class MysqlServer(OwnServer):
             ],
             cwd=self._root,
             env=self._own_environment(),
-            stop_signal=signal.SIGTERM,
             death_signal=signal.SIGKILL,
         )
 

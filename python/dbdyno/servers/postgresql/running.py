@@ -34,7 +34,7 @@ class RunningPostgresql(RunningServer):
             ) from error
         self._session = query.Session(self._url)
 
-    def target(self, transport: Transport = "unix") -> Mapping[str, object]:
+    def target(self, transport: Transport | None = None) -> Mapping[str, object]:
         """Every host of the URL; `transport` is the URL's own choice."""
         info = self._session.connection().info
         target: dict[str, object] = {

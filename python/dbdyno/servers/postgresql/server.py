@@ -52,7 +52,9 @@ class PostgresqlServer(OwnServer):
         daemon.prepare()
         self._programs = install(self._provision, daemon.account)
         self._sockets = socket_folder(daemon.guarded, daemon.account)
-        self._folder = data_folder(daemon.guarded, daemon.log.parent, daemon.account)
+        self._folder = data_folder(
+            daemon.guarded, daemon.log.parent, daemon.account, daemon.launched
+        )
         self._initialise()
         self._serve()
         self._session.rows(f"CREATE DATABASE {DATABASE}")
@@ -111,7 +113,7 @@ class PostgresqlServer(OwnServer):
         """Writes ours first and the study's after: the last line counts."""
         self._port = free_port()
         ours = {
-            "listen_addresses": "127.0.0.1",
+            "listen_addresses": self._address,
             "port": str(self._port),
             "unix_socket_directories": str(self._sockets),
             "logging_collector": "off",
@@ -124,11 +126,20 @@ class PostgresqlServer(OwnServer):
         lines = [f"{name} = {_quoted(value)}\n" for name, value in {**ours, **self._asked}.items()]
         (self._data / "dbdyno.conf").write_text("".join(lines))
         self._daemon.give(self._data / "dbdyno.conf")
+        self._admit()
         main = self._data / "postgresql.conf"
         include = "include = 'dbdyno.conf'\n"
         if include not in main.read_text():
             with main.open("a") as file:
                 file.write(include)
+
+    def _admit(self) -> None:
+        """Lets the role in from the network of an address that isn't loopback."""
+        rule = f"host all {ROLE} samenet md5\n"  # Also asks for SCRAM where that is stored.
+        access = self._data / "pg_hba.conf"
+        if self._provision.launch.address and rule not in access.read_text():
+            with access.open("a") as file:
+                file.write(rule)
 
     def _has_statement_statistics(self) -> bool:
         """Whether the package carries the extension; wherever its share folder is."""
@@ -145,7 +156,6 @@ class PostgresqlServer(OwnServer):
             [self._program, "-D", self._data],
             cwd=self._data,
             env=self._environment("PG"),
-            stop_signal=signal.SIGINT,
             death_signal=signal.SIGQUIT,
         )
         self._session = query.Session(

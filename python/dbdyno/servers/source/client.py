@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dbdyno.errors import ServerError
-from dbdyno.servers.guarded import Guarded
+from dbdyno.guard.guarded import Guarded
 
 _DOWNLOAD_LIMIT_S = 1800
 

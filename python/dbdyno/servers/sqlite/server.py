@@ -11,8 +11,8 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from dbdyno.errors import ServerError
+from dbdyno.guard.guarded import Guarded
 from dbdyno.servers.contents import Contents
-from dbdyno.servers.guarded import Guarded
 from dbdyno.servers.protocol import DATABASE, Capacity, Provision, Transport
 from dbdyno.servers.setting import unknown_setting
 from dbdyno.servers.sqlite.contents import contents, quoted
@@ -58,7 +58,7 @@ class SqliteServer:
         self._provision = provision
         shape = [name for name in _SHAPES_FILE if name in settings]
         self._asked = {name: settings[name] for name in dict.fromkeys((*shape, *settings))}
-        self._folder = folder.absolute()
+        self._folder = Path(provision.launch.data_parent or folder.absolute())
         self._guarded = Guarded()
         self._path: Path | None = None
 
@@ -97,7 +97,7 @@ class SqliteServer:
         except sqlite3.Error as error:
             raise ServerError(f"sqlite can't use {self._path.name}: {error}") from error
 
-    def target(self, transport: Transport = "unix") -> Mapping[str, object]:
+    def target(self, transport: Transport | None = None) -> Mapping[str, object]:
         """The file and its pragmas; nothing is transported."""
         pragmas = [[name, value] for name, value in self._asked.items()]
         return {"driver": "sqlite", "path": str(self._path), "pragmas": pragmas}

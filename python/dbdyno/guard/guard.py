@@ -1,12 +1,14 @@
 """The guard: a small process between the lab and a server, so that nothing outlives the lab.
 
-It owns what a run made: processes and temporary folders. Its standard input is a pipe from the
-lab: commands, one JSON object a line, each answered on standard output. When the pipe ends, for
-whatever reason, the guard stops the processes (their own gentle signal, then SIGKILL for
-everything below it) and removes the folders. If the guard itself is killed, the kernel signals its
-children (`PR_SET_PDEATHSIG`).
+It owns what a run made and changed: processes, temporary folders, network namespaces, and the undo
+of every change to the machine, which it keeps in a journal (`journal.py`). Its standard input is a
+pipe from the lab: commands, one JSON object a line, each answered on standard output. When the pipe
+ends, for whatever reason, the guard kills the processes (their data is scratch: nothing is gained
+by an orderly stop), carries out the undos, the last first, and removes the folders. If the guard
+itself is killed, the kernel signals its children (`PR_SET_PDEATHSIG`), and the journal waits for
+the next command.
 
-It is run by its path and imports nothing but the standard library: it sits beside a server being
+It imports nothing but the standard library and its own room: it sits beside a server being
 measured, and must be small and asleep. It is single-threaded because the death signal follows the
 thread that made the child.
 """
@@ -19,18 +21,22 @@ import select
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
-import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from dbdyno.guard.journal import HostLock, Journal, mend
+from dbdyno.guard.launch import Launch
+from dbdyno.guard.undo import Undo, read_switch, write, write_text
 
 LOCK_NAME = "guard.lock"
 """A file in each temporary folder, locked as long as its guard lives."""
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
+_CLONE_NEWNET = 0x40000000
 _IPC_RMID = 0
 _SEM_GETPID, _SEM_GETVAL = 11, 12
 _SHM_READ_ONLY = 0o10000
@@ -42,20 +48,16 @@ _POSTGRES_DSM_CONTROL_OFFSET = 24
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Child:
-    """A process asked for by the lab."""
-
-    pid: int
-    stop_signal: int
-    grace_s: float
-
-
 class Guard:
     """Carries out commands until the lab's end of the pipe is gone."""
 
-    def __init__(self) -> None:
-        self._children: dict[int, Child] = {}
+    def __init__(self, state: Path, holder: str) -> None:
+        """`state` is where journals lie, `holder` who we are to those who wait for us."""
+        self._state = state
+        self._holder = holder
+        self._journal: Journal | None = None
+        self._host: HostLock | None = None
+        self._children: set[int] = set()
         self._folders: list[Path] = []
         self._locks: list[int] = []
         self._stopping = False
@@ -90,7 +92,15 @@ class Guard:
         self._stopping = True
 
     def _obey(self, command: Mapping[str, Any]) -> None:
-        verbs = {"spawn": self._spawn, "signal": self._signal, "folder": self._folder}
+        verbs = {
+            "spawn": self._spawn,
+            "signal": self._signal,
+            "folder": self._folder,
+            "hold": self._hold,
+            "write": self._write,
+            "undo": self._undo,
+            "network": self._network,
+        }
         try:
             answer = verbs[command["do"]](command)
         except OSError as error:
@@ -112,18 +122,93 @@ class Guard:
             os.chown(folder, command["uid"], command["gid"])
         return {"path": str(folder)}
 
-    def _spawn(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Starts a process in a session of its own, its output appended to a file."""
-        guard_pid, death_signal = os.getpid(), command["death_signal"]
+    def _hold(self, command: Mapping[str, Any]) -> dict[str, Any]:
+        """Keeps an undo; it is on the disk before the lab is answered."""
+        undo = Undo.from_document(command["undo"])
+        if undo.host_wide:
+            self._take_host()
+        return {"number": self._journal_of_ours().hold(undo)}
 
-        def tie_to_guard() -> None:
+    def _write(self, command: Mapping[str, Any]) -> dict[str, Any]:
+        """Writes a switch. Its old value is read under the host's lock, or it might be another
+        study's."""
+        path, value = command["path"], command["value"]
+        self._take_host()
+        old = read_switch(path)
+        journal = self._journal_of_ours()
+        number = journal.hold(write(path, old=old, new=value))
+        try:
+            write_text(path, value)
+        except OSError:
+            journal.carry_out(number)
+            raise
+        new = read_switch(path)
+        if new != value:  # The kernel has its own way of writing some values.
+            journal.amend(number, write(path, old=old, new=new))
+        return {"number": number, "old": old, "new": new}
+
+    def _undo(self, command: Mapping[str, Any]) -> dict[str, Any]:
+        return {"remark": self._journal_of_ours().carry_out(command["number"])}
+
+    def _network(self, _: Mapping[str, Any]) -> dict[str, Any]:
+        """Makes a network namespace without a name; only our descriptor keeps it alive."""
+        home = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            _checked(_libc.unshare(_CLONE_NEWNET))
+            made = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+            _checked(_libc.setns(home, _CLONE_NEWNET))
+        finally:
+            os.close(home)
+        return {"path": f"/proc/{os.getpid()}/fd/{made}"}
+
+    def _journal_of_ours(self) -> Journal:
+        if self._journal is None:
+            self._journal = Journal(self._state)
+        return self._journal
+
+    def _take_host(self) -> None:
+        """Once taken it is ours to the end. What dead guards have left is put right first: their
+        values are not the original ones."""
+        if self._host is None:
+            self._host = HostLock(self._state, self._holder)
+            mend(self._state)
+
+    def _spawn(self, command: Mapping[str, Any]) -> dict[str, Any]:
+        """Starts a process in a session of its own, its output appended to a file.
+
+        It becomes what it is to be between fork and exec, while it still is root.
+        """
+        guard_pid, death_signal = os.getpid(), command["death_signal"]
+        launch = Launch.from_document(command["launch"])
+        reason_read, reason_write = os.pipe()
+
+        def become() -> None:
+            try:
+                launch.enter()
+                if command["uid"] is not None:
+                    os.setgroups([])
+                    os.setregid(command["gid"], command["gid"])
+                    os.setreuid(command["uid"], command["uid"])
+            except OSError as error:
+                os.write(reason_write, str(error.strerror).encode())
+                raise
+            # After the change of user, which the kernel takes for a reason to forget it.
             _libc.prctl(_PR_SET_PDEATHSIG, death_signal, 0, 0, 0)
             if os.getppid() != guard_pid:
                 raise ProcessLookupError
 
-        account: dict[str, Any] = {}
-        if command["uid"] is not None:
-            account = {"user": command["uid"], "group": command["gid"], "extra_groups": []}
+        try:
+            pid = self._start(command, become)
+        except subprocess.SubprocessError as error:
+            os.set_blocking(reason_read, False)
+            raise OSError(os.read(reason_read, 4096).decode()) from error
+        finally:
+            os.close(reason_read)
+            os.close(reason_write)
+        self._children.add(pid)
+        return {"pid": pid}
+
+    def _start(self, command: Mapping[str, Any], become: Callable[[], None]) -> int:
         with Path(command["output"]).open("ab") as output, Path(command["stdin"]).open() as given:
             process = subprocess.Popen(
                 command["argv"],
@@ -133,13 +218,10 @@ class Guard:
                 cwd=command["cwd"],
                 env=command["env"],
                 start_new_session=True,
-                preexec_fn=tie_to_guard,
-                **account,
+                preexec_fn=become,
             )
         process.returncode = 0  # Reaped here, by pid; subprocess must not wait for it too.
-        child = Child(process.pid, command["stop_signal"], command["grace_s"])
-        self._children[child.pid] = child
-        return {"pid": child.pid}
+        return process.pid
 
     def _signal(self, command: Mapping[str, Any]) -> dict[str, Any]:
         if command["pid"] in self._children:
@@ -162,8 +244,9 @@ class Guard:
                 return
             if pid == 0:
                 return
-            if self._children.pop(pid, None) is None:
+            if pid not in self._children:
                 continue
+            self._children.discard(pid)
             self._kill_orphans()
             remove_ipc(pid)
             _tell({"exited": pid, "code": os.waitstatus_to_exitcode(status)})
@@ -178,22 +261,26 @@ class Guard:
     def _close(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
-        for child in list(self._children.values()):
-            os.kill(child.pid, child.stop_signal)
-        deadline = time.monotonic() + max((c.grace_s for c in self._children.values()), default=0)
-        while self._children and time.monotonic() < deadline:
-            select.select([self._wake_read], [], [], 0.1)
-            self._drain_wake_ups()
-            self._reap()
-        for pid in list(self._children):
+        for pid in self._children:
             os.kill(pid, signal.SIGKILL)
         while self._children:
             select.select([self._wake_read], [], [], 0.1)
             self._drain_wake_ups()
             self._reap()
         self._kill_orphans()
+        if self._journal is not None:
+            self._journal.carry_out_all()
+            self._journal.close()
+        if self._host is not None:
+            self._host.close()
         for folder in self._folders:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _checked(result: int) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
 
 
 def _tell(event: Mapping[str, Any]) -> None:
@@ -266,7 +353,8 @@ def _remove_dynamic_memory(segment: int) -> None:
     control.unlink(missing_ok=True)
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Serves until the lab is gone. Arguments: where journals lie, and who we are."""
     os.chdir("/")
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    Guard().serve()
+    Guard(Path(sys.argv[1]), sys.argv[2]).serve()

@@ -1,0 +1,344 @@
+"""The lab's end of a guard: processes, folders and changes that can't outlive the lab.
+
+See `guard.py` for the other end. Nothing here touches a child by its pid: the guard does, because
+only a parent knows that a pid still means the same process.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from dbdyno.errors import MachineError, ServerError
+from dbdyno.guard import guard
+from dbdyno.guard.account import Account
+from dbdyno.guard.journal import Step, mend, state_folder, this_program
+from dbdyno.guard.launch import Launch
+from dbdyno.guard.undo import Undo
+
+FOLDER_PREFIX = "dbdyno-"
+"""How temporary folders begin, so that left-overs of a power cut are found."""
+
+_PIPE_READ_SIZE = 65536
+_COMMAND_LIMIT_S = 120.0
+_TOLD_BYTES = 500
+_START = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); from dbdyno.guard.guard import main; main()"
+)
+
+
+class Held:
+    """A change that the guard takes back when this process can't. Leaving the block undoes it."""
+
+    def __init__(self, guarded: "Guarded", number: int, *, old: str = "", new: str = "") -> None:
+        self._guarded = guarded
+        self._number = number
+        self.old = old
+        """What a switch said before."""
+        self.new = new
+        """What it says now, as the kernel writes it."""
+
+    def undo(self) -> str:
+        """Takes it back now; once. Returns a remark if it was left alone on purpose.
+
+        # Errors
+        `MachineError` when it can't be taken back; it stays in the journal.
+        """
+        return self._guarded.undo(self._number)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.undo()
+
+
+class Guarded:
+    """A running guard. Leave the `with` block, or die, and all it owns goes."""
+
+    def __init__(self) -> None:
+        self._state = state_folder()
+        package = Path(guard.__file__).parents[2]
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _START, package, self._state, this_program()],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        self._lock = threading.RLock()
+        self._pending = b""
+        self._answers: dict[int, Mapping[str, Any]] = {}
+        self._exit_codes: dict[int, int] = {}
+        self._folders: list[Path] = []
+        self._scratch: Path | None = None
+        self._last_id = 0
+        self._lost = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def folder(
+        self, parent: Path, *, prefix: str = FOLDER_PREFIX, account: Account | None = None
+    ) -> Path:
+        """Makes a folder (mode 0700, owned by the account) that goes with the guard.
+
+        # Errors
+        `ServerError` when the parent can't be written.
+        """
+        answer = self._ask(do="folder", parent=str(parent), prefix=prefix, **_ids(account))
+        folder = Path(answer["path"])
+        self._folders.append(folder)
+        return folder
+
+    def spawn(
+        self,
+        argv: Sequence[str | Path],
+        *,
+        output: Path,
+        cwd: Path,
+        env: Mapping[str, str],
+        account: Account | None = None,
+        stdin: Path | None = None,
+        death_signal: signal.Signals = signal.SIGKILL,
+        launch: Launch | None = None,
+    ) -> int:
+        """Starts a process; returns its pid. Without `stdin` it has nothing to read.
+
+        It is killed when the lab is gone; `death_signal` is what the kernel does when the guard is.
+        """
+        answer = self._ask(
+            do="spawn",
+            argv=[str(word) for word in argv],
+            output=str(output),
+            stdin=str(stdin or os.devnull),
+            cwd=str(cwd),
+            env=dict(env),
+            death_signal=death_signal,
+            launch=(launch or Launch()).document(),
+            **_ids(account),
+        )
+        return int(answer["pid"])
+
+    def run(self, argv: Sequence[str | Path], *, limit_s: float = _COMMAND_LIMIT_S) -> str:
+        """Runs a command to its end and returns what it printed. It does not go on working on this
+        machine once we are dead, as a child of our own might.
+
+        # Errors
+        `MachineError` when it fails or takes longer.
+        """
+        if self._scratch is None:
+            self._scratch = self.folder(temporary_parents()[0])
+        output = self._scratch / "output"
+        output.unlink(missing_ok=True)
+        pid = self.spawn(argv, output=output, cwd=self._scratch, env=os.environ)
+        code = self.wait(pid, limit_s)
+        if code is None:
+            self.signal(pid, signal.SIGKILL)
+        told = output.read_text(errors="replace")
+        if code != 0:
+            ended = f"took over {limit_s:.0f} s" if code is None else f"ended with {code}"
+            command = " ".join(map(str, argv))
+            raise MachineError(
+                f"`{command}` {ended}", hint=f"it says: {told.strip()[-_TOLD_BYTES:] or 'nothing'}"
+            )
+        return told
+
+    def hold(self, undo: Undo) -> Held:
+        """Has an undo kept, on disk, before what it takes back is done.
+
+        # Errors
+        `MachineError` when another study holds the host's switches, or nothing can be kept.
+        """
+        answer = self._answer(do="hold", undo=undo.document())
+        if "error" in answer:
+            raise _not_held(f"make sure to {undo}", answer["error"])
+        return Held(self, answer["number"])
+
+    def write(self, path: Path, value: str) -> Held:
+        """Writes a switch under /proc/sys or /sys and keeps what it said before.
+
+        # Errors
+        `MachineError` when another study holds the host's switches, or the kernel refuses.
+        """
+        answer = self._answer(do="write", path=str(path), value=value)
+        if "error" in answer:
+            raise _not_held(f"write `{value}` into {path}", answer["error"])
+        return Held(self, answer["number"], old=answer["old"], new=answer["new"])
+
+    def undo(self, number: int) -> str:
+        """See `Held.undo`."""
+        answer = self._answer(do="undo", number=number)
+        if "error" in answer:
+            raise MachineError(
+                f"a change to this machine can't be undone: {answer['error']}",
+                hint="`dbdyno doctor --mend` tries again",
+            )
+        return str(answer["remark"])
+
+    def network(self) -> Path:
+        """A new network namespace, as a file to enter it by; it goes with the guard.
+
+        # Errors
+        `MachineError` when we may not make one.
+        """
+        answer = self._answer(do="network")
+        if "error" in answer:
+            raise MachineError(
+                f"no network namespace can be made: {answer['error']}", hint="run as root"
+            )
+        return Path(answer["path"])
+
+    def signal(self, pid: int, number: signal.Signals) -> None:
+        """Signals one of our processes; nothing happens when it has ended."""
+        self._ask(do="signal", pid=pid, number=number)
+
+    def exit_code(self, pid: int) -> int | None:
+        """How a process ended, negative for a signal; `None` while it runs.
+
+        # Errors
+        `ServerError` when the guard was killed: then the process has been too.
+        """
+        with self._lock:
+            self._listen(timeout_s=0)
+            if pid not in self._exit_codes and self._lost:
+                raise self._lost_error()
+            return self._exit_codes.get(pid)
+
+    def wait(self, pid: int, timeout_s: float) -> int | None:
+        """Waits for a process to end; `None` when it had not by then."""
+        deadline = time.monotonic() + timeout_s
+        with self._lock:
+            while (code := self.exit_code(pid)) is None:
+                left_s = deadline - time.monotonic()
+                if left_s <= 0:
+                    return None
+                self._listen(timeout_s=left_s)
+            return code
+
+    def close(self) -> None:
+        """Kills what still runs, undoes what is held, removes the folders; can be called twice."""
+        with self._lock:
+            assert self._process.stdin is not None and self._process.stdout is not None
+            if self._process.stdin.closed:
+                return
+            with contextlib.suppress(BrokenPipeError):  # What a dead guard did not read.
+                self._process.stdin.close()
+            while not self._lost:
+                self._listen(timeout_s=None)
+            if self._process.wait() != 0:
+                mend(self._state)
+            self._process.stdout.close()
+            for folder in self._folders:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _ask(self, **command: Any) -> Mapping[str, Any]:
+        answer = self._answer(**command)
+        if "error" in answer:
+            what = command.get("argv", [command.get("parent")])[0]
+            raise ServerError(f"could not {command['do']} `{what}`: {answer['error']}")
+        return answer
+
+    def _answer(self, **command: Any) -> Mapping[str, Any]:
+        with self._lock:
+            assert self._process.stdin is not None
+            self._last_id += 1
+            line = json.dumps({"id": self._last_id, **command}).encode() + b"\n"
+            try:
+                self._process.stdin.write(line)
+                self._process.stdin.flush()
+            except BrokenPipeError as error:
+                raise self._lost_error() from error
+            while self._last_id not in self._answers:
+                if self._lost:
+                    raise self._lost_error()
+                self._listen(timeout_s=None)
+            answer = self._answers.pop(self._last_id)
+            self._answers.clear()
+        return answer
+
+    def _listen(self, timeout_s: float | None) -> None:
+        """Takes in what the guard has said, waiting so long for something."""
+        assert self._process.stdout is not None
+        descriptor = self._process.stdout.fileno()
+        if self._lost or not select.select([descriptor], [], [], timeout_s)[0]:
+            return
+        data = os.read(descriptor, _PIPE_READ_SIZE)
+        self._lost = not data
+        *lines, self._pending = (self._pending + data).split(b"\n")
+        for line in lines:
+            event = json.loads(line)
+            if "exited" in event:
+                self._exit_codes[event["exited"]] = event["code"]
+            else:
+                self._answers[event["id"]] = event
+
+    def _lost_error(self) -> ServerError:
+        return ServerError(
+            f"the guard of a server (process {self._process.pid}) was killed, and the server "
+            "with it",
+            hint="look for the out-of-memory killer in `dmesg`, then run again",
+        )
+
+
+def _not_held(what: str, reason: str) -> MachineError:
+    return MachineError(
+        f"could not {what}: {reason}",
+        hint="one study at a time changes a host; wait for the other, or see `dbdyno doctor`",
+    )
+
+
+def _ids(account: Account | None) -> dict[str, int | None]:
+    if account is None:
+        return {"uid": None, "gid": None}
+    return {"uid": account.uid, "gid": account.gid}
+
+
+def temporary_parents() -> Sequence[Path]:
+    """Where temporary folders are made: for sockets the first, for large data the last."""
+    return (Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"))
+
+
+def sweep() -> Sequence[Step]:
+    """Puts right what guards that are gone have left: after a power cut, or when guard and lab were
+    both killed. Undoes what their journals hold, then removes their folders.
+
+    # Errors
+    `MachineError` when the folder of journals can't be trusted.
+    """
+    try:
+        steps = mend(state_folder())
+    except OSError as error:
+        raise MachineError(f"left-overs of dead runs can't be looked for: {error}") from error
+    for parent in temporary_parents():
+        for lock_file in parent.glob(f"{FOLDER_PREFIX}*/{guard.LOCK_NAME}"):
+            _remove_if_free(lock_file)
+    return steps
+
+
+def _remove_if_free(lock_file: Path) -> None:
+    try:
+        descriptor = os.open(lock_file, os.O_RDWR | os.O_NOFOLLOW)
+    except OSError:
+        return
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(descriptor).st_uid == os.geteuid():
+            shutil.rmtree(lock_file.parent, ignore_errors=True)
+    except BlockingIOError:
+        return
+    finally:
+        os.close(descriptor)
