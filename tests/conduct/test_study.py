@@ -20,6 +20,7 @@ from dbdyno.conduct import (
     load_study,
 )
 from dbdyno.conduct.events import Observer
+from dbdyno.conduct.planning import plan_study
 from dbdyno.conduct.resume import load_unfinished
 from dbdyno.design import plan
 from dbdyno.engine import find_engine
@@ -115,6 +116,43 @@ def test_what_is_there_is_not_run_again_unless_asked(study_file: Path, store: St
     assert (second.already, second.complete) == (2, 0)
     assert {path: path.stat().st_mtime_ns for path in store.root.rglob("*.json")} == before
     assert conduct(study_file, store, again=True).folder == "example.2"
+
+
+def test_more_blocks_go_on_in_the_same_folder_and_nothing_is_run_twice(
+    study_file: Path, store: Store
+) -> None:
+    def extend(blocks: int) -> StudyOutcome:
+        loaded = load_study(str(study_file))
+        wanted = plan_study(loaded.study, store, blocks=blocks)
+        return conduct_study(loaded, wanted, store, find_engine(), observe=ignore)
+
+    first = extend(1)
+    seed = store.study("example").plan.seed
+    before = {p: p.stat().st_mtime_ns for p in store.root.rglob("manifest.json")}
+    second = extend(2)
+    assert (first.complete, second.folder) == (2, "example")
+    assert (second.already, second.complete) == (2, 2)
+    assert {p: p.stat().st_mtime_ns for p in before} == before
+    study = store.study("example")
+    assert (study.plan.blocks, study.plan.seed) == (2, seed)
+    assert set(study.runs()) == {run.id for run in study.plan.runs}
+    assert len(study.attempts()) == 4
+    assert extend(1).already == 4
+
+
+def test_a_drawn_seed_is_kept_by_the_store_and_drawn_anew_only_when_asked(
+    study_file: Path, store: Store
+) -> None:
+    study = load_study(str(study_file)).study
+    assert study.design.seed is None
+    drawn = {plan_study(study, store).seed for _ in range(3)}
+    assert len(drawn) == 3
+    loaded = load_study(str(study_file))
+    conduct_study(loaded, plan_study(study, store), store, find_engine(), observe=ignore)
+    kept = store.study("example").plan
+    assert plan_study(study, store) == kept
+    assert plan_study(study, store, again=True).seed != kept.seed
+    assert plan_study(study, store, seed=5).seed == 5
 
 
 def test_a_lost_server_fails_its_run_only(study_file: Path, store: Store) -> None:

@@ -13,6 +13,7 @@ from dbdyno.stats import (
     median_interval,
     mser5,
     period,
+    settling,
     spread,
     stability,
     trend,
@@ -38,14 +39,61 @@ def test_mser5_refuses_a_series_that_still_climbs() -> None:
 
 
 def test_mser5_does_not_judge_a_few_seconds() -> None:
-    assert mser5(steady(29)).warmed is None
+    assert mser5(steady(99)).warmed is None
     assert mser5([]).warmed is None
 
 
 def test_mser5_by_hand() -> None:
     # Batch means 0, 10, 10, 12, 8, 10: g(0) = 83.33/36, g(1) = 8/25, g(2) = 8/16, g(3) = 8/9.
     series = np.repeat([0.0, 10.0, 10.0, 12.0, 8.0, 10.0], 5)
-    assert (mser5(series).discard, mser5(series).warmed) == (5, True)
+    assert mser5(series).discard == 5
+
+
+def test_mser5_seldom_calls_stationary_noise_warming() -> None:
+    rng = np.random.default_rng(3)
+    cold = sum(mser5(rng.normal(1000, 30, 120)).warmed is False for _ in range(400))
+    assert cold <= 0.1 * 400
+
+
+@pytest.mark.parametrize(("n", "seen"), [(60, "step"), (300, "step")])
+def test_a_step_inside_the_window_is_a_step(n: int, seen: str) -> None:
+    series = steady(n) * np.where(np.arange(n) < n // 2, 1.0, 1.1)
+    found = settling(series)
+    assert found.drift is None
+    assert found.step == pytest.approx(0.1, abs=0.015)
+    assert found.step_at == pytest.approx(0.5, abs=0.05)
+    assert stability(series).word is StabilityWord.STEPPING
+
+
+@pytest.mark.parametrize("rise", [0.05, 0.5])
+def test_a_ramp_is_a_drift_and_not_jitter(rise: float) -> None:
+    series = steady(300) * (1 + rise * np.arange(300) / 300)
+    found = settling(series)
+    assert found.step is None
+    assert found.drift == pytest.approx(rise / (1 + rise / 2), rel=0.15)
+    assert stability(series).word is StabilityWord.DRIFTING
+
+
+def test_noise_seldom_drifts_or_steps() -> None:
+    rng = np.random.default_rng(2)
+    found = [settling(rng.normal(1000, 40, 120)) for _ in range(200)]
+    assert sum(one.drift is not None or one.step is not None for one in found) <= 8
+
+
+@pytest.mark.parametrize("rate", [3.0, 10.0, 100.0, 5000.0])
+def test_a_poisson_load_is_flat_at_any_rate(rate: float) -> None:
+    rng = np.random.default_rng(6)
+    words = [stability(rng.poisson(rate, 120)).word for _ in range(50)]
+    assert words.count(StabilityWord.FLAT) >= 45
+    assert words.count(StabilityWord.STALLING) <= 1
+
+
+def test_a_stall_in_a_slow_load_is_still_one() -> None:
+    series = np.random.default_rng(6).poisson(10.0, 120)
+    series[50:55] = 0
+    found = stability(series)
+    assert found.word is StabilityWord.STALLING
+    assert found.longest_stall_s >= 5
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,10 @@ from dbdyno.cli.options import (
 from dbdyno.cli.text import clients, size
 from dbdyno.conduct.estimate import estimate
 from dbdyno.conduct.load import load_study, scale_reason
-from dbdyno.design import plan as make_plan
+from dbdyno.conduct.planning import plan_study
 from dbdyno.formats.quantities import format_duration
 from dbdyno.model import Closed, Constant, Group, Load, Plan, Poisson, Study
+from dbdyno.store import Store
 
 
 @click.command()
@@ -38,7 +39,7 @@ def check(
 ) -> None:
     """Explain what STUDY would run: cells, order, disk, time."""
     loaded = load_study(study, scale=scale).study
-    plan = make_plan(loaded, seed=seed, blocks=blocks)
+    plan = plan_study(loaded, Store(store), seed=seed, blocks=blocks)
     cost = estimate(plan, loaded.load)
     free = shutil.disk_usage(_existing(store)).free
     if as_json:
@@ -57,7 +58,7 @@ def check(
     click.echo(f"load     {_load(loaded.load)}")
     for group in loaded.load.groups:
         click.echo(f"beside   {group.name}: {clients(group.clients)}, {_pace(group)}")
-    blocks_run = max(run.block for run in plan.runs)
+    blocks_run = plan.blocks
     click.echo(f"design   {blocks_run} blocks × {len(plan.runs) // blocks_run} cells, ", nl=False)
     click.echo(f"{len(plan.runs)} runs, seed {plan.seed}, plan {plan.fingerprint}")
     click.echo(f"time     about {format_duration(round(cost.time_s))}")

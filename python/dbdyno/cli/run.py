@@ -20,8 +20,8 @@ from dbdyno.cli.progress import shower
 from dbdyno.cli.report import write_report
 from dbdyno.conduct import StudyOutcome, conduct_study, load_study
 from dbdyno.conduct.load import scale_reason
+from dbdyno.conduct.planning import plan_study
 from dbdyno.conduct.resume import load_unfinished
-from dbdyno.design import plan as make_plan
 from dbdyno.engine import find_engine
 from dbdyno.errors import InterruptedRunError, NotValidError, ServerError, StatementError
 from dbdyno.formats.study import StudyFile
@@ -79,14 +79,16 @@ def run(
     """Carry out STUDY and write its report.
 
     STUDY is a file or a bundled name. Runs that are in the store already are not repeated;
-    baseline, primary figure, charts and wording are taken from the file as it is.
+    more blocks than it holds go on where they ended. Baseline, primary figure, charts and wording
+    are taken from the file as it is.
     """
     loaded = load_study(study, scale=scale)
     reason = scale_reason(loaded.study, scale)
     if reason:
         click.echo(reason, err=True)
-    plan = make_plan(loaded.study, seed=seed, blocks=blocks)
-    _carry_out(loaded, plan, _Way(study, Store(store), out, again, as_json))
+    held = Store(store)
+    plan = plan_study(loaded.study, held, seed=seed, blocks=blocks, again=again)
+    _carry_out(loaded, plan, _Way(study, held, out, again, as_json))
 
 
 @click.command()
@@ -97,7 +99,9 @@ def run(
 def quickstart(store: Path, out: Path | None, again: bool, as_json: bool) -> None:
     """Measure what SQLite's settings cost, in two minutes."""
     loaded = load_study(QUICKSTART)
-    _carry_out(loaded, make_plan(loaded.study), _Way(QUICKSTART, Store(store), out, again, as_json))
+    held = Store(store)
+    plan = plan_study(loaded.study, held, again=again)
+    _carry_out(loaded, plan, _Way(QUICKSTART, held, out, again, as_json))
 
 
 @click.command()

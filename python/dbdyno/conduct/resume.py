@@ -56,8 +56,7 @@ def load_unfinished(name: str, store: Store) -> tuple[StudyFile, Plan]:
 def _planned(file: Path, recorded: Plan) -> tuple[StudyFile, Plan]:
     """What a file would run now, at the scale, seed and length that were recorded."""
     loaded = load_study(str(file), scale=recorded.scale, called=recorded.study)
-    blocks = max(run.block for run in recorded.runs)
-    return loaded, make_plan(loaded.study, seed=recorded.seed, blocks=blocks)
+    return loaded, make_plan(loaded.study, seed=recorded.seed, blocks=recorded.blocks)
 
 
 def _other(file: str, stored: StoredStudy, cure: str) -> UsageError:

@@ -1,6 +1,8 @@
 """From a study to the ordered list of its runs. Pure: the same study and seed, the same plan."""
 
 from dbdyno.design.cells import cells
-from dbdyno.design.plan import derive_seed, plan
+from dbdyno.design.order import balanced_orders, first_orders
+from dbdyno.design.plan import plan
+from dbdyno.design.seeds import derive_seed
 
-__all__ = ["cells", "derive_seed", "plan"]
+__all__ = ["balanced_orders", "cells", "derive_seed", "first_orders", "plan"]

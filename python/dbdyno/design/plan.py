@@ -1,8 +1,8 @@
-"""The order: randomised complete blocks.
+"""The order: complete blocks, balanced and randomised.
 
-Every cell runs once in every block, in an order drawn anew for each block, so that slow drift of
-the machine falls on all cells alike and is taken out by comparing within blocks. Order and seeds
-are digests of (study seed, what they are for): adding a block leaves the others' seeds alone.
+Every cell runs once in every block, in balanced orders (`order.py`), so that slow drift of the
+machine falls on all cells alike and is taken out by comparing within blocks. Order and seeds are
+digests of (study seed, what they are for): adding a block leaves the others alone.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from dataclasses import asdict
 
 from dbdyno.design.batches import order_of
 from dbdyno.design.cells import cells
+from dbdyno.design.order import first_orders
+from dbdyno.design.seeds import derive_seed
 from dbdyno.model import ENGINE, Cell, Load, Plan, PlannedRun, Step, Study
-
-_SEED_BYTES = 6
-"""48 bits: exact in every language's numbers, Lua's and JSON's included."""
-
-
-def derive_seed(seed: int, *purpose: str | int) -> int:
-    """A seed for one purpose, independent of those for any other."""
-    text = json.dumps([seed, *purpose]).encode()
-    return int.from_bytes(hashlib.blake2b(text, digest_size=_SEED_BYTES).digest(), "big")
 
 
 def plan(study: Study, *, seed: int | None = None, blocks: int | None = None) -> Plan:
-    """All runs of the study in order; `seed` and `blocks` replace the study's own."""
-    seed = study.design.seed if seed is None else seed
+    """All runs of the study in order; `seed` and `blocks` replace the study's own.
+
+    Whoever measures draws a seed for a study that names none; a plan to look at takes 0.
+    The fingerprint is the study's identity: cells, load, order and seeds. How many blocks are run
+    is its extent and not in it, so a longer plan goes on where a shorter one ended.
+    """
+    if seed is None:
+        seed = study.design.seed or 0
     blocks = study.design.blocks if blocks is None else blocks
     matrix = cells(study)
     varying = [factor.name for factor in study.factors if len(factor.levels) > 1]
+    orders = first_orders(len(matrix), blocks, derive_seed(seed, "order"))
     runs: list[PlannedRun] = []
-    for block in range(1, blocks + 1):
-        for cell in sorted(matrix, key=lambda cell: _draw(seed, block, cell)):
+    for block, order in enumerate(orders, 1):
+        for cell in (matrix[place] for place in order):
             levels = [cell.levels[name] for name in varying] or ["all"]
             run_id = f"b{block}-{','.join(levels)}"
             runs.append(_run(study, seed, block, len(runs) + 1, cell, run_id))
@@ -42,14 +42,9 @@ def plan(study: Study, *, seed: int | None = None, blocks: int | None = None) ->
         scale=study.scale,
         seed=seed,
         runs=tuple(runs),
-        fingerprint=_fingerprint(study, seed, tuple(runs)),
+        fingerprint=_fingerprint(study, seed, matrix),
         order=order_of(study),
     )
-
-
-def _draw(seed: int, block: int, cell: Cell) -> tuple[int, str]:
-    """Sorting by independent draws is a uniformly random order."""
-    return derive_seed(seed, "order", block, _key(cell)), _key(cell)
 
 
 def _run(study: Study, seed: int, block: int, position: int, cell: Cell, run_id: str) -> PlannedRun:
@@ -94,25 +89,24 @@ def _turns_shape(study: Study) -> dict[str, object]:
     return {"turn_s": study.design.turn_s, "lead_in_s": study.design.lead_in_s}
 
 
-def _fingerprint(study: Study, seed: int, runs: tuple[PlannedRun, ...]) -> str:
+def _fingerprint(study: Study, seed: int, matrix: tuple[Cell, ...]) -> str:
     shape = {
         "study": study.name,
         "scale": study.scale,
         "seed": seed,
         "load": _load_shape(study.load),
         **_turns_shape(study),
-        "runs": [
+        "clients": study.load.clients,
+        "cells": [
             {
-                "id": run.id,
-                "provision": run.cell.provision,
-                "settings": dict(run.cell.settings),
-                "script": run.cell.script,
-                "options": dict(run.cell.options),
-                **_parts_shape(run.cell),
-                "seed": run.seed,
-                "clients": [step.clients for step in run.steps],
+                "levels": dict(cell.levels),
+                "provision": cell.provision,
+                "settings": dict(cell.settings),
+                "script": cell.script,
+                "options": dict(cell.options),
+                **_parts_shape(cell),
             }
-            for run in runs
+            for cell in matrix
         ],
     }
     return hashlib.sha256(json.dumps(shape, sort_keys=True, default=str).encode()).hexdigest()[:16]

@@ -66,7 +66,7 @@ class DesignTable(Table):
 
     blocks: Annotated[int, Field(ge=1, le=1000)] = 3
     baseline: dict[str, str] = Field(default={})
-    seed: Annotated[int, Field(ge=0, lt=2**48)] = 1
+    seed: Annotated[int, Field(ge=0, lt=2**48)] | None = None
     order: Order | None = None
     turn: Annotated[Duration, Field(ge=0.2, le=600)] = 2.0
     lead_in: Annotated[Duration, Field(ge=0, le=600)] = 0.3

@@ -76,6 +76,12 @@ class Plan:
     seed: int
     runs: tuple[PlannedRun, ...]
     fingerprint: str
-    """Digest of everything that shapes the numbers: two plans with the same one are one study."""
+    """Digest of everything that shapes the numbers but for how many blocks there are: of two plans
+    with the same one, the longer goes on where the shorter ended."""
     order: Order = "runs"
     """Whether cells that can be up together are driven in turns."""
+
+    @property
+    def blocks(self) -> int:
+        """How many there are; a plan without runs has none."""
+        return max((run.block for run in self.runs), default=0)

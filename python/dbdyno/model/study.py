@@ -52,7 +52,8 @@ class Design:
     blocks: int = 3
     baseline: Mapping[str, str] = field(default_factory=dict)
     """Factor → level the others are compared with; may name fewer factors than there are."""
-    seed: int = 1
+    seed: int | None = None
+    """What order, data and clients are derived from; `None`: drawn by whoever measures first."""
     order: Order | None = None
     """`None`: turns where cells can be up together, else runs."""
     turn_s: float = 2.0

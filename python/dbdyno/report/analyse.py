@@ -15,11 +15,9 @@ from dbdyno.stats import (
     Distribution,
     Judgement,
     Mser5,
-    PairedEffect,
     Spread,
     Stability,
-    benjamini_hochberg,
-    judge,
+    judge_family,
     merge_histograms,
     mser5,
     paired_effect,
@@ -133,8 +131,8 @@ class Comparison:
     point: Point
     baseline: Point
     judgement: Judgement
-    p_adjusted: float | None
-    """Benjamini–Hochberg over all comparisons of the study."""
+    blocks: tuple[int, ...]
+    """Numbers of the blocks compared, in the order of the effect's differences."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,30 +245,25 @@ def baseline_of(point: Point, material: Material, points: Iterable[Point]) -> Po
 
 
 def _compare(material: Material, points: tuple[Point, ...]) -> Iterable[Comparison]:
+    """The primary family: the primary metric of every point against its baseline."""
     primary = material.study.primary
     pairs = [
         (point, baseline)
         for point in points
         if (baseline := baseline_of(point, material, points)) is not None
     ]
-    judgements = []
+    shared, effects = [], []
     for point, baseline in pairs:
         ours, theirs = point.values(primary.metric), baseline.values(primary.metric)
-        shared = sorted(ours.keys() & theirs.keys())
-        effect = paired_effect(
-            [theirs[block] for block in shared],
-            [ours[block] for block in shared],
-            seed=material.plan.seed,
+        blocks = tuple(sorted(ours.keys() & theirs.keys()))
+        shared.append(blocks)
+        effects.append(
+            paired_effect([theirs[block] for block in blocks], [ours[block] for block in blocks])
         )
-        judgements.append(
-            judge(
-                effect,
-                smallest_effect=primary.smallest_effect,
-                higher_is_better=primary.better == "higher",
-            )
-        )
-    p = [j.effect.p for j in judgements if isinstance(j.effect, PairedEffect)]
-    adjusted = iter(benjamini_hochberg(p).tolist())
-    for (point, baseline), judgement in zip(pairs, judgements, strict=True):
-        comparable = isinstance(judgement.effect, PairedEffect)
-        yield Comparison(point, baseline, judgement, next(adjusted) if comparable else None)
+    judgements = judge_family(
+        effects,
+        smallest_effect=primary.smallest_effect,
+        higher_is_better=primary.better == "higher",
+    )
+    for (point, baseline), judgement, blocks in zip(pairs, judgements, shared, strict=True):
+        yield Comparison(point, baseline, judgement, blocks)

@@ -5,7 +5,15 @@ from collections.abc import Callable, Iterator
 from dbdyno.model import Subject
 from dbdyno.report.analyse import Analysis, BlockFigures, Point, label
 from dbdyno.report.table import Column, Table, Value
-from dbdyno.report.wording import count, number, percent, ratio, time_unit, verdict_word
+from dbdyno.report.wording import (
+    advice_text,
+    count,
+    number,
+    percent,
+    ratio,
+    time_unit,
+    verdict_word,
+)
 from dbdyno.stats import NotComparable, Spread
 
 LEAD = (Column("Cell", "cell"), Column("Clients", "clients", count))
@@ -45,20 +53,37 @@ def comparisons_table(analysis: Analysis) -> Table:
         word = verdict_word(c.judgement.verdict, analysis.metric_name)
         lead = (*_lead(c.point), c.baseline.label)
         if isinstance(effect, NotComparable):
-            rows.append((*lead, None, None, None, None, None, word, None, effect.reason))
+            rows.append((*lead, *[None] * 8, word, None, effect.reason))
             continue
-        figures = (effect.ratio, effect.ratio_interval, effect.blocks, effect.p, c.p_adjusted)
-        rows.append((*lead, *figures, word, c.judgement.more_blocks, effect.method))
+        rows.append(
+            (
+                *lead,
+                effect.ratio,
+                effect.ratio_interval,
+                effect.ratio_interval90,
+                c.judgement.smallest_effect,
+                effect.median_ratio,
+                effect.blocks,
+                effect.p,
+                c.judgement.p_adjusted,
+                word,
+                advice_text(c.judgement.advice),
+                effect.method,
+            )
+        )
     columns = (
         *LEAD,
         Column("Baseline", "baseline"),
         Column("Effect", "ratio", ratio),
         Column("95 % interval", "ratio_95", ratio, pair=True),
+        Column("90 % interval", "ratio_90", ratio, pair=True),
+        Column("δ", "smallest_effect", percent),
+        Column("Median block", "ratio_median", ratio),
         Column("Blocks", "blocks", count),
         Column("p", "p", number),
         Column("p, adjusted", "p_adjusted", number),
         Column("Verdict", "verdict"),
-        Column("More blocks needed", "more_blocks", count),
+        Column("More blocks needed", "more_blocks"),
         Column("Method", "method"),
     )
     title = f"{analysis.metric.title} against the baseline"

@@ -120,8 +120,29 @@ def _order(analysis: Analysis) -> Gate:
     if positions != sorted(positions):
         told = f"Runs were not carried out in the order drawn from seed {seed}: {positions}."
         return Gate("Order", "doubtful", told)
-    told = f"Every cell once a block, in an order drawn from seed {seed} and kept."
+    one_sided = list(_one_sided(analysis))
+    if one_sided:
+        return Gate("Order", "doubtful", f"Drift may look like an effect: {one_sided[0]}.")
+    told = f"Every cell once a block, in balanced orders drawn from seed {seed} and kept."
     return Gate("Order", "ok", told)
+
+
+def _one_sided(analysis: Analysis) -> Iterable[str]:
+    """Comparisons whose one side came first in two blocks more than the other did."""
+    runs = analysis.material.runs
+    places = {(_key(run.manifest.cell), run.manifest.block): run.manifest.position for run in runs}
+    for comparison in analysis.comparisons:
+        cell, base = _key(comparison.point.cell.levels), _key(comparison.baseline.cell.levels)
+        after = [places[cell, b] > places[base, b] for b in comparison.blocks]
+        if abs(2 * sum(after) - len(after)) > 1 and len(after) > 1:
+            yield (
+                f"{comparison.point.label} ran after {comparison.baseline.label} in {sum(after)} "
+                f"of {len(after)} blocks"
+            )
+
+
+def _key(levels: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted(levels.items()))
 
 
 def _errors(analysis: Analysis) -> Gate:
@@ -146,7 +167,7 @@ def _warm_up(analysis: Analysis) -> Gate:
         if not figures.warm_up.warmed or figures.warm_up.discard > figures.warm_up_intervals
     ]
     if not judged:
-        told = "Too few intervals to judge (MSER-5 needs 30 of warm-up and window together)."
+        told = "Too few intervals to judge (MSER-5 needs 100 of warm-up and window together)."
         return Gate("Warm-up", "not judged", told)
     if cold:
         told = (

@@ -4,12 +4,12 @@ import math
 
 from dbdyno.report.analyse import Analysis, Comparison, Point
 from dbdyno.report.declared import is_exploratory
-from dbdyno.stats import NotComparable, Spread, StabilityWord, Verdict
+from dbdyno.stats import MOST_BLOCKS, Advice, NotComparable, Spread, StabilityWord, Verdict
 
 MISSING = "–"
 
-MANY_BLOCKS = 100
-"""Nobody runs more: beyond it the advice is a quieter machine, not patience."""
+WIDE = 10.0
+"""An interval that reaches beyond ten times or a tenth says no more than that."""
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -86,8 +86,25 @@ def ratio(value: float) -> str:
 
 
 def interval(low: float, high: float) -> str:
-    """A ratio's interval."""
-    return f"{ratio(low)} to {ratio(high)}"
+    """A ratio's interval, cut where its ends are too far out to mean anything."""
+    if low < 1 / WIDE and high > WIDE:
+        return "from below a tenth to above ten times: no answer"
+    below = f"below ×{number(1 / WIDE)}" if low < 1 / WIDE else ratio(low)
+    above = f"above ×{number(WIDE)}" if high > WIDE else ratio(high)
+    return f"{below} to {above}"
+
+
+def advice_text(advice: Advice | None) -> str | None:
+    """How many more blocks, as a range of whole numbers."""
+    if advice is None:
+        return None
+    if advice.fewest is None:
+        return f"more than {MOST_BLOCKS}"
+    if advice.most is None:
+        return f"{advice.fewest} to more than {MOST_BLOCKS}"
+    if advice.fewest == advice.most:
+        return f"about {advice.fewest}"
+    return f"{advice.fewest} to {advice.most}"
 
 
 def verdict_word(verdict: Verdict, name: str) -> str:
@@ -132,12 +149,20 @@ def sentence(comparison: Comparison, analysis: Analysis) -> str:
         f"{analysis.metric.title.lower()} {effect_text(comparison)}; "
         f"{evenness(comparison.point)}."
     )
-    more = comparison.judgement.more_blocks
-    if more and more > MANY_BLOCKS:
-        text += f" More than {MANY_BLOCKS} further blocks would be needed: they lie too far apart."
-    elif more:
-        text += f" About {more} more block{'s' if more > 1 else ''} would settle it."
-    return text
+    return text + outlook(comparison.judgement.advice)
+
+
+def outlook(advice: Advice | None) -> str:
+    """What further blocks would bring, as a sentence; empty where nothing is open."""
+    if advice is None:
+        return ""
+    if advice.fewest is None:
+        return (
+            f" This machine can't tell less than {percent(advice.limit)} here: even {MOST_BLOCKS} "
+            "more blocks would hardly settle it."
+        )
+    plural = "" if (advice.fewest, advice.most) == (1, 1) else "s"
+    return f" {sentence_case(advice_text(advice) or '')} more block{plural} would settle it."
 
 
 def headline(analysis: Analysis) -> str:

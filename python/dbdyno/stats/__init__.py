@@ -5,6 +5,7 @@ Nothing here reads a file, a clock or a study. A statistic that can't be compute
 METHODOLOGY.md explains the choices.
 """
 
+from dbdyno.stats.changes import Change, History, history
 from dbdyno.stats.histogram import (
     Distribution,
     mean,
@@ -15,24 +16,27 @@ from dbdyno.stats.histogram import (
 )
 from dbdyno.stats.multiple import benjamini_hochberg
 from dbdyno.stats.paired import (
-    Equivalence,
     NotComparable,
     PairedEffect,
-    blocks_needed,
+    effect_of,
     log_ratios,
     paired_effect,
     sign_flip_p,
     tost_p,
 )
+from dbdyno.stats.power import MOST_BLOCKS, Advice, advise, blocks_needed, detectable, power
 from dbdyno.stats.spread import MedianInterval, Spread, median_interval, spread
 from dbdyno.stats.stability import Event, Loss, Stability, StabilityWord, loss, stability
-from dbdyno.stats.steady import Mser5, Period, mser5, period, trend
-from dbdyno.stats.verdict import Judgement, Verdict, judge
+from dbdyno.stats.steady import Mser5, Period, Settling, mser5, period, settling, trend
+from dbdyno.stats.verdict import Judgement, Size, Verdict, judge, judge_family
 
 __all__ = [
+    "MOST_BLOCKS",
+    "Advice",
+    "Change",
     "Distribution",
-    "Equivalence",
     "Event",
+    "History",
     "Judgement",
     "Loss",
     "MedianInterval",
@@ -40,13 +44,20 @@ __all__ = [
     "NotComparable",
     "PairedEffect",
     "Period",
+    "Settling",
+    "Size",
     "Spread",
     "Stability",
     "StabilityWord",
     "Verdict",
+    "advise",
     "benjamini_hochberg",
     "blocks_needed",
+    "detectable",
+    "effect_of",
+    "history",
     "judge",
+    "judge_family",
     "log_ratios",
     "loss",
     "mean",
@@ -57,6 +68,8 @@ __all__ = [
     "percentile",
     "percentiles",
     "period",
+    "power",
+    "settling",
     "sign_flip_p",
     "spread",
     "stability",

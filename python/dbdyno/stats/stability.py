@@ -4,14 +4,16 @@ A mean throughput is never printed without this word: two servers with equal mea
 whether they pause.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from dbdyno.stats.steady import Period, period, trend
+from dbdyno.stats.steady import Period, Settling, period, settling, trend
 
 Array = NDArray[np.float64]
 
@@ -21,6 +23,9 @@ DIP, STALL, STOP = 0.8, 0.5, 0.05
 DIP_LEAST_S, STALL_LEAST_S, STOP_LEAST_S = 3.0, 1.0, 1.0
 MERGE_GAP_S = 2.0
 FLAT_CV = 0.03
+CHANCE = 0.01
+"""Stalls and dips that a Poisson count of the same mean would show in so many windows are none."""
+
 COLLAPSE = -0.2
 """A drift of −20 % over the window is a collapse, if Mann–Kendall agrees (p < 0.01)."""
 
@@ -33,6 +38,8 @@ class StabilityWord(StrEnum):
     FLAT = "flat"
     JITTERY = "jittery"
     WAVY = "wavy"
+    DRIFTING = "drifting"
+    STEPPING = "stepping"
     STALLING = "stalling"
     COLLAPSING = "collapsing"
     UNKNOWN = "too short to say"
@@ -70,6 +77,8 @@ class Stability:
     median: float
     cv: float
     """Standard deviation over mean."""
+    counting_cv: float
+    """What counting alone gives: 1/√(mean events an interval), the CV of a Poisson load."""
     robust_cv: float
     """1.4826 · MAD / median: blind to rare outliers."""
     p1_over_median: float
@@ -81,6 +90,8 @@ class Stability:
     period: Period | None
     drift: float | None
     """Relative change over the window; `None` if too short."""
+    settling: Settling
+    """Drift and step that are more than chance."""
 
     @property
     def longest_stall_s(self) -> float:
@@ -93,7 +104,8 @@ def stability(rates: ArrayLike, interval_s: float = 1.0) -> Stability:
 
     Words, first that fits: *collapsing* (Theil–Sen drift ≤ −20 %, Mann–Kendall p < 0.01),
     *stalling* (any stall: below half the median for 1 s or more), *wavy* (a period that explains
-    something: see `steady.period`), *flat* (CV < 3 %, no dip), else *jittery*.
+    something: see `steady.period`), *stepping* and *drifting* (see `steady.settling`), *flat*
+    (no dip, and a CV below 3 % beside what counting events alone gives), else *jittery*.
     """
     x = np.asarray(rates, dtype=np.float64)
     median = float(np.median(x)) if x.size else 0.0
@@ -108,6 +120,8 @@ def stability(rates: ArrayLike, interval_s: float = 1.0) -> Stability:
     stops = tuple(_events(x, median, STOP, STOP_LEAST_S, interval_s))
     wave = period(x)
     drift = trend(x)
+    settled = settling(x)
+    counting_cv = 1 / math.sqrt(mean * interval_s)
     if x.size < LEAST_INTERVALS:
         word = StabilityWord.UNKNOWN
     elif drift is not None and drift.change <= COLLAPSE and drift.p < 0.01:
@@ -116,7 +130,11 @@ def stability(rates: ArrayLike, interval_s: float = 1.0) -> Stability:
         word = StabilityWord.STALLING
     elif wave is not None and cv >= FLAT_CV:
         word = StabilityWord.WAVY
-    elif cv < FLAT_CV and not dips:
+    elif settled.step is not None:
+        word = StabilityWord.STEPPING
+    elif settled.drift is not None:
+        word = StabilityWord.DRIFTING
+    elif _is_flat(cv, counting_cv, x.size) and not dips:
         word = StabilityWord.FLAT
     else:
         word = StabilityWord.JITTERY
@@ -125,6 +143,7 @@ def stability(rates: ArrayLike, interval_s: float = 1.0) -> Stability:
         intervals=x.size,
         median=median,
         cv=cv,
+        counting_cv=counting_cv,
         robust_cv=1.4826 * float(np.median(np.abs(x - median))) / median,
         p1_over_median=p1,
         p5_over_median=p5,
@@ -133,26 +152,42 @@ def stability(rates: ArrayLike, interval_s: float = 1.0) -> Stability:
         stops=stops,
         period=wave,
         drift=None if drift is None else drift.change,
+        settling=settled,
     )
 
 
 def _without_rate(intervals: int) -> Stability:
     """More than half of the intervals saw nothing: there is no rate to compare with."""
     word = StabilityWord.UNKNOWN if intervals < LEAST_INTERVALS else StabilityWord.STALLING
-    return Stability(word, intervals, 0.0, 0.0, 0.0, 0.0, 0.0, (), (), (), None, None)
+    nothing = Settling(None, None, None)
+    return Stability(word, intervals, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, (), (), (), None, None, nothing)
+
+
+def _is_flat(cv: float, counting_cv: float, intervals: int) -> bool:
+    """Variances add; the one that counting gives is itself seen with an error of √(2/n)."""
+    counted = counting_cv**2 * (1 + 2 * math.sqrt(2 / intervals))
+    return cv**2 < FLAT_CV**2 + counted
 
 
 def _events(
     x: Array, median: float, share: float, least_s: float, interval_s: float
 ) -> Iterator[Event]:
-    """Runs below `share` · median, merged over gaps of up to 2 s, if `least_s` or longer."""
+    """Runs below `share` · median, merged over gaps of up to 2 s, if `least_s` or longer.
+
+    Left out is what counting alone would give: so many intervals with so few events or fewer, among
+    those of the stretch, with a probability of 1 % and more somewhere in a Poisson load.
+    """
     low = np.flatnonzero(x < share * median)
     if low.size == 0:
         return
+    expected = median * interval_s
     gaps = np.diff(low) - 1
     for group in np.split(low, np.flatnonzero(gaps * interval_s > MERGE_GAP_S) + 1):
         duration = float(group[-1] - group[0] + 1) * interval_s
-        if duration >= least_s - 1e-9:
+        few = float(scipy.stats.poisson.cdf(round(x[group].max() * interval_s), expected))
+        stretch = int(group[-1] - group[0] + 1)
+        chance = float(scipy.stats.binom.sf(group.size - 1, stretch, few))
+        if duration >= least_s - 1e-9 and chance * x.size < CHANCE:
             depth = 1 - float(x[group].min()) / median
             yield Event(float(group[0]) * interval_s, duration, depth)
 

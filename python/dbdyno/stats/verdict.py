@@ -1,10 +1,17 @@
-"""From an effect and the smallest effect that matters to a verdict in one word."""
+"""From effects and the smallest effect that matters to verdicts in one word, a family together."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dbdyno.stats.paired import NotComparable, PairedEffect, blocks_needed
+import numpy as np
+
+from dbdyno.stats.multiple import benjamini_hochberg
+from dbdyno.stats.paired import NotComparable, PairedEffect, effect_of, tost_p
+from dbdyno.stats.power import Advice, advise
+
+LEVEL = 0.05
 
 
 class Verdict(StrEnum):
@@ -14,7 +21,23 @@ class Verdict(StrEnum):
     WORSE = "worse"
     SMALL = "changed, but small"
     EQUIVALENT = "equivalent"
+    SUGGESTIVE = "suggestive"
     CANNOT_TELL = "cannot tell"
+
+    @property
+    def definite(self) -> bool:
+        """An answer: neither open nor only suggested."""
+        return self not in (Verdict.SUGGESTIVE, Verdict.CANNOT_TELL)
+
+
+class Size(StrEnum):
+    """How a change compares with the smallest effect that matters (δ)."""
+
+    ABOVE = "more than δ"
+    """The whole 90 % interval lies beyond δ."""
+    OPEN = "more or less than δ"
+    BELOW = "less than δ"
+    """The whole 90 % interval lies inside ±δ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,36 +48,109 @@ class Judgement:
     effect: PairedEffect | NotComparable
     smallest_effect: float
     """Relative: 0.02 is 2 %."""
-    more_blocks: int | None
-    """About how many further blocks would settle it; `None` unless it can't be told yet."""
+    p_adjusted: float | None = None
+    """Benjamini–Hochberg over the family; `None` where nothing could be compared."""
+    alone: Verdict = Verdict.CANNOT_TELL
+    """What the comparison would say if it were the only one: behind `SUGGESTIVE`."""
+    size: Size = Size.OPEN
+    deciding: tuple[int, ...] = ()
+    """Places of the blocks without any one of which `alone` would be another."""
+    advice: Advice | None = None
+    """What further blocks would bring; `None` where the verdict is definite."""
+
+
+def margin_of(smallest_effect: float) -> float:
+    """δ in logarithms: ln(1 + smallest_effect)."""
+    if smallest_effect <= 0:
+        raise ValueError(f"smallest_effect must be above 0, got {smallest_effect}")
+    return math.log1p(smallest_effect)
 
 
 def judge(
     effect: PairedEffect | NotComparable, *, smallest_effect: float, higher_is_better: bool
 ) -> Judgement:
-    """Four verdicts, and "cannot tell" with the number of blocks still needed.
+    """The verdict of a family of one; see `judge_family`."""
+    (told,) = judge_family(
+        [effect], smallest_effect=smallest_effect, higher_is_better=higher_is_better
+    )
+    return told
 
-    With δ = ln(1 + smallest_effect):
-    better or worse: the 95 % interval excludes no change and |θ| ≥ δ;
-    changed, but small: the 95 % interval excludes no change, the 90 % interval lies inside ±δ;
-    equivalent: the 90 % interval lies inside ±δ (two one-sided tests at 5 %);
-    cannot tell: anything else.
+
+def judge_family(
+    effects: Sequence[PairedEffect | NotComparable],
+    *,
+    smallest_effect: float,
+    higher_is_better: bool,
+) -> tuple[Judgement, ...]:
+    """Verdicts of comparisons that answer one question, at a false-discovery rate of 5 %.
+
+    Both tests of each comparison, "no change" (t) and "outside ±δ" (TOST), are adjusted over the
+    family after Benjamini and Hochberg. With adjusted p below 0.05:
+    better or worse: there is a change; its direction is the effect's sign, its size `size`;
+    changed, but small: there is a change, and it lies inside ±δ;
+    equivalent: it lies inside ±δ.
+    Suggestive: one of these holds only without the adjustment. Cannot tell: anything else.
     """
-    if smallest_effect <= 0:
-        raise ValueError(f"smallest_effect must be above 0, got {smallest_effect}")
-    margin = math.log1p(smallest_effect)
-    if isinstance(effect, NotComparable):
-        return Judgement(Verdict.CANNOT_TELL, effect, smallest_effect, None)
-    changed = effect.low95 > 0 or effect.high95 < 0
-    inside = -margin < effect.low90 and effect.high90 < margin
-    if changed and abs(effect.log_effect) >= margin:
+    margin = margin_of(smallest_effect)
+    known = [effect for effect in effects if isinstance(effect, PairedEffect)]
+    change = iter(benjamini_hochberg([effect.p for effect in known]).tolist())
+    inside = iter(benjamini_hochberg([tost_p(effect, margin) for effect in known]).tolist())
+    told = []
+    for effect in effects:
+        if isinstance(effect, NotComparable):
+            told.append(Judgement(Verdict.CANNOT_TELL, effect, smallest_effect))
+            continue
+        p_change, p_inside = next(change), next(inside)
+        alone = _verdict(effect, effect.p, tost_p(effect, margin), higher_is_better)
+        verdict = _verdict(effect, p_change, p_inside, higher_is_better)
+        if verdict is Verdict.CANNOT_TELL and alone.definite:
+            verdict = Verdict.SUGGESTIVE
+        told.append(
+            Judgement(
+                verdict=verdict,
+                effect=effect,
+                smallest_effect=smallest_effect,
+                p_adjusted=p_change,
+                alone=alone,
+                size=_size(effect, margin),
+                deciding=_deciding(effect, alone, margin, higher_is_better),
+                advice=None if verdict.definite else advise(effect, margin),
+            )
+        )
+    return tuple(told)
+
+
+def _verdict(
+    effect: PairedEffect, p_change: float, p_inside: float, higher_is_better: bool
+) -> Verdict:
+    changed, inside = p_change < LEVEL, p_inside < LEVEL
+    if changed and inside:
+        return Verdict.SMALL
+    if changed:
         good = (effect.log_effect > 0) == higher_is_better
-        verdict = Verdict.BETTER if good else Verdict.WORSE
-    elif changed and inside:
-        verdict = Verdict.SMALL
-    elif inside:
-        verdict = Verdict.EQUIVALENT
-    else:
-        more = max(1, blocks_needed(effect.log_sd, margin) - effect.blocks)
-        return Judgement(Verdict.CANNOT_TELL, effect, smallest_effect, more)
-    return Judgement(verdict, effect, smallest_effect, None)
+        return Verdict.BETTER if good else Verdict.WORSE
+    return Verdict.EQUIVALENT if inside else Verdict.CANNOT_TELL
+
+
+def _size(effect: PairedEffect, margin: float) -> Size:
+    if -margin < effect.low90 and effect.high90 < margin:
+        return Size.BELOW
+    return Size.ABOVE if effect.low90 > margin or effect.high90 < -margin else Size.OPEN
+
+
+def _deciding(
+    effect: PairedEffect, alone: Verdict, margin: float, higher_is_better: bool
+) -> tuple[int, ...]:
+    """Leaves out each block in turn. Fewer than three say nothing: one block holds no spread."""
+    if effect.blocks < 3 or len(effect.differences) != effect.blocks:
+        return ()
+    d = np.asarray(effect.differences)
+    found = []
+    for place in range(d.size):
+        without = effect_of(np.delete(d, place))
+        told = Verdict.CANNOT_TELL
+        if isinstance(without, PairedEffect):
+            told = _verdict(without, without.p, tost_p(without, margin), higher_is_better)
+        if told is not alone:
+            found.append(place)
+    return tuple(found)

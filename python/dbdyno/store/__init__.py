@@ -11,7 +11,7 @@ from dbdyno.lazy import on_demand
 
 if TYPE_CHECKING:
     from dbdyno.store.figures import step_summary
-    from dbdyno.store.reader import Store, StoredRun, StoredStudy
+    from dbdyno.store.reader import Store, StoredRun, StoredStudy, folders_of
     from dbdyno.store.study_folder import StudyFolder, open_study_folder
     from dbdyno.store.writer import RunWriter
 
@@ -21,6 +21,7 @@ __all__ = [
     "StoredRun",
     "StoredStudy",
     "StudyFolder",
+    "folders_of",
     "open_study_folder",
     "step_summary",
 ]
@@ -30,6 +31,7 @@ _PLACES = {
     "Store": "reader",
     "StoredRun": "reader",
     "StoredStudy": "reader",
+    "folders_of": "reader",
     "StudyFolder": "study_folder",
     "open_study_folder": "study_folder",
     "RunWriter": "writer",

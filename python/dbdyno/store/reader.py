@@ -141,6 +141,10 @@ class StoredStudy:
         """The study as it was resolved when it was run, by the folder's name."""
         return replace(self._declared.study, name=self.name)
 
+    def extended(self, plan: Plan) -> Declared:
+        """What was declared, with a longer plan."""
+        return replace(self._declared, plan=plan)
+
     @cached_property
     def text(self) -> str:
         """The study file as it was run."""
@@ -202,6 +206,17 @@ class Store:
 
 def _is_study(folder: Path) -> bool:
     return (folder / "study.json").is_file() or (folder / "runs").is_dir()
+
+
+def folders_of(store: Store, study: str) -> tuple[StoredStudy, ...]:
+    """`study`, `study.2`, …: the folders there are of a study, the oldest first."""
+    found: list[StoredStudy] = []
+    while True:
+        name = study if not found else f"{study}.{len(found) + 1}"
+        folder = store.root / name
+        if not (folder / "study.json").exists():
+            return tuple(found)
+        found.append(StoredStudy(name, folder))
 
 
 def _rank(run: StoredRun) -> tuple[bool, int]:

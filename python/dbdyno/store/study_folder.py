@@ -14,7 +14,7 @@ from dbdyno.formats.stored_study import LOST, Declared, dump_declared
 from dbdyno.model import Plan, PlannedRun
 from dbdyno.store.disk import make_folder, replace_file, writing
 from dbdyno.store.places import ATTEMPT, PARTIAL
-from dbdyno.store.reader import Store, StoredStudy
+from dbdyno.store.reader import Store, StoredStudy, folders_of
 from dbdyno.store.writer import RunWriter
 
 
@@ -66,11 +66,11 @@ def open_study_folder(
 ) -> Iterator[StudyFolder]:
     """The folder for a plan, locked: one that holds this plan already, or a new one.
 
-    A folder is never given another plan: a changed study goes into `<study>.2` beside it, and so
-    does the same one with `again`. What a study declares is written once, and anew only while
-    nothing has been measured: an analysis chosen after the data must not look as if it had come
-    first. Raises `StoreError` if another process writes to this store:
-    two studies measured at once would spoil each other's numbers.
+    A folder is never given another plan, but a longer one goes on in it: a changed study goes into
+    `<study>.2` beside it, and so does the same one with `again`. What a study declares is
+    written once, and anew only while nothing has been measured: an analysis chosen after the data
+    must not look as if it had come first. Raises `StoreError` if another process writes to this
+    store: two studies measured at once would spoil each other's numbers.
     """
     make_folder(store.root)
     with _locked(store.root):
@@ -82,22 +82,21 @@ def open_study_folder(
         if not study.has_runs():
             replace_file(folder / "study.toml", declared.study.text.encode())
             replace_file(folder / "study.json", dump_declared(declared))
+        elif study.stored.plan.blocks < declared.plan.blocks:
+            longer = study.stored.extended(declared.plan)
+            replace_file(folder / "study.json", dump_declared(longer))
+            study = StudyFolder(StoredStudy(name, folder))
         yield study
 
 
 def _choose(store: Store, plan: Plan, *, again: bool) -> str:
-    number = 1
-    same: str | None = None
-    while True:
-        name = plan.study if number == 1 else f"{plan.study}.{number}"
-        folder = store.root / name
-        if not (folder / "study.json").exists():
-            if (folder / "runs").is_dir() and any((folder / "runs").iterdir()):
-                raise StoreError(f"{folder} holds runs, but its study.json is missing", hint=LOST)
-            return name if same is None or again else same
-        if StoredStudy(name, folder).plan.fingerprint == plan.fingerprint:
-            same = name
-        number += 1
+    found = folders_of(store, plan.study)
+    name = plan.study if not found else f"{plan.study}.{len(found) + 1}"
+    runs = store.root / name / "runs"
+    if runs.is_dir() and any(runs.iterdir()):
+        raise StoreError(f"{runs.parent} holds runs, but its study.json is missing", hint=LOST)
+    same = [stored.name for stored in found if stored.plan.fingerprint == plan.fingerprint]
+    return same[-1] if same and not again else name
 
 
 @contextmanager

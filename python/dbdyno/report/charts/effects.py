@@ -22,6 +22,7 @@ COLOURS = {
     "worse (higher)": "#D55E00",
     "equivalent": "#0072B2",
     "changed, but small": "#56B4E9",
+    "suggestive": "#B0A060",
     "cannot tell": "#8A8A8A",
 }
 
