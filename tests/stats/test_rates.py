@@ -4,6 +4,7 @@ Runs stand one after another, in the orders that plans really have; noise and dr
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from dbdyno.stats.multiple import benjamini_hochberg
 from dbdyno.stats.paired import rule
 
 Array = NDArray[np.float64]
+Noise = Callable[[np.random.Generator, int], Array]
 
 STUDIES = 4_000
 SD = 0.02
@@ -74,7 +76,9 @@ def wrong(d: Array) -> float:
 
 @pytest.mark.parametrize("blocks", range(2, 11))
 @pytest.mark.parametrize("noise", [normal, remembering, drifting, heavy, with_outliers])
-def test_without_a_difference_at_most_five_percent_are_called_one(noise, blocks: int) -> None:  # type: ignore[no-untyped-def]
+def test_without_a_difference_at_most_five_percent_are_called_one(
+    noise: Noise, blocks: int
+) -> None:
     runs = noise(np.random.default_rng(blocks), 2 * blocks)
     assert wrong(differences(runs, blocks)) <= at_most(0.05)
 

@@ -101,8 +101,8 @@ class PairedEffect:
         """Two-sided sign-flip p-value, (0, 1]; beside the verdict, which it doesn't make."""
         return sign_flip_p(self.differences)
 
-    def _reach(self, quantile: float) -> float:
-        return float(scipy.stats.t.ppf(quantile, self.degrees)) * self.standard_error
+    def _reach(self, share: float) -> float:
+        return float(scipy.stats.t.ppf(share, self.degrees)) * self.standard_error
 
 
 def log_ratios(baseline: Sequence[float], candidate: Sequence[float]) -> Array | NotComparable:
