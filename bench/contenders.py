@@ -122,6 +122,7 @@ def command(script: Path) -> Contender:
                 f"--warm-up={_LONG_WARM_UP_S:g}s",
                 f"--time={options.window_s:g}s",
                 f"--seed={options.seed}",
+                "--discard",
                 "--json",
             ]
         )

@@ -39,6 +39,15 @@ def main() -> int:
             return 5
         case "lose the server":
             return until_stopped(clients, lose=Path(spec["target"]["path"]))
+        case "be killed":
+            say(lines.interval(0, clients=clients))
+            os.kill(os.getpid(), signal.SIGKILL)
+        case "nothing completes":
+            nothing = {**lines.COUNTERS, "events": 0, "errors": 3}
+            say(
+                lines.summary(clients=clients, measured=nothing, histograms=[], errors={"57P01": 3})
+            )
+            return 0
         case "wait":
             return until_stopped(clients)
     for index in range(3):

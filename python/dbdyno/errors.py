@@ -11,6 +11,7 @@
     ├── MachineError         this machine lacks something                               6
     ├── StoreError           the results folder                                         7
     ├── EngineError          the engine is missing, of another version, or broke        70
+    │   └── EngineLostError  somebody or something ended the engine                     70
     └── InterruptedRunError  Ctrl-C or SIGTERM; what was measured is kept               130
 
 The codes are the engine's, plus 1 and 7. Lower exceptions become one of these at the border of the
@@ -100,6 +101,10 @@ class StoreError(LabError):
 
 class EngineError(LabError):
     """The engine is missing, of another version, or broke its contract."""
+
+
+class EngineLostError(EngineError):
+    """A signal ended the engine: its run has failed, others need not."""
 
 
 class InterruptedRunError(LabError):

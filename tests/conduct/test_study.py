@@ -289,3 +289,15 @@ def test_an_unknown_study_is_answered_with_the_nearest() -> None:
     with pytest.raises(UsageError, match="there is no study `quikstart`") as caught:
         load_study("quikstart")
     assert caught.value.hint == "did you mean `quickstart`?"
+
+
+def test_a_killed_engine_fails_its_run_only(study_file: Path, store: Store) -> None:
+    with_act(study_file, "delete", "be killed")
+    outcome = conduct(study_file, store)
+
+    assert (outcome.complete, [run.id for run in outcome.failures]) == (1, ["b1-delete"])
+    error = outcome.failures[0].error
+    assert error is not None
+    assert (error.kind, error.exit_code) == ("EngineLostError", 70)
+    assert error.message.startswith("the engine was killed (SIGKILL)")
+    assert error.hint

@@ -19,8 +19,10 @@ from dbdyno.errors import InterruptedRunError, LabError, ScriptError
 VERBS: Mapping[str, tuple[str, str]] = {
     "bench": ("bench.bench", "Measure the server at URL, which somebody else runs."),
     "check": ("check.check", "Explain what STUDY would run: cells, order, disk, time."),
+    "cleanup": ("bench.cleanup", "Drop a script's tables from the server at URL."),
     "doctor": ("doctor.doctor", "Tell what in this machine bends numbers or limits a run."),
     "list": ("listing.list_command", "List the bundled studies, and what the store holds."),
+    "prepare": ("bench.prepare", "Load a script's tables into the server at URL."),
     "quickstart": ("run.quickstart", "Measure what SQLite's settings cost, in two minutes."),
     "report": (
         "report.report",

@@ -5,22 +5,45 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar, get_args
 
 import click
 
 from dbdyno.cli.load_options import load_of, load_options
-from dbdyno.cli.options import json_option, print_json
+from dbdyno.cli.options import json_option, print_json, store_option
 from dbdyno.cli.pace import Pace
 from dbdyno.cli.text import count, latency
-from dbdyno.conduct.bench import BenchPlan, BenchResult, without_password
+from dbdyno.cli.thresholds import FIGURES, Threshold, thresholds
+from dbdyno.conduct.address import without_password
+from dbdyno.conduct.bench import (
+    BenchPlan,
+    BenchResult,
+    Prepare,
+    cleanup_tables,
+    prepare_tables,
+)
 from dbdyno.conduct.bench import bench as measure
 from dbdyno.engine import find_engine
-from dbdyno.errors import InterruptedRunError
+from dbdyno.errors import InterruptedRunError, NotValidError
 from dbdyno.formats.quantities import format_duration
-from dbdyno.model import Interval, Option, Output, Progress, Record, StepSummary, Summary, TableLoad
+from dbdyno.model import (
+    Interval,
+    Load,
+    Option,
+    Output,
+    Progress,
+    Record,
+    StepSummary,
+    Summary,
+    TableLoad,
+    Verify,
+)
+from dbdyno.store import Store
+
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 _PROGRESS_S = 1.0
 
@@ -38,29 +61,59 @@ def _options(
     return options
 
 
+def _script_options(function: _F) -> _F:
+    """Which script, with which options of its own."""
+    script = click.option("--script", required=True, help="A file, or the name of a script.")
+    option = click.option(
+        "--option",
+        "options",
+        multiple=True,
+        callback=_options,
+        metavar="NAME=VALUE",
+        help="An option of the script; can be repeated. `dbdyno scripts` lists them.",
+    )
+    return script(option(function))
+
+
+_SEED = click.option("--seed", type=click.IntRange(0, 2**48 - 1), default=1, show_default=True)
+
+
 @click.command()
 @click.argument("url")
-@click.option("--script", required=True, help="A file, or the name of a script.")
+@_script_options
 @click.option(
-    "--option",
-    "options",
-    multiple=True,
-    callback=_options,
-    metavar="NAME=VALUE",
-    help="An option of the script; can be repeated.",
+    "--prepare",
+    is_flag=False,
+    flag_value="new",
+    default="no",
+    type=click.Choice(["no", "new", "replace"]),
+    help="Let the script load its tables first; with `--prepare=replace` it drops those there are.",
 )
-@click.option("--prepare", is_flag=True, help="Let the script load its tables first.")
 @click.option("--cleanup", is_flag=True, help="Let the script drop its tables in the end.")
 @load_options
-@click.option("--seed", type=click.IntRange(0, 2**48 - 1), default=1, show_default=True)
+@_SEED
+@click.option(
+    "--fail-if",
+    "limits",
+    multiple=True,
+    callback=thresholds,
+    metavar="CONDITION",
+    help="End with 1 if this holds: 'p99 > 10ms', 'errors > 0'; can be repeated. "
+    f"Figures: {', '.join(FIGURES)}.",
+)
+@store_option
+@click.option("--discard", is_flag=True, help="Keep nothing in the store.")
 @json_option
 def bench(
     url: str,
     script: str,
     options: dict[str, Option],
-    prepare: bool,
+    prepare: Prepare,
     cleanup: bool,
     seed: int,
+    limits: tuple[Threshold, ...],
+    store: Path,
+    discard: bool,
     as_json: bool,
     **pace: Any,
 ) -> None:
@@ -73,6 +126,9 @@ def bench(
     mysql://user@/database?socket=/path/to/mysql.sock
     sqlite:///path/to/file.db?journal_mode=wal
     null:
+
+    The result is kept in the store as a study of one run, with its report beside it; with --json
+    `dbdyno report` writes that.
     """
     load = load_of(**pace)
     bench_plan = BenchPlan(
@@ -84,16 +140,116 @@ def bench(
         seed=seed,
         prepare=prepare,
         cleanup=cleanup,
+        command_line=_command_line(),
     )
-    result = measure(bench_plan, find_engine(), observe=_Teller().show)
+    keep = None if discard else Store(store)
+    result = measure(bench_plan, find_engine(), observe=_Teller().show, store=keep)
+    broken = _broken(result.summary, limits)
     if as_json:
-        print_json(_document(bench_plan, result))
+        print_json({**_document(bench_plan, result), "kept": result.kept, "broken": broken})
     else:
         _print(result)
+        if keep is not None and result.kept is not None:
+            click.echo(f"{'report':<14} {_report(keep, result.kept)}")
     if result.failure is not None:
         raise result.failure
     if result.interrupted:
         raise InterruptedRunError("interrupted; the figures are of what was measured until then")
+    _judge(result.summary, broken)
+
+
+@click.command()
+@click.argument("url")
+@_script_options
+@click.option("--replace", is_flag=True, help="Drop the tables there are first.")
+@click.option(
+    "--loaders",
+    type=click.IntRange(0, 1024),
+    help="Connections that carry rows; 0: the script's own only.  [default: two a core, 16 at "
+    "most]",
+)
+@click.option(
+    "--verify",
+    type=click.Choice(get_args(Verify)),
+    default="counts",
+    show_default=True,
+    help="`counts` the rows of what was loaded, `checksums` digests them as well.",
+)
+@_SEED
+def prepare(
+    url: str,
+    script: str,
+    options: dict[str, Option],
+    replace: bool,
+    loaders: int | None,
+    verify: Verify,
+    seed: int,
+) -> None:
+    """Load a script's tables into the server at URL.
+
+    Nothing is measured. URL is one of those that `dbdyno bench` takes; the same seed makes
+    the same rows.
+    """
+    load = Load(clients=(1,), warm_up_s=0.0, measure_s=None, loaders=loaders, verify=verify)
+    wanted: Prepare = "replace" if replace else "new"
+    plan = BenchPlan(url, script, options, 1, load, seed, prepare=wanted)
+    loads, warnings = prepare_tables(plan, find_engine(), observe=_Teller().show)
+    click.echo(f"tables         {_loads(loads)}" if loads else "done; no table to look at")
+    for warning in warnings:
+        click.echo(f"warning: {warning.message}", err=True)
+
+
+@click.command()
+@click.argument("url")
+@_script_options
+def cleanup(url: str, script: str, options: dict[str, Option]) -> None:
+    """Drop a script's tables from the server at URL.
+
+    Nothing is measured. URL is one of those that `dbdyno bench` takes; the options are those
+    they were made with.
+    """
+    load = Load(clients=(1,), warm_up_s=0.0, measure_s=None)
+    plan = BenchPlan(url, script, options, 1, load, seed=1)
+    cleanup_tables(plan, find_engine(), observe=_Teller().show)
+    click.echo("done")
+
+
+def _command_line() -> str:
+    return shlex.join(["dbdyno", *(without_password(word) for word in sys.argv[1:])])
+
+
+def _report(store: Store, kept: str) -> Path:
+    click.echo("writing the report", err=True)
+    # Drawing takes half a second to import: only who draws pays for it.
+    from dbdyno.report import write
+
+    return write(store.root, kept, store.root / kept / "report.html").page
+
+
+def _broken(summary: StepSummary, limits: Sequence[Threshold]) -> list[str]:
+    return [told for limit in limits if (told := limit.broken_by(summary)) is not None]
+
+
+def _judge(summary: StepSummary, broken: Sequence[str]) -> None:
+    """Raises `NotValidError` where there is nothing to go by, or it is not good enough."""
+    if summary.events == 0:
+        window, codes = format_duration(summary.window_s), _codes(summary)
+        raise NotValidError(
+            f"no event was completed in the window of {window}; errors: {codes or 'none'}",
+            hint="what the errors say must be mended first: `--on-error all=stop` stops at the "
+            "first one and tells it whole"
+            if codes
+            else "an event may take longer than the window: a longer --time, or see where the "
+            "script's event waits",
+        )
+    if broken:
+        raise NotValidError("not good enough: " + "; ".join(broken))
+
+
+def _codes(summary: StepSummary) -> str:
+    """Errors by code, the most frequent first."""
+    ordered = sorted(summary.errors_by_code.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{code} × {count(times)}" for code, times in ordered)
 
 
 class _Teller:
@@ -134,7 +290,7 @@ def _print(result: BenchResult) -> None:
     lines = [
         ("statements", f"{count(summary.statements)} ({count(summary.statements_per_s)}/s)"),
         ("events", f"{count(summary.events)} ({count(summary.events_per_s)}/s)"),
-        ("errors", count(summary.errors)),
+        ("errors", f"{count(summary.errors)}{f' ({codes})' if (codes := _codes(summary)) else ''}"),
         ("window", format_duration(summary.window_s)),
         *((f"latency {name}", latency(value)) for name, value in summary.latency_us.items()),
         *_open_loop(summary),
@@ -186,7 +342,6 @@ def _labels(summary: StepSummary) -> Iterator[tuple[str, str]]:
 
 def _document(bench_plan: BenchPlan, result: BenchResult) -> dict[str, object]:
     summary = result.summary
-    arguments = [without_password(word) for word in sys.argv[1:]]
     return {
         "schema": 1,
         "statements": summary.statements,
@@ -224,7 +379,7 @@ def _document(bench_plan: BenchPlan, result: BenchResult) -> dict[str, object]:
         "processes": result.processes,
         "shards": result.shards,
         "versions": dict(result.versions),
-        "command_line": shlex.join(["dbdyno", *arguments]),
+        "command_line": bench_plan.command_line,
         "interrupted": result.interrupted,
         "loads": [asdict(load) for load in result.loads],
         "warnings": [

@@ -23,7 +23,13 @@ from dbdyno.conduct.load import scale_reason
 from dbdyno.conduct.planning import plan_study
 from dbdyno.conduct.resume import load_unfinished
 from dbdyno.engine import find_engine
-from dbdyno.errors import InterruptedRunError, NotValidError, ServerError, StatementError
+from dbdyno.errors import (
+    EngineLostError,
+    InterruptedRunError,
+    NotValidError,
+    ServerError,
+    StatementError,
+)
 from dbdyno.formats.study import StudyFile
 from dbdyno.model import Plan
 from dbdyno.store import Store
@@ -167,7 +173,8 @@ def _raise_if_nothing_measured(outcome: StudyOutcome) -> None:
         return
     failure = outcome.failures[0].error
     assert failure is not None
-    kind = StatementError if failure.exit_code == StatementError.exit_code else ServerError
+    kinds = {kind.exit_code: kind for kind in (ServerError, StatementError, EngineLostError)}
+    kind = kinds.get(failure.exit_code, ServerError)
     raise kind(f"every run failed; the first one: {failure.message}", hint=failure.hint)
 
 

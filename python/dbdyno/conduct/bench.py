@@ -1,6 +1,7 @@
-"""One measurement without a study: a server somebody runs, a script, a number of clients.
+"""One measurement without a study's file: a server somebody runs, a script, a number of clients.
 
 Nothing is provisioned, stopped or changed: tables come and go only with `prepare` and `cleanup`.
+What was measured is kept as a study of one run (`kept.py`), unless nobody wants it.
 """
 
 from __future__ import annotations
@@ -8,35 +9,30 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
+from typing import Literal
 
 from dbdyno import __version__
+from dbdyno.conduct.address import Addressed, open_address
 from dbdyno.conduct.bottleneck import client_warnings
+from dbdyno.conduct.kept import Keeper, keeping
 from dbdyno.conduct.preflight import loader_count, require
-from dbdyno.conduct.verify import Look, load_warnings, verify_tables
+from dbdyno.conduct.verify import load_warnings, verify_tables
 from dbdyno.engine import Engine, Outcome, find_script, run_engine, run_spec
 from dbdyno.engine.parts import processes_needed
 from dbdyno.engine.process import Call
 from dbdyno.engine.script import script_path
-from dbdyno.errors import (
-    EngineError,
-    InterruptedRunError,
-    LabError,
-    ServerError,
-    StatementError,
-    UsageError,
-)
+from dbdyno.errors import EngineError, InterruptedRunError, LabError, StatementError
 from dbdyno.formats.records import SCHEMA
 from dbdyno.model import EngineWarning, Load, Option, Record, StepSummary, TableLoad
-from dbdyno.servers import Contents, Server, open_server
-from dbdyno.servers.sqlite.contents import contents
-from dbdyno.store import step_summary
+from dbdyno.store import Store, step_summary
 
 RecordObserver = Callable[[str, Record], None]
 """Gets the command (`prepare`, `run`, `cleanup`) and each of its records."""
+
+Prepare = Literal["no", "new", "replace"]
+"""Whether the script loads its tables first, and whether it drops those that are there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +45,10 @@ class BenchPlan:
     clients: int
     load: Load
     seed: int
-    prepare: bool = False
+    prepare: Prepare = "no"
     cleanup: bool = False
+    command_line: str = "dbdyno bench"
+    """As it was typed, without a password."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,77 +70,133 @@ class BenchResult:
     interrupted: bool
     failure: LabError | None
     """What cut the window short, if the server or the script did."""
+    kept: str | None = None
+    """The study of one run that holds it in the store."""
 
 
-def bench(bench_plan: BenchPlan, engine: Engine, *, observe: RecordObserver) -> BenchResult:
-    """Measures once; a window that was cut short is returned and marked.
+def bench(
+    bench_plan: BenchPlan, engine: Engine, *, observe: RecordObserver, store: Store | None = None
+) -> BenchResult:
+    """Measures once, and keeps it in `store`; a window that was cut short is returned and marked.
 
-    Raises `LabError` if nothing was measured.
+    Raises `LabError` if nothing was measured; then nothing is kept either.
     """
+    with (
+        _opened(bench_plan, engine, observe) as caller,
+        keeping(bench_plan, caller.script, engine, store, caller.addressed) as keeper,
+    ):
+        caller.require_room()
+        caller.keeper = keeper
+        if bench_plan.prepare != "no":
+            caller.prepare()
+        keeper.before()
+        outcome = caller.call("run")
+        keeper.after()
+        if bench_plan.cleanup:
+            _finished(caller.call("cleanup"))
+        result = _result(outcome, caller)
+        kept = keeper.keep(outcome, result.summary, result.loads, result.warnings)
+        return replace(result, kept=kept)
+
+
+def prepare_tables(
+    bench_plan: BenchPlan, engine: Engine, *, observe: RecordObserver
+) -> tuple[tuple[TableLoad, ...], tuple[EngineWarning, ...]]:
+    """Loads the script's tables and measures nothing: what was loaded, and what to know of it."""
+    with _opened(bench_plan, engine, observe) as caller:
+        caller.prepare()
+        return caller.loads, caller.warnings
+
+
+def cleanup_tables(bench_plan: BenchPlan, engine: Engine, *, observe: RecordObserver) -> None:
+    """Lets the script drop its tables and measures nothing."""
+    with _opened(bench_plan, engine, observe) as caller:
+        _finished(caller.call("cleanup"))
+
+
+@dataclass(slots=True)
+class _Caller:
+    """Calls the engine for one plan, command by command."""
+
+    plan: BenchPlan
+    engine: Engine
+    observe: RecordObserver
+    addressed: Addressed
+    script: Path
+    folders: tuple[Path, ...]
+    log: Path
+    keeper: Keeper | None = None
+    loads: tuple[TableLoad, ...] = ()
+    warnings: tuple[EngineWarning, ...] = field(default_factory=tuple)
+
+    def spec(self, command: str) -> Mapping[str, object]:
+        plan, runs = self.plan, command == "run"
+        return run_spec(
+            command=command,
+            target=self.addressed.target,
+            script=self.script,
+            script_path=self.folders,
+            options=plan.options,
+            clients=plan.clients,
+            seed=plan.seed,
+            loaders=None if runs else loader_count(plan.load),
+            load=plan.load if runs else None,
+        )
+
+    @property
+    def processes(self) -> int:
+        """Of the engine, while it measures."""
+        return self.plan.load.processes or processes_needed(self.spec("run"))
+
+    def require_room(self) -> None:
+        """Raises `MachineError` if this doesn't fit here."""
+        commands = ("run",) if self.plan.prepare == "no" else ("prepare", "run")
+        require(map(self.spec, commands), self.addressed.server, self.processes)
+
+    def call(self, command: str) -> Outcome:
+        def listen(line: bytes, record: Record, _call: Call) -> None:
+            if self.keeper is not None:
+                self.keeper.record(command, line, record)
+            self.observe(command, record)
+
+        return run_engine(
+            self.engine,
+            self.spec(command),
+            listener=listen,
+            log=self.log,
+            processes=self.processes if command == "run" else None,
+        )
+
+    def prepare(self) -> None:
+        """Tables are loaded and looked at; those in their place go first if they are to."""
+        if self.plan.prepare == "replace":
+            cleaned = self.call("cleanup")
+            # Where there are none to drop, a script that doesn't ask first fails: that is fine.
+            if not isinstance(cleaned.failure, StatementError):
+                _finished(cleaned)
+        prepared = self.call("prepare")
+        _prepared(prepared)
+        found = verify_tables(
+            "prepare",
+            prepared.loaded,
+            self.plan.load.verify,
+            self.addressed.look,
+            observe=lambda progress: self.observe("verify", progress),
+        )
+        self.loads = tuple(found)
+        self.warnings = (*prepared.warnings, *load_warnings(self.loads))
+
+
+@contextmanager
+def _opened(bench_plan: BenchPlan, engine: Engine, observe: RecordObserver) -> Iterator[_Caller]:
     folders = script_path()
     script = find_script(bench_plan.script, folders)
     with (
         tempfile.TemporaryDirectory(prefix="dbdyno-bench-") as name,
-        _target(bench_plan.url, Path(name)) as (target, server, look),
+        open_address(bench_plan.url, Path(name)) as addressed,
     ):
-
-        def spec_of(command: str) -> Mapping[str, object]:
-            return run_spec(
-                command=command,
-                target=target,
-                script=script,
-                script_path=folders,
-                options=bench_plan.options,
-                clients=bench_plan.clients,
-                seed=bench_plan.seed,
-                loaders=loader_count(bench_plan.load) if command != "run" else None,
-                load=bench_plan.load if command == "run" else None,
-            )
-
-        def call(command: str) -> Outcome:
-            def listen(_line: bytes, record: Record, _call: Call) -> None:
-                observe(command, record)
-
-            return run_engine(
-                engine,
-                spec_of(command),
-                listener=listen,
-                log=Path(name) / "engine.log",
-                processes=processes if command == "run" else None,
-            )
-
-        processes = bench_plan.load.processes or processes_needed(spec_of("run"))
-        commands = ("prepare", "run") if bench_plan.prepare else ("run",)
-        require(map(spec_of, commands), server, processes)
-        loads: tuple[TableLoad, ...] = ()
-        warnings: tuple[EngineWarning, ...] = ()
-        if bench_plan.prepare:
-            prepared = call("prepare")
-            _prepared(prepared)
-            loads = tuple(
-                verify_tables(
-                    "prepare",
-                    prepared.loaded,
-                    bench_plan.load.verify,
-                    look,
-                    observe=lambda progress: observe("verify", progress),
-                )
-            )
-            warnings = (*prepared.warnings, *load_warnings(loads))
-        outcome = call("run")
-        if bench_plan.cleanup:
-            _finished(call("cleanup"))
-    result = _result(outcome, script, engine, processes)
-    return replace(result, loads=loads, warnings=(*warnings, *result.warnings))
-
-
-def without_password(url: str) -> str:
-    """The URL as it may be shown."""
-    parts = urlsplit(url)
-    if parts.password is None:
-        return url
-    user, _, place = parts.netloc.rpartition("@")
-    return urlunsplit(parts._replace(netloc=f"{user.partition(':')[0]}@{place}"))
+        log = Path(name) / "engine.log"
+        yield _Caller(bench_plan, engine, observe, addressed, script, folders, log)
 
 
 def _prepared(outcome: Outcome) -> None:
@@ -150,8 +204,8 @@ def _prepared(outcome: Outcome) -> None:
     if isinstance(failure, StatementError):
         raise StatementError(
             f"while the tables were prepared, {failure.message}",
-            hint="where they are there already, leave out --prepare; a run with --cleanup drops "
-            "them in the end",
+            hint="where they are there already, leave out --prepare, or drop and load them anew "
+            "with --prepare=replace",
         ) from failure
     _finished(outcome)
 
@@ -163,64 +217,28 @@ def _finished(outcome: Outcome) -> None:
         raise outcome.failure
 
 
-def _result(outcome: Outcome, script: Path, engine: Engine, processes: int) -> BenchResult:
+def _result(outcome: Outcome, caller: _Caller) -> BenchResult:
     if outcome.summary is None or outcome.hello is None:
         _finished(outcome)
         raise EngineError("the engine ended without a summary")
     summary = step_summary(0, outcome.summary, outcome.summary_line, backlog=outcome.backlog)
+    warnings = (*caller.warnings, *outcome.warnings, *client_warnings(outcome, summary))
     return BenchResult(
         summary=summary,
-        script=script,
+        script=caller.script,
         versions={
             "dbdyno": __version__,
-            "engine": engine.version,
+            "engine": caller.engine.version,
             "engine_schema": str(SCHEMA),
             "luajit": outcome.hello.luajit_version,
         },
         reactor=outcome.hello.reactor,
         scheduling=outcome.hello.scheduling,
         clock=outcome.hello.clock,
-        processes=processes,
+        processes=caller.processes,
         shards=outcome.hello.shards,
-        loads=(),
-        warnings=(*outcome.warnings, *client_warnings(outcome, summary)),
+        loads=caller.loads,
+        warnings=warnings,
         interrupted=outcome.interrupted or outcome.summary.interrupted,
         failure=outcome.failure,
     )
-
-
-@contextmanager
-def _target(url: str, folder: Path) -> Iterator[tuple[Mapping[str, object], Server | None, Look]]:
-    """The spec's `target` for a URL, the server behind it if there is one, and how it is asked for
-    a table's contents."""
-    match urlsplit(url).scheme:
-        case "null":
-            yield {"driver": "null"}, None, _nothing
-        case "sqlite":
-            target = _sqlite(url)
-            yield target, None, partial(contents, Path(str(target["path"])))
-        case "":
-            raise UsageError(f"`{url}` is not a URL", hint=_EXAMPLES)
-        case _:
-            with open_server(f"url:{url}", {}, folder) as server:
-                server.start()
-                yield server.target(), server, server.contents
-
-
-def _nothing(table: str, *, checksum: bool) -> Contents:
-    raise ServerError(f"`null` keeps no table `{table}`")
-
-
-def _sqlite(url: str) -> Mapping[str, object]:
-    """`sqlite:///absolute/path`, `sqlite:relative/path`; a query gives pragmas."""
-    parts = urlsplit(url)
-    if parts.netloc or not parts.path.strip("/"):
-        raise UsageError(f"`{url}` names no file", hint=_EXAMPLES)
-    return {
-        "driver": "sqlite",
-        "path": str(Path(unquote(parts.path)).absolute()),
-        "pragmas": [list(pair) for pair in parse_qsl(parts.query)],
-    }
-
-
-_EXAMPLES = "such as postgresql://user@host/db, mysql://user@host/db, sqlite:///path/to.db or null:"

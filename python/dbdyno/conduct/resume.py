@@ -9,6 +9,7 @@ from pathlib import Path
 from dbdyno.conduct.load import bundled_studies, load_study
 from dbdyno.design import plan as make_plan
 from dbdyno.errors import UsageError
+from dbdyno.formats.stored_study import ONE_CALL
 from dbdyno.formats.study import StudyFile
 from dbdyno.model import Plan, Study
 from dbdyno.store import Store, StoredStudy
@@ -46,6 +47,11 @@ def load_unfinished(name: str, store: Store) -> tuple[StudyFile, Plan]:
     Raises `UsageError` if the store holds no such study, or the file now says something else.
     """
     stored = _stored(name, store)
+    if stored.text.startswith(ONE_CALL):
+        raise UsageError(
+            f"{stored.path} is one call of `dbdyno bench`: there is nothing to carry on with",
+            hint=f"call it again: {stored.text.removeprefix('# ').strip()}",
+        )
     file = _file(name, stored)
     loaded, plan = _planned(file, stored.plan)
     if plan.fingerprint != stored.plan.fingerprint:

@@ -196,7 +196,7 @@ class RunConductor:
             )
             self.summaries.append(summary)
             warnings += client_warnings(outcome, summary)
-        self.steps.append(_step_result(step, outcome, warnings))
+        self.steps.append(step_result(step, outcome, warnings))
         _raise(outcome, server)
         if outcome.summary is None:
             raise EngineError(f"the engine ended step {step.index} without a summary")
@@ -279,7 +279,7 @@ class RunConductor:
             study=setting.study.name,
             scale=setting.plan.scale,
             plan=setting.plan.fingerprint,
-            status=_status(failure),
+            status=status_of(failure),
             cell=cell.levels,
             provision=cell.provision,
             settings=cell.settings,
@@ -310,7 +310,7 @@ class RunConductor:
             },
             loads=tuple(self.loads),
             load_warnings=tuple(map(asdict, self.load_warnings)),
-            error=_failure(failure),
+            error=failure_of(failure),
             attempt=self.attempt,
         )
 
@@ -334,7 +334,8 @@ def _raise(outcome: Outcome, server: Server) -> None:
         raise outcome.failure
 
 
-def _step_result(step: Step, outcome: Outcome, warnings: Sequence[EngineWarning]) -> StepResult:
+def step_result(step: Step, outcome: Outcome, warnings: Sequence[EngineWarning]) -> StepResult:
+    """A step as a manifest holds it."""
     hello = outcome.hello
     status: RunStatus = "complete"
     if outcome.failure is not None or outcome.summary is None:
@@ -355,13 +356,15 @@ def _step_result(step: Step, outcome: Outcome, warnings: Sequence[EngineWarning]
     )
 
 
-def _status(failure: LabError | None) -> RunStatus:
+def status_of(failure: LabError | None, *, interrupted: bool = False) -> RunStatus:
+    """What became of a run that ended so; `interrupted`: by a signal, without any failure."""
     if failure is None:
-        return "complete"
+        return "interrupted" if interrupted else "complete"
     return "interrupted" if isinstance(failure, InterruptedRunError) else "failed"
 
 
-def _failure(error: LabError | None) -> Failure | None:
+def failure_of(error: LabError | None) -> Failure | None:
+    """An exception as a manifest holds it."""
     if error is None:
         return None
     return Failure(type(error).__name__, error.message, error.exit_code, error.hint)

@@ -1,6 +1,7 @@
 """A whole study: its runs in the plan's order, those that are missing only.
 
-A run that fails for a reason of its own (its server died, refused, would not start) is recorded
+A run that fails for a reason of its own (its server died, refused, would not start, or somebody
+killed the engine) is recorded
 and the study goes on. What would fail every run alike (script, machine, engine, store) ends it.
 """
 
@@ -13,6 +14,7 @@ from dbdyno.conduct.load import study_script_path
 from dbdyno.conduct.run import RunConductor, Setting
 from dbdyno.engine import Engine
 from dbdyno.errors import (
+    EngineLostError,
     InterruptedRunError,
     LabError,
     ServerError,
@@ -24,7 +26,7 @@ from dbdyno.formats.study import StudyFile
 from dbdyno.model import Plan, PlannedRun, RunManifest
 from dbdyno.store import Store, StudyFolder, open_study_folder
 
-_RUN_S_OWN = (ServerError, StatementError)
+_RUN_S_OWN = (ServerError, StatementError, EngineLostError)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FrameType
 
 from dbdyno.engine.binary import Engine
+from dbdyno.engine.death import lost_engine, out_of_memory_kills
 from dbdyno.engine.parts import processes_needed, split
 from dbdyno.engine.together import Together
 from dbdyno.errors import (
@@ -187,6 +188,7 @@ class _Reader:
         self.loaded: list[Loaded] = []
         self.fatal: Fatal | None = None
         self.backlog = Backlog()
+        self.kills_before = out_of_memory_kills()
 
     def read(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdout is not None
@@ -236,8 +238,7 @@ class _Reader:
         if code in (0, INTERRUPTED):
             return None
         if code < 0:
-            name = signal.Signals(-code).name
-            return EngineError(f"the engine was ended by {name}", hint=said or None)
+            return lost_engine(-code, self.kills_before, said)
         message = said or f"the engine ended with code {code} and said nothing"
         return _BY_CODE.get(code, EngineError)(message)
 

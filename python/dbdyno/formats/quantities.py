@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 _UNITS_S = {
+    "us": 1e-6,
+    "µs": 1e-6,
     "ms": 0.001,
     "s": 1.0,
     "sec": 1.0,
@@ -18,7 +20,7 @@ _UNITS_S = {
     "hour": 3600.0,
     "hours": 3600.0,
 }
-_PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]+)", re.IGNORECASE)
+_PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zµ]+)", re.IGNORECASE)
 
 
 def parse_duration(text: object) -> float:

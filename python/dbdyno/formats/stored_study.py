@@ -24,6 +24,9 @@ from dbdyno.model import Arrival, Plan, Study
 
 SCHEMA = 2
 
+ONE_CALL = "# dbdyno bench "
+"""A `study.toml` that begins so is no study's file but the call of a bench."""
+
 LOST = "put it back from a copy, or take the study's folder out of the store and run it again"
 """What to do about a `study.json` that is missing or not as it was."""
 

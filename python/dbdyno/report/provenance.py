@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from dbdyno.formats.stored_study import ONE_CALL
 from dbdyno.report.analyse import Analysis, label
 from dbdyno.report.table import Column, Table
 
@@ -82,6 +83,8 @@ def command_lines(analysis: Analysis) -> tuple[str, ...]:
 def rerun_lines(analysis: Analysis) -> tuple[str, ...]:
     """What to type to run the study again."""
     study = analysis.material.study
+    if study.text.startswith(ONE_CALL):
+        return (study.text.removeprefix("# ").strip(),)
     return (
         f"# save the study below as {study.name}.toml",
         f"dbdyno check {study.name}.toml --scale {study.scale}",

@@ -1,0 +1,75 @@
+"""What a URL names: a server somebody runs, a SQLite file, or nothing that keeps anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
+
+from dbdyno.conduct.verify import Look
+from dbdyno.errors import ServerError, UsageError
+from dbdyno.servers import Contents, Server, open_server
+from dbdyno.servers.sqlite.contents import contents
+
+
+@dataclass(frozen=True, slots=True)
+class Addressed:
+    """A database by its URL."""
+
+    target: Mapping[str, object]
+    """As the run spec has it."""
+    server: Server | None
+    """`None` where there is no server behind it."""
+    look: Look
+    """How it is asked for a table's contents."""
+    folder: Path | None
+    """Where its data lies; `None` when that is not ours to know."""
+
+
+@contextmanager
+def open_address(url: str, scratch: Path) -> Iterator[Addressed]:
+    """The database at `url`, reached; nothing in it is changed. Raises `LabError`."""
+    match urlsplit(url).scheme:
+        case "null":
+            yield Addressed({"driver": "null"}, None, _nothing, scratch)
+        case "sqlite":
+            target = _sqlite(url)
+            file = Path(str(target["path"]))
+            yield Addressed(target, None, partial(contents, file), file.parent)
+        case "":
+            raise UsageError(f"`{url}` is not a URL", hint=_EXAMPLES)
+        case _:
+            with open_server(f"url:{url}", {}, scratch) as server:
+                server.start()
+                yield Addressed(server.target(), server, server.contents, server.data_folder())
+
+
+def without_password(url: str) -> str:
+    """The URL as it may be shown."""
+    parts = urlsplit(url)
+    if parts.password is None:
+        return url
+    user, _, place = parts.netloc.rpartition("@")
+    return urlunsplit(parts._replace(netloc=f"{user.partition(':')[0]}@{place}"))
+
+
+def _nothing(table: str, *, checksum: bool) -> Contents:
+    raise ServerError(f"`null` keeps no table `{table}`")
+
+
+def _sqlite(url: str) -> Mapping[str, object]:
+    """`sqlite:///absolute/path`, `sqlite:relative/path`; a query gives pragmas."""
+    parts = urlsplit(url)
+    if parts.netloc or not parts.path.strip("/"):
+        raise UsageError(f"`{url}` names no file", hint=_EXAMPLES)
+    return {
+        "driver": "sqlite",
+        "path": str(Path(unquote(parts.path)).absolute()),
+        "pragmas": [list(pair) for pair in parse_qsl(parts.query)],
+    }
+
+
+_EXAMPLES = "such as postgresql://user@host/db, mysql://user@host/db, sqlite:///path/to.db or null:"

@@ -1,0 +1,219 @@
+"""What `bench` leaves in a store: a study of one cell, one block and one step, like any other.
+
+So a bench has facts, settings, intervals and a report, and can be looked at again years later. It
+is named after its script and the time; there is no study file, and `study.toml` says how to call
+it again.
+"""
+
+from __future__ import annotations
+
+import platform
+import re
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+from dbdyno import collect
+from dbdyno.conduct.address import Addressed, without_password
+from dbdyno.conduct.run import failure_of, status_of, step_result
+from dbdyno.design import plan as make_plan
+from dbdyno.engine import Engine, Outcome
+from dbdyno.formats.stored_study import ONE_CALL, Declared
+from dbdyno.model import (
+    Design,
+    EngineWarning,
+    Factor,
+    Hello,
+    Level,
+    Load,
+    Option,
+    PhaseSpan,
+    Plan,
+    Record,
+    RunManifest,
+    StepSummary,
+    Study,
+    TableLoad,
+    Workload,
+)
+from dbdyno.store import RunWriter, Store, StudyFolder, open_study_folder
+
+
+class Called(Protocol):
+    """What of a bench's plan is kept."""
+
+    @property
+    def url(self) -> str: ...
+    @property
+    def options(self) -> Mapping[str, Option]: ...
+    @property
+    def load(self) -> Load: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def command_line(self) -> str: ...
+
+
+@dataclass(slots=True)
+class Keeper:
+    """Takes the records of a bench; without a folder it keeps nothing."""
+
+    addressed: Addressed
+    plan: Plan | None = None
+    folder: StudyFolder | None = None
+    writer: RunWriter | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    command_line: str = ""
+    started: float = field(default_factory=time.time)
+    phases: list[PhaseSpan] = field(default_factory=list)
+    counters: dict[str, object] = field(default_factory=dict)
+    size_bytes: dict[str, int] = field(default_factory=dict)
+    luajit: str = ""
+    _phase_from: float = field(default_factory=time.time)
+
+    def record(self, command: str, line: bytes, record: Record) -> None:
+        """One record of a command. Raises `StoreError`."""
+        if isinstance(record, Hello):
+            self.luajit = record.luajit_version
+        if self.writer is not None:
+            self.writer.record(0 if command == "run" else None, line, record)
+
+    def before(self) -> None:
+        """The load is about to begin: what came before was preparation."""
+        self._phase("prepare")
+        if self.writer is not None and self.addressed.server is not None:
+            self.counters["before"] = dict(self.addressed.server.counters())
+            self.size_bytes["prepared"] = self.addressed.server.size_bytes()
+
+    def after(self) -> None:
+        """The load has ended."""
+        self._phase("step 0")
+        server = self.addressed.server
+        if self.writer is not None and server is not None and server.alive():
+            self.counters["after"] = dict(server.counters())
+
+    def keep(
+        self,
+        outcome: Outcome,
+        summary: StepSummary,
+        loads: tuple[TableLoad, ...],
+        warnings: tuple[EngineWarning, ...],
+    ) -> str | None:
+        """Gives the run its name; the study's name in the store. Raises `StoreError`."""
+        if self.writer is None or self.folder is None or self.plan is None:
+            return None
+        facts, settings = self._looked_at()
+        self.writer.document("facts.json", facts)
+        self.writer.document("settings.json", settings)
+        (run,) = self.plan.runs
+        cell = run.cell
+        manifest = RunManifest(
+            id=run.id,
+            study=self.plan.study,
+            scale=self.plan.scale,
+            plan=self.plan.fingerprint,
+            status=status_of(outcome.failure, interrupted=outcome.interrupted),
+            cell=cell.levels,
+            provision=cell.provision,
+            settings=cell.settings,
+            script=cell.script,
+            options=cell.options,
+            block=run.block,
+            position=run.position,
+            seed=run.seed,
+            data_seed=run.data_seed,
+            started_unix_s=self.started,
+            ended_unix_s=time.time(),
+            command_lines=(self.command_line,),
+            versions={
+                **self.versions,
+                "luajit": self.luajit,
+                "python": platform.python_version(),
+                "server": str(_part(facts, "server").get("version", "")),
+            },
+            environment_id=collect.environment_id(_part(facts, "host")),
+            phases=tuple(self.phases),
+            steps=(step_result(run.steps[0], outcome, warnings),),
+            server={
+                "facts": facts["server"],
+                "size_bytes": self.size_bytes,
+                "counters": [{"step": 0, **self.counters}],
+            },
+            loads=loads,
+            error=failure_of(outcome.failure),
+        )
+        self.writer.commit(manifest, (summary,))
+        return self.folder.stored.name
+
+    def _looked_at(self) -> tuple[dict[str, object], dict[str, object]]:
+        host = collect.host_facts(self.addressed.folder)
+        server = self.addressed.server
+        there = server is not None and server.alive()
+        asked: Mapping[str, object] = server.facts() if server is not None and there else {}
+        flags = [asdict(flag) for flag in collect.red_flags(host, asked)]
+        settings = dict(server.settings()) if server is not None and there else {}
+        return {"host": host, "server": dict(asked), "red_flags": flags}, {**settings}
+
+    def _phase(self, name: str) -> None:
+        now = time.time()
+        self.phases.append(PhaseSpan(name, self._phase_from, now))
+        self._phase_from = now
+
+
+@contextmanager
+def keeping(
+    called: Called, script: Path, engine: Engine, store: Store | None, addressed: Addressed
+) -> Iterator[Keeper]:
+    """A keeper for one bench; without a store it keeps nothing.
+
+    Where nothing was measured, nothing stays. Raises `StoreError`, before anything is measured if
+    the store can't be written.
+    """
+    if store is None:
+        yield Keeper(addressed)
+        return
+    study = _study(called, script)
+    plan = make_plan(study, seed=called.seed)
+    # The script's own seed is the one that was asked for, not one derived from it.
+    (run,) = plan.runs
+    steps = tuple(replace(step, seed=called.seed) for step in run.steps)
+    plan = replace(plan, runs=(replace(run, seed=called.seed, steps=steps),))
+    with open_study_folder(store, Declared(study, plan), again=True) as folder:
+        try:
+            with folder.writer(plan.runs[0], attempt=1) as writer:
+                yield Keeper(
+                    addressed,
+                    plan,
+                    folder,
+                    writer,
+                    versions={"dbdyno": engine.version, "engine": engine.version},
+                    command_line=called.command_line,
+                )
+        finally:
+            folder.remove_partial()
+            if not folder.has_runs():
+                shutil.rmtree(folder.path, ignore_errors=True)
+
+
+def _study(called: Called, script: Path) -> Study:
+    place = without_password(called.url)
+    stem = re.sub(r"[^A-Za-z0-9._+-]", "-", script.stem)
+    return Study(
+        name=f"bench-{stem}-{time.strftime('%Y%m%d-%H%M%S')}",
+        question=f"What does {script.stem} do on {place}?",
+        factors=(Factor("server", (Level(stem, provision=f"url:{place}"),)),),
+        workload=Workload(script.stem, dict(called.options)),
+        load=called.load,
+        design=Design(blocks=1, seed=called.seed),
+        text=f"{ONE_CALL}{called.command_line.removeprefix('dbdyno bench').strip()}\n",
+    )
+
+
+def _part(facts: Mapping[str, object], name: str) -> Mapping[str, object]:
+    found = facts[name]
+    assert isinstance(found, Mapping)
+    return found
