@@ -28,6 +28,13 @@ from dbdyno.stats.power import MOST_BLOCKS, Advice, advise, blocks_needed, detec
 from dbdyno.stats.spread import MedianInterval, Spread, median_interval, spread
 from dbdyno.stats.stability import Event, Loss, Stability, StabilityWord, loss, stability
 from dbdyno.stats.steady import Mser5, Period, Settling, mser5, period, settling, trend
+from dbdyno.stats.turns import (
+    Disturbance,
+    SettingAside,
+    TurnsEffect,
+    set_aside,
+    turns_effect,
+)
 from dbdyno.stats.verdict import Judgement, Size, Verdict, judge, judge_family
 
 __all__ = [
@@ -35,6 +42,7 @@ __all__ = [
     "Advice",
     "Change",
     "Distribution",
+    "Disturbance",
     "Event",
     "History",
     "Judgement",
@@ -44,11 +52,13 @@ __all__ = [
     "NotComparable",
     "PairedEffect",
     "Period",
+    "SettingAside",
     "Settling",
     "Size",
     "Spread",
     "Stability",
     "StabilityWord",
+    "TurnsEffect",
     "Verdict",
     "advise",
     "benjamini_hochberg",
@@ -69,6 +79,7 @@ __all__ = [
     "percentiles",
     "period",
     "power",
+    "set_aside",
     "settling",
     "sign_flip_p",
     "spread",
@@ -76,4 +87,5 @@ __all__ = [
     "summarise",
     "tost_p",
     "trend",
+    "turns_effect",
 ]

@@ -1,0 +1,155 @@
+"""Blocks of turns: cells driven alternately, seconds apart, within each block.
+
+Two levels of noise: between the turns of a block (the machine), and between blocks (data layout,
+start-up, memory placement), which no number of turns of one block can average out.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dbdyno.stats.paired import NotComparable, PairedEffect, effect_of
+
+Array = NDArray[np.float64]
+
+LEAST_TURNS = 6
+"""Turns of a single block below which nothing can be said of how they depend on one another."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnsEffect:
+    """An effect from blocks of turns, and where its noise comes from. Logarithms throughout."""
+
+    effect: PairedEffect
+    turns: tuple[int, ...]
+    """Pairs of turns, a figure a block."""
+    within_sd: float
+    """Standard deviation of the pairs of one block."""
+    between_sd: float
+    """Standard deviation between blocks beside what their turns explain; 0 for one block."""
+    one_set_up: bool
+    """A single block: the answer holds for this one set-up."""
+
+    @property
+    def between_share(self) -> float:
+        """Share of the effect's variance that only more blocks would lessen, [0, 1]."""
+        turns = len(self.turns) / sum(1 / n for n in self.turns)
+        between, within = self.between_sd**2, self.within_sd**2 / turns
+        return between / (between + within) if between + within > 0 else 0.0
+
+    @property
+    def blocks_help_more(self) -> bool:
+        """More blocks would lessen the noise more than longer blocks."""
+        return self.between_share > 0.5
+
+
+def turns_effect(blocks: Sequence[ArrayLike]) -> TurnsEffect | NotComparable:
+    """The mean of the blocks' means, from each block's ln(candidate / baseline) pair by pair.
+
+    Two blocks or more: the t interval of the block means (n − 1 degrees), which holds both levels
+    of noise whatever their shares, and however turns depend on one another. One block: the t
+    interval of its pairs in the order of time, widened by their autocorrelation (`_correlated`);
+    it says nothing of another set-up. Variances: mean squares of the one-way layout, with the
+    harmonic mean of the turns where blocks differ in length (Searle, Linear Models, 9.9).
+    """
+    pairs = [np.asarray(block, dtype=np.float64) for block in blocks]
+    pairs = [block for block in pairs if block.size]
+    if not pairs:
+        return NotComparable("no block has a pair of turns")
+    if not all(np.isfinite(block).all() for block in pairs):
+        return NotComparable("a turn has a value that isn't above zero, so no ratio exists")
+    turns = tuple(block.size for block in pairs)
+    within = _within_variance(pairs)
+    if len(pairs) == 1:
+        alone = _correlated(pairs[0])
+        if isinstance(alone, NotComparable):
+            return alone
+        return TurnsEffect(alone, turns, math.sqrt(within), 0.0, one_set_up=True)
+    means = np.array([block.mean() for block in pairs])
+    effect = effect_of(means)
+    if isinstance(effect, NotComparable):
+        return effect
+    explained = within * float(np.mean([1 / n for n in turns]))
+    between = max(0.0, float(means.var(ddof=1)) - explained)
+    return TurnsEffect(effect, turns, math.sqrt(within), math.sqrt(between), one_set_up=False)
+
+
+def _within_variance(pairs: Sequence[Array]) -> float:
+    degrees = sum(block.size - 1 for block in pairs)
+    squares = sum(float(np.square(block - block.mean()).sum()) for block in pairs)
+    return squares / degrees if degrees else 0.0
+
+
+def _correlated(pairs: Array) -> PairedEffect | NotComparable:
+    """θ ± t(ν) · s/√n', n' = n(1 − ρ)/(1 + ρ), ν = n' − 1, for pairs that remember (AR(1)).
+
+    ρ: lag-1 autocorrelation r, freed of its bias in short series, r + (1 + 3r)/n (Kendall 1954;
+    Marriott and Pope 1954), in [0, 0.9]: a negative one narrows nothing.
+    """
+    n = pairs.size
+    if n < LEAST_TURNS:
+        return NotComparable(
+            f"one block with {n} pairs of turns; at least {LEAST_TURNS} are needed"
+        )
+    deviations = pairs - pairs.mean()
+    squares = float(np.square(deviations).sum())
+    sd = math.sqrt(squares / (n - 1))
+    if sd <= 1e-15 * max(1.0, abs(float(pairs.mean()))):
+        return NotComparable("every pair of turns gave exactly the same ratio: no spread")
+    r = float((deviations[1:] * deviations[:-1]).sum()) / squares
+    rho = min(0.9, max(0.0, r + (1 + 3 * r) / n))
+    effective = max(2.0, n * (1 - rho) / (1 + rho))
+    return PairedEffect(
+        differences=tuple(float(one) for one in pairs),
+        blocks=1,
+        log_effect=float(pairs.mean()),
+        log_sd=sd,
+        standard_error=sd / math.sqrt(effective),
+        degrees=effective - 1,
+        method="t over turns of one block",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Disturbance:
+    """What the machine did to one turn."""
+
+    steal_share: float = 0.0
+    """Share of the processors' time that the hypervisor gave to others, [0, 1]."""
+    throttled_s: float = 0.0
+    """Time for which a processor or cgroup was throttled."""
+    canary: float = 1.0
+    """Time a fixed small task took beside the turn, over its median in the run."""
+
+
+@dataclass(frozen=True, slots=True)
+class SettingAside:
+    """When a turn is left out; fixed before anything is measured."""
+
+    most_steal: float = 0.05
+    most_throttled_s: float = 0.0
+    most_canary: float = 1.25
+
+
+def set_aside(
+    turns: Sequence[Disturbance], rule: SettingAside | None = None
+) -> tuple[str | None, ...]:
+    """For each turn why it is left out, for people; `None`: it counts.
+
+    The rule knows nothing of what was measured in the turn, so it can't favour a side.
+    """
+    rule = rule or SettingAside()
+    return tuple(_reason(turn, rule) for turn in turns)
+
+
+def _reason(turn: Disturbance, rule: SettingAside) -> str | None:
+    if turn.steal_share > rule.most_steal:
+        return f"{turn.steal_share:.0%} of the processors' time was stolen"
+    if turn.throttled_s > rule.most_throttled_s:
+        return f"throttled for {turn.throttled_s:.2g} s"
+    if turn.canary > rule.most_canary:
+        return f"a fixed task took {turn.canary:.2g} times as long as usual"
+    return None
