@@ -7,12 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from dbdyno.model import Option
 from driven import Driven
 
 pytestmark = pytest.mark.slow
 
-SIZE: dict[str, Option] = {"warehouses": 2, "reduction": 100}
+SIZE = {"warehouses": 2, "reduction": 100}
 LABELS = ("new_order", "payment", "order_status", "delivery", "stock_level")
 
 
@@ -45,9 +44,16 @@ def test_conditions_hold_after_a_run(shop: Driven) -> None:
 
 
 def test_a_client_at_a_terminal_waits_outside_of_its_events(shop: Driven) -> None:
-    waits: dict[str, Option] = {"keying": True, "thinking": True, "wait_scale": 0.001}
-
-    ran = shop.run("tpcc_like", events=60, clients=4, home="fixed", **waits, **SIZE)
+    ran = shop.run(
+        "tpcc_like",
+        events=60,
+        clients=4,
+        home="fixed",
+        keying=True,
+        thinking=True,
+        wait_scale=0.001,
+        **SIZE,
+    )
 
     assert ran.complaint == ""
     assert ran.summary.total.events >= 60

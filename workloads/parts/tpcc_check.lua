@@ -42,8 +42,9 @@ local CONDITIONS = {
   { "4, a district has as many lines as its orders say", [[
     SELECT o.w_id, o.d_id, o.said, l.found
       FROM (SELECT w_id, d_id, SUM(ol_cnt) AS said FROM tpcc_orders GROUP BY w_id, d_id) o
-      LEFT JOIN (SELECT w_id, d_id, COUNT(*) AS found FROM tpcc_order_line GROUP BY w_id, d_id) l
-        ON l.w_id = o.w_id AND l.d_id = o.d_id WHERE o.said <> COALESCE(l.found, 0)]] },
+      LEFT JOIN (SELECT w_id, d_id, COUNT(*) AS found FROM tpcc_order_line
+        GROUP BY w_id, d_id) l ON l.w_id = o.w_id AND l.d_id = o.d_id
+      WHERE o.said <> COALESCE(l.found, 0)]] },
   { "5, an order has a carrier or waits for delivery", [[
     SELECT o.w_id, o.d_id, o.o_id, o.carrier_id FROM tpcc_orders o LEFT JOIN tpcc_new_order n
       ON ]] .. same_order("n", "o") .. [[
@@ -54,7 +55,8 @@ local CONDITIONS = {
     .. LINES_BY_ORDER .. " ON " .. same_order("l", "o")
     .. " WHERE o.ol_cnt <> COALESCE(l.line_count, 0)" },
   { "7, lines are delivered if their order has a carrier", [[
-    SELECT o.w_id, o.d_id, o.o_id, o.carrier_id, l.line_count, l.delivered FROM tpcc_orders o JOIN ]]
+    SELECT o.w_id, o.d_id, o.o_id, o.carrier_id, l.line_count, l.delivered
+      FROM tpcc_orders o JOIN ]]
     .. LINES_BY_ORDER .. " ON " .. same_order("l", "o")
     .. " WHERE l.delivered <> CASE WHEN o.carrier_id IS NULL THEN 0 ELSE l.line_count END" },
   { "8, a warehouse was paid what the history says", [[
