@@ -144,7 +144,9 @@ class Guarded:
             self._scratch = self.folder(temporary_parents()[0])
         output = self._scratch / "output"
         output.unlink(missing_ok=True)
-        pid = self.spawn(argv, output=output, cwd=self._scratch, env=os.environ)
+        path = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
+        env = {**os.environ, "PATH": path, "LC_ALL": "C"}
+        pid = self.spawn(argv, output=output, cwd=self._scratch, env=env)
         code = self.wait(pid, limit_s)
         if code is None:
             self.signal(pid, signal.SIGKILL)

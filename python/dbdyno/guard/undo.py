@@ -136,30 +136,36 @@ def write_text(path: Path | str, text: str) -> None:
 def _unmount(arguments: Mapping[str, Any]) -> None:
     path = arguments["path"]
     deadline = time.monotonic() + _BUSY_LIMIT_S
-    while is_mounted(path):
+    while mount_at(path) is not None:
         flags = 0 if time.monotonic() < deadline else _MNT_DETACH
         if _libc.umount2(os.fsencode(path), flags) == 0:
             continue
         number = ctypes.get_errno()
-        if number == errno.EINVAL and not is_mounted(path):
+        if number == errno.EINVAL and mount_at(path) is None:
             return
         if number != errno.EBUSY:
             raise OSError(number, os.strerror(number), path)
         time.sleep(_POLL_S)
 
 
-def is_mounted(path: Path | str) -> bool:
-    """Whether a file system is mounted on a folder."""
-    return mounted_device(path) is not None
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A file system where it is mounted."""
+
+    device: str
+    options: str
+    """In effect, as the kernel writes them, in alphabetical order."""
 
 
-def mounted_device(path: Path | str) -> str | None:
+def mount_at(path: Path | str) -> Mount | None:
     """What is mounted on a folder; the last of several."""
     found = None
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         fields, _, source = line.partition(" - ")
-        if fields.split()[4] == str(path).replace(" ", "\\040"):
-            found = source.split()[1]
+        place, options = fields.split()[4:6]
+        if place == str(path).replace(" ", "\\040"):
+            _, device, more = source.split()
+            found = Mount(device, ",".join(sorted({*options.split(","), *more.split(",")})))
     return found
 
 

@@ -1,0 +1,43 @@
+"""The setters there are: the modules of this room that have a `SETTER`."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+
+import dbdyno.setters
+from dbdyno.errors import UsageError
+from dbdyno.setters.setter import Setter
+
+
+@cache
+def setters() -> Mapping[str, Setter]:
+    """All, by the name that a study file uses."""
+    found: dict[str, Setter] = {}
+    for module in pkgutil.iter_modules(dbdyno.setters.__path__):
+        setter = getattr(
+            importlib.import_module(f"{dbdyno.setters.__name__}.{module.name}"), "SETTER", None
+        )
+        if setter is not None:
+            assert setter.name not in found, f"two setters are called `{setter.name}`"
+            found[setter.name] = setter
+    return found
+
+
+def find_setter(name: str) -> Setter:
+    """The setter a study names.
+
+    # Errors
+    `UsageError` names the nearest and all there are.
+    """
+    known = setters()
+    if name not in known:
+        close = difflib.get_close_matches(name, known, n=1)
+        guess = f"; did you mean `{close[0]}`?" if close else ""
+        raise UsageError(
+            f"there is no setter `{name}` for `host`{guess}", hint=f"there are: {', '.join(known)}"
+        )
+    return known[name]

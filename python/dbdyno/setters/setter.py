@@ -1,0 +1,134 @@
+"""What every setter looks like, and what they all need.
+
+A setter is a file beside this one with a constant `SETTER`. It is asked what is missing before
+anything begins, and applied before the server starts. It takes nothing back itself: what it changes
+it has the guard hold first.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from dbdyno.guard.account import Account
+from dbdyno.guard.guarded import Guarded
+from dbdyno.guard.launch import ORDINARY, Launch
+from dbdyno.model.part import Missing
+
+Facts = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What a setter may know of the run."""
+
+    scratch: Path
+    """A folder where large things may be put."""
+    account: Account | None
+    """Who runs the server; `None`: we do."""
+
+
+def _nothing(_: Sequence[int]) -> Facts:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What a setter has changed."""
+
+    before: Facts = field(default_factory=dict)
+    """What was so, by stable names."""
+    after: Facts = field(default_factory=dict)
+    """What is so now; the same names."""
+    server: Launch = ORDINARY
+    """How the server is to be started."""
+    client: Launch = ORDINARY
+    """How the programs that put load on are to be started."""
+    before_step: Callable[[], None] | None = None
+    """To be called before each step."""
+    witness: Callable[[Sequence[int]], Facts] = _nothing
+    """What the server's processes, by their pids, really got of it; asked after the load."""
+
+
+class Setter(Protocol):
+    """One key of `[host]`. What `read` returns is what the others are given."""
+
+    name: ClassVar[str]
+
+    def read(self, value: object) -> Any:
+        """Checks what the study says. Raises `ValueError`: what was expected, what was found."""
+
+    def missing(self, value: Any) -> tuple[Missing, ...]:
+        """What this machine lacks for it, each with its cure; empty when it can be applied."""
+
+    def apply(self, value: Any, guarded: Guarded, scene: Scene) -> Applied:
+        """Makes the change, with its undo held first.
+
+        # Errors
+        `MachineError` when the machine refuses.
+        """
+
+
+def table(value: object, *keys: str) -> Mapping[str, Any]:
+    """A table with some of these keys. Raises `ValueError` for anything else."""
+    expected = f"expected a table with some of {', '.join(f'`{key}`' for key in keys)}"
+    if not isinstance(value, Mapping) or not value:
+        raise ValueError(f"{expected}; found {value!r}")
+    if unknown := [key for key in value if key not in keys]:
+        raise ValueError(f"{expected}; found `{unknown[0]}`")
+    return value
+
+
+def one_of(value: object, *words: str) -> str:
+    """One of these words. Raises `ValueError` for anything else."""
+    if not isinstance(value, str) or value not in words:
+        raise ValueError(
+            f"expected one of {', '.join(f'`{word}`' for word in words)}; found {value!r}"
+        )
+    return value
+
+
+def whole_number(value: object, low: int, high: int) -> int:
+    """An integer from `low` to `high`. Raises `ValueError` for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise ValueError(f"expected a whole number from {low} to {high}; found {value!r}")
+    return value
+
+
+def texts(value: object) -> tuple[str, ...]:
+    """A list of texts. Raises `ValueError` for anything else."""
+    if not isinstance(value, list | tuple) or not all(isinstance(word, str) for word in value):
+        raise ValueError(f"expected a list of texts; found {value!r}")
+    return tuple(value)
+
+
+def without_root(what: str) -> tuple[Missing, ...]:
+    """Missing unless we are root."""
+    if os.geteuid() == 0:
+        return ()
+    return (Missing(f"only root may {what}", "run dbdyno as root"),)
+
+
+def without_programs(packages: Mapping[str, str]) -> tuple[Missing, ...]:
+    """The programs that aren't there; program → the Debian package that has it."""
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
+    return tuple(
+        Missing(f"there is no program `{name}`", f"`apt-get install {package}`")
+        for name, package in packages.items()
+        if shutil.which(name, path=path) is None
+    )
+
+
+def without_switch(*paths: Path) -> tuple[Missing, ...]:
+    """The switches this kernel does not have or does not let us write."""
+    return tuple(
+        Missing(f"{path} is not there", "use a kernel that has this switch")
+        if not path.exists()
+        else Missing(f"{path} can't be written", "run dbdyno as root, outside of a container")
+        for path in paths
+        if not os.access(path, os.W_OK)
+    )

@@ -1,0 +1,71 @@
+"""Transparent huge pages: whether the kernel backs memory with pages of 2 MB by itself.
+
+`enabled` governs a process's own memory, `shmem_enabled` shared memory, which is where PostgreSQL
+has its buffers; `defrag` says how hard the kernel tries to find room for one. A word alone sets
+`enabled`, and `shmem_enabled` to the nearest it knows. What a server really got stands in its
+`smaps`: `witness` adds it up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from dbdyno.guard.guarded import Guarded
+from dbdyno.guard.undo import read_switch
+from dbdyno.model.part import Missing
+from dbdyno.setters.setter import Applied, Facts, Scene, one_of, table, without_switch
+
+_FOLDER = Path("/sys/kernel/mm/transparent_hugepage")
+_WORDS = {
+    "enabled": ("always", "madvise", "never"),
+    "shmem_enabled": ("always", "within_size", "advise", "never", "deny", "force"),
+    "defrag": ("always", "defer", "defer+madvise", "madvise", "never"),
+}
+_SHARED = {"always": "always", "madvise": "advise", "never": "never"}
+"""What a word alone means for shared memory."""
+
+
+class TransparentHugepages:
+    """`"always"`, or a table of `enabled`, `shmem_enabled`, `defrag`."""
+
+    name: ClassVar[str] = "transparent_hugepages"
+
+    def read(self, value: object) -> Mapping[str, str]:
+        """Switch → word."""
+        if isinstance(value, str):
+            word = one_of(value, *_SHARED)
+            return {"enabled": word, "shmem_enabled": _SHARED[word]}
+        return {key: one_of(word, *_WORDS[key]) for key, word in table(value, *_WORDS).items()}
+
+    def missing(self, value: Mapping[str, str]) -> tuple[Missing, ...]:
+        """Root, or the switch itself."""
+        return without_switch(*(_FOLDER / key for key in value))
+
+    def apply(self, value: Mapping[str, str], guarded: Guarded, _: Scene) -> Applied:
+        """Writes the switches."""
+        held = {key: guarded.write(_FOLDER / key, word) for key, word in value.items()}
+        return Applied(
+            before={key: one.old for key, one in held.items()},
+            after={key: read_switch(_FOLDER / key) for key in held},
+            witness=huge_pages_of,
+        )
+
+
+def huge_pages_of(pids: Sequence[int]) -> Facts:
+    """Bytes in huge pages: of the processes' own memory the sum, of shared memory the most that one
+    of them has mapped, since all map the same. Processes that are gone count for nothing."""
+    own = shared = 0
+    for pid in pids:
+        try:
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
+        except OSError:
+            continue
+        kilobytes = {line.split()[0]: int(line.split()[1]) for line in lines}
+        own += kilobytes.get("AnonHugePages:", 0) * 1024
+        shared = max(shared, kilobytes.get("ShmemPmdMapped:", 0) * 1024)
+    return {"own_bytes": own, "shared_bytes": shared}
+
+
+SETTER = TransparentHugepages()
