@@ -55,9 +55,9 @@ def with_outliers(rng: np.random.Generator, studies: int, turns: int) -> Array:
 NOISES = [normal, remembering, drifting, heavy, with_outliers]
 
 
-def paired(noise: Array, pairs: int) -> Array:
+def paired(noise: Array, pairs: int, block: int = 1) -> Array:
     """ln(candidate / baseline), study by pair, in the orders that blocks really have."""
-    orders = np.array([turn_orders(2, pairs, seed=seed) for seed in range(16)])
+    orders = np.array([turn_orders(2, pairs, seed=seed, block=block) for seed in range(16)])
     chosen = orders[np.arange(noise.shape[0]) % 16]
     places = np.argsort(chosen, axis=2) + 2 * np.arange(pairs)[None, :, None]
     baseline = np.take_along_axis(noise, places[:, :, 0], axis=1)
@@ -97,7 +97,7 @@ def test_blocks_without_a_difference_seldom_give_a_verdict(
     rng = np.random.default_rng([pairs, blocks])
     means = np.empty((studies, blocks))
     for block in range(blocks):
-        d = paired(noise(rng, studies, 2 * pairs), pairs)
+        d = paired(noise(rng, studies, 2 * pairs), pairs, block + 1)
         means[:, block] = d.mean(axis=1) + between * rng.standard_normal(studies)
     error = means.std(axis=1, ddof=1) / math.sqrt(blocks)
     changed, inside = rule(means.mean(axis=1), error, blocks - 1, MARGIN)
@@ -170,6 +170,7 @@ def test_disturbed_turns_are_set_aside_by_a_rule_that_knows_no_result() -> None:
 
 
 def test_turns_go_abba_baab() -> None:
-    rows = turn_orders(2, 4, seed=1)
+    rows = turn_orders(2, 4, seed=1, block=1)
     assert rows[0] == rows[3] == rows[1][::-1] == rows[2][::-1]
-    assert turn_orders(3, 6, seed=1) != turn_orders(3, 6, seed=2)
+    assert turn_orders(2, 4, seed=1, block=2) == tuple(row[::-1] for row in rows)
+    assert len({turn_orders(5, 1, seed=seed, block=1) for seed in range(9)}) > 3

@@ -6,10 +6,12 @@ from dbdyno.design.order import first_orders
 from dbdyno.design.seeds import derive_seed
 
 
-def turn_orders(arms: int, rows: int, *, seed: int) -> tuple[tuple[int, ...], ...]:
+def turn_orders(arms: int, rows: int, *, seed: int, block: int) -> tuple[tuple[int, ...], ...]:
     """Rows in which each of `arms` has one turn; two go AB BA BA AB (ABBA, then BAAB).
 
-    More: rows of a Williams square in mirrored pairs, see `order.balanced_orders`. `seed` is that
-    of the block and load step; more rows leave the first ones alone.
+    More: rows of a Williams square in mirrored pairs, see `order.balanced_orders`. `seed` is the
+    study's: blocks with an even number have the mirror images, so that what an odd number of rows
+    leaves unbalanced cancels over two blocks. More rows leave the first ones alone.
     """
-    return first_orders(arms, rows, derive_seed(seed, "turns"))
+    orders = first_orders(arms, rows, derive_seed(seed, "turns", (block - 1) // 2))
+    return orders if block % 2 else tuple(row[::-1] for row in orders)
