@@ -21,6 +21,7 @@ from dbdyno.errors import (
     StatementError,
     UsageError,
 )
+from dbdyno.guard.launch import Launch
 from dbdyno.model import Record
 
 
@@ -150,6 +151,14 @@ def test_a_listener_s_exception_leaves_no_engine_behind(tmp_path: Path) -> None:
         run_engine(engine, {}, listener=listen, log=tmp_path / "engine.log")
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_an_engine_that_can_not_be_started_as_told_says_why(tmp_path: Path) -> None:
+    engine = replay(tmp_path, lines.hello())
+    log = tmp_path / "engine.log"
+    outcome = run_engine(engine, {}, listener=lambda *_: None, log=log, launch=Launch(cpus=(4095,)))
+
+    assert outcome.failure is not None and "taskset" in outcome.failure.message
 
 
 def test_an_engine_that_is_nowhere_is_looked_for_everywhere(

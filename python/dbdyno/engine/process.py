@@ -28,6 +28,7 @@ from dbdyno.errors import (
     UsageError,
 )
 from dbdyno.formats.records import parse_record
+from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.model import (
     Backlog,
     EngineWarning,
@@ -108,18 +109,20 @@ def run_engine(
     log: Path,
     processes: int | None = None,
     keep: Path | None = None,
+    launch: Launch = ORDINARY,
 ) -> Outcome:
     """Carries out a spec and hands each record to `listener` as it comes.
 
     Several processes (`None`: as few as may open all the sockets) are one to the listener: it gets
     their records merged; each one's own are kept as `keep`-part-N.ndjson.zst. The engine's standard
     error is appended to `log`. SIGINT and SIGTERM are passed on while it runs: what it measured
-    still arrives. A listener's exception stops the engine and goes on up.
+    still arrives. A listener's exception stops the engine and goes on up. `launch` says how it is
+    started.
     """
     processes = processes or processes_needed(spec)
     specs = (spec,) if processes == 1 else split(spec, processes)
     mark = _size(log)
-    with _started(engine, len(specs), log) as running:
+    with _started(engine, len(specs), log, launch) as running:
         call = Call(running)
         reader = _Reader(call, listener)
         with _signals_passed_to(call):
@@ -138,12 +141,14 @@ def _is_bad(code: int) -> bool:
 
 
 @contextmanager
-def _started(engine: Engine, count: int, log: Path) -> Iterator[list[subprocess.Popen[bytes]]]:
+def _started(
+    engine: Engine, count: int, log: Path, launch: Launch
+) -> Iterator[list[subprocess.Popen[bytes]]]:
     """So many processes, none of which outlives the block."""
     running: list[subprocess.Popen[bytes]] = []
     try:
         for _ in range(count):
-            running.append(_start(engine, log))
+            running.append(_start(engine, log, launch))
         yield running
     finally:
         for process in running:
@@ -156,7 +161,7 @@ def _started(engine: Engine, count: int, log: Path) -> Iterator[list[subprocess.
                         pipe.close()
 
 
-def _start(engine: Engine, log: Path) -> subprocess.Popen[bytes]:
+def _start(engine: Engine, log: Path, launch: Launch) -> subprocess.Popen[bytes]:
     try:
         stderr = log.open("ab")
     except OSError as error:
@@ -164,7 +169,7 @@ def _start(engine: Engine, log: Path) -> subprocess.Popen[bytes]:
     with stderr:
         try:
             return subprocess.Popen(
-                [engine.path, "run", "-"],
+                [*launch.prefix(), engine.path, "run", "-"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,

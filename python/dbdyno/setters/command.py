@@ -1,0 +1,51 @@
+"""Any command, given with the one that takes it back."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dbdyno.guard import undo
+from dbdyno.guard.guarded import Guarded
+from dbdyno.model.part import Missing
+from dbdyno.setters.setter import Applied, Scene, table, texts
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Two commands, each a program and its arguments."""
+
+    apply: tuple[str, ...]
+    undo: tuple[str, ...]
+
+
+class CommandSetter:
+    """A table of `apply` and `undo`, each a list of a program and its arguments."""
+
+    name: ClassVar[str] = "command"
+
+    def read(self, value: object) -> Command:
+        """Checked; both are needed."""
+        asked = table(value, "apply", "undo")
+        commands = {key: texts(asked.get(key, ())) for key in ("apply", "undo")}
+        if not all(commands.values()):
+            raise ValueError(f"expected both `apply` and `undo`; found {value!r}")
+        return Command(**commands)
+
+    def missing(self, value: Command) -> tuple[Missing, ...]:
+        """The programs."""
+        return tuple(
+            Missing(f"there is no program `{argv[0]}`", "install it, or give its path")
+            for argv in dict.fromkeys((value.apply[:1], value.undo[:1]))
+            if shutil.which(argv[0]) is None
+        )
+
+    def apply(self, value: Command, guarded: Guarded, _: Scene) -> Applied:
+        """Runs the one once the other is held."""
+        guarded.hold(undo.run(list(value.undo)))
+        told = guarded.run(value.apply)
+        return Applied(after={"command": list(value.apply), "told": told.strip()})
+
+
+SETTER = CommandSetter()

@@ -1,0 +1,88 @@
+"""Processors of their own for server and client, so that neither takes the other's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+from dbdyno.guard.guarded import Guarded
+from dbdyno.guard.launch import Launch
+from dbdyno.model.part import Missing
+from dbdyno.setters.setter import Applied, Facts, Scene, table, without_programs
+
+_SIDES = ("server", "client")
+
+
+class Cpus:
+    """A table of `server` and `client`: `"0-3,6"` or a list of numbers."""
+
+    name: ClassVar[str] = "cpus"
+
+    def read(self, value: object) -> Mapping[str, tuple[int, ...]]:
+        """Side → numbers of processors, in order."""
+        return {side: _numbers(cpus) for side, cpus in table(value, *_SIDES).items()}
+
+    def missing(self, value: Mapping[str, tuple[int, ...]]) -> tuple[Missing, ...]:
+        """Processors that we may not use, and what binds the client to them."""
+        ours = os.sched_getaffinity(0)
+        lacking = sorted({cpu for cpus in value.values() for cpu in cpus} - ours)
+        programs = without_programs({"taskset": "util-linux"}) if "client" in value else ()
+        if not lacking:
+            return programs
+        there = as_text(sorted(ours))
+        message = f"processor {lacking[0]} is not there to be used; {there} are"
+        return (Missing(message, "name others, or run on a larger machine"), *programs)
+
+    def apply(self, value: Mapping[str, tuple[int, ...]], _: Guarded, __: Scene) -> Applied:
+        """Nothing to undo: processes take it with them."""
+        return Applied(
+            before=dict.fromkeys(value, as_text(sorted(os.sched_getaffinity(0)))),
+            after={side: as_text(cpus) for side, cpus in value.items()},
+            server=Launch(cpus=value.get("server", ())),
+            client=Launch(cpus=value.get("client", ())),
+            witness=_affinities,
+        )
+
+
+def as_text(cpus: Sequence[int]) -> str:
+    """Ordered numbers as the kernel writes them: `0-3,6`."""
+    spans: list[list[int]] = []
+    for cpu in cpus:
+        if spans and cpu == spans[-1][-1] + 1:
+            spans[-1][1:] = [cpu]
+        else:
+            spans.append([cpu])
+    return ",".join("-".join(map(str, span)) for span in spans)
+
+
+def _affinities(pids: Sequence[int]) -> Facts:
+    seen = set()
+    for pid in pids:
+        try:
+            seen.add(as_text(sorted(os.sched_getaffinity(pid))))
+        except ProcessLookupError:
+            continue
+    return {"server": " and ".join(sorted(seen))}
+
+
+def _numbers(value: object) -> tuple[int, ...]:
+    """Raises `ValueError`: what was expected, what was found."""
+    expected = 'expected processors such as "0-3,6" or [0, 1]'
+    if isinstance(value, list | tuple):
+        if value and all(isinstance(cpu, int) and not isinstance(cpu, bool) for cpu in value):
+            return tuple(sorted({int(cpu) for cpu in value if int(cpu) >= 0}))
+        raise ValueError(f"{expected}; found {value!r}")
+    cpus: set[int] = set()
+    for part in str(value).split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdecimal() or not (last.isdecimal() if dash else True):
+            raise ValueError(f"{expected}; found {value!r}")
+        span = range(int(first), int(last or first) + 1)
+        if not 0 < len(span) <= 4096:
+            raise ValueError(f"{expected}; found {value!r}")
+        cpus.update(span)
+    return tuple(sorted(cpus))
+
+
+SETTER = Cpus()

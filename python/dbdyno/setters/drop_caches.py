@@ -1,0 +1,56 @@
+"""The page cache, emptied: when the run starts, or before each step. There is nothing to undo."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import ClassVar
+
+from dbdyno.errors import MachineError
+from dbdyno.guard.guarded import Guarded
+from dbdyno.guard.undo import write_text
+from dbdyno.model.part import Missing
+from dbdyno.setters.setter import Applied, Scene, one_of, without_switch
+
+_SWITCH = Path("/proc/sys/vm/drop_caches")
+_ALL = "3"
+"""Pages, and what the kernel keeps of folders and files."""
+
+
+class DropCaches:
+    """`"start"` or `"steps"`."""
+
+    name: ClassVar[str] = "drop_caches"
+
+    def read(self, value: object) -> str:
+        """When it is done."""
+        return one_of(value, "start", "steps")
+
+    def missing(self, _: str) -> tuple[Missing, ...]:
+        """Root, or the switch."""
+        return without_switch(_SWITCH)
+
+    def apply(self, value: str, _: Guarded, __: Scene) -> Applied:
+        """Empties it now, or has it emptied."""
+        if value == "steps":
+            return Applied(after={"when": value}, before_step=drop_caches)
+        drop_caches()
+        return Applied(after={"when": value})
+
+
+def drop_caches() -> None:
+    """Writes what is dirty, then forgets what is clean.
+
+    # Errors
+    `MachineError` when the kernel refuses.
+    """
+    os.sync()
+    try:
+        write_text(_SWITCH, _ALL)
+    except OSError as error:
+        raise MachineError(
+            f"the page cache can't be emptied: {error.strerror}", hint="run dbdyno as root"
+        ) from error
+
+
+SETTER = DropCaches()

@@ -1,0 +1,87 @@
+"""How the kernel schedules the server: its class, its priority in a real-time class, its nice."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from typing import ClassVar
+
+from dbdyno.guard.guarded import Guarded
+from dbdyno.guard.launch import REAL_TIME, SCHEDULERS, Launch
+from dbdyno.model.part import Missing
+from dbdyno.setters.setter import (
+    Applied,
+    Facts,
+    Scene,
+    one_of,
+    table,
+    whole_number,
+    without_programs,
+    without_root,
+)
+
+_NAMES = {number: name for name, number in SCHEDULERS.items()}
+
+
+class Scheduler:
+    """A class by name, or a table of `class`, `priority`, `nice`."""
+
+    name: ClassVar[str] = "scheduler"
+
+    def read(self, value: object) -> Launch:
+        """As the server will be launched."""
+        given = {"class": value} if isinstance(value, str) else value
+        asked = table(given, "class", "priority", "nice")
+        chosen = one_of(asked["class"], *SCHEDULERS) if "class" in asked else None
+        if (chosen in REAL_TIME) != ("priority" in asked):
+            raise ValueError(
+                "expected a `priority` with the classes `fifo` and `rr` and with no other; "
+                f"found {value!r}"
+            )
+        priority = whole_number(asked["priority"], 1, 99) if "priority" in asked else 0
+        nice = whole_number(asked["nice"], -20, 19) if "nice" in asked else None
+        return Launch(scheduler=chosen, priority=priority, nice=nice)
+
+    def missing(self, value: Launch) -> tuple[Missing, ...]:
+        """Root, for what takes precedence over others; and a kernel that allows it."""
+        if value.scheduler not in REAL_TIME:
+            favoured = value.nice is not None and value.nice < os.getpriority(os.PRIO_PROCESS, 0)
+            return without_root("give a server precedence by nice") if favoured else ()
+        lacking = (
+            *without_root("use a real-time class"),
+            *without_programs({"chrt": "util-linux"}),
+        )
+        if lacking:
+            return lacking
+        argv = ["chrt", f"--{value.scheduler}", str(value.priority), "true"]
+        tried = subprocess.run(argv, capture_output=True, check=False)
+        if tried.returncode == 0:
+            return ()
+        cure = "give our control group real-time time (cpu.rt_runtime_us), or leave the container"
+        return (Missing(f"the kernel refuses the class {value.scheduler}", cure),)
+
+    def apply(self, value: Launch, _: Guarded, __: Scene) -> Applied:
+        """Nothing to undo: processes take it with them."""
+        ours = {
+            "class": _NAMES.get(os.sched_getscheduler(0), ""),
+            "priority": os.sched_getparam(0).sched_priority,
+            "nice": os.getpriority(os.PRIO_PROCESS, 0),
+        }
+        changed = {"class": value.scheduler, "priority": value.priority, "nice": value.nice}
+        after = {**ours, **{key: word for key, word in changed.items() if word is not None}}
+        return Applied(before=ours, after=after, server=value, witness=_classes)
+
+
+def _classes(pids: Sequence[int]) -> Facts:
+    classes, nices = set(), set()
+    for pid in pids:
+        try:
+            classes.add(_NAMES.get(os.sched_getscheduler(pid), "unknown"))
+            nices.add(os.getpriority(os.PRIO_PROCESS, pid))
+        except ProcessLookupError:
+            continue
+    return {"class": " and ".join(sorted(classes)), "nice": sorted(nices)}
+
+
+SETTER = Scheduler()
