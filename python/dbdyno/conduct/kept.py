@@ -12,7 +12,7 @@ import re
 import shutil
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -22,6 +22,7 @@ from dbdyno.conduct.address import Addressed, without_password
 from dbdyno.conduct.run import failure_of, status_of, step_result
 from dbdyno.design import plan as make_plan
 from dbdyno.engine import Engine, Outcome
+from dbdyno.errors import ServerError
 from dbdyno.formats.stored_study import ONE_CALL, Declared
 from dbdyno.model import (
     Design,
@@ -93,8 +94,9 @@ class Keeper:
         """The load has ended."""
         self._phase("step 0")
         server = self.addressed.server
-        if self.writer is not None and server is not None and server.alive():
-            self.counters["after"] = dict(server.counters())
+        if self.writer is not None and server is not None:
+            with suppress(ServerError):  # it may have died: the outcome says so
+                self.counters["after"] = dict(server.counters())
 
     def keep(
         self,
@@ -152,11 +154,14 @@ class Keeper:
     def _looked_at(self) -> tuple[dict[str, object], dict[str, object]]:
         host = collect.host_facts(self.addressed.folder)
         server = self.addressed.server
-        there = server is not None and server.alive()
-        asked: Mapping[str, object] = server.facts() if server is not None and there else {}
+        asked: Mapping[str, object] = {}
+        settings: dict[str, object] = {}
+        if server is not None:
+            with suppress(ServerError):  # it may have died: the outcome says so
+                asked = server.facts()
+                settings.update(server.settings())
         flags = [asdict(flag) for flag in collect.red_flags(host, asked)]
-        settings = dict(server.settings()) if server is not None and there else {}
-        return {"host": host, "server": dict(asked), "red_flags": flags}, {**settings}
+        return {"host": host, "server": dict(asked), "red_flags": flags}, settings
 
     def _phase(self, name: str) -> None:
         now = time.time()
