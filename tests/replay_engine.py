@@ -25,6 +25,9 @@ def main() -> int:
     spec = json.loads(sys.stdin.buffer.read())
     options = spec["groups"][0]["options"]
     clients = spec["groups"][0]["clients"]
+    if not Path(spec["target"].get("path", "here")).parent.is_dir():
+        say(lines.fatal("connection", "unable to open database file"))
+        return 4
     say(lines.hello())
     if spec["command"] != "run":
         Path(spec["target"]["path"]).touch()

@@ -123,14 +123,14 @@ def test_check_tells_the_load_in_words(
 ) -> None:
     more = (
         'arrival = { kind = "poisson", rate = 500 }\n'
-        "[load.group.crowd]\nclients = 20_000\nidle = true\n"
+        "[load.group.crowd]\nclients = 2_000\nidle = true\n"
     )
     study_file.write_text(study_file.read_text().replace("[design]", more + "[design]"))
     assert call(["check", study_file.name]) == 0
 
     told = capsys.readouterr().out
     assert "load     1, 4 clients, poisson arrivals, 500 events/s; warm-up 0 s" in told
-    assert "beside   crowd: 20,000 clients, idle" in told
+    assert "beside   crowd: 2,000 clients, idle" in told
 
 
 def test_bench_prints_the_figures_a_program_reads(

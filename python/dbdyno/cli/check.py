@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -16,9 +18,13 @@ from dbdyno.cli.options import (
 )
 from dbdyno.cli.text import clients, size
 from dbdyno.conduct.estimate import estimate
+from dbdyno.conduct.examine import Started, examine, examine_servers
 from dbdyno.conduct.load import load_study, scale_reason
 from dbdyno.conduct.planning import plan_study
+from dbdyno.engine import find_engine
+from dbdyno.errors import LabError
 from dbdyno.formats.quantities import format_duration
+from dbdyno.formats.study import StudyFile
 from dbdyno.model import Closed, Constant, Group, Load, Plan, Poisson, Study
 from dbdyno.store import Store
 
@@ -28,6 +34,11 @@ from dbdyno.store import Store
 @scale_option
 @plan_options
 @store_option
+@click.option(
+    "--servers",
+    is_flag=True,
+    help="Also start each server with its settings, and stop it; what is missing is downloaded.",
+)
 @json_option
 def check(
     study: str,
@@ -35,15 +46,25 @@ def check(
     seed: int | None,
     blocks: int | None,
     store: Path,
+    servers: bool,
     as_json: bool,
 ) -> None:
-    """Explain what STUDY would run: cells, order, disk, time."""
-    loaded = load_study(study, scale=scale).study
+    """Explain what STUDY would run: cells, order, disk, time.
+
+    Whatever can be asked without starting a server is asked: scripts and their options, loads,
+    pragmas of SQLite. What a run would refuse is told, all of it, and ends the command as the run
+    would end.
+    """
+    file = load_study(study, scale=scale)
+    loaded = file.study
     plan = plan_study(loaded, Store(store), seed=seed, blocks=blocks)
+    _raise_all(list(examine(file, plan, find_engine())))
+    started = _start_servers(file, plan) if servers else []
     cost = estimate(plan, loaded.load)
     free = shutil.disk_usage(_existing(store)).free
     if as_json:
-        print_json(_document(loaded, plan, cost.time_s, cost.disk_bytes, free))
+        document = _document(loaded, plan, cost.time_s, cost.disk_bytes, free)
+        print_json({**document, "started": [asdict(one) for one in started]})
         return
     click.echo(loaded.question)
     if loaded.source:
@@ -55,6 +76,8 @@ def check(
         click.echo(f"factor   {factor.name}: {', '.join(level.name for level in factor.levels)}")
     for name, provision in _servers(plan).items():
         click.echo(f"server   {name}: {provision}")
+    for one in started:
+        click.echo(f"starts   {one.label}: {one.provision} is {one.version}")
     click.echo(f"load     {_load(loaded.load)}")
     for group in loaded.load.groups:
         click.echo(f"beside   {group.name}: {clients(group.clients)}, {_pace(group)}")
@@ -66,6 +89,24 @@ def check(
     click.echo("\norder")
     for run in plan.runs:
         click.echo(f"  {run.position:>3}  block {run.block}  {run.label}")
+
+
+def _start_servers(file: StudyFile, plan: Plan) -> list[Started]:
+    found = list(examine_servers(file, plan))
+    _raise_all([one for one in found if isinstance(one, LabError)])
+    return [one for one in found if isinstance(one, Started)]
+
+
+def _raise_all(errors: Sequence[LabError]) -> None:
+    """One error for all there are, of the first one's kind."""
+    if not errors:
+        return
+    first, *others = errors
+    if not others:
+        raise first
+    told = "\n".join(f"  {error.message}" for error in errors)
+    hints = "\n      ".join(dict.fromkeys(error.hint for error in errors if error.hint))
+    raise type(first)(f"{len(errors)} things would stop this study:\n{told}", hint=hints or None)
 
 
 def _servers(plan: Plan) -> dict[str, str]:

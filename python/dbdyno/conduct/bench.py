@@ -204,8 +204,8 @@ def _prepared(outcome: Outcome) -> None:
     if isinstance(failure, StatementError):
         raise StatementError(
             f"while the tables were prepared, {failure.message}",
-            hint="where they are there already, drop and load them anew: `bench --prepare=replace`, "
-            "`prepare --replace`; or use those there are, without --prepare",
+            hint="where they are there already, drop and load them anew "
+            "(`bench --prepare=replace`, `prepare --replace`), or use those there are",
         ) from failure
     _finished(outcome)
 

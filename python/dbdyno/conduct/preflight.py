@@ -80,11 +80,13 @@ def limits(
     *,
     processes: int | None = None,
 ) -> Iterator[Limit]:
-    """Every limit that matters to a run of `spec`; none for a database in process."""
+    """Every limit that matters to a run of `spec`; of a database in process, its files."""
     endpoints = spec["target"].get("endpoints", ())
+    clients = sum(group["clients"] for group in spec["groups"])
+    if spec["target"]["driver"] == "sqlite":
+        yield _database_files(clients, dict(spec["target"].get("pragmas", ())), machine)
     if not endpoints:
         return
-    clients = sum(group["clients"] for group in spec["groups"])
     if spec.get("command", "run") != "run":
         yield _to_load(clients, spec["loaders"], capacity)
         return
@@ -114,6 +116,21 @@ def limits(
             capacity.accept_queue,
             "raise the server's back_log",
         )
+
+
+def _database_files(clients: int, pragmas: Mapping[str, str], machine: MachineLimits) -> Limit:
+    """SQLite's clients share one process: each has the database open, and its log if there is one;
+    a rollback journal is open for whoever writes, shared memory once."""
+    is_wal = pragmas.get("journal_mode", "").lower() == "wal"
+    each = 2 if is_wal else 1
+    return Limit(
+        "open-files",
+        f"open files of the engine ({'database and log' if is_wal else 'the database'} for each of "
+        f"{clients:,} clients)",
+        clients * each + OWN_FILES,
+        machine.open_files,
+        "fewer clients, or a higher hard limit: `ulimit -Hn`, LimitNOFILE, limits.conf",
+    )
 
 
 def loader_count(load: Load) -> int:

@@ -16,7 +16,6 @@ from types import FrameType
 from dbdyno.engine.binary import Engine
 from dbdyno.engine.death import lost_engine, out_of_memory_kills
 from dbdyno.engine.parts import processes_needed, split
-from dbdyno.engine.together import Together
 from dbdyno.errors import (
     ConnectError,
     EngineError,
@@ -131,6 +130,9 @@ def run_engine(
             if processes == 1:
                 reader.read(running[0])
             else:
+                # Merging needs numpy, which takes a fifth of a second to import.
+                from dbdyno.engine.together import Together
+
                 Together(running, keep).read(reader.take, call.stop)
             codes = [process.wait() for process in running]
     return reader.outcome(next(filter(_is_bad, codes), max(codes)), _tail(log, mark))

@@ -1,0 +1,151 @@
+"""Would a study run? Everything that can be asked beforehand is asked of those who decide it.
+
+The engine reads each script and its options as it would in a run, and is then stopped by a database
+that isn't there; SQLite tries its pragmas on an empty file. Only settings of a server process need
+the server: `examine_servers` starts each one, and measures nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dbdyno.collect import machine_limits
+from dbdyno.conduct.load import study_script_path
+from dbdyno.conduct.preflight import limits, loader_count, require
+from dbdyno.engine import Engine, find_script, run_engine, run_spec
+from dbdyno.errors import ConnectError, LabError, MachineError, StudyError
+from dbdyno.formats.study import StudyFile
+from dbdyno.model import ENGINE, Cell, Option, Plan
+from dbdyno.servers import Capacity, Source, open_server, parse_provision
+
+_ABSENT = "absent/nothing.db"
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A server that could be started with its settings."""
+
+    label: str
+    provision: str
+    version: str
+
+
+def examine(loaded: StudyFile, plan: Plan, engine: Engine) -> Iterator[LabError]:
+    """All that `run` would refuse, each once, without starting a server process."""
+    told: set[str] = set()
+    with tempfile.TemporaryDirectory(prefix="dbdyno-check-") as name:
+        for error in _complaints(loaded, plan, engine, Path(name)):
+            if error.message not in told:
+                told.add(error.message)
+                yield error
+
+
+def examine_servers(loaded: StudyFile, plan: Plan) -> Iterator[Started | LabError]:
+    """Starts each server of the study once with each set of its settings, and stops it."""
+    for cell in _distinct(plan, lambda cell: (cell.provision, _text(cell.settings))):
+        source = parse_provision(cell.provision).source
+        if source is Source.EMBEDDED:
+            continue
+        with tempfile.TemporaryDirectory(prefix="dbdyno-check-") as name:
+            try:
+                with open_server(cell.provision, cell.settings, Path(name)) as server:
+                    server.start()
+                    yield Started(cell.label, cell.provision, str(server.facts().get("version")))
+                    clients = max(loaded.study.load.clients)
+                    if cell.generator == ENGINE:
+                        spec = _spec(loaded, cell, "run", server.target(), clients)
+                        require((spec,), server, loaded.study.load.processes)
+            except LabError as error:
+                yield _placed(loaded, error, cell)
+
+
+def _complaints(loaded: StudyFile, plan: Plan, engine: Engine, scratch: Path) -> Iterator[LabError]:
+    for cell in _distinct(plan, lambda cell: (cell.provision, _text(cell.settings))):
+        try:
+            _try_settings(loaded, cell, scratch)
+        except LabError as error:
+            yield _placed(loaded, error, cell)
+    for cell in _distinct(plan, lambda cell: (cell.script, _text(cell.options))):
+        if cell.generator != ENGINE:
+            continue
+        for command in ("prepare", "run"):
+            try:
+                _try_script(loaded, cell, command, engine, scratch)
+            except LabError as error:
+                yield _placed(loaded, error, cell)
+
+
+def _distinct(plan: Plan, key: Callable[[Cell], tuple[str, str]]) -> Iterator[Cell]:
+    yield from {key(run.cell): run.cell for run in plan.runs}.values()
+
+
+def _text(values: Mapping[str, Option] | Mapping[str, str]) -> str:
+    return json.dumps(dict(values), sort_keys=True)
+
+
+def _try_settings(loaded: StudyFile, cell: Cell, scratch: Path) -> None:
+    with open_server(cell.provision, cell.settings, scratch) as server:
+        if parse_provision(cell.provision).source is not Source.EMBEDDED:
+            return
+        server.start()
+        if cell.generator != ENGINE:
+            return
+        spec = _spec(loaded, cell, "run", server.target(), max(loaded.study.load.clients))
+        missed = [one for one in limits(spec, machine_limits(), Capacity()) if not one.is_met]
+        if missed:
+            raise MachineError(
+                "this study does not fit: " + "; ".join(map(str, missed)),
+                hint="; ".join(limit.cure for limit in missed),
+            )
+
+
+def _try_script(loaded: StudyFile, cell: Cell, command: str, engine: Engine, scratch: Path) -> None:
+    """Raises what the engine finds wrong before it connects."""
+    target = {"driver": "sqlite", "path": str(scratch / _ABSENT), "pragmas": []}
+    spec = _spec(loaded, cell, command, target, 1)
+    outcome = run_engine(
+        engine,
+        spec,
+        listener=lambda _line, _record, _call: None,
+        log=scratch / "engine.log",
+        processes=1,
+    )
+    if outcome.failure is not None and not isinstance(outcome.failure, ConnectError):
+        raise outcome.failure
+
+
+def _spec(
+    loaded: StudyFile, cell: Cell, command: str, target: Mapping[str, object], clients: int
+) -> Mapping[str, object]:
+    """As in a run; with one client all groups have one, since none will ever connect."""
+    load, folders = loaded.study.load, study_script_path(loaded.file)
+    if clients == 1:
+        groups = tuple(replace(group, clients=1) for group in load.groups)
+        load = replace(load, groups=groups, errors=replace(load.errors, reconnect_s=0.0))
+    runs = command == "run"
+    return run_spec(
+        command=command,
+        target=target,
+        script=find_script(cell.script, folders),
+        script_path=folders,
+        options=cell.options,
+        clients=clients,
+        seed=1,
+        loaders=None if runs else loader_count(load),
+        load=load if runs else None,
+    )
+
+
+def _placed(loaded: StudyFile, error: LabError, cell: Cell) -> LabError:
+    """The error with the file's line that it is about, or the cell it was found in."""
+    for word in re.findall(r"`([^`]+)`", error.message):
+        for path, line in loaded.lines.items():
+            if path[-1] == word and {"options", "settings"}.intersection(path[:-1]):
+                place = StudyError("", file=loaded.file, line=line).message.rstrip(": ")
+                return type(error)(f"{place}: {error.message}", hint=error.hint)
+    return type(error)(f"{loaded.file}, cell `{cell.label}`: {error.message}", hint=error.hint)

@@ -1,0 +1,127 @@
+"""`check` refuses what `run` would refuse, as far as that can be known without a server process."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dbdyno.cli import call
+
+NOTHING = 'sysbench.cmdline.options = { table_size = {"Rows", 1} }\nfunction prepare() end\n'
+
+
+@pytest.fixture(autouse=True)
+def here(study_file: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The study's file, with a script that the real engine knows all about."""
+    monkeypatch.chdir(study_file.parent)
+    (study_file.parent / "nothing.lua").write_text(f"{NOTHING}function event() end\n")
+    return study_file
+
+
+def test_a_study_that_can_run_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(["check", "example.toml", "--servers"]) == 0
+    told = capsys.readouterr().out
+    assert "Does it matter?" in told
+    assert not list(Path.cwd().glob("absent*"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "said"),
+    [
+        (
+            "table_size = 10",
+            "tabel_size = 10",
+            2,
+            "example.toml:12: {here}/nothing.lua has no option `tabel_size`",
+        ),
+        ("table_size = 10", 'table_size = "x"', 2, "option `table_size` is `x`; expected a number"),
+        (
+            'journal_mode = "wal"',
+            'jornal_mode = "wal"',
+            4,
+            "example.toml:8: sqlite has no setting `jornal_mode`",
+        ),
+        ('journal_mode = "wal"', 'journal_mode = "wall"', 4, "journal_mode"),
+        (
+            'measure = "1 s"',
+            'measure = "1 s"\narrival = { kind = "replay", file = "times" }',
+            2,
+            "cannot read the times to replay, {here}/times",
+        ),
+        (
+            'measure = "1 s"',
+            'measure = "1 s"\narrival = { kind = "steps", steps = [["0 s", 5]] }',
+            2,
+            "a step's duration is 0; expected a number above 0",
+        ),
+        (
+            'measure = "1 s"',
+            'measure = "1 s"\narrival = { kind = "ramp", from = 1, to = 2, over = "0 s" }',
+            2,
+            "over_s is 0",
+        ),
+        ("clients = [1, 4]", "clients = 1_000_000", 6, "open files of the engine"),
+        ('script = "nothing"', 'script = "broken"', 3, "broken.lua:1"),
+        ('script = "nothing"', 'script = "empty"', 2, "has no `prepare`"),
+    ],
+)
+def test_what_run_would_refuse_check_refuses(
+    here: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, code: int, said: str
+) -> None:
+    (here.parent / "broken.lua").write_text("function event( end")
+    (here.parent / "empty.lua").write_text("function event() end")
+    assert old in here.read_text()
+    here.write_text(here.read_text().replace(old, new, 1))
+    assert call(["check", "example.toml"]) == code
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert said.format(here=here.parent) in told.err.replace("\n  ", " ")
+    assert told.err.count("\nerror: ") + told.err.startswith("error: ") == 1
+
+
+def test_a_file_that_holds_no_times_is_refused(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here.parent / "times").write_text("1.5\nsoon\n")
+    more = 'measure = "1 s"\narrival = { kind = "replay", file = "times" }'
+    here.write_text(here.read_text().replace('measure = "1 s"', more))
+    assert call(["check", "example.toml"]) == 2
+    assert "soon" in capsys.readouterr().err
+
+
+def test_all_that_is_wrong_is_told_at_once(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = here.read_text().replace("table_size", "tabel_size")
+    here.write_text(text.replace('journal_mode = "wal"', 'jornal_mode = "wal"'))
+    assert call(["check", "example.toml"]) == 4
+    told = capsys.readouterr().err
+    assert "2 things would stop this study:" in told
+    assert "`tabel_size`" in told
+    assert "`jornal_mode`" in told
+
+
+def test_a_setting_that_dbdyno_makes_itself_is_refused_without_the_server(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = here.read_text().replace('"sqlite"', '"postgresql:18.0.0"')
+    here.write_text(text.replace('journal_mode = "wal"', 'port = "1"'))
+    assert call(["check", "example.toml"]) == 4
+    assert "`port` is set by dbdyno itself" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_each_server_is_started_with_its_settings(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = here.read_text().replace('"sqlite"', '"postgresql:18.0.0"')
+    text = text.replace('journal_mode = "delete"', 'work_mem = "8MB"')
+    here.write_text(text.replace('journal_mode = "wal"', 'work_mem = "16MB"'))
+    assert call(["check", "example.toml", "--servers", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [one["version"].split()[0] for one in document["started"]] == ["18.0", "18.0"]
+
+    here.write_text(here.read_text().replace('work_mem = "16MB"', 'wrok_mem = "16MB"'))
+    assert call(["check", "example.toml"]) == 0
+    assert call(["check", "example.toml", "--servers"]) == 4
+    assert "`wrok_mem`" in capsys.readouterr().err
