@@ -55,6 +55,8 @@ class World:
     rate: Callable[[PlannedRun, Step, int], float]
     """Events per second of a run's step in its nth second; warm-up is negative."""
     error_share: float = 0.0
+    faulty: frozenset[str] | None = None
+    """Ids of the runs with that share; `None`: all."""
     status: Mapping[str, RunStatus] = field(default_factory=dict)
     """Run id → how it ended; complete if not named."""
     missing: frozenset[str] = frozenset()
@@ -166,9 +168,10 @@ def _step(
     writer.record(step.index, _line("hello", hello), hello)
     window: list[HdrHistogram] = []
     counted: list[Counters] = []
+    share = world.error_share if world.faulty is None or run.id in world.faulty else 0.0
     for second in range(warm_up + measure):
         rate = world.rate(run, step, second - warm_up)
-        interval, histogram = _interval(rng, step, second, second < warm_up, rate, world)
+        interval, histogram = _interval(rng, step, second, second < warm_up, rate, share)
         writer.record(step.index, _line("interval", interval), interval)
         if second >= warm_up:
             window.append(histogram)
@@ -193,11 +196,16 @@ def _step(
 
 
 def _interval(
-    rng: np.random.Generator, step: Step, second: int, warm_up: bool, rate: float, world: World
+    rng: np.random.Generator,
+    step: Step,
+    second: int,
+    warm_up: bool,
+    rate: float,
+    error_share: float,
 ) -> tuple[Interval, HdrHistogram]:
     """One second; at most 300 of its events enter the histogram, for speed."""
     events = max(0, round(rate * rng.normal(1, 0.01)))
-    errors = int(rng.binomial(events * 10, world.error_share))
+    errors = int(rng.binomial(events * 10, error_share))
     histogram = merge_histograms([])
     if events:
         mean_ns = step.clients / rate * 1e9

@@ -14,16 +14,17 @@ import vl_convert
 from made_up_runs import World, page_of, write_study
 from made_up_studies import SMALL
 
-from dbdyno.errors import StoreError, UsageError
+from dbdyno.errors import StoreError, StudyError, UsageError
 from dbdyno.model import PlannedRun, Step
 from dbdyno.report import write
 from dbdyno.report.analyse import Analysis, analyse
+from dbdyno.report.answer import answers, headline, qualification
 from dbdyno.report.charts import charts
 from dbdyno.report.charts.encoding import number_axis
 from dbdyno.report.gather import gather
 from dbdyno.report.validity import gates
-from dbdyno.report.wording import headline, number, quantity, ratio
-from dbdyno.stats import StabilityWord, Verdict
+from dbdyno.report.wording import interval, number, quantity, ratio
+from dbdyno.stats import NotComparable, StabilityWord, Verdict
 
 SHORT = SMALL.replace('"30 s"', '"12 s"').replace('"5 s"', '"2 s"')
 
@@ -55,6 +56,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
     world = World(
         rate,
         error_share=1e-3,
+        faulty=frozenset(f"b{block}-wal,normal" for block in (1, 2, 3)),
         status={"b3-wal,normal": "interrupted", "b2-wal,full": "failed"},
         missing=frozenset({"b1-delete,normal"}),
         failed_before={"b2-delete,full": 1},
@@ -98,6 +100,52 @@ def test_a_single_block_says_that_it_gives_no_interval(tmp_path: Path) -> None:
     assert blocks.state == "failed"
     assert "no interval" in blocks.told
     assert "one block holds no spread" in page_of(tmp_path / "store")
+
+
+def test_a_run_with_failed_gates_is_out_of_verdicts_and_the_sentence_says_so(
+    tmp_path: Path,
+) -> None:
+    world = World(rate, error_share=1e-3, faulty=frozenset({"b2-wal,full"}))
+    analysis = told(tmp_path, SHORT, world)
+    wal = [c for c in analysis.comparisons if c.point.label == "wal, full"]
+    assert {c.blocks for c in wal} == {(1, 3)}
+    assert "of its statements failed" in wal[0].left_out[2]
+    others = [c for c in analysis.comparisons if c.point.label != "wal, full"]
+    assert {c.blocks for c in others} == {(1, 2, 3)}
+    assert any(" Left out: block 2: 0." in answer for answer in answers(analysis))
+    assert "Not to be relied on" not in headline(analysis) or "errors" in headline(analysis)
+
+
+def test_a_percentile_decides_only_with_enough_events(tmp_path: Path) -> None:
+    text = SHORT.replace('metric = "throughput", better = "higher"', 'metric = "p99.9"')
+    analysis = told(tmp_path, text, World(rate))
+    effects = [comparison.judgement.effect for comparison in analysis.comparisons]
+    reasons = {effect.reason for effect in effects if isinstance(effect, NotComparable)}
+    assert any("p99.9 needs 10\u202f000 events in each block" in reason for reason in reasons)
+
+
+def test_the_studys_own_words_are_filled_in(tmp_path: Path) -> None:
+    own = 'answer = "{candidate} did {effect} against {baseline} in {blocks} blocks ({interval})."'
+    text = own + SHORT.replace("clients = [1, 4]", "clients = 4")
+    filled = headline(told(tmp_path, text, World(rate)))
+    assert re.match(r"wal, \w+ did ×2\.\d+ against delete, full in 3 blocks", filled)
+    with pytest.raises(StudyError, match=r"no placeholder `\{efect\}`"):
+        told(tmp_path, text.replace("{effect}", "{efect}"), World(rate))
+
+
+def test_doubt_is_told_once_and_not_in_every_sentence(tmp_path: Path) -> None:
+    analysis = told(tmp_path, SHORT.replace('"12 s"', '"6 s"'), World(rate))
+    assert headline(analysis).count("Read with care") == 1
+    assert "not judged" not in " ".join(answers(analysis))
+    assert qualification(()) == ""
+
+
+def test_two_blocks_give_no_absurd_figures(tmp_path: Path) -> None:
+    assert interval(1e-9, 4.6e9) == "from below a tenth to above ten times: no answer"
+    assert interval(0.5, 4.6e9) == "×0.500 to above ×10.0"
+    text = SHORT.replace("blocks = 3", "blocks = 2")
+    for answer in answers(told(tmp_path, text, World(rate))):
+        assert not re.search(r"\d\u202f\d{3}\u202f\d{3}", answer)
 
 
 def test_a_study_without_baseline_ranks_and_gives_no_verdict(tmp_path: Path) -> None:

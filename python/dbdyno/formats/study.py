@@ -23,6 +23,7 @@ from dbdyno.formats.study_schema import StudyDocument
 from dbdyno.formats.toml_lines import key_lines
 from dbdyno.model import (
     ENGINE,
+    FIGURES,
     MAIN,
     Chart,
     Closed,
@@ -162,7 +163,7 @@ def _build(
     _check_baseline(document.design.baseline, factors, fail)
     scripts = document.workload.script
     primary = document.primary
-    lower = primary.metric not in ("throughput", "statements_per_s")
+    lower = not FIGURES[primary.metric].higher_is_better
     return Study(
         name=file.stem,
         question=document.question,

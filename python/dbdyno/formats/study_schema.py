@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from string import Formatter
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from dbdyno.formats.load_schema import (
     Clients,
@@ -16,7 +17,7 @@ from dbdyno.formats.load_schema import (
     as_list,
 )
 from dbdyno.formats.quantities import parse_fraction
-from dbdyno.model import ENGINE, Order
+from dbdyno.model import ANSWER_FIELDS, ENGINE, FIGURES, Order
 
 
 def _setting(value: object) -> str:
@@ -72,12 +73,27 @@ class DesignTable(Table):
     lead_in: Annotated[Duration, Field(ge=0, le=600)] = 0.3
 
 
+def _figure(name: str) -> str:
+    if name not in FIGURES:
+        raise ValueError(f"there is no figure `{name}`; there are {', '.join(FIGURES)}")
+    return name
+
+
+def _answer(text: str | None) -> str | None:
+    """Its placeholders are those that a report can fill."""
+    for _, field, form, conversion in Formatter().parse(text or ""):
+        if field is None:
+            continue
+        if field not in ANSWER_FIELDS or form or conversion:
+            known = ", ".join(f"{{{name}}}" for name in ANSWER_FIELDS)
+            raise ValueError(f"there is no placeholder `{{{field}}}`; there are {known}")
+    return text
+
+
 class PrimaryTable(Table):
     """The figure that answers the question."""
 
-    metric: Literal[
-        "throughput", "statements_per_s", "p50", "p95", "p99", "p99.9", "max", "client_cpu"
-    ] = "throughput"
+    metric: Annotated[str, AfterValidator(_figure)] = "throughput"
     better: Literal["higher", "lower"] | None = None
     smallest_effect: Fraction = 0.02
 
@@ -110,7 +126,7 @@ class StudyDocument(Table):
 
     question: Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
     source: str | None = None
-    answer: str | None = None
+    answer: Annotated[str | None, AfterValidator(_answer)] = None
     host: Host = Field(default={})
     published: list[PublishedTable] = Field(default=[])
     primary: PrimaryTable = PrimaryTable()

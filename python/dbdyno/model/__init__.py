@@ -1,5 +1,6 @@
 """The words of the lab as frozen values: no input, no output, no import from any other room."""
 
+from dbdyno.model.figures import FIGURES, Figure
 from dbdyno.model.load import (
     MAIN,
     Arrival,
@@ -54,6 +55,7 @@ from dbdyno.model.result import (
     TableLoad,
 )
 from dbdyno.model.study import (
+    ANSWER_FIELDS,
     Chart,
     Design,
     Factor,
@@ -65,7 +67,9 @@ from dbdyno.model.study import (
 )
 
 __all__ = [
+    "ANSWER_FIELDS",
     "ENGINE",
+    "FIGURES",
     "MAIN",
     "PERCENTILES",
     "Arrival",
@@ -85,6 +89,7 @@ __all__ = [
     "Failure",
     "Fatal",
     "FatalKind",
+    "Figure",
     "Group",
     "Hello",
     "HistogramRecord",

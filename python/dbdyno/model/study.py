@@ -12,6 +12,18 @@ from typing import Literal
 from dbdyno.model.load import Load, Option
 from dbdyno.model.plan import ENGINE, Order
 
+ANSWER_FIELDS = (
+    "effect",
+    "interval",
+    "verdict",
+    "candidate",
+    "baseline",
+    "blocks",
+    "metric",
+    "smallest_effect",
+)
+"""Placeholders of `answer`: what a report fills in, `{effect}` and so on."""
+
 
 @dataclass(frozen=True, slots=True)
 class Level:

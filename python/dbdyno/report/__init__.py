@@ -10,6 +10,7 @@ from pathlib import Path
 from dbdyno.errors import StoreError
 from dbdyno.model import Study
 from dbdyno.report.analyse import analyse
+from dbdyno.report.answer import headline
 from dbdyno.report.charts import charts
 from dbdyno.report.export import export
 from dbdyno.report.gather import gather
@@ -17,7 +18,6 @@ from dbdyno.report.page import render, render_summary
 from dbdyno.report.provenance import host_facts, seeds, settings_that_differ, versions
 from dbdyno.report.tables import tables
 from dbdyno.report.validity import remarks
-from dbdyno.report.wording import headline
 
 __all__ = ["Written", "write"]
 

@@ -1,6 +1,6 @@
 """From material to figures and verdicts: what each cell did at each load, and against what."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -9,12 +9,15 @@ from hdrh.histogram import HdrHistogram
 
 from dbdyno.design.cells import cells
 from dbdyno.formats.histograms import decode, event_responses
-from dbdyno.model import Cell, HistogramRecord, StepSummary, Study
+from dbdyno.model import FIGURES, Cell, Figure, HistogramRecord, StepSummary, Study
+from dbdyno.report.faults import faults
 from dbdyno.report.material import Material, RunMaterial
 from dbdyno.stats import (
     Distribution,
     Judgement,
     Mser5,
+    NotComparable,
+    PairedEffect,
     Spread,
     Stability,
     judge_family,
@@ -35,6 +38,8 @@ class BlockFigures:
     block: int
     counted: bool
     """Complete: only such runs enter medians, distributions and verdicts."""
+    faults: tuple[str, ...]
+    """Why it enters no verdict though it is complete."""
     summary: StepSummary
     stability: Stability
     warm_up: Mser5
@@ -45,36 +50,7 @@ class BlockFigures:
 
     def value(self, metric: str) -> float | None:
         """A metric by the name studies use; `None` where it wasn't measured."""
-        return METRICS[metric].read(self.summary)
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """A figure a study may choose as primary."""
-
-    title: str
-    unit: str
-    higher_is_better: bool
-    read: Callable[[StepSummary], float | None]
-
-
-def _latency(name: str) -> Callable[[StepSummary], float | None]:
-    return lambda summary: summary.latency_us.get(name)
-
-
-METRICS: Mapping[str, Metric] = {
-    "throughput": Metric("Throughput", "events/s", True, lambda s: s.events_per_s),
-    "statements_per_s": Metric(
-        "Statement rate", "statements/s", True, lambda s: s.statements_per_s
-    ),
-    **{
-        name: Metric(f"Response time, {name}", "µs", False, _latency(name))
-        for name in ("p50", "p95", "p99", "p99.9", "max")
-    },
-    "client_cpu": Metric(
-        "Client CPU per statement", "µs", False, lambda s: s.client_cpu_us_per_statement
-    ),
-}
+        return FIGURES[metric].read(self.summary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +84,15 @@ class Point:
         found = {figures.block: figures.value(metric) for figures in self.counted}
         return {block: value for block, value in found.items() if value is not None}
 
+    def judged(self, metric: str) -> dict[int, float]:
+        """Block → value, of the blocks that enter verdicts."""
+        sound = {figures.block for figures in self.counted if not figures.faults}
+        return {block: value for block, value in self.values(metric).items() if block in sound}
+
+    def why_left_out(self) -> dict[int, str]:
+        """Block → what keeps it out of verdicts, of the complete ones."""
+        return {f.block: ", ".join(f.faults) for f in self.counted if f.faults}
+
     def spread(self, metric: str) -> Spread | None:
         """Over the counted blocks; `None` without one."""
         values = list(self.values(metric).values())
@@ -133,6 +118,8 @@ class Comparison:
     judgement: Judgement
     blocks: tuple[int, ...]
     """Numbers of the blocks compared, in the order of the effect's differences."""
+    left_out: Mapping[int, str]
+    """Block → why it counts for no verdict though both runs are complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +127,7 @@ class Analysis:
     """Everything the page says, before words and pixels."""
 
     material: Material
-    metric: Metric
+    metric: Figure
     metric_name: str
     cells: tuple[Cell, ...]
     points: tuple[Point, ...]
@@ -174,7 +161,7 @@ def analyse(material: Material) -> Analysis:
     ordered = cells(material.study)
     points = tuple(_points(material, ordered))
     primary = material.study.primary
-    metric = METRICS[primary.metric]
+    metric = FIGURES[primary.metric]
     return Analysis(
         material=material,
         metric=metric,
@@ -214,6 +201,7 @@ def _figures(run: RunMaterial, step: int) -> BlockFigures:
         counted=run.manifest.status == "complete"
         and status == "complete"
         and not summary.interrupted,
+        faults=faults(run.manifest, summary),
         summary=summary,
         stability=stability(rates[measured], series.interval_s if series else 1.0),
         warm_up=mser5(rates),
@@ -252,18 +240,31 @@ def _compare(material: Material, points: tuple[Point, ...]) -> Iterable[Comparis
         for point in points
         if (baseline := baseline_of(point, material, points)) is not None
     ]
-    shared, effects = [], []
-    for point, baseline in pairs:
-        ours, theirs = point.values(primary.metric), baseline.values(primary.metric)
-        blocks = tuple(sorted(ours.keys() & theirs.keys()))
-        shared.append(blocks)
-        effects.append(
-            paired_effect([theirs[block] for block in blocks], [ours[block] for block in blocks])
-        )
+    found = [_effect(point, baseline, primary.metric) for point, baseline in pairs]
     judgements = judge_family(
-        effects,
+        [effect for effect, _ in found],
         smallest_effect=primary.smallest_effect,
         higher_is_better=primary.better == "higher",
     )
-    for (point, baseline), judgement, blocks in zip(pairs, judgements, shared, strict=True):
-        yield Comparison(point, baseline, judgement, blocks)
+    for (point, baseline), judgement, (_, blocks) in zip(pairs, judgements, found, strict=True):
+        left_out = {**baseline.why_left_out(), **point.why_left_out()}
+        yield Comparison(point, baseline, judgement, blocks, left_out)
+
+
+def _effect(
+    point: Point, baseline: Point, metric: str
+) -> tuple[PairedEffect | NotComparable, tuple[int, ...]]:
+    """The effect over the blocks in which both sides are sound, and these blocks."""
+    ours, theirs = point.judged(metric), baseline.judged(metric)
+    blocks = tuple(sorted(ours.keys() & theirs.keys()))
+    least = FIGURES[metric].least_events
+    sides = (figures for side in (point, baseline) for figures in side.counted)
+    few = [figures.summary.events for figures in sides if figures.block in blocks]
+    if few and min(few) < least:
+        told = f"{metric} needs {least:,} events in each block; the fewest are {min(few):,}"
+        return NotComparable(told.replace(",", "\u202f")), blocks
+    if not blocks and (point.why_left_out() or baseline.why_left_out()):
+        why = next(iter({**baseline.why_left_out(), **point.why_left_out()}.values()))
+        return NotComparable(f"no block passed its gates ({why})"), blocks
+    effect = paired_effect([theirs[block] for block in blocks], [ours[block] for block in blocks])
+    return effect, blocks

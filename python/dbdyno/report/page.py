@@ -13,6 +13,7 @@ import jinja2
 import vl_convert
 
 from dbdyno.report.analyse import Analysis
+from dbdyno.report.answer import answers, headline
 from dbdyno.report.charts import Chart
 from dbdyno.report.loads import loads_table
 from dbdyno.report.provenance import (
@@ -25,14 +26,11 @@ from dbdyno.report.provenance import (
 )
 from dbdyno.report.table import Table
 from dbdyno.report.validity import gates, limits
-from dbdyno.report.wording import headline, sentence
 
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 """The release whose rules Altair writes by."""
 
 EXPOSE = "window.vegaEmbed = vegaEmbed;"
-
-MOST_SENTENCES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +142,6 @@ def _payload(charts: Sequence[Chart]) -> str:
         }
     text = json.dumps(drawn, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
-
-
-def answers(analysis: Analysis) -> tuple[str, ...]:
-    """The verdict sentences below the headline; many of them stay in the table."""
-    if not 1 < len(analysis.comparisons) <= MOST_SENTENCES:
-        return ()
-    return tuple(sentence(comparison, analysis) for comparison in analysis.comparisons)
 
 
 def render(

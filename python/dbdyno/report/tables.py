@@ -50,7 +50,7 @@ def comparisons_table(analysis: Analysis) -> Table:
     rows: list[tuple[Value, ...]] = []
     for c in analysis.comparisons:
         effect = c.judgement.effect
-        word = verdict_word(c.judgement.verdict, analysis.metric_name)
+        word = verdict_word(c.judgement.verdict, analysis.metric)
         lead = (*_lead(c.point), c.baseline.label)
         if isinstance(effect, NotComparable):
             rows.append((*lead, *[None] * 8, word, None, effect.reason))

@@ -7,12 +7,12 @@ from typing import Literal
 from dbdyno.formats.quantities import format_duration
 from dbdyno.report.analyse import Analysis, BlockFigures
 from dbdyno.report.declared import is_exploratory
+from dbdyno.report.faults import MOST_ERRORS, SATURATED, engine_busy
 from dbdyno.report.loads import differences, found_loads, otherwise
 from dbdyno.report.wording import count, number, percent, sentence_case
 
 GateState = Literal["ok", "doubtful", "failed", "not judged"]
 
-MOST_ERRORS = 1e-4
 BUSY = 0.85
 """Share of its shards' time above which the engine itself may set the pace."""
 
@@ -202,15 +202,13 @@ def _generator(analysis: Analysis) -> Gate:
                 continue
             scheduling, clock = step.scheduling or "other", step.clock or "kernel"
             ways[f"{step.reactor}, {scheduling} scheduling, the {clock}'s clock"] = None
-            cpu = summary.record.get("cpu")
-            if isinstance(cpu, Mapping):
-                busy_us = float(cpu.get("user_us", 0)) + float(cpu.get("system_us", 0))
-                shards = step.shards or 1
-                worst = max(worst, busy_us / 1e6 / summary.window_s / shards)
+            worst = max(worst, engine_busy(run.manifest, summary))
     if inside:
         told = "The database runs inside the client's process: they share its CPU by nature."
         return Gate("Load generator", "not judged", told)
     told = f"At most {percent(worst)} of its shards' CPU time was used ({'; '.join(ways)})."
+    if worst > SATURATED:
+        return Gate("Load generator", "failed", f"{told} The client set the pace.")
     if worst > BUSY:
         return Gate("Load generator", "doubtful", f"{told} The client may have set the pace.")
     return Gate("Load generator", "ok", told)

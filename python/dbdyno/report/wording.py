@@ -2,9 +2,18 @@
 
 import math
 
+from dbdyno.model import Figure
 from dbdyno.report.analyse import Analysis, Comparison, Point
-from dbdyno.report.declared import is_exploratory
-from dbdyno.stats import MOST_BLOCKS, Advice, NotComparable, Spread, StabilityWord, Verdict
+from dbdyno.stats import (
+    MOST_BLOCKS,
+    Advice,
+    Judgement,
+    NotComparable,
+    Size,
+    Spread,
+    StabilityWord,
+    Verdict,
+)
 
 MISSING = "–"
 
@@ -107,12 +116,12 @@ def advice_text(advice: Advice | None) -> str | None:
     return f"{advice.fewest} to {advice.most}"
 
 
-def verdict_word(verdict: Verdict, name: str) -> str:
+def verdict_word(verdict: Verdict, metric: Figure) -> str:
     """The verdict in the metric's own words."""
     if verdict is Verdict.BETTER:
-        return "faster" if name in ("throughput", "statements_per_s") else "better (lower)"
+        return "faster" if metric.rate else "better (lower)"
     if verdict is Verdict.WORSE:
-        return "slower" if name in ("throughput", "statements_per_s") else "worse (higher)"
+        return "slower" if metric.rate else "worse (higher)"
     return verdict.value
 
 
@@ -129,27 +138,64 @@ def effect_text(comparison: Comparison) -> str:
     if isinstance(effect, NotComparable):
         return effect.reason
     low, high = effect.ratio_interval
+    plural = "" if effect.blocks == 1 else "s"
     return (
-        f"{ratio(effect.ratio)} (95\u202f% interval {interval(low, high)}; {effect.blocks} blocks)"
+        f"{ratio(effect.ratio)} (95\u202f% interval {interval(low, high)}; "
+        f"{effect.blocks} block{plural})"
     )
 
 
 def evenness(point: Point) -> str:
-    """The stability words as part of a sentence."""
+    """The stability words as the end of a sentence; nothing where none were judged."""
     words = point.stability_words
-    return "evenness not judged" if words == StabilityWord.UNKNOWN else words
+    return "" if words == StabilityWord.UNKNOWN else f"; {words}"
 
 
-def sentence(comparison: Comparison, analysis: Analysis) -> str:
+def sentence(comparison: Comparison, analysis: Analysis, *, with_outlook: bool = True) -> str:
     """One verdict, whole: what, against what, how much, how sure, how even."""
-    word = verdict_word(comparison.judgement.verdict, analysis.metric_name)
-    against = comparison.baseline.label
+    judgement = comparison.judgement
+    word = verdict_word(judgement.verdict, analysis.metric)
+    if judgement.verdict is Verdict.SUGGESTIVE:
+        word = f"suggestive of “{verdict_word(judgement.alone, analysis.metric)}”, no answer yet"
     text = (
-        f"{where(comparison.point, analysis)} against {against}: {word}, "
-        f"{analysis.metric.title.lower()} {effect_text(comparison)}; "
-        f"{evenness(comparison.point)}."
+        f"{where(comparison.point, analysis)} against {comparison.baseline.label}: {word}, "
+        f"{analysis.metric.title.lower()} {effect_text(comparison)}{evenness(comparison.point)}."
     )
-    return text + outlook(comparison.judgement.advice)
+    text += _size(judgement) + _deciding(comparison) + _left_out(comparison)
+    return text + outlook(judgement.advice) if with_outlook else text
+
+
+def _size(judgement: Judgement) -> str:
+    """Whether a change matters, which its direction does not say."""
+    if judgement.verdict not in (Verdict.BETTER, Verdict.WORSE):
+        return ""
+    matters = percent(judgement.smallest_effect)
+    match judgement.size:
+        case Size.ABOVE:
+            return ""
+        case Size.BELOW:
+            return f" It is less than the {matters} that matter."
+        case Size.OPEN:
+            return f" Whether it is more than the {matters} that matter is open."
+
+
+def _deciding(comparison: Comparison) -> str:
+    places = comparison.judgement.deciding
+    if not places or not comparison.judgement.verdict.definite:
+        return ""
+    if len(places) == len(comparison.blocks):
+        return " Every block is needed for this verdict."
+    blocks = [str(comparison.blocks[place]) for place in places]
+    if len(blocks) == 1:
+        return f" One block decides: without block {blocks[0]} the verdict would be another."
+    named = " or ".join(blocks)
+    return f" Single blocks decide: without block {named} the verdict would be another."
+
+
+def _left_out(comparison: Comparison) -> str:
+    """Blocks whose runs failed a gate."""
+    told = "; ".join(f"block {block}: {why}" for block, why in comparison.left_out.items())
+    return f" Left out: {told}." if told else ""
 
 
 def outlook(advice: Advice | None) -> str:
@@ -163,63 +209,3 @@ def outlook(advice: Advice | None) -> str:
         )
     plural = "" if (advice.fewest, advice.most) == (1, 1) else "s"
     return f" {sentence_case(advice_text(advice) or '')} more block{plural} would settle it."
-
-
-def headline(analysis: Analysis) -> str:
-    """The answer in one or two sentences, with what was decided after the data said first."""
-    explored = is_exploratory(analysis.material.changes)
-    return f"{'Exploratory, chosen after the data: ' if explored else ''}{_answer(analysis)}"
-
-
-def _answer(analysis: Analysis) -> str:
-    counted = sum(len(point.counted) for point in analysis.points)
-    if counted == 0:
-        return "No run is complete, so the question stays open."
-    if not analysis.comparisons:
-        return _ranking(analysis)
-    if len(analysis.comparisons) == 1:
-        return sentence(analysis.comparisons[0], analysis)
-    total = len(analysis.comparisons)
-    by_verdict: dict[str, int] = {}
-    for comparison in analysis.comparisons:
-        word = verdict_word(comparison.judgement.verdict, analysis.metric_name)
-        by_verdict[word] = by_verdict.get(word, 0) + 1
-    tally = ", ".join(f"{word} in {n}" for word, n in by_verdict.items())
-    told = f"Of {total} comparisons with the baseline: {tally}."
-    largest = _largest(analysis)
-    if largest is not None:
-        told += f" The largest effect: {sentence(largest, analysis)}"
-    return told
-
-
-def _largest(analysis: Analysis) -> Comparison | None:
-    def size(comparison: Comparison) -> float:
-        effect = comparison.judgement.effect
-        told = comparison.judgement.verdict in (Verdict.BETTER, Verdict.WORSE)
-        return abs(effect.log_effect) if told and not isinstance(effect, NotComparable) else 0.0
-
-    best = max(analysis.comparisons, key=size)
-    return best if size(best) > 0 else None
-
-
-def _ranking(analysis: Analysis) -> str:
-    metric = analysis.metric
-    measured = [
-        (found.median, point, found)
-        for point in analysis.points
-        if (found := point.spread(analysis.metric_name)) is not None
-    ]
-    if not measured:
-        return "No run measured the figure this study asks for."
-    choose = max if metric.higher_is_better else min
-    _, point, found = choose(measured, key=lambda entry: entry[0])
-    word = "highest" if metric.higher_is_better else "lowest"
-    text = f"{metric.title}: {spread_text(found, metric.unit)}, {evenness(point)}"
-    if len(measured) > 1:
-        text = (
-            f"The {word} {metric.title.lower()} was that of {where(point, analysis)}: "
-            f"{spread_text(found, metric.unit)}, {evenness(point)}"
-        )
-    if analysis.material.study.design.baseline:
-        return f"{text}. Nothing was measured at the same load to compare, so there is no verdict."
-    return f"{text}. The study names no baseline, so there is no verdict."

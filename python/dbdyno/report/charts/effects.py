@@ -120,7 +120,7 @@ def _rows(analysis: Analysis) -> tuple[Row, ...]:
                 "high": high,
                 "blocks": effect.blocks,
                 "pairs": [math.exp(d) for d in effect.differences],
-                "verdict": verdict_word(verdict, analysis.metric_name),
+                "verdict": verdict_word(verdict, analysis.metric),
             }
         )
     return tuple(rows)

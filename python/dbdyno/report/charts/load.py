@@ -2,7 +2,8 @@
 
 import altair as alt
 
-from dbdyno.report.analyse import METRICS, Analysis
+from dbdyno.model import FIGURES
+from dbdyno.report.analyse import Analysis
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import (
     colour,
@@ -31,7 +32,7 @@ def by_clients(analysis: Analysis, metric: str, *, name: str, note: str) -> Char
     rows = _rows(analysis, metric)
     apart = _far_apart(rows)
     scale = alt.Scale(type="log") if apart else alt.Scale(zero=True)
-    told = METRICS[metric]
+    told = FIGURES[metric]
     title = f"{told.title}, {told.unit}{' (log scale)' if apart else ''}"
     axis = number_axis(log_ticks(_values(rows)) if apart else None)
     y = alt.Y("median:Q", title=title, scale=scale, axis=axis)

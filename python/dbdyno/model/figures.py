@@ -1,0 +1,45 @@
+"""The figures a study may choose as primary: one list, for files, verdicts, tables and charts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from dbdyno.model.result import PERCENTILES, StepSummary
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure of one step of one run."""
+
+    title: str
+    unit: str
+    higher_is_better: bool
+    read: Callable[[StepSummary], float | None]
+    """`None` where it wasn't measured."""
+    least_events: int = 1
+    """Events below which a step says nothing of it: ten beyond the rank of a percentile."""
+    rate: bool = False
+    """More of it is "faster"."""
+
+
+def _latency(name: str) -> Callable[[StepSummary], float | None]:
+    return lambda summary: summary.latency_us.get(name)
+
+
+def _percentile(name: str, rank: float) -> Figure:
+    least = round(10 / (1 - rank / 100))
+    return Figure(f"Response time, {name}", "µs", False, _latency(name), least_events=least)
+
+
+FIGURES: Mapping[str, Figure] = {
+    "throughput": Figure("Throughput", "events/s", True, lambda s: s.events_per_s, rate=True),
+    "statements_per_s": Figure(
+        "Statement rate", "statements/s", True, lambda s: s.statements_per_s, rate=True
+    ),
+    **{name: _percentile(name, rank) for name, rank in PERCENTILES.items()},
+    "max": Figure("Response time, max", "µs", False, _latency("max")),
+    "client_cpu": Figure(
+        "Client CPU per statement", "µs", False, lambda s: s.client_cpu_us_per_statement
+    ),
+}

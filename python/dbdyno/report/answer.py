@@ -1,0 +1,144 @@
+"""The answer in words: what came out, how sure, and what stands against relying on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dbdyno.report.analyse import Analysis, Comparison
+from dbdyno.report.declared import is_exploratory
+from dbdyno.report.validity import Gate, gates
+from dbdyno.report.wording import (
+    evenness,
+    interval,
+    outlook,
+    percent,
+    ratio,
+    sentence,
+    sentence_case,
+    spread_text,
+    verdict_word,
+    where,
+)
+from dbdyno.stats import PairedEffect, Verdict
+
+MOST_NAMED = 4
+"""Gates named one by one in the headline."""
+
+
+def headline(analysis: Analysis) -> str:
+    """The answer in a few sentences, ending with what is doubtful about it."""
+    explored = is_exploratory(analysis.material.changes)
+    told = f"{'Exploratory, chosen after the data: ' if explored else ''}{_answer(analysis)}"
+    return told + qualification(gates(analysis))
+
+
+def qualification(found: tuple[Gate, ...]) -> str:
+    """What the gates take from an answer, once for all of it; empty where all are ok."""
+    told = ""
+    for state, words in (("failed", "Not to be relied on"), ("doubtful", "Read with care")):
+        names = [gate.name.lower() for gate in found if gate.state == state]
+        if names:
+            more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+            told += f" {words}: see {', '.join(names[:MOST_NAMED])}{more} below."
+    return told
+
+
+def _answer(analysis: Analysis) -> str:
+    if sum(len(point.counted) for point in analysis.points) == 0:
+        return "No run is complete, so the question stays open."
+    if not analysis.comparisons:
+        return _ranking(analysis)
+    own = _own_sentence(analysis)
+    if len(analysis.comparisons) == 1:
+        return own or sentence(analysis.comparisons[0], analysis)
+    told = f"Of {len(analysis.comparisons)} comparisons with the baseline: {_tally(analysis)}."
+    leading = _leading(analysis)
+    if own:
+        return f"{own} {told}"
+    return told if leading is None else f"{told} The largest effect: {sentence(leading, analysis)}"
+
+
+def _tally(analysis: Analysis) -> str:
+    by_verdict: dict[str, int] = {}
+    for comparison in analysis.comparisons:
+        word = verdict_word(comparison.judgement.verdict, analysis.metric)
+        by_verdict[word] = by_verdict.get(word, 0) + 1
+    return ", ".join(f"{word} in {n}" for word, n in by_verdict.items())
+
+
+def _own_sentence(analysis: Analysis) -> str | None:
+    """The study's own words for its answer, filled in; only where there is an answer to tell."""
+    wording = analysis.material.study.answer
+    leading = analysis.comparisons[0] if len(analysis.comparisons) == 1 else _leading(analysis)
+    if wording is None or leading is None or not leading.judgement.verdict.definite:
+        return None
+    effect = leading.judgement.effect
+    if not isinstance(effect, PairedEffect):
+        return None
+    return wording.format(
+        effect=ratio(effect.ratio),
+        interval=interval(*effect.ratio_interval),
+        verdict=verdict_word(leading.judgement.verdict, analysis.metric),
+        candidate=where(leading.point, analysis),
+        baseline=leading.baseline.label,
+        blocks=effect.blocks,
+        metric=analysis.metric.title.lower(),
+        smallest_effect=percent(leading.judgement.smallest_effect),
+    )
+
+
+def _leading(analysis: Analysis) -> Comparison | None:
+    """The largest effect among the definite ones of the primary family; `None` without any."""
+    sizes = [(_size(comparison), comparison) for comparison in analysis.comparisons]
+    size, comparison = max(sizes, key=lambda one: one[0])
+    return comparison if size > 0 else None
+
+
+def _size(comparison: Comparison) -> float:
+    effect = comparison.judgement.effect
+    told = comparison.judgement.verdict in (Verdict.BETTER, Verdict.WORSE)
+    return abs(effect.log_effect) if told and isinstance(effect, PairedEffect) else 0.0
+
+
+def _ranking(analysis: Analysis) -> str:
+    metric = analysis.metric
+    measured = [
+        (found.median, point, found)
+        for point in analysis.points
+        if (found := point.spread(analysis.metric_name)) is not None
+    ]
+    if not measured:
+        return "No run measured the figure this study asks for."
+    choose = max if metric.higher_is_better else min
+    _, point, found = choose(measured, key=lambda entry: entry[0])
+    word = "highest" if metric.higher_is_better else "lowest"
+    text = f"{metric.title}: {spread_text(found, metric.unit)}{evenness(point)}"
+    if len(measured) > 1:
+        text = (
+            f"The {word} {metric.title.lower()} was that of {where(point, analysis)}: "
+            f"{spread_text(found, metric.unit)}{evenness(point)}"
+        )
+    if analysis.material.study.design.baseline:
+        return f"{text}. Nothing was measured at the same load to compare, so there is no verdict."
+    return f"{text}. The study names no baseline, so there is no verdict."
+
+
+MOST_SENTENCES = 8
+
+
+def answers(analysis: Analysis) -> tuple[str, ...]:
+    """The verdict sentences below the headline; many of them stay in the table."""
+    return tuple(_answers(analysis))
+
+
+def _answers(analysis: Analysis) -> Iterator[str]:
+    if not 1 < len(analysis.comparisons) <= MOST_SENTENCES:
+        return
+    open_ones: dict[str, list[str]] = {}
+    for comparison in analysis.comparisons:
+        yield sentence(comparison, analysis, with_outlook=False)
+        later = outlook(comparison.judgement.advice)
+        if later:
+            open_ones.setdefault(later, []).append(where(comparison.point, analysis))
+    for later, names in open_ones.items():
+        yield f"{sentence_case('; '.join(names))}:{later}"
