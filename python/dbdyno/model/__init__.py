@@ -53,6 +53,7 @@ from dbdyno.model.result import (
     StepResult,
     StepSummary,
     TableLoad,
+    TurnResult,
 )
 from dbdyno.model.study import (
     ANSWER_FIELDS,
@@ -131,6 +132,7 @@ __all__ = [
     "Summary",
     "TableLoad",
     "TimeKind",
+    "TurnResult",
     "Verify",
     "Workload",
 ]

@@ -53,6 +53,38 @@ class TableLoad:
 
 
 @dataclass(frozen=True, slots=True)
+class TurnResult:
+    """One turn of one cell: seconds of load while the other cells of its block were idle."""
+
+    step: int
+    round: int
+    """From 0; in each round every cell has one turn. Turns of a round are compared."""
+    position: int
+    """Place among the turns of the round, from 0."""
+    start_unix_ns: int
+    """When the window began, behind the lead-in."""
+    end_unix_ns: int
+    """When the last event that began in the window may have begun."""
+    drained_unix_ns: int
+    """When the last event in flight had ended."""
+    window_s: float
+    events: int
+    statements: int
+    errors: int
+    client_cpu_us: int
+    """Of the whole turn, lead-in included."""
+    turn_events: int
+    """Of the whole turn, lead-in included: what `client_cpu_us` was spent on."""
+    p50_us: float | None
+    """Response time; `None` without an event."""
+    p95_us: float | None
+    p99_us: float | None
+    max_us: float | None
+    steal_s: float | None
+    """Processor time that the hypervisor kept; `None` where the kernel doesn't say."""
+
+
+@dataclass(frozen=True, slots=True)
 class StepResult:
     """One step as it was carried out."""
 
@@ -103,6 +135,13 @@ class RunManifest:
     load_warnings: tuple[Mapping[str, object], ...] = ()
     """Of the engine's calls that loaded them."""
     error: Failure | None = None
+    host: Mapping[str, object] = field(default_factory=dict)
+    """Setter → what the cell asked for."""
+    generator: str = "engine"
+    batch: tuple[str, ...] = ()
+    """Ids of the runs that were up at the same time, this one's included."""
+    collected: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """Source → what sampling it took, or why it could not be read."""
     attempt: int = 1
     """From 1; a run that failed or was interrupted is attempted again by `resume`."""
     schema: int = 1
@@ -145,3 +184,7 @@ class StepSummary:
     """Events in the window, by group, and by `group/name` where the script names its events."""
     record: Mapping[str, object] = field(default_factory=dict)
     """The engine's summary record as it came."""
+    generator: str = "engine"
+    """Who put the load on."""
+    figures: Mapping[str, float] = field(default_factory=dict)
+    """What a generator tells beside these, by its own names with their units last."""

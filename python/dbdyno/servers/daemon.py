@@ -10,6 +10,8 @@ import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import psutil
+
 from dbdyno.errors import ServerError
 from dbdyno.guard.account import Account, server_account
 from dbdyno.guard.guarded import Guarded
@@ -108,6 +110,16 @@ class Daemon:
             return self.guarded.exit_code(self._pid) is None
         except ServerError:
             return False
+
+    def processes(self) -> Sequence[int]:
+        """Pids of the process and of all below it; none when it has ended."""
+        if self._pid is None or not self.alive():
+            return ()
+        try:
+            process = psutil.Process(self._pid)
+            return (self._pid, *(child.pid for child in process.children(recursive=True)))
+        except psutil.Error:
+            return ()
 
     def check(self) -> None:
         """Raises `ServerError` when it has ended without being asked to."""

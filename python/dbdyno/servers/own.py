@@ -160,6 +160,10 @@ class OwnServer(ABC):
         """Its own; gone with it."""
         return self._data
 
+    def processes(self) -> Sequence[int]:
+        """The server's process and those it has made, and theirs."""
+        return self._daemon.processes()
+
     def log_files(self) -> Sequence[Path]:
         """What the server wrote, the making of its data folder included."""
         return (self._daemon.log,)

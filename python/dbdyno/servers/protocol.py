@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.servers.contents import Contents
@@ -34,6 +34,16 @@ class Capacity:
     """Prepared statements over all connections."""
     accept_queue: int | None = None
     """Connections that wait to be accepted, as the server asks for."""
+
+
+class Asking(Protocol):
+    """A session of the lab's with a server, apart from the one it asks about the server itself."""
+
+    def rows(self, statement: str) -> Sequence[Mapping[str, Any]]:
+        """The result of a statement; raises `ServerError` when it is refused or the server gone."""
+
+    def close(self) -> None:
+        """Ends it."""
 
 
 class Server(Protocol):
@@ -83,6 +93,15 @@ class Server(Protocol):
 
     def data_folder(self) -> Path | None:
         """Where its data is while it runs; `None` when that is not ours to know."""
+
+    def processes(self) -> Sequence[int]:
+        """Pids of its processes now; none where it runs in process or elsewhere."""
+
+    def ask(self) -> Asking | None:
+        """Opens a session for whoever samples the server; `None` where there is nobody to ask.
+
+        Its statements count in no database under load, as far as the kind of server allows.
+        """
 
     def log_files(self) -> Sequence[Path]:
         """Logs in the run's folder; they stay when the server is gone."""

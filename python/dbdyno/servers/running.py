@@ -69,6 +69,10 @@ class RunningServer:
         """None: they are somebody else's."""
         return {}
 
+    def processes(self) -> Sequence[int]:
+        """None that are ours to look at."""
+        return ()
+
     def log_files(self) -> Sequence[Path]:
         """None that we can read."""
         return ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -10,7 +10,16 @@ import zstandard
 
 from dbdyno.formats import hlog
 from dbdyno.formats.documents import dump_json, dump_manifest, dump_summary
-from dbdyno.model import Hello, Interval, Record, RunManifest, StepSummary
+from dbdyno.model import (
+    Hello,
+    Interval,
+    Metric,
+    Record,
+    RunManifest,
+    StepSummary,
+    TurnResult,
+)
+from dbdyno.store import metrics, turns
 from dbdyno.store.disk import make_folder, sha256, sync_folder, write_file, writing
 from dbdyno.store.places import PARTIAL, SUMS
 from dbdyno.store.series import Row, row, to_parquet
@@ -27,6 +36,7 @@ class RunWriter:
         self.final = final
         self.folder = final.with_name(final.name + PARTIAL)
         self._rows: list[Row] = []
+        self._turns: list[TurnResult] = []
         self._base_s: float | None = None
         self._step_offset_s = 0.0
         make_folder(self.logs)
@@ -66,6 +76,16 @@ class RunWriter:
         """Keeps a JSON document such as `facts.json`."""
         write_file(self.folder / name, dump_json(value))
 
+    def turn(self, turn: TurnResult) -> None:
+        """Keeps a turn."""
+        self._turns.append(turn)
+
+    def metrics(
+        self, samples: Iterable[metrics.Sampled], known: Mapping[str, Sequence[Metric]]
+    ) -> None:
+        """Keeps what was sampled beside the load."""
+        write_file(self.folder / metrics.NAME, metrics.to_parquet(samples, known))
+
     def commit(self, manifest: RunManifest, summaries: tuple[StepSummary, ...]) -> Path:
         """Writes what remains, the checksums last, and gives the folder its name."""
         self._write(self._stream, self._packer.flush(zstandard.COMPRESSOBJ_FLUSH_FINISH))
@@ -73,6 +93,8 @@ class RunWriter:
             with writing(self.folder / name, size=0):
                 file.close()
         write_file(self.folder / "series.parquet", to_parquet(self._rows))
+        if self._turns:
+            write_file(self.folder / turns.NAME, turns.to_parquet(self._turns))
         write_file(self.folder / "summary.json", dump_summary(summaries))
         write_file(self.folder / "manifest.json", dump_manifest(manifest))
         write_file(self.folder / SUMS, _sums(self.folder))

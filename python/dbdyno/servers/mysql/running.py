@@ -10,7 +10,7 @@ from dbdyno.servers.contents import Contents
 from dbdyno.servers.mysql import query
 from dbdyno.servers.mysql.brand import Brand
 from dbdyno.servers.mysql.contents import contents
-from dbdyno.servers.protocol import Capacity, Provision, Transport
+from dbdyno.servers.protocol import Asking, Capacity, Provision, Transport
 from dbdyno.servers.running import RunningServer
 
 _DEFAULT_PORT = 3306
@@ -144,6 +144,10 @@ class RunningMysql(RunningServer):
     def size_bytes(self) -> int:
         """Of the database in the URL."""
         return query.size_bytes(self._session, self._database)
+
+    def ask(self) -> Asking | None:
+        """As the user of the URL."""
+        return query.Session(self._brand.title, self._address())
 
     def contents(self, table: str, *, checksum: bool) -> Contents:
         """Of a table in the database in the URL."""

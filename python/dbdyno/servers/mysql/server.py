@@ -17,7 +17,7 @@ from dbdyno.servers.mysql.initial import account_statements, bootstrap_statement
 from dbdyno.servers.own import OwnServer
 from dbdyno.servers.packaged import install
 from dbdyno.servers.place import data_folder, socket_folder
-from dbdyno.servers.protocol import DATABASE, ROLE, Capacity, Provision
+from dbdyno.servers.protocol import DATABASE, ROLE, Asking, Capacity, Provision
 from dbdyno.servers.setting import refuse_reserved, unknown_setting
 
 _INIT_LIMIT_S = 300.0
@@ -286,6 +286,10 @@ class MysqlServer(OwnServer):
         shared = [] if list(self._files(DATABASE, "*.ibd")) else self._files(".", "ibdata*")
         files = [*self._files(DATABASE, "*"), *shared, *self._files("#rocksdb", "*.sst")]
         return sum(size for path in files if (size := _size_of(path)))
+
+    def ask(self) -> Asking | None:
+        """Over the socket; its statements count among the server's own."""
+        return query.Session(self._brand.title, query.Address(ROLE, unix=self._socket))
 
     def contents(self, table: str, *, checksum: bool) -> Contents:
         """Of a table in the database under load."""

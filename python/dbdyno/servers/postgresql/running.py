@@ -9,7 +9,7 @@ from dbdyno.errors import ServerError
 from dbdyno.servers.contents import Contents
 from dbdyno.servers.postgresql import query
 from dbdyno.servers.postgresql.contents import contents
-from dbdyno.servers.protocol import Capacity, Provision, Transport
+from dbdyno.servers.protocol import Asking, Capacity, Provision, Transport
 from dbdyno.servers.running import RunningServer
 
 _TLS_FILES = {"ca": "sslrootcert", "certificate": "sslcert", "key": "sslkey"}
@@ -92,6 +92,10 @@ class RunningPostgresql(RunningServer):
     def size_bytes(self) -> int:
         """Of the database in the URL."""
         return query.size_bytes(self._session, self._session.connection().info.dbname)
+
+    def ask(self) -> Asking | None:
+        """In the database of the URL."""
+        return query.Session(self._url)
 
     def contents(self, table: str, *, checksum: bool) -> Contents:
         """Of a table in the database in the URL."""

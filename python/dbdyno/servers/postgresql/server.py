@@ -14,7 +14,7 @@ from dbdyno.servers.packaged import install
 from dbdyno.servers.place import data_folder, socket_folder
 from dbdyno.servers.postgresql import query
 from dbdyno.servers.postgresql.contents import contents, tables
-from dbdyno.servers.protocol import DATABASE, ROLE, Capacity, Provision
+from dbdyno.servers.protocol import DATABASE, ROLE, Asking, Capacity, Provision
 from dbdyno.servers.setting import refuse_reserved, unknown_setting
 
 _INIT_LIMIT_S = 120.0
@@ -215,6 +215,10 @@ class PostgresqlServer(OwnServer):
     def tables(self) -> Mapping[str, str]:
         """Of the database under load, with their schema where it isn't `public`."""
         return tables(self._inside())
+
+    def ask(self) -> Asking | None:
+        """In another database than the one under load."""
+        return query.Session(host=str(self._sockets), port=self._port, user=ROLE, dbname="postgres")
 
     def _inside(self) -> query.Session:
         """A session in the database under load, to be used once and closed."""

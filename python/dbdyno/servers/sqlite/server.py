@@ -176,6 +176,13 @@ class SqliteServer:
         """The folder of the file."""
         return self._path.parent if self._path else None
 
+    def processes(self) -> Sequence[int]:
+        """None: it runs in the engine's."""
+        return ()
+
+    def ask(self) -> None:
+        """Nobody: a session of the lab's would hold the file's locks."""
+
     def log_files(self) -> Sequence[Path]:
         """None."""
         return ()

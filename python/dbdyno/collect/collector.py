@@ -1,0 +1,64 @@
+"""What a collector is: something that is asked once a second and says what it reads.
+
+Each module of `sources/` is one. It says its name, its metrics and how it is opened; `registry.py`
+finds it. A collector keeps nothing but what it needs to read: the sampler asks, keeps the time, and
+hands the readings to the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from dbdyno.model import Metric, Missing, Reading
+
+Scope = Literal["host", "run"]
+"""Whether it reads the machine, the same for all that run on it, or one run's own parts."""
+
+
+class Asking(Protocol):
+    """A session of the lab's with a server, for one collector alone."""
+
+    def rows(self, statement: str) -> Sequence[Mapping[str, object]]:
+        """The result of a statement; raises `ServerError`."""
+
+    def close(self) -> None:
+        """Ends it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """The parts of one run that its collectors look at."""
+
+    kind: str = ""
+    """Of the server: `postgresql`, `mysql`, `mariadb`, `sqlite`; empty for none."""
+    data_folder: Path | None = None
+    server_pids: Callable[[], Sequence[int]] = tuple
+    """Processes of the server now."""
+    client_pids: Callable[[], Sequence[int]] = tuple
+    """Processes that put the load on now."""
+    ask: Callable[[], Asking] | None = None
+    """Opens a session; `None` where the server can't be asked."""
+
+
+class Readings(Protocol):
+    """An open collector."""
+
+    def sample(self) -> Iterable[Reading]:
+        """Reads once. May raise `OSError` or `ServerError`: that sample is then a gap."""
+
+    def close(self) -> None:
+        """Gives back what it holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collector:
+    """A source of metrics."""
+
+    source: str
+    scope: Scope
+    metrics: tuple[Metric, ...]
+    open: Callable[[Watched], Readings | Missing | None]
+    """Ready to be sampled; what is missing for it; or `None` where there is nothing to read."""

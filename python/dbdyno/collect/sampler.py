@@ -1,0 +1,153 @@
+"""Samples every collector once a second, each in a thread of its own, on one clock.
+
+A source that is slow to answer never delays another and never has two questions open: the seconds
+it misses are gaps. Samples are stamped with the wall clock when the reading ended.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dbdyno.collect.collector import Collector, Readings, Scope, Watched
+from dbdyno.errors import LabError
+from dbdyno.model import Metric, Missing
+
+PERIOD_S = 1.0
+EDGE_LIMIT_S = 0.5
+"""How long an edge waits for slow sources."""
+_JOIN_LIMIT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One value of one metric."""
+
+    unix_ns: int
+    source: str
+    metric: str
+    instance: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What sampling took."""
+
+    cpu_s: float
+    """Of the lab's own threads."""
+    samples: int
+    gaps: int
+    """Seconds without a sample: the source was slow or failed."""
+    failure: str | None
+    """The last one's message."""
+
+
+@dataclass(slots=True)
+class _Source:
+    """One collector while it is sampled."""
+
+    collector: Collector
+    readings: Readings
+    wake: threading.Event = field(default_factory=threading.Event)
+    taken: threading.Event = field(default_factory=threading.Event)
+    ended: bool = False
+    samples: list[Sample] = field(default_factory=list)
+    count: int = 0
+    gaps: int = 0
+    cpu_s: float = 0.0
+    failure: str | None = None
+    thread: threading.Thread | None = None
+
+    def work(self) -> None:
+        """Until told to end: at every whole second, and when woken for an edge."""
+        while not self.ended:
+            self._sample()
+            self.taken.set()
+            now = time.time()
+            if self.wake.wait(PERIOD_S - now % PERIOD_S):
+                self.wake.clear()
+        self.cpu_s = time.thread_time()
+
+    def _sample(self) -> None:
+        known = {metric.name for metric in self.collector.metrics}
+        begun = time.time()
+        try:
+            read = list(self.readings.sample())
+        except (LabError, OSError) as error:
+            self.failure = error.message if isinstance(error, LabError) else str(error)
+            self.gaps += 1
+            return
+        now = time.time_ns()
+        self.gaps += int((now / 1e9 - begun) // PERIOD_S)
+        self.count += 1
+        assert {reading.metric for reading in read} <= known, "a metric that is not declared"
+        self.samples += [
+            Sample(now, self.collector.source, one.metric, one.instance, float(one.value))
+            for one in read
+        ]
+
+
+class Sampler:
+    """Collectors at work; use as a context manager. What they read stays after the block."""
+
+    def __init__(
+        self, collectors: Iterable[Collector], watched: Watched, *, scope: Scope | None = None
+    ) -> None:
+        self.missing: dict[str, Missing] = {}
+        """Source → why it can't be read here."""
+        self._sources: list[_Source] = []
+        for collector in collectors:
+            if scope is not None and collector.scope != scope:
+                continue
+            opened = collector.open(watched)
+            if isinstance(opened, Missing):
+                self.missing[collector.source] = opened
+            elif opened is not None:
+                self._sources.append(_Source(collector, opened))
+
+    def __enter__(self) -> Sampler:
+        for source in self._sources:
+            name = f"collect-{source.collector.source}"
+            source.thread = threading.Thread(target=source.work, name=name, daemon=True)
+            source.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for source in self._sources:
+            source.ended = True
+            source.wake.set()
+        for source in self._sources:
+            assert source.thread is not None
+            source.thread.join(_JOIN_LIMIT_S)
+            if not source.thread.is_alive():
+                source.readings.close()
+
+    def edge(self) -> None:
+        """Samples every source now, at the edge of a window or turn; slow ones are not waited for
+        longer than half a second."""
+        for source in self._sources:
+            source.taken.clear()
+            source.wake.set()
+        deadline = time.monotonic() + EDGE_LIMIT_S
+        for source in self._sources:
+            source.taken.wait(max(0.0, deadline - time.monotonic()))
+
+    def samples(self) -> list[Sample]:
+        """Everything read so far, source by source, each in order of time."""
+        return [sample for source in self._sources for sample in list(source.samples)]
+
+    def metrics(self) -> Mapping[str, Sequence[Metric]]:
+        """Source → the metrics it may give."""
+        return {s.collector.source: s.collector.metrics for s in self._sources}
+
+    def costs(self) -> Mapping[str, Cost]:
+        """Source → what it took; complete after the block."""
+        return {
+            source.collector.source: Cost(
+                source.cpu_s, source.count, source.gaps, source.failure
+            )
+            for source in self._sources
+        }

@@ -1,0 +1,141 @@
+"""MySQL and MariaDB: global status, and what InnoDB says of its log, its purge and its buffer pool.
+
+Log position, checkpoint and history list come from SHOW ENGINE INNODB STATUS: it is the one place
+that has them in every version.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from dbdyno.collect.collector import Asking, Collector, Readings, Watched
+from dbdyno.errors import ServerError
+from dbdyno.model import Metric, Missing, Reading
+
+_STATUS = "SHOW GLOBAL STATUS"
+_INNODB = "SHOW ENGINE INNODB STATUS"
+
+# Variable → metric, unit, kind, text.
+_VARIABLES: Mapping[str, tuple[str, str, str, str]] = {
+    "Questions": ("statements", "", "counter", "Statements of clients, the lab's own included"),
+    "Com_commit": ("commits", "", "counter", "COMMIT statements"),
+    "Com_rollback": ("rollbacks", "", "counter", "ROLLBACK statements"),
+    "Bytes_received": ("received_bytes", "B", "counter", "Bytes received from clients"),
+    "Bytes_sent": ("sent_bytes", "B", "counter", "Bytes sent to clients"),
+    "Threads_running": ("threads_running", "", "gauge", "Sessions that do something"),
+    "Threads_connected": ("threads_connected", "", "gauge", "Connected sessions"),
+    "Threadpool_threads": ("pool_threads", "", "gauge", "Threads of the thread pool"),
+    "Threadpool_idle_threads": ("pool_threads_idle", "", "gauge", "Idle threads of the pool"),
+    "Created_tmp_disk_tables": ("temporary_disk_tables", "", "counter", "Temporary tables on disk"),
+    "Handler_read_rnd_next": ("rows_scanned", "rows", "counter", "Rows read by scans"),
+    "Innodb_rows_read": ("rows_read", "rows", "counter", "Rows read"),
+    "Innodb_rows_inserted": ("rows_inserted", "rows", "counter", "Rows inserted"),
+    "Innodb_rows_updated": ("rows_updated", "rows", "counter", "Rows updated"),
+    "Innodb_rows_deleted": ("rows_deleted", "rows", "counter", "Rows deleted"),
+    "Innodb_buffer_pool_pages_total": ("pool_pages", "pages", "gauge", "Pages of the buffer pool"),
+    "Innodb_buffer_pool_pages_free": ("pool_pages_free", "pages", "gauge", "Free pages"),
+    "Innodb_buffer_pool_pages_dirty": ("pool_pages_dirty", "pages", "gauge", "Dirty pages"),
+    "Innodb_buffer_pool_pages_flushed": ("pages_flushed", "pages", "counter", "Pages flushed"),
+    "Innodb_buffer_pool_read_requests": ("pool_lookups", "pages", "counter", "Logical page reads"),
+    "Innodb_buffer_pool_reads": ("pool_misses", "pages", "counter", "Logical reads that missed"),
+    "Innodb_buffer_pool_wait_free": ("pool_waits", "", "counter", "Waits for a free page"),
+    "Innodb_data_reads": ("reads", "", "counter", "Reads of data files"),
+    "Innodb_data_read": ("read_bytes", "B", "counter", "Bytes read from data files"),
+    "Innodb_data_writes": ("writes", "", "counter", "Writes of data files"),
+    "Innodb_data_written": ("written_bytes", "B", "counter", "Bytes written to data files"),
+    "Innodb_data_fsyncs": ("syncs", "", "counter", "Syncs of data files"),
+    "Innodb_os_log_written": ("redo_bytes", "B", "counter", "Bytes written to the redo log"),
+    "Innodb_os_log_fsyncs": ("redo_syncs", "", "counter", "Syncs of the redo log"),
+    "Innodb_log_waits": ("redo_waits", "", "counter", "Waits for room in the log buffer"),
+    "Innodb_dblwr_pages_written": ("doublewrite_pages", "pages", "counter", "Pages doubly written"),
+    "Innodb_row_lock_waits": ("row_lock_waits", "", "counter", "Waits for row locks"),
+    "Innodb_row_lock_time": ("row_lock_ms", "ms", "counter", "Time waited for row locks"),
+    "Innodb_row_lock_current_waits": ("row_lock_waiting", "", "gauge", "Row locks waited for now"),
+    "Binlog_bytes_written": ("binlog_bytes", "B", "counter", "Bytes written to the binary log"),
+}
+_PATTERNS: Mapping[str, tuple[re.Pattern[str], str, str, str]] = {
+    # Metric → where it stands, unit, kind, text. The log position of 5.6 and later is one number.
+    "history_list": (
+        re.compile(r"History list length (\d+)"),
+        "", "gauge", "Transactions whose old row versions are not purged",
+    ),
+    "log_position": (
+        re.compile(r"^Log sequence number\s+(\d+)", re.M),
+        "B", "counter", "Position in the redo log",
+    ),
+    "last_checkpoint": (
+        re.compile(r"^Last checkpoint at\s+(\d+)", re.M),
+        "B", "counter", "Position of the last checkpoint",
+    ),
+    "pending_flushes": (
+        re.compile(r"^Pending writes: LRU \d+, flush list (\d+)", re.M),
+        "pages", "gauge", "Pages of the flush list being written",
+    ),
+}
+_AGE = Metric(
+    "checkpoint_age_bytes", "B", "gauge", "Redo written since the last checkpoint"
+)
+
+
+class _MySQL:
+    def __init__(self, asking: Asking) -> None:
+        self._asking = asking
+        self.sample()
+
+    def sample(self) -> Iterable[Reading]:
+        found = [*_status(self._asking.rows(_STATUS))]
+        for row in self._asking.rows(_INNODB):
+            found += _innodb(str(row["Status"]))
+        return found
+
+    def close(self) -> None:
+        """Ends the session."""
+        self._asking.close()
+
+
+def _status(rows: Iterable[Mapping[str, object]]) -> Iterable[Reading]:
+    for row in rows:
+        known = _VARIABLES.get(str(row["Variable_name"]))
+        if known and str(row["Value"]).isdecimal():
+            yield Reading(known[0], float(str(row["Value"])))
+
+
+def _innodb(text: str) -> Iterable[Reading]:
+    values = {
+        name: float(found[1])
+        for name, (pattern, *_) in _PATTERNS.items()
+        if (found := pattern.search(text))
+    }
+    for name, value in values.items():
+        yield Reading(name, value)
+    if {"log_position", "last_checkpoint"} <= values.keys():
+        yield Reading(_AGE.name, values["log_position"] - values["last_checkpoint"])
+
+
+def _open(watched: Watched) -> Readings | Missing | None:
+    if watched.kind not in ("mysql", "mariadb") or watched.ask is None:
+        return None
+    try:
+        return _MySQL(watched.ask())
+    except ServerError as error:
+        return Missing(
+            f"the server's status can't be read: {error.message}",
+            "grant the user of the URL PROCESS",
+        )
+
+
+def _metric(name: str, unit: str, kind: str, text: str) -> Metric:
+    return Metric(name, unit, "gauge" if kind == "gauge" else "counter", text)
+
+
+COLLECTOR = Collector(
+    "mysql",
+    "run",
+    (
+        *(_metric(*known) for known in _VARIABLES.values()),
+        *(_metric(name, *told) for name, (_, *told) in _PATTERNS.items()),
+        _AGE,
+    ),
+    _open,
+)

@@ -1,0 +1,70 @@
+"""`metrics.parquet`: everything that was sampled beside the load, in one long table.
+
+A row a value: wall clock, source, metric, instance, value. What each metric is (unit, kind, text)
+stands in the file's own metadata, so that a reader needs no list of today's metrics.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dbdyno.model import Metric
+
+NAME = "metrics.parquet"
+
+_VERSION = "1"
+_WORD = pa.dictionary(pa.int32(), pa.string())
+_SCHEMA = pa.schema(
+    [
+        ("unix_ns", pa.int64()),
+        ("source", _WORD),
+        ("metric", _WORD),
+        ("instance", _WORD),
+        ("value", pa.float64()),
+    ]
+)
+
+
+class Sampled(Protocol):
+    """A value somebody sampled."""
+
+    @property
+    def unix_ns(self) -> int: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def metric(self) -> str: ...
+    @property
+    def instance(self) -> str: ...
+    @property
+    def value(self) -> float: ...
+
+
+def to_parquet(samples: Iterable[Sampled], metrics: Mapping[str, Sequence[Metric]]) -> bytes:
+    """The file's content; `metrics` says what each source's metrics are."""
+    rows = list(samples)
+    told = {source: [asdict(metric) for metric in known] for source, known in metrics.items()}
+    schema = _SCHEMA.with_metadata({"schema": _VERSION, "metrics": json.dumps(told)})
+    columns = {
+        name: [getattr(row, name) for row in rows]
+        for name in ("unix_ns", "source", "metric", "instance", "value")
+    }
+    arrays = [pa.array(columns[field.name], field.type) for field in schema]
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), sink, compression="zstd")
+    return bytes(sink.getvalue())
+
+
+def from_parquet(content: bytes) -> tuple[pa.Table, Mapping[str, Mapping[str, Metric]]]:
+    """The table, and source → name → metric; raises `pyarrow.ArrowException` if it isn't one."""
+    table = pq.read_table(pa.BufferReader(content))
+    told = json.loads((table.schema.metadata or {}).get(b"metrics", b"{}"))
+    return table, {
+        source: {one["name"]: Metric(**one) for one in known} for source, known in told.items()
+    }

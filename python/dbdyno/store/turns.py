@@ -1,0 +1,33 @@
+"""`turns.parquet`: one row a turn of a run whose cells were driven in turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dbdyno.model import TurnResult
+
+NAME = "turns.parquet"
+
+_TYPES = {"int": pa.int64(), "float": pa.float64(), "float | None": pa.float64()}
+_SCHEMA = pa.schema(
+    [(field.name, _TYPES[str(field.type)]) for field in fields(TurnResult)],
+    metadata={"schema": "1"},
+)
+
+
+def to_parquet(turns: Sequence[TurnResult]) -> bytes:
+    """The file's content."""
+    rows = [{field.name: getattr(turn, field.name) for field in fields(turn)} for turn in turns]
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist(rows, schema=_SCHEMA), sink, compression="zstd")
+    return bytes(sink.getvalue())
+
+
+def from_parquet(content: bytes) -> tuple[TurnResult, ...]:
+    """The turns, by step and then in order; raises `pyarrow.ArrowException` if it isn't a table."""
+    table = pq.read_table(pa.BufferReader(content))
+    return tuple(TurnResult(**row) for row in table.to_pylist())
