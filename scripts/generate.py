@@ -1,6 +1,7 @@
-"""Writes the flags into docs/reference from the code; `--check` only says whether it is current.
+"""Writes flags and metrics into docs/reference from the code; `--check` only says whether they are
+current.
 
-What stands above them on the page is written by hand and stays.
+What stands above the flags on their page is written by hand and stays.
 """
 
 from __future__ import annotations
@@ -13,13 +14,25 @@ from pathlib import Path
 import click
 
 from dbdyno.cli import cli
+from dbdyno.collect import Collector
+from dbdyno.collect.registry import all_collectors
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "commands.md"
+METRICS = PAGE.with_name("metrics.md")
 
 MARK = "## Flags and exit codes\n"
 HEAD = f"""\
 {MARK}
 From here on generated from the code by `make generate`; `dbdyno VERB --help` says the same.
+"""
+
+METRICS_HEAD = """\
+# Metrics
+
+What is sampled beside the load, once a second and at the edges of every turn, and kept in each \
+run's `metrics.parquet`. A **counter** only grows: differences of two samples mean something. A \
+**gauge** is true at the instant of its sample. What a machine or server does not have is left \
+out, and the run's manifest says why. Generated from the code by `make generate`.
 """
 
 
@@ -28,6 +41,22 @@ def page() -> str:
     context = click.Context(cli, info_name="dbdyno")
     by_hand, _, _ = PAGE.read_text().partition(MARK)
     return by_hand + "\n".join([HEAD, *section(context)]).rstrip() + "\n"
+
+
+def metrics_page() -> str:
+    """One table a collector, by the name of its source."""
+    return METRICS_HEAD + "\n".join(line for one in all_collectors() for line in source(one))
+
+
+def source(collector: Collector) -> Iterator[str]:
+    """A collector's heading and table."""
+    module = sys.modules[collector.open.__module__]
+    yield f"\n## `{collector.source}`\n"
+    yield from prose(module.__doc__)
+    yield "| metric | unit | kind | meaning |\n|---|---|---|---|"
+    for metric in collector.metrics:
+        unit = metric.unit or "–"
+        yield f"| `{metric.name}` | {unit} | {metric.kind} | {cell(metric.text)} |"
 
 
 def section(context: click.Context) -> Iterator[str]:
@@ -68,15 +97,16 @@ def cell(text: str) -> str:
 
 
 def main() -> int:
-    """Writes the page, or compares it."""
-    wanted = page()
+    """Writes the pages, or compares them."""
+    wanted = {PAGE: page(), METRICS: metrics_page().rstrip() + "\n"}
     if "--check" not in sys.argv[1:]:
-        PAGE.write_text(wanted)
+        for file, text in wanted.items():
+            file.write_text(text)
         return 0
-    if PAGE.read_text() == wanted:
-        return 0
-    sys.stderr.write(f"error: {PAGE.name} is not what the code says\n\nhint: make generate\n")
-    return 1
+    stale = [file.name for file, text in wanted.items() if file.read_text() != text]
+    for name in stale:
+        sys.stderr.write(f"error: {name} is not what the code says\n\nhint: make generate\n")
+    return 1 if stale else 0
 
 
 if __name__ == "__main__":

@@ -1,12 +1,22 @@
-"""Facts of the host that a run is made on, and what in them will bend its numbers."""
+"""Facts of the host that a run is made on, and what is sampled while it runs."""
 
+from dbdyno.collect.collector import Asking, Collector, Watched
 from dbdyno.collect.flags import RedFlag, red_flags
 from dbdyno.collect.host import environment_id, host_facts
 from dbdyno.collect.limits import MachineLimits, machine_limits
+from dbdyno.collect.registry import collectors
+from dbdyno.collect.sampler import Cost, Sample, Sampler
 
 __all__ = [
+    "Asking",
+    "Collector",
+    "Cost",
     "MachineLimits",
     "RedFlag",
+    "Sample",
+    "Sampler",
+    "Watched",
+    "collectors",
     "environment_id",
     "host_facts",
     "machine_limits",

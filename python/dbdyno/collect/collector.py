@@ -39,7 +39,7 @@ class Watched:
     """Processes of the server now."""
     client_pids: Callable[[], Sequence[int]] = tuple
     """Processes that put the load on now."""
-    ask: Callable[[], Asking] | None = None
+    ask: Callable[[], Asking | None] = lambda: None
     """Opens a session; `None` where the server can't be asked."""
 
 

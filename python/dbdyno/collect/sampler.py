@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dbdyno.collect.collector import Collector, Readings, Scope, Watched
+from dbdyno.collect.collector import Collector, Readings, Watched
 from dbdyno.errors import LabError
 from dbdyno.model import Metric, Missing
 
@@ -93,15 +93,11 @@ class _Source:
 class Sampler:
     """Collectors at work; use as a context manager. What they read stays after the block."""
 
-    def __init__(
-        self, collectors: Iterable[Collector], watched: Watched, *, scope: Scope | None = None
-    ) -> None:
+    def __init__(self, collectors: Iterable[Collector], watched: Watched) -> None:
         self.missing: dict[str, Missing] = {}
         """Source → why it can't be read here."""
         self._sources: list[_Source] = []
         for collector in collectors:
-            if scope is not None and collector.scope != scope:
-                continue
             opened = collector.open(watched)
             if isinstance(opened, Missing):
                 self.missing[collector.source] = opened
@@ -146,8 +142,6 @@ class Sampler:
     def costs(self) -> Mapping[str, Cost]:
         """Source → what it took; complete after the block."""
         return {
-            source.collector.source: Cost(
-                source.cpu_s, source.count, source.gaps, source.failure
-            )
+            source.collector.source: Cost(source.cpu_s, source.count, source.gaps, source.failure)
             for source in self._sources
         }

@@ -1,4 +1,7 @@
-"""One run: a server set up, loaded, driven through all steps, looked at, and torn down."""
+"""One run: a cell's parts set up, loaded, driven through all steps, looked at, and taken down.
+
+The conductor knows one cell. Who else is up meanwhile, and whose turn it is, `batch.py` decides.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,13 @@ import shlex
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import chain
 from pathlib import Path
 
 from dbdyno import __version__, collect
+from dbdyno.collect import Sampler, Watched, collectors
 from dbdyno.conduct.bottleneck import client_warnings
 from dbdyno.conduct.events import (
     HostInspected,
@@ -26,7 +30,7 @@ from dbdyno.conduct.events import (
 from dbdyno.conduct.preflight import loader_count, require
 from dbdyno.conduct.verify import load_warnings, verify_others, verify_tables
 from dbdyno.engine import Engine, Outcome, find_script, run_engine, run_spec
-from dbdyno.engine.process import Call
+from dbdyno.engine.process import Call, Listener
 from dbdyno.errors import EngineError, InterruptedRunError, LabError
 from dbdyno.formats.records import SCHEMA
 from dbdyno.model import (
@@ -68,7 +72,8 @@ class Setting:
 
 @dataclass(slots=True)
 class RunConductor:
-    """Carries out one run and keeps account of it; `carry_out` then `finish`."""
+    """Carries out one run and keeps account of it: `set_up`, the steps, `leave`, and in the end,
+    come what may, `take_down` and `finish`."""
 
     setting: Setting
     run: PlannedRun
@@ -91,34 +96,77 @@ class RunConductor:
     load_warnings: list[EngineWarning] = field(default_factory=list)
     specs: list[str] = field(default_factory=list)
     """Names of the engine's calls."""
+    batch: tuple[str, ...] = ()
+    """Ids of the runs that are up at the same time."""
+    failure: LabError | None = None
+    """Why the run came to nothing, or not to its end."""
+    sampler: Sampler | None = None
+    """Of what belongs to this run alone."""
+    collected: dict[str, Mapping[str, object]] = field(default_factory=dict)
+    _server: Server | None = None
+    _target: Mapping[str, object] = field(default_factory=dict)
+    _pids: Sequence[int] = ()
+    _parts: ExitStack = field(default_factory=ExitStack)
+    """What `take_down` undoes, the last first."""
+    _sampling: ExitStack = field(default_factory=ExitStack)
+    """Ends before the server does."""
 
-    def carry_out(self) -> None:
-        """Everything up to the server's removal. Raises `LabError`; what was measured stays."""
+    @property
+    def server(self) -> Server:
+        """The run's server, once it is set up."""
+        assert self._server is not None, "set_up() opens it"
+        return self._server
+
+    @property
+    def is_set_up(self) -> bool:
+        """Whether `set_up` came to its end and the server still runs."""
+        return self.sampler is not None and self.server.alive()
+
+    def set_up(self) -> None:
+        """Everything up to the first step. Raises `LabError`."""
         cell = self.run.cell
-        with open_server(cell.provision, cell.settings, self.writer.logs) as server:
-            with self._phase("provision"):
-                server.start()
-                self.host = collect.host_facts(server.data_folder())
-                self.red_flags = tuple(collect.red_flags(self.host, server.facts()))
-                self.setting.observe(HostInspected(self.run, self.red_flags))
-                target = server.target()
-                self._check_fit(target, server)
-            with self._phase("prepare"):
-                loaded = self._commands("prepare", target, server)
-            self._verify(loaded, server)
-            self.size_bytes["prepared"] = server.size_bytes()
-            try:
-                for step in self.run.steps:
-                    with self._phase(f"step {step.index}"):
-                        self._step(step, target, server)
-            finally:
-                if server.alive():
-                    self._leave(target, server)
-            with self._phase("stop"):
-                server.stop()
+        opened = open_server(cell.provision, cell.settings, self.writer.logs)
+        server = self._server = self._parts.enter_context(opened)
+        with self._phase("provision"):
+            server.start()
+            self.host = collect.host_facts(server.data_folder())
+            self.red_flags = tuple(collect.red_flags(self.host, server.facts()))
+            self.setting.observe(HostInspected(self.run, self.red_flags))
+            self._target = server.target()
+            self._check_fit()
+        with self._phase("prepare"):
+            loaded = self._commands("prepare")
+        self._verify(loaded, server)
+        self.size_bytes["prepared"] = server.size_bytes()
+        self._parts.enter_context(self._sampling)
+        self.sampler = self._sampling.enter_context(Sampler(collectors("run"), self._watched()))
 
-    def finish(self, failure: LabError | None) -> RunManifest:
-        """Writes what is left to write and gives the run folder its name."""
+    def step(self, step: Step) -> None:
+        """One step as one window. Raises `LabError`; what was measured stays."""
+        with self.phase(step), self.counted(step):
+            outcome = self._engine(f"step-{step.index}", self.spec(step), step=step)
+            self.conclude(step, outcome)
+
+    def leave(self) -> None:
+        """Looks at the server once more and, after a whole run, stops it in good order."""
+        self._sampling.close()
+        self._look()
+        if self.failure is None:
+            with self._phase("stop"):
+                self.server.stop()
+
+    def take_down(self) -> None:
+        """Gives back all that was set up; what fails in it is the run's failure."""
+        try:
+            self._parts.close()
+        except LabError as error:
+            self.failure = self.failure or error
+
+    def finish(self, shared: Sampler) -> RunManifest:
+        """Writes what is left to write and gives the run folder its name; `shared` has sampled the
+        host."""
+        self._keep_samples(shared)
+        failure = self.failure
         self.host = self.host or collect.host_facts()
         facts = {
             "host": self.host,
@@ -131,28 +179,23 @@ class RunConductor:
         self.writer.commit(manifest, tuple(self.summaries))
         return manifest
 
-    def _check_fit(self, target: Mapping[str, object], server: Server) -> None:
+    def _check_fit(self) -> None:
         """Before any data is touched; the largest step decides."""
         cell = self.run.cell
         step = max(self.run.steps, key=lambda step: step.clients)
-        specs = (
-            self._spec("prepare", target, cell.script, cell.options, _preparers(target)),
-            self._spec("run", target, cell.script, cell.options, step.clients, step),
-        )
-        require(specs, server, self.setting.study.load.processes)
+        prepare = self._spec("prepare", cell.script, cell.options, _preparers(self._target))
+        require((prepare, self.spec(step)), self.server, self.setting.study.load.processes)
 
-    def _commands(
-        self, command: str, target: Mapping[str, object], server: Server
-    ) -> Mapping[str, Sequence[Loaded]]:
+    def _commands(self, command: str) -> Mapping[str, Sequence[Loaded]]:
         """Of the workload's script, and of groups' scripts that have tables of their own; what
         each of the calls has loaded."""
         loaded: dict[str, Sequence[Loaded]] = {}
         for name, script, options in self._scripts(command):
-            spec = self._spec(command, target, script, options, _preparers(target))
-            outcome = self._engine(name, spec, server, step=None)
+            spec = self._spec(command, script, options, _preparers(self._target))
+            outcome = self._engine(name, spec, step=None)
             for warning in outcome.warnings:
                 self._warn_of_load(warning)
-            _raise(outcome, server)
+            _raise(outcome, self.server)
             loaded[name] = outcome.loaded
         return loaded
 
@@ -184,11 +227,17 @@ class RunConductor:
             if group.prepare:
                 yield f"{command}-{group.name}", group.script or cell.script, group.options
 
-    def _step(self, step: Step, target: Mapping[str, object], server: Server) -> None:
-        before = server.counters()
-        cell = self.run.cell
-        spec = self._spec("run", target, cell.script, cell.options, step.clients, step)
-        outcome = self._engine(f"step-{step.index}", spec, server, step=step)
+    @contextmanager
+    def counted(self, step: Step) -> Iterator[None]:
+        """The server's own counters around a step that came to its end."""
+        before = self.server.counters()
+        yield
+        self.counters.append(
+            {"step": step.index, "before": dict(before), "after": dict(self.server.counters())}
+        )
+
+    def conclude(self, step: Step, outcome: Outcome) -> None:
+        """Keeps what the engine said of a step; raises what cut it short."""
         warnings = [*outcome.warnings]
         if outcome.summary is not None:
             summary = step_summary(
@@ -197,17 +246,18 @@ class RunConductor:
             self.summaries.append(summary)
             warnings += client_warnings(outcome, summary)
         self.steps.append(step_result(step, outcome, warnings))
-        _raise(outcome, server)
+        _raise(outcome, self.server)
         if outcome.summary is None:
             raise EngineError(f"the engine ended step {step.index} without a summary")
-        self.counters.append(
-            {"step": step.index, "before": dict(before), "after": dict(server.counters())}
-        )
+
+    def spec(self, step: Step) -> Mapping[str, object]:
+        """What the engine is to do in a step."""
+        cell = self.run.cell
+        return self._spec("run", cell.script, cell.options, step.clients, step)
 
     def _spec(
         self,
         command: str,
-        target: Mapping[str, object],
         script: str,
         options: Mapping[str, Option],
         clients: int,
@@ -216,7 +266,7 @@ class RunConductor:
         folders = self.setting.script_path
         return run_spec(
             command=command,
-            target=target,
+            target=self._target,
             script=find_script(script, folders),
             script_path=folders,
             options=options,
@@ -226,42 +276,70 @@ class RunConductor:
             load=None if step is None else self.setting.study.load,
         )
 
-    def _engine(
-        self, name: str, spec: Mapping[str, object], server: Server, *, step: Step | None
-    ) -> Outcome:
+    def _engine(self, name: str, spec: Mapping[str, object], *, step: Step | None) -> Outcome:
+        self.keep_spec(name, spec)
+        return run_engine(
+            self.setting.engine,
+            spec,
+            listener=self.listener(step),
+            log=self.writer.logs / "engine.log",
+            processes=self.setting.study.load.processes if step else None,
+            keep=self.writer.logs / name,
+        )
+
+    def keep_spec(self, name: str, spec: Mapping[str, object]) -> None:
+        """So that the call can be repeated by hand."""
         self.writer.document(f"spec-{name}.json", _without_password(spec))
         self.specs.append(name)
+
+    def listener(self, step: Step | None) -> Listener:
+        """Keeps each of the engine's records and tells those who look on."""
 
         def listen(line: bytes, record: Record, call: Call) -> None:
             self.writer.record(None if step is None else step.index, line, record)
             if isinstance(record, Hello):
                 self.luajit = record.luajit_version
-            if not server.alive():
+                self._pids = call.pids
+            if not self.server.alive():
                 call.stop()
             if isinstance(record, Progress) and record.what == "rows":
                 self.setting.observe(TablesLoaded(self.run, record))
             if step is not None and isinstance(record, Interval):
                 self.setting.observe(IntervalMeasured(self.run, step, record))
 
-        logs = self.writer.logs
-        return run_engine(
-            self.setting.engine,
-            spec,
-            listener=listen,
-            log=logs / "engine.log",
-            processes=self.setting.study.load.processes if step else None,
-            keep=logs / name,
+        return listen
+
+    def _watched(self) -> Watched:
+        server = self.server
+        return Watched(
+            kind=parse_provision(self.run.cell.provision).kind,
+            data_folder=server.data_folder(),
+            server_pids=server.processes,
+            client_pids=lambda: self._pids,
+            ask=server.ask,
         )
 
-    def _leave(self, target: Mapping[str, object], server: Server) -> None:
+    def _look(self) -> None:
         """Looks at the server once more; on one that isn't ours, removes the tables we made."""
         with self._phase("collect"):
-            self.server_facts = server.facts()
-            self.settings = server.settings()
-            self.size_bytes["end"] = server.size_bytes()
+            self.server_facts = self.server.facts()
+            self.settings = self.server.settings()
+            self.size_bytes["end"] = self.server.size_bytes()
         if parse_provision(self.run.cell.provision).source is Source.URL:
             with self._phase("cleanup"):
-                self._commands("cleanup", target, server)
+                self._commands("cleanup")
+
+    def _keep_samples(self, shared: Sampler) -> None:
+        samplers = [shared, *([self.sampler] if self.sampler else [])]
+        known = {name: metrics for each in samplers for name, metrics in each.metrics().items()}
+        self.writer.metrics((one for each in samplers for one in each.samples()), known)
+        for each in samplers:
+            self.collected |= {name: asdict(cost) for name, cost in each.costs().items()}
+            self.collected |= {name: asdict(why) for name, why in each.missing.items()}
+
+    def phase(self, step: Step) -> AbstractContextManager[None]:
+        """The phase of a step."""
+        return self._phase(f"step {step.index}")
 
     @contextmanager
     def _phase(self, name: str) -> Iterator[None]:
@@ -311,6 +389,10 @@ class RunConductor:
             loads=tuple(self.loads),
             load_warnings=tuple(map(asdict, self.load_warnings)),
             error=failure_of(failure),
+            host=cell.host,
+            generator=cell.generator,
+            batch=self.batch,
+            collected=self.collected,
             attempt=self.attempt,
         )
 

@@ -9,24 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dbdyno.conduct.events import Observer, RunEnded, RunStarted, StudyStarted
+from dbdyno.conduct.batch import conduct_batch
+from dbdyno.conduct.events import Observer, StudyStarted
 from dbdyno.conduct.load import study_script_path
-from dbdyno.conduct.run import RunConductor, Setting
+from dbdyno.conduct.run import Setting
+from dbdyno.design.batches import batches
 from dbdyno.engine import Engine
-from dbdyno.errors import (
-    EngineLostError,
-    InterruptedRunError,
-    LabError,
-    ServerError,
-    StatementError,
-    StoreError,
-)
 from dbdyno.formats.stored_study import Declared
 from dbdyno.formats.study import StudyFile
-from dbdyno.model import Plan, PlannedRun, RunManifest
-from dbdyno.store import Store, StudyFolder, open_study_folder
-
-_RUN_S_OWN = (ServerError, StatementError, EngineLostError)
+from dbdyno.model import Plan, RunManifest
+from dbdyno.store import Store, open_study_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +58,18 @@ def conduct_study(
             observe=observe,
         )
         complete = folder.complete()
-        missing = [run for run in plan.runs if run.id not in complete]
+        missing = [
+            run
+            for batch in batches(plan, plan.runs)
+            if any(run.id not in complete for run in batch)
+            for run in batch
+        ]
         observe(StudyStarted(plan, folder.stored.name, tuple(missing)))
-        manifests = [_conduct_run(setting, run, folder) for run in missing]
+        manifests = [
+            manifest
+            for batch in batches(plan, missing)
+            for manifest in conduct_batch(setting, batch, folder)
+        ]
     failures = tuple(manifest for manifest in manifests if manifest.status != "complete")
     return StudyOutcome(
         folder=folder.stored.name,
@@ -76,24 +77,3 @@ def conduct_study(
         complete=len(manifests) - len(failures),
         failures=failures,
     )
-
-
-def _conduct_run(setting: Setting, run: PlannedRun, folder: StudyFolder) -> RunManifest:
-    attempt = folder.next_attempt(run)
-    setting.observe(RunStarted(run, attempt))
-    with folder.writer(run, attempt=attempt) as writer:
-        conductor = RunConductor(setting, run, writer, attempt)
-        failure: LabError | None = None
-        try:
-            conductor.carry_out()
-        except KeyboardInterrupt:
-            failure = InterruptedRunError(f"interrupted in run {run.id}; what was measured is kept")
-        except StoreError:
-            raise  # nothing more can be written; the partial folder is removed by the next run
-        except LabError as error:
-            failure = error
-        manifest = conductor.finish(failure)
-    setting.observe(RunEnded(run, manifest, tuple(conductor.summaries)))
-    if failure is not None and not isinstance(failure, _RUN_S_OWN):
-        raise failure
-    return manifest

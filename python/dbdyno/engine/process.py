@@ -84,6 +84,11 @@ class Call:
         self._processes = processes
         self.interrupted = False
 
+    @property
+    def pids(self) -> Sequence[int]:
+        """Of its processes."""
+        return tuple(process.pid for process in self._processes)
+
     def stop(self) -> None:
         """Asks it to end now and report what it has."""
         for process in self._processes:

@@ -1,7 +1,7 @@
 """Block devices: operations, bytes, flushes, time and depth, from /proc/diskstats.
 
-Leaf devices only: what a partition, a mapping or a loop device does shows once more in the device
-below it, so a sum over all instances would count twice.
+Whole devices, no partitions. What a loop device or a mapping does shows once more in the device
+below it, so a sum over all instances counts twice.
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ _IN_FLIGHT = 8
 
 
 class _Disk:
-    """Which devices are looked at is settled at the beginning, and again when one comes or goes."""
-
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
 

@@ -58,24 +58,30 @@ _PATTERNS: Mapping[str, tuple[re.Pattern[str], str, str, str]] = {
     # Metric → where it stands, unit, kind, text. The log position of 5.6 and later is one number.
     "history_list": (
         re.compile(r"History list length (\d+)"),
-        "", "gauge", "Transactions whose old row versions are not purged",
+        "",
+        "gauge",
+        "Transactions whose old row versions are not purged",
     ),
     "log_position": (
         re.compile(r"^Log sequence number\s+(\d+)", re.M),
-        "B", "counter", "Position in the redo log",
+        "B",
+        "counter",
+        "Position in the redo log",
     ),
     "last_checkpoint": (
         re.compile(r"^Last checkpoint at\s+(\d+)", re.M),
-        "B", "counter", "Position of the last checkpoint",
+        "B",
+        "counter",
+        "Position of the last checkpoint",
     ),
     "pending_flushes": (
         re.compile(r"^Pending writes: LRU \d+, flush list (\d+)", re.M),
-        "pages", "gauge", "Pages of the flush list being written",
+        "pages",
+        "gauge",
+        "Pages of the flush list being written",
     ),
 }
-_AGE = Metric(
-    "checkpoint_age_bytes", "B", "gauge", "Redo written since the last checkpoint"
-)
+_AGE = Metric("checkpoint_age_bytes", "B", "gauge", "Redo written since the last checkpoint")
 
 
 class _MySQL:
@@ -114,10 +120,11 @@ def _innodb(text: str) -> Iterable[Reading]:
 
 
 def _open(watched: Watched) -> Readings | Missing | None:
-    if watched.kind not in ("mysql", "mariadb") or watched.ask is None:
+    asking = watched.ask() if watched.kind in ("mysql", "mariadb") else None
+    if asking is None:
         return None
     try:
-        return _MySQL(watched.ask())
+        return _MySQL(asking)
     except ServerError as error:
         return Missing(
             f"the server's status can't be read: {error.message}",

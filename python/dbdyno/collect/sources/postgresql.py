@@ -55,7 +55,10 @@ _COLUMNS: Mapping[str, tuple[str, str, str, str]] = {
     "checkpoints_req": ("checkpoints_asked", "", "counter", "Checkpoints for other reasons"),
     "num_requested": ("checkpoints_asked", "", "counter", "Checkpoints for other reasons"),
     "buffers_checkpoint": (
-        "checkpoint_blocks", "blocks", "counter", "Blocks written by checkpoints"
+        "checkpoint_blocks",
+        "blocks",
+        "counter",
+        "Blocks written by checkpoints",
     ),
     "buffers_written": ("checkpoint_blocks", "blocks", "counter", "Blocks written by checkpoints"),
     "buffers_clean": ("writer_blocks", "blocks", "counter", "Blocks written in the background"),
@@ -105,10 +108,11 @@ def _readings(row: Mapping[str, object]) -> Iterable[Reading]:
 
 
 def _open(watched: Watched) -> Readings | Missing | None:
-    if watched.kind != "postgresql" or watched.ask is None:
+    asking = watched.ask() if watched.kind == "postgresql" else None
+    if asking is None:
         return None
     try:
-        return _PostgreSQL(watched.ask())
+        return _PostgreSQL(asking)
     except ServerError as error:
         return Missing(
             f"PostgreSQL's statistics can't be read: {error.message}",

@@ -31,7 +31,8 @@ def _open(_watched: Watched) -> Readings | Missing | None:
     tree = Tree()
     if tree.text("proc/pressure/cpu") is None:
         return Missing(
-            "the kernel keeps no pressure stall information", "boot with `psi=1` on the command line"
+            "the kernel keeps no pressure stall information",
+            "boot the kernel with `psi=1`",
         )
     return _Pressure(tree)
 

@@ -72,7 +72,7 @@ def _switches(tree: Tree, pid: int) -> dict[str, float]:
     """Of all threads."""
     found = {"voluntary_switches": 0.0, "involuntary_switches": 0.0}
     try:
-        tasks = os.listdir(tree.path(f"proc/{pid}/task"))
+        tasks = [path.name for path in tree.path(f"proc/{pid}/task").iterdir()]
     except OSError:
         return found
     for task in tasks:

@@ -1,0 +1,107 @@
+"""The runs that are up at the same time: set up together, driven step by step, taken down.
+
+A run that fails for a reason of its own (its server died, refused, would not start) is recorded and
+the others go on without it. What would fail every run alike ends the batch, and with it the study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from dbdyno.collect import Sampler, Watched, collectors
+from dbdyno.conduct.events import RunEnded, RunStarted
+from dbdyno.conduct.run import RunConductor, Setting
+from dbdyno.errors import (
+    EngineLostError,
+    InterruptedRunError,
+    LabError,
+    ServerError,
+    StatementError,
+    StoreError,
+)
+from dbdyno.model import PlannedRun, RunManifest
+from dbdyno.store import StudyFolder
+
+_RUN_S_OWN = (ServerError, StatementError, EngineLostError)
+
+
+def conduct_batch(
+    setting: Setting, runs: Sequence[PlannedRun], folder: StudyFolder
+) -> tuple[RunManifest, ...]:
+    """Carries out `runs` together and keeps each in a folder of its own.
+
+    Raises `LabError` for what would fail other runs too, and `InterruptedRunError`, once all that
+    was measured is kept.
+    """
+    conductors = [_begin(setting, run, runs, folder) for run in runs]
+    common: LabError | None = None
+    with Sampler(collectors("host"), Watched()) as shared:
+        try:
+            _carry_out(conductors)
+        except KeyboardInterrupt:
+            names = ", ".join(run.id for run in runs)
+            common = InterruptedRunError(f"interrupted in run {names}; what was measured is kept")
+        except StoreError:
+            _give_up(conductors)
+            raise  # nothing more can be written; the next run removes the partial folders
+        except LabError as error:
+            common = error
+        for conductor in conductors:
+            conductor.take_down()
+    manifests = tuple(_finish(conductor, shared, common) for conductor in conductors)
+    if common is not None:
+        raise common
+    return manifests
+
+
+def _begin(
+    setting: Setting, run: PlannedRun, runs: Sequence[PlannedRun], folder: StudyFolder
+) -> RunConductor:
+    attempt = folder.next_attempt(run)
+    setting.observe(RunStarted(run, attempt))
+    writer = folder.writer(run, attempt=attempt)
+    return RunConductor(setting, run, writer, attempt, batch=tuple(each.id for each in runs))
+
+
+def _carry_out(conductors: Sequence[RunConductor]) -> None:
+    try:
+        for conductor in conductors:
+            with _its_own_failure(conductor):
+                conductor.set_up()
+        for index in range(len(conductors[0].run.steps)):
+            _step([each for each in conductors if each.failure is None], index)
+    finally:
+        for conductor in conductors:
+            if conductor.is_set_up:
+                with _its_own_failure(conductor):
+                    conductor.leave()
+
+
+def _step(going: Sequence[RunConductor], index: int) -> None:
+    for conductor in going:
+        with _its_own_failure(conductor):
+            conductor.step(conductor.run.steps[index])
+
+
+@contextmanager
+def _its_own_failure(conductor: RunConductor) -> Iterator[None]:
+    """What is the run's own fault is its failure, and nobody else's."""
+    try:
+        yield
+    except _RUN_S_OWN as error:
+        conductor.failure = conductor.failure or error
+
+
+def _give_up(conductors: Sequence[RunConductor]) -> None:
+    for conductor in conductors:
+        with conductor.writer:
+            conductor.take_down()
+
+
+def _finish(conductor: RunConductor, shared: Sampler, common: LabError | None) -> RunManifest:
+    conductor.failure = conductor.failure or common
+    with conductor.writer:
+        manifest = conductor.finish(shared)
+    conductor.setting.observe(RunEnded(conductor.run, manifest, tuple(conductor.summaries)))
+    return manifest
