@@ -20,6 +20,8 @@ VERSIONS = {
     "mariadb:10.11.5@maven": 10_11_05,
     "mariadb:10.2.11@maven": 10_02_11,
     "mysql:5.6.14@maven": 5_06_14,
+    "mariadb:10.5@bullseye": 10_05_23,
+    "mariadb:11.8@trixie": None,
     "mariadb@system": None,
 }
 

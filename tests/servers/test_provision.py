@@ -5,8 +5,15 @@ from pathlib import Path
 import pytest
 
 from dbdyno.errors import ServerError
-from dbdyno.servers import Provision, Source, available, parse_provision
-from dbdyno.servers.provision import version_key
+from dbdyno.servers import Provision, Source, available, parse_provision, parse_tool
+from dbdyno.servers.cache import CACHE_VARIABLE
+from dbdyno.servers.provision import matches, version_key
+
+
+@pytest.fixture(autouse=True)
+def nothing_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What suites have is what the table says, not what this machine has asked."""
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
 
 
 @pytest.mark.parametrize(
@@ -26,6 +33,17 @@ from dbdyno.servers.provision import version_key
         ("mariadb:10.2", "mariadb", Source.MAVEN, "10.2.11"),
         ("mysql", "mysql", Source.MAVEN, "5.6.14"),
         ("mysql:5.6", "mysql", Source.MAVEN, "5.6.14"),
+        ("mysql:9.7", "mysql", Source.DEBIAN, "9.7.4"),
+        ("mysql:9.7@debian", "mysql", Source.DEBIAN, "9.7.4"),
+        ("mariadb:10.5", "mariadb", Source.DEBIAN, "10.5.23"),
+        ("mariadb:11.8", "mariadb", Source.DEBIAN, "11.8.6"),
+        ("mariadb:11.8@sid", "mariadb", Source.DEBIAN, "11.8.9"),
+        ("postgresql:13", "postgresql", Source.DEBIAN, "13.16"),
+        ("postgresql@debian", "postgresql", Source.DEBIAN, "17.11"),
+        ("postgresql:17", "postgresql", Source.MAVEN, "17.6.0"),
+        ("postgresql:17@trixie", "postgresql", Source.DEBIAN, "17.11"),
+        ("postgresql:19", "postgresql", Source.DEBIAN, "19~rc1"),
+        ("postgresql:19~rc1", "postgresql", Source.DEBIAN, "19~rc1"),
     ],
 )
 def test_a_text_means_one_server(text: str, kind: str, source: Source, version: str | None) -> None:
@@ -64,13 +82,17 @@ def test_a_password_is_used_and_not_shown(url: str, masked: str) -> None:
     [
         ("postgrsql:18", "did you mean `postgresql`?"),
         ("postgresql:18.5", "the nearest there are: `postgresql:18.4@wheel`"),
-        ("postgresql:13", "`postgresql:14.20.0@maven`"),
+        ("postgresql:10", "`postgresql:11.21.0@maven`"),
+        ("postgresql:19~rc2", "`postgresql:19~rc1@experimental`"),
+        ("postgresql:19.0", "there is no such postgresql"),
+        ("postgresql:18@bullseye", "there is no such postgresql"),
+        ("postgresql:13@bulseye", "did you mean `bullseye`?"),
         ("postgresql:18.1@wheel", "`postgresql:18.4@wheel`"),
         ("postgresql:new", "there is no such postgresql"),
         ("postgresql:18@whele", "did you mean `wheel`?"),
         ("postgresql@path", "`@path:` and nothing else takes a folder"),
         ("postgresql@wheel:/opt", "`@path:` and nothing else takes a folder"),
-        ("mysql:8.0", "the nearest there are: `mysql:5.6.14@maven`"),
+        ("mysql:8.0", "the nearest there are: `mysql:9.7.4@sid`"),
         ("sqlite:3.40", "in one version only"),
         ("sqlite@wheel", "in one version only"),
         ("url:oracle://db", "`oracle` is not a scheme of a server's URL"),
@@ -96,9 +118,10 @@ def test_a_folder_without_a_server_is_refused(kind: str, title: str, tmp_path: P
 
 def test_each_server_that_is_listed_can_be_named() -> None:
     for entry in available():
-        found = parse_provision(entry.provision)
+        is_tool = entry.provision.startswith("tool:")
+        found = parse_tool(entry.provision) if is_tool else parse_provision(entry.provision)
         assert (found.kind, found.source, found.version) == (
-            entry.kind,
+            entry.kind.removeprefix("tool:"),
             entry.source,
             entry.version,
         )
@@ -107,3 +130,50 @@ def test_each_server_that_is_listed_can_be_named() -> None:
 def test_versions_are_compared_as_numbers() -> None:
     assert version_key("9.6.24") < version_key("11.21.0") < version_key("18.0")
     assert version_key("18.0") == version_key("18.0.0")
+    assert version_key("18.4") < version_key("19~beta2") < version_key("19~rc1")
+    assert version_key("19~rc1") < version_key("19") < version_key("19.1")
+
+
+def test_what_precedes_a_release_is_meant_by_its_first_number_and_by_itself() -> None:
+    assert matches("19", "19~rc1")
+    assert matches("19~rc1", "19~rc1")
+    assert not matches("19.0", "19~rc1")
+    assert not matches("19~rc1", "19.0")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "version"),
+    [
+        ("tool:fio@trixie", "fio", "3.39"),
+        ("tool:fio:3.25", "fio", "3.25"),
+        ("tool:pgbench:17.11@debian", "pgbench", "17.11"),
+        ("tool:rocksdb-tools@bullseye", "rocksdb-tools", "6.11.4"),
+        ("tool:rocksdb-tools:9.11", "rocksdb-tools", "9.11.2"),
+        ("tool:sysbench@bookworm", "sysbench", "1.0.20"),
+    ],
+)
+def test_a_tool_is_named_like_a_server(text: str, kind: str, version: str) -> None:
+    found = parse_tool(text)
+
+    assert (found.text, found.kind, found.version) == (text, kind, version)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("fio", "expected `tool:NAME`"),
+        ("tool:foi", "did you mean `fio`?"),
+        ("tool:fio:9", "the nearest there are: `tool:fio:3."),
+        ("tool:", "does not name a tool"),
+    ],
+)
+def test_a_wrong_tool_is_answered_with_what_there_is(text: str, said: str) -> None:
+    with pytest.raises(ServerError) as caught:
+        parse_tool(text)
+
+    assert said in caught.value.message
+
+
+def test_a_tool_is_no_server() -> None:
+    with pytest.raises(ServerError, match="`tool` is not a kind of server"):
+        parse_provision("tool:fio")

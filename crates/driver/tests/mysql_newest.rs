@@ -1,6 +1,6 @@
 //! What only a new MySQL has: `caching_sha2_password` in all its ways, and compression by zstd.
 //!
-//! The server is the one `scripts/mysql-server` fetches. Where it can't be had this is skipped, in
+//! The server is the one `dbdyno fetch mysql@sid` gets. Where it can't be had this is skipped, in
 //! CI too: a release that is never done may have none on some days.
 
 #![allow(clippy::unwrap_used, clippy::print_stderr)]
@@ -26,16 +26,21 @@ struct Server {
 impl Server {
     fn start(arguments: &[&str]) -> Option<Self> {
         let told = std::env::var_os("DBDYNO_MYSQLD").filter(|told| !told.is_empty());
-        let Some(program) = told.map(PathBuf::from) else {
-            eprintln!("SKIPPED: set DBDYNO_MYSQLD to what scripts/mysql-server prints");
+        let Some(programs) = told.map(PathBuf::from) else {
+            eprintln!("SKIPPED: set DBDYNO_MYSQLD to what `dbdyno fetch mysql@sid` prints");
             return None;
         };
+        let base = programs.parent().unwrap();
+        let at = |option: &str, place: &str| format!("--{option}={}", base.join(place).display());
         let folder = tempfile::tempdir().unwrap();
         let port = account::free_port();
         let data = folder.path().join("data");
         let mysqld = |log: &str| {
-            let mut command = Command::new(&program);
+            let mut command = Command::new(programs.join("mysqld"));
             command.args(["--no-defaults", "--user=root", "--innodb-redo-log-capacity=8M"]);
+            command.args(["--secure-file-priv=NULL".into(), at("basedir", "")]);
+            command.arg(at("plugin-dir", "lib/mysql/plugin"));
+            command.arg(at("lc-messages-dir", "share/mysql"));
             command.arg("--datadir").arg(&data).stdout(Stdio::null()).stdin(Stdio::null());
             command.stderr(std::fs::File::create(folder.path().join(log)).unwrap());
             command
@@ -44,12 +49,7 @@ impl Server {
         assert!(made.success(), "{}", said(folder.path(), "made.log"));
         let mut command = mysqld("server.log");
         command.arg(format!("--port={port}")).arg("--socket").arg(folder.path().join("socket"));
-        command.args([
-            "--bind-address=127.0.0.1",
-            "--mysqlx=OFF",
-            "--local-infile=ON",
-            "--secure-file-priv=NULL",
-        ]);
+        command.args(["--bind-address=127.0.0.1", "--mysqlx=OFF", "--local-infile=ON"]);
         command.args(arguments);
         account::die_with_parent(&mut command);
         let server = Self { child: command.spawn().unwrap(), folder, port };

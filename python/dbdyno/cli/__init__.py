@@ -21,6 +21,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "check": ("check.check", "Explain what STUDY would run: cells, order, disk, time."),
     "cleanup": ("bench.cleanup", "Drop a script's tables from the server at URL."),
     "doctor": ("doctor.doctor", "Tell what in this machine bends numbers or limits a run."),
+    "fetch": ("fetching.fetch_command", "Get servers and tools beforehand."),
     "list": ("listing.list_command", "List the bundled studies, and what the store holds."),
     "prepare": ("bench.prepare", "Load a script's tables into the server at URL."),
     "quickstart": ("run.quickstart", "Measure what SQLite's settings cost, in two minutes."),
@@ -30,7 +31,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     ),
     "resume": ("run.resume", "Carry on with STUDY where it was left."),
     "run": ("run.run", "Carry out STUDY and write its report."),
-    "servers": ("servers.servers", "List the servers a study can name."),
+    "servers": ("servers.servers", "List the servers and tools a study can name."),
     "sysbench": ("sysbench.sysbench", "Do what sysbench does with the same ARGUMENTS."),
 }
 """Verb → where it is, and its first line, so that a list of verbs needs none of them."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 from rich.console import Console
 
+from dbdyno.cli.fetching import fetch_all
 from dbdyno.cli.options import (
     json_option,
     plan_options,
@@ -154,6 +156,8 @@ def _carry_out(loaded: StudyFile, plan: Plan, way: _Way) -> None:
 
 def _conduct(loaded: StudyFile, plan: Plan, way: _Way) -> StudyOutcome:
     engine = find_engine()
+    with suppress(ServerError):  # Those runs that need it will say so; the others are measured.
+        fetch_all(run.cell.provision for run in plan.runs)
     with shower(loaded.study.load, Console(stderr=True)) as shown:
         try:
             return conduct_study(

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import click
 
+from dbdyno.cli.fetching import megabytes
 from dbdyno.cli.options import json_option, print_json
-from dbdyno.servers import available
+from dbdyno.servers import Available, available
 
 
 @click.command()
 @json_option
 def servers(as_json: bool) -> None:
-    """List the servers a study can name."""
+    """List the servers and tools a study can name."""
     found = available()
     if as_json:
         print_json(
@@ -25,6 +26,7 @@ def servers(as_json: bool) -> None:
                         "source": server.source.value,
                         "package": server.package,
                         "ready": server.ready,
+                        "size_bytes": server.size_bytes,
                     }
                     for server in found
                 ],
@@ -33,6 +35,19 @@ def servers(as_json: bool) -> None:
         return
     width = max(len(server.provision) for server in found)
     for server in found:
-        state = "ready" if server.ready else f"to be downloaded: {server.package}"
-        click.echo(f"{server.provision:<{width}}  {state}")
-    click.echo("\nalso: KIND:VERSION@maven, KIND@path:/folder, url:KIND://…", err=True)
+        click.echo(f"{server.provision:<{width}}  {_state(server)}")
+    click.echo(
+        "\nalso: KIND:VERSION@maven, KIND@path:/folder, url:KIND://…; "
+        "`dbdyno fetch NAME` downloads one beforehand",
+        err=True,
+    )
+
+
+def _state(server: Available) -> str:
+    """Whether it is here, and what getting it takes."""
+    if server.package is None:
+        return "ready"
+    size = f", {megabytes(server.size_bytes)}" if server.size_bytes else ""
+    if server.ready:
+        return f"ready, fetched{size}"
+    return f"to be downloaded{size and ', about ' + size[2:]}: {server.package}"

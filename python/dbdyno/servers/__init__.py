@@ -12,7 +12,16 @@ from dbdyno.lazy import on_demand
 if TYPE_CHECKING:
     from dbdyno.servers.contents import Contents
     from dbdyno.servers.protocol import Capacity, Provision, Server, Source
-    from dbdyno.servers.registry import Available, available, open_server, parse_provision
+    from dbdyno.servers.registry import (
+        Available,
+        available,
+        fetch,
+        open_server,
+        open_tool,
+        parse_provision,
+        parse_tool,
+    )
+from dbdyno.servers.tool import Tool
 
 __all__ = [
     "Available",
@@ -21,9 +30,13 @@ __all__ = [
     "Provision",
     "Server",
     "Source",
+    "Tool",
     "available",
+    "fetch",
     "open_server",
+    "open_tool",
     "parse_provision",
+    "parse_tool",
 ]
 
 _PLACES = {
@@ -33,9 +46,13 @@ _PLACES = {
     "Server": "protocol",
     "Source": "protocol",
     "Available": "registry",
+    "Tool": "tool",
     "available": "registry",
+    "fetch": "registry",
     "open_server": "registry",
+    "open_tool": "registry",
     "parse_provision": "registry",
+    "parse_tool": "registry",
 }
 
 __getattr__ = on_demand(__name__, _PLACES)

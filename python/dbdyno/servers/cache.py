@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from dbdyno.errors import ServerError
 
@@ -33,6 +34,8 @@ class Archive:
     sha256: str
     verified_by: str
     """Which checksum, shipped with the package, was found right."""
+    download_bytes: int = 0
+    """What was downloaded; 0 where nobody counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ def find(key: str) -> Cached | None:
     """What is cached under a key; nothing is downloaded."""
     folder = cache_folder() / key
     try:
-        manifest: Mapping[str, str] = json.loads((folder / _MANIFEST).read_text())
+        manifest: Mapping[str, Any] = json.loads((folder / _MANIFEST).read_text())
         return Cached(folder / _CONTENT, Archive(**manifest))
     except FileNotFoundError:
         return None

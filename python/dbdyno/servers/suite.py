@@ -1,0 +1,172 @@
+"""What the distribution's suites carry: servers and tools by version, known without asking.
+
+A suite whose lists were got is described by them (`versions.json` beside them); one that was not,
+by the table here, which ages: `sid` and `experimental` move, and a version that has gone is told
+with those there are when it is asked for. What was unpacked once stays to be had.
+"""
+
+import json
+import platform
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from dbdyno.servers import cache
+from dbdyno.servers.protocol import Package, Source
+from dbdyno.servers.source.apt import MOVING, Suite
+from dbdyno.servers.source.client import Progress
+from dbdyno.servers.source.debian import upstream
+
+SUITES = ("bullseye", "bookworm", "trixie", "sid", "experimental")
+"""From the oldest to the newest; a version that several have is taken from the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What to unpack for a program, and where it is then."""
+
+    main: str
+    """The package that gives the version; `{major}` stands for digits in its name."""
+    binaries: str
+    """The folder of its programs; `{major}` as above."""
+    more: Sequence[str] = ()
+    """Packages besides."""
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """Matches the main package's name in any version."""
+        return re.compile(re.escape(self.main).replace(r"\{major\}", r"(?P<major>\d+)"))
+
+
+_POSTGRESQL = Recipe("postgresql-{major}", "usr/lib/postgresql/{major}/bin")
+RECIPES: Mapping[str, Recipe] = {
+    "postgresql": _POSTGRESQL,
+    "mariadb": Recipe(
+        "mariadb-server", "usr/sbin", ("mariadb-plugin-rocksdb", "mariadb-plugin-spider")
+    ),
+    "mysql": Recipe("mysql-server-core", "usr/sbin"),
+    "pgbench": _POSTGRESQL,
+    "fio": Recipe("fio", "usr/bin"),
+    "sysbench": Recipe("sysbench", "usr/bin"),
+    "rocksdb-tools": Recipe("rocksdb-tools", "usr/bin"),
+}
+"""Kinds of server and tools, by the names that provision texts have for them."""
+
+_KNOWN: Mapping[str, Mapping[str, str]] = {
+    "bullseye": {
+        "postgresql-13": "13.16",
+        "mariadb-server": "10.5.23",
+        "fio": "3.25",
+        "sysbench": "1.0.20",
+        "rocksdb-tools": "6.11.4",
+    },
+    "bookworm": {
+        "postgresql-15": "15.18",
+        "mariadb-server": "10.11.18",
+        "fio": "3.33",
+        "sysbench": "1.0.20",
+        "rocksdb-tools": "7.8.3",
+    },
+    "trixie": {
+        "postgresql-17": "17.11",
+        "mariadb-server": "11.8.6",
+        "fio": "3.39",
+        "sysbench": "1.0.20",
+        "rocksdb-tools": "9.10.0",
+    },
+    "sid": {
+        "postgresql-18": "18.6",
+        "mariadb-server": "11.8.9",
+        "mysql-server-core": "9.7.4",
+        "fio": "3.41",
+        "sysbench": "1.0.20",
+        "rocksdb-tools": "9.11.2",
+    },
+    "experimental": {"postgresql-19": "19~rc1"},
+}
+"""As found in November 2026."""
+
+_MEGABYTES = {
+    "postgresql": 80,
+    "pgbench": 80,
+    "mariadb": 45,
+    "mysql": 50,
+    "fio": 30,
+    "sysbench": 9,
+    "rocksdb-tools": 10,
+}
+"""About what is downloaded."""
+
+
+def packages_of(name: str) -> Sequence[Package]:
+    """All that the suites have for a server or a tool, those unpacked already included."""
+    recipe = RECIPES[name]
+    found: dict[str, Package] = {}
+    for suite in SUITES:
+        listed = [
+            (package, version)
+            for package, version in _versions(suite).items()
+            if recipe.pattern.fullmatch(package)
+        ]
+        for package, version in (*listed, *_unpacked(suite, recipe)):
+            made = _package(name, suite, package, version)
+            found.setdefault(made.name, made)
+    return tuple(found.values())
+
+
+def suite_of(package: Package) -> str:
+    """The suite that a package is from."""
+    return package.name.partition("/")[0]
+
+
+def is_moving(package: Package) -> bool:
+    """Whether newer versions take its place where it comes from."""
+    return package.source is Source.DEBIAN and suite_of(package) in MOVING
+
+
+def refresh(package: Package, progress: Progress | None = None) -> None:
+    """Asks the suite of a package what it has now, unless it was asked within a day.
+
+    # Errors
+    `ServerError` when it can't be asked.
+    """
+    suite = Suite(suite_of(package))
+    suite.update(progress)
+    names = "|".join(recipe.pattern.pattern for recipe in _recipes())
+    versions = suite.versions(re.compile(names.replace("(?P<major>", "(")))
+    path = suite.catalogue
+    aside = path.with_suffix(".new")
+    aside.write_text(json.dumps({name: upstream(v) for name, v in versions.items()}, indent=2))
+    aside.replace(path)
+
+
+def _recipes() -> Iterable[Recipe]:
+    return {recipe.main: recipe for recipe in RECIPES.values()}.values()
+
+
+def _versions(suite: str) -> Mapping[str, str]:
+    try:
+        versions: Mapping[str, str] = json.loads(Suite(suite).catalogue.read_text())
+        return versions
+    except (OSError, ValueError):
+        return _KNOWN[suite] if platform.machine() == "x86_64" or suite not in MOVING else {}
+
+
+def _unpacked(suite: str, recipe: Recipe) -> Iterable[tuple[str, str]]:
+    for manifest in sorted((cache.cache_folder() / "debian").glob(f"{suite}_*/manifest.json")):
+        _, package, version = manifest.parent.name.split("_", 2)
+        if recipe.pattern.fullmatch(package):
+            yield package, version
+
+
+def _package(name: str, suite: str, main: str, version: str) -> Package:
+    recipe = RECIPES[name]
+    matched = recipe.pattern.fullmatch(main)
+    major = matched.groupdict().get("major", "") if matched else ""
+    return Package(
+        version=version,
+        source=Source.DEBIAN,
+        name=" ".join((f"{suite}/{main}={version}", *recipe.more)),
+        binaries=recipe.binaries.format(major=major),
+        size_bytes=_MEGABYTES[name] * 1_000_000,
+    )
