@@ -16,6 +16,7 @@ from dbdyno.collect.tree import Tree
 from dbdyno.conduct.bottleneck import client_warnings
 from dbdyno.conduct.preflight import limits, loader_count
 from dbdyno.engine import Outcome
+from dbdyno.engine.parts import OWN_FILES
 from dbdyno.formats.records import parse_record
 from dbdyno.model import Backlog, Hello, Load, Summary
 from dbdyno.servers import Capacity
@@ -104,10 +105,15 @@ def test_queues_hold_what_is_connected_at_a_time() -> None:
     assert missed(spec(100), capacity=Capacity(accept_queue=15)) == [("backlog", 16)]
 
 
-def test_a_database_in_process_has_no_limits() -> None:
-    whole = {"target": {"driver": "sqlite", "path": "a.db"}, "groups": spec()["groups"]}
+def test_a_database_in_process_is_limited_by_open_files_alone() -> None:
+    pragmas = [["journal_mode", "wal"]]
+    whole = {"target": {"driver": "sqlite", "path": "a.db"}, "groups": spec(100)["groups"]}
+    with_log = {**whole, "target": {"driver": "sqlite", "path": "a.db", "pragmas": pragmas}}
 
-    assert list(limits(whole, ROOMY, Capacity())) == []
+    assert all(limit.is_met for limit in limits(whole, ROOMY, Capacity()))
+    assert [limit.needed for limit in limits(whole, ROOMY, Capacity())] == [100 + OWN_FILES]
+    assert [limit.needed for limit in limits(with_log, ROOMY, Capacity())] == [200 + OWN_FILES]
+    assert list(limits({**whole, "target": {"driver": "null"}}, ROOMY, Capacity())) == []
 
 
 def test_the_machine_is_read_as_it_is(tmp_path: Path) -> None:

@@ -31,6 +31,10 @@ VERBS: Mapping[str, tuple[str, str]] = {
     ),
     "resume": ("run.resume", "Carry on with STUDY where it was left."),
     "run": ("run.run", "Carry out STUDY and write its report."),
+    "scripts": (
+        "scripts.scripts",
+        "List the workload scripts, each with its options and their defaults.",
+    ),
     "servers": ("servers.servers", "List the servers and tools a study can name."),
     "sysbench": ("sysbench.sysbench", "Do what sysbench does with the same ARGUMENTS."),
 }

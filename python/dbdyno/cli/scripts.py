@@ -1,0 +1,52 @@
+"""`dbdyno scripts`: the workloads there are, each with its options."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+
+from dbdyno.cli.options import json_option, print_json
+from dbdyno.cli.text import fold, width
+from dbdyno.engine import find_engine
+from dbdyno.engine.catalog import ScriptPage, script_pages
+from dbdyno.engine.script import script_path
+from dbdyno.errors import UsageError
+from dbdyno.formats.study import nearest
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@json_option
+def scripts(names: tuple[str, ...], as_json: bool) -> None:
+    """List the workload scripts, each with its options and their defaults.
+
+    Those of this folder, the bundled ones and those of Debian's sysbench, or only the ones NAMEd.
+    """
+    pages = {page.name: page for page in script_pages(find_engine(), script_path())}
+    for name in names:
+        if name not in pages:
+            match = nearest(name, pages)
+            hint = f"did you mean `{match}`?" if match else f"there are {', '.join(pages)}"
+            raise UsageError(f"there is no script `{name}`", hint=hint)
+    chosen = [page for page in pages.values() if not names or page.name in names]
+    if as_json:
+        documents = [{**asdict(page), "file": str(page.file)} for page in chosen]
+        print_json({"schema": 1, "scripts": documents})
+        return
+    click.echo("\n\n".join(_told(page) for page in chosen))
+
+
+def _told(page: ScriptPage) -> str:
+    columns = width()
+    lines = [fold(f"{page.name}: {page.about}" if page.about else page.name, columns)]
+    if page.problem:
+        lines.append(fold(f"  can't be read: {page.problem}", columns))
+    heads = [
+        f"{option.name}={option.default}" if option.default is not None else f"{option.name}=…"
+        for option in page.options
+    ]
+    broad = max(map(len, heads), default=0)
+    for head, option in zip(heads, page.options, strict=True):
+        lines.append(fold(f"  --option {head:<{broad}}  {option.about}", columns))
+    return "\n".join(lines)

@@ -1,0 +1,101 @@
+"""The scripts there are: what each does, and which options it takes, as the engine reads them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dbdyno.engine.binary import Engine
+from dbdyno.engine.script import SUFFIX
+
+_LIMIT_S = 20.0
+_EVENT = re.compile(r"^\s*function\s+event\b|^\s*event\s*=", re.MULTILINE)
+"""What only libraries of other scripts lack."""
+
+_OPTION = re.compile(
+    r" +--(?P<name>[\w-]+)(?P<kind>\[=on\|off\]|=\S+)?\s+(?P<about>.*?)(?: \[(?P<default>[^\[\]]*)\])?"
+)
+_KINDS = {"[=on|off]": "boolean", "=N": "number", "=STRING": "text"}
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptOption:
+    """An option of a script's own."""
+
+    name: str
+    kind: str
+    """`number`, `boolean`, `text` or `list`."""
+    default: str | None
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptPage:
+    """A script that can be run by its name."""
+
+    name: str
+    file: Path
+    about: str
+    """The first sentence of the file's first comment; empty if there is none."""
+    options: tuple[ScriptOption, ...]
+    problem: str | None = None
+    """Why the engine can't read it."""
+
+
+def script_pages(engine: Engine, folders: Sequence[Path]) -> Iterator[ScriptPage]:
+    """Every script of these folders that has events; of two with one name the first is found."""
+    files: dict[str, Path] = {}
+    for folder in folders:
+        for file in sorted(folder.glob(f"*{SUFFIX}")):
+            files.setdefault(file.stem, file)
+    for name, file in sorted(files.items()):
+        try:
+            text = file.read_text("utf-8", errors="replace")
+        except OSError:
+            continue
+        if _EVENT.search(text):
+            yield _page(engine, name, file, text)
+
+
+def _page(engine: Engine, name: str, file: Path, text: str) -> ScriptPage:
+    about = _first_sentence(text)
+    try:
+        done = subprocess.run(
+            [engine.path, "sysbench", file, "help"],
+            capture_output=True,
+            text=True,
+            timeout=_LIMIT_S,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return ScriptPage(name, file, about, (), str(error))
+    if done.returncode != 0:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        if said and said[-1].endswith("does not implement the 'help' command."):
+            return ScriptPage(name, file, about, ())
+        return ScriptPage(name, file, about, (), said[0] if said else "it can't be read")
+    forms = map(_OPTION.fullmatch, done.stdout.splitlines())
+    return ScriptPage(name, file, about, tuple(_option(form) for form in forms if form))
+
+
+def _option(form: re.Match[str]) -> ScriptOption:
+    kind = _KINDS.get(form["kind"] or "", "list")
+    return ScriptOption(form["name"], kind, form["default"], form["about"].strip())
+
+
+def _first_sentence(text: str) -> str:
+    """Of the comment that a file opens with; licences and lines of signs are no sentence."""
+    words: list[str] = []
+    for line in text.splitlines():
+        comment = re.fullmatch(r"\s*--(?!\[\[)\s*(.*)", line)
+        if comment is None or (not comment[1].strip() and words):
+            break
+        if re.search(r"[A-Za-z]", comment[1]):
+            words.append(comment[1].strip())
+    told = " ".join(words)
+    if re.match(r"(?i)copyright|#!", told):
+        return ""
+    return told.partition(". ")[0].rstrip(".")
