@@ -45,6 +45,8 @@ from dbdyno.stats import merge_histograms
 from dbdyno.store import RunWriter, Store, open_study_folder, step_summary
 
 SECOND_NS = 1_000_000_000
+OF_A_SERVER = {"page_size": "4096", "data_directory": "/somewhere"}
+"""Effective settings beside those of the study."""
 START_UNIX_NS = 1_700_000_000 * SECOND_NS
 
 
@@ -124,7 +126,9 @@ def _carry_out(
             "red_flags": [flag],
         }
         writer.document("facts.json", facts)
-        writer.document("settings.json", {"page_size": "4096", **run.cell.settings})
+        writer.document(
+            "settings.json", {**OF_A_SERVER, "port": str(4000 + run.position), **run.cell.settings}
+        )
     started = START_UNIX_NS / SECOND_NS + 60 * run.position
     manifest = RunManifest(
         id=run.id,

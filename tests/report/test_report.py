@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import altair as alt
@@ -22,6 +22,7 @@ from dbdyno.report.answer import answers, headline, qualification
 from dbdyno.report.charts import charts
 from dbdyno.report.charts.encoding import number_axis
 from dbdyno.report.gather import gather
+from dbdyno.report.provenance import other_settings, settings_that_differ
 from dbdyno.report.validity import gates
 from dbdyno.report.wording import interval, number, quantity, ratio
 from dbdyno.stats import NotComparable, StabilityWord, Verdict
@@ -338,3 +339,28 @@ def test_ratios_read_as_percent_or_as_multiples() -> None:
         "±0.0\u202f%",
     ]
     assert quantity(1500, "µs") == "1.50 ms"
+
+
+def test_settings_studied_come_first_and_each_run_s_own_last(tmp_path: Path) -> None:
+    analysis = told(tmp_path, SHORT, World(rate))
+    first, rest = settings_that_differ(analysis), other_settings(analysis)
+    assert [row[:2] for row in first.rows] == [
+        ("journal_mode", "studied"),
+        ("synchronous", "studied"),
+    ]
+    assert {row[0]: row[2] for row in rest.rows} == {
+        "data_directory": "each run's own",
+        "page_size": "",
+        "port": "each run's own",
+    }
+
+
+def test_a_setting_that_a_cell_has_by_itself_is_said_to_differ(tmp_path: Path) -> None:
+    analysis = told(tmp_path, SHORT, World(rate))
+    material = analysis.material
+    runs = tuple(
+        replace(run, settings={**run.settings, "page_size": run.manifest.cell["journal"]})
+        for run in material.runs
+    )
+    found = settings_that_differ(replace(analysis, material=replace(material, runs=runs)))
+    assert [row[:2] for row in found.rows][-1] == ("page_size", "differs")

@@ -16,7 +16,8 @@ _EVENT = re.compile(r"^\s*function\s+event\b|^\s*event\s*=", re.MULTILINE)
 """What only libraries of other scripts lack."""
 
 _OPTION = re.compile(
-    r" +--(?P<name>[\w-]+)(?P<kind>\[=on\|off\]|=\S+)?\s+(?P<about>.*?)(?: \[(?P<default>[^\[\]]*)\])?"
+    r" +--(?P<name>[\w-]+)(?P<kind>\[=on\|off\]|=\S+)?\s+"
+    r"(?P<about>.*?)(?: \[(?P<default>[^\[\]]*)\])?"
 )
 _KINDS = {"[=on|off]": "boolean", "=N": "number", "=STRING": "text"}
 
@@ -73,7 +74,8 @@ def _page(engine: Engine, name: str, file: Path, text: str) -> ScriptPage:
     except (OSError, subprocess.SubprocessError) as error:
         return ScriptPage(name, file, about, (), str(error))
     if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip().splitlines()
+        lines = f"{done.stdout}{done.stderr}".strip().splitlines()
+        said = [line for line in lines if line and not line.startswith("sysbench 1.")]
         if said and said[-1].endswith("does not implement the 'help' command."):
             return ScriptPage(name, file, about, ())
         return ScriptPage(name, file, about, (), said[0] if said else "it can't be read")

@@ -15,7 +15,13 @@ from dbdyno.report.charts import charts
 from dbdyno.report.export import export
 from dbdyno.report.gather import gather
 from dbdyno.report.page import render, render_summary
-from dbdyno.report.provenance import host_facts, seeds, settings_that_differ, versions
+from dbdyno.report.provenance import (
+    host_facts,
+    other_settings,
+    seeds,
+    settings_that_differ,
+    versions,
+)
 from dbdyno.report.tables import tables
 from dbdyno.report.validity import remarks
 
@@ -47,6 +53,7 @@ def write(store: Path, study: str, out: Path, *, asked: Study | None = None) -> 
     provenance = (
         host_facts(analysis),
         settings_that_differ(analysis),
+        other_settings(analysis),
         versions(analysis),
         seeds(analysis),
     )

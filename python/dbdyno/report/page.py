@@ -19,6 +19,7 @@ from dbdyno.report.loads import loads_table
 from dbdyno.report.provenance import (
     command_lines,
     host_facts,
+    other_settings,
     rerun_lines,
     seeds,
     settings_that_differ,
@@ -182,6 +183,7 @@ def context(
         "tables": {table.name: table for table in tables},
         "facts": host_facts(analysis),
         "settings": settings_that_differ(analysis),
+        "other_settings": other_settings(analysis),
         "versions": versions(analysis),
         "seeds": seeds(analysis),
         "loads": loads_table(analysis),

@@ -1,6 +1,10 @@
 """Where the numbers come from: facts, settings, command lines, seeds, versions."""
 
+from __future__ import annotations
+
+import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from dbdyno.formats.stored_study import ONE_CALL
 from dbdyno.report.analyse import Analysis, label
@@ -14,6 +18,8 @@ def host_facts(analysis: Analysis) -> Table:
     pairs: list[tuple[str, str]] = []
     for name in sorted({name for facts in flat for name in facts}):
         values = list(dict.fromkeys(facts[name] for facts in flat if name in facts))
+        if name.endswith("durability"):
+            values = [_DURABILITY.get(value, value) for value in values]
         shown = values[0] if len(values) == 1 else f"{len(values)} values: {'; '.join(values[:6])}"
         pairs.append((name, shown))
     return _facts("facts", "Host and server facts", pairs)
@@ -30,21 +36,89 @@ def _flat(value: object, prefix: str = "") -> Iterable[tuple[str, str]]:
 
 
 def settings_that_differ(analysis: Analysis) -> Table:
-    """Effective server settings that are not the same in every cell."""
-    by_cell: dict[str, Mapping[str, str]] = {}
-    for run in analysis.material.runs:
-        by_cell.setdefault(label(run.manifest.cell, analysis.varying), run.settings)
-    names = [label(cell.levels, analysis.varying) for cell in analysis.cells]
-    labels = [name for name in names if name in by_cell]
-    settings_names = sorted({name for settings in by_cell.values() for name in settings})
-    rows = []
-    for name in settings_names:
-        values = tuple(str(by_cell[label].get(name, "–")) for label in labels)
-        if len(set(values)) > 1:
-            rows.append((name, *values))
-    columns = (Column("Setting", "setting"), *(Column(label, label) for label in labels))
-    title = "Effective settings that differ between cells"
+    """Effective settings that matter: first those the study has set, then what else differs between
+    its cells. What differs between two runs of one cell (a port, a folder) is none of them."""
+    found = _Settings.of(analysis)
+    studied = [name for name in found.names if name in found.studied]
+    differing = [name for name in found.names if name not in found.studied and found.differs(name)]
+    rows = [(name, "studied", *found.values(name)) for name in studied]
+    rows += [(name, "differs", *found.values(name)) for name in differing]
+    columns = (
+        Column("Setting", "setting"),
+        Column("Why", "why"),
+        *(Column(cell, cell) for cell in found.cells),
+    )
+    title = "Settings studied, and others that differ between cells"
     return Table("settings", title, columns, tuple(rows))
+
+
+def other_settings(analysis: Analysis) -> Table:
+    """All the rest, as they were in the first cell: alike in all, or each run's own."""
+    found = _Settings.of(analysis)
+    rest = [name for name in found.names if name not in found.studied and not found.differs(name)]
+    rows = tuple(
+        (name, found.values(name)[0], "each run's own" if name in found.own else "")
+        for name in rest
+        if found.cells
+    )
+    columns = (Column("Setting", "setting"), Column("Value", "value"), Column("", "note"))
+    return Table("other-settings", "All other settings", columns, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """The effective settings of a study's cells."""
+
+    by_cell: Mapping[str, Mapping[str, str]]
+    """Of each cell's first run."""
+    studied: frozenset[str]
+    """Set by the study, whether or not they differ."""
+    own: frozenset[str]
+    """Not the same in two runs of one cell, or the name of a place or port."""
+
+    @classmethod
+    def of(cls, analysis: Analysis) -> _Settings:
+        by_cell: dict[str, Mapping[str, str]] = {}
+        own: set[str] = set()
+        studied: set[str] = set()
+        for run in analysis.material.runs:
+            first = by_cell.setdefault(label(run.manifest.cell, analysis.varying), run.settings)
+            names = first.keys() & run.settings.keys()
+            own.update(name for name in names if first[name] != run.settings[name])
+            own.update(name for name in run.settings if _PLACES.search(name))
+            studied.update(run.manifest.settings)
+        order = [label(cell.levels, analysis.varying) for cell in analysis.cells]
+        cells = {name: by_cell[name] for name in order if name in by_cell}
+        return cls(cells, frozenset(studied), frozenset(own - studied))
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """In the study's order."""
+        return tuple(self.by_cell)
+
+    @property
+    def names(self) -> list[str]:
+        """Of all settings there are."""
+        return sorted({name for settings in self.by_cell.values() for name in settings})
+
+    def values(self, name: str) -> tuple[str, ...]:
+        """One a cell."""
+        return tuple(str(settings.get(name, "–")) for settings in self.by_cell.values())
+
+    def differs(self, name: str) -> bool:
+        """Between cells, and not because each run has its own."""
+        return name not in self.own and len(set(self.values(name))) > 1
+
+
+_PLACES = re.compile(r"(^|_)(port|socket|pid|dir|directory|directories|file|path|hostname|uuid)$")
+"""What each run's server has for itself."""
+
+_DURABILITY = {
+    "D0": "D0: a crash may lose or tear the data",
+    "D1": "D1: a crash may lose the last commits",
+    "D2": "D2: each commit is on disk before it is answered",
+    "D3": "D3: each commit is on disk here and with a replica before it is answered",
+}
 
 
 def versions(analysis: Analysis) -> Table:
