@@ -1,4 +1,4 @@
-"""What a server could leave on a machine, and waiting for processes to be gone."""
+"""What a run could leave on a machine, and waiting for processes to be gone."""
 
 import contextlib
 import fcntl
@@ -10,12 +10,14 @@ from pathlib import Path
 
 from dbdyno.guard import guarded
 from dbdyno.guard.guard import LOCK_NAME, children_of
+from dbdyno.guard.journal import state_folder
 
 LIMIT_S = 120
 
 
 def left_behind() -> frozenset[str]:
-    """Temporary folders, shared memory and semaphores whose makers are gone.
+    """Temporary folders, shared memory, semaphores, mounts, loop devices, control groups, named
+    network namespaces and journals whose makers are gone.
 
     What belongs to a living process is not counted: others may use dbdyno on this machine.
     """
@@ -33,7 +35,34 @@ def left_behind() -> frozenset[str]:
             found.add(f"shared memory {fields[identifier]}")
     for row in Path("/proc/sysvipc/sem").read_text().splitlines()[1:]:
         found.add(f"semaphores {row.split()[1]}")
-    return frozenset(found)
+    return frozenset(found | set(left_mounts()) | set(left_groups()) | set(left_journals()))
+
+
+def left_mounts() -> Iterator[str]:
+    """Mounts and loop devices in folders whose guard is gone, and network namespaces."""
+    mounted = [line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()]
+    backing = [
+        file.read_text().strip() for file in Path("/sys/block").glob("loop*/loop/backing_file")
+    ]
+    for path in (*mounted, *backing):
+        holder = Path(path.removesuffix(" (deleted)")).parent
+        lock = holder / LOCK_NAME
+        if holder.name.startswith("dbdyno-") and (not lock.exists() or is_free(lock)):
+            yield f"mount or loop device of {path}"
+    yield from (f"namespace {path}" for path in Path("/run/netns").glob("dbdyno*"))
+
+
+def left_groups() -> Iterator[str]:
+    """Control groups are named after the process that asked for them."""
+    for group in Path("/sys/fs/cgroup").rglob("dbdyno-*"):
+        maker = group.name.split("-")[1]
+        if maker == str(os.getpid()) or not Path("/proc", maker).exists():
+            yield str(group)
+
+
+def left_journals() -> Iterator[str]:
+    """Of guards that are gone."""
+    return (str(file) for file in state_folder().glob("*.journal") if is_free(file))
 
 
 def is_free(lock: Path) -> bool:
