@@ -8,7 +8,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use engine::{Control, Probe};
 use record::CpuTime;
 
+use crate::exit::INTERRUPTED;
 use crate::memory;
+
+/// How long the process may still take after it was told to end for the second time.
+const LAST_WORDS_US: libc::suseconds_t = 400_000;
 
 /// CPU, memory and signals of this process.
 pub struct Process {
@@ -30,7 +34,8 @@ pub fn counter_is_time() -> bool {
 }
 
 impl Process {
-    /// Watches for SIGINT and SIGTERM.
+    /// Watches for SIGINT and SIGTERM. After the second one the process ends, whatever it is busy
+    /// with: what it has not said by then is lost.
     ///
     /// # Errors
     /// If a handler can't be installed.
@@ -38,12 +43,22 @@ impl Process {
         let signals = Arc::new(AtomicUsize::new(0));
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
             let count = Arc::clone(&signals);
-            // SAFETY: the handler only adds to an atomic.
+            // SAFETY: the handler adds to an atomic and makes a plain system call.
             unsafe {
                 signal_hook::low_level::register(signal, move || {
-                    count.fetch_add(1, Ordering::Relaxed);
+                    if count.fetch_add(1, Ordering::Relaxed) == 1 {
+                        end_soon();
+                    }
                 })?;
             }
+        }
+        // A timer of the kernel's, since threads of our own may find no processor: 20,000 of them
+        // can be waiting for one.
+        // SAFETY: the handler ends the process by a plain system call.
+        unsafe {
+            signal_hook::low_level::register(libc::SIGALRM, || {
+                libc::_exit(i32::from(INTERRUPTED));
+            })?;
         }
         Ok(Self { signals, begin_unix_ns: Arc::default() })
     }
@@ -106,6 +121,15 @@ impl Probe for Process {
     fn impatient(&self) -> bool {
         self.signals.load(Ordering::Relaxed) > 1
     }
+}
+
+/// Has the kernel send SIGALRM. Safe in a signal handler.
+fn end_soon() {
+    let soon = libc::timeval { tv_sec: 0, tv_usec: LAST_WORDS_US };
+    let never = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    let timer = libc::itimerval { it_interval: never, it_value: soon };
+    // SAFETY: the structure outlives the call.
+    unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut()) };
 }
 
 /// Asks for SIGTERM when the parent dies.

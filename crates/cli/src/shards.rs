@@ -26,6 +26,10 @@ pub fn drive<W: Workload + 'static>(
     let (messages, inbox) = channel();
     let mut spares = Vec::new();
     for shard in 0..shards {
+        // Where each client has a thread there may be thousands, and making them takes its time.
+        if probe.interrupted() && shard > 0 {
+            break;
+        }
         let (spare, back) = channel();
         spares.push(spare);
         let load = (plan.clone(), Arc::clone(control), messages.clone(), back);

@@ -9,6 +9,7 @@ use crate::channel::Channel;
 use crate::error::{ProtocolError, ServerError};
 use crate::mysql;
 use crate::null::NullSession;
+use crate::peer::Peer;
 use crate::postgres;
 use crate::scripted::ScriptedSession;
 use crate::session::Session;
@@ -90,7 +91,30 @@ pub enum ConnectError {
         /// Whose fault it is, and why.
         what: String,
     },
-    /// Nothing came in time.
+    /// Somebody else is there than the target says.
+    #[error("{address} is {found}, not {expected}")]
+    OtherServer {
+        /// Where.
+        address: String,
+        /// Who is there.
+        found: Peer,
+        /// Who should be.
+        expected: Peer,
+    },
+    /// The server took the connection and kept us waiting.
+    #[error(
+        "{address} accepted the connection and did not send {awaited} within {} s",
+        .limit.as_secs_f64()
+    )]
+    Silent {
+        /// Where.
+        address: String,
+        /// What it owes us.
+        awaited: &'static str,
+        /// The deadline.
+        limit: Duration,
+    },
+    /// Nobody took the connection in time.
     #[error("no connection to {address} within {} s", .limit.as_secs_f64())]
     Timeout {
         /// Where.
@@ -131,6 +155,20 @@ pub fn connect(
     ordinal: u64,
     timeout: Duration,
 ) -> Result<Connected, ConnectError> {
+    connect_telling(target, ordinal, timeout, &mut |_| {})
+}
+
+/// [`connect`]. `tell` takes what there is to say meanwhile of a server that keeps us waiting; only
+/// of a run's first connection to an endpoint.
+///
+/// # Errors
+/// As [`connect`].
+pub fn connect_telling(
+    target: &Target,
+    ordinal: u64,
+    timeout: Duration,
+    tell: &mut dyn FnMut(String),
+) -> Result<Connected, ConnectError> {
     match target {
         Target::Null => Ok(Connected {
             session: Session::Null(NullSession::default()),
@@ -138,8 +176,8 @@ pub fn connect(
             server_version: "null".into(),
         }),
         Target::Sqlite(target) => sqlite::connect(target, timeout),
-        Target::Postgresql(target) => postgres::connect(target, ordinal, timeout),
-        Target::Mysql(target) => mysql::connect(target, ordinal, timeout),
+        Target::Postgresql(target) => postgres::connect(target, ordinal, timeout, tell),
+        Target::Mysql(target) => mysql::connect(target, ordinal, timeout, tell),
         Target::Scripted { plan } => Ok(Connected {
             session: Session::Scripted(ScriptedSession::new(plan)),
             transport: Transport::None,

@@ -14,39 +14,80 @@ use wire_mysql::Compression;
 
 use crate::channel::{Channel, decrypt, encrypt};
 use crate::connect::{ConnectError, Transport};
+use crate::peer::{self, Peer};
 use crate::tls;
 
 /// What one read asks for; handshakes are a few hundred bytes.
 const READ_SIZE: usize = 4096;
+/// A server's first answer takes milliseconds. After so long a silence we ask who is there.
+const ASK_AFTER: Duration = Duration::from_secs(2);
+/// And after so long a silence we say what is being waited for.
+const TELL_AFTER: Duration = Duration::from_secs(5);
+
+/// One attempt to connect.
+pub(crate) struct Attempt<'a> {
+    /// Where.
+    pub endpoint: &'a Endpoint,
+    /// For the whole attempt.
+    pub limit: Duration,
+    /// Who should be there.
+    pub expected: Peer,
+    /// It is the run's first to this endpoint: others need not find out once more who is there.
+    pub first: bool,
+    /// Takes what there is to say while we wait.
+    pub tell: &'a mut dyn FnMut(String),
+}
+
+/// What has been done about a server's silence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Silence {
+    Waited,
+    Asked,
+    Told,
+}
 
 /// A connected socket during its handshake.
-#[derive(Debug)]
-pub(crate) struct Dialled {
+pub(crate) struct Dialled<'a> {
     /// Where, for messages.
     pub address: String,
+    /// What the server owes us, for messages.
+    pub awaited: &'static str,
     /// Bytes received and not yet taken.
     pub received: Vec<u8>,
+    attempt: Attempt<'a>,
     socket: Socket,
     tls: Option<Box<ClientConnection>>,
     deadline: Instant,
-    limit: Duration,
+    /// The server has sent something.
+    heard: bool,
+    silence: Silence,
+    /// When silence is asked about, and when it is told.
+    patience: (Duration, Duration),
 }
 
-impl Dialled {
-    /// Connects; `limit` counts from here to the end of the handshake. (A name is looked up by the
-    /// system's resolver, which keeps its own time.)
-    pub fn open(endpoint: &Endpoint, limit: Duration) -> Result<Self, ConnectError> {
-        let deadline = Instant::now() + limit;
-        let address = address_of(endpoint);
-        let socket = match endpoint {
-            Endpoint::Tcp { host, port } => open_tcp(host, *port, deadline),
-            Endpoint::Unix(path) => open_unix(path, deadline),
-        };
-        match socket {
-            Ok(socket) => {
-                Ok(Self { address, received: Vec::new(), socket, tls: None, deadline, limit })
+impl<'a> Dialled<'a> {
+    /// Connects; the limit counts from here to the end of the handshake. (A name is looked up by
+    /// the system's resolver, which keeps its own time.)
+    pub fn open(attempt: Attempt<'a>, awaited: &'static str) -> Result<Self, ConnectError> {
+        let deadline = Instant::now() + attempt.limit;
+        let address = address_of(attempt.endpoint);
+        match open_socket(attempt.endpoint, deadline) {
+            Ok(socket) => Ok(Self {
+                address,
+                awaited,
+                received: Vec::new(),
+                attempt,
+                socket,
+                tls: None,
+                deadline,
+                heard: false,
+                silence: Silence::Waited,
+                patience: (ASK_AFTER, TELL_AFTER),
+            }),
+            Err(source) if is_timeout(&source) => {
+                Err(ConnectError::Timeout { address, limit: attempt.limit })
             }
-            Err(source) => Err(failure(address, limit, source)),
+            Err(source) => Err(ConnectError::Unreachable { address, source }),
         }
     }
 
@@ -132,18 +173,73 @@ impl Dialled {
 
     fn receive_bytes(&mut self) -> Result<Vec<u8>, ConnectError> {
         let mut bytes = vec![0; READ_SIZE];
-        let got = time_left(self.deadline).and_then(|left| {
-            self.socket.set_read_timeout(Some(left))?;
-            match (&self.socket).read(&mut bytes)? {
-                0 => Err(io::Error::new(
-                    io::ErrorKind::UnexpectedEof,
-                    "the server closed the connection during the handshake",
-                )),
-                count => Ok(count),
+        let began = Instant::now();
+        let count = loop {
+            let next = match self.silence {
+                Silence::Waited => began + self.patience.0,
+                Silence::Asked => began + self.patience.1,
+                Silence::Told => self.deadline,
+            };
+            let until = next.min(self.deadline);
+            let got = time_left(until).and_then(|left| {
+                self.socket.set_read_timeout(Some(left))?;
+                (&self.socket).read(&mut bytes)
+            });
+            match got {
+                Ok(0) => return Err(self.hung_up()),
+                Ok(count) => break count,
+                Err(error) if is_timeout(&error) && until < self.deadline => self.silent(began)?,
+                Err(error) => return Err(self.failed(error)),
             }
-        });
-        bytes.truncate(got.map_err(|source| self.failed(source))?);
+        };
+        bytes.truncate(count);
+        if !std::mem::replace(&mut self.heard, true)
+            && let Some(found) = peer::recognise(&bytes)
+        {
+            self.check(found)?;
+        }
         Ok(bytes)
+    }
+
+    /// What to do about a server that has sent nothing since `began`.
+    fn silent(&mut self, began: Instant) -> Result<(), ConnectError> {
+        if self.silence == Silence::Waited {
+            self.silence = Silence::Asked;
+            return self.ask();
+        }
+        self.silence = Silence::Told;
+        if self.attempt.first {
+            (self.attempt.tell)(format!(
+                "{} accepted the connection, and for {:.0} s has not sent {}; waiting up to {} s",
+                self.address,
+                began.elapsed().as_secs_f64(),
+                self.awaited,
+                self.attempt.limit.as_secs_f64()
+            ));
+        }
+        Ok(())
+    }
+
+    /// Finds out who is there, if nobody has said a word.
+    fn ask(&self) -> Result<(), ConnectError> {
+        if self.heard || !self.attempt.first {
+            return Ok(());
+        }
+        peer::ask(self.attempt.endpoint).map_or(Ok(()), |found| self.check(found))
+    }
+
+    fn check(&self, found: Peer) -> Result<(), ConnectError> {
+        let expected = self.attempt.expected;
+        if found == expected {
+            return Ok(());
+        }
+        Err(ConnectError::OtherServer { address: self.address.clone(), found, expected })
+    }
+
+    fn hung_up(&self) -> ConnectError {
+        let closed = format!("it closed the connection and had not sent {}", self.awaited);
+        let source = io::Error::new(io::ErrorKind::UnexpectedEof, closed);
+        self.ask().err().unwrap_or_else(|| self.failed(source))
     }
 
     /// The handshake is over: from here on the socket doesn't block.
@@ -161,7 +257,13 @@ impl Dialled {
     }
 
     fn failed(&self, source: io::Error) -> ConnectError {
-        failure(self.address.clone(), self.limit, source)
+        let address = self.address.clone();
+        match is_timeout(&source) {
+            true => {
+                ConnectError::Silent { address, awaited: self.awaited, limit: self.attempt.limit }
+            }
+            false => ConnectError::Unreachable { address, source },
+        }
     }
 }
 
@@ -189,6 +291,14 @@ pub(crate) fn address_of(endpoint: &Endpoint) -> String {
         Endpoint::Tcp { host, port } if host.contains(':') => format!("[{host}]:{port}"),
         Endpoint::Tcp { host, port } => format!("{host}:{port}"),
         Endpoint::Unix(path) => path.display().to_string(),
+    }
+}
+
+/// A connected socket.
+pub(crate) fn open_socket(endpoint: &Endpoint, deadline: Instant) -> io::Result<Socket> {
+    match endpoint {
+        Endpoint::Tcp { host, port } => open_tcp(host, *port, deadline),
+        Endpoint::Unix(path) => open_unix(path, deadline),
     }
 }
 
@@ -222,11 +332,59 @@ fn time_left(deadline: Instant) -> io::Result<Duration> {
     if left < Duration::from_millis(1) { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
-fn failure(address: String, limit: Duration, source: io::Error) -> ConnectError {
-    match source.kind() {
-        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
-            ConnectError::Timeout { address, limit }
-        }
-        _ => ConnectError::Unreachable { address, source },
+fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// Waits for a greeting until `limit`; what was told meanwhile, and how it ended.
+    fn wait(listener: &TcpListener, limit: Duration, first: bool) -> (Vec<String>, ConnectError) {
+        let port = listener.local_addr().unwrap().port();
+        let endpoint = Endpoint::Tcp { host: "127.0.0.1".into(), port };
+        let mut told = Vec::new();
+        let mut tell = |text| told.push(text);
+        let expected = Peer::Mysql;
+        let attempt = Attempt { endpoint: &endpoint, limit, expected, first, tell: &mut tell };
+        let mut wire = Dialled::open(attempt, "its greeting").unwrap();
+        wire.patience = (Duration::from_millis(20), Duration::from_millis(40));
+        let error = wire.receive().unwrap_err();
+        drop(wire);
+        (told, error)
+    }
+
+    #[test]
+    fn a_silent_server_is_told_with_what_it_owes_us() {
+        // Takes connections (in its backlog) and never says a word.
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (told, error) = wait(&listener, Duration::from_secs(2), true);
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert!(told[0].contains("has not sent its greeting; waiting up to 2 s"), "{told:?}");
+        assert!(matches!(error, ConnectError::Silent { awaited: "its greeting", .. }), "{error}");
+    }
+
+    #[test]
+    fn only_the_first_connection_tells() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (told, _) = wait(&listener, Duration::from_millis(100), false);
+        assert!(told.is_empty(), "{told:?}");
+    }
+
+    #[test]
+    fn a_server_that_hangs_up_is_told_so() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let closing = std::thread::spawn(move || drop(listener.accept()));
+        let endpoint = Endpoint::Tcp { host: "127.0.0.1".into(), port };
+        let (limit, expected) = (Duration::from_secs(5), Peer::Mysql);
+        let tell = &mut |_| {};
+        let attempt = Attempt { endpoint: &endpoint, limit, expected, first: false, tell };
+        let error = Dialled::open(attempt, "its greeting").unwrap().receive().unwrap_err();
+        assert!(error.to_string().contains("had not sent its greeting"), "{error}");
+        closing.join().unwrap();
     }
 }

@@ -8,6 +8,7 @@
 //!
 //! Nothing above this crate names a wire type.
 
+mod advice;
 mod bulk;
 mod channel;
 mod connect;
@@ -17,6 +18,7 @@ mod load;
 mod mysql;
 mod null;
 mod number;
+mod peer;
 mod placeholder;
 mod postgres;
 mod scripted;
@@ -26,12 +28,14 @@ mod statements;
 mod tls;
 mod value;
 
+pub use advice::advice;
 pub use bulk::{
     Carried, Carrier, CarrierError, Effect, Route, Table, effect, is_one_row, table_of,
 };
 pub use channel::Channel;
-pub use connect::{ConnectError, Connected, Transport, connect};
+pub use connect::{ConnectError, Connected, Transport, connect, connect_telling};
 pub use error::{ProtocolError, ServerError};
 pub use load::Form;
+pub use peer::Peer;
 pub use session::{Class, Progress, Reply, RowCursor, Sent, Session, StatementId, Tally};
 pub use value::Value;

@@ -43,6 +43,21 @@ fn passwords_are_checked_over_both_transports() {
 }
 
 #[test]
+fn a_client_of_postgresqls_says_that_it_has_found_mysql() {
+    let Some(server) = Server::get() else { return };
+    let unix = server.target();
+    let tcp = ServerTarget { endpoints: vec![server.tcp()], ..unix.clone() };
+    for target in [unix, tcp] {
+        let error = driver::connect(&record::Target::Postgresql(target), 0, client::PATIENCE);
+        let error = error.err().unwrap().to_string();
+        assert!(
+            error.ends_with(" is a MySQL or MariaDB server, not a PostgreSQL server"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
 fn statements_are_classed_by_what_they_did() {
     let Some(server) = Server::get() else { return };
     let mut client = server.client();

@@ -14,6 +14,10 @@ use crate::plan::Plan;
 use crate::shard::{Message, ShardInterval};
 use crate::timeline::{Slice, Timeline};
 
+/// The pause of a shard that waits for the others: at least so long, and at most.
+const PAUSE_NS: u64 = 200_000;
+const PAUSE_MAX_NS: u64 = 250_000_000;
+
 /// What a client may do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
@@ -71,6 +75,14 @@ pub struct Load {
 }
 
 impl Load {
+    /// How long a shard that waits for the others sleeps before it looks again, nanoseconds: longer
+    /// where there are more shards, since 20,000 that look every 200 µs leave the processors no
+    /// time for anything else.
+    pub(crate) fn pause_ns(&self) -> u64 {
+        let crowd = u64::from(self.stride / 16).max(1);
+        (PAUSE_NS * crowd).min(PAUSE_MAX_NS)
+    }
+
     /// Shard `shard` of `shards`. `spare` brings recorders back that were sent away.
     pub fn new(
         plan: &Plan,

@@ -131,7 +131,7 @@ pub fn run_shard<W: Workload>(load: &mut Load, workload: &mut W) {
     load.close();
     load.send(Message::Closed);
     while load.control().stage() < Stage::Finish {
-        std::thread::sleep(Duration::from_millis(1));
+        std::thread::sleep(Duration::from_nanos(load.pause_ns()));
     }
     if load.shard() == 0
         && !load.control().abandoned()
@@ -151,7 +151,7 @@ fn run_clients<W: Workload>(load: &mut Load, workload: &mut W) -> Result<(), Fai
         if load.control().stopping() {
             return Ok(());
         }
-        std::thread::sleep(Duration::from_micros(200));
+        std::thread::sleep(Duration::from_nanos(load.pause_ns()));
     }
     workload.launch(load)?;
     let (mut ready, mut begun, mut idle) = (false, false, false);
@@ -186,7 +186,7 @@ fn run_clients<W: Workload>(load: &mut Load, workload: &mut W) -> Result<(), Fai
             workload.wake(load, client)?;
         }
         let now = load.now();
-        let timeout = load.deadline().saturating_sub(now).min(LOOK_NS);
+        let timeout = load.deadline().saturating_sub(now).min(LOOK_NS.max(load.pause_ns()));
         workload.turn(load, Duration::from_nanos(timeout))?;
     }
 }

@@ -15,6 +15,8 @@ use crate::slot::{Failed, Purpose};
 
 /// MySQL's error that has rolled the transaction back already; it has no status that says so.
 const MYSQL_DEADLOCK: i64 = 1213;
+/// What to try after an error that says nothing of its cure.
+pub const POLICY_HINT: &str = "an error policy can ignore, retry or restart on such errors";
 
 /// What a finished statement gives the script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -203,7 +205,8 @@ impl Host {
                 "the server refused a statement: {} (SQLSTATE {}, number {})",
                 failed.message, failed.sqlstate, failed.number
             );
-            let hint = "an error policy can ignore, retry or restart on such errors";
+            let own = driver::advice(&self.config.target, &failed.sqlstate, failed.number);
+            let hint = own.unwrap_or(POLICY_HINT);
             self.cause = Some(fault(FatalKind::Statement, message, Some(hint)));
         }
         let Some(slot) = self.slot(index) else { return Conclusion::Nothing };

@@ -15,6 +15,14 @@ struct Job {
     ordinal: u64,
 }
 
+/// What a thread has to say.
+pub(crate) enum News {
+    /// A server keeps us waiting.
+    Waiting(String),
+    /// An attempt has finished.
+    Finished(Box<Attempt>),
+}
+
 /// A finished attempt.
 pub(crate) struct Attempt {
     /// What the caller named it.
@@ -26,11 +34,11 @@ pub(crate) struct Attempt {
 /// The threads of one shard.
 pub(crate) struct Connector {
     jobs: Sender<Job>,
-    attempts: Receiver<Attempt>,
+    news: Receiver<News>,
 }
 
 impl Connector {
-    /// `wake` is called after each finished attempt.
+    /// `wake` is called after each piece of news.
     pub(crate) fn new(
         target: &Target,
         timeout: Duration,
@@ -38,11 +46,11 @@ impl Connector {
         wake: impl Fn() + Send + Clone + 'static,
     ) -> Self {
         let (jobs, queue) = channel::<Job>();
-        let (done, attempts) = channel();
+        let (tell, news) = channel();
         let queue = Arc::new(Mutex::new(queue));
         for _ in 0..clients.clamp(1, THREADS_MAX) {
-            let (queue, done, wake, target) =
-                (Arc::clone(&queue), done.clone(), wake.clone(), target.clone());
+            let (queue, tell, wake, target) =
+                (Arc::clone(&queue), tell.clone(), wake.clone(), target.clone());
             // A thread that can't be made leaves the work to the others; the first must exist.
             let _ = std::thread::Builder::new()
                 .name("connector".into())
@@ -54,15 +62,20 @@ impl Connector {
                             Err(_) => return,
                         };
                         let Ok(Job { slot, ordinal }) = job else { return };
-                        let outcome = driver::connect(&target, ordinal, timeout);
-                        if done.send(Attempt { slot, ordinal, outcome }).is_err() {
+                        let outcome =
+                            driver::connect_telling(&target, ordinal, timeout, &mut |text| {
+                                let _ = tell.send(News::Waiting(text));
+                                wake();
+                            });
+                        let attempt = Attempt { slot, ordinal, outcome };
+                        if tell.send(News::Finished(Box::new(attempt))).is_err() {
                             return;
                         }
                         wake();
                     }
                 });
         }
-        Self { jobs, attempts }
+        Self { jobs, news }
     }
 
     /// Queues an attempt.
@@ -70,8 +83,8 @@ impl Connector {
         let _ = self.jobs.send(Job { slot, ordinal });
     }
 
-    /// An attempt that has finished since.
-    pub(crate) fn finished(&self) -> Option<Attempt> {
-        self.attempts.try_recv().ok()
+    /// What has happened since.
+    pub(crate) fn news(&self) -> Option<News> {
+        self.news.try_recv().ok()
     }
 }

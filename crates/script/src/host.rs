@@ -24,6 +24,7 @@ use crate::connector::Connector;
 use crate::loaders::Done;
 use crate::lua::{self, State};
 use crate::random::Random;
+use crate::settings::NOT_TEXT;
 use crate::slot::{Failed, Slot};
 
 /// References to the functions the prelude returns.
@@ -358,7 +359,7 @@ unsafe fn death(host: &mut Host, thread: *mut State) -> Failure {
                 text
             };
             let message = field(c"message").or_else(|| field(c"sql_errmsg"));
-            (message.unwrap_or_else(|| "(not a string)".into()), field(c"traceback"))
+            (message.unwrap_or_else(|| NOT_TEXT.into()), field(c"traceback"))
         } else {
             (lua::describe(thread, -1), None)
         }

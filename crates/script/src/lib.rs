@@ -31,9 +31,11 @@ mod source;
 mod telling;
 mod workload;
 
+pub use conclude::POLICY_HINT;
 pub use config::{Config, ConfigError, Figures, GroupConfig, Surroundings, distributions};
 pub use console::{Console, Facts, OptionFacts};
 pub use random::{Distributions, Random};
+pub use settings::NOT_TEXT;
 pub use workload::ScriptWorkload;
 
 /// The version of the script host, as it names itself.

@@ -46,6 +46,19 @@ local function with_traceback(message)
   return { message = tostring(message), traceback = traceback("", 2) }
 end
 
+-- For errors that nobody will catch: those without a text get one.
+local function in_words(value)
+  local raised = with_traceback(value)
+  if type(value) == "string" or type(value) == "number" then
+    return raised
+  elseif type(value) ~= "table" then
+    raised.message = settings.not_text
+  elseif not (value.message or value.sql_errmsg or value.errcode) then
+    return { message = settings.not_text, traceback = traceback("", 2) }
+  end
+  return raised
+end
+
 -- The table `sysbench` ----------------------------------------------------------------------------
 
 local ARGUMENT = {
@@ -189,7 +202,7 @@ local function default_run(tid)
   local churn = host.reconnect_every() > 0
   while next_event() do
     ::again::
-    local fine, value = xpcall(event, with_traceback, tid)
+    local fine, value = xpcall(event, in_words, tid)
     if not fine then
       if type(value) == "table" and value.errcode == RESTART_EVENT then
         if not host.restart() then
@@ -282,6 +295,12 @@ local function inspect(make, given)
   local problem = check_values(cmdline.options, options)
   if problem then
     return nil, "script", tostring(problem)
+  end
+  for _, name in ipairs { "init", "thread_init", "event", "thread_done", "done" } do
+    local kind = type(env[name])
+    if kind ~= "nil" and kind ~= "function" then
+      return nil, "script", ("`%s` is a %s; expected a function"):format(name, kind)
+    end
   end
   local command = settings.command
   if command == "run" then

@@ -1,7 +1,7 @@
 //! Connections: made, lost and made anew, with back-off and an end to patience.
 
 use driver::{ConnectError, Connected, Reply};
-use engine::Failure;
+use engine::{Failure, Message};
 use mlua_sys as ffi;
 use reactor::Token;
 use record::{ErrorAction, FatalKind};
@@ -9,6 +9,7 @@ use record::{ErrorAction, FatalKind};
 use crate::api;
 use crate::client::Waiting;
 use crate::conclude::Conclusion;
+use crate::connector::{Attempt, News};
 use crate::fleet::Surroundings;
 use crate::host::{Host, HostPointer, end_client, fault, internal, resume};
 use crate::network::hand_over;
@@ -19,6 +20,9 @@ use crate::telling;
 /// Longest pause between attempts to reconnect: a quarter of the usual interval, so that an outage
 /// seems longer than it was by less than an interval.
 const BACK_OFF_MAX_NS: u64 = 250_000_000;
+/// What to try with a server that takes a connection and does not answer.
+const SLOW_SERVER: &str = "is it the right port? A server may also be looking up its clients' \
+    names (MySQL: skip_name_resolve), be stopped, or be overloaded";
 
 impl Host {
     /// Lets go of a connection's socket; its session stays, for the statements it knows.
@@ -139,6 +143,19 @@ impl Host {
         Ok(index)
     }
 
+    /// The next attempt that has finished; what else the connector has to say is passed on.
+    fn finished_attempt(&mut self) -> Option<Attempt> {
+        loop {
+            match self.connector.as_ref()?.news()? {
+                News::Finished(attempt) => return Some(*attempt),
+                News::Waiting(text) => {
+                    let hint = Some(SLOW_SERVER.to_owned());
+                    self.load().send(Message::Warning("connecting", text, hint));
+                }
+            }
+        }
+    }
+
     fn add_socket(&mut self, fd: std::os::fd::OwnedFd) -> Result<Token, Failure> {
         let reactor = self.reactor.as_mut().ok_or_else(|| internal("no reactor".into()))?;
         reactor.add(fd).map_err(|error| {
@@ -168,7 +185,7 @@ pub(crate) fn attempts(pointer: HostPointer) -> Result<(), Failure> {
     loop {
         let host = pointer.get();
         let finished = host.inline_attempts.pop_front().or_else(|| {
-            let attempt = host.connector.as_ref()?.finished()?;
+            let attempt = host.finished_attempt()?;
             Some((attempt.slot, attempt.ordinal, attempt.outcome))
         });
         let Some((ticket, ordinal, outcome)) = finished else { return Ok(()) };
@@ -224,6 +241,11 @@ pub(crate) fn connect_failure(error: &ConnectError) -> Failure {
         }
         ConnectError::Timeout { .. } => {
             "is something between here and the server dropping packets?"
+        }
+        ConnectError::Silent { .. } => SLOW_SERVER,
+        ConnectError::OtherServer { .. } => {
+            "name the port of the server that is meant, or the driver of the one that is there \
+             (the URL's scheme, or --db-driver)"
         }
         ConnectError::Unsupported { .. } | ConnectError::Protocol { .. } => {
             "check the address, the driver and the server's authentication settings"

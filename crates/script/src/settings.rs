@@ -28,6 +28,7 @@ pub(crate) unsafe fn push_settings(state: *mut State, host: &Host) {
         set_text(state, "version", API_VERSION);
         set_text(state, "version_string", &format!("sysbench {API_VERSION}"));
         set_text(state, "script_path", &first.path.display().to_string());
+        set_text(state, "not_text", NOT_TEXT);
         ffi::lua_createtable(state, 1, 0);
         let own = [first.path.display().to_string()];
         let given = &config.surroundings.arguments;
@@ -47,6 +48,10 @@ pub(crate) unsafe fn push_settings(state: *mut State, host: &Host) {
         ffi::lua_setfield(state, -2, c"general".as_ptr());
     }
 }
+
+/// What is said of an error without a text.
+pub const NOT_TEXT: &str =
+    "error() was called with a value that is no text; expected what failed, in words";
 
 /// Options that every script sees besides its own.
 unsafe fn push_general(state: *mut State, config: &Config) {

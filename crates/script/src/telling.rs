@@ -60,6 +60,8 @@ pub(crate) fn connection(target: &Target, error: &ConnectError) -> Vec<String> {
         ConnectError::PasswordNeeded { address, .. } => (address, NO_PASSWORD),
         ConnectError::Unreachable { address, .. }
         | ConnectError::Timeout { address, .. }
+        | ConnectError::Silent { address, .. }
+        | ConnectError::OtherServer { address, .. }
         | ConnectError::Unsupported { address, .. }
         | ConnectError::Protocol { address, .. } => (address, UNREACHABLE),
     };

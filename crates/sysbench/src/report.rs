@@ -112,6 +112,9 @@ impl Report {
                 self.said.push(Said::Text(format!("{}\n", output.text)));
             }
             Record::Fatal(fatal) => self.fatal(fatal),
+            Record::Warning(warning) if warning.code != "unfinished" => {
+                self.said.push(Said::Error(format!("WARNING: {}\n", warning.message)));
+            }
             _ if !self.load => {}
             Record::Progress(progress) if progress.what == "connections" && !self.headed => {
                 self.headed = true;
@@ -121,10 +124,7 @@ impl Report {
             Record::Phase(phase) => self.phase(phase.phase, phase.at_ns),
             Record::Interval(interval) => self.interval(interval),
             Record::Clients(clients) => self.clients(clients),
-            Record::Warning(warning) if warning.code == "unfinished" => self.unfinished(),
-            Record::Warning(warning) => {
-                self.said.push(Said::Error(format!("WARNING: {}\n", warning.message)));
-            }
+            Record::Warning(_) => self.unfinished(),
             Record::Summary(summary) => self.summary(summary),
             Record::Hello(_) | Record::Ready(_) | Record::Progress(_) | Record::Loaded(_) => {}
         }
@@ -426,7 +426,10 @@ impl Report {
 
     fn fatal(&mut self, fatal: &Fatal) {
         let plain = fatal.message.strip_prefix("syntax error: ");
-        let message = plain.unwrap_or(&fatal.message);
+        let message = match plain.unwrap_or(&fatal.message) {
+            script::NOT_TEXT => "(not a string)",
+            message => message,
+        };
         let during = match (&self.command, self.begun()) {
             (Some(command), _) if !self.load && !self.hooks.command => command.as_str(),
             _ if !self.load => "sysbench.cmdline.call_command",
@@ -455,9 +458,9 @@ impl Report {
         }
         let ignore = "--mysql-ignore-errors and --pgsql-ignore-errors name errors after which \
             the event begins again";
-        let hint = match fatal.kind {
-            FatalKind::Statement if self.load => Some(ignore),
-            _ => fatal.hint.as_deref(),
+        let hint = match fatal.hint.as_deref() {
+            Some(script::POLICY_HINT) => Some(ignore).filter(|_| self.load),
+            other => other,
         };
         if let Some(hint) = hint {
             self.said.push(Said::Error(format!("hint: {hint}\n")));

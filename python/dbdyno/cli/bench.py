@@ -30,6 +30,7 @@ from dbdyno.engine import find_engine
 from dbdyno.errors import InterruptedRunError, NotValidError
 from dbdyno.formats.quantities import format_duration
 from dbdyno.model import (
+    EngineWarning,
     Interval,
     Load,
     Option,
@@ -281,6 +282,8 @@ class _Teller:
                 self._untold = ""
             case Output():
                 click.echo(record.text, err=True)
+            case EngineWarning(code="connecting"):
+                click.echo(f"{command:>8}  {record.message}", err=True)
             case _:
                 pass
 

@@ -7,6 +7,9 @@ from typing import Protocol
 from dbdyno.errors import ConnectError, ServerError
 from dbdyno.servers.setting import refuse_all
 
+ANSWER_LIMIT_S = 5
+"""How long a server may take to answer the lab on a fresh connection."""
+
 
 class Session(Protocol):
     """The lab's own connection to a server; it closes itself when it finds that it is broken."""

@@ -9,15 +9,20 @@ use wire_mysql::{
 
 use super::{MysqlSession, server_error};
 use crate::connect::{ConnectError, Connected, NO_TLS};
-use crate::dial::{Dialled, address_of, endpoint_of, tls_host};
+use crate::dial::{Attempt, Dialled, address_of, endpoint_of, tls_host};
 use crate::error::ProtocolError;
+use crate::peer::Peer;
 use crate::session::Session;
+
+/// Packets of a handshake are a few hundred bytes; certificates of plugins a few thousand.
+const PACKET_SIZE_MAX: usize = 64 * 1024;
 
 /// Connects to the endpoint whose turn it is.
 pub(crate) fn connect(
     target: &ServerTarget,
     ordinal: u64,
-    timeout: Duration,
+    limit: Duration,
+    tell: &mut dyn FnMut(String),
 ) -> Result<Connected, ConnectError> {
     let endpoint = endpoint_of(target, ordinal)?;
     let unsupported = |what| ConnectError::Unsupported { address: address_of(endpoint), what };
@@ -27,7 +32,9 @@ pub(crate) fn connect(
         })
     });
     let wished = wished.transpose()?;
-    let mut wire = Dialled::open(endpoint, timeout)?;
+    let first = ordinal < target.endpoints.len() as u64;
+    let attempt = Attempt { endpoint, limit, expected: Peer::Mysql, first, tell };
+    let mut wire = Dialled::open(attempt, "its greeting")?;
     let credentials = Credentials {
         user: &target.user,
         password: target.password.as_deref(),
@@ -52,7 +59,7 @@ pub(crate) fn connect(
 
 fn shake_hands(
     handshake: &mut Handshake<'_>,
-    wire: &mut Dialled,
+    wire: &mut Dialled<'_>,
     host: Option<&str>,
     tls: &Tls,
 ) -> Result<(), ConnectError> {
@@ -60,6 +67,11 @@ fn shake_hands(
     let mut out = Vec::new();
     loop {
         let header = backend::header(&wire.received);
+        if let Some(header) = header.filter(|header| header.size > PACKET_SIZE_MAX) {
+            let (found, limit) = (header.size as u64, PACKET_SIZE_MAX as u64);
+            let source = ProtocolError::TooLong { found, limit };
+            return Err(ConnectError::Protocol { address: wire.address.clone(), source });
+        }
         let whole = header.and_then(|header| {
             let payload = wire.received.get(backend::HEADER_SIZE..)?.get(..header.size)?;
             Some((header.sequence, payload))
@@ -72,10 +84,12 @@ fn shake_hands(
         let step = handshake.step(sequence, payload, &mut out);
         let step = step.map_err(|error| failure(wire, error))?;
         wire.received.drain(..size);
+        wire.awaited = "its answer to our log-in";
         match step {
             Step::Encrypt => {
                 wire.send(&out)?;
                 out.clear();
+                wire.awaited = "its side of the TLS handshake";
                 wire.encrypt(host.unwrap_or_default(), tls)?;
                 handshake.encrypted(&mut out).map_err(|error| failure(wire, error))?;
                 wire.send(&out)?;
@@ -99,7 +113,7 @@ fn shake_hands(
     }
 }
 
-fn failure(wire: &Dialled, error: HandshakeError) -> ConnectError {
+fn failure(wire: &Dialled<'_>, error: HandshakeError) -> ConnectError {
     let address = wire.address.clone();
     let protocol = |source| ConnectError::Protocol { address: wire.address.clone(), source };
     match error {

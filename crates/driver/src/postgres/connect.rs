@@ -7,25 +7,32 @@ use wire_postgres::{Credentials, Handshake, HandshakeError, Step, backend, front
 
 use super::{PostgresSession, server_error};
 use crate::connect::{ConnectError, Connected, NO_TLS};
-use crate::dial::{Dialled, address_of, endpoint_of, tls_host};
+use crate::dial::{Attempt, Dialled, address_of, endpoint_of, tls_host};
 use crate::error::ProtocolError;
+use crate::peer::Peer;
 use crate::session::Session;
 
 /// Settings every session begins with.
 const PARAMETERS: &[(&str, &str)] = &[("client_encoding", "UTF8"), ("application_name", "dbdyno")];
 
+/// What a server's first message is to us where TLS is not asked for.
+const GREETING: &str = "its answer to our log-in";
+
 /// Connects to the endpoint whose turn it is.
 pub(crate) fn connect(
     target: &ServerTarget,
     ordinal: u64,
-    timeout: Duration,
+    limit: Duration,
+    tell: &mut dyn FnMut(String),
 ) -> Result<Connected, ConnectError> {
     let endpoint = endpoint_of(target, ordinal)?;
     if let Some(kind) = &target.compression {
         let what = format!("compression `{kind}` to PostgreSQL is not supported");
         return Err(ConnectError::Unsupported { address: address_of(endpoint), what });
     }
-    let mut wire = Dialled::open(endpoint, timeout)?;
+    let first = ordinal < target.endpoints.len() as u64;
+    let attempt = Attempt { endpoint, limit, expected: Peer::Postgresql, first, tell };
+    let mut wire = Dialled::open(attempt, GREETING)?;
     if let Some(host) = tls_host(target, endpoint) {
         encrypt(target, host, &mut wire)?;
     }
@@ -38,13 +45,17 @@ pub(crate) fn connect(
 }
 
 /// Asks for TLS; a server without it is good enough for `prefer`.
-fn encrypt(target: &ServerTarget, host: &str, wire: &mut Dialled) -> Result<(), ConnectError> {
+fn encrypt(target: &ServerTarget, host: &str, wire: &mut Dialled<'_>) -> Result<(), ConnectError> {
     let mut out = Vec::new();
     frontend::ssl_request(&mut out);
+    wire.awaited = "its answer to our request for TLS";
     wire.send(&out)?;
     wire.receive()?;
     match wire.received.remove(0) {
-        b'S' => wire.encrypt(host, &target.tls),
+        b'S' => {
+            wire.awaited = "its side of the TLS handshake";
+            wire.encrypt(host, &target.tls)
+        }
         b'N' if target.tls.mode == TlsMode::Prefer => Ok(()),
         b'N' => Err(wire.tls_failed(NO_TLS.into())),
         found => {
@@ -56,7 +67,8 @@ fn encrypt(target: &ServerTarget, host: &str, wire: &mut Dialled) -> Result<(), 
 }
 
 /// Returns the server's version.
-fn shake_hands(target: &ServerTarget, wire: &mut Dialled) -> Result<String, ConnectError> {
+fn shake_hands(target: &ServerTarget, wire: &mut Dialled<'_>) -> Result<String, ConnectError> {
+    wire.awaited = GREETING;
     let credentials = Credentials {
         user: &target.user,
         password: target.password.as_deref(),
@@ -89,7 +101,7 @@ fn shake_hands(target: &ServerTarget, wire: &mut Dialled) -> Result<String, Conn
     }
 }
 
-fn failure(target: &ServerTarget, wire: &Dialled, error: HandshakeError) -> ConnectError {
+fn failure(target: &ServerTarget, wire: &Dialled<'_>, error: HandshakeError) -> ConnectError {
     let address = wire.address.clone();
     let protocol = |source| ConnectError::Protocol { address: wire.address.clone(), source };
     match error {

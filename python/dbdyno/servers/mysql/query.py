@@ -15,6 +15,7 @@ import pymysql
 from pymysql.cursors import DictCursor
 
 from dbdyno.errors import ConnectError, ServerError
+from dbdyno.servers import peer
 from dbdyno.servers.protocol import Capacity
 
 _CONNECT_LIMIT_S = 10
@@ -58,6 +59,9 @@ class Address:
     port: int = 3306
     tls: SSLContext | None = None
 
+    def __str__(self) -> str:
+        return str(self.unix) if self.unix else f"{self.host}:{self.port}"
+
     def open_socket(self) -> socket.socket:
         """A connected socket; `OSError` when nobody listens."""
         if self.unix is None:
@@ -76,11 +80,17 @@ class Session:
     """One connection of the lab's, opened when first needed and again when lost."""
 
     def __init__(
-        self, title: str, address: Address, *, answer_limit_s: int | None = _ANSWER_LIMIT_S
+        self,
+        title: str,
+        address: Address,
+        *,
+        answer_limit_s: int | None = _ANSWER_LIMIT_S,
+        greeting_limit_s: float = _ANSWER_LIMIT_S,
     ) -> None:
         self._title = title
         self.address = address
         self._answer_limit_s = answer_limit_s
+        self._greeting_limit_s = greeting_limit_s
         self._connection: pymysql.Connection[DictCursor] | None = None
         self._watch: socket.socket | None = None
 
@@ -95,14 +105,33 @@ class Session:
             try:
                 plain = self.address.open_socket()
                 self._watch = plain.dup()
+                self._check_greeting(plain)
                 self._connection = self._log_in(plain)
+            except TimeoutError as error:
+                self.close()
+                raise ConnectError(
+                    f"can't connect to {self._title} at {self.address}: {_in_words(error)}",
+                    hint="is it the right port? A server may also be looking up its clients' names "
+                    "(skip_name_resolve), be stopped, or be overloaded",
+                ) from error
             except (pymysql.Error, OSError, RuntimeError) as error:
                 self.close()
                 raise ConnectError(
-                    f"can't connect to {self._title}: {_in_words(error)}",
-                    hint="check address, user, password and database with `mysql`",
+                    f"can't connect to {self._title} at {self.address}: {_in_words(error)}",
+                    hint=_advice(error),
                 ) from error
         return self._connection
+
+    def _check_greeting(self, plain: socket.socket) -> None:
+        found = peer.greeting_of(plain, self._greeting_limit_s, self.address.open_socket)
+        if found not in (None, peer.MYSQL):
+            plain.close()
+            self.close()
+            other = found == peer.POSTGRESQL
+            raise ConnectError(
+                f"{self.address} is {found}, not {peer.MYSQL}",
+                hint="name it by a `postgresql://` URL" if other else "is it the right port?",
+            )
 
     def _log_in(self, plain: socket.socket) -> pymysql.Connection[DictCursor]:
         address = self.address
@@ -285,6 +314,22 @@ def tables(session: Session, database: str) -> Mapping[str, str]:
 def quoted(name: str) -> str:
     """A name as statements have it."""
     return "`" + name.replace("`", "``") + "`"
+
+
+def _advice(error: Exception) -> str:
+    """What to try after a connection that failed."""
+    if isinstance(error, OSError):
+        return "is the server running, and is this its address?"
+    match error.args[0] if error.args else None:
+        case 1044 | 1045 | 1698:
+            return "check the user and the password"
+        case 1049:
+            return "create the database first, or name another one"
+        case 1040 | 1203 | 1226:
+            return "the server's limit of connections is reached: raise it (max_connections)"
+        case 1129:
+            return "the server has blocked this host: `mysqladmin flush-hosts`"
+    return "check address, user, password and database with `mysql`"
 
 
 def _in_words(error: Exception) -> str:

@@ -11,7 +11,7 @@ from dbdyno.servers.mysql import query
 from dbdyno.servers.mysql.brand import Brand
 from dbdyno.servers.mysql.contents import contents
 from dbdyno.servers.protocol import Asking, Capacity, Provision, Transport
-from dbdyno.servers.running import RunningServer
+from dbdyno.servers.running import ANSWER_LIMIT_S, RunningServer
 
 _DEFAULT_PORT = 3306
 _MODES = {
@@ -42,7 +42,7 @@ class RunningMysql(RunningServer):
         self._database = unquote(self._url.path.lstrip("/"))
         self._check_url()
         self._hosts = _hosts(self._url, brand)
-        self._session = query.Session(brand.title, self._address())
+        self._session = query.Session(brand.title, self._address(), greeting_limit_s=ANSWER_LIMIT_S)
 
     def _check_url(self) -> None:
         expected = (

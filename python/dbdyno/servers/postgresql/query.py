@@ -2,16 +2,21 @@
 
 import contextlib
 import select
+import socket
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow, dict_row
 
 from dbdyno.errors import ConnectError, ServerError
+from dbdyno.servers import peer
 from dbdyno.servers.protocol import Capacity
 
 _CONNECT_LIMIT_S = 10
+_ASK_LIMIT_S = 1
 _STATEMENT_LIMIT_MS = 30_000
 _OF_THIS_RUN = frozenset(
     {
@@ -64,11 +69,24 @@ class Session:
                 )
                 self._connection.execute(f"SET statement_timeout = {_STATEMENT_LIMIT_MS}")
             except psycopg.Error as error:
-                raise ConnectError(
-                    f"can't connect to PostgreSQL: {_one_line(error)}",
-                    hint="check address, role, password and database with `psql`",
-                ) from error
+                raise self._explain(error, parameters) from error
         return self._connection
+
+    def _explain(self, error: psycopg.Error, parameters: Mapping[str, Any]) -> ConnectError:
+        """Who is there instead of a server that lets us in."""
+        words = _one_line(error)
+        where = _first_address(self._conninfo, parameters)
+        if "FATAL" not in words and where is not None:
+            found = peer.ask(where.open_socket)
+            if found not in (None, peer.POSTGRESQL):
+                other = found == peer.MYSQL
+                return ConnectError(
+                    f"{where} is {found}, not {peer.POSTGRESQL}",
+                    hint="name it by a `mysql://` URL" if other else "is it the right port?",
+                )
+        if isinstance(error, psycopg.errors.ConnectionTimeout) and where is not None:
+            words = f"{where} did not answer within {parameters['connect_timeout']} s"
+        return ConnectError(f"can't connect to PostgreSQL: {words}", hint=_advice(words))
 
     def rows(self, statement: str, *parameters: object) -> Sequence[DictRow]:
         """Rows of one statement.
@@ -105,6 +123,59 @@ class Session:
             with contextlib.suppress(psycopg.Error):
                 self._connection.close()
             self._connection = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Address:
+    """Where libpq connects first."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return self._socket if self.host.startswith("/") else f"{self.host}:{self.port}"
+
+    @property
+    def _socket(self) -> str:
+        return f"{self.host}/.s.PGSQL.{self.port}"
+
+    def open_socket(self) -> socket.socket:
+        if not self.host.startswith("/"):
+            return socket.create_connection((self.host, self.port), _ASK_LIMIT_S)
+        connected = socket.socket(socket.AF_UNIX)
+        connected.settimeout(_ASK_LIMIT_S)
+        try:
+            connected.connect(self._socket)
+        except OSError:
+            connected.close()
+            raise
+        return connected
+
+
+def _first_address(conninfo: str, parameters: Mapping[str, Any]) -> _Address | None:
+    """The first host of the connection's parameters; `None` where they name none."""
+    named = conninfo_to_dict(conninfo, **parameters)
+    host = str(named.get("host") or "").partition(",")[0]
+    port = str(named.get("port") or 5432).partition(",")[0]
+    return _Address(host, int(port)) if host and port.isdecimal() else None
+
+
+def _advice(words: str) -> str:
+    """What to try after a connection that failed with these words."""
+    for found, advice in (
+        ("password authentication failed", "check the role and the password"),
+        ("no password supplied", "put the password into the URL, or into PGPASSWORD"),
+        ("does not exist", "create it first, or name another one"),
+        ("too many clients", "raise the server's max_connections, or close other connections"),
+        ("remaining connection slots", "raise the server's max_connections"),
+        ("pg_hba.conf", "let this role in from this host: pg_hba.conf on the server says who may"),
+        ("did not answer", "is it the right port? The server may also be stopped or overloaded"),
+        ("refused", "is the server running, and is this its address?"),
+        ("No such file", "is the server running, and is this its socket's folder?"),
+    ):
+        if found in words:
+            return advice
+    return "check address, role, password and database with `psql`"
 
 
 def facts(session: Session) -> Mapping[str, object]:

@@ -10,7 +10,7 @@ from dbdyno.servers.contents import Contents
 from dbdyno.servers.postgresql import query
 from dbdyno.servers.postgresql.contents import contents
 from dbdyno.servers.protocol import Asking, Capacity, Provision, Transport
-from dbdyno.servers.running import RunningServer
+from dbdyno.servers.running import ANSWER_LIMIT_S, RunningServer
 
 _TLS_FILES = {"ca": "sslrootcert", "certificate": "sslcert", "key": "sslkey"}
 
@@ -32,7 +32,7 @@ class RunningPostgresql(RunningServer):
                 hint="expected `postgresql://user:password@host:port/database`, or "
                 "`postgresql://user@/database?host=/socket/folder&port=5432`",
             ) from error
-        self._session = query.Session(self._url)
+        self._session = query.Session(self._url, connect_timeout=ANSWER_LIMIT_S)
 
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:
         """Every host of the URL; `transport` is the URL's own choice."""

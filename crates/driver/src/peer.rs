@@ -1,0 +1,123 @@
+//! Who answers at an address, told by the first bytes it sends.
+//!
+//! A client of MySQL waits for the server's greeting, and a PostgreSQL server waits for the
+//! client's: without a look at who is there, both wait until the deadline.
+
+use std::fmt;
+use std::io::{Read, Write};
+use std::time::{Duration, Instant};
+
+use record::Endpoint;
+
+use crate::dial::open_socket;
+
+/// How long each question may take.
+const ANSWER_LIMIT: Duration = Duration::from_millis(500);
+/// PostgreSQL's SSLRequest, which its server answers with one letter.
+const SSL_REQUEST: &[u8] = &[0, 0, 0, 8, 4, 210, 22, 47];
+/// HTTP servers answer it with a page, Redis with an error.
+const GET: &[u8] = b"GET / HTTP/1.0\r\n\r\n";
+
+/// A kind of server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Peer {
+    /// PostgreSQL, or a pooler that speaks its protocol.
+    Postgresql,
+    /// MySQL or MariaDB, or a proxy that speaks their protocol.
+    Mysql,
+    /// MySQL's X protocol, usually at port 33060.
+    MysqlX,
+    /// A web server.
+    Http,
+    /// A server for SSH.
+    Ssh,
+    /// Redis or Valkey.
+    Redis,
+    /// Mail or FTP: they greet in the same way.
+    Mail,
+    /// It expects TLS from the first byte on.
+    Tls,
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Postgresql => "a PostgreSQL server",
+            Self::Mysql => "a MySQL or MariaDB server",
+            Self::MysqlX => "MySQL's X protocol",
+            Self::Http => "an HTTP server",
+            Self::Ssh => "an SSH server",
+            Self::Redis => "a Redis server",
+            Self::Mail => "a mail or FTP server",
+            Self::Tls => "a server that expects TLS from the first byte on",
+        })
+    }
+}
+
+/// The kind of server that begins so; `None`: none that is known.
+pub(crate) fn recognise(first: &[u8]) -> Option<Peer> {
+    let begins = |words: &[&[u8]]| words.iter().any(|word| first.starts_with(word));
+    match first {
+        _ if begins(&[b"SSH-"]) => Some(Peer::Ssh),
+        _ if begins(&[b"HTTP/", b"<html", b"<HTML", b"<!DOCTYPE"]) => Some(Peer::Http),
+        _ if begins(&[b"-ERR ", b"-NOAUTH ", b"-DENIED "]) => Some(Peer::Redis),
+        _ if begins(&[b"220 ", b"220-"]) => Some(Peer::Mail),
+        // An alert, version 3.x.
+        [21, 3, ..] => Some(Peer::Tls),
+        // A frame of 5 bytes (little-endian): a notice that says hello.
+        [5, 0, 0, 0, 11, ..] => Some(Peer::MysqlX),
+        // Protocol 10 and the version's first digit, or an error numbered from 768 to 4095.
+        [_, _, 0, 0, 10, b'0'..=b'9', ..] | [_, _, 0, 0, 0xff, _, 3..=15, ..] => Some(Peer::Mysql),
+        // An error whose length (big-endian) is sensible, and its first field, the severity.
+        [b'E', 0, 0, _, _, b'S', ..] => Some(Peer::Postgresql),
+        _ => None,
+    }
+}
+
+/// Asks who is there, over connections of its own: for an address where a client has waited in
+/// vain. `None`: no answer, or one that says nothing.
+pub(crate) fn ask(endpoint: &Endpoint) -> Option<Peer> {
+    [SSL_REQUEST, GET].iter().find_map(|question| {
+        let deadline = Instant::now() + ANSWER_LIMIT;
+        let mut socket = open_socket(endpoint, deadline).ok()?;
+        socket.set_read_timeout(Some(ANSWER_LIMIT)).ok()?;
+        socket.set_write_timeout(Some(ANSWER_LIMIT)).ok()?;
+        socket.write_all(question).ok()?;
+        let mut first = [0; 64];
+        let size = socket.read(&mut first).ok()?;
+        match &first[..size] {
+            b"S" | b"N" if *question == SSL_REQUEST => Some(Peer::Postgresql),
+            answer => recognise(answer),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_is_known_by_its_first_bytes() {
+        let check = |first: &[u8], expected| assert_eq!(recognise(first), expected, "{first:?}");
+        check(b"SSH-2.0-OpenSSH_9.2\r\n", Some(Peer::Ssh));
+        check(b"HTTP/1.1 400 Bad Request\r\n", Some(Peer::Http));
+        check(b"-ERR wrong number of arguments for 'get' command\r\n", Some(Peer::Redis));
+        check(b"220 mail.example ESMTP\r\n", Some(Peer::Mail));
+        check(&[21, 3, 1, 0, 2, 2, 40], Some(Peer::Tls));
+        check(b"\x05\0\0\0\x0b\x08\x05\x1a\0", Some(Peer::MysqlX));
+        check(b"\x5b\0\0\0\x0a5.5.5-10.11.6-MariaDB\0", Some(Peer::Mysql));
+        check(b"\x4a\0\0\0\x0a9.4.0\0", Some(Peer::Mysql));
+        check(b"\x17\0\0\0\xff\x10\x04Too many connections", Some(Peer::Mysql));
+        check(b"E\0\0\0\x60SFATAL\0", Some(Peer::Postgresql));
+        check(b"", None);
+        check(b"N", None);
+    }
+
+    #[test]
+    fn postgresqls_authentication_is_no_greeting_of_mysqls() {
+        for message in [&b"R\0\0\0\x08\0\0\0\0"[..], b"R\0\0\0\x0c\0\0\0\x05salt", b"R\0\0\0\x17\0"]
+        {
+            assert_eq!(recognise(message), None, "{message:?}");
+        }
+    }
+}
