@@ -3,6 +3,10 @@
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
+/// Events per second at most: more than any machine begins, and their number in a run of any length
+/// stays one that fits.
+const RATE_MAX: f64 = 1e10;
+
 /// When events are due. Rates are events per second, durations seconds, all finite.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Plan {
@@ -67,11 +71,14 @@ impl Plan {
             }
         };
         let rate = |field, found: f64| {
-            let fine = found.is_finite() && found >= 0.0;
-            if fine { Ok(()) } else { Err(PlanError { field, found, expected: "0 or more" }) }
+            let fine = (0.0..=RATE_MAX).contains(&found);
+            if fine { Ok(()) } else { Err(PlanError { field, found, expected: "0 to 1e10" }) }
         };
         match self {
-            Self::Constant { rate } | Self::Poisson { rate } => positive("rate_per_s", *rate),
+            Self::Constant { rate: mean } | Self::Poisson { rate: mean } => {
+                rate("rate_per_s", *mean)?;
+                positive("rate_per_s", *mean)
+            }
             Self::Ramp { from, to, over } => {
                 rate("from_per_s", *from)?;
                 rate("to_per_s", *to)?;
@@ -86,6 +93,7 @@ impl Plan {
                 })
             }
             Self::Sine { mean, amplitude, period } => {
+                rate("mean_per_s", *mean)?;
                 positive("mean_per_s", *mean)?;
                 positive("period_s", *period)?;
                 let fine = amplitude.is_finite() && (0.0..=*mean).contains(amplitude);

@@ -33,7 +33,10 @@ pub fn drive<W: Workload + 'static>(
         let (spare, back) = channel();
         spares.push(spare);
         let load = (plan.clone(), Arc::clone(control), messages.clone(), back);
-        spawn(shard, shards, Arc::clone(make), load);
+        if let Err(error) = spawn(shard, shards, Arc::clone(make), load) {
+            fail(&messages, no_thread(shard, shards, &error));
+            break;
+        }
     }
     drop(messages);
     coordinate(plan, control, &inbox, spares, probe, emit)
@@ -43,7 +46,34 @@ pub fn drive<W: Workload + 'static>(
 
 type Parts = (Plan, Arc<Control>, Sender<Message>, Receiver<Box<measure::Recorder>>);
 
-fn spawn<W: Workload + 'static>(shard: u32, shards: u32, make: Make<W>, parts: Parts) {
+/// Says for a shard that it can't go on.
+fn fail(messages: &Sender<Message>, failure: Failure) {
+    for message in [Message::Failed(failure), Message::Closed, Message::Finished] {
+        let _ = messages.send(message);
+    }
+}
+
+fn no_thread(made: u32, wanted: u32, error: &std::io::Error) -> Failure {
+    Failure {
+        kind: FatalKind::Environment,
+        message: format!(
+            "the system made {made} of {wanted} threads, one for each client, and no more: {error}"
+        ),
+        hint: Some(
+            "use fewer clients, or raise the limits of threads (ulimit -u, pids.max, \
+             kernel.threads-max, vm.max_map_count)"
+                .to_owned(),
+        ),
+        traceback: None,
+    }
+}
+
+fn spawn<W: Workload + 'static>(
+    shard: u32,
+    shards: u32,
+    make: Make<W>,
+    parts: Parts,
+) -> std::io::Result<()> {
     let (plan, control, messages, spare) = parts;
     let work = move || {
         process::exact_timers();
@@ -61,12 +91,7 @@ fn spawn<W: Workload + 'static>(shard: u32, shards: u32, make: Make<W>, parts: P
                 traceback: None,
             },
         };
-        for message in [Message::Failed(failure), Message::Closed, Message::Finished] {
-            let _ = messages.send(message);
-        }
+        fail(&messages, failure);
     };
-    let spawned = std::thread::Builder::new().name(format!("shard {shard}")).spawn(work);
-    if let Err(error) = spawned {
-        eprintln!("error: no thread for shard {shard}: {error}");
-    }
+    std::thread::Builder::new().name(format!("shard {shard}")).spawn(work).map(drop)
 }

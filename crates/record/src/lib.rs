@@ -12,8 +12,9 @@ mod stream;
 
 pub use scripted::{PlannedError, ScriptedPlan, Stretch};
 pub use spec::{
-    Arrival, Endpoint, ErrorAction, ErrorPolicy, ErrorRule, Group, LoadBy, Part, ReactorChoice,
-    RunSpec, Scheduling, ServerTarget, SpecError, SqliteTarget, Target, Tls, TlsMode,
+    Arrival, CLIENTS_MAX, Endpoint, ErrorAction, ErrorPolicy, ErrorRule, Group, LoadBy, Part,
+    ReactorChoice, RunSpec, Scheduling, ServerTarget, SpecError, SqliteTarget, Target, Tls,
+    TlsMode,
 };
 pub use stream::{
     ClientTotal, Clients, Counters, CpuTime, Fatal, FatalKind, Hello, HistogramRecord, Interval,

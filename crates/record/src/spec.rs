@@ -5,6 +5,13 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+/// Clients of one run at most.
+pub const CLIENTS_MAX: u32 = 1_000_000;
+/// The shortest reporting interval, seconds.
+const INTERVAL_MIN_S: f64 = 0.001;
+/// Longer than any run: 31 years.
+const SECONDS_MAX: f64 = 1e9;
+
 /// One measured run, whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,7 +34,7 @@ pub struct RunSpec {
     /// Stop after this many measured events in all. `None`: no limit.
     #[serde(default)]
     pub events: Option<u64>,
-    /// Length of a reporting interval, seconds, (0, 3600].
+    /// Length of a reporting interval, seconds, [0.001, 3600].
     #[serde(default = "default_interval_s")]
     pub interval_s: f64,
     /// How long to wait, after the window, for events in flight; seconds. `None`: 5 s, or half a
@@ -411,18 +418,22 @@ impl RunSpec {
         let seconds = [
             ("warm_up_s", self.warm_up_s),
             ("drain_s", self.drain_s.unwrap_or(0.0)),
-            ("measure_s", self.measure_s.unwrap_or(0.0)),
+            ("measure_s", self.measure_s.unwrap_or(1.0)),
+            ("connect_timeout_s", self.connect_timeout_s),
+            ("errors.reconnect_s", self.errors.reconnect_s),
         ];
         for (field, value) in seconds {
-            if !(0.0..=1e9).contains(&value) {
-                return Err(range(field, value, "seconds, 0 or more"));
+            if !(0.0..=SECONDS_MAX).contains(&value) {
+                return Err(range(field, value, "seconds from 0 to 1e9"));
             }
         }
-        if !(self.interval_s > 0.0 && self.interval_s <= 3600.0) {
-            return Err(range("interval_s", self.interval_s, "seconds in (0, 3600]"));
+        for (field, value) in &seconds[2..4] {
+            if *value <= 0.0 {
+                return Err(range(field, value, "seconds above 0"));
+            }
         }
-        if self.connect_timeout_s.is_nan() || self.connect_timeout_s <= 0.0 {
-            return Err(range("connect_timeout_s", self.connect_timeout_s, "seconds above 0"));
+        if !(INTERVAL_MIN_S..=3600.0).contains(&self.interval_s) {
+            return Err(range("interval_s", self.interval_s, "seconds from 0.001 to 3600"));
         }
         if let Some(part) = self.part
             && (part.index >= part.count || part.clients < self.clients())
@@ -440,9 +451,17 @@ impl RunSpec {
             if group.clients == 0 {
                 return Err(range("groups[].clients", 0, "1 or more"));
             }
+            if !(0.0..=SECONDS_MAX).contains(&group.think_time_s) {
+                let expected = "seconds from 0 to 1e9";
+                return Err(range("groups[].think_time_s", group.think_time_s, expected));
+            }
             if self.groups[..index].iter().any(|other| other.name == group.name) {
                 return Err(range("groups[].name", &group.name, "distinct names"));
             }
+        }
+        let clients = self.groups.iter().map(|group| u64::from(group.clients)).sum::<u64>();
+        if clients > u64::from(CLIENTS_MAX) {
+            return Err(range("groups[].clients", clients, "1,000,000 over all groups at most"));
         }
         match &self.target {
             Target::Postgresql(server) | Target::Mysql(server) if server.endpoints.is_empty() => {

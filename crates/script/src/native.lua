@@ -3,7 +3,7 @@
 -- A function of the Lua C API ends compiled code; these are called from within it. None of them
 -- suspends the client or raises an error: what can is left to the host's other functions.
 
-local host, ffi = ...
+local host, settings, ffi = ...
 
 local natives, suspend = host.natives, host.suspend
 local cast, copy, text_at = ffi.cast, ffi.copy, ffi.string
@@ -63,9 +63,9 @@ end
 
 -- Rows of bulk inserts ----------------------------------------------------------------------------
 
-local ROW_TAKEN, BATCH_FULL = 0, 1
+local ROW_TAKEN, BATCH_FULL, NOT_BEGUN = 0, 1, 2
 local row_faults = {
-  [2] = "con:bulk_insert_next() without con:bulk_insert_init()",
+  [NOT_BEGUN] = "con:bulk_insert_next() without con:bulk_insert_init()",
   [3] = "con:bulk_insert_next() got no single row, unlike the first time: give it one row in "
     .. "parentheses each time, or set `loaders` to 0",
 }
@@ -79,7 +79,13 @@ local function bulk_append(slot, values)
   if said == ROW_TAKEN then
     return false
   end
-  return said == BATCH_FULL or error(row_faults[said], 3)
+  if said == BATCH_FULL then
+    return true
+  elseif said == NOT_BEGUN and settings.drop_in then
+    host.print("ALERT: attempt to call bulk_insert_next() before bulk_insert_init()")
+    error("db_bulk_insert_next() failed", 3)
+  end
+  error(row_faults[said], 3)
 end
 
 -- Parameters of prepared statements ---------------------------------------------------------------
@@ -147,9 +153,9 @@ local new_parameter = ffi.metatype("dbdyno_parameter", {
 })
 
 local function create_parameter(_, sql_type, most)
-  local kind = tonumber(sql_type) or 0
-  if kind < 1 or kind > LAST_TYPE then
-    error("Unsupported argument type: expected one of sysbench.sql.type", 2)
+  local kind = type(sql_type) ~= "string" and tonumber(sql_type) or 0
+  if kind < 1 or kind > LAST_TYPE or kind % 1 ~= 0 then
+    error("Unsupported argument type: " .. tostring(sql_type), 2)
   end
   local capacity = 0
   if kind > LAST_NUMBER then

@@ -12,12 +12,13 @@ local traceback = debug.traceback
 
 local RESTART_EVENT = 1
 local PARALLEL_COMMAND = true
+local KNOWN_DRIVERS = { mysql = true, pgsql = true, postgresql = true, sqlite = true, null = true }
 
 local inherit, seen = names()
-local random, next_event, create_parameter, bulk_append = native(host, require("ffi"))
+local random, next_event, create_parameter, bulk_append = native(host, settings, require("ffi"))
 host.random = random
 local the_driver, connection_meta, raise, end_bulk =
-  sql(host, create_parameter, bulk_append, RESTART_EVENT)
+  sql(host, settings, create_parameter, bulk_append, RESTART_EVENT)
 
 -- LuaJIT's `-j`: a function of its own, or a module that is installed for it.
 local function compiler(order)
@@ -74,6 +75,14 @@ local shared = {
   sql = {
     driver = function(name)
       local known = host.driver_name()
+      local unknown = settings.unknown_driver
+      if name ~= nil and settings.drop_in then
+        unknown = not KNOWN_DRIVERS[name] and tostring(name) or nil
+      end
+      if unknown then
+        host.print(("FATAL: invalid database driver name: '%s'"):format(unknown))
+        error("failed to initialize the DB driver", 2)
+      end
       if name ~= nil and name ~= known and not (name == "postgresql" and known == "pgsql") then
         local message = "failed to initialize the DB driver: a run has one target, of %s, not of %s"
         error(message:format(known, tostring(name)), 2)

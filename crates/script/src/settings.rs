@@ -12,6 +12,9 @@ use crate::lua::{self, State};
 /// What scripts see as the version of the tool whose API this is.
 const API_VERSION: &str = "1.0.20";
 
+/// Drivers there are, as scripts name them.
+const DRIVERS: [&str; 4] = ["mysql", "pgsql", "sqlite", "null"];
+
 /// The second argument of the prelude: what it can't find out itself.
 pub(crate) unsafe fn push_settings(state: *mut State, host: &Host) {
     let config = &host.config;
@@ -29,6 +32,14 @@ pub(crate) unsafe fn push_settings(state: *mut State, host: &Host) {
         set_text(state, "version_string", &format!("sysbench {API_VERSION}"));
         set_text(state, "script_path", &first.path.display().to_string());
         set_text(state, "not_text", NOT_TEXT);
+        if config.surroundings.tells_failures {
+            set_text(state, "drop_in", "sysbench");
+        }
+        if let Some(driver) = &config.surroundings.driver
+            && !DRIVERS.contains(&driver.as_str())
+        {
+            set_text(state, "unknown_driver", driver);
+        }
         ffi::lua_createtable(state, 1, 0);
         let own = [first.path.display().to_string()];
         let given = &config.surroundings.arguments;

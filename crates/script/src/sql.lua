@@ -4,11 +4,57 @@
 -- resumed; nothing here knows which. `false` from a statement means that it failed: `raise` then
 -- asks the host what to do about it.
 
-local host, create_parameter, bulk_append, RESTART_EVENT = ...
+local host, settings, create_parameter, bulk_append, RESTART_EVENT = ...
 
 local getfenv, setmetatable, error, tostring = getfenv, setmetatable, error, tostring
+local type = type
 
 local connections = setmetatable({}, { __mode = "v" })
+
+-- Under the field's command line a misuse is told in its words, and what it lets pass is let pass
+-- here too; elsewhere it is an error. Returns whether it may pass.
+local CLOSED = "attempt to use an already closed connection"
+
+local function alert(text)
+  if settings.drop_in then
+    host.print("ALERT: " .. text)
+    return true
+  end
+  return false
+end
+
+local function closed(level)
+  if alert(CLOSED) then
+    error("SQL API error", level)
+  end
+  error("SQL API error: " .. CLOSED, 3)
+end
+
+-- What error descriptors hold for a connection: it prints as one and does what it does, and nobody
+-- walks through its fields.
+local handles = setmetatable({}, { __mode = "k" })
+
+local function handle_of(connection)
+  if not connection then
+    return nil
+  end
+  local made = handles[connection]
+  if not made then
+    made = newproxy(true)
+    local meta = getmetatable(made)
+    function meta.__index(_, name)
+      local found = connection[name]
+      if type(found) ~= "function" then
+        return found
+      end
+      return function(_, ...) return found(connection, ...) end
+    end
+    function meta.__newindex(_, name, value) connection[name] = value end
+    function meta.__tostring() return "<sql_connection>" end
+    handles[connection] = made
+  end
+  return made
+end
 
 -- What a statement without rows returns is the field's null pointer: equal to nil, and yet true.
 local no_rows = { nrows = 0, nfields = 0, affected_rows = 0 }
@@ -43,7 +89,7 @@ local function raise(slot, query, executed)
     return nil
   end
   local failed = {
-    connection = connection, query = query,
+    connection = handle_of(connection), query = query,
     sql_errno = errno, sql_state = state, sql_errmsg = message,
   }
   if action == "stop" then
@@ -62,6 +108,8 @@ function statement:execute()
   local result = host.statement_execute(self)
   if result == false then
     return raise(host.statement_slot(self), "<prepared statement>", host.statement_text(self))
+  elseif result == true then
+    return alert(CLOSED) and nothing or error("SQL API error: " .. CLOSED, 2)
   end
   return result
 end
@@ -92,7 +140,25 @@ host.set_metatable("result", {
   __index = host.result_index,
   __tostring = function() return "<sql_result>" end,
 })
-host.result_methods { fetch_row = host.fetch_row, free = host.free_result }
+
+local function free(result)
+  if host.free_result(result) then
+    return true
+  end
+  local freed = "attempt to free an invalid result set"
+  error(alert(freed) and "db_free_results() failed" or "SQL API error: " .. freed, 2)
+end
+
+local function fetch_row(result)
+  local row = host.fetch_row(result)
+  if row == false then
+    local freed = "attempt to fetch row from an invalid result set"
+    return not alert(freed) and error("SQL API error: " .. freed, 2) or nil
+  end
+  return row
+end
+
+host.result_methods { fetch_row = fetch_row, free = free }
 
 local connection = { error = 0, sql_errno = 0, sql_state = "", sql_errmsg = "" }
 local connection_meta = {
@@ -108,6 +174,9 @@ local function succeeded(self, result)
 end
 
 function connection:query(sql)
+  if not self[1] then
+    return closed(0)
+  end
   local result = host.query(self[1], sql)
   if result == false then
     return raise(self[1], sql)
@@ -116,6 +185,9 @@ function connection:query(sql)
 end
 
 function connection:query_row(sql)
+  if not self[1] then
+    closed(3)
+  end
   local result = host.query(self[1], sql)
   if result == false then
     return raise(self[1], sql)
@@ -128,11 +200,22 @@ function connection:query_row(sql)
 end
 
 function connection:prepare(sql)
+  if not self[1] then
+    return not alert(CLOSED) and error("SQL API error: " .. CLOSED, 2) or nil
+  end
   local prepared = host.prepare(self[1], sql)
-  if prepared == false then
+  if prepared ~= false then
+    return prepared
+  end
+  if not settings.drop_in then
     return raise(self[1], sql)
   end
-  return prepared
+  -- The server's words have been told; the field's last line has none of them.
+  local told, failed = pcall(raise, self[1], sql)
+  if not told and type(failed) == "table" then
+    error(failed, 0)
+  end
+  error("SQL API error", 2)
 end
 
 -- A second time is no error. The number of the slot may be another connection's next.
@@ -140,6 +223,8 @@ function connection:disconnect()
   if self[1] then
     host.disconnect(self[1])
     self[1] = nil
+  else
+    alert("attempt to close an already closed connection")
   end
   return true
 end
@@ -180,6 +265,9 @@ end
 -- The rows of a table depend on the seed and on the text before them alone, not on which client
 -- writes them: the host starts the client's random numbers anew here.
 function connection:bulk_insert_init(prefix)
+  if not self[1] and alert(CLOSED) then
+    return nil
+  end
   end_bulk(self[1])
   self.bulk_prefix = prefix
   host.bulk_begin(self[1], prefix)
@@ -187,6 +275,9 @@ function connection:bulk_insert_init(prefix)
 end
 
 function connection:bulk_insert_next(values)
+  if not self[1] then
+    return not alert(CLOSED) and error("SQL API error: " .. CLOSED, 2) or nil
+  end
   if bulk_append(self[1], values) and host.bulk_flush(self[1]) == false then
     return raise(self[1], self.bulk_prefix)
   end
@@ -194,10 +285,14 @@ function connection:bulk_insert_next(values)
 end
 
 function connection:bulk_insert_done()
+  if not self[1] and settings.drop_in then
+    return nil
+  end
   if host.bulk_flush(self[1]) == false then
     return raise(self[1], self.bulk_prefix)
   end
-  return end_bulk(self[1])
+  end_bulk(self[1])
+  return true
 end
 
 local driver = {}

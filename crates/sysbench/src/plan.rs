@@ -14,6 +14,8 @@ use crate::value::{Value, Values, read};
 
 /// Errors by which MySQL's client library tells that a connection is gone.
 const MYSQL_LOST: [&str; 4] = ["2013", "2006", "2011", "2055"];
+/// As many clients as a run spec takes.
+const CLIENTS_MAX: i64 = record::CLIENTS_MAX as i64;
 /// Without an end: as long as it takes.
 const FOREVER_S: f64 = 1e9;
 
@@ -126,6 +128,10 @@ pub fn check(line: &CommandLine) -> Result<(), Refusal> {
     let threads = values.number("threads");
     if threads <= 0 {
         return Err(fatal(format!("Invalid value for --threads: {threads}.")));
+    }
+    if threads > CLIENTS_MAX {
+        let most = format!("; expected {CLIENTS_MAX} at most");
+        return Err(fatal(format!("Invalid value for --threads: {threads}{most}")));
     }
     for name in ["rate", "report_interval", "warmup_time", "rate_queue", "shards"] {
         let number = values.number(name);
@@ -255,9 +261,8 @@ fn target(line: &CommandLine, found: &Found) -> Result<(Target, Option<String>),
             let sqlite = SqliteTarget { path, pragmas: Vec::new(), busy_timeout_ms: 5_000 };
             Ok((Target::Sqlite(sqlite), None))
         }
-        other => Err(fatal(format!(
-            "invalid database driver name: '{other}'; there are mysql, pgsql, sqlite and null"
-        ))),
+        // A script that asks for no driver runs; one that does is told.
+        other => Ok((Target::Null, Some(other.to_owned()))),
     }
 }
 

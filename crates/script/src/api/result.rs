@@ -96,7 +96,7 @@ unsafe extern "C-unwind" fn index(state: *mut State) -> c_int {
     1
 }
 
-/// `rs:fetch_row()`: an array of strings, or nil at the end.
+/// `host.fetch_row(rs)`: an array of strings, nil at the end, false once it is freed.
 unsafe extern "C-unwind" fn fetch_row(state: *mut State) -> c_int {
     // SAFETY: called by Lua; the row is copied before the client can be suspended.
     let failed = unsafe {
@@ -104,6 +104,10 @@ unsafe extern "C-unwind" fn fetch_row(state: *mut State) -> c_int {
         let Some(slot) = current().slot(number) else {
             lua::raise(state, "SQL API error: attempt to use an already closed connection")
         };
+        if slot.reply.columns == 0 {
+            ffi::lua_pushboolean(state, 0);
+            return 1;
+        }
         ffi::lua_createtable(state, c_int::from(slot.reply.columns.min(1000) as i16), 0);
         let mut cursor = slot.cursor;
         let mut column = 0;
@@ -132,15 +136,17 @@ unsafe extern "C-unwind" fn fetch_row(state: *mut State) -> c_int {
     unsafe { ffi::lua_error(failed) }
 }
 
-/// `rs:free()`: true.
+/// `host.free_result(rs)`: true, or false if it is freed already. Only a result without columns is
+/// none: those of statements that return no rows are another object.
 unsafe extern "C-unwind" fn free(state: *mut State) -> c_int {
     // SAFETY: called by Lua.
     let number = unsafe { slot_of(state) };
-    if let Some(slot) = current().slot(number) {
+    let freed = current().slot(number).is_some_and(|slot| {
         slot.rows = RowBytes::None;
-    }
+        std::mem::take(&mut slot.reply.columns) > 0
+    });
     // SAFETY: a live state.
-    unsafe { ffi::lua_pushboolean(state, 1) };
+    unsafe { ffi::lua_pushboolean(state, c_int::from(freed)) };
     1
 }
 

@@ -132,13 +132,15 @@ unsafe extern "C-unwind" fn bind(state: *mut State) -> c_int {
     0
 }
 
-/// `stmt:execute()` but for errors, which the prelude raises.
+/// `stmt:execute()` but for errors, which the prelude raises: false for a failure, true where the
+/// connection is closed.
 unsafe extern "C-unwind" fn execute(state: *mut State) -> c_int {
     // SAFETY: called by the prelude; parameters live in the statement's environment.
     unsafe {
         let bound = statement(state);
         if current().slot(bound.slot).is_none() {
-            lua::raise(state, "SQL API error: attempt to use an already closed connection");
+            ffi::lua_pushboolean(state, 1);
+            return 1;
         }
         let id = StatementId(bound.id);
         transmit(state, bound.slot, Purpose::Statement, |session, out| {
