@@ -6,15 +6,16 @@
 //! names, are versioned by [`SCHEMA`], and are converted to and from inner types at once.
 #![forbid(unsafe_code)]
 
+mod check;
 mod scripted;
 mod spec;
 mod stream;
 
+pub use check::{CLIENTS_MAX, SpecError};
 pub use scripted::{PlannedError, ScriptedPlan, Stretch};
 pub use spec::{
-    Arrival, CLIENTS_MAX, Endpoint, ErrorAction, ErrorPolicy, ErrorRule, Group, LoadBy, Part,
-    ReactorChoice, RunSpec, Scheduling, ServerTarget, SpecError, SqliteTarget, Target, Tls,
-    TlsMode,
+    Arrival, Endpoint, ErrorAction, ErrorPolicy, ErrorRule, Group, LoadBy, Part, ReactorChoice,
+    RunSpec, Scheduling, ServerTarget, SqliteTarget, Target, Tls, TlsMode,
 };
 pub use stream::{
     ClientTotal, Clients, Counters, CpuTime, Fatal, FatalKind, Hello, HistogramRecord, Interval,

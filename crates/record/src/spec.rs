@@ -5,13 +5,6 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// Clients of one run at most.
-pub const CLIENTS_MAX: u32 = 1_000_000;
-/// The shortest reporting interval, seconds.
-const INTERVAL_MIN_S: f64 = 0.001;
-/// Longer than any run: 31 years.
-const SECONDS_MAX: f64 = 1e9;
-
 /// One measured run, whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -370,115 +363,6 @@ pub enum ErrorAction {
     Reconnect,
     /// Count it; stop the run and report what was measured.
     Stop,
-}
-
-/// Why a spec can't be run.
-#[derive(Debug, thiserror::Error)]
-pub enum SpecError {
-    /// Not JSON, or not of this shape.
-    #[error("the run spec is not valid: {0}")]
-    Json(#[from] serde_json::Error),
-    /// Another version.
-    #[error("the run spec has schema {found}; this engine reads schema {}", crate::SCHEMA)]
-    Schema {
-        /// The one in the document.
-        found: u32,
-    },
-    /// A value outside its range.
-    #[error("`{field}` is {found}; expected {expected}")]
-    Range {
-        /// Path of the field.
-        field: &'static str,
-        /// What was there.
-        found: String,
-        /// What may be there.
-        expected: &'static str,
-    },
-}
-
-impl RunSpec {
-    /// Reads and checks a spec.
-    ///
-    /// # Errors
-    /// [`SpecError`] names the field, what was found and what was expected.
-    pub fn from_json(text: &str) -> Result<Self, SpecError> {
-        let spec: Self = serde_json::from_str(text)?;
-        spec.check()?;
-        Ok(spec)
-    }
-
-    /// Checks ranges that the types can't hold.
-    ///
-    /// # Errors
-    /// The first [`SpecError`] found.
-    pub fn check(&self) -> Result<(), SpecError> {
-        if self.schema != crate::SCHEMA {
-            return Err(SpecError::Schema { found: self.schema });
-        }
-        let seconds = [
-            ("warm_up_s", self.warm_up_s),
-            ("drain_s", self.drain_s.unwrap_or(0.0)),
-            ("measure_s", self.measure_s.unwrap_or(1.0)),
-            ("connect_timeout_s", self.connect_timeout_s),
-            ("errors.reconnect_s", self.errors.reconnect_s),
-        ];
-        for (field, value) in seconds {
-            if !(0.0..=SECONDS_MAX).contains(&value) {
-                return Err(range(field, value, "seconds from 0 to 1e9"));
-            }
-        }
-        for (field, value) in &seconds[2..4] {
-            if *value <= 0.0 {
-                return Err(range(field, value, "seconds above 0"));
-            }
-        }
-        if !(INTERVAL_MIN_S..=3600.0).contains(&self.interval_s) {
-            return Err(range("interval_s", self.interval_s, "seconds from 0.001 to 3600"));
-        }
-        if let Some(part) = self.part
-            && (part.index >= part.count || part.clients < self.clients())
-        {
-            let expected = "an index below the count, and no fewer clients than here";
-            return Err(range("part", format!("{part:?}"), expected));
-        }
-        if self.shards == Some(0) {
-            return Err(range("shards", 0, "1 or more"));
-        }
-        if self.groups.is_empty() {
-            return Err(range("groups", "empty", "at least one group of clients"));
-        }
-        for (index, group) in self.groups.iter().enumerate() {
-            if group.clients == 0 {
-                return Err(range("groups[].clients", 0, "1 or more"));
-            }
-            if !(0.0..=SECONDS_MAX).contains(&group.think_time_s) {
-                let expected = "seconds from 0 to 1e9";
-                return Err(range("groups[].think_time_s", group.think_time_s, expected));
-            }
-            if self.groups[..index].iter().any(|other| other.name == group.name) {
-                return Err(range("groups[].name", &group.name, "distinct names"));
-            }
-        }
-        let clients = self.groups.iter().map(|group| u64::from(group.clients)).sum::<u64>();
-        if clients > u64::from(CLIENTS_MAX) {
-            return Err(range("groups[].clients", clients, "1,000,000 over all groups at most"));
-        }
-        match &self.target {
-            Target::Postgresql(server) | Target::Mysql(server) if server.endpoints.is_empty() => {
-                Err(range("target.endpoints", "empty", "at least one endpoint"))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Clients over all groups.
-    pub fn clients(&self) -> u32 {
-        self.groups.iter().map(|group| group.clients).sum()
-    }
-}
-
-fn range(field: &'static str, found: impl ToString, expected: &'static str) -> SpecError {
-    SpecError::Range { field, found: found.to_string(), expected }
 }
 
 fn default_command() -> String {

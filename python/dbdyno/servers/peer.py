@@ -27,7 +27,7 @@ _KNOWN = (
     # An error of a sensible length, and its first field, the severity.
     (rb"E\0\0..S", POSTGRESQL),
 )
-_SSL_REQUEST = bytes((0, 0, 0, 8, 4, 210, 22, 47))
+_ASK_FOR_TLS = bytes((0, 0, 0, 8, 4, 210, 22, 47))
 _GET = b"GET / HTTP/1.0\r\n\r\n"
 _QUESTION_LIMIT_S = 0.5
 
@@ -48,7 +48,7 @@ def recognise(first: bytes) -> str | None:
 
 def ask(open_socket: Opener) -> str | None:
     """Asks who is there, over connections of its own; `None`: no answer, or an unknown one."""
-    for question in (b"", _SSL_REQUEST, _GET):
+    for question in (b"", _ASK_FOR_TLS, _GET):
         try:
             with open_socket() as plain:
                 plain.settimeout(_QUESTION_LIMIT_S)
@@ -58,7 +58,7 @@ def ask(open_socket: Opener) -> str | None:
             continue
         except OSError:
             return None
-        if question == _SSL_REQUEST and first in (b"S", b"N"):
+        if question == _ASK_FOR_TLS and first in (b"S", b"N"):
             return POSTGRESQL
         if kind := recognise(first):
             return kind

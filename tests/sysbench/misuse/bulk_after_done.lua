@@ -1,0 +1,11 @@
+function event()
+  con = sysbench.sql.driver():connect()
+  con:query("DROP TABLE IF EXISTS bad")
+  con:query("CREATE TABLE bad (a INT)")
+  con:bulk_insert_init("INSERT INTO bad VALUES")
+  con:bulk_insert_next("(1)")
+  con:bulk_insert_done()
+  con:bulk_insert_next("(2)")
+  con:bulk_insert_done()
+  print("> rows " .. con:query_row("SELECT count(*) FROM bad"))
+end

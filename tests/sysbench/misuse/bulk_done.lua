@@ -1,0 +1,4 @@
+function event()
+  con = sysbench.sql.driver():connect()
+  print("> " .. tostring(con:bulk_insert_done()))
+end

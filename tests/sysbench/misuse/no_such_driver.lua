@@ -1,0 +1,1 @@
+function thread_init() d = sysbench.sql.driver() end function event() end

@@ -1,0 +1,1 @@
+function thread_init() d = sysbench.sql.driver("foo") end function event() end

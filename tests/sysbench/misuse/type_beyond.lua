@@ -1,0 +1,9 @@
+function event()
+  con = sysbench.sql.driver():connect()
+  local s = con:prepare("SELECT ?")
+  local p = s:bind_create(13)
+  print("> made " .. tostring(p))
+  p:set(1)
+  s:bind_param(p)
+  s:execute()
+end
