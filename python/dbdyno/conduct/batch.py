@@ -11,6 +11,7 @@ from contextlib import contextmanager
 
 from dbdyno.collect import Sampler, Watched, collectors
 from dbdyno.conduct.events import RunEnded, RunStarted
+from dbdyno.conduct.host import Host, apply_host
 from dbdyno.conduct.run import RunConductor, Setting
 from dbdyno.errors import (
     EngineLostError,
@@ -38,7 +39,8 @@ def conduct_batch(
     common: LabError | None = None
     with Sampler(collectors("host"), Watched()) as shared:
         try:
-            _carry_out(conductors)
+            with apply_host(runs[0].cell.host, folder.path) as host:
+                _carry_out(conductors, host)
         except KeyboardInterrupt:
             names = ", ".join(run.id for run in runs)
             common = InterruptedRunError(f"interrupted in run {names}; what was measured is kept")
@@ -47,8 +49,6 @@ def conduct_batch(
             raise  # nothing more can be written; the next run removes the partial folders
         except LabError as error:
             common = error
-        for conductor in conductors:
-            conductor.take_down()
     manifests = tuple(_finish(conductor, shared, common) for conductor in conductors)
     if common is not None:
         raise common
@@ -64,9 +64,10 @@ def _begin(
     return RunConductor(setting, run, writer, attempt, batch=tuple(each.id for each in runs))
 
 
-def _carry_out(conductors: Sequence[RunConductor]) -> None:
+def _carry_out(conductors: Sequence[RunConductor], host: Host) -> None:
     try:
         for conductor in conductors:
+            conductor.host = host
             with _its_own_failure(conductor):
                 conductor.set_up()
         for index in range(len(conductors[0].run.steps)):
@@ -76,6 +77,7 @@ def _carry_out(conductors: Sequence[RunConductor]) -> None:
             if conductor.is_set_up:
                 with _its_own_failure(conductor):
                     conductor.leave()
+            conductor.take_down()
 
 
 def _step(going: Sequence[RunConductor], index: int) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dbdyno.collect import machine_limits
+from dbdyno.conduct.host import missing_of_study
 from dbdyno.conduct.load import study_script_path
 from dbdyno.conduct.preflight import limits, loader_count, require
 from dbdyno.engine import Engine, find_script, run_engine, run_spec
@@ -70,6 +71,8 @@ def _complaints(loaded: StudyFile, plan: Plan, engine: Engine, scratch: Path) ->
             _try_settings(loaded, cell, scratch)
         except LabError as error:
             yield _placed(loaded, error, cell)
+    for missing in missing_of_study(loaded.study):
+        yield MachineError(missing.what, hint=missing.cure)
     for cell in _distinct(plan, lambda cell: (cell.script, _text(cell.options))):
         if cell.generator != ENGINE:
             continue

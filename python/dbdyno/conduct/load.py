@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from dbdyno.conduct.host import check_host
 from dbdyno.design import cells
 from dbdyno.engine import find_script
 from dbdyno.engine.script import script_path
@@ -39,6 +40,7 @@ def load_study(name: str, *, scale: str | None = None, called: str | None = None
     if scale is None and SMALL in loaded.study.scales and _is_small_machine():
         loaded = read_study(file, scale=SMALL, name=called)
     _check_servers(loaded)
+    check_host(loaded)
     _check_scripts(loaded)
     return loaded
 

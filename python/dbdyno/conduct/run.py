@@ -27,6 +27,7 @@ from dbdyno.conduct.events import (
     PhaseStarted,
     TablesLoaded,
 )
+from dbdyno.conduct.host import UNCHANGED, Host
 from dbdyno.conduct.preflight import loader_count, require
 from dbdyno.conduct.verify import load_warnings, verify_others, verify_tables
 from dbdyno.engine import Engine, Outcome, find_script, run_engine, run_spec
@@ -88,7 +89,11 @@ class RunConductor:
     settings: Mapping[str, str] = field(default_factory=dict)
     """All that were in effect, as the server said."""
     size_bytes: dict[str, int] = field(default_factory=dict)
-    host: Mapping[str, object] = field(default_factory=dict)
+    host: Host = UNCHANGED
+    """What the batch has changed about this machine."""
+    host_change: Mapping[str, object] = field(default_factory=dict)
+    """The same as facts, once the load is over."""
+    host_facts: Mapping[str, object] = field(default_factory=dict)
     """Facts of this machine, its storage included."""
     red_flags: Sequence[collect.RedFlag] = ()
     luajit: str = ""
@@ -125,12 +130,12 @@ class RunConductor:
     def set_up(self) -> None:
         """Everything up to the first step. Raises `LabError`."""
         cell = self.run.cell
-        opened = open_server(cell.provision, cell.settings, self.writer.logs)
+        opened = open_server(cell.provision, cell.settings, self.writer.logs, self.host.server)
         server = self._server = self._parts.enter_context(opened)
         with self._phase("provision"):
             server.start()
-            self.host = collect.host_facts(server.data_folder())
-            self.red_flags = tuple(collect.red_flags(self.host, server.facts()))
+            self.host_facts = collect.host_facts(server.data_folder())
+            self.red_flags = tuple(collect.red_flags(self.host_facts, server.facts()))
             self.setting.observe(HostInspected(self.run, self.red_flags))
             self._target = server.target()
             self._check_fit()
@@ -143,6 +148,7 @@ class RunConductor:
 
     def step(self, step: Step) -> None:
         """One step as one window. Raises `LabError`; what was measured stays."""
+        self.host.before_step()
         with self.phase(step), self.counted(step):
             outcome = self._engine(f"step-{step.index}", self.spec(step), step=step)
             self.conclude(step, outcome)
@@ -167,9 +173,10 @@ class RunConductor:
         host."""
         self._keep_samples(shared)
         failure = self.failure
-        self.host = self.host or collect.host_facts()
+        self.host_facts = self.host_facts or collect.host_facts()
         facts = {
-            "host": self.host,
+            "host": self.host_facts,
+            "host_change": self.host_change,
             "server": self.server_facts,
             "red_flags": [asdict(flag) for flag in self.red_flags],
         }
@@ -285,6 +292,7 @@ class RunConductor:
             log=self.writer.logs / "engine.log",
             processes=self.setting.study.load.processes if step else None,
             keep=self.writer.logs / name,
+            launch=self.host.client,
         )
 
     def keep_spec(self, name: str, spec: Mapping[str, object]) -> None:
@@ -322,6 +330,7 @@ class RunConductor:
     def _look(self) -> None:
         """Looks at the server once more; on one that isn't ours, removes the tables we made."""
         with self._phase("collect"):
+            self.host_change = self.host.facts(self.server.processes())
             self.server_facts = self.server.facts()
             self.settings = self.server.settings()
             self.size_bytes["end"] = self.server.size_bytes()
@@ -378,7 +387,7 @@ class RunConductor:
                 "python": platform.python_version(),
                 "server": str(self.server_facts.get("version", "")),
             },
-            environment_id=collect.environment_id(self.host),
+            environment_id=collect.environment_id(self.host_facts),
             phases=tuple(self.phases),
             steps=tuple(self.steps),
             server={

@@ -1,6 +1,7 @@
 """What must hold for the numbers to answer the question, gate by gate; failed ones are shown."""
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,6 +10,7 @@ from dbdyno.report.analyse import Analysis, BlockFigures
 from dbdyno.report.declared import is_exploratory
 from dbdyno.report.faults import MOST_ERRORS, SATURATED, engine_busy
 from dbdyno.report.loads import differences, found_loads, otherwise
+from dbdyno.report.material import RunMaterial
 from dbdyno.report.wording import count, number, percent, sentence_case
 
 GateState = Literal["ok", "doubtful", "failed", "not judged"]
@@ -265,13 +267,29 @@ def _load_warnings(analysis: Analysis) -> Iterable[Gate]:
 
 
 def _host(analysis: Analysis) -> Gate:
-    environments = {run.manifest.environment_id for run in analysis.material.runs}
+    # What levels change about the host on purpose is no other environment.
+    environments = max(
+        (
+            {run.manifest.environment_id for run in runs}
+            for runs in _by_host(analysis.material.runs).values()
+        ),
+        key=len,
+        default=set(),
+    )
     told = list(_red_flags(analysis))
     if len(environments) > 1:
         told.insert(0, f"runs come from {len(environments)} different environments")
     if told:
         return Gate("Host", "doubtful", sentence_case("; ".join(told)) + ".")
     return Gate("Host", "ok", "One environment; the host raised no red flag.")
+
+
+def _by_host(runs: Iterable[RunMaterial]) -> Mapping[str, Sequence[RunMaterial]]:
+    """Runs by the state of the host that their cell asks for."""
+    found: dict[str, list[RunMaterial]] = {}
+    for run in runs:
+        found.setdefault(json.dumps(run.manifest.host, sort_keys=True), []).append(run)
+    return found
 
 
 def _red_flags(analysis: Analysis) -> Iterable[str]:
