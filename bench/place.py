@@ -15,7 +15,7 @@ from bench.options import ROOT, Options
 from bench.poolers import own_network, pooled
 from dbdyno.engine import Engine
 from dbdyno.errors import MachineError
-from dbdyno.servers import Server, open_server
+from dbdyno.servers import Server, fetch, open_server
 
 SYSBENCH = ("sysbench", "--rand-type=uniform")
 """How sysbench is called: it draws numbers as ours does by itself, so that rows are the same."""
@@ -149,7 +149,11 @@ def postgresql(engine: Engine, options: Options) -> Iterator[Place]:
 
 @contextmanager
 def postgresql_pooled(engine: Engine, options: Options) -> Iterator[Place]:
-    """A PostgreSQL server with sysbench's table behind several poolers, in a network of its own."""
+    """A PostgreSQL server with sysbench's table behind several poolers, in a network of its own.
+
+    The server is downloaded first, if need be: no registry can be reached from that network.
+    """
+    fetch(POSTGRESQL)
     with own_network(), postgresql_empty(engine, options) as place:
         _prepare_with_sysbench(place, options)
         place.count("sbtest1")

@@ -8,15 +8,18 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
+from bench import place
 from bench.conduct import Measured, Measurement
 from bench.judge import Verdict, judge
 from bench.options import ROOT, read_options
 from bench.results import Run, read_results, write_results
 from bench.rows import OURS, ROWS, Budget, Cell, Row, chosen_rows
-from dbdyno.errors import StoreError, UsageError
+from dbdyno.engine import Engine
+from dbdyno.errors import MachineError, StoreError, UsageError
 
 OTHER = "other"
 QUICK: Mapping[str, str] = {
@@ -187,3 +190,23 @@ def test_a_quick_run_measures_every_cell_and_writes_the_page(tmp_path: Path) -> 
         assert positions == list(range(len(cells)))
     assert re.search(r"environment `[0-9a-f]{16}`", page)
     assert "can't tell" in page, "one block decides nothing"
+
+
+def test_what_is_to_be_downloaded_is_so_before_the_network_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    order: list[str] = []
+
+    def leave() -> NoReturn:
+        order.append("network")
+        raise MachineError("far enough")
+
+    monkeypatch.setattr(place, "fetch", order.append)
+    monkeypatch.setattr(place, "own_network", leave)
+    engine = Engine(Path("nowhere"), "0.1.0")
+    with (
+        pytest.raises(MachineError, match="far enough"),
+        place.postgresql_pooled(engine, read_options({})),
+    ):
+        pass
+    assert order == [place.POSTGRESQL, "network"]
