@@ -1,0 +1,80 @@
+"""`insert_benchmark`: its steps in order on one growing load, whose rows can be told from their
+numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from driven import Driven
+
+pytestmark = pytest.mark.slow
+
+SIZE = {"tables": 2, "data_size": 20}
+
+
+@pytest.fixture(scope="module")
+def shop(driven: Driven) -> Iterator[Driven]:
+    """After the steps l.i0 and l.x."""
+    assert driven.call("insert_benchmark", "prepare", clients=2, **SIZE).complaint == ""
+    ran = driven.run("insert_benchmark", events=40, clients=4, step="l.i0", **SIZE)
+    assert ran.complaint == ""
+    assert count(driven) == ran.summary.total.events * 100
+    assert driven.call("insert_benchmark", "index", clients=2, **SIZE).complaint == ""
+    yield driven
+    assert driven.call("insert_benchmark", "cleanup", **SIZE).complaint == ""
+
+
+def count(shop: Driven) -> int:
+    counted = shop.rows("SELECT COUNT(*) FROM purchases1|SELECT COUNT(*) FROM purchases2")
+    return sum(int(row[0]) for row in counted)
+
+
+@pytest.mark.parametrize(("step", "rows"), [("l.i1", 50), ("l.i2", 5)])
+def test_as_many_rows_are_deleted_as_inserted(step: str, rows: int, shop: Driven) -> None:
+    newest = "SELECT MAX(id), MIN(id) FROM purchases1"
+    before, first = count(shop), shop.rows(newest)
+
+    ran = shop.run("insert_benchmark", events=20, clients=2, step=step, check_after=True, **SIZE)
+
+    assert ran.complaint == ""
+    assert before - 2 * 400 <= count(shop) <= before + ran.summary.total.events * rows
+    high, low = (int(value) for value in shop.rows(newest)[0])
+    assert high > int(first[0][0])
+    assert low > int(first[0][1])
+
+
+def test_without_deletes_the_table_grows(shop: Driven) -> None:
+    before = count(shop)
+
+    ran = shop.run("insert_benchmark", events=10, step="l.i2", delete=False, **SIZE)
+
+    assert count(shop) == before + ran.summary.total.events * 5
+
+
+@pytest.mark.parametrize("step", ["qr", "qp"])
+def test_queries_read_only(step: str, shop: Driven) -> None:
+    ran = shop.run("insert_benchmark", events=50, step=step, **SIZE)
+
+    assert ran.complaint == ""
+    assert ran.summary.total.writes == 0
+    assert ran.summary.total.reads >= ran.summary.total.events
+
+
+def test_a_row_tampered_with_is_found(shop: Driven) -> None:
+    shop.rows(
+        "UPDATE purchases2 SET price = price + 1 WHERE id = (SELECT high FROM "
+        "(SELECT MAX(id) AS high FROM purchases2) found)"
+    )
+
+    told = shop.call("insert_benchmark", "check", **SIZE)
+
+    assert "purchases2 has the prices that follow from the numbers: (" in told.complaint
+    assert "purchases1" not in told.complaint
+
+
+def test_an_unknown_step_is_told(shop: Driven) -> None:
+    ran = shop.run("insert_benchmark", events=1, step="l.i9", **SIZE)
+
+    assert "--step=l.i9: expected l.i0, l.i1, l.i2, qr or qp" in ran.complaint

@@ -1,0 +1,93 @@
+"""`micro`: each test does what it says, and the answers are the same on every database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from driven import Driven
+
+pytestmark = pytest.mark.slow
+
+SIZE = {"tables": 2, "table_size": 1000, "range_size": 50}
+
+DIGESTS: dict[str, list[str]] = {}
+"""By driver: what its `digest` said."""
+
+
+def load(driven: Driven) -> None:
+    driven.call("micro", "cleanup", **SIZE)
+    assert driven.call("micro", "prepare", clients=2, **SIZE).complaint == ""
+
+
+@pytest.fixture(scope="module")
+def micro(driven: Driven) -> Iterator[Driven]:
+    load(driven)
+    yield driven
+    assert driven.call("micro", "cleanup", **SIZE).complaint == ""
+
+
+def names(micro: Driven) -> list[str]:
+    return [line.split()[0] for line in micro.call("micro", "list").lines]
+
+
+def test_answers_are_the_same_on_every_database(micro: Driven) -> None:
+    told = micro.call("micro", "digest", **SIZE)
+
+    assert told.complaint == ""
+    DIGESTS[micro.driver] = list(told.lines)
+    assert len(told.lines) == 15
+    rows = {line.split()[0]: int(line.split()[1]) for line in told.lines}
+    assert rows["range"] == 20 * SIZE["range_size"]
+    assert rows["points"] == 20
+    assert rows["scan"] == 0
+    assert rows["scan_groups"] == 20 * 10
+    assert len({tuple(lines) for lines in DIGESTS.values()}) == 1, DIGESTS
+
+
+def test_a_changed_row_changes_the_digest(micro: Driven) -> None:
+    before = micro.call("micro", "digest", **SIZE).lines
+
+    micro.rows("UPDATE micro1 SET k = k + 1 WHERE id = 500")
+
+    after = micro.call("micro", "digest", **SIZE).lines
+    changed = {a.split()[0] for a, b in zip(after, before, strict=True) if a != b}
+    assert {"scan_sum", "scan_groups"} <= changed
+    assert "scan_top" not in changed
+    micro.rows("UPDATE micro1 SET k = k - 1 WHERE id = 500")
+
+
+def test_every_test_runs(micro: Driven) -> None:
+    for test in names(micro):
+        ran = micro.run("micro", events=20, clients=3, test=test, **SIZE)
+        assert ran.complaint == "", f"{test}: {ran.complaint}"
+        total = ran.summary.total
+        assert total.errors == 0, test
+        if test.startswith(("points", "range", "scan")):
+            assert total.reads == total.events, test
+        else:
+            assert total.writes > 0, test
+    load(micro)
+
+
+def test_delete_insert_leaves_as_many_rows(micro: Driven) -> None:
+    micro.run("micro", events=200, clients=4, test="delete_insert", **SIZE)
+
+    count = "SELECT COUNT(*), MIN(id), MAX(id) FROM micro"
+    assert micro.rows(f"{count}1|{count}2") == [["1000", "1", "1000"]] * 2
+
+
+def test_inserted_rows_are_new(micro: Driven) -> None:
+    ran = micro.run("micro", events=150, clients=4, test="insert", **SIZE)
+
+    assert ran.complaint == ""
+    count = "SELECT (SELECT COUNT(*) FROM micro1) + (SELECT COUNT(*) FROM micro2)"
+    assert micro.rows(count) == [[str(2000 + ran.summary.total.events)]]
+    load(micro)
+
+
+def test_an_unknown_test_is_told_with_those_there_are(micro: Driven) -> None:
+    ran = micro.run("micro", events=1, test="joins", **SIZE)
+
+    assert "--test=joins: expected one of points, points_secondary" in ran.complaint
