@@ -131,10 +131,17 @@ class MysqlServer(OwnServer):
         lines = [f"{name} = {_quoted(value)}\n" for name, value in {**ours, **self._asked}.items()]
         self._configuration.write_text("[mysqld]\n" + "".join(lines))
         self._daemon.give(self._configuration)
-        self._accounts.write_text(
-            "\n".join(account_statements(self._password, self._provision.launch.address)) + "\n"
-        )
+        accounts = account_statements(self._password, self._provision.launch.address)
+        self._accounts.write_text("\n".join((*self._components(), *accounts)) + "\n")
         self._daemon.give(self._accounts, mode=0o600)
+
+    def _components(self) -> Sequence[str]:
+        """Since MySQL 9.6, MD5() is in a component: by it contents of tables are compared."""
+        places = (self._base / "lib/plugin", self._base / "lib/mysql/plugin")
+        name = "component_classic_hashing"
+        if not any((place / f"{name}.so").exists() for place in places):
+            return ()
+        return (f"INSTALL COMPONENT 'file://{name}';",)
 
     def _places_elsewhere(self) -> Mapping[str, str]:
         """What a distribution's server would look for at its own place in the file system."""
