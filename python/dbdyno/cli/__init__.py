@@ -14,6 +14,7 @@ from types import FrameType
 import click
 
 from dbdyno import __version__
+from dbdyno.cli.interruption import end_at_second_signal
 from dbdyno.errors import InterruptedRunError, LabError, ScriptError
 
 VERBS: Mapping[str, tuple[str, str]] = {
@@ -83,6 +84,7 @@ def cli() -> None:
 
 def main() -> None:
     """The console script."""
+    end_at_second_signal()
     sys.exit(call(sys.argv[1:]))
 
 

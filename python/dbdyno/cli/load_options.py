@@ -7,7 +7,7 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from dbdyno.cli.options import Duration
+from dbdyno.cli.options import Duration, Rate
 from dbdyno.errors import UsageError
 from dbdyno.formats.load_schema import check_code
 from dbdyno.model import (
@@ -27,6 +27,8 @@ from dbdyno.model import (
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 _DEFAULT_TIME_S = 10.0
+_LEAST_S = 0.001
+"""The shortest window, and the shortest interval, that the engine takes."""
 _PLANNED: Mapping[str, type[Constant] | type[Poisson]] = {"constant": Constant, "poisson": Poisson}
 
 
@@ -59,12 +61,14 @@ def _rule(text: str) -> ErrorRule:
 _OPTIONS = (
     click.option("--clients", type=click.IntRange(1, 1_000_000), default=1, show_default=True),
     click.option("--warm-up", type=Duration(), default="0s", show_default=True),
-    click.option("--time", "time_s", type=Duration(), help="Length of the window.  [default: 10s]"),
+    click.option(
+        "--time", "time_s", type=Duration(_LEAST_S), help="Length of the window.  [default: 10s]"
+    ),
     click.option("--events", type=click.IntRange(1), help="Stop after so many measured events."),
-    click.option("--interval", type=Duration(), default="1s", show_default=True),
+    click.option("--interval", type=Duration(_LEAST_S, 3600.0), default="1s", show_default=True),
     click.option(
         "--rate",
-        type=click.FloatRange(0, min_open=True),
+        type=Rate(),
         help="Events per second over all clients, begun whether or not earlier ones have ended.",
     ),
     click.option(

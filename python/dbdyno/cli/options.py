@@ -10,7 +10,12 @@ from typing import Any, TypeVar
 
 import click
 
-from dbdyno.formats.quantities import parse_duration
+from dbdyno.formats.quantities import (
+    SECONDS_MAX,
+    format_duration,
+    parse_duration,
+    parse_rate,
+)
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -50,9 +55,13 @@ def json_option(function: _F) -> _F:
 
 
 class Duration(click.ParamType[float]):
-    """A duration with its unit, in seconds."""
+    """A duration with its unit, in seconds, of at least `least_s` and at most `most_s`."""
 
     name = "duration"
+
+    def __init__(self, least_s: float = 0.0, most_s: float = SECONDS_MAX) -> None:
+        self._least_s = least_s
+        self._most_s = most_s
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -60,7 +69,26 @@ class Duration(click.ParamType[float]):
         if isinstance(value, float):
             return value
         try:
-            return parse_duration(value)
+            seconds = parse_duration(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        if not self._least_s <= seconds <= self._most_s:
+            least, most = format_duration(self._least_s), format_duration(self._most_s)
+            limits = f"{least} or longer" if self._most_s == SECONDS_MAX else f"{least} to {most}"
+            self.fail(f"expected {limits}; found {value!r}", param, ctx)
+        return seconds
+
+
+class Rate(click.ParamType[float]):
+    """Events per second."""
+
+    name = "rate"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        try:
+            return parse_rate(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
-from dbdyno.formats.quantities import parse_duration
+from dbdyno.formats.quantities import RATE_MAX, parse_duration
 from dbdyno.model import (
     Arrival,
     Closed,
@@ -59,8 +59,8 @@ OptionValue = Annotated[str | int | float | bool | list[str], BeforeValidator(_o
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
 Options = dict[str, OptionValue]
 Clients = Annotated[int, Field(ge=1, le=1_000_000)]
-Rate = Annotated[float, Field(gt=0, le=1e9)]
-RateOrNone = Annotated[float, Field(ge=0, le=1e9)]
+Rate = Annotated[float, Field(gt=0, le=RATE_MAX)]
+RateOrNone = Annotated[float, Field(ge=0, le=RATE_MAX)]
 Code = Annotated[str, BeforeValidator(check_code)]
 
 

@@ -20,6 +20,10 @@ _UNITS_S = {
     "hour": 3600.0,
     "hours": 3600.0,
 }
+SECONDS_MAX = 1e9
+"""Longer than any run: 31 years."""
+RATE_MAX = 1e9
+"""Events per second that may be asked for: more than any machine begins."""
 _PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zµ]+)", re.IGNORECASE)
 
 
@@ -31,6 +35,8 @@ def parse_duration(text: object) -> float:
     expected = 'expected a duration with its unit, such as "5 s" or "2 min"'
     if not isinstance(text, str):
         raise ValueError(f"{expected}; found {text!r}")
+    if text.lstrip().startswith("-"):
+        raise ValueError(f"a duration can't be negative; found {text!r}")
     total, position = 0.0, 0
     while position < len(text.rstrip()):
         match = _PART.match(text, position)
@@ -40,7 +46,21 @@ def parse_duration(text: object) -> float:
         position = match.end()
     if position == 0:
         raise ValueError(f"{expected}; found {text!r}")
+    if total > SECONDS_MAX:
+        raise ValueError(f"expected a duration of 1,000,000,000 s at most; found {text!r}")
     return total
+
+
+def parse_rate(text: object) -> float:
+    """Events per second, above 0 and at most `RATE_MAX`. Raises `ValueError` for anything else."""
+    expected = f"expected events per second, above 0 and at most {RATE_MAX:,.0f}"
+    try:
+        rate = float(str(text))
+    except ValueError:
+        raise ValueError(f"{expected}; found {text!r}") from None
+    if not 0 < rate <= RATE_MAX:
+        raise ValueError(f"{expected}; found {text!r}")
+    return rate
 
 
 def format_duration(seconds: float) -> str:
