@@ -94,7 +94,7 @@ def test_each_mistake_has_its_code_and_one_message(
         (["run", "quickstart", "--scale", "smal"], "there is no scale `smal`"),
         (["report", "nothing"], "holds no study `nothing`"),
         (["bench", "null:", "--script", "x", "--time", "5"], "expected a duration"),
-        (["bench", "null:", "--script", "x", "--time", "-5s"], "can't be negative; found '-5s'"),
+        (["bench", "null:", "--script", "x", "--time", "-5s"], "and not negative; found '-5s'"),
         (["bench", "null:", "--script", "x", "--time", "0s"], "expected 1 ms or longer"),
         (["bench", "null:", "--script", "x", "--time", "999999999 h"], "1,000,000,000 s at most"),
         (["bench", "null:", "--script", "x", "--interval", "0s"], "expected 1 ms to 1 h"),

@@ -46,7 +46,7 @@ def test_the_engine_ends_at_the_second_signal(tmp_path: Path) -> None:
         "measure_s": 1,
     }
     (tmp_path / "spec.json").write_text(json.dumps(spec))
-    command = [find_engine().path, "run", tmp_path / "spec.json"]
+    command = [str(find_engine().path), "run", str(tmp_path / "spec.json")]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         said = [process.stdout.readline()]

@@ -36,7 +36,7 @@ def parse_duration(text: object) -> float:
     if not isinstance(text, str):
         raise ValueError(f"{expected}; found {text!r}")
     if text.lstrip().startswith("-"):
-        raise ValueError(f"a duration can't be negative; found {text!r}")
+        raise ValueError(f"{expected}, and not negative; found {text!r}")
     total, position = 0.0, 0
     while position < len(text.rstrip()):
         match = _PART.match(text, position)
