@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import subprocess
@@ -64,6 +65,80 @@ def test_no_crate_imports_what_the_table_does_not_allow(
     excess = {room: rooms - allowed[room] for room, rooms in arrows.items()}
 
     assert {room: rooms for room, rooms in excess.items() if rooms} == {}
+
+
+def circle(graph: dict[str, set[str]]) -> list[str]:
+    """Nodes of some circle in `graph`, the first one again at the end; empty: there is none."""
+    done: set[str] = set()
+
+    def walk(node: str, path: list[str]) -> list[str]:
+        if node in path:
+            return [*path[path.index(node) :], node]
+        if node in done:
+            return []
+        done.add(node)
+        found = (walk(after, [*path, node]) for after in sorted(graph.get(node, ())))
+        return next((nodes for nodes in found if nodes), [])
+
+    return next((nodes for node in sorted(graph) if (nodes := walk(node, []))), [])
+
+
+def test_a_circle_is_found() -> None:
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c", "b"]
+    assert circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
+
+
+def imported_files(source: Path) -> dict[str, set[str]]:
+    """Top-level file or folder of a crate → those its `crate::` paths name, tests' excepted."""
+    found: dict[str, set[str]] = {}
+    for path in source.rglob("*.rs"):
+        own = path.relative_to(source).parts[0].removesuffix(".rs")
+        text = path.read_text().split("#[cfg(test)]\nmod tests {", 1)[0]
+        code = "\n".join(line.split("//", 1)[0] for line in text.splitlines())
+        names = set(re.findall(r"\bcrate::(\w+)::", code))
+        for several in re.findall(r"\bcrate::\{([^}]*)\}", code):
+            names |= set(re.findall(r"\b[a-z_]+\b", several))
+        found.setdefault(own, set()).update(names)
+    # The crate's page only says what is public. Functions and macros of it are no files.
+    return {
+        own: (names & found.keys()) - {own}
+        for own, names in found.items()
+        if own not in ("lib", "main")
+    }
+
+
+# Crates whose files do import one another in a circle, and what has to move.
+CIRCLES = {
+    "driver": "carriers of bulk inserts connect by themselves, and sessions name their tables",
+    "engine": "the shard's messages stand beside the loop that needs the load that sends them",
+}
+
+
+@pytest.mark.parametrize("room", sorted(path.name for path in (ROOT / "crates").iterdir()))
+def test_no_files_of_a_crate_import_one_another_in_a_circle(room: str) -> None:
+    found = circle(imported_files(ROOT / "crates" / room / "src"))
+
+    assert bool(found) == (room in CIRCLES), found
+
+
+def test_no_modules_of_the_lab_import_one_another_in_a_circle() -> None:
+    modules = {
+        ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts): path
+        for path in PACKAGE.rglob("*.py")
+    }
+    graph = {
+        name: {
+            module
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.ImportFrom) and node.level == 0
+            for module in {node.module or "", *(f"{node.module}.{a.name}" for a in node.names)}
+            if module in modules
+        }
+        for name, path in modules.items()
+        if path.name != "__init__.py"
+    }
+
+    assert circle(graph) == []
 
 
 def test_only_record_derives_serialisation(arrows: dict[str, set[str]]) -> None:

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
+use std::ptr::NonNull;
 use std::rc::Rc;
 
 /// Equal slices of one allocation, lent out one at a time.
@@ -9,7 +10,8 @@ use std::rc::Rc;
 /// Each slice is written only while nobody holds a [`Chunk`] of it: by the kernel while the slice
 /// is in the ring (io_uring), or by `read` while it is on no loan (epoll).
 pub(crate) struct Pool {
-    memory: UnsafeCell<Box<[u8]>>,
+    /// One allocation, by its address: a reference to all of it would claim what is lent.
+    memory: NonNull<[u8]>,
     slice: usize,
     /// Slices given back since the owner last looked; it puts them into the ring again.
     returned: UnsafeCell<Vec<u16>>,
@@ -19,7 +21,9 @@ pub(crate) struct Pool {
 impl Pool {
     pub(crate) fn new(slices: u16, slice: usize) -> Rc<Self> {
         Rc::new(Self {
-            memory: UnsafeCell::new(vec![0; usize::from(slices) * slice].into_boxed_slice()),
+            memory: NonNull::from(Box::leak(
+                vec![0; usize::from(slices) * slice].into_boxed_slice(),
+            )),
             slice,
             returned: UnsafeCell::new(Vec::with_capacity(usize::from(slices))),
             lent: Cell::new(0),
@@ -30,7 +34,7 @@ impl Pool {
     pub(crate) fn address(&self, index: u16) -> *mut u8 {
         // SAFETY: the pointer stays inside the allocation: indices come from the constructor's
         // range.
-        unsafe { (*self.memory.get()).as_mut_ptr().add(usize::from(index) * self.slice) }
+        unsafe { self.memory.cast::<u8>().as_ptr().add(usize::from(index) * self.slice) }
     }
 
     pub(crate) fn slice_len(&self) -> usize {
@@ -49,6 +53,13 @@ impl Pool {
         // SAFETY: only this method and `Chunk::drop` touch the list, neither calls the other.
         let returned = unsafe { &mut *self.returned.get() };
         returned.drain(..).for_each(&mut give);
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        // SAFETY: the constructor's allocation; chunks hold the pool, so none is left.
+        drop(unsafe { Box::from_raw(self.memory.as_ptr()) });
     }
 }
 

@@ -3,36 +3,24 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use record::{RunSpec, Target};
+use record::RunSpec;
 use serde_json::Value;
 
-use crate::loaders::Loaders;
 use crate::random::{Distributions, Kind};
 use crate::source;
-
-/// However many cores there are: so many connections carry what a few scripts can make.
-const MOST_LOADERS: u32 = 16;
 
 /// A run as the script host sees it.
 #[derive(Debug, Clone)]
 pub struct Config {
     pub(crate) command: String,
-    pub(crate) target: Target,
+    pub(crate) connections: Arc<runtime::Settings>,
     pub(crate) groups: Vec<GroupConfig>,
     pub(crate) seed: u64,
-    pub(crate) errors: record::ErrorPolicy,
-    pub(crate) connect_timeout: Duration,
-    pub(crate) reactor: reactor::Choice,
-    /// Bulk inserts go in the server's own way of loading rows.
-    pub(crate) loads: bool,
-    pub(crate) loaders: Arc<Loaders>,
     pub(crate) warm_up_s: f64,
     pub(crate) measure_s: f64,
     pub(crate) events: u64,
     pub(crate) surroundings: Surroundings,
-    pub(crate) part: record::Part,
 }
 
 /// Figures by name, for a script's report hook.
@@ -129,34 +117,22 @@ impl Config {
                 })
             })
             .collect::<Result<_, _>>()?;
-        let connect_timeout = Duration::from_secs_f64(spec.connect_timeout_s);
-        let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-        let loaders = spec.loaders.unwrap_or_else(|| (2 * cores()).min(MOST_LOADERS));
+        let connections = runtime::Settings::new(spec, surroundings.tells_failures);
         Ok(Self {
             command: spec.command.clone(),
-            target: spec.target.clone(),
+            connections: Arc::new(connections),
             groups,
             seed: spec.seed,
-            errors: spec.errors.clone(),
-            connect_timeout,
-            reactor: match spec.reactor {
-                record::ReactorChoice::Auto => reactor::Choice::Auto,
-                record::ReactorChoice::IoUring => reactor::Choice::IoUring,
-                record::ReactorChoice::Epoll => reactor::Choice::Epoll,
-            },
-            loads: spec.load == record::LoadBy::Auto && spec.command != "run",
-            loaders: Loaders::new(loaders, &spec.target, connect_timeout),
             warm_up_s: spec.warm_up_s,
             measure_s: spec.measure_s.unwrap_or(0.0),
             events: spec.events.unwrap_or(0),
             surroundings,
-            part: spec.part.unwrap_or(record::Part { index: 0, count: 1, clients: spec.clients() }),
         })
     }
 
     /// In-process databases block the caller, so each client needs a thread of its own.
     pub fn one_client_a_shard(&self) -> bool {
-        matches!(self.target, Target::Sqlite(_))
+        self.connections.one_client_a_shard()
     }
 
     /// The first script's file.
@@ -166,7 +142,7 @@ impl Config {
 
     /// Whether sessions have sockets.
     pub fn networked(&self) -> bool {
-        matches!(self.target, Target::Postgresql(_) | Target::Mysql(_))
+        self.connections.networked()
     }
 
     /// Clients of this process, over all groups.
@@ -177,12 +153,13 @@ impl Config {
     /// The group and the number within the run of each client that belongs to a shard: clients go
     /// round the shards one by one.
     pub(crate) fn clients_of(&self, shard: u32, shards: u32) -> Vec<(usize, u32)> {
+        let part = self.connections.part;
         let groups = self.groups.iter().enumerate();
         groups
             .flat_map(|(index, group)| (0..group.clients).map(move |_| index))
             .enumerate()
             .filter(|(number, _)| *number as u32 % shards == shard)
-            .map(|(number, group)| (group, number as u32 * self.part.count + self.part.index))
+            .map(|(number, group)| (group, number as u32 * part.count + part.index))
             .collect()
     }
 }

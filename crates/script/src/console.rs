@@ -9,13 +9,14 @@ use std::sync::mpsc::{Receiver, channel};
 use engine::{Control, Failure, Group, Load, Message, Plan};
 use mlua_sys as ffi;
 use record::FatalKind;
+use runtime::fault;
 
 use crate::api::life::flush_line;
 use crate::config::{Config, Figures};
-use crate::host::{fault, prepare_coroutine};
+use crate::host::{prepare_coroutine, with};
 use crate::lua;
 use crate::settings::push_options;
-use crate::workload::ScriptWorkload;
+use crate::workload::{ScriptWorkload, globals_of};
 
 /// What a script defines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -85,7 +86,7 @@ impl Console {
             ScriptWorkload::new(config, 0, 1).map_err(|failure| (Vec::new(), failure))?;
         let mut console = Self { workload, load, inbox, facts: Facts::default() };
         let described = console.describe();
-        flush_line(console.workload.pointer(&mut console.load).get());
+        console.flush();
         let written = console.written();
         match described {
             Ok(()) => Ok(console),
@@ -99,21 +100,20 @@ impl Console {
     }
 
     fn describe(&mut self) -> Result<(), Failure> {
-        let host = self.workload.pointer(&mut self.load).get();
-        host.looking = true;
-        host.current = 0;
-        // Reports have a number of their own, behind the clients'.
-        host.clients[0].number = host.config.part.clients;
+        let _entered = self.workload.enter(&mut self.load);
+        let (config, main, entry) = with(|host| {
+            host.looking = true;
+            host.current = 0;
+            // Reports have a number of their own, behind the clients'.
+            host.coroutines[0].number = host.config.connections.part.clients;
+            (Arc::clone(&host.config), host.main, host.prelude.describe)
+        });
         // SAFETY: the host is not running; the coroutine is kept until the end.
         let text = unsafe {
-            prepare_coroutine(host, 0, host.prelude.describe);
-            let thread = host.clients[0].thread;
-            ffi::lua_pushthread(thread);
-            ffi::lua_xmove(thread, host.main, 1);
-            ffi::lua_getfenv(host.main, -1);
-            host.globals = lua::keep(host.main);
-            ffi::lua_settop(host.main, -2);
-            push_options(thread, host.config.groups[0].options.iter());
+            let thread = prepare_coroutine(0, entry);
+            let globals = globals_of(main, thread);
+            with(|host| host.globals = globals);
+            push_options(thread, config.groups[0].options.iter());
             match ffi::lua_resume_(thread, 2) {
                 ffi::LUA_OK => lua::describe(thread, -1),
                 // The body waits for a database; the load will find out what it is.
@@ -121,7 +121,7 @@ impl Console {
                 _ => return Err(fault(FatalKind::Script, lua::describe(thread, -1), None)),
             }
         };
-        self.workload.pointer(&mut self.load).get().looking = false;
+        with(|host| host.looking = false);
         self.facts = Facts::read(&text);
         Ok(())
     }
@@ -141,8 +141,13 @@ impl Console {
     /// None is known.
     pub fn close(&mut self) -> Result<Vec<String>, Failure> {
         self.workload.run_hook(&mut self.load, "", None)?;
-        flush_line(self.workload.pointer(&mut self.load).get());
+        self.flush();
         Ok(self.written())
+    }
+
+    fn flush(&mut self) {
+        let _entered = self.workload.enter(&mut self.load);
+        flush_line();
     }
 
     fn written(&mut self) -> Vec<String> {

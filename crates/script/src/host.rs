@@ -1,31 +1,27 @@
-//! One shard's host: the Lua state, the clients, their connections, and what resumes them.
+//! One shard's host: the Lua state, what runs in it, and the connections it uses.
 //!
-//! Lua calls back into the host while the host is resuming a client, so the host is reached through
-//! a thread-local pointer ([`current`]) and no reference to it is held across a resume: functions
-//! that may resume take a raw [`HostPointer`] and borrow anew for each step.
+//! Functions that Lua calls find the host of their thread with [`with`] and [`with_load`], for as
+//! long as one access takes. Whatever calls Lua does so outside of them: a collection may run a
+//! finaliser of the script's, which may call the host. A second access within the first panics, in
+//! every build.
 
-use std::cell::Cell;
-use std::collections::{HashMap, VecDeque};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::ffi::{CStr, c_int};
-use std::ptr;
+use std::ptr::{self, NonNull};
+use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender};
 
-use driver::{ConnectError, Connected};
 use engine::{Failure, Load};
 use mlua_sys as ffi;
-use reactor::{Reactor, Token};
 use record::FatalKind;
+use runtime::{Runtime, fault};
 
 use crate::arena::Lua;
-use crate::client::{Client, Waiting};
 use crate::config::Config;
-use crate::connector::Connector;
-use crate::loaders::Done;
 use crate::lua::{self, State};
 use crate::random::Random;
 use crate::settings::NOT_TEXT;
-use crate::slot::{Failed, Slot};
 
 /// References to the functions the prelude returns.
 #[derive(Debug, Clone, Copy, Default)]
@@ -48,92 +44,132 @@ pub(crate) struct Metatables {
     pub(crate) nothing: c_int,
 }
 
+/// The Lua side of a client of the runtime.
+#[derive(Debug)]
+pub(crate) struct Coroutine {
+    /// Null before it begins and once it has ended.
+    pub(crate) thread: *mut State,
+    /// Keeps the coroutine alive.
+    reference: c_int,
+    /// The client's number within the run, from 0: what scripts call the thread's id.
+    pub(crate) number: u32,
+    pub(crate) random: Random,
+    /// Values taken of `sysbench.rand.unique`.
+    pub(crate) unique: u32,
+}
+
+/// A row of a result: its values one behind the other.
+#[derive(Debug, Default)]
+pub(crate) struct Row {
+    pub(crate) bytes: Vec<u8>,
+    /// Where each value ends.
+    pub(crate) ends: Vec<u32>,
+}
+
 pub(crate) struct Host {
-    pub(crate) main: *mut State,
     pub(crate) config: Arc<Config>,
-    pub(crate) shard: u32,
-    pub(crate) shards: u32,
-    /// The first is no client: it runs what comes before and after them.
-    pub(crate) clients: Vec<Client>,
-    pub(crate) slots: Vec<Option<Box<Slot>>>,
-    pub(crate) free_slots: Vec<u32>,
-    /// The slot of each of the reactor's tokens.
-    pub(crate) slot_of: Vec<u32>,
-    pub(crate) reactor: Option<Reactor>,
-    pub(crate) connector: Option<Connector>,
-    /// Finished attempts of in-process databases, by ticket and ordinal.
-    pub(crate) inline_attempts: VecDeque<(u32, u64, Result<Connected, ConnectError>)>,
-    /// New connections that were closed before they were of use, and why.
-    pub(crate) unwelcome: Vec<(u32, String)>,
-    /// Set for the length of each call from the engine.
-    pub(crate) load: *mut Load,
-    /// The client that runs.
-    pub(crate) current: usize,
-    /// Clients of in-process drivers whose time slice was up.
-    pub(crate) runnable: VecDeque<u32>,
-    /// The first client's globals: `init` and `done` share them.
-    pub(crate) globals: c_int,
-    pub(crate) launched: u32,
-    pub(crate) ready: u32,
-    pub(crate) connections: u64,
-    /// Bulk inserts begun.
-    pub(crate) tickets: u64,
-    /// What has become of their jobs.
-    pub(crate) done: (Sender<Done>, Receiver<Done>),
-    /// What the next `host.failure()` tells the script.
-    pub(crate) failed: Option<Failed>,
-    /// What made the error that the running client may be about to die of.
-    pub(crate) cause: Option<Failure>,
+    /// The first client is none of the load's: it runs what comes before and after them.
+    pub(crate) runtime: Runtime,
+    /// The engine's view of the load, lent for the length of each call from it.
+    load: Option<NonNull<Load>>,
+
+    pub(crate) main: *mut State,
     pub(crate) prelude: Prelude,
     pub(crate) metatables: Metatables,
     /// Compiled scripts, one a group.
     pub(crate) scripts: Vec<c_int>,
-    /// Numbers of the labels that scripts give to events, by group and name.
-    pub(crate) labels: Vec<HashMap<Box<[u8]>, usize>>,
     /// Compiled modules, by path.
     pub(crate) modules: HashMap<String, c_int>,
+    /// The first client's globals: `init` and `done` share them.
+    pub(crate) globals: c_int,
+
+    /// By the runtime's number of the client.
+    pub(crate) coroutines: Vec<Coroutine>,
+    /// The client that runs.
+    pub(crate) current: u32,
+    pub(crate) launched: u32,
+    pub(crate) ready: u32,
+    /// The object handed out for results, by connection; 0: not made yet.
+    pub(crate) results: Vec<c_int>,
+    /// Numbers of the labels that scripts give to events, by group and name.
+    pub(crate) labels: Vec<HashMap<Box<[u8]>, usize>>,
+
+    /// The row that was read last.
+    pub(crate) row: Row,
+    /// Texts that scripts draw, until the next one.
     pub(crate) scratch: Vec<u8>,
-    /// What came through a channel, on its way to the session.
-    pub(crate) opened: Vec<u8>,
-    /// Requests of sessions without a socket.
-    pub(crate) sink: Vec<u8>,
     /// What the script wrote without ending the line.
     pub(crate) line: Vec<u8>,
     /// What the script writes now is not for anyone.
     pub(crate) muted: bool,
     /// The body runs only to see what the script defines: its connections do nothing.
     pub(crate) looking: bool,
-    /// The failure that was told last.
-    pub(crate) told: Vec<String>,
 }
 
-/// A host that is not borrowed at the moment.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct HostPointer(pub(crate) *mut Host);
+/// A host as the workload owns it.
+pub(crate) type Shared = Rc<RefCell<Host>>;
 
-impl HostPointer {
-    /// Borrows the host for one step; the borrow must end before anything is resumed.
-    #[allow(clippy::mut_from_ref)]
-    pub(crate) fn get<'a>(self) -> &'a mut Host {
-        // SAFETY: the host is boxed and outlives all its calls; borrows end before a resume, which
-        // is the only way to reach the host a second time on this thread.
-        unsafe { &mut *self.0 }
+thread_local! {
+    static CURRENT: Cell<*const RefCell<Host>> = const { Cell::new(ptr::null()) };
+}
+
+/// Gives the host of this thread to `access`, which must not call Lua.
+///
+/// # Panics
+/// Within another access, or on a thread without a host.
+#[inline]
+#[track_caller]
+pub(crate) fn with<R>(access: impl FnOnce(&mut Host) -> R) -> R {
+    // SAFETY: whoever entered the host owns it and leaves it before it goes.
+    let host = unsafe { CURRENT.get().as_ref() }.expect("a host is entered before Lua runs");
+    access(&mut host.borrow_mut())
+}
+
+/// The same with the load.
+///
+/// # Panics
+/// As [`with`], and when no call of the engine's is under way.
+#[inline]
+#[track_caller]
+pub(crate) fn with_load<R>(access: impl FnOnce(&mut Host, &mut Load) -> R) -> R {
+    with(|host| {
+        // Taken for the length of the access, so that nobody reaches it a second time.
+        let mut lent = host.load.take().expect("the engine lends the load to each of its calls");
+        // SAFETY: `Entered` holds the engine's exclusive reference, and here is the only pointer.
+        let outcome = access(host, unsafe { lent.as_mut() });
+        host.load = Some(lent);
+        outcome
+    })
+}
+
+/// Makes a host that of this thread, and lends it the load, until it is dropped.
+pub(crate) struct Entered<'a> {
+    host: &'a RefCell<Host>,
+    before: *const RefCell<Host>,
+    _load: std::marker::PhantomData<&'a mut Load>,
+}
+
+impl<'a> Entered<'a> {
+    pub(crate) fn new(host: &'a RefCell<Host>, load: &'a mut Load) -> Self {
+        host.borrow_mut().load = Some(NonNull::from(load));
+        let before = CURRENT.replace(host);
+        Self { host, before, _load: std::marker::PhantomData }
     }
 }
 
-thread_local! {
-    static CURRENT: Cell<*mut Host> = const { Cell::new(ptr::null_mut()) };
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        // While a panic unwinds through an access, the host is still borrowed: it is of no use.
+        if let Ok(mut host) = self.host.try_borrow_mut() {
+            host.load = None;
+        }
+        CURRENT.set(self.before);
+    }
 }
 
-/// The host of this thread, from within a function that Lua called.
-#[inline]
-pub(crate) fn current<'a>() -> &'a mut Host {
-    // SAFETY: Lua functions are only called by a resume of this thread's host, which set it.
-    unsafe { &mut *CURRENT.get() }
-}
-
-/// Makes a host the one that Lua functions of this thread find.
-pub(crate) fn enter(host: *mut Host) {
+/// Makes a host that of this thread while it has no load: what the prelude calls, and what the
+/// state's end calls.
+pub(crate) fn enter(host: *const RefCell<Host>) {
     CURRENT.set(host);
 }
 
@@ -152,146 +188,103 @@ pub(crate) fn luajit_version() -> String {
 
 /// A failure of our own making: the prelude and its helpers do not fail.
 pub(crate) fn internal(message: String) -> Failure {
-    Failure { kind: FatalKind::Internal, message, hint: None, traceback: None }
-}
-
-/// The script's or the user's fault.
-pub(crate) fn fault(kind: FatalKind, message: String, hint: Option<&str>) -> Failure {
-    Failure { kind, message, hint: hint.map(str::to_owned), traceback: None }
+    fault(FatalKind::Internal, message, None)
 }
 
 impl Host {
-    /// What the engine knows of the load.
-    #[inline]
-    #[allow(clippy::mut_from_ref)]
-    pub(crate) fn load<'a>(&self) -> &'a mut Load {
-        // SAFETY: the engine holds no reference while it calls the workload, and the pointer is set
-        // at the beginning of each such call.
-        unsafe { &mut *self.load }
+    pub(crate) fn new(config: Arc<Config>, runtime: Runtime, main: *mut State) -> Shared {
+        Rc::new(RefCell::new(Self {
+            labels: vec![HashMap::new(); config.groups.len()],
+            config,
+            runtime,
+            load: None,
+            main,
+            prelude: Prelude::default(),
+            metatables: Metatables::default(),
+            scripts: Vec::new(),
+            modules: HashMap::new(),
+            globals: 0,
+            coroutines: Vec::new(),
+            current: 0,
+            launched: 0,
+            ready: 0,
+            results: Vec::new(),
+            row: Row::default(),
+            scratch: Vec::new(),
+            line: Vec::new(),
+            muted: false,
+            looking: false,
+        }))
     }
 
-    #[inline]
-    pub(crate) fn slot(&mut self, index: u32) -> Option<&mut Slot> {
-        self.slots.get_mut(index as usize)?.as_deref_mut()
-    }
-
-    pub(crate) fn insert_slot(&mut self, slot: Box<Slot>) -> u32 {
-        match self.free_slots.pop() {
-            Some(index) => {
-                self.slots[index as usize] = Some(slot);
-                index
-            }
-            None => {
-                self.slots.push(Some(slot));
-                (self.slots.len() - 1) as u32
-            }
-        }
-    }
-
-    /// Takes a connection away for good.
-    pub(crate) fn drop_slot(&mut self, index: u32) {
-        if let Some(slot) = self.slots.get_mut(index as usize).and_then(Option::take) {
-            if let (Some(token), Some(reactor)) = (slot.token, &mut self.reactor) {
-                reactor.remove(token);
-            }
-            self.clients[slot.client as usize].slots.retain(|own| *own != index);
-            // SAFETY: the reference was made for this slot.
-            unsafe { lua::forget(self.main, slot.result) };
-            self.free_slots.push(index);
-        }
-    }
-
-    pub(crate) fn bind_token(&mut self, token: Token, slot: u32) {
-        let index = token as usize;
-        if self.slot_of.len() <= index {
-            self.slot_of.resize(index + 1, u32::MAX);
-        }
-        self.slot_of[index] = slot;
-    }
-
-    /// The slot's client waits for a reply on it.
-    pub(crate) fn wait_for_reply(&mut self, slot: u32) {
-        let planned = matches!(self.config.target, record::Target::Scripted { .. });
-        let Some(owner) = self.slot(slot).map(|slot| slot.client) else { return };
-        let client = &mut self.clients[owner as usize];
-        client.waiting = if planned { Waiting::Planned(slot) } else { Waiting::Reply };
-    }
-
-    /// The client's id as the engine knows it.
-    pub(crate) fn current_id(&self) -> u32 {
-        self.current as u32
-    }
-
-    pub(crate) fn new_client(&mut self, group: u16, number: u32) -> u32 {
-        self.clients.push(Client {
+    /// Makes a client; its coroutine comes with [`prepare_coroutine`].
+    pub(crate) fn new_client(&mut self, group: u16, number: u32, place: u32) -> u32 {
+        self.coroutines.push(Coroutine {
             thread: ptr::null_mut(),
             reference: 0,
-            group,
             number,
-            place: 0,
-            waiting: Waiting::Nothing,
-            event: None,
-            slots: Vec::new(),
             random: Random::new(self.config.seed, u64::from(number)),
             unique: 0,
-            slice: 0,
-            attempts: 0,
-            limit: u32::MAX,
-            back_off: false,
-            events: 0,
         });
-        (self.clients.len() - 1) as u32
+        self.runtime.add_client(group, place)
     }
 
-    /// Counts an event that has ended.
+    /// The client that runs.
     #[inline]
-    pub(crate) fn finish_event(&mut self, now: u64) -> bool {
-        let client = &mut self.clients[self.current];
-        let Some(event) = client.event.take() else { return false };
-        client.attempts = 0;
-        client.events += 1;
-        let (group, place) = (usize::from(client.group), client.place);
-        let load = self.load();
-        if !load.counts() {
-            return true;
-        }
-        let service = now.saturating_sub(event.start_ns);
-        load.client_event(place, event.intended_ns, now);
-        if load.is_open(group) {
-            let wait = event.start_ns.saturating_sub(event.intended_ns);
-            load.recorder().open_event(event.label, wait, service);
-        } else {
-            load.recorder().closed_event(event.label, service);
-        }
-        true
+    pub(crate) fn running(&mut self) -> &mut Coroutine {
+        &mut self.coroutines[self.current as usize]
     }
 }
 
 /// Makes a coroutine for a client, with globals of its own, and leaves on its stack the function
-/// `entry` (a reference) and the script's instance maker.
+/// `entry` (a reference) and the script's instance maker. Returns the coroutine.
 ///
 /// # Safety
 /// The host's state is valid and not running.
-pub(crate) unsafe fn prepare_coroutine(host: &mut Host, client: u32, entry: c_int) {
-    let state = host.main;
-    let (group, number) = {
-        let client = &host.clients[client as usize];
-        (usize::from(client.group), client.number)
-    };
+pub(crate) unsafe fn prepare_coroutine(client: u32, entry: c_int) -> *mut State {
+    let (state, config, environment, number, group, script) = with(|host| {
+        let group = host.runtime.group(client);
+        let number = host.coroutines[client as usize].number;
+        let config = Arc::clone(&host.config);
+        (host.main, config, host.prelude.environment, number, group, host.scripts[group])
+    });
     // SAFETY: the caller's. Every value pushed on `state` is popped again.
-    unsafe {
+    let (thread, reference) = unsafe {
         let thread = ffi::lua_newthread(state);
-        lua::push_kept(state, host.prelude.environment);
+        lua::push_kept(state, environment);
         ffi::lua_pushinteger(state, number as ffi::lua_Integer);
-        lua::push_bytes(state, host.config.groups[group].module_path.as_bytes());
+        lua::push_bytes(state, config.groups[group].module_path.as_bytes());
         ffi::lua_call(state, 2, 1);
         ffi::lua_setfenv(state, -2);
         let reference = lua::keep(state);
         lua::push_kept(thread, entry);
-        lua::push_kept(thread, host.scripts[group]);
-        let client = &mut host.clients[client as usize];
-        client.thread = thread;
-        client.reference = reference;
+        lua::push_kept(thread, script);
+        (thread, reference)
+    };
+    set_coroutine(client, thread, reference);
+    thread
+}
+
+/// Gives a client its coroutine, which the reference keeps alive.
+pub(crate) fn set_coroutine(client: u32, thread: *mut State, reference: c_int) {
+    with(|host| {
+        let coroutine = &mut host.coroutines[client as usize];
+        coroutine.thread = thread;
+        coroutine.reference = reference;
+    });
+}
+
+/// Lets go of a client's coroutine.
+pub(crate) fn forget_coroutine(client: u32) {
+    let (main, reference) = with(|host| {
+        let coroutine = &mut host.coroutines[client as usize];
+        let running = !coroutine.thread.is_null();
+        coroutine.thread = ptr::null_mut();
+        (host.main, running.then_some(coroutine.reference))
+    });
+    if let Some(reference) = reference {
+        // SAFETY: the reference was made for this client, and is let go of once.
+        unsafe { lua::forget(main, reference) };
     }
 }
 
@@ -299,54 +292,37 @@ pub(crate) unsafe fn prepare_coroutine(host: &mut Host, client: u32, entry: c_in
 ///
 /// # Errors
 /// The error the client died of.
-pub(crate) fn resume(pointer: HostPointer, client: u32, arguments: c_int) -> Result<(), Failure> {
-    let thread = {
-        let host = pointer.get();
-        host.current = client as usize;
-        let client = &mut host.clients[client as usize];
-        client.waiting = Waiting::Nothing;
-        client.slice = 0;
-        client.thread
-    };
+pub(crate) fn resume(client: u32, arguments: c_int) -> Result<(), Failure> {
+    let thread = with(|host| {
+        host.current = client;
+        host.runtime.runs(client);
+        host.coroutines[client as usize].thread
+    });
     // SAFETY: the coroutine is alive, suspended or fresh, with its arguments on its stack; no
-    // borrow of the host is held.
+    // access to the host is under way.
     let status = unsafe { ffi::lua_resume_(thread, arguments) };
     if status == ffi::LUA_YIELD {
         return Ok(());
     }
-    let host = pointer.get();
     let outcome = if status == ffi::LUA_OK {
         Ok(())
     } else {
         // SAFETY: the error value is on the dead coroutine's stack.
-        Err(unsafe { death(host, thread) })
+        Err(unsafe { death(thread) })
     };
-    end_client(host, client);
+    end_client(client);
     outcome
 }
 
 /// Lets go of a client and its connections.
-pub(crate) fn end_client(host: &mut Host, client: u32) {
-    let ended = &mut host.clients[client as usize];
-    if ended.waiting == Waiting::Ended {
-        return;
-    }
-    ended.waiting = Waiting::Ended;
-    let unfinished = u64::from(ended.event.take().is_some());
-    ended.thread = ptr::null_mut();
-    let own = std::mem::take(&mut ended.slots);
-    // SAFETY: the reference was made for this client.
-    unsafe { lua::forget(host.main, ended.reference) };
-    own.into_iter().for_each(|index| host.drop_slot(index));
-    if client > 0 {
-        let load = host.load();
-        load.recorder().counters.unfinished += unfinished;
-        load.clients = load.clients.saturating_sub(1);
-    }
+pub(crate) fn end_client(client: u32) {
+    with_load(|host, load| host.runtime.end_client(load, client));
+    forget_coroutine(client);
 }
 
 /// What a coroutine died of, in the words of whatever caused it.
-unsafe fn death(host: &mut Host, thread: *mut State) -> Failure {
+unsafe fn death(thread: *mut State) -> Failure {
+    let main = with(|host| host.main);
     // SAFETY: the caller's; fields are read from a table checked to be one.
     let table = unsafe { ffi::lua_type(thread, -1) == ffi::LUA_TTABLE };
     // SAFETY: the caller's.
@@ -365,20 +341,16 @@ unsafe fn death(host: &mut Host, thread: *mut State) -> Failure {
         }
     };
     // SAFETY: the caller's.
-    let traceback = traceback.or_else(|| Some(unsafe { lua::traceback(host.main, thread) }));
+    let traceback = traceback.or_else(|| Some(unsafe { lua::traceback(main, thread) }));
     let traceback = traceback.map(|text| text.trim().to_owned());
     // The script may have caught that failure and died of something else.
     let of_a_statement = ["SQL error, errno = ", "connection creation failed"];
     let caught = !table && !of_a_statement.iter().any(|words| message.contains(words));
-    match host.cause.take().filter(|_| !caught) {
-        Some(cause) if host.config.surroundings.tells_failures => {
-            // It has been told; here is where it struck. The run ends of it: nobody ignored it.
-            if cause.kind == FatalKind::Statement {
-                let errors = &mut host.load().recorder().counters.errors;
-                *errors = errors.saturating_sub(1);
-            }
-            Failure { message, traceback, ..cause }
-        }
+    let (cause, told) =
+        with(|host| (host.runtime.take_cause(), host.config.surroundings.tells_failures));
+    match cause.filter(|_| !caught) {
+        // It has been told; here is where it struck.
+        Some(cause) if told => Failure { message, traceback, ..cause },
         Some(cause) => {
             // The script's file and line, which Lua has put before its own words.
             let place = message.split_once("SQL error, errno = ").map_or("", |(place, _)| place);

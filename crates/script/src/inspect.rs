@@ -7,8 +7,9 @@ use std::sync::Arc;
 use engine::{Failure, Load};
 use mlua_sys as ffi;
 use record::FatalKind;
+use runtime::fault;
 
-use crate::host::{fault, prepare_coroutine};
+use crate::host::{forget_coroutine, prepare_coroutine, with};
 use crate::lua::{self, State};
 use crate::settings::push_options;
 use crate::workload::ScriptWorkload;
@@ -16,65 +17,70 @@ use crate::workload::ScriptWorkload;
 impl ScriptWorkload {
     /// Finds out what the script is, in this shard's state.
     pub(crate) fn inspect(&mut self, load: &mut Load) -> Result<(), Failure> {
-        let config = Arc::clone(&self.host.config);
-        for (index, group) in config.groups.iter().enumerate() {
-            let pointer = self.pointer(load);
-            let host = pointer.get();
-            host.muted = true;
-            host.looking = true;
-            let client = host.new_client(index as u16, 0);
-            host.current = client as usize;
-            // SAFETY: the host is not running; the coroutine is thrown away after one call.
-            unsafe {
-                prepare_coroutine(host, client, host.prelude.inspect);
-                let thread = host.clients[client as usize].thread;
-                push_options(thread, group.options.iter());
-                let status = ffi::lua_resume_(thread, 2);
-                let verdict = if status == ffi::LUA_OK {
-                    self.verdict(thread, &group.path)
-                } else if status == ffi::LUA_YIELD {
-                    let message = "the script's body may not query or sleep: move it to a function";
-                    Err(fault(FatalKind::Script, message.into(), None))
-                } else {
-                    Err(script_error(self.host.main, thread))
-                };
-                let host = pointer.get();
-                let reference = host.clients[client as usize].reference;
-                lua::forget(host.main, reference);
-                host.clients.pop();
-                host.muted = false;
-                host.looking = false;
-                self.parallel = verdict?;
-            }
-        }
+        self.parallel = self.look_at_scripts(load)?;
         Ok(())
     }
 
-    /// Reads what the prelude's `inspect` returned.
-    unsafe fn verdict(&self, thread: *mut State, path: &Path) -> Result<bool, Failure> {
-        // SAFETY: the caller's: the results are on the stack from 1.
-        unsafe {
-            if ffi::lua_type(thread, 1) != ffi::LUA_TNIL {
-                return Ok(ffi::lua_toboolean(thread, 1) != 0);
-            }
-            let what = lua::describe(thread, 2);
-            let name = lua::describe(thread, 3);
-            let script = path.display();
-            Err(match what.as_str() {
-                "unknown" => {
-                    let message = format!("{script} has no option `{name}`");
-                    let hint = nearest(&name, &keys(thread, 4));
-                    Failure { hint, ..fault(FatalKind::Usage, message, None) }
+    fn look_at_scripts(&self, load: &mut Load) -> Result<bool, Failure> {
+        let mut parallel = self.parallel;
+        let _entered = self.enter(load);
+        let (config, entry) = with(|host| (Arc::clone(&host.config), host.prelude.inspect));
+        for (index, group) in config.groups.iter().enumerate() {
+            let client = with(|host| {
+                (host.muted, host.looking) = (true, true);
+                host.current = host.new_client(index as u16, 0, 0);
+                host.current
+            });
+            // SAFETY: the host is not running; the coroutine is thrown away after one call.
+            let verdict = unsafe {
+                let thread = prepare_coroutine(client, entry);
+                push_options(thread, group.options.iter());
+                match ffi::lua_resume_(thread, 2) {
+                    ffi::LUA_OK => verdict(thread, &group.path),
+                    ffi::LUA_YIELD => {
+                        let message =
+                            "the script's body may not query or sleep: move it to a function";
+                        Err(fault(FatalKind::Script, message.into(), None))
+                    }
+                    _ => Err(script_error(with(|host| host.main), thread)),
                 }
-                "value" => {
-                    let (found, expected) = (lua::describe(thread, 4), lua::describe(thread, 5));
-                    let message = format!("option `{name}` is `{found}`; expected {expected}");
-                    fault(FatalKind::Usage, message, None)
-                }
-                "command" => no_command(&script.to_string(), &name, &keys(thread, 4)),
-                _ => fault(FatalKind::Script, format!("{script}: {name}"), None),
-            })
+            };
+            forget_coroutine(client);
+            with(|host| {
+                host.coroutines.pop();
+                host.runtime.remove_newest_client();
+                (host.muted, host.looking) = (false, false);
+            });
+            parallel = verdict?;
         }
+        Ok(parallel)
+    }
+}
+
+/// Reads what the prelude's `inspect` returned.
+unsafe fn verdict(thread: *mut State, path: &Path) -> Result<bool, Failure> {
+    // SAFETY: the caller's: the results are on the stack from 1.
+    unsafe {
+        if ffi::lua_type(thread, 1) != ffi::LUA_TNIL {
+            return Ok(ffi::lua_toboolean(thread, 1) != 0);
+        }
+        let what = lua::describe(thread, 2);
+        let name = lua::describe(thread, 3);
+        let script = path.display();
+        Err(match what.as_str() {
+            "unknown" => {
+                let message = format!("{script} has no option `{name}`");
+                let hint = nearest(&name, &keys(thread, 4));
+                Failure { hint, ..fault(FatalKind::Usage, message, None) }
+            }
+            "value" => {
+                let (found, expected) = (lua::describe(thread, 4), lua::describe(thread, 5));
+                let message = format!("option `{name}` is `{found}`; expected {expected}");
+                fault(FatalKind::Usage, message, None)
+            }
+            "command" => no_command(&script.to_string(), &name, &keys(thread, 4)),
+            _ => fault(FatalKind::Script, format!("{script}: {name}"), None),
+        })
     }
 }
 

@@ -5,36 +5,25 @@
 //! the reply resumes it. Each client sees its own globals, over code that all clients of a shard
 //! share.
 //!
-//! [`ScriptWorkload`] implements [`engine::Workload`] over sessions of `driver` and sockets of
-//! `reactor`. Each shard has its own Lua state, and nothing in it leaves the shard's thread.
+//! [`ScriptWorkload`] implements [`engine::Workload`] over the connections of `runtime`. Each shard
+//! has its own Lua state, and nothing in it leaves the shard's thread.
 
 mod api;
 mod arena;
-mod client;
-mod conclude;
 mod config;
-mod connector;
 mod console;
-mod fleet;
 mod host;
 mod inspect;
-mod loaders;
 mod lua;
-mod network;
-mod pipeline;
-mod policy;
 mod random;
-mod reconnect;
 mod settings;
-mod slot;
 mod source;
-mod telling;
 mod workload;
 
-pub use conclude::POLICY_HINT;
 pub use config::{Config, ConfigError, Figures, GroupConfig, Surroundings, distributions};
 pub use console::{Console, Facts, OptionFacts};
 pub use random::{Distributions, Random};
+pub use runtime::POLICY_HINT;
 pub use settings::NOT_TEXT;
 pub use workload::ScriptWorkload;
 

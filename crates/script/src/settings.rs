@@ -6,7 +6,6 @@ use mlua_sys as ffi;
 use serde_json::Value;
 
 use crate::config::{Config, Figures, plain};
-use crate::host::Host;
 use crate::lua::{self, State};
 
 /// What scripts see as the version of the tool whose API this is.
@@ -16,8 +15,7 @@ const API_VERSION: &str = "1.0.20";
 const DRIVERS: [&str; 4] = ["mysql", "pgsql", "sqlite", "null"];
 
 /// The second argument of the prelude: what it can't find out itself.
-pub(crate) unsafe fn push_settings(state: *mut State, host: &Host) {
-    let config = &host.config;
+pub(crate) unsafe fn push_settings(state: *mut State, config: &Config) {
     let first = &config.groups[0];
     // SAFETY: the caller's.
     unsafe {
@@ -67,7 +65,7 @@ pub const NOT_TEXT: &str =
 /// Options that every script sees besides its own.
 unsafe fn push_general(state: *mut State, config: &Config) {
     use record::{Endpoint, Target};
-    let (driver, server) = match &config.target {
+    let (driver, server) = match &config.connections.target {
         Target::Null => ("null", None),
         Target::Scripted { .. } => ("scripted", None),
         Target::Sqlite(_) => ("sqlite", None),
@@ -76,7 +74,7 @@ unsafe fn push_general(state: *mut State, config: &Config) {
     };
     // SAFETY: the caller's: the table is on top of the stack.
     unsafe {
-        set_number(state, "threads", f64::from(config.part.clients));
+        set_number(state, "threads", f64::from(config.connections.part.clients));
         set_number(state, "events", config.events as f64);
         set_number(state, "time", config.measure_s);
         set_number(state, "warmup_time", config.warm_up_s);

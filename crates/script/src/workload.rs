@@ -1,28 +1,22 @@
 //! The script host as a workload of the engine.
 
-use std::collections::{HashMap, VecDeque};
 use std::ffi::{CStr, c_int};
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Failure, Load, Turn, Workload};
+use engine::{Failure, Load, Workload};
 use mlua_sys as ffi;
-use reactor::Reactor;
 use record::FatalKind;
+use runtime::{Runtime, Waiting, Wake, Woken, fault};
 
 use crate::api;
 use crate::arena::Lua;
-use crate::client::{OpenEvent, Waiting};
 use crate::config::{Config, Figures};
-use crate::connector::Connector;
-use crate::fleet;
 use crate::host::{
-    Host, HostPointer, Metatables, Prelude, end_client, enter, fault, internal, prepare_coroutine,
-    resume,
+    Entered, Host, Prelude, Shared, end_client, enter, forget_coroutine, internal,
+    prepare_coroutine, resume, set_coroutine, with, with_load,
 };
 use crate::lua;
-use crate::network;
-use crate::reconnect;
 use crate::settings::{push_figures, push_settings};
 use crate::source;
 
@@ -45,7 +39,7 @@ const PARTS: [(&[u8], &CStr); 11] = [
 /// One shard's clients, running a script.
 pub struct ScriptWorkload {
     lua: Option<Lua>,
-    pub(crate) host: Box<Host>,
+    host: Shared,
     /// The command is for all clients at once.
     pub(crate) parallel: bool,
 }
@@ -53,8 +47,9 @@ pub struct ScriptWorkload {
 impl Drop for ScriptWorkload {
     fn drop(&mut self) {
         // Closing the state runs what scripts left to its end, and that finds the host.
+        enter(&raw const *self.host);
         self.lua = None;
-        enter(std::ptr::null_mut());
+        enter(std::ptr::null());
     }
 }
 
@@ -65,328 +60,353 @@ impl ScriptWorkload {
     /// # Errors
     /// A script that does not compile, or a machine without an event loop.
     pub fn new(config: Arc<Config>, shard: u32, shards: u32) -> Result<Self, Failure> {
-        let reactor = if config.networked() {
-            Some(Reactor::new(config.reactor).map_err(|error| {
-                fault(
-                    FatalKind::Environment,
-                    format!("no event loop: {error}"),
-                    Some("choose another one, or raise the limits of open files and locked memory"),
-                )
-            })?)
-        } else {
-            None
-        };
         let own = config.clients_of(shard, shards).len() as u32;
-        let connector = reactor.as_ref().map(|reactor| {
-            let waker = reactor.waker();
-            Connector::new(&config.target, config.connect_timeout, own, move || waker.wake())
-        });
+        let runtime = Runtime::new(Arc::clone(&config.connections), shard, shards, own)?;
         let Some(lua) = Lua::new() else {
             return Err(fault(FatalKind::Environment, "no memory for a Lua state".into(), None));
         };
-        let mut host = Box::new(Host {
-            main: lua.state,
-            labels: vec![HashMap::new(); config.groups.len()],
-            config,
-            shard,
-            shards,
-            clients: Vec::new(),
-            slots: Vec::new(),
-            free_slots: Vec::new(),
-            slot_of: Vec::new(),
-            reactor,
-            connector,
-            inline_attempts: VecDeque::new(),
-            unwelcome: Vec::new(),
-            load: std::ptr::null_mut(),
-            current: 0,
-            runnable: VecDeque::new(),
-            globals: 0,
-            launched: 0,
-            ready: 0,
-            connections: 0,
-            tickets: 0,
-            done: std::sync::mpsc::channel(),
-            failed: None,
-            cause: None,
-            prelude: Prelude::default(),
-            metatables: Metatables::default(),
-            scripts: Vec::new(),
-            modules: HashMap::new(),
-            scratch: Vec::new(),
-            opened: Vec::new(),
-            sink: Vec::new(),
-            line: Vec::new(),
-            muted: false,
-            looking: false,
-            told: Vec::new(),
-        });
-        enter(&raw mut *host);
-        let mut workload = Self { lua: Some(lua), host, parallel: true };
-        workload.open()?;
-        workload.host.new_client(0, 0);
+        let host = Host::new(config, runtime, lua.state);
+        enter(&raw const *host);
+        let workload = Self { lua: Some(lua), host, parallel: true };
+        open()?;
+        with(|host| host.new_client(0, 0, 0));
         Ok(workload)
     }
 
     /// `io_uring`, `epoll` or `none`.
     pub fn reactor_name(&self) -> &'static str {
-        self.host.reactor.as_ref().map_or("none", Reactor::name)
+        self.host.borrow().runtime.reactor_name()
     }
 
-    fn open(&mut self) -> Result<(), Failure> {
-        let host = &mut *self.host;
-        let state = host.main;
-        // SAFETY: a fresh state; the prelude and the scripts are checked before they are called.
-        unsafe {
-            ffi::luaL_openlibs(state);
-            lua::load(state, PRELUDE, c"=prelude").map_err(internal)?;
-            api::push_host_table(state);
-            push_settings(state, host);
-            for (source, name) in PARTS {
-                lua::load(state, source, name).map_err(internal)?;
-            }
-            if ffi::lua_pcall(state, 2 + PARTS.len() as c_int, 6, 0) != ffi::LUA_OK {
-                let message = lua::describe(state, -1);
-                return Err(match message.starts_with("--luajit-cmd") {
-                    true => fault(FatalKind::Usage, message, None),
-                    false => internal(format!("prelude: {message}")),
-                });
-            }
-            host.prelude.describe = lua::keep(state);
-            host.prelude.hook = lua::keep(state);
-            host.prelude.body = lua::keep(state);
-            host.prelude.inspect = lua::keep(state);
-            host.prelude.client = lua::keep(state);
-            host.prelude.environment = lua::keep(state);
-            for index in 0..host.config.groups.len() {
-                let config = Arc::clone(&host.config);
-                let group = &config.groups[index];
-                let path = group.path.display().to_string();
-                source::compile(state, &group.source, &path).map_err(|message| {
-                    fault(FatalKind::Script, format!("syntax error: {message}"), None)
-                })?;
-                let reference = lua::keep(state);
-                host.scripts.push(reference);
-            }
-        }
-        Ok(())
-    }
-
-    pub(crate) fn pointer(&mut self, load: &mut Load) -> HostPointer {
-        self.host.load = load;
-        HostPointer(&raw mut *self.host)
-    }
-
-    /// Runs the first client (which is none) until it ends.
-    fn run_to_end(&mut self, load: &mut Load, arguments: c_int) -> Result<(), Failure> {
-        let pointer = self.pointer(load);
-        resume(pointer, 0, arguments)?;
-        while pointer.get().clients[0].waiting != Waiting::Ended {
-            // What comes after the load has to run although the load has been stopped.
-            let control = load.control();
-            let finishing = control.stage() >= engine::Stage::Finish;
-            if control.abandoned() || (control.stopping() && !finishing) {
-                end_client(pointer.get(), 0);
-                return Ok(());
-            }
-            self.wait(Duration::from_millis(20))?;
-            let now = load.now();
-            while let Some(client) = load.due(now) {
-                self.wake(load, client)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn wait(&mut self, timeout: Duration) -> Result<(), Failure> {
-        let pointer = HostPointer(&raw mut *self.host);
-        match &mut pointer.get().reactor {
-            None => {
-                let host = pointer.get();
-                let busy = !host.runnable.is_empty()
-                    || !host.inline_attempts.is_empty()
-                    || !host.unwelcome.is_empty();
-                if !timeout.is_zero() && !busy {
-                    std::thread::sleep(timeout);
-                }
-            }
-            Some(reactor) => {
-                reactor.wait(timeout).map_err(|error| {
-                    fault(FatalKind::Environment, format!("the event loop failed: {error}"), None)
-                })?;
-                network::drain(pointer)?;
-            }
-        }
-        reconnect::attempts(pointer)?;
-        fleet::arrivals(pointer)
+    /// Lends the load to what Lua calls, until the result is dropped.
+    pub(crate) fn enter<'a>(&'a self, load: &'a mut Load) -> Entered<'a> {
+        Entered::new(&self.host, load)
     }
 
     /// Runs `init` or `done` with the globals they share, if the script defines it.
     /// A report hook gets a table of figures.
     pub(crate) fn run_hook(
-        &mut self,
+        &self,
         load: &mut Load,
         name: &str,
         figures: Option<&Figures>,
     ) -> Result<(), Failure> {
-        let pointer = self.pointer(load);
-        let host = pointer.get();
-        if host.globals == 0 {
+        let _entered = self.enter(load);
+        let (main, globals, hook) = with(|host| (host.main, host.globals, host.prelude.hook));
+        if globals == 0 {
             return Ok(());
         }
         // SAFETY: the host is not running; the coroutine is kept by its reference until it ends.
-        unsafe {
-            let thread = ffi::lua_newthread(host.main);
-            lua::push_kept(host.main, host.globals);
-            ffi::lua_setfenv(host.main, -2);
-            let first = &mut host.clients[0];
-            first.thread = thread;
-            first.reference = lua::keep(host.main);
-            first.waiting = Waiting::Nothing;
-            lua::push_kept(thread, host.prelude.hook);
+        let (thread, reference) = unsafe {
+            let thread = ffi::lua_newthread(main);
+            lua::push_kept(main, globals);
+            ffi::lua_setfenv(main, -2);
+            lua::push_kept(thread, hook);
             lua::push_bytes(thread, name.as_bytes());
             push_figures(thread, figures);
-        }
-        self.run_to_end(load, 2)
+            (thread, lua::keep(main))
+        };
+        set_coroutine(0, thread, reference);
+        run_to_end(2)
     }
 
-    /// Runs the body of the first group's script for the hooks.
-    fn make_globals(&mut self, load: &mut Load) -> Result<(), Failure> {
-        let pointer = self.pointer(load);
-        let host = pointer.get();
-        // SAFETY: the host is not running.
-        unsafe {
-            prepare_coroutine(host, 0, host.prelude.body);
-            ffi::lua_pushthread(host.clients[0].thread);
-            ffi::lua_xmove(host.clients[0].thread, host.main, 1);
-            ffi::lua_getfenv(host.main, -1);
-            host.globals = lua::keep(host.main);
-            ffi::lua_settop(host.main, -2);
-        }
-        self.run_to_end(load, 1)
-    }
-
-    fn launch_clients(&mut self, load: &mut Load) -> Result<(), Failure> {
-        let pointer = self.pointer(load);
-        let host = pointer.get();
-        let everyone = self.parallel || host.config.command == "run";
-        let own = host.config.clients_of(host.shard, host.shards);
-        let own: Vec<_> = own.into_iter().filter(|(_, number)| everyone || *number == 0).collect();
-        host.launched = own.len() as u32;
+    fn launch_clients(&self, load: &mut Load) -> Result<(), Failure> {
+        let own = {
+            let host = self.host.borrow();
+            let everyone = self.parallel || host.config.command == "run";
+            let (shard, shards) = host.runtime.shard();
+            let own = host.config.clients_of(shard, shards);
+            own.into_iter().filter(|(_, number)| everyone || *number == 0).collect::<Vec<_>>()
+        };
         load.clients = own.len() as u32;
+        let _entered = self.enter(load);
+        let entry = with(|host| {
+            host.launched = own.len() as u32;
+            host.prelude.client
+        });
         for (place, (group, number)) in own.into_iter().enumerate() {
-            let host = pointer.get();
-            let client = host.new_client(group as u16, number);
-            host.clients[client as usize].place = place as u32;
+            let client = with(|host| host.new_client(group as u16, number, place as u32));
             // SAFETY: the host is not running.
             unsafe {
-                prepare_coroutine(host, client, host.prelude.client);
-                let thread = host.clients[client as usize].thread;
+                let thread = prepare_coroutine(client, entry);
                 ffi::lua_pushinteger(thread, number as ffi::lua_Integer);
             }
-            resume(pointer, client, 2)?;
+            resume(client, 2)?;
         }
         Ok(())
+    }
+}
+
+/// Runs the prelude and compiles the scripts.
+fn open() -> Result<(), Failure> {
+    let (state, config) = with(|host| (host.main, Arc::clone(&host.config)));
+    // SAFETY: a fresh state; the prelude and the scripts are checked before they are called.
+    unsafe {
+        ffi::luaL_openlibs(state);
+        lua::load(state, PRELUDE, c"=prelude").map_err(internal)?;
+        api::push_host_table(state);
+        push_settings(state, &config);
+        for (source, name) in PARTS {
+            lua::load(state, source, name).map_err(internal)?;
+        }
+        if ffi::lua_pcall(state, 2 + PARTS.len() as c_int, 6, 0) != ffi::LUA_OK {
+            let message = lua::describe(state, -1);
+            return Err(match message.starts_with("--luajit-cmd") {
+                true => fault(FatalKind::Usage, message, None),
+                false => internal(format!("prelude: {message}")),
+            });
+        }
+        // In the reverse of the order in which the prelude returns them.
+        let [describe, hook, body, inspect, client, environment] =
+            std::array::from_fn(|_| lua::keep(state));
+        with(|host| {
+            host.prelude = Prelude { environment, client, inspect, body, hook, describe };
+        });
+        for group in &config.groups {
+            let path = group.path.display().to_string();
+            source::compile(state, &group.source, &path).map_err(|message| {
+                fault(FatalKind::Script, format!("syntax error: {message}"), None)
+            })?;
+            let script = lua::keep(state);
+            with(|host| host.scripts.push(script));
+        }
+    }
+    Ok(())
+}
+
+/// Runs the first client (which is none) until it ends.
+fn run_to_end(arguments: c_int) -> Result<(), Failure> {
+    resume(0, arguments)?;
+    while with(|host| host.runtime.waiting(0)) != Waiting::Ended {
+        // What comes after the load has to run although the load has been stopped.
+        let given_up = with_load(|_, load| {
+            let control = load.control();
+            let finishing = control.stage() >= engine::Stage::Finish;
+            control.abandoned() || (control.stopping() && !finishing)
+        });
+        if given_up {
+            end_client(0);
+            return Ok(());
+        }
+        wait(Duration::from_millis(20))?;
+        let now = with_load(|_, load| load.now());
+        while let Some(client) = with_load(|_, load| load.due(now)) {
+            wake(client)?;
+        }
+    }
+    Ok(())
+}
+
+/// Waits for whatever wakes clients and resumes those.
+fn wait(timeout: Duration) -> Result<(), Failure> {
+    with(|host| host.runtime.wait(timeout))?;
+    while let Some(woken) = with_load(|host, load| host.runtime.next(load))? {
+        go_on(woken)?;
+    }
+    Ok(())
+}
+
+/// A client whose time has come.
+fn wake(client: u32) -> Result<(), Failure> {
+    match with_load(|host, load| host.runtime.wake(load, client))? {
+        Some(woken) => go_on(woken),
+        None => Ok(()),
+    }
+}
+
+/// Resumes a client with what it waited for.
+fn go_on(Woken { client, why }: Woken) -> Result<(), Failure> {
+    let thread = with(|host| host.coroutines[client as usize].thread);
+    if thread.is_null() {
+        return Ok(());
+    }
+    // SAFETY: the client is suspended in a call that returns one value, or may.
+    unsafe {
+        match why {
+            Wake::Concluded(slot, conclusion) => api::push_conclusion(thread, slot, conclusion),
+            Wake::Connected(slot) => api::push_connection(thread, slot),
+            Wake::NotConnected => ffi::lua_pushboolean(thread, 0),
+            Wake::Slept => ffi::lua_pushboolean(thread, 1),
+            Wake::Turn(begins) => ffi::lua_pushboolean(thread, c_int::from(begins)),
+            Wake::Ended => {
+                forget_coroutine(client);
+                return Ok(());
+            }
+        }
+    }
+    resume(client, 1)
+}
+
+/// Runs the body of the first group's script for the hooks.
+fn make_globals() -> Result<(), Failure> {
+    let (main, body) = with(|host| (host.main, host.prelude.body));
+    // SAFETY: the host is not running.
+    let globals = unsafe {
+        let thread = prepare_coroutine(0, body);
+        globals_of(main, thread)
+    };
+    with(|host| host.globals = globals);
+    run_to_end(1)
+}
+
+/// Keeps a coroutine's globals.
+///
+/// # Safety
+/// The state is not running.
+pub(crate) unsafe fn globals_of(main: *mut lua::State, thread: *mut lua::State) -> c_int {
+    // SAFETY: the caller's; what is pushed is popped again.
+    unsafe {
+        ffi::lua_pushthread(thread);
+        ffi::lua_xmove(thread, main, 1);
+        ffi::lua_getfenv(main, -1);
+        let globals = lua::keep(main);
+        ffi::lua_settop(main, -2);
+        globals
     }
 }
 
 impl Workload for ScriptWorkload {
     fn initialise(&mut self, load: &mut Load) -> Result<(), Failure> {
         self.inspect(load)?;
-        if self.host.config.command == "run" {
-            self.make_globals(load)?;
+        if self.host.borrow().config.command == "run" {
+            let _entered = self.enter(load);
+            make_globals()?;
         }
         self.run_hook(load, "init", None)
     }
 
     fn launch(&mut self, load: &mut Load) -> Result<(), Failure> {
-        if self.host.shard > 0 {
+        if load.shard() > 0 {
             self.inspect(load)?;
         }
         self.launch_clients(load)
     }
 
     fn ready(&self) -> bool {
-        self.host.ready >= self.host.launched
+        let host = self.host.borrow();
+        host.ready >= host.launched
     }
 
     fn begin(&mut self, load: &mut Load) -> Result<(), Failure> {
-        let pointer = self.pointer(load);
-        for client in 1..pointer.get().clients.len() as u32 {
-            if pointer.get().clients[client as usize].waiting == Waiting::Begin {
-                resume(pointer, client, 0)?;
+        let _entered = self.enter(load);
+        for client in 1..with(|host| host.runtime.clients()) {
+            if with(|host| host.runtime.waiting(client)) == Waiting::Begin {
+                resume(client, 0)?;
             }
         }
         Ok(())
     }
 
     fn turn(&mut self, load: &mut Load, timeout: Duration) -> Result<(), Failure> {
-        let pointer = self.pointer(load);
-        let timeout = if pointer.get().runnable.is_empty() { timeout } else { Duration::ZERO };
-        self.wait(timeout)?;
-        for _ in 0..pointer.get().runnable.len() {
-            let Some(client) = pointer.get().runnable.pop_front() else { break };
-            take_turn(pointer, load, client)?;
+        let _entered = self.enter(load);
+        wait(timeout)?;
+        for _ in 0..with(|host| host.runtime.runnable()) {
+            if let Some(woken) = with_load(|host, load| host.runtime.next_runnable(load)) {
+                go_on(woken)?;
+            }
         }
         Ok(())
     }
 
     fn wake(&mut self, load: &mut Load, client: u32) -> Result<(), Failure> {
-        let pointer = self.pointer(load);
-        match pointer.get().clients[client as usize].waiting {
-            Waiting::Turn => take_turn(pointer, load, client),
-            Waiting::Sleep => {
-                let thread = pointer.get().clients[client as usize].thread;
-                // SAFETY: the client is suspended in a call that may return a value.
-                unsafe { ffi::lua_pushboolean(thread, 1) };
-                resume(pointer, client, 1)
-            }
-            Waiting::Planned(slot) => network::planned(pointer, slot),
-            Waiting::Reconnect(slot) => reconnect::try_again(pointer, client, slot),
-            _ => Ok(()),
-        }
+        let _entered = self.enter(load);
+        wake(client)
     }
 
     fn give_up(&mut self, load: &mut Load) {
-        let pointer = self.pointer(load);
-        for client in 1..pointer.get().clients.len() as u32 {
-            end_client(pointer.get(), client);
+        let _entered = self.enter(load);
+        for client in 1..with(|host| host.runtime.clients()) {
+            end_client(client);
         }
     }
 
     fn finish(&mut self, load: &mut Load) -> Result<(), Failure> {
-        let report = self.host.config.surroundings.final_report.clone();
+        let report = self.host.borrow().config.surroundings.final_report.clone();
         let figures = report.and_then(|report| report.lock().ok()?.take());
         if figures.is_some() {
             self.run_hook(load, "report_cumulative", figures.as_ref())?;
         }
         let done = self.run_hook(load, "done", None);
-        api::life::flush_line(&mut self.host);
+        let _entered = self.enter(load);
+        api::life::flush_line();
         done
     }
 }
 
-/// A client that waited for its turn asks for it again.
-fn take_turn(pointer: HostPointer, load: &mut Load, client: u32) -> Result<(), Failure> {
-    let host = pointer.get();
-    let now = load.now();
-    let waiting = &mut host.clients[client as usize];
-    if waiting.waiting != Waiting::Turn {
-        return Ok(());
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use engine::{Control, Group, Plan};
+    use record::RunSpec;
+
+    use super::*;
+    use crate::config::Surroundings;
+
+    /// A host without a load, and the load.
+    fn opened() -> (ScriptWorkload, Load) {
+        let group = r#"{"name":"g","script":"-","clients":1}"#;
+        let (schema, target) = (record::SCHEMA, r#"{"driver":"null"}"#);
+        let text = format!(r#"{{"schema":{schema},"target":{target},"groups":[{group}]}}"#);
+        let spec = RunSpec::from_json(&text).expect("it is a spec");
+        let source = Some(b"function event() end".to_vec());
+        let config = Config::new(&spec, Surroundings { source, ..Surroundings::default() });
+        let workload = ScriptWorkload::new(Arc::new(config.expect("it is right")), 0, 1);
+        let group =
+            Group { name: "g".into(), clients: 1, arrivals: None, idle: false, think_ns: 0 };
+        let plan = Plan {
+            warm_up_ns: 0,
+            measure_ns: None,
+            interval_ns: u64::MAX,
+            drain_ns: 0,
+            events: None,
+            seed: 0,
+            groups: vec![group],
+            part: (0, 1),
+            wait_for_begin: false,
+            client_totals_at: None,
+        };
+        let control = Arc::new(Control::new(&plan, false));
+        let load = Load::new(&plan, control, 0, 1, channel().0, channel().1);
+        (workload.expect("it opens"), load)
     }
-    let group = usize::from(waiting.group);
-    let go = match load.turn(client, group, now) {
-        Turn::Wait => return Ok(()),
-        Turn::Stop => 0,
-        Turn::Start { intended_ns } => {
-            waiting.event = Some(OpenEvent { intended_ns, start_ns: now, label: group });
-            if load.is_open(group) {
-                load.recorder().lag.record(now.saturating_sub(intended_ns));
-            }
-            1
+
+    #[test]
+    #[should_panic(expected = "already borrowed")]
+    fn an_access_to_the_host_within_another_panics() {
+        let (_workload, _load) = opened();
+
+        with(|_| with(|_| ()));
+    }
+
+    #[test]
+    #[should_panic(expected = "already borrowed")]
+    fn an_access_to_the_load_within_another_panics() {
+        let (workload, mut load) = opened();
+        let _entered = workload.enter(&mut load);
+
+        with_load(|_, _| with_load(|_, _| ()));
+    }
+
+    #[test]
+    #[should_panic(expected = "lends the load")]
+    fn the_load_is_there_for_the_length_of_a_call_alone() {
+        let (workload, mut load) = opened();
+        drop(workload.enter(&mut load));
+
+        with_load(|_, _| ());
+    }
+
+    #[test]
+    fn hosts_of_one_thread_are_apart() {
+        let (first, mut load) = opened();
+        let (second, mut other) = opened();
+        let _entered = second.enter(&mut other);
+        with(|host| host.current = 7);
+        {
+            let _entered = first.enter(&mut load);
+            assert_eq!(with(|host| host.current), 0);
         }
-    };
-    // SAFETY: the client is suspended in its turn, which returns one value.
-    unsafe { ffi::lua_pushboolean(waiting.thread, go) };
-    resume(pointer, client, 1)
+        assert_eq!(with(|host| host.current), 7);
+    }
 }

@@ -66,6 +66,9 @@ pub struct Report {
     events: u64,
     since_line: Tally,
     since_report: Tally,
+    /// Statements that the run ended of and that are still among the errors: sysbench's text has
+    /// ignored errors only.
+    fatal_statements: u64,
     forced: bool,
     reported: bool,
     said: Vec<Said>,
@@ -99,6 +102,7 @@ impl Report {
             events: 0,
             since_line: Tally::default(),
             since_report: Tally::default(),
+            fatal_statements: 0,
             forced: false,
             reported: false,
             said: Vec::new(),
@@ -219,6 +223,7 @@ impl Report {
         self.events += counters.events;
         // Behind the window events still end; they count, but make no line of their own.
         self.since_report.add(interval);
+        self.leave_out_fatal_statements();
         let (Some(begin), PhaseName::Measure) = (self.begin_ns, interval.phase) else { return };
         self.since_line.add(interval);
         let every = self.values.number("report_interval").max(0) as u64 * 1_000_000_000;
@@ -424,7 +429,19 @@ impl Report {
         Stat { fields }
     }
 
+    /// The failure that ended the run was not ignored; it may come before the interval that counts
+    /// it or behind.
+    fn leave_out_fatal_statements(&mut self) {
+        let counted = self.fatal_statements.min(self.since_report.counters.errors);
+        self.since_report.counters.errors -= counted;
+        self.fatal_statements -= counted;
+    }
+
     fn fatal(&mut self, fatal: &Fatal) {
+        if fatal.kind == FatalKind::Statement {
+            self.fatal_statements += 1;
+            self.leave_out_fatal_statements();
+        }
         let plain = fatal.message.strip_prefix("syntax error: ");
         let message = match plain.unwrap_or(&fatal.message) {
             script::NOT_TEXT => "(not a string)",

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use measure::Counters;
 use mlua_sys as ffi;
 
-use crate::host::current;
+use crate::host::with_load;
 use crate::lua::{self, State, set_function};
 
 pub(crate) unsafe fn register(state: *mut State) {
@@ -33,14 +33,16 @@ fn counter(counters: &mut Counters, number: i64) -> Option<&mut u64> {
 
 /// `host.count(counter, amount)`.
 unsafe extern "C-unwind" fn count(state: *mut State) -> c_int {
-    let load = current().load();
-    load.now();
     // SAFETY: called by a script; the number is checked.
     unsafe {
         let (number, amount) = (ffi::lua_tonumber(state, 1), ffi::lua_tonumber(state, 2));
-        match counter(&mut load.recorder().counters, number as i64) {
-            Some(counter) => *counter += amount.max(0.0) as u64,
-            None => lua::raise(state, "there is no counter of this number: see SB_CNT_*"),
+        let known = with_load(|_, load| {
+            load.now();
+            let counter = counter(&mut load.recorder().counters, number as i64);
+            counter.map(|counter| *counter += amount.max(0.0) as u64).is_some()
+        });
+        if !known {
+            lua::raise(state, "there is no counter of this number: see SB_CNT_*");
         }
     }
     0
@@ -48,11 +50,12 @@ unsafe extern "C-unwind" fn count(state: *mut State) -> c_int {
 
 /// `host.counted(counter)`: the count of this shard's clients since the interval began.
 unsafe extern "C-unwind" fn counted(state: *mut State) -> c_int {
-    let load = current().load();
     // SAFETY: called by a script; the number is checked.
     unsafe {
         let number = ffi::lua_tonumber(state, 1) as i64;
-        let value = counter(&mut load.recorder().counters, number).map_or(0, |value| *value);
+        let value = with_load(|_, load| {
+            counter(&mut load.recorder().counters, number).map_or(0, |value| *value)
+        });
         ffi::lua_pushnumber(state, value as f64);
     }
     1

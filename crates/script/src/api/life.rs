@@ -2,21 +2,16 @@
 
 use std::ffi::c_int;
 
-use engine::{Message, Turn};
+use engine::{Load, Message};
 use mlua_sys as ffi;
-use record::PhaseName;
+use runtime::{Restart, Step};
 
-use crate::client::{OpenEvent, Waiting};
-use crate::host::{Host, current};
+use crate::host::{Host, with, with_load};
 use crate::lua::{self, State, set_function};
 use crate::source;
 
-/// Events an in-process client may run before the others get their turn.
-const SLICE_EVENTS: u32 = 256;
 // The message below says so.
 const _: () = assert!(engine::LABELS_MAX == 64);
-/// First and longest pause before a retried event, nanoseconds.
-const RETRY_NS: (u64, u64) = (1_000_000, 1_000_000_000);
 
 pub(crate) unsafe fn register(state: *mut State) {
     // SAFETY: the caller's: the table is on top of the stack.
@@ -46,38 +41,11 @@ const TURN_WAIT: c_int = 2;
 
 /// Ends the event under way and begins the next one, unless the load is over. For `TURN_WAIT` the
 /// client has to suspend itself; it is resumed with true, or false when the load is over.
-pub(crate) extern "C" fn next_turn() -> c_int {
-    let host = current();
-    let load = host.load();
-    let now = load.now();
-    let finished = host.finish_event(now);
-    let id = host.current_id();
-    let alone = host.clients.len() <= 2;
-    let in_process = host.reactor.is_none();
-    let client = &mut host.clients[id as usize];
-    let group = usize::from(client.group);
-    client.slice += 1;
-    let think_ns = if finished { load.think_ns(group) } else { 0 };
-    if think_ns > 0 {
-        client.waiting = Waiting::Turn;
-        load.sleep_until(id, now + think_ns);
-        return TURN_WAIT;
-    }
-    if in_process && !alone && client.slice > SLICE_EVENTS {
-        client.waiting = Waiting::Turn;
-        host.runnable.push_back(id);
-        return TURN_WAIT;
-    }
-    match load.turn(id, group, now) {
-        Turn::Start { intended_ns } => {
-            client.event = Some(OpenEvent { intended_ns, start_ns: now, label: group });
-            TURN_START
-        }
-        Turn::Stop => TURN_STOP,
-        Turn::Wait => {
-            client.waiting = Waiting::Turn;
-            TURN_WAIT
-        }
+pub(super) extern "C" fn next_turn() -> c_int {
+    match with_load(|host, load| host.runtime.next_turn(load, host.current)) {
+        Step::Stop => TURN_STOP,
+        Step::Start => TURN_START,
+        Step::Wait => TURN_WAIT,
     }
 }
 
@@ -90,9 +58,7 @@ unsafe extern "C-unwind" fn suspend(state: *mut State) -> c_int {
 /// [`next_turn`] for scripts that say themselves when an event ends: one that is still open when
 /// the next is asked for is not counted.
 unsafe extern "C-unwind" fn more_events(state: *mut State) -> c_int {
-    let host = current();
-    let id = host.current;
-    host.clients[id].event = None;
+    with(|host| host.runtime.abandon_event(host.current));
     // SAFETY: called from a coroutine.
     unsafe {
         match next_turn() {
@@ -107,23 +73,16 @@ unsafe extern "C-unwind" fn more_events(state: *mut State) -> c_int {
 
 /// The event begins now; one that waited in the open loop keeps its intended start.
 unsafe extern "C-unwind" fn event_start(_state: *mut State) -> c_int {
-    let host = current();
-    let load = host.load();
-    let now = load.now();
-    let id = host.current;
-    let client = &mut host.clients[id];
-    let group = usize::from(client.group);
-    let open = load.is_open(group);
-    let intended = client.event.filter(|_| open).map_or(now, |event| event.intended_ns);
-    client.event = Some(OpenEvent { intended_ns: intended, start_ns: now, label: group });
+    with_load(|host, load| host.runtime.start_event(load, host.current));
     0
 }
 
 /// The event ends now and counts.
 unsafe extern "C-unwind" fn event_stop(_state: *mut State) -> c_int {
-    let host = current();
-    let now = host.load().now();
-    host.finish_event(now);
+    with_load(|host, load| {
+        let now = load.now();
+        host.runtime.finish_event(load, host.current, now)
+    });
     0
 }
 
@@ -138,23 +97,19 @@ unsafe extern "C-unwind" fn label(state: *mut State) -> c_int {
                 "dbdyno.label() needs a name of 1 to 64 letters, digits, spaces or _ - : + #",
             )
         };
-        let host = current();
-        let id = host.current;
-        let group = usize::from(host.clients[id].group);
-        let known = host.labels[group].get(name).copied();
-        let Some(number) = known.or_else(|| new_label(host, group, name)) else {
-            lua::raise(
+        match with_load(|host, load| host.label(load, name)) {
+            Some(true) => 0,
+            Some(false) => lua::raise(
+                state,
+                "dbdyno.label() names the event under way: call it within event()",
+            ),
+            None => lua::raise(
                 state,
                 "dbdyno.label(): the run has 64 labels already; a label names a kind of event \
                  (`payment`), not one event (`payment 17`)",
-            )
-        };
-        let Some(event) = &mut host.clients[id].event else {
-            lua::raise(state, "dbdyno.label() names the event under way: call it within event()")
-        };
-        event.label = number;
+            ),
+        }
     }
-    0
 }
 
 fn is_label(name: &[u8]) -> bool {
@@ -162,38 +117,51 @@ fn is_label(name: &[u8]) -> bool {
     (1..=64).contains(&name.len()) && name.iter().all(fits)
 }
 
-fn new_label(host: &mut Host, group: usize, name: &[u8]) -> Option<usize> {
-    let number = host.load().label(group, std::str::from_utf8(name).ok()?)?;
-    host.labels[group].insert(name.into(), number);
-    Some(number)
+impl Host {
+    /// Records the running client's event under a name; `Some(false)`: it is in no event, `None`:
+    /// there are too many names.
+    fn label(&mut self, load: &mut Load, name: &[u8]) -> Option<bool> {
+        let group = self.runtime.group(self.current);
+        let number = match self.labels[group].get(name) {
+            Some(number) => *number,
+            None => {
+                let number = load.label(group, std::str::from_utf8(name).ok()?)?;
+                self.labels[group].insert(name.into(), number);
+                number
+            }
+        };
+        Some(self.runtime.label_event(self.current, number))
+    }
+
+    /// After how many events the running client's group reconnects; 0: never.
+    fn reconnect_every(&self) -> u64 {
+        self.config.groups[self.runtime.group(self.current)].reconnect_every
+    }
 }
 
 /// After how many events the client's group reconnects; 0: never.
 unsafe extern "C-unwind" fn reconnect_every(state: *mut State) -> c_int {
-    let host = current();
-    let group = usize::from(host.clients[host.current].group);
+    let every = with(|host| host.reconnect_every());
     // SAFETY: a live state.
-    unsafe { ffi::lua_pushnumber(state, host.config.groups[group].reconnect_every as f64) };
+    unsafe { ffi::lua_pushnumber(state, every as f64) };
     1
 }
 
 /// Ends the event under way; an array of the client's connections if it is time to make them anew.
 unsafe extern "C-unwind" fn reconnect_due(state: *mut State) -> c_int {
-    let host = current();
-    let now = host.load().now();
-    host.finish_event(now);
-    let id = host.current_id();
-    let client = &host.clients[id as usize];
-    let every = host.config.groups[usize::from(client.group)].reconnect_every;
+    let due = with_load(|host, load| {
+        let now = load.now();
+        host.runtime.finish_event(load, host.current, now);
+        let (every, events) = (host.reconnect_every(), host.runtime.events_of(host.current));
+        let due = every > 0 && events.is_multiple_of(every);
+        if due { host.runtime.connections_of(host.current).to_vec() } else { Vec::new() }
+    });
     // SAFETY: a live state.
     unsafe {
         ffi::lua_createtable(state, 1, 0);
-        if every == 0 || client.events % every != 0 {
-            return 1;
-        }
-        for (place, index) in client.slots.iter().enumerate() {
+        for (place, index) in (1..).zip(&due) {
             ffi::lua_pushinteger(state, *index as ffi::lua_Integer);
-            ffi::lua_rawseti_(state, -2, place as c_int + 1);
+            ffi::lua_rawseti_(state, -2, place);
         }
     }
     1
@@ -201,52 +169,35 @@ unsafe extern "C-unwind" fn reconnect_due(state: *mut State) -> c_int {
 
 /// The event begins again: true, or false when the load is over and it is given up.
 unsafe extern "C-unwind" fn restart(state: *mut State) -> c_int {
-    let host = current();
-    let load = host.load();
-    let now = load.now();
-    let id = host.current_id();
-    let client = &mut host.clients[id as usize];
-    client.attempts += 1;
-    load.recorder().counters.restarts += 1;
+    let restart = with_load(|host, load| host.runtime.restart(load, host.current));
     // SAFETY: a live state; yields and errors come last.
     unsafe {
-        if load.control().stopping() || load.phase() == PhaseName::Drain {
-            ffi::lua_pushboolean(state, 0);
-            return 1;
-        }
-        if client.attempts > client.limit {
-            lua::raise(
+        match restart {
+            Restart::Now => ffi::lua_pushboolean(state, 1),
+            Restart::Over => ffi::lua_pushboolean(state, 0),
+            // Resumed with true.
+            Restart::Later => return ffi::lua_yield(state, 0),
+            Restart::TooOften => lua::raise(
                 state,
                 "an event failed more often than the error policy lets it be retried",
-            );
+            ),
         }
-        if client.back_off {
-            let pause = RETRY_NS.0.saturating_mul(1 << client.attempts.min(20)).min(RETRY_NS.1);
-            client.waiting = Waiting::Sleep;
-            load.sleep_until(id, now + pause);
-            // Resumed with true.
-            return ffi::lua_yield(state, 0);
-        }
-        ffi::lua_pushboolean(state, 1);
     }
     1
 }
 
 /// The event under way is not to be counted.
 unsafe extern "C-unwind" fn abandon_event(_state: *mut State) -> c_int {
-    let host = current();
-    let id = host.current;
-    host.clients[id].event = None;
+    with(|host| host.runtime.abandon_event(host.current));
     0
 }
 
 /// The client is ready; returns when the load begins.
 unsafe extern "C-unwind" fn ready(state: *mut State) -> c_int {
-    let host = current();
-    let id = host.current;
-    host.clients[id].waiting = Waiting::Begin;
-    host.ready += 1;
-    host.load().send(Message::ClientsReady(1));
+    with_load(|host, load| {
+        host.ready += 1;
+        host.runtime.ready(load, host.current);
+    });
     // SAFETY: called from a coroutine.
     unsafe { ffi::lua_yield(state, 0) }
 }
@@ -254,21 +205,17 @@ unsafe extern "C-unwind" fn ready(state: *mut State) -> c_int {
 /// Whether the script's body runs only to see what the script defines.
 unsafe extern "C-unwind" fn looking(state: *mut State) -> c_int {
     // SAFETY: a live state.
-    unsafe { ffi::lua_pushboolean(state, c_int::from(current().looking)) };
+    unsafe { ffi::lua_pushboolean(state, c_int::from(with(|host| host.looking))) };
     1
 }
 
 /// `host.sleep(seconds)`: only this client sleeps.
 unsafe extern "C-unwind" fn sleep(state: *mut State) -> c_int {
-    let host = current();
-    let load = host.load();
-    let id = host.current_id();
-    let now = load.now();
     // SAFETY: called from a coroutine.
     unsafe {
         let seconds = ffi::lua_tonumber(state, 1).clamp(0.0, 1e9);
-        host.clients[id as usize].waiting = Waiting::Sleep;
-        load.sleep_until(id, now + (seconds * 1e9) as u64);
+        let pause_ns = (seconds * 1e9) as u64;
+        with_load(|host, load| host.runtime.sleep(load, host.current, pause_ns));
         ffi::lua_yield(state, 0)
     }
 }
@@ -293,9 +240,8 @@ unsafe extern "C-unwind" fn module(state: *mut State) -> c_int {
 }
 
 unsafe fn load_module(state: *mut State, path: &str) -> Result<c_int, String> {
-    let host = current();
-    if let Some(reference) = host.modules.get(path) {
-        return Ok(*reference);
+    if let Some(reference) = with(|host| host.modules.get(path).copied()) {
+        return Ok(reference);
     }
     let text = std::fs::read(path).map_err(|error| format!("cannot read {path}: {error}"))?;
     // SAFETY: the caller's; the compiled function is popped by `keep`.
@@ -303,7 +249,7 @@ unsafe fn load_module(state: *mut State, path: &str) -> Result<c_int, String> {
         source::compile(state, &text, path)?;
         lua::keep(state)
     };
-    host.modules.insert(path.to_owned(), reference);
+    with(|host| host.modules.insert(path.to_owned(), reference));
     Ok(reference)
 }
 
@@ -311,13 +257,12 @@ unsafe fn load_module(state: *mut State, path: &str) -> Result<c_int, String> {
 unsafe extern "C-unwind" fn print(state: *mut State) -> c_int {
     // SAFETY: called by the prelude with a string.
     let text = unsafe { lua::bytes(state, 1) }.unwrap_or_default();
-    let host = current();
-    if host.muted {
-        return 0;
-    }
-    host.line.extend_from_slice(text);
-    let line = std::mem::take(&mut host.line);
-    host.load().send(Message::Output(String::from_utf8_lossy(&line).into_owned()));
+    with_load(|host, load| {
+        if !host.muted {
+            host.line.extend_from_slice(text);
+            host.send_line(load);
+        }
+    });
     0
 }
 
@@ -325,24 +270,34 @@ unsafe extern "C-unwind" fn print(state: *mut State) -> c_int {
 unsafe extern "C-unwind" fn write(state: *mut State) -> c_int {
     // SAFETY: called by the prelude with a string.
     let text = unsafe { lua::bytes(state, 1) }.unwrap_or_default();
-    let host = current();
-    if host.muted {
-        return 0;
-    }
-    host.line.extend_from_slice(text);
-    while let Some(end) = host.line.iter().position(|byte| *byte == b'\n') {
-        let rest = host.line.split_off(end + 1);
-        let line = std::mem::replace(&mut host.line, rest);
-        let line = String::from_utf8_lossy(&line[..end]).into_owned();
-        host.load().send(Message::Output(line));
-    }
+    with_load(|host, load| {
+        if host.muted {
+            return;
+        }
+        host.line.extend_from_slice(text);
+        while let Some(end) = host.line.iter().position(|byte| *byte == b'\n') {
+            let rest = host.line.split_off(end + 1);
+            host.line.truncate(end);
+            host.send_line(load);
+            host.line = rest;
+        }
+    });
     0
 }
 
-/// Hands out what the script wrote without ending the line.
-pub(crate) fn flush_line(host: &mut Host) {
-    if !host.line.is_empty() && !host.load.is_null() {
-        let line = std::mem::take(&mut host.line);
-        host.load().send(Message::Output(String::from_utf8_lossy(&line).into_owned()));
+impl Host {
+    /// Hands out the line as it is.
+    fn send_line(&mut self, load: &Load) {
+        let line = std::mem::take(&mut self.line);
+        load.send(Message::Output(String::from_utf8_lossy(&line).into_owned()));
     }
+}
+
+/// Hands out what the script wrote without ending the line.
+pub(crate) fn flush_line() {
+    with_load(|host, load| {
+        if !host.line.is_empty() {
+            host.send_line(load);
+        }
+    });
 }

@@ -10,7 +10,7 @@ use mlua_sys as ffi;
 
 use super::bulk::append_row;
 use super::life::next_turn;
-use crate::host::current;
+use crate::host::with;
 use crate::lua::State;
 use crate::random::{Distributions, Random, mix, permute};
 
@@ -48,10 +48,12 @@ fn ranged(
     high: f64,
     draw: impl FnOnce(&mut Random, i64, i64, &Distributions) -> i64,
 ) -> f64 {
-    let host = current();
-    let client = &mut host.clients[host.current];
-    let with = &host.config.groups[usize::from(client.group)].distributions;
-    draw(&mut client.random, low as i64, high as i64, with) as f64
+    with(|host| {
+        let group = host.runtime.group(host.current);
+        let distributions = &host.config.groups[group].distributions;
+        let random = &mut host.coroutines[host.current as usize].random;
+        draw(random, low as i64, high as i64, distributions) as f64
+    })
 }
 
 extern "C" fn default(low: f64, high: f64) -> f64 {
@@ -80,53 +82,55 @@ extern "C" fn special(low: f64, high: f64) -> f64 {
 
 /// A 32-bit number that no client gets twice in a run.
 extern "C" fn unique() -> f64 {
-    let host = current();
-    let clients = host.config.part.clients.max(1);
-    let client = &mut host.clients[host.current];
-    let start = mix(host.config.seed, 0x756e_6971) as u32;
-    let counter = client.unique.wrapping_mul(clients).wrapping_add(client.number);
-    client.unique += 1;
-    f64::from(permute(start.wrapping_add(counter)))
+    with(|host| {
+        let clients = host.config.connections.part.clients.max(1);
+        let start = mix(host.config.seed, 0x756e_6971) as u32;
+        let client = host.running();
+        let counter = client.unique.wrapping_mul(clients).wrapping_add(client.number);
+        client.unique += 1;
+        f64::from(permute(start.wrapping_add(counter)))
+    })
 }
 
 extern "C" fn uniform_double() -> f64 {
-    let host = current();
-    host.clients[host.current].random.unit()
+    with(|host| host.running().random.unit())
 }
 
 extern "C" fn uniform_uint64() -> u64 {
-    let host = current();
-    host.clients[host.current].random.bits()
+    with(|host| host.running().random.bits())
 }
 
 /// `sysbench.rand.string`: as many bytes as the pattern has, until the next call.
 unsafe extern "C" fn pattern(pattern: *const u8, len: usize) -> *const u8 {
-    let host = current();
-    host.scratch.clear();
     // SAFETY: a string of Lua's, that lives through the call.
-    host.scratch.extend_from_slice(unsafe { slice::from_raw_parts(pattern, len) });
-    host.clients[host.current].random.fill(&mut host.scratch);
-    host.scratch.as_ptr()
+    let pattern = unsafe { slice::from_raw_parts(pattern, len) };
+    with(|host| {
+        host.scratch.clear();
+        host.scratch.extend_from_slice(pattern);
+        host.coroutines[host.current as usize].random.fill(&mut host.scratch);
+        host.scratch.as_ptr()
+    })
 }
 
 /// `sysbench.rand.varstring`: bytes until the next call, and how many.
 unsafe extern "C" fn text(least: f64, most: f64, len: *mut usize) -> *const u8 {
     let bound = |bytes: f64| bytes.clamp(0.0, 1e9) as usize;
-    let host = current();
-    host.scratch.clear();
-    host.clients[host.current].random.text(bound(least), bound(most), &mut host.scratch);
-    // SAFETY: a cell of `native.lua`'s.
-    unsafe { len.write(host.scratch.len()) };
-    host.scratch.as_ptr()
+    with(|host| {
+        host.scratch.clear();
+        let random = &mut host.coroutines[host.current as usize].random;
+        random.text(bound(least), bound(most), &mut host.scratch);
+        // SAFETY: a cell of `native.lua`'s.
+        unsafe { len.write(host.scratch.len()) };
+        host.scratch.as_ptr()
+    })
 }
 
 /// The first bytes of a pattern, drawn into memory of a parameter's.
 unsafe extern "C" fn fill_pattern(pattern: *const u8, out: *mut u8, len: usize) {
-    let host = current();
     // SAFETY: the pattern has at least, and the parameter room for, so many bytes; they are apart.
     let out = unsafe {
         std::ptr::copy_nonoverlapping(pattern, out, len);
         slice::from_raw_parts_mut(out, len)
     };
-    host.clients[host.current].random.fill(out);
+    with(|host| host.running().random.fill(out));
 }

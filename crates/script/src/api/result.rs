@@ -4,10 +4,12 @@ use std::ffi::c_int;
 
 use mlua_sys as ffi;
 
-use super::slot_argument;
-use crate::host::{Host, current};
+use super::{CLOSED, slot_argument};
+use crate::host::{Host, Row, with};
 use crate::lua::{self, State, set_function};
-use crate::slot::RowBytes;
+
+/// Marks a NULL among the ends of a row's values.
+const NULL: u32 = u32::MAX;
 
 pub(crate) unsafe fn register(state: *mut State) {
     // SAFETY: the caller's: the table is on top of the stack.
@@ -21,43 +23,46 @@ pub(crate) unsafe fn register(state: *mut State) {
     }
 }
 
-/// Makes a result object and keeps it: its reference.
-pub(crate) unsafe fn make(host: &mut Host) -> c_int {
-    // SAFETY: the caller's: the main state has room.
-    unsafe {
-        ffi::lua_newuserdata(host.main, size_of::<u32>());
-        lua::push_kept(host.main, host.metatables.result);
-        ffi::lua_setmetatable(host.main, -2);
-        lua::keep(host.main)
+/// Makes the object that shows a connection's results, if there is none yet.
+pub(super) unsafe fn make(slot: u32) {
+    let place = slot as usize;
+    let (main, metatable, made) = with(|host| {
+        if host.results.len() <= place {
+            host.results.resize(place + 1, 0);
+        }
+        (host.main, host.metatables.result, host.results[place])
+    });
+    if made != 0 {
+        return;
     }
-}
-
-/// Says which slot a result object shows.
-pub(crate) unsafe fn bind(host: &mut Host, reference: c_int, slot: u32) {
-    // SAFETY: the reference is one of `make`'s, whose block holds a u32.
-    unsafe {
-        lua::push_kept(host.main, reference);
-        ffi::lua_touserdata(host.main, -1).cast::<u32>().write(slot);
-        ffi::lua_settop(host.main, -2);
-    }
+    // SAFETY: the main state has room; the block holds a u32.
+    let object = unsafe {
+        ffi::lua_newuserdata(main, size_of::<u32>()).cast::<u32>().write(slot);
+        lua::push_kept(main, metatable);
+        ffi::lua_setmetatable(main, -2);
+        lua::keep(main)
+    };
+    with(|host| host.results[place] = object);
 }
 
 /// `host.keep_nothing(value)`: what a statement without rows returns.
-pub(crate) unsafe extern "C-unwind" fn keep_nothing(state: *mut State) -> c_int {
+pub(super) unsafe extern "C-unwind" fn keep_nothing(state: *mut State) -> c_int {
     // SAFETY: called by the prelude with a value.
     unsafe {
         ffi::lua_settop(state, 1);
-        current().metatables.nothing = lua::keep(state);
+        let nothing = lua::keep(state);
+        with(|host| host.metatables.nothing = nothing);
     }
     0
 }
 
 /// `host.result_methods{…}`: what `rs:name()` finds.
-pub(crate) unsafe extern "C-unwind" fn set_methods(state: *mut State) -> c_int {
+pub(super) unsafe extern "C-unwind" fn set_methods(state: *mut State) -> c_int {
     // SAFETY: called by the prelude with a table.
     unsafe {
         ffi::lua_settop(state, 1);
-        current().metatables.result_methods = lua::keep(state);
+        let methods = lua::keep(state);
+        with(|host| host.metatables.result_methods = methods);
     }
     0
 }
@@ -78,16 +83,17 @@ unsafe extern "C-unwind" fn index(state: *mut State) -> c_int {
     // SAFETY: called by Lua with the object and a key.
     unsafe {
         let slot = slot_of(state);
-        let host = current();
-        let reply =
-            host.slot(slot).map(|slot| (slot.reply.rows, slot.reply.columns, slot.reply.affected));
-        let (rows, columns, affected) = reply.unwrap_or_default();
+        let (rows, columns, affected) = with(|host| {
+            let reply = host.runtime.reply(slot);
+            reply.map(|reply| (reply.rows, reply.columns, reply.affected)).unwrap_or_default()
+        });
         match lua::bytes(state, 2) {
             Some(b"nrows") => ffi::lua_pushnumber(state, rows as f64),
             Some(b"nfields") => ffi::lua_pushnumber(state, f64::from(columns)),
             Some(b"affected_rows") => ffi::lua_pushnumber(state, affected as f64),
             _ => {
-                lua::push_kept(state, host.metatables.result_methods);
+                let methods = with(|host| host.metatables.result_methods);
+                lua::push_kept(state, methods);
                 ffi::lua_pushvalue(state, 2);
                 ffi::lua_rawget_(state, -2);
             }
@@ -98,53 +104,78 @@ unsafe extern "C-unwind" fn index(state: *mut State) -> c_int {
 
 /// `host.fetch_row(rs)`: an array of strings, nil at the end, false once it is freed.
 unsafe extern "C-unwind" fn fetch_row(state: *mut State) -> c_int {
-    // SAFETY: called by Lua; the row is copied before the client can be suspended.
-    let failed = unsafe {
-        let number = slot_of(state);
-        let Some(slot) = current().slot(number) else {
-            lua::raise(state, "SQL API error: attempt to use an already closed connection")
-        };
-        if slot.reply.columns == 0 {
-            ffi::lua_pushboolean(state, 0);
-            return 1;
+    // SAFETY: called by Lua.
+    unsafe {
+        let slot = slot_of(state);
+        match with(|host| host.read_row(slot)) {
+            Some(Ok(Next::Row)) => push_row(state),
+            Some(Ok(Next::End)) => ffi::lua_pushnil(state),
+            Some(Ok(Next::Freed)) => ffi::lua_pushboolean(state, 0),
+            Some(Err(error)) => {
+                // It holds no memory of its own.
+                let message = format!("SQL API error: {error}");
+                lua::push_bytes(state, message.as_bytes());
+                drop(message);
+                ffi::lua_error(state);
+            }
+            None => lua::raise(state, CLOSED),
         }
-        ffi::lua_createtable(state, c_int::from(slot.reply.columns.min(1000) as i16), 0);
-        let mut cursor = slot.cursor;
-        let mut column = 0;
-        let found = slot.session.row(slot.row_bytes(), &mut cursor, |value| {
-            column += 1;
-            match value {
-                None => ffi::lua_pushnil(state),
-                Some(text) => lua::push_bytes(state, text),
-            }
-            ffi::lua_rawseti_(state, -2, column);
-        });
-        slot.cursor = cursor;
-        match found {
-            Ok(true) => return 1,
-            Ok(false) => {
-                ffi::lua_pushnil(state);
-                return 1;
-            }
-            Err(error) => {
-                lua::push_bytes(state, format!("SQL API error: {error}").as_bytes());
-                state
-            }
-        }
-    };
-    // SAFETY: the message is on the stack; nothing with a destructor is alive.
-    unsafe { ffi::lua_error(failed) }
+    }
+    1
 }
 
-/// `host.free_result(rs)`: true, or false if it is freed already. Only a result without columns is
-/// none: those of statements that return no rows are another object.
+/// What is next in a result.
+enum Next {
+    Row,
+    End,
+    Freed,
+}
+
+impl Host {
+    /// Copies the next row of a connection's result; `None`: the connection is closed.
+    fn read_row(&mut self, slot: u32) -> Option<Result<Next, driver::ProtocolError>> {
+        if self.runtime.reply(slot)?.columns == 0 {
+            return Some(Ok(Next::Freed));
+        }
+        let Row { bytes, ends } = &mut self.row;
+        bytes.clear();
+        ends.clear();
+        let found = self.runtime.row(slot, |value| match value {
+            None => ends.push(NULL),
+            Some(text) => {
+                bytes.extend_from_slice(text);
+                ends.push(bytes.len() as u32);
+            }
+        });
+        Some(found.map(|found| if found { Next::Row } else { Next::End }))
+    }
+}
+
+/// Pushes the row that was read last. Its memory is taken out meanwhile: a finaliser of the
+/// script's may read another row.
+unsafe fn push_row(state: *mut State) {
+    let row = with(|host| std::mem::take(&mut host.row));
+    // SAFETY: the caller's.
+    unsafe {
+        ffi::lua_createtable(state, row.ends.len() as c_int, 0);
+        let mut start = 0;
+        for (column, end) in (1..).zip(&row.ends) {
+            if *end == NULL {
+                continue;
+            }
+            lua::push_bytes(state, &row.bytes[start..*end as usize]);
+            ffi::lua_rawseti_(state, -2, column);
+            start = *end as usize;
+        }
+    }
+    with(|host| host.row = row);
+}
+
+/// `host.free_result(rs)`: true, or false if it is freed already.
 unsafe extern "C-unwind" fn free(state: *mut State) -> c_int {
     // SAFETY: called by Lua.
     let number = unsafe { slot_of(state) };
-    let freed = current().slot(number).is_some_and(|slot| {
-        slot.rows = RowBytes::None;
-        std::mem::take(&mut slot.reply.columns) > 0
-    });
+    let freed = with(|host| host.runtime.free_rows(number));
     // SAFETY: a live state.
     unsafe { ffi::lua_pushboolean(state, c_int::from(freed)) };
     1
@@ -155,7 +186,7 @@ unsafe extern "C-unwind" fn affected_rows(state: *mut State) -> c_int {
     // SAFETY: called by the prelude.
     unsafe {
         let number = slot_argument(state, 1);
-        let affected = current().slot(number).map_or(0, |slot| slot.reply.affected);
+        let affected = with(|host| host.runtime.reply(number).map_or(0, |reply| reply.affected));
         ffi::lua_pushnumber(state, affected as f64);
     }
     1
@@ -166,7 +197,7 @@ unsafe extern "C-unwind" fn more_results(state: *mut State) -> c_int {
     // SAFETY: called by the prelude.
     unsafe {
         let number = slot_argument(state, 1);
-        let more = current().slot(number).is_some_and(|slot| slot.reply.more);
+        let more = with(|host| host.runtime.reply(number).is_some_and(|reply| reply.more));
         ffi::lua_pushboolean(state, c_int::from(more));
     }
     1
@@ -177,18 +208,13 @@ unsafe extern "C-unwind" fn next_result(state: *mut State) -> c_int {
     // SAFETY: called by the prelude.
     unsafe {
         let number = slot_argument(state, 1);
-        let Some(slot) = current().slot(number) else { return 0 };
-        let mut cursor = slot.cursor;
-        let bytes: *const [u8] = slot.row_bytes();
-        match slot.session.next_result(&*bytes, &mut cursor) {
-            Ok(Some(reply)) => {
-                slot.cursor = cursor;
-                slot.reply = reply;
-                let result = slot.result;
-                lua::push_kept(state, result);
+        match with(|host| host.runtime.next_result(number)) {
+            Ok(true) => {
+                let object = with(|host| host.results[number as usize]);
+                lua::push_kept(state, object);
                 1
             }
-            Ok(None) => 0,
+            Ok(false) => 0,
             Err(_) => lua::raise(state, "SQL API error: the reply's rows are gone"),
         }
     }

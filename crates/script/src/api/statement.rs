@@ -9,11 +9,9 @@ use std::ptr;
 use driver::{StatementId, Value};
 use mlua_sys as ffi;
 
-use super::connection::transmit;
-use super::slot_argument;
-use crate::host::{Host, current};
+use super::{finish, pipeline, slot_argument};
+use crate::host::{with, with_load};
 use crate::lua::{self, State, set_function};
-use crate::slot::Purpose;
 
 /// Tells our blocks from any other userdata.
 const STATEMENT: u32 = 0xd817_0001;
@@ -79,12 +77,13 @@ pub(crate) unsafe fn register(state: *mut State) {
 }
 
 /// Pushes a new statement object.
-pub(crate) unsafe fn push(host: &mut Host, state: *mut State, slot: u32, id: StatementId) {
+pub(super) unsafe fn push(state: *mut State, slot: u32, id: StatementId) {
+    let metatable = with(|host| host.metatables.statement);
     // SAFETY: the caller's; the block is written before anyone sees it.
     unsafe {
         let block = ffi::lua_newuserdata(state, size_of::<Statement>()).cast::<Statement>();
         ptr::write(block, Statement { kind: STATEMENT, slot, id: id.0, parameters: Vec::new() });
-        lua::push_kept(state, host.metatables.statement);
+        lua::push_kept(state, metatable);
         ffi::lua_setmetatable(state, -2);
     }
 }
@@ -138,14 +137,21 @@ unsafe extern "C-unwind" fn execute(state: *mut State) -> c_int {
     // SAFETY: called by the prelude; parameters live in the statement's environment.
     unsafe {
         let bound = statement(state);
-        if current().slot(bound.slot).is_none() {
-            ffi::lua_pushboolean(state, 1);
-            return 1;
-        }
         let id = StatementId(bound.id);
-        transmit(state, bound.slot, Purpose::Statement, |session, out| {
-            session.execute(id, bound.parameters.iter().map(|made| (**made).value()), out)
-        })
+        let concluded = with_load(|host, load| {
+            if !host.runtime.has(bound.slot) {
+                return None;
+            }
+            let values = bound.parameters.iter().map(|made| (**made).value());
+            Some(host.runtime.execute(load, bound.slot, id, values))
+        });
+        match concluded {
+            Some(concluded) => finish(state, bound.slot, concluded),
+            None => {
+                ffi::lua_pushboolean(state, 1);
+                1
+            }
+        }
     }
 }
 
@@ -155,10 +161,12 @@ unsafe extern "C-unwind" fn close(state: *mut State) -> c_int {
     unsafe {
         let bound = statement(state);
         let id = StatementId(bound.id);
-        if current().slot(bound.slot).is_none() {
+        if !with(|host| host.runtime.has(bound.slot)) {
             return 0;
         }
-        transmit(state, bound.slot, Purpose::Close, |session, out| session.close_statement(id, out))
+        pipeline::forbid(state, bound.slot);
+        let concluded = with_load(|host, load| host.runtime.close_statement(load, bound.slot, id));
+        finish(state, bound.slot, concluded)
     }
 }
 
@@ -178,9 +186,12 @@ unsafe extern "C-unwind" fn text(state: *mut State) -> c_int {
     // SAFETY: called by the prelude.
     unsafe {
         let bound = statement(state);
-        let slot = current().slot(bound.slot);
-        match slot.and_then(|slot| slot.session.statement_text(StatementId(bound.id))) {
-            Some(text) => lua::push_bytes(state, text),
+        let text = with(|host| {
+            let text = host.runtime.statement_text(bound.slot, StatementId(bound.id));
+            text.map(<[u8]>::to_vec)
+        });
+        match text {
+            Some(text) => lua::push_bytes(state, &text),
             None => ffi::lua_pushboolean(state, 0),
         }
     }

@@ -1,13 +1,8 @@
-//! One client: a coroutine, its random numbers and the event it is in.
-
-use std::ffi::c_int;
-
-use crate::lua::State;
-use crate::random::Random;
+//! One client as the runtime sees it: what it waits for, its event and its connections.
 
 /// What a client waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Waiting {
+pub enum Waiting {
     /// Running, or not started.
     Nothing,
     /// For the load to begin.
@@ -37,23 +32,15 @@ pub(crate) struct OpenEvent {
     pub(crate) label: usize,
 }
 
+#[derive(Debug)]
 pub(crate) struct Client {
-    /// Null once it has ended.
-    pub(crate) thread: *mut State,
-    /// Keeps the coroutine alive.
-    pub(crate) reference: c_int,
     pub(crate) group: u16,
-    /// Number within the run, from 0: what scripts call the thread's id.
-    pub(crate) number: u32,
     /// Place among the shard's clients, from 0.
     pub(crate) place: u32,
     pub(crate) waiting: Waiting,
     pub(crate) event: Option<OpenEvent>,
     /// Its connections.
     pub(crate) slots: Vec<u32>,
-    pub(crate) random: Random,
-    /// Values taken of `sysbench.rand.unique`.
-    pub(crate) unique: u32,
     /// Events begun since it last went back to the loop: in-process drivers never suspend.
     pub(crate) slice: u32,
     /// Times the current event was begun again.
@@ -62,6 +49,23 @@ pub(crate) struct Client {
     pub(crate) limit: u32,
     /// Pause before it is.
     pub(crate) back_off: bool,
-    /// Events since the last reconnect, where that is asked for.
+    /// Events that have ended.
     pub(crate) events: u64,
+}
+
+impl Client {
+    pub(crate) fn new(group: u16, place: u32) -> Self {
+        Self {
+            group,
+            place,
+            waiting: Waiting::Nothing,
+            event: None,
+            slots: Vec::new(),
+            slice: 0,
+            attempts: 0,
+            limit: u32::MAX,
+            back_off: false,
+            events: 0,
+        }
+    }
 }

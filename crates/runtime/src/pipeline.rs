@@ -5,92 +5,105 @@
 //! when the last one is in; until then nothing is written to the connection, so that its output
 //! buffer may lie with the kernel.
 
-use std::collections::VecDeque;
-
 use driver::{ProtocolError, Reply, RowCursor, Sent, Session};
+use engine::Load;
 use reactor::SILENT_SEND_MAX;
 use record::ErrorAction;
 
-use crate::conclude::Conclusion;
-use crate::host::Host;
-use crate::slot::{Failed, Purpose, RowBytes, Slot};
+use crate::batch::Pipeline;
+use crate::outcome::{Conclusion, Purpose};
+use crate::runtime::Runtime;
+use crate::slot::RowBytes;
 
-/// A connection's pipeline, from its beginning to its end.
-#[derive(Debug)]
-pub(crate) struct Pipeline {
-    /// Statements under way at once.
-    depth: usize,
-    /// Requests of the batch, where nothing lies between them and the socket.
-    requests: Vec<u8>,
-    /// Statements put together or under way; for planned replies, when each is due.
-    under_way: VecDeque<u64>,
-    /// Statements so far, for messages.
-    begun: u64,
-    /// The first failure that isn't to be ignored.
-    failed: Option<Failed>,
-}
+/// Statements under way at once on one connection, at most.
+pub const DEPTH_MAX: usize = 1024;
 
-impl Pipeline {
-    pub(crate) fn new(depth: usize) -> Self {
-        let under_way = VecDeque::with_capacity(depth);
-        Self { depth, requests: Vec::new(), under_way, begun: 0, failed: None }
+impl Runtime {
+    /// From now on so many statements, 1 to [`DEPTH_MAX`], may be under way on a connection. Until
+    /// the pipeline ends it takes [`Self::query`] and [`Self::execute`] alone.
+    ///
+    /// # Panics
+    /// With a depth of 0.
+    pub fn begin_pipeline(&mut self, index: u32, depth: usize) {
+        assert!(depth > 0, "a pipeline holds a statement at least");
+        if let Some(slot) = self.slot(index) {
+            slot.session.pipelined(true);
+            slot.pipeline = Some(Box::new(Pipeline::new(depth)));
+        }
     }
 
-    /// Nothing is put together or under way.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.under_way.is_empty()
+    /// The connection has a pipeline.
+    pub fn is_pipelined(&self, index: u32) -> bool {
+        let slot = self.slots.get(index as usize).and_then(Option::as_deref);
+        slot.is_some_and(|slot| slot.pipeline.is_some())
     }
-}
 
-/// What became of a statement of a pipeline.
-#[derive(Debug)]
-pub(crate) enum Joined {
-    /// There is room for more.
-    Room,
-    /// The batch is full: it is to be sent.
-    Full,
-    /// Answered at once: in process there is nothing to be gained.
-    Done(Reply),
-}
-
-impl Slot {
-    /// Statements are under way in a pipeline.
-    #[inline]
-    pub(crate) fn is_pipelining(&self) -> bool {
-        self.pipeline.as_ref().is_some_and(|pipeline| !pipeline.is_empty())
+    /// Sends what is left of a pipeline and waits for it. [`Conclusion::Nothing`]: all is answered
+    /// and the pipeline over; else call it again.
+    pub fn end_pipeline(&mut self, load: &mut Load, index: u32) -> Conclusion {
+        let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
+        if slot.is_pipelining() {
+            return self.flush_pipeline(load, index);
+        }
+        slot.session.pipelined(false);
+        slot.pipeline = None;
+        Conclusion::Nothing
     }
-}
 
-impl Host {
     /// Puts a statement to the others of the slot's pipeline.
     ///
     /// # Errors
     /// The session's own objection.
     pub(crate) fn join(
         &mut self,
+        load: &mut Load,
         index: u32,
+        purpose: Purpose,
         request: impl FnOnce(&mut Session, &mut Vec<u8>) -> Result<Sent, ProtocolError>,
-    ) -> Result<Joined, ProtocolError> {
-        let Some(slot) = self.slots[index as usize].as_deref_mut() else { return Ok(Joined::Room) };
-        let Some(pipeline) = &mut slot.pipeline else { return Ok(Joined::Room) };
+    ) -> Result<Conclusion, ProtocolError> {
+        if purpose != Purpose::Statement {
+            return Err(ProtocolError::Misuse("a pipeline takes statements alone"));
+        }
+        let Some(slot) = self.slots[index as usize].as_deref_mut() else {
+            return Ok(Conclusion::Joined);
+        };
+        let Some(pipeline) = &mut slot.pipeline else { return Ok(Conclusion::Joined) };
         let out = match &mut slot.channel {
             None => &mut pipeline.requests,
             Some(channel) => channel.request(),
         };
         pipeline.begun += 1;
         match request(&mut slot.session, out)? {
-            Sent::Done(reply) => Ok(Joined::Done(reply)),
+            Sent::Done(reply) => {
+                // In process there is nothing to be gained.
+                let now = load.now();
+                let conclusion = self.conclude(load, index, reply, now);
+                Ok(self.awaited(index, conclusion))
+            }
             Sent::Waiting => {
                 pipeline.under_way.push_back(0);
                 let full = pipeline.under_way.len() >= pipeline.depth;
-                Ok(if full { Joined::Full } else { Joined::Room })
+                Ok(if full { self.flush_pipeline(load, index) } else { Conclusion::Joined })
             }
         }
     }
 
+    /// Sends the batch; the client waits until it is answered.
+    fn flush_pipeline(&mut self, load: &mut Load, index: u32) -> Conclusion {
+        let sent = if self.slot(index).is_some_and(|slot| slot.broken) {
+            Err("the server closed it between two statements".to_owned())
+        } else {
+            self.send_batch(load, index).map_err(|error| error.to_string())
+        };
+        let conclusion = match sent {
+            Ok(()) => Conclusion::Later,
+            Err(why) => self.lost(load, index, &why),
+        };
+        self.awaited(index, conclusion)
+    }
+
     /// Sends the batch; the client waits for its replies. `Err`: it can't be sent.
-    pub(crate) fn send_batch(&mut self, index: u32) -> Result<(), ProtocolError> {
-        let load = self.load();
+    fn send_batch(&mut self, load: &mut Load, index: u32) -> Result<(), ProtocolError> {
         let now = load.now();
         let Some(slot) = self.slots[index as usize].as_deref_mut() else { return Ok(()) };
         let Some(pipeline) = &mut slot.pipeline else { return Ok(()) };
@@ -125,8 +138,14 @@ impl Host {
 
     /// Counts the reply to the first statement under way, and says what becomes of the client:
     /// `None` while it waits for more of them.
-    pub(crate) fn land(&mut self, index: u32, mut reply: Reply, now: u64) -> Option<Conclusion> {
-        self.count(index, &reply, now);
+    pub(crate) fn land(
+        &mut self,
+        load: &mut Load,
+        index: u32,
+        mut reply: Reply,
+        now: u64,
+    ) -> Option<Conclusion> {
+        self.count(load, index, &reply, now);
         let slot = self.slots[index as usize].as_deref_mut()?;
         let pipeline = slot.pipeline.as_mut()?;
         pipeline.under_way.pop_front();
@@ -136,39 +155,38 @@ impl Host {
             let place = pipeline.begun - left;
             error.message = format!("statement {place} of the pipeline: {}", error.message);
             if error.closes {
-                self.forget_under_way(index, 0);
-                return Some(self.object(index, Purpose::Statement, &error));
+                self.forget_under_way(load, index, 0);
+                return Some(self.object(load, index, Purpose::Statement, &error));
             }
-            let failed = self.judge(Purpose::Statement, &error);
+            let failed = self.judge(load, Purpose::Statement, &error);
             let pipeline = self.slot(index)?.pipeline.as_mut()?;
             if failed.decision.action != ErrorAction::Ignore {
                 pipeline.failed.get_or_insert(failed);
             }
         }
         if left == 0 {
-            return Some(self.settle(index));
+            return Some(self.settle(load, index));
         }
         if let Some(due) = next_due.filter(|due| *due > 0) {
             let client = self.slot(index)?.client;
-            self.load().reply_at(client, due);
+            load.reply_at(client, due);
         }
         None
     }
 
     /// The batch is answered.
-    fn settle(&mut self, index: u32) -> Conclusion {
+    fn settle(&mut self, load: &mut Load, index: u32) -> Conclusion {
         let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
         slot.purpose = Purpose::Idle;
         match slot.pipeline.as_mut().and_then(|pipeline| pipeline.failed.take()) {
             None => Conclusion::Nothing,
-            Some(failed) => self.act_on(index, Purpose::Statement, failed),
+            Some(failed) => self.act_on(load, index, Purpose::Statement, failed),
         }
     }
 
     /// The connection is gone, and with it the replies to the statements under way: each is an
     /// error, but for those of them that are `counted` already.
-    pub(crate) fn forget_under_way(&mut self, index: u32, counted: usize) {
-        let load = self.load();
+    pub(crate) fn forget_under_way(&mut self, load: &mut Load, index: u32, counted: usize) {
         let Some(slot) = self.slots[index as usize].as_deref_mut() else { return };
         if let Some(pipeline) = &mut slot.pipeline {
             let sent = slot.purpose != Purpose::Idle;

@@ -14,10 +14,11 @@ pub(crate) struct Fault<'a> {
 
 /// What to do, and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Decision {
-    pub(crate) action: ErrorAction,
+pub struct Decision {
+    /// What to do.
+    pub action: ErrorAction,
     /// For retries.
-    pub(crate) limit: u32,
+    pub limit: u32,
 }
 
 /// The first rule that matches, else the default: lost connections are made anew, the driver's

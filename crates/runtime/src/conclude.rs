@@ -2,58 +2,19 @@
 //! means.
 
 use driver::{Class, ProtocolError, Reply, Sent, ServerError};
+use engine::Load;
 use measure::StatementClass;
-use mlua_sys as ffi;
 use reactor::SILENT_SEND_MAX;
 use record::{ErrorAction, FatalKind, Target};
 
-use crate::api;
-use crate::host::{Host, fault};
-use crate::lua::State;
+use crate::outcome::{Conclusion, Failed, Purpose};
 use crate::policy::{Decision, Fault, decide};
-use crate::slot::{Failed, Purpose};
+use crate::runtime::{Runtime, fault};
 
 /// MySQL's error that has rolled the transaction back already; it has no status that says so.
 const MYSQL_DEADLOCK: i64 = 1213;
 /// What to try after an error that says nothing of its cure.
 pub const POLICY_HINT: &str = "an error policy can ignore, retry or restart on such errors";
-
-/// What a finished statement gives the script.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Conclusion {
-    /// A result set.
-    Rows,
-    /// Success without one.
-    Nothing,
-    /// A new prepared statement.
-    Prepared(driver::StatementId),
-    /// `false`: `host.failed` says why.
-    Failed,
-    /// The host has something to do before the script hears of it.
-    Later,
-}
-
-/// Pushes a conclusion for the script.
-pub(crate) unsafe fn push_conclusion(
-    host: &mut Host,
-    state: *mut State,
-    slot: u32,
-    conclusion: Conclusion,
-) {
-    // SAFETY: the caller's: a live state with room for one value.
-    unsafe {
-        match conclusion {
-            Conclusion::Rows => {
-                let reference = host.slot(slot).map_or(ffi::LUA_REFNIL, |slot| slot.result);
-                crate::lua::push_kept(state, reference);
-            }
-            Conclusion::Prepared(id) => api::statement::push(host, state, slot, id),
-            Conclusion::Failed => ffi::lua_pushboolean(state, 0),
-            Conclusion::Nothing => crate::lua::push_kept(state, host.metatables.nothing),
-            Conclusion::Later => ffi::lua_pushnil(state),
-        }
-    }
-}
 
 pub(crate) fn class(class: Class) -> StatementClass {
     match class {
@@ -63,16 +24,21 @@ pub(crate) fn class(class: Class) -> StatementClass {
     }
 }
 
-impl Host {
+impl Runtime {
     /// Counts a reply and says what becomes of it.
     #[inline]
-    pub(crate) fn conclude(&mut self, index: u32, reply: Reply, now: u64) -> Conclusion {
-        self.count(index, &reply, now);
-        let load = self.load();
+    pub(crate) fn conclude(
+        &mut self,
+        load: &mut Load,
+        index: u32,
+        reply: Reply,
+        now: u64,
+    ) -> Conclusion {
+        self.count(load, index, &reply, now);
         let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
         let purpose = std::mem::replace(&mut slot.purpose, Purpose::Idle);
         if reply.error.is_some() {
-            return self.conclude_error(index, purpose, reply);
+            return self.conclude_error(load, index, purpose, reply);
         }
         let Some(slot) = self.slots[index as usize].as_deref_mut() else {
             return Conclusion::Nothing;
@@ -106,8 +72,7 @@ impl Host {
 
     /// Counts a reply's statements and, if it succeeded, its times.
     #[inline]
-    pub(crate) fn count(&mut self, index: u32, reply: &Reply, now: u64) {
-        let load = self.load();
+    pub(crate) fn count(&mut self, load: &mut Load, index: u32, reply: &Reply, now: u64) {
         let any_open = load.any_open();
         let recorder = load.recorder();
         recorder.counters.reads += u64::from(reply.tally.reads);
@@ -126,25 +91,32 @@ impl Host {
     }
 
     #[cold]
-    fn conclude_error(&mut self, index: u32, purpose: Purpose, mut reply: Reply) -> Conclusion {
+    fn conclude_error(
+        &mut self,
+        load: &mut Load,
+        index: u32,
+        purpose: Purpose,
+        mut reply: Reply,
+    ) -> Conclusion {
         let Some(error) = reply.error.take() else { return Conclusion::Nothing };
         if purpose == Purpose::Load && !error.closes && self.refused_load(index) {
-            return self.insert_instead(index);
+            return self.insert_instead(load, index);
         }
-        self.object(index, purpose, &error)
+        self.object(load, index, purpose, &error)
     }
 
     /// What becomes of the client whose statement the server objects to.
     pub(crate) fn object(
         &mut self,
+        load: &mut Load,
         index: u32,
         purpose: Purpose,
         error: &ServerError,
     ) -> Conclusion {
-        let failed = self.judge(purpose, error);
+        let failed = self.judge(load, purpose, error);
         if purpose == Purpose::Adopt && error.closes {
             // The server is still on its way out, or not yet back: the old failure stands.
-            self.disconnect(index);
+            self.drop_socket(index);
             self.unwelcome.push((index, error.message.clone()));
             return Conclusion::Later;
         }
@@ -156,19 +128,24 @@ impl Host {
             self.failed = Some(first);
             return Conclusion::Failed;
         }
-        self.act_on(index, purpose, failed)
+        self.act_on(load, index, purpose, failed)
     }
 
     /// Counts an error and asks the policy.
-    pub(crate) fn judge(&mut self, purpose: Purpose, error: &ServerError) -> Failed {
-        self.load().recorder().error(&error.code());
+    pub(crate) fn judge(
+        &mut self,
+        load: &mut Load,
+        purpose: Purpose,
+        error: &ServerError,
+    ) -> Failed {
+        load.recorder().error(&error.code());
         let fault_seen = Fault {
             sqlstate: &error.sqlstate,
             number: error.number,
             transient: error.transient,
             lost: error.closes,
         };
-        let mut decision = decide(&self.config.errors, &fault_seen);
+        let mut decision = decide(&self.settings.errors, &fault_seen);
         if matches!(purpose, Purpose::Adopt | Purpose::Prepare(_)) && !error.closes {
             // What can't be prepared won't be by trying again.
             decision = Decision { action: ErrorAction::Stop, limit: 0 };
@@ -183,43 +160,49 @@ impl Host {
     }
 
     /// Says what failed, if that is wanted; the same words again and again only once.
-    pub(crate) fn tell(&mut self, lines: impl FnOnce(&Target) -> Vec<String>) {
-        if !self.config.surroundings.tells_failures {
+    pub(crate) fn tell(&mut self, load: &mut Load, lines: impl FnOnce(&Target) -> Vec<String>) {
+        if !self.settings.tells_failures {
             return;
         }
-        let lines = lines(&self.config.target);
+        let lines = lines(&self.settings.target);
         if self.told == lines {
             return;
         }
         for line in &lines {
-            self.load().send(engine::Message::Output(format!("FATAL: {line}")));
+            load.send(engine::Message::Output(format!("FATAL: {line}")));
         }
         self.told = lines;
     }
 
     /// Does what the policy says, or lets the script do it.
-    pub(crate) fn act_on(&mut self, index: u32, purpose: Purpose, failed: Failed) -> Conclusion {
+    pub(crate) fn act_on(
+        &mut self,
+        load: &mut Load,
+        index: u32,
+        purpose: Purpose,
+        failed: Failed,
+    ) -> Conclusion {
         let action = failed.decision.action;
         if action == ErrorAction::Stop {
             let message = format!(
                 "the server refused a statement: {} (SQLSTATE {}, number {})",
                 failed.message, failed.sqlstate, failed.number
             );
-            let own = driver::advice(&self.config.target, &failed.sqlstate, failed.number);
+            let own = driver::advice(&self.settings.target, &failed.sqlstate, failed.number);
             let hint = own.unwrap_or(POLICY_HINT);
             self.cause = Some(fault(FatalKind::Statement, message, Some(hint)));
         }
         let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
         if action == ErrorAction::Reconnect {
             slot.failed = Some(failed);
-            self.disconnect(index);
-            return self.begin_reconnect(index);
+            self.drop_socket(index);
+            return self.begin_reconnect(load, index);
         }
         let again = matches!(action, ErrorAction::RestartEvent | ErrorAction::Retry);
         let again = again && failed.number != MYSQL_DEADLOCK;
         if again && slot.session.in_transaction() && purpose != Purpose::RollBack {
             slot.failed = Some(failed);
-            return self.roll_back(index);
+            return self.roll_back(load, index);
         }
         self.failed = Some(failed);
         Conclusion::Failed
@@ -231,30 +214,33 @@ impl Host {
 
     /// Rows that could not be loaded in the server's own way, and those behind them, go by INSERT,
     /// whose error, if it is one, is the one that counts.
-    fn insert_instead(&mut self, index: u32) -> Conclusion {
+    fn insert_instead(&mut self, load: &mut Load, index: u32) -> Conclusion {
         let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
         slot.bulk.refused = true;
         let text = std::mem::take(&mut slot.bulk.text);
-        let sent = self.send(index, Purpose::Insert, |session, out| session.query(&text, out));
+        let sent =
+            self.send(load, index, Purpose::Insert, |session, out| session.query(&text, out));
         if let Some(slot) = self.slot(index) {
             slot.bulk.text = text;
         }
         match sent {
             Ok(Some(reply)) => {
-                let now = self.load().now();
-                self.conclude(index, reply, now)
+                let now = load.now();
+                self.conclude(load, index, reply, now)
             }
             Ok(None) => Conclusion::Later,
-            Err(error) => self.lost(index, &error.to_string()),
+            Err(error) => self.lost(load, index, &error.to_string()),
         }
     }
 
     /// Ends a failed transaction, so that the event can begin again.
-    fn roll_back(&mut self, index: u32) -> Conclusion {
-        match self.send(index, Purpose::RollBack, |session, out| session.query(b"ROLLBACK", out)) {
+    fn roll_back(&mut self, load: &mut Load, index: u32) -> Conclusion {
+        match self
+            .send(load, index, Purpose::RollBack, |session, out| session.query(b"ROLLBACK", out))
+        {
             Ok(Some(reply)) => {
-                let now = self.load().now();
-                self.conclude(index, reply, now)
+                let now = load.now();
+                self.conclude(load, index, reply, now)
             }
             Ok(None) => Conclusion::Later,
             Err(_) => Conclusion::Later,
@@ -268,11 +254,12 @@ impl Host {
     #[inline]
     pub(crate) fn send(
         &mut self,
+        load: &mut Load,
         index: u32,
         purpose: Purpose,
         request: impl FnOnce(&mut driver::Session, &mut Vec<u8>) -> Result<Sent, ProtocolError>,
     ) -> Result<Option<Reply>, ProtocolError> {
-        let now = self.load().now();
+        let now = load.now();
         let Some(slot) = self.slots[index as usize].as_deref_mut() else { return Ok(None) };
         slot.purpose = purpose;
         slot.started_ns = now;
@@ -282,8 +269,6 @@ impl Host {
             return match request(&mut slot.session, &mut self.sink)? {
                 Sent::Done(reply) => Ok(Some(reply)),
                 Sent::Waiting => {
-                    // SAFETY: as `load`.
-                    let load = unsafe { &mut *self.load };
                     let since = load.since_begin(now);
                     let due = slot.session.due_ns(since).unwrap_or(since);
                     load.reply_at(slot.client, now + due.saturating_sub(since));
@@ -307,8 +292,6 @@ impl Host {
             Sent::Waiting => {
                 slot.sending = out.len() > SILENT_SEND_MAX;
                 reactor.submit(token);
-                // SAFETY: as `load`.
-                let load = unsafe { &mut *self.load };
                 load.recorder().counters.bytes_sent += len;
                 Ok(None)
             }
@@ -316,8 +299,7 @@ impl Host {
     }
 
     /// Sends the rows the server has asked for; the statement goes on.
-    pub(crate) fn send_rows(&mut self, index: u32) -> Conclusion {
-        let load = self.load();
+    pub(crate) fn send_rows(&mut self, load: &mut Load, index: u32) -> Conclusion {
         let Some(slot) = self.slots[index as usize].as_deref_mut() else {
             return Conclusion::Later;
         };
@@ -337,7 +319,7 @@ impl Host {
             }
         };
         if let Err(error) = sealed {
-            return self.lost(index, &error.to_string());
+            return self.lost(load, index, &error.to_string());
         }
         slot.sending = out.len() > SILENT_SEND_MAX;
         load.recorder().counters.bytes_sent += out.len() as u64;

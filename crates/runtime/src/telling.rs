@@ -3,7 +3,7 @@
 use driver::ConnectError;
 use record::Target;
 
-use crate::slot::{Failed, Purpose};
+use crate::outcome::{Failed, Purpose};
 
 /// Numbers of MySQL's client library for what no server has said.
 const UNREACHABLE: i64 = 2002;

@@ -7,90 +7,23 @@
 
 use std::sync::Arc;
 
-use driver::{CarrierError, Effect, Form};
-use engine::{Failure, Message};
+use driver::CarrierError;
+use engine::{Load, Message};
 use record::{ErrorAction, FatalKind};
 
-use crate::conclude::{Conclusion, class};
-use crate::host::{Host, HostPointer, fault};
-use crate::loaders::{Done, Job, Looked, Numbers, Outcome, Place, Task};
-use crate::network::hand_over;
+use crate::bulk::{Bulk, Wait};
+use crate::conclude::class;
+use crate::loaders::{Done, Job, Outcome, Place, Task};
+use crate::outcome::{Conclusion, Failed, Purpose};
 use crate::policy::{Decision, Fault, decide};
-use crate::slot::{Bulk, Failed, Purpose};
+use crate::runtime::{Runtime, fault};
 
-/// What a session has been told that another one would have to know.
-#[derive(Debug, Default)]
-pub(crate) struct Surroundings {
-    private: bool,
-    settings: Vec<Vec<u8>>,
-}
-
-impl Surroundings {
-    /// A statement was sent on it.
-    pub(crate) fn note(&mut self, sql: &[u8]) {
-        match driver::effect(sql) {
-            Effect::None => {}
-            Effect::Setting => self.settings.push(sql.to_vec()),
-            Effect::Private => self.private = true,
-        }
-    }
-}
-
-/// What the script waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wait {
-    Nothing,
-    /// Until not too many batches are under way.
-    Room,
-    /// Until none is.
-    All,
-}
-
-/// Batches under way.
-#[derive(Debug)]
-pub(crate) struct Fleet {
-    pub(crate) numbers: Arc<Numbers>,
-    /// Rows get their number from us.
-    pub(crate) numbered: bool,
-    forms: Arc<[Form]>,
-    outstanding: u32,
-    wait: Wait,
-    failed: Option<CarrierError>,
-    /// Memory of batches that have arrived.
-    spare: Vec<Vec<u8>>,
-}
-
-impl Bulk {
-    /// The first row decides on the way that all of them take.
-    #[inline]
-    pub(crate) fn choose_route(&mut self, values: &[u8]) {
-        if let Some(looked) = self.looked.take() {
-            self.take_route(looked, values);
-        }
-    }
-
-    fn take_route(&mut self, Looked { table, numbers }: Looked, values: &[u8]) {
-        let Some(route) = table.route(&self.text[..self.prefix], values) else { return };
-        self.text = route.prefix;
-        self.prefix = self.text.len();
-        self.fleet = Some(Fleet {
-            numbers,
-            numbered: route.numbered,
-            forms: route.forms.into(),
-            outstanding: 0,
-            wait: Wait::Nothing,
-            failed: None,
-            spare: Vec::new(),
-        });
-    }
-}
-
-impl Host {
+impl Runtime {
     /// Has the table of a bulk insert that has just begun looked up, if that can be of use.
     pub(crate) fn look(&mut self, index: u32) -> Conclusion {
-        let possible = self.config.loads && self.config.loaders.limit() > 0;
-        let parts = self.config.part.count;
-        let loaders = Arc::clone(&self.config.loaders);
+        let possible = self.settings.loads && self.settings.loaders.limit() > 0;
+        let parts = self.settings.part.count;
+        let loaders = Arc::clone(&self.settings.loaders);
         let Some(slot) = self.slot(index).filter(|_| possible && parts == 1) else {
             return Conclusion::Nothing;
         };
@@ -116,7 +49,7 @@ impl Host {
         let Some(bulk) = self.slot(index).map(|slot| &slot.bulk) else { return };
         let Some(place) = bulk.place.clone() else { return };
         let job = Job { task, place, slot: index, ticket: bulk.ticket, done, waker };
-        self.config.loaders.submit(job);
+        self.settings.loaders.submit(job);
     }
 
     /// Sends the batch that has been put together.
@@ -135,8 +68,8 @@ impl Host {
     }
 
     /// What the script hears, if it need not wait.
-    pub(crate) fn await_fleet(&mut self, index: u32, wait: Wait) -> Conclusion {
-        let (loaders, clients) = (self.config.loaders.limit(), self.config.clients());
+    pub(crate) fn await_fleet(&mut self, load: &mut Load, index: u32, wait: Wait) -> Conclusion {
+        let (loaders, clients) = (self.settings.loaders.limit(), self.settings.clients);
         let most = 1 + loaders.div_ceil(clients.max(1));
         let Some(bulk) = self.slot(index).map(|slot| &mut slot.bulk) else {
             return Conclusion::Nothing;
@@ -144,7 +77,7 @@ impl Host {
         let Some(fleet) = &mut bulk.fleet else { return Conclusion::Nothing };
         fleet.wait = Wait::Nothing;
         if let Some(error) = fleet.failed.take() {
-            return self.not_carried(index, &error);
+            return self.not_carried(load, index, &error);
         }
         let room = match wait {
             Wait::Nothing | Wait::Room => most,
@@ -158,20 +91,20 @@ impl Host {
             return Conclusion::Nothing;
         }
         *bulk = Bulk::default();
-        self.tell_shortage();
+        self.tell_shortage(load);
         Conclusion::Nothing
     }
 
     /// Says so if there are fewer loaders than there should be.
-    fn tell_shortage(&mut self) {
-        if let Some(shortage) = self.config.loaders.shortage() {
+    fn tell_shortage(&mut self, load: &mut Load) {
+        if let Some(shortage) = self.settings.loaders.shortage() {
             let hint = "let the server take more connections, or set `loaders` to fewer";
-            self.load().send(Message::Warning("loaders", shortage, Some(hint.to_owned())));
+            load.send(Message::Warning("loaders", shortage, Some(hint.to_owned())));
         }
     }
 
     /// Counts a batch that did not arrive, and says what is to become of the script.
-    fn not_carried(&mut self, index: u32, error: &CarrierError) -> Conclusion {
+    fn not_carried(&mut self, load: &mut Load, index: u32, error: &CarrierError) -> Conclusion {
         let (sqlstate, number, kind, lost) = match error {
             CarrierError::Refused(error) => {
                 (error.sqlstate.clone(), error.number, FatalKind::Statement, error.closes)
@@ -182,10 +115,9 @@ impl Host {
             CarrierError::Refused(error) => error.code(),
             _ => "connection".to_owned(),
         };
-        let load = self.load();
         load.recorder().error(&code);
         let seen = Fault { sqlstate: &sqlstate, number, transient: false, lost };
-        let mut decision = decide(&self.config.errors, &seen);
+        let mut decision = decide(&self.settings.errors, &seen);
         let into = self.slot(index).map_or_else(String::new, |slot| {
             let prefix = &slot.bulk.text[..slot.bulk.prefix.min(slot.bulk.text.len())];
             String::from_utf8_lossy(prefix).trim().to_owned()
@@ -201,8 +133,9 @@ impl Host {
         Conclusion::Failed
     }
 
-    fn arrived(&mut self, Done { slot: index, ticket, outcome }: Done) -> Conclusion {
-        let load = self.load();
+    /// A loader has done a job.
+    pub(crate) fn arrived(&mut self, load: &mut Load, done: Done) -> Conclusion {
+        let Done { slot: index, ticket, outcome } = done;
         let Some(slot) = self.slot(index).filter(|slot| slot.bulk.ticket == ticket) else {
             return Conclusion::Later;
         };
@@ -210,7 +143,7 @@ impl Host {
         let (text, rows, took_ns, result) = match outcome {
             Outcome::Looked(looked) => {
                 if looked.is_none() {
-                    self.tell_shortage();
+                    self.tell_shortage(load);
                     return Conclusion::Nothing;
                 }
                 bulk.looked = looked;
@@ -245,17 +178,7 @@ impl Host {
         }
         match fleet.wait {
             Wait::Nothing => Conclusion::Later,
-            wait => self.await_fleet(index, wait),
+            wait => self.await_fleet(load, index, wait),
         }
     }
-}
-
-/// Looks at the jobs that have been done since.
-pub(crate) fn arrivals(pointer: HostPointer) -> Result<(), Failure> {
-    while let Ok(done) = pointer.get().done.1.try_recv() {
-        let index = done.slot;
-        let conclusion = pointer.get().arrived(done);
-        hand_over(pointer, index, conclusion)?;
-    }
-    Ok(())
 }

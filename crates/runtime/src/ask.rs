@@ -1,0 +1,253 @@
+//! What a client asks of its connections.
+
+use driver::{ProtocolError, Sent, Session, StatementId, Value};
+use engine::Load;
+use record::Target;
+
+use crate::bulk::{Row, Wait};
+use crate::client::Waiting;
+use crate::outcome::{Conclusion, Failed, Purpose};
+use crate::reconnect::{connect_failure, fresh};
+use crate::runtime::Runtime;
+use crate::telling;
+
+impl Runtime {
+    /// Asks for a connection. [`Wake::Connected`](crate::Wake) or `NotConnected` tells of it;
+    /// `Some`: that is known at once.
+    pub fn connect(&mut self, load: &mut Load, client: u32) -> Option<Result<u32, ()>> {
+        let ordinal = self.connections * u64::from(self.shards) + u64::from(self.shard);
+        self.connections += 1;
+        if let Some(connector) = &self.connector {
+            connector.connect(fresh(client), ordinal);
+            self.clients[client as usize].waiting = Waiting::Connection;
+            return None;
+        }
+        let settings = &self.settings;
+        let outcome = driver::connect(&settings.target, ordinal, settings.connect_timeout)
+            .map_err(|error| {
+                self.tell(load, |target| telling::connection(target, &error));
+                connect_failure(&error)
+            })
+            .and_then(|connected| self.adopt_connection(client, ordinal, connected));
+        Some(outcome.map_err(|failure| self.cause = Some(failure)))
+    }
+
+    /// Sends statement text, which may hold several statements.
+    ///
+    /// # Errors
+    /// The session's own objection; nothing was sent.
+    pub fn query(
+        &mut self,
+        load: &mut Load,
+        index: u32,
+        sql: &[u8],
+    ) -> Result<Conclusion, ProtocolError> {
+        self.note_effect(index, sql);
+        self.ask(load, index, Purpose::Statement, |session, out| session.query(sql, out))
+    }
+
+    /// Executes a prepared statement.
+    ///
+    /// # Errors
+    /// The session's own objection; nothing was sent.
+    #[inline]
+    pub fn execute<'a>(
+        &mut self,
+        load: &mut Load,
+        index: u32,
+        statement: StatementId,
+        values: impl ExactSizeIterator<Item = Value<'a>>,
+    ) -> Result<Conclusion, ProtocolError> {
+        self.ask(load, index, Purpose::Statement, |session, out| {
+            session.execute(statement, values, out)
+        })
+    }
+
+    /// Gives a prepared statement back.
+    ///
+    /// # Errors
+    /// The session's own objection; nothing was sent.
+    pub fn close_statement(
+        &mut self,
+        load: &mut Load,
+        index: u32,
+        statement: StatementId,
+    ) -> Result<Conclusion, ProtocolError> {
+        self.ask(load, index, Purpose::Close, |session, out| {
+            session.close_statement(statement, out)
+        })
+    }
+
+    /// Prepares a statement with `?` placeholders.
+    pub fn prepare(&mut self, load: &mut Load, index: u32, sql: &[u8]) -> Conclusion {
+        self.note_effect(index, sql);
+        if self.slot(index).is_some_and(|slot| slot.broken) {
+            return self.lost(load, index, "the server closed it");
+        }
+        let mut id = StatementId(0);
+        let sent = self.send(load, index, Purpose::Close, |session, out| {
+            let (prepared, sent) = session.prepare(sql, out)?;
+            id = prepared;
+            Ok(sent)
+        });
+        // The statement's id is known only when the request is encoded, and the reply needs it.
+        if let Some(slot) = self.slot(index) {
+            slot.purpose = Purpose::Prepare(id);
+        }
+        let conclusion = match sent {
+            Ok(None) => Conclusion::Later,
+            Ok(Some(reply)) => {
+                let now = load.now();
+                self.conclude(load, index, reply, now)
+            }
+            Err(error) => self.lost(load, index, &error.to_string()),
+        };
+        self.awaited(index, conclusion)
+    }
+
+    /// Drops the connection and makes it anew, statements included; nothing has failed.
+    pub fn reconnect(&mut self, load: &mut Load, index: u32) -> Conclusion {
+        self.drop_socket(index);
+        if let Some(slot) = self.slot(index) {
+            slot.failed = None;
+        }
+        self.begin_reconnect(load, index);
+        self.awaited(index, Conclusion::Later)
+    }
+
+    /// What failed, if the last conclusion for this client was [`Conclusion::Failed`].
+    pub fn failure(&mut self, client: u32) -> Option<Failed> {
+        let failed = self.failed.take()?;
+        let client = &mut self.clients[client as usize];
+        client.limit = failed.decision.limit;
+        client.back_off = failed.decision.action == record::ErrorAction::Retry;
+        Some(failed)
+    }
+
+    /// Says a failed statement that ends the run, if that is wanted. `executed`: it was prepared.
+    pub fn tell_statement(
+        &mut self,
+        load: &mut Load,
+        failed: &Failed,
+        text: Option<&[u8]>,
+        executed: bool,
+    ) {
+        self.tell(load, |target| telling::statement(target, failed, text, executed));
+    }
+
+    /// Begins a bulk insert with the text before its rows.
+    pub fn begin_rows(&mut self, index: u32, prefix: &[u8]) -> Conclusion {
+        if let Some(slot) = self.slot(index) {
+            slot.bulk.begin(prefix);
+        }
+        let conclusion = self.look(index);
+        self.awaited(index, conclusion)
+    }
+
+    /// Takes a row of the bulk insert, with its parentheses.
+    #[inline]
+    pub fn append_row(&mut self, index: u32, values: &[u8]) -> Row {
+        self.slot(index).map_or(Row::Taken, |slot| slot.bulk.append(values))
+    }
+
+    /// Sends the rows that are there.
+    ///
+    /// # Errors
+    /// The session's own objection; nothing was sent.
+    pub fn flush_rows(&mut self, load: &mut Load, index: u32) -> Result<Conclusion, ProtocolError> {
+        // LOAD DATA takes numbers of an AUTO_INCREMENT column by the power of two: the same rows
+        // would get other numbers than by INSERT. Loaders give them themselves.
+        let loads = self.settings.loads && !matches!(self.settings.target, Target::Mysql(_));
+        let Some(slot) = self.slot(index) else { return Ok(Conclusion::Nothing) };
+        if slot.bulk.rows == 0 {
+            return Ok(Conclusion::Nothing);
+        }
+        if slot.bulk.fleet.is_some() {
+            self.dispatch(index);
+            let conclusion = self.await_fleet(load, index, Wait::Room);
+            return Ok(self.awaited(index, conclusion));
+        }
+        slot.bulk.sent = std::mem::take(&mut slot.bulk.rows);
+        let loads = loads && !slot.bulk.refused;
+        let purpose = if loads { Purpose::Load } else { Purpose::Insert };
+        let text = std::mem::take(&mut slot.bulk.text);
+        let concluded = self.ask(load, index, purpose, |session, out| {
+            let loaded = if loads { session.load(&text, &[], out)? } else { None };
+            loaded.map_or_else(|| session.query(&text, out), Ok)
+        });
+        // It stays as it is until the next row, which waits for the reply.
+        if let Some(slot) = self.slot(index)
+            && slot.bulk.text.is_empty()
+        {
+            slot.bulk.text = text;
+        }
+        concluded
+    }
+
+    /// Waits until all rows are stored, and ends the bulk insert.
+    pub fn end_rows(&mut self, load: &mut Load, index: u32) -> Conclusion {
+        let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
+        if slot.bulk.fleet.is_some() {
+            let conclusion = self.await_fleet(load, index, Wait::All);
+            return self.awaited(index, conclusion);
+        }
+        slot.bulk = crate::bulk::Bulk::default();
+        Conclusion::Nothing
+    }
+
+    /// A connection of the client's with a bulk insert whose end was not waited for.
+    pub fn open_rows(&self, client: u32) -> Option<u32> {
+        let own = &self.clients[client as usize].slots;
+        let open = |index: &&u32| {
+            let slot = self.slots.get(**index as usize).and_then(Option::as_deref);
+            slot.is_some_and(|slot| slot.bulk.fleet.is_some())
+        };
+        own.iter().find(open).copied()
+    }
+
+    /// Connections that carry rows beside this one have to know what it has done.
+    #[inline]
+    fn note_effect(&mut self, index: u32, sql: &[u8]) {
+        if self.settings.loads
+            && let Some(slot) = self.slot(index)
+        {
+            slot.surroundings.note(sql);
+        }
+    }
+
+    /// Sends a request, or joins it to the connection's pipeline.
+    #[inline]
+    fn ask(
+        &mut self,
+        load: &mut Load,
+        index: u32,
+        purpose: Purpose,
+        encode: impl FnOnce(&mut Session, &mut Vec<u8>) -> Result<Sent, ProtocolError>,
+    ) -> Result<Conclusion, ProtocolError> {
+        let Some(slot) = self.slot(index) else { return Ok(Conclusion::Nothing) };
+        if slot.broken {
+            let conclusion = self.lost(load, index, "the server closed it between two statements");
+            return Ok(self.awaited(index, conclusion));
+        }
+        if slot.pipeline.is_some() {
+            return self.join(load, index, purpose, encode);
+        }
+        let conclusion = match self.send(load, index, purpose, encode)? {
+            None => Conclusion::Later,
+            Some(reply) => {
+                let now = load.now();
+                self.conclude(load, index, reply, now)
+            }
+        };
+        Ok(self.awaited(index, conclusion))
+    }
+
+    /// The client waits if there is nothing to tell it yet.
+    #[inline]
+    pub(crate) fn awaited(&mut self, index: u32, conclusion: Conclusion) -> Conclusion {
+        if conclusion == Conclusion::Later {
+            self.wait_for_reply(index);
+        }
+        conclusion
+    }
+}

@@ -1,0 +1,194 @@
+//! A client's events: its turns, restarts, pauses and its end.
+
+use engine::{Load, Message, Turn};
+use record::PhaseName;
+
+use crate::client::{OpenEvent, Waiting};
+use crate::drive::{Wake, Woken};
+use crate::runtime::Runtime;
+
+/// Events an in-process client may run before the others get their turn.
+const SLICE_EVENTS: u32 = 256;
+/// First and longest pause before a retried event, nanoseconds.
+const RETRY_NS: (u64, u64) = (1_000_000, 1_000_000_000);
+
+/// What a client that asks for its next event does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// It ends: the load is over.
+    Stop,
+    /// It begins the event.
+    Start,
+    /// It waits, and is woken with [`Wake::Turn`].
+    Wait,
+}
+
+/// What becomes of an event that failed and is to begin again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Restart {
+    /// It begins again at once.
+    Now,
+    /// After a pause: the client is woken with [`Wake::Slept`].
+    Later,
+    /// The load is over: it is given up.
+    Over,
+    /// It failed more often than the error policy allows.
+    TooOften,
+}
+
+impl Runtime {
+    /// Counts the client's event, which ends at `now`; `false`: it was in none.
+    #[inline]
+    pub fn finish_event(&mut self, load: &mut Load, client: u32, now: u64) -> bool {
+        let client = &mut self.clients[client as usize];
+        let Some(event) = client.event.take() else { return false };
+        client.attempts = 0;
+        client.events += 1;
+        let (group, place) = (usize::from(client.group), client.place);
+        if !load.counts() {
+            return true;
+        }
+        let service = now.saturating_sub(event.start_ns);
+        load.client_event(place, event.intended_ns, now);
+        if load.is_open(group) {
+            let wait = event.start_ns.saturating_sub(event.intended_ns);
+            load.recorder().open_event(event.label, wait, service);
+        } else {
+            load.recorder().closed_event(event.label, service);
+        }
+        true
+    }
+
+    /// Ends the client's event and begins the next one, unless the load is over.
+    #[inline]
+    pub fn next_turn(&mut self, load: &mut Load, id: u32) -> Step {
+        let now = load.now();
+        let finished = self.finish_event(load, id, now);
+        let alone = self.clients.len() <= 2;
+        let in_process = self.reactor.is_none();
+        let client = &mut self.clients[id as usize];
+        let group = usize::from(client.group);
+        client.slice += 1;
+        let think_ns = if finished { load.think_ns(group) } else { 0 };
+        if think_ns > 0 {
+            client.waiting = Waiting::Turn;
+            load.sleep_until(id, now + think_ns);
+            return Step::Wait;
+        }
+        if in_process && !alone && client.slice > SLICE_EVENTS {
+            client.waiting = Waiting::Turn;
+            self.runnable.push_back(id);
+            return Step::Wait;
+        }
+        match load.turn(id, group, now) {
+            Turn::Start { intended_ns } => {
+                client.event = Some(OpenEvent { intended_ns, start_ns: now, label: group });
+                Step::Start
+            }
+            Turn::Stop => Step::Stop,
+            Turn::Wait => {
+                client.waiting = Waiting::Turn;
+                Step::Wait
+            }
+        }
+    }
+
+    /// A client that waited for its turn asks for it again.
+    pub(crate) fn take_turn(&mut self, load: &mut Load, id: u32) -> Option<Woken> {
+        let now = load.now();
+        let client = &mut self.clients[id as usize];
+        if client.waiting != Waiting::Turn {
+            return None;
+        }
+        let group = usize::from(client.group);
+        let begins = match load.turn(id, group, now) {
+            Turn::Wait => return None,
+            Turn::Stop => false,
+            Turn::Start { intended_ns } => {
+                client.event = Some(OpenEvent { intended_ns, start_ns: now, label: group });
+                if load.is_open(group) {
+                    load.recorder().lag.record(now.saturating_sub(intended_ns));
+                }
+                true
+            }
+        };
+        Some(Woken { client: id, why: Wake::Turn(begins) })
+    }
+
+    /// The event begins now; one that waited in the open loop keeps its intended start.
+    pub fn start_event(&mut self, load: &mut Load, client: u32) {
+        let now = load.now();
+        let client = &mut self.clients[client as usize];
+        let group = usize::from(client.group);
+        let open = load.is_open(group);
+        let intended_ns = client.event.filter(|_| open).map_or(now, |event| event.intended_ns);
+        client.event = Some(OpenEvent { intended_ns, start_ns: now, label: group });
+    }
+
+    /// The event under way is not to be counted.
+    pub fn abandon_event(&mut self, client: u32) {
+        self.clients[client as usize].event = None;
+    }
+
+    /// Records the event under way under a label; `false`: the client is in none.
+    pub fn label_event(&mut self, client: u32, label: usize) -> bool {
+        match &mut self.clients[client as usize].event {
+            Some(event) => {
+                event.label = label;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The client's event begins again.
+    pub fn restart(&mut self, load: &mut Load, id: u32) -> Restart {
+        let now = load.now();
+        let client = &mut self.clients[id as usize];
+        client.attempts += 1;
+        load.recorder().counters.restarts += 1;
+        if load.control().stopping() || load.phase() == PhaseName::Drain {
+            return Restart::Over;
+        }
+        if client.attempts > client.limit {
+            return Restart::TooOften;
+        }
+        if client.back_off {
+            let pause = RETRY_NS.0.saturating_mul(1 << client.attempts.min(20)).min(RETRY_NS.1);
+            client.waiting = Waiting::Sleep;
+            load.sleep_until(id, now + pause);
+            return Restart::Later;
+        }
+        Restart::Now
+    }
+
+    /// The client pauses; it is woken with [`Wake::Slept`].
+    pub fn sleep(&mut self, load: &mut Load, client: u32, pause_ns: u64) {
+        self.clients[client as usize].waiting = Waiting::Sleep;
+        let now = load.now();
+        load.sleep_until(client, now.saturating_add(pause_ns));
+    }
+
+    /// The client is ready and waits for the load to begin.
+    pub fn ready(&mut self, load: &mut Load, client: u32) {
+        self.clients[client as usize].waiting = Waiting::Begin;
+        load.send(Message::ClientsReady(1));
+    }
+
+    /// Lets go of a client and its connections. One that is no client of the load (number 0) is in
+    /// no count.
+    pub fn end_client(&mut self, load: &mut Load, client: u32) {
+        let ended = &mut self.clients[client as usize];
+        if ended.waiting == Waiting::Ended {
+            return;
+        }
+        ended.waiting = Waiting::Ended;
+        let unfinished = u64::from(ended.event.take().is_some());
+        let own = std::mem::take(&mut ended.slots);
+        own.into_iter().for_each(|index| self.disconnect(index));
+        if client > 0 {
+            load.recorder().counters.unfinished += unfinished;
+            load.clients = load.clients.saturating_sub(1);
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! From bytes to conclusions: what came over the sockets, for whoever waits for it.
+
+use driver::Progress;
+use engine::{Failure, Load};
+use reactor::{Chunk, Event, EventKind, SILENT_SEND_MAX, Token};
+
+use crate::drive::Woken;
+use crate::outcome::{Conclusion, Purpose};
+use crate::runtime::{Lent, Runtime};
+use crate::slot::{RowBytes, Slot};
+
+/// A reply's rows are kept whole up to so many bytes; behind that only the last part can be read.
+const KEEP_MAX: usize = 64 * 1024 * 1024;
+
+impl Runtime {
+    /// Takes what happened to a socket; the client that goes on with it, if one does.
+    #[inline]
+    pub(crate) fn take_event(
+        &mut self,
+        load: &mut Load,
+        event: Event,
+    ) -> Result<Option<Woken>, Failure> {
+        let slot = self.slot_of.get(event.token as usize).copied().unwrap_or(u32::MAX);
+        let conclusion = match event.kind {
+            EventKind::Received(chunk) => self.received(load, slot, chunk),
+            EventKind::Sent => self.sent(load, slot, event.token),
+            EventKind::Closed(error) => return self.closed(load, slot, event.token, error),
+        };
+        Ok(self.hand_over(slot, conclusion))
+    }
+
+    #[inline]
+    fn received(&mut self, load: &mut Load, index: u32, chunk: Chunk) -> Conclusion {
+        load.recorder().counters.bytes_received += chunk.bytes().len() as u64;
+        let Some(slot) = self.slot(index) else { return Conclusion::Later };
+        if slot.channel.is_some() {
+            return self.received_sealed(load, index, &chunk);
+        }
+        let conclusion = self.take(load, index, chunk.bytes());
+        self.lend(index, Lent::Chunk(chunk));
+        conclusion
+    }
+
+    /// Rows that were read in memory which is not the slot's stay there while the client runs.
+    #[inline]
+    fn lend(&mut self, index: u32, lent: Lent) {
+        if self.slot(index).is_some_and(|slot| matches!(slot.rows, RowBytes::Lent(_))) {
+            self.lent = lent;
+            self.lent_to = Some(index);
+        }
+    }
+
+    /// What came through a channel.
+    fn received_sealed(&mut self, load: &mut Load, index: u32, chunk: &Chunk) -> Conclusion {
+        let mut plain = std::mem::take(&mut self.opened);
+        plain.clear();
+        let Some(slot) = self.slot(index) else { return Conclusion::Later };
+        let Some(channel) = &mut slot.channel else { return Conclusion::Later };
+        let conclusion = match channel.open(chunk.bytes(), &mut plain) {
+            Ok(()) if plain.is_empty() => Conclusion::Later,
+            Ok(()) => self.take(load, index, &plain),
+            Err(_) if slot.purpose == Purpose::Idle => {
+                self.drop_socket(index);
+                Conclusion::Later
+            }
+            Err(error) => self.lost(load, index, &error.to_string()),
+        };
+        self.opened = plain;
+        self.lend(index, Lent::Opened);
+        conclusion
+    }
+
+    /// A large request is out: its buffer is free again, and what came meanwhile is looked at.
+    fn sent(&mut self, load: &mut Load, index: u32, token: Token) -> Conclusion {
+        if let Some(reactor) = &mut self.reactor {
+            reactor.output(token).shrink_to(SILENT_SEND_MAX);
+        }
+        let Some(slot) = self.slot(index).filter(|slot| slot.token == Some(token)) else {
+            return Conclusion::Later;
+        };
+        slot.sending = false;
+        if slot.purpose == Purpose::Idle || slot.input.is_empty() {
+            return Conclusion::Later;
+        }
+        self.take(load, index, &[])
+    }
+
+    /// Takes bytes of a slot's connection.
+    #[inline]
+    fn take(&mut self, load: &mut Load, index: u32, bytes: &[u8]) -> Conclusion {
+        let Some(slot) = self.slot(index) else { return Conclusion::Later };
+        if slot.purpose == Purpose::Idle {
+            // Notices, or a last word before the server closes: for the next reply to begin with.
+            slot.early.extend_from_slice(bytes);
+            return Conclusion::Later;
+        }
+        if slot.is_pipelining() {
+            return self.take_pipelined(load, index, bytes);
+        }
+        let direct = slot.input.is_empty() && slot.early.is_empty() && !slot.sending;
+        let progress = if direct {
+            slot.session.feed(bytes)
+        } else {
+            slot.input.append(&mut slot.early);
+            slot.input.extend_from_slice(bytes);
+            if slot.sending {
+                // The next request would be written over what is still going out.
+                return Conclusion::Later;
+            }
+            slot.session.feed(&slot.input)
+        };
+        match progress {
+            Err(error) => self.lost(load, index, &error.to_string()),
+            Ok(Progress::More) => {
+                keep_incomplete(slot, bytes, direct);
+                Conclusion::Later
+            }
+            Ok(Progress::Done { reply, consumed }) => {
+                let rest = if direct { &bytes[consumed..] } else { &slot.input[consumed..] };
+                slot.early.extend_from_slice(rest);
+                slot.rows = match (reply.columns, direct) {
+                    (0, _) => RowBytes::None,
+                    (_, true) => RowBytes::Lent(consumed),
+                    (_, false) => RowBytes::Kept(consumed),
+                };
+                let now = load.now();
+                self.conclude(load, index, reply, now)
+            }
+            Ok(Progress::Wanted { consumed }) => {
+                let rest = if direct { &bytes[consumed..] } else { &slot.input[consumed..] };
+                slot.early.extend_from_slice(rest);
+                slot.input.clear();
+                self.send_rows(load, index)
+            }
+        }
+    }
+
+    /// Takes bytes that may end several replies. Nobody reads the rows of a pipeline: nothing is
+    /// kept but what is incomplete.
+    fn take_pipelined(&mut self, load: &mut Load, index: u32, bytes: &[u8]) -> Conclusion {
+        let Some(slot) = self.slot(index) else { return Conclusion::Later };
+        let mut input = std::mem::take(&mut slot.input);
+        input.append(&mut slot.early);
+        if !input.is_empty() {
+            input.extend_from_slice(bytes);
+        }
+        let whole = if input.is_empty() { bytes } else { &input };
+        let mut at = 0;
+        let conclusion = loop {
+            let Some(slot) = self.slot(index).filter(|slot| !slot.sending) else { break None };
+            match slot.session.feed(&whole[at..]) {
+                Ok(Progress::Done { reply, consumed }) => {
+                    at += consumed;
+                    let now = load.now();
+                    if let Some(conclusion) = self.land(load, index, reply, now) {
+                        break Some(conclusion);
+                    }
+                }
+                Ok(Progress::More) => {
+                    at += slot.session.discard_scanned(whole.len() - at);
+                    break None;
+                }
+                Ok(Progress::Wanted { .. }) => {
+                    break Some(self.lost(load, index, "it asks for rows"));
+                }
+                Err(error) => break Some(self.lost(load, index, &error.to_string())),
+            }
+        };
+        if input.is_empty() {
+            input.extend_from_slice(&bytes[at..]);
+        } else {
+            input.drain(..at);
+        }
+        if let Some(slot) = self.slot(index) {
+            if conclusion.is_some() {
+                slot.early.append(&mut input);
+            }
+            slot.input = input;
+        }
+        conclusion.unwrap_or(Conclusion::Later)
+    }
+
+    /// A reply that was due at a known time.
+    pub(crate) fn planned(&mut self, load: &mut Load, index: u32) -> Option<Woken> {
+        let now = load.now();
+        let slot = self.slot(index)?;
+        let pipelining = slot.is_pipelining();
+        let Ok(Progress::Done { reply, .. }) = slot.session.feed(&[]) else { return None };
+        let conclusion = if pipelining {
+            self.land(load, index, reply, now)?
+        } else {
+            self.conclude(load, index, reply, now)
+        };
+        self.hand_over(index, conclusion)
+    }
+
+    fn closed(
+        &mut self,
+        load: &mut Load,
+        index: u32,
+        token: Token,
+        error: Option<std::io::Error>,
+    ) -> Result<Option<Woken>, Failure> {
+        let why =
+            error.map_or_else(|| "the server closed it".to_owned(), |error| error.to_string());
+        let Some(slot) = self.slot(index).filter(|slot| slot.token == Some(token)) else {
+            return Ok(None);
+        };
+        match slot.purpose {
+            // Nobody waits: the next statement will find out.
+            Purpose::Idle => {
+                self.drop_socket(index);
+                Ok(None)
+            }
+            Purpose::Adopt => {
+                self.drop_socket(index);
+                self.retry_later(load, index, &why)
+            }
+            _ => {
+                let conclusion = self.lost(load, index, &why);
+                Ok(self.hand_over(index, conclusion))
+            }
+        }
+    }
+}
+
+/// Keeps the beginning of a reply until the rest of it has come.
+fn keep_incomplete(slot: &mut Slot, bytes: &[u8], direct: bool) {
+    if direct {
+        slot.input.extend_from_slice(bytes);
+    } else if slot.input.len() > KEEP_MAX {
+        let dropped = slot.session.discard_scanned(slot.input.len());
+        slot.input.drain(..dropped);
+    }
+}

@@ -1,0 +1,326 @@
+//! Connections: made, lost and made anew, with back-off and an end to patience.
+
+use driver::{ConnectError, Connected, Reply, RowCursor};
+use engine::{Failure, Load, Message};
+use reactor::Token;
+use record::{ErrorAction, FatalKind};
+
+use crate::bulk::{Bulk, Surroundings};
+use crate::client::Waiting;
+use crate::connector::News;
+use crate::drive::{Wake, Woken};
+use crate::outcome::{Conclusion, Failed, Purpose};
+use crate::policy::{Fault, decide};
+use crate::runtime::{Runtime, fault};
+use crate::slot::{RowBytes, Slot};
+use crate::telling;
+
+/// Longest pause between attempts to reconnect: a quarter of the usual interval, so that an outage
+/// seems longer than it was by less than an interval.
+const BACK_OFF_MAX_NS: u64 = 250_000_000;
+/// What to try with a server that takes a connection and does not answer.
+const SLOW_SERVER: &str = "is it the right port? A server may also be looking up its clients' \
+    names (MySQL: skip_name_resolve), be stopped, or be overloaded";
+
+impl Runtime {
+    /// Queues the first attempt to make a lost connection anew; the client waits for it.
+    pub(crate) fn begin_reconnect(&mut self, load: &mut Load, index: u32) -> Conclusion {
+        let now = load.now();
+        let Some(slot) = self.slots[index as usize].as_deref_mut() else {
+            return Conclusion::Nothing;
+        };
+        slot.lost_ns = now;
+        slot.attempts = 0;
+        slot.purpose = Purpose::Adopt;
+        let ordinal = slot.ordinal;
+        match &self.connector {
+            Some(connector) => connector.connect(again(index), ordinal),
+            None => self.connect_inline(index, ordinal),
+        }
+        Conclusion::Later
+    }
+
+    /// In-process databases connect at once; the loop finds the attempt like any other.
+    fn connect_inline(&mut self, index: u32, ordinal: u64) {
+        let settings = &self.settings;
+        let outcome = driver::connect(&settings.target, ordinal, settings.connect_timeout);
+        self.inline_attempts.push_back((again(index), ordinal, outcome));
+    }
+
+    /// A statement on a connection that is gone: counted, then by policy.
+    #[cold]
+    pub(crate) fn lost(&mut self, load: &mut Load, index: u32, why: &str) -> Conclusion {
+        self.drop_socket(index);
+        self.forget_under_way(load, index, 1);
+        load.recorder().error("connection");
+        let number = telling::lost_number(&self.settings.target);
+        let fault_seen = Fault { sqlstate: "08006", number, transient: false, lost: true };
+        let decision = decide(&self.settings.errors, &fault_seen);
+        let failed = Failed {
+            decision,
+            purpose: Purpose::Statement,
+            sqlstate: "08006".into(),
+            number,
+            message: format!("connection lost: {why}"),
+        };
+        self.cause = Some(fault(FatalKind::Connection, failed.message.clone(), None));
+        if decision.action == ErrorAction::Stop {
+            self.failed = Some(failed);
+            if let Some(slot) = self.slot(index) {
+                slot.purpose = Purpose::Idle;
+            }
+            return Conclusion::Failed;
+        }
+        if let Some(slot) = self.slot(index) {
+            slot.failed = Some(failed);
+        }
+        self.begin_reconnect(load, index)
+    }
+
+    /// Makes a slot of a fresh connection.
+    pub(crate) fn adopt_connection(
+        &mut self,
+        client: u32,
+        ordinal: u64,
+        connected: Connected,
+    ) -> Result<u32, Failure> {
+        let Connected { session, transport, .. } = connected;
+        let (socket, channel) = transport.into_parts();
+        let token = socket.map(|socket| self.add_socket(socket)).transpose()?;
+        let index = self.insert_slot(Box::new(Slot {
+            session,
+            token,
+            channel,
+            client,
+            ordinal,
+            purpose: Purpose::Idle,
+            started_ns: 0,
+            input: Vec::new(),
+            sending: false,
+            early: Vec::new(),
+            reply: Reply::default(),
+            cursor: RowCursor::default(),
+            rows: RowBytes::None,
+            broken: false,
+            lost_ns: 0,
+            attempts: 0,
+            failed: None,
+            bulk: Bulk::default(),
+            pipeline: None,
+            surroundings: Surroundings::default(),
+        }));
+        self.clients[client as usize].slots.push(index);
+        if let Some(token) = token {
+            self.bind_token(token, index);
+        }
+        Ok(index)
+    }
+
+    fn add_socket(&mut self, fd: std::os::fd::OwnedFd) -> Result<Token, Failure> {
+        let reactor = self
+            .reactor
+            .as_mut()
+            .ok_or_else(|| fault(FatalKind::Internal, "no reactor".into(), None))?;
+        reactor.add(fd).map_err(|error| {
+            fault(
+                FatalKind::Environment,
+                format!("the event loop refuses a socket: {error}"),
+                Some("raise the limit of open files (ulimit -n)"),
+            )
+        })
+    }
+
+    /// The next attempt that has finished: its ticket, ordinal and outcome.
+    /// What else the connector has to say is passed on.
+    pub(crate) fn finished_attempt(&mut self, load: &mut Load) -> Option<FinishedAttempt> {
+        if let Some(attempt) = self.inline_attempts.pop_front() {
+            return Some(attempt);
+        }
+        loop {
+            match self.connector.as_ref()?.news()? {
+                News::Finished(attempt) => {
+                    return Some((attempt.slot, attempt.ordinal, attempt.outcome));
+                }
+                News::Waiting(text) => {
+                    let hint = Some(SLOW_SERVER.to_owned());
+                    load.send(Message::Warning("connecting", text, hint));
+                }
+            }
+        }
+    }
+
+    pub(crate) fn take_attempt(
+        &mut self,
+        load: &mut Load,
+        (ticket, ordinal, outcome): FinishedAttempt,
+    ) -> Result<Option<Woken>, Failure> {
+        if ticket & 1 == 0 {
+            self.new_connection(load, ticket >> 1, ordinal, outcome)
+        } else {
+            self.old_connection(load, ticket >> 1, outcome)
+        }
+    }
+
+    fn new_connection(
+        &mut self,
+        load: &mut Load,
+        client: u32,
+        ordinal: u64,
+        outcome: Result<Connected, ConnectError>,
+    ) -> Result<Option<Woken>, Failure> {
+        if self.clients[client as usize].waiting != Waiting::Connection {
+            return Ok(None);
+        }
+        let why = match outcome {
+            Ok(connected) => Wake::Connected(self.adopt_connection(client, ordinal, connected)?),
+            Err(error) => {
+                self.tell(load, |target| telling::connection(target, &error));
+                self.cause = Some(connect_failure(&error));
+                Wake::NotConnected
+            }
+        };
+        Ok(Some(Woken { client, why }))
+    }
+
+    fn old_connection(
+        &mut self,
+        load: &mut Load,
+        index: u32,
+        outcome: Result<Connected, ConnectError>,
+    ) -> Result<Option<Woken>, Failure> {
+        if !self.has(index) {
+            return Ok(None);
+        }
+        let Connected { session, transport, .. } = match outcome {
+            Ok(connected) => connected,
+            Err(error) => return self.retry_later(load, index, &error.to_string()),
+        };
+        let (socket, channel) = transport.into_parts();
+        let token = socket.map(|socket| self.add_socket(socket)).transpose()?;
+        if let Some(token) = token {
+            self.bind_token(token, index);
+        }
+        let Some(slot) = self.slot(index) else { return Ok(None) };
+        slot.token = token;
+        slot.channel = channel;
+        slot.broken = false;
+        slot.early.clear();
+        slot.input.clear();
+        slot.sending = false;
+        let dead = std::mem::replace(&mut slot.session, session);
+        slot.session.pipelined(slot.pipeline.is_some());
+        let sent = self.send(load, index, Purpose::Adopt, |session, out| session.adopt(dead, out));
+        let conclusion = match sent {
+            Ok(Some(reply)) => {
+                let now = load.now();
+                self.conclude(load, index, reply, now)
+            }
+            Ok(None) => self.awaited(index, Conclusion::Later),
+            Err(error) => return self.retry_later(load, index, &error.to_string()),
+        };
+        Ok(self.hand_over(index, conclusion))
+    }
+
+    /// Pauses before the next attempt, or gives up.
+    pub(crate) fn retry_later(
+        &mut self,
+        load: &mut Load,
+        index: u32,
+        why: &str,
+    ) -> Result<Option<Woken>, Failure> {
+        let now = load.now();
+        let policy = &self.settings.errors;
+        let limit_ns = (policy.reconnect_s * 1e9) as u64;
+        let first_ns = policy.back_off_ms * 1_000_000;
+        let Some(slot) = self.slot(index) else { return Ok(None) };
+        let client = slot.client;
+        slot.attempts += 1;
+        let (lost_ns, attempts) = (slot.lost_ns, slot.attempts);
+        if load.control().stopping() {
+            self.end_client(load, client);
+            return Ok(Some(Woken { client, why: Wake::Ended }));
+        }
+        if now.saturating_sub(lost_ns) > limit_ns {
+            let message = format!(
+                "a lost connection could not be made anew within {} s: {why}",
+                limit_ns as f64 / 1e9
+            );
+            self.end_client(load, client);
+            let hint = Some("is the server still running?");
+            return Err(fault(FatalKind::Connection, message, hint));
+        }
+        let pause =
+            first_ns.saturating_mul(1 << attempts.min(20)).clamp(1_000_000, BACK_OFF_MAX_NS);
+        let jitter = jitter(self.settings.seed, client, attempts) % (pause / 2 + 1);
+        self.clients[client as usize].waiting = Waiting::Reconnect(index);
+        load.sleep_until(client, now + pause * 3 / 4 + jitter);
+        Ok(None)
+    }
+
+    /// The pause is over.
+    pub(crate) fn try_again(&mut self, load: &mut Load, client: u32, index: u32) -> Option<Woken> {
+        self.clients[client as usize].waiting = Waiting::Reply;
+        if load.control().stopping() {
+            self.end_client(load, client);
+            return Some(Woken { client, why: Wake::Ended });
+        }
+        let ordinal = self.slot(index)?.ordinal;
+        match &self.connector {
+            Some(connector) => connector.connect(again(index), ordinal),
+            None => self.connect_inline(index, ordinal),
+        }
+        None
+    }
+}
+
+/// An attempt's ticket, the ordinal of its connection, and what came of it.
+type FinishedAttempt = (u32, u64, Result<Connected, ConnectError>);
+
+/// Tickets of the connector: a client's new connection, or a slot's next.
+pub(crate) fn fresh(client: u32) -> u32 {
+    client << 1
+}
+
+fn again(slot: u32) -> u32 {
+    (slot << 1) | 1
+}
+
+/// A number of its own for each client and attempt: it keeps thousands of clients from coming back
+/// in step. (SplitMix64's output function; Steele, Lea and Flood 2014.)
+fn jitter(seed: u64, client: u32, attempt: u32) -> u64 {
+    let place = u64::from(client) << 32 | u64::from(attempt);
+    let mut bits = seed.wrapping_add(place.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}
+
+/// A failed connection in words, with what to try.
+pub(crate) fn connect_failure(error: &ConnectError) -> Failure {
+    let hint = match error {
+        ConnectError::Unreachable { .. } => "is the server running, and is this its address?",
+        ConnectError::Refused { error, .. } if error.sqlstate.starts_with("28") => {
+            "check the user name and the password"
+        }
+        ConnectError::Refused { error, .. } if error.sqlstate.starts_with("53") => {
+            "the server's connection limit is below the number of clients"
+        }
+        ConnectError::Refused { .. } => "the server's own message above says what it objects to",
+        ConnectError::PasswordNeeded { .. } => "put a password into the target",
+        ConnectError::Tls { .. } => {
+            "check tls.mode, tls.ca, tls.certificate and tls.key against the server's settings"
+        }
+        ConnectError::Timeout { .. } => {
+            "is something between here and the server dropping packets?"
+        }
+        ConnectError::Silent { .. } => SLOW_SERVER,
+        ConnectError::OtherServer { .. } => {
+            "name the port of the server that is meant, or the driver of the one that is there \
+             (the URL's scheme, or --db-driver)"
+        }
+        ConnectError::Unsupported { .. } | ConnectError::Protocol { .. } => {
+            "check the address, the driver and the server's authentication settings"
+        }
+    };
+    fault(FatalKind::Connection, error.to_string(), Some(hint))
+}

@@ -1,0 +1,102 @@
+//! The last reply of a connection, and its rows.
+
+use driver::{ProtocolError, Reply, Session, StatementId};
+
+use crate::runtime::{Lent, Runtime};
+use crate::slot::{RowBytes, Slot};
+
+impl Lent {
+    /// The bytes that are held.
+    pub(crate) fn bytes<'a>(&'a self, opened: &'a [u8]) -> &'a [u8] {
+        match self {
+            Self::Nothing => &[],
+            Self::Chunk(chunk) => chunk.bytes(),
+            Self::Opened => opened,
+        }
+    }
+}
+
+/// Where a slot's rows are, whoever holds them.
+fn row_bytes<'a>(slot: &'a Slot, lent: &'a [u8]) -> &'a [u8] {
+    match slot.rows {
+        RowBytes::None => &[],
+        RowBytes::Kept(len) => &slot.input[..len],
+        RowBytes::Lent(len) => &lent[..len],
+    }
+}
+
+impl Runtime {
+    /// The last reply on a connection; `None`: the connection is closed.
+    pub fn reply(&self, index: u32) -> Option<&Reply> {
+        self.slots.get(index as usize)?.as_ref().map(|slot| &slot.reply)
+    }
+
+    /// The connection's session; `None`: the connection is closed.
+    pub fn session(&self, index: u32) -> Option<&Session> {
+        self.slots.get(index as usize)?.as_ref().map(|slot| &slot.session)
+    }
+
+    /// Reads the next row of the last reply: calls `column` once a column, `None` for NULL. Returns
+    /// `false` when there are no more rows, or the connection is closed.
+    ///
+    /// # Errors
+    /// [`ProtocolError`] if the rows are gone.
+    pub fn row(
+        &mut self,
+        index: u32,
+        column: impl FnMut(Option<&[u8]>),
+    ) -> Result<bool, ProtocolError> {
+        let lent = self.lent.bytes(&self.opened);
+        let Some(slot) = self.slots.get_mut(index as usize).and_then(Option::as_deref_mut) else {
+            return Ok(false);
+        };
+        let mut cursor = slot.cursor;
+        let found = slot.session.row(row_bytes(slot, lent), &mut cursor, column);
+        slot.cursor = cursor;
+        found
+    }
+
+    /// Moves to the next result set of the same reply; `false`: there is none.
+    ///
+    /// # Errors
+    /// [`ProtocolError`] if the rows are gone.
+    pub fn next_result(&mut self, index: u32) -> Result<bool, ProtocolError> {
+        let lent = self.lent.bytes(&self.opened);
+        let Some(slot) = self.slots.get_mut(index as usize).and_then(Option::as_deref_mut) else {
+            return Ok(false);
+        };
+        let mut cursor = slot.cursor;
+        let bytes = match slot.rows {
+            RowBytes::None => &[],
+            RowBytes::Kept(len) => &slot.input[..len],
+            RowBytes::Lent(len) => &lent[..len],
+        };
+        let Some(reply) = slot.session.next_result(bytes, &mut cursor)? else { return Ok(false) };
+        slot.cursor = cursor;
+        slot.reply = reply;
+        Ok(true)
+    }
+
+    /// The client needs the last reply's rows no more; `false`: they are freed already. Only a
+    /// result without columns is none.
+    pub fn free_rows(&mut self, index: u32) -> bool {
+        let Some(slot) = self.slot(index) else { return false };
+        slot.rows = RowBytes::None;
+        std::mem::take(&mut slot.reply.columns) > 0
+    }
+
+    /// What a statement was prepared from, where that is known.
+    pub fn statement_text(&self, index: u32, statement: StatementId) -> Option<&[u8]> {
+        self.session(index)?.statement_text(statement)
+    }
+
+    /// Gives back the memory that the client which ran could read its rows in.
+    #[inline]
+    pub(crate) fn give_back(&mut self) {
+        let Some(index) = self.lent_to.take() else { return };
+        let lent = std::mem::replace(&mut self.lent, Lent::Nothing);
+        if let Some(slot) = self.slots.get_mut(index as usize).and_then(Option::as_deref_mut) {
+            slot.keep_rows(lent.bytes(&self.opened));
+        }
+    }
+}

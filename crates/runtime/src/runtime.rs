@@ -1,0 +1,265 @@
+//! The state of one shard's runtime: clients, slots, the event loop and the connector.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use driver::{ConnectError, Connected};
+use engine::Failure;
+use reactor::{Chunk, Reactor, Token};
+use record::{FatalKind, Target};
+
+use crate::client::{Client, Waiting};
+use crate::connector::Connector;
+use crate::loaders::Done;
+use crate::outcome::Failed;
+use crate::settings::Settings;
+use crate::slot::{RowBytes, Slot};
+
+/// Received bytes that are held while a client reads its rows in them.
+#[derive(Debug)]
+pub(crate) enum Lent {
+    Nothing,
+    /// As they came.
+    Chunk(Chunk),
+    /// What came through a channel: in `opened`.
+    Opened,
+}
+
+/// See the crate's page.
+pub struct Runtime {
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) shard: u32,
+    pub(crate) shards: u32,
+
+    pub(crate) clients: Vec<Client>,
+    /// Clients of in-process drivers whose time slice was up.
+    pub(crate) runnable: VecDeque<u32>,
+
+    pub(crate) slots: Vec<Option<Box<Slot>>>,
+    free_slots: Vec<u32>,
+    /// The slot of each of the reactor's tokens.
+    pub(crate) slot_of: Vec<u32>,
+    pub(crate) reactor: Option<Reactor>,
+    pub(crate) connector: Option<Connector>,
+    /// Finished attempts of in-process databases, by ticket and ordinal.
+    pub(crate) inline_attempts: VecDeque<(u32, u64, Result<Connected, ConnectError>)>,
+    /// New connections that were closed before they were of use, and why.
+    pub(crate) unwelcome: Vec<(u32, String)>,
+    /// Connections asked for.
+    pub(crate) connections: u64,
+    /// Bulk inserts begun.
+    pub(crate) tickets: u64,
+    /// What has become of their jobs.
+    pub(crate) done: (Sender<Done>, Receiver<Done>),
+
+    /// What the next [`Runtime::failure`] tells.
+    pub(crate) failed: Option<Failed>,
+    /// What made the error that the running client may be about to end with.
+    pub(crate) cause: Option<Failure>,
+    /// The failure that was told last.
+    pub(crate) told: Vec<String>,
+
+    /// What came through a channel, on its way to the session.
+    pub(crate) opened: Vec<u8>,
+    /// Requests of sessions without a socket.
+    pub(crate) sink: Vec<u8>,
+    /// The slot whose rows lie in memory that is given back with the next event.
+    pub(crate) lent_to: Option<u32>,
+    pub(crate) lent: Lent,
+}
+
+/// The script's or the user's fault.
+pub fn fault(kind: FatalKind, message: String, hint: Option<&str>) -> Failure {
+    Failure { kind, message, hint: hint.map(str::to_owned), traceback: None }
+}
+
+impl std::fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Runtime").field("clients", &self.clients.len()).finish_non_exhaustive()
+    }
+}
+
+impl Runtime {
+    /// Opens the event loop of shard `shard` of `shards`, which will have so many clients. Call it
+    /// on the shard's own thread.
+    ///
+    /// # Errors
+    /// A machine without an event loop.
+    pub fn new(
+        settings: Arc<Settings>,
+        shard: u32,
+        shards: u32,
+        clients: u32,
+    ) -> Result<Self, Failure> {
+        let reactor = if settings.networked() {
+            Some(Reactor::new(settings.reactor).map_err(|error| {
+                fault(
+                    FatalKind::Environment,
+                    format!("no event loop: {error}"),
+                    Some("choose another one, or raise the limits of open files and locked memory"),
+                )
+            })?)
+        } else {
+            None
+        };
+        let connector = reactor.as_ref().map(|reactor| {
+            let waker = reactor.waker();
+            Connector::new(&settings.target, settings.connect_timeout, clients, move || {
+                waker.wake();
+            })
+        });
+        Ok(Self {
+            settings,
+            shard,
+            shards,
+            clients: Vec::new(),
+            runnable: VecDeque::new(),
+            slots: Vec::new(),
+            free_slots: Vec::new(),
+            slot_of: Vec::new(),
+            reactor,
+            connector,
+            inline_attempts: VecDeque::new(),
+            unwelcome: Vec::new(),
+            connections: 0,
+            tickets: 0,
+            done: channel(),
+            failed: None,
+            cause: None,
+            told: Vec::new(),
+            opened: Vec::new(),
+            sink: Vec::new(),
+            lent_to: None,
+            lent: Lent::Nothing,
+        })
+    }
+
+    /// `io_uring`, `epoll` or `none`.
+    pub fn reactor_name(&self) -> &'static str {
+        self.reactor.as_ref().map_or("none", Reactor::name)
+    }
+
+    /// This shard's number, from 0, and how many there are.
+    pub fn shard(&self) -> (u32, u32) {
+        (self.shard, self.shards)
+    }
+
+    /// Makes a client of a group; `place` is its place among the shard's clients, from 0. Its
+    /// number is the next one.
+    pub fn add_client(&mut self, group: u16, place: u32) -> u32 {
+        self.clients.push(Client::new(group, place));
+        (self.clients.len() - 1) as u32
+    }
+
+    /// Takes the newest client away, which must have no connections.
+    pub fn remove_newest_client(&mut self) {
+        self.clients.pop();
+    }
+
+    /// Clients there are, ended ones included.
+    pub fn clients(&self) -> u32 {
+        self.clients.len() as u32
+    }
+
+    /// What a client waits for.
+    pub fn waiting(&self, client: u32) -> Waiting {
+        self.clients[client as usize].waiting
+    }
+
+    /// The client's group.
+    pub fn group(&self, client: u32) -> usize {
+        usize::from(self.clients[client as usize].group)
+    }
+
+    /// Events of the client that have ended.
+    pub fn events_of(&self, client: u32) -> u64 {
+        self.clients[client as usize].events
+    }
+
+    /// The client's connections.
+    pub fn connections_of(&self, client: u32) -> &[u32] {
+        &self.clients[client as usize].slots
+    }
+
+    /// The client goes on now.
+    #[inline]
+    pub fn runs(&mut self, client: u32) {
+        let client = &mut self.clients[client as usize];
+        client.waiting = Waiting::Nothing;
+        client.slice = 0;
+    }
+
+    /// There is such a connection, open or on its way to be made anew.
+    #[inline]
+    pub fn has(&self, slot: u32) -> bool {
+        self.slots.get(slot as usize).is_some_and(Option::is_some)
+    }
+
+    /// Forgets what the running client may be about to end with, and returns it.
+    pub fn take_cause(&mut self) -> Option<Failure> {
+        self.cause.take()
+    }
+
+    /// What the running client ends with if it does not catch the failure it is told of.
+    pub fn set_cause(&mut self, cause: Failure) {
+        self.cause = Some(cause);
+    }
+
+    #[inline]
+    pub(crate) fn slot(&mut self, index: u32) -> Option<&mut Slot> {
+        self.slots.get_mut(index as usize)?.as_deref_mut()
+    }
+
+    pub(crate) fn insert_slot(&mut self, slot: Box<Slot>) -> u32 {
+        match self.free_slots.pop() {
+            Some(index) => {
+                self.slots[index as usize] = Some(slot);
+                index
+            }
+            None => {
+                self.slots.push(Some(slot));
+                (self.slots.len() - 1) as u32
+            }
+        }
+    }
+
+    /// Takes a connection away for good.
+    pub fn disconnect(&mut self, index: u32) {
+        if let Some(slot) = self.slots.get_mut(index as usize).and_then(Option::take) {
+            if let (Some(token), Some(reactor)) = (slot.token, &mut self.reactor) {
+                reactor.remove(token);
+            }
+            self.clients[slot.client as usize].slots.retain(|own| *own != index);
+            self.free_slots.push(index);
+        }
+    }
+
+    /// Lets go of a connection's socket; its session stays, for the statements it knows.
+    pub(crate) fn drop_socket(&mut self, index: u32) {
+        let Some(slot) = self.slots[index as usize].as_deref_mut() else { return };
+        slot.broken = true;
+        slot.input.clear();
+        slot.rows = RowBytes::None;
+        if let (Some(token), Some(reactor)) = (slot.token.take(), &mut self.reactor) {
+            reactor.remove(token);
+        }
+    }
+
+    pub(crate) fn bind_token(&mut self, token: Token, slot: u32) {
+        let index = token as usize;
+        if self.slot_of.len() <= index {
+            self.slot_of.resize(index + 1, u32::MAX);
+        }
+        self.slot_of[index] = slot;
+    }
+
+    /// The slot's client waits for a reply on it.
+    #[inline]
+    pub(crate) fn wait_for_reply(&mut self, slot: u32) {
+        let planned = matches!(self.settings.target, Target::Scripted { .. });
+        let Some(owner) = self.slot(slot).map(|slot| slot.client) else { return };
+        let client = &mut self.clients[owner as usize];
+        client.waiting = if planned { Waiting::Planned(slot) } else { Waiting::Reply };
+    }
+}
