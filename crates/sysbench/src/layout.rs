@@ -161,6 +161,17 @@ pub(crate) fn verbose(clients: &[ClientTotal]) -> String {
     text
 }
 
+/// `lat (ms,95%): 1.23`; several percentiles have slashes between them.
+pub(crate) fn latencies(tally: &Tally, percentiles: &[f64]) -> String {
+    if percentiles.is_empty() {
+        return "lat (ms,0%): 0.00".to_owned();
+    }
+    let ranks: Vec<_> = percentiles.iter().map(|rank| format!("{rank}%")).collect();
+    let values = percentiles.iter().map(|rank| tally.percentile_ms(*rank));
+    let values: Vec<_> = values.map(|value| format!("{value:.2}")).collect();
+    format!("lat (ms,{}): {}", ranks.join("/"), values.join("/"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -66,8 +66,7 @@ pub struct Report {
     events: u64,
     since_line: Tally,
     since_report: Tally,
-    /// Statements that the run ended of and that are still among the errors: sysbench's text has
-    /// ignored errors only.
+    /// Statements that ended the run and are still among the errors.
     fatal_statements: u64,
     forced: bool,
     reported: bool,
@@ -223,7 +222,7 @@ impl Report {
         self.events += counters.events;
         // Behind the window events still end; they count, but make no line of their own.
         self.since_report.add(interval);
-        self.leave_out_fatal_statements();
+        self.since_report.leave_out(&mut self.fatal_statements);
         let (Some(begin), PhaseName::Measure) = (self.begin_ns, interval.phase) else { return };
         self.since_line.add(interval);
         let every = self.values.number("report_interval").max(0) as u64 * 1_000_000_000;
@@ -256,7 +255,7 @@ impl Report {
             return;
         }
         let per_s = |count: u64| count as f64 / seconds;
-        let latency = self.latencies(&line);
+        let latency = layout::latencies(&line, &self.percentiles);
         let counters = &line.counters;
         let mut text = format!("[ {elapsed_s:.0}s ] thds: {} ", line.clients);
         if self.sql {
@@ -285,17 +284,6 @@ impl Report {
             );
         }
         self.say(text);
-    }
-
-    /// `lat (ms,95%): 1.23`; several percentiles have slashes between them.
-    fn latencies(&self, tally: &Tally) -> String {
-        if self.percentiles.is_empty() {
-            return "lat (ms,0%): 0.00".to_owned();
-        }
-        let ranks: Vec<_> = self.percentiles.iter().map(|rank| format!("{rank}%")).collect();
-        let values = self.percentiles.iter().map(|rank| tally.percentile_ms(*rank));
-        let values: Vec<_> = values.map(|value| format!("{value:.2}")).collect();
-        format!("lat (ms,{}): {}", ranks.join("/"), values.join("/"))
     }
 
     fn clients(&mut self, record: &Clients) {
@@ -429,18 +417,10 @@ impl Report {
         Stat { fields }
     }
 
-    /// The failure that ended the run was not ignored; it may come before the interval that counts
-    /// it or behind.
-    fn leave_out_fatal_statements(&mut self) {
-        let counted = self.fatal_statements.min(self.since_report.counters.errors);
-        self.since_report.counters.errors -= counted;
-        self.fatal_statements -= counted;
-    }
-
     fn fatal(&mut self, fatal: &Fatal) {
         if fatal.kind == FatalKind::Statement {
             self.fatal_statements += 1;
-            self.leave_out_fatal_statements();
+            self.since_report.leave_out(&mut self.fatal_statements);
         }
         let plain = fatal.message.strip_prefix("syntax error: ");
         let message = match plain.unwrap_or(&fatal.message) {
