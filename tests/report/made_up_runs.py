@@ -35,6 +35,7 @@ from dbdyno.model import (
     Study,
     Summary,
     TableLoad,
+    TurnResult,
 )
 from dbdyno.report.analyse import analyse
 from dbdyno.report.charts import charts
@@ -64,6 +65,8 @@ class World:
     missing: frozenset[str] = frozenset()
     loads: Callable[[PlannedRun], tuple[TableLoad, ...]] = lambda _run: ()
     """What was found in its tables."""
+    turns: Callable[[PlannedRun, Step], tuple[TurnResult, ...]] = lambda _run, _step: ()
+    """The turns its cell had."""
     failed_before: Mapping[str, int] = field(default_factory=dict)
     """Run id → failed attempts before the one kept."""
 
@@ -107,6 +110,8 @@ def _carry_out(
     for step in run.steps if status != "failed" else ():
         cut = status == "interrupted" and step is run.steps[-1]
         summaries.append(_step(writer, study, run, step, world, cut=cut))
+        for turn in world.turns(run, step):
+            writer.turn(turn)
         results.append(
             StepResult(
                 index=step.index,

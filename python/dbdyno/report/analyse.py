@@ -1,125 +1,12 @@
-"""From material to figures and verdicts: what each cell did at each load, and against what."""
+"""From material to figures and verdicts: all that a page says, before it is said."""
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import groupby
-
-import numpy as np
-from hdrh.histogram import HdrHistogram
 
 from dbdyno.design.cells import cells
-from dbdyno.formats.histograms import decode, event_responses
-from dbdyno.model import FIGURES, Cell, Figure, HistogramRecord, StepSummary, Study
-from dbdyno.report.faults import faults
-from dbdyno.report.material import Material, RunMaterial
-from dbdyno.stats import (
-    Distribution,
-    Judgement,
-    Mser5,
-    NotComparable,
-    PairedEffect,
-    Spread,
-    Stability,
-    judge_family,
-    merge_histograms,
-    mser5,
-    paired_effect,
-    spread,
-    stability,
-    summarise,
-)
-
-
-@dataclass(frozen=True, slots=True)
-class BlockFigures:
-    """One step of one run."""
-
-    run_id: str
-    block: int
-    counted: bool
-    """Complete: only such runs enter medians, distributions and verdicts."""
-    faults: tuple[str, ...]
-    """Why it enters no verdict though it is complete."""
-    summary: StepSummary
-    stability: Stability
-    warm_up: Mser5
-    """Of warm-up and window together."""
-    warm_up_intervals: int
-    histogram: HdrHistogram
-    """Response time of all events in the window."""
-
-    def value(self, metric: str) -> float | None:
-        """A metric by the name studies use; `None` where it wasn't measured."""
-        return FIGURES[metric].read(self.summary)
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One cell at one load: all blocks of it."""
-
-    cell: Cell
-    step: int
-    clients: int
-    blocks: tuple[BlockFigures, ...]
-    """In block order; interrupted ones are there too."""
-    latency: Distribution | None
-    """Merged over the counted blocks; nanoseconds."""
-    histogram: HdrHistogram
-
-    varying: tuple[str, ...]
-    """Factors with more than one level: those that tell cells apart."""
-
-    @property
-    def label(self) -> str:
-        """The cell by the levels that tell it apart."""
-        return label(self.cell.levels, self.varying)
-
-    @property
-    def counted(self) -> tuple[BlockFigures, ...]:
-        """The blocks that enter figures."""
-        return tuple(block for block in self.blocks if block.counted)
-
-    def values(self, metric: str) -> dict[int, float]:
-        """Block → value, counted blocks only."""
-        found = {figures.block: figures.value(metric) for figures in self.counted}
-        return {block: value for block, value in found.items() if value is not None}
-
-    def judged(self, metric: str) -> dict[int, float]:
-        """Block → value, of the blocks that enter verdicts."""
-        sound = {figures.block for figures in self.counted if not figures.faults}
-        return {block: value for block, value in self.values(metric).items() if block in sound}
-
-    def why_left_out(self) -> dict[int, str]:
-        """Block → what keeps it out of verdicts, of the complete ones."""
-        return {f.block: ", ".join(f.faults) for f in self.counted if f.faults}
-
-    def spread(self, metric: str) -> Spread | None:
-        """Over the counted blocks; `None` without one."""
-        values = list(self.values(metric).values())
-        return spread(values) if values else None
-
-    @property
-    def stability_words(self) -> str:
-        """The words of all blocks: `flat`, or `flat in 2, stalling in 1 of 3 blocks`."""
-        words = sorted(figures.stability.word.value for figures in self.counted)
-        counts = {word: len(list(group)) for word, group in groupby(words)}
-        if len(counts) <= 1:
-            return next(iter(counts), "not measured")
-        told = ", ".join(f"{word} in {count}" for word, count in counts.items())
-        return f"{told} of {len(words)} blocks"
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """A point against its baseline, block by block, on the primary metric."""
-
-    point: Point
-    baseline: Point
-    judgement: Judgement
-    blocks: tuple[int, ...]
-    """Numbers of the blocks compared, in the order of the effect's differences."""
-    left_out: Mapping[int, str]
-    """Block → why it counts for no verdict though both runs are complete."""
+from dbdyno.model import FIGURES, Cell, Figure
+from dbdyno.report.comparisons import Comparison, MainEffect, against_baseline, main_effects
+from dbdyno.report.material import Material
+from dbdyno.report.points import Point, points_of, varying
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +20,7 @@ class Analysis:
     points: tuple[Point, ...]
     """By cell in the study's order, then step."""
     comparisons: tuple[Comparison, ...]
+    main_effects: tuple[MainEffect, ...]
 
     @property
     def varying(self) -> tuple[str, ...]:
@@ -145,21 +33,10 @@ class Analysis:
         return tuple(sorted({point.clients for point in self.points}))
 
 
-def varying(study: Study) -> tuple[str, ...]:
-    """Names of the factors with more than one level, in the study's order."""
-    return tuple(factor.name for factor in study.factors if len(factor.levels) > 1)
-
-
-def label(levels: Mapping[str, str], factors: tuple[str, ...]) -> str:
-    """A cell's name: its levels of the factors that vary, or all of them if none does."""
-    told = [levels[name] for name in factors if name in levels] or list(levels.values())
-    return ", ".join(told) or "all"
-
-
 def analyse(material: Material) -> Analysis:
     """Figures of every point and verdicts of every comparison the baseline allows."""
     ordered = cells(material.study)
-    points = tuple(_points(material, ordered))
+    points = tuple(points_of(material, ordered))
     primary = material.study.primary
     metric = FIGURES[primary.metric]
     return Analysis(
@@ -168,103 +45,6 @@ def analyse(material: Material) -> Analysis:
         metric_name=primary.metric,
         cells=ordered,
         points=points,
-        comparisons=tuple(_compare(material, points)),
+        comparisons=tuple(against_baseline(material, points)),
+        main_effects=main_effects(material, points),
     )
-
-
-def _points(material: Material, ordered: Iterable[Cell]) -> Iterable[Point]:
-    for cell in ordered:
-        runs = [run for run in material.runs if dict(run.manifest.cell) == dict(cell.levels)]
-        steps = {step.index: step.clients for run in runs for step in run.manifest.steps}
-        for step, clients in sorted(steps.items()):
-            blocks = tuple(
-                sorted(
-                    (_figures(run, step) for run in runs if step in run.summaries),
-                    key=lambda figures: figures.block,
-                )
-            )
-            merged = merge_histograms(f.histogram for f in blocks if f.counted)
-            yield Point(
-                cell, step, clients, blocks, summarise(merged), merged, varying(material.study)
-            )
-
-
-def _figures(run: RunMaterial, step: int) -> BlockFigures:
-    summary = run.summaries[step]
-    series = run.series.get(step)
-    rates = series.events_per_s if series else np.empty(0)
-    measured = series.measured if series else np.empty(0, dtype=np.bool_)
-    status = next((s.status for s in run.manifest.steps if s.index == step), "failed")
-    return BlockFigures(
-        run_id=run.manifest.id,
-        block=run.manifest.block,
-        counted=run.manifest.status == "complete"
-        and status == "complete"
-        and not summary.interrupted,
-        faults=faults(run.manifest, summary),
-        summary=summary,
-        stability=stability(rates[measured], series.interval_s if series else 1.0),
-        warm_up=mser5(rates),
-        warm_up_intervals=int(np.count_nonzero(~measured)),
-        histogram=merge_histograms(_event_histograms(summary)),
-    )
-
-
-def _event_histograms(summary: StepSummary) -> Iterable[HdrHistogram]:
-    """Response times of events, whatever their label, from the engine's own record."""
-    histograms = summary.record.get("histograms")
-    records = histograms if isinstance(histograms, list) else []
-    for record in event_responses(HistogramRecord(**record) for record in records):
-        yield decode(record)
-
-
-def baseline_of(point: Point, material: Material, points: Iterable[Point]) -> Point | None:
-    """The point with the baseline's levels and otherwise this one's, at the same load."""
-    named = material.study.design.baseline
-    if not named:
-        return None
-    levels = {**point.cell.levels, **named}
-    if levels == dict(point.cell.levels):
-        return None
-    for other in points:
-        if other.step == point.step and dict(other.cell.levels) == levels:
-            return other
-    return None
-
-
-def _compare(material: Material, points: tuple[Point, ...]) -> Iterable[Comparison]:
-    """The primary family: the primary metric of every point against its baseline."""
-    primary = material.study.primary
-    pairs = [
-        (point, baseline)
-        for point in points
-        if (baseline := baseline_of(point, material, points)) is not None
-    ]
-    found = [_effect(point, baseline, primary.metric) for point, baseline in pairs]
-    judgements = judge_family(
-        [effect for effect, _ in found],
-        smallest_effect=primary.smallest_effect,
-        higher_is_better=primary.better == "higher",
-    )
-    for (point, baseline), judgement, (_, blocks) in zip(pairs, judgements, found, strict=True):
-        left_out = {**baseline.why_left_out(), **point.why_left_out()}
-        yield Comparison(point, baseline, judgement, blocks, left_out)
-
-
-def _effect(
-    point: Point, baseline: Point, metric: str
-) -> tuple[PairedEffect | NotComparable, tuple[int, ...]]:
-    """The effect over the blocks in which both sides are sound, and these blocks."""
-    ours, theirs = point.judged(metric), baseline.judged(metric)
-    blocks = tuple(sorted(ours.keys() & theirs.keys()))
-    least = FIGURES[metric].least_events
-    sides = (figures for side in (point, baseline) for figures in side.counted)
-    few = [figures.summary.events for figures in sides if figures.block in blocks]
-    if few and min(few) < least:
-        told = f"{metric} needs {least:,} events in each block; the fewest are {min(few):,}"
-        return NotComparable(told.replace(",", "\u202f")), blocks
-    if not blocks and (point.why_left_out() or baseline.why_left_out()):
-        why = next(iter({**baseline.why_left_out(), **point.why_left_out()}.values()))
-        return NotComparable(f"no block passed its gates ({why})"), blocks
-    effect = paired_effect([theirs[block] for block in blocks], [ours[block] for block in blocks])
-    return effect, blocks

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dbdyno.report.analyse import Analysis, Comparison
+from dbdyno.report.analyse import Analysis
+from dbdyno.report.comparisons import Comparison, MainEffect
 from dbdyno.report.declared import is_exploratory
 from dbdyno.report.validity import Gate, gates
 from dbdyno.report.wording import (
@@ -126,6 +127,26 @@ def _ranking(analysis: Analysis) -> str:
 MOST_SENTENCES = 8
 
 
+def _by_factor(one: MainEffect, analysis: Analysis) -> str:
+    """What one factor does by itself."""
+    effect = one.judgement.effect
+    load = f" at {one.clients} client{'' if one.clients == 1 else 's'}"
+    lead = (
+        f"{one.factor} by itself, {one.level} against {one.baseline}"
+        f"{load if len(analysis.clients) > 1 else ''}"
+    )
+    if not isinstance(effect, PairedEffect):
+        return f"{lead}: {effect.reason}."
+    word = verdict_word(one.judgement.verdict, analysis.metric)
+    pairs = f"over {len(one.pairs)} matched pair{'' if len(one.pairs) == 1 else 's'}"
+    told = f"{lead}: {word}, {ratio(effect.ratio)} ({interval(*effect.ratio_interval)}), {pairs}."
+    if not one.depends:
+        return told
+    each = [p.judgement.effect for p in one.pairs]
+    known = [e.ratio for e in each if isinstance(e, PairedEffect)]
+    return f"{told} It depends on the others: {ratio(min(known))} to {ratio(max(known))}."
+
+
 def answers(analysis: Analysis) -> tuple[str, ...]:
     """The verdict sentences below the headline; many of them stay in the table."""
     return tuple(_answers(analysis))
@@ -134,6 +155,8 @@ def answers(analysis: Analysis) -> tuple[str, ...]:
 def _answers(analysis: Analysis) -> Iterator[str]:
     if not 1 < len(analysis.comparisons) <= MOST_SENTENCES:
         return
+    for one in analysis.main_effects:
+        yield _by_factor(one, analysis)
     open_ones: dict[str, list[str]] = {}
     for comparison in analysis.comparisons:
         yield sentence(comparison, analysis, with_outlook=False)

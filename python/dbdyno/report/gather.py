@@ -45,6 +45,7 @@ def _run(run: StoredRun) -> RunMaterial:
         series={step: _series(table, step) for step in steps},
         facts=_document(run, "facts.json"),
         settings={name: str(value) for name, value in _document(run, "settings.json").items()},
+        turns=run.turns,
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dbdyno.model import Plan, RunManifest, StepSummary, Study
+from dbdyno.model import Plan, RunManifest, StepSummary, Study, TurnResult
 
 Column = NDArray[np.float64]
 
@@ -43,6 +43,8 @@ class RunMaterial:
     series: Mapping[int, StepSeries]
     facts: Mapping[str, object]
     settings: Mapping[str, str]
+    turns: tuple[TurnResult, ...] = ()
+    """Where cells were driven in turns."""
 
 
 @dataclass(frozen=True, slots=True)

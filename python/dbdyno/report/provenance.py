@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dbdyno.formats.stored_study import ONE_CALL
-from dbdyno.report.analyse import Analysis, label
+from dbdyno.report.analyse import Analysis
+from dbdyno.report.points import label
 from dbdyno.report.table import Column, Table
 
 

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator
 
 from dbdyno.model import Subject
-from dbdyno.report.analyse import Analysis, BlockFigures, Point, label
+from dbdyno.report.analyse import Analysis
+from dbdyno.report.points import BlockFigures, Point, label
 from dbdyno.report.table import Column, Table, Value
 from dbdyno.report.wording import (
     advice_text,
@@ -24,6 +25,8 @@ def tables(analysis: Analysis) -> tuple[Table, ...]:
     """All tables of figures, in the page's order."""
     return (
         comparisons_table(analysis),
+        *_factor_tables(analysis),
+        *_turn_tables(analysis),
         cells_table(analysis),
         latency_table(analysis),
         *_open_loop_tables(analysis),
@@ -88,6 +91,107 @@ def comparisons_table(analysis: Analysis) -> Table:
     )
     title = f"{analysis.metric.title} against the baseline"
     return Table("comparisons", title, columns, tuple(rows))
+
+
+def _factor_tables(analysis: Analysis) -> Iterator[Table]:
+    """Only of studies whose baseline leaves more than one matched pair or factor."""
+    if analysis.main_effects:
+        yield main_effects_table(analysis)
+        yield matched_table(analysis)
+
+
+def main_effects_table(analysis: Analysis) -> Table:
+    """Each factor by itself, over all matched pairs."""
+    rows: list[tuple[Value, ...]] = []
+    for one in analysis.main_effects:
+        effect = one.judgement.effect
+        word = verdict_word(one.judgement.verdict, analysis.metric)
+        lead = (one.factor, one.level, one.baseline, one.clients, len(one.pairs))
+        if isinstance(effect, NotComparable):
+            rows.append((*lead, None, None, None, None, word, effect.reason))
+            continue
+        depends = "on the other factors" if one.depends else "not seen to depend on others"
+        figures = (effect.ratio, effect.ratio_interval, effect.blocks, one.judgement.p_adjusted)
+        rows.append((*lead, *figures, word, depends))
+    columns = (
+        Column("Factor", "factor"),
+        Column("Level", "level"),
+        Column("Baseline", "baseline"),
+        Column("Clients", "clients", count),
+        Column("Matched pairs", "pairs", count),
+        Column("Effect", "ratio", ratio),
+        Column("95 % interval", "ratio_95", ratio, pair=True),
+        Column("Blocks", "blocks", count),
+        Column("p, adjusted", "p_adjusted", number),
+        Column("Verdict", "verdict"),
+        Column("Depends", "depends"),
+    )
+    title = f"{analysis.metric.title} by factor: one changes, the others alike"
+    return Table("main-effects", title, columns, tuple(rows))
+
+
+def matched_table(analysis: Analysis) -> Table:
+    """The pairs behind the main effects, judged factor by factor."""
+    rows: list[tuple[Value, ...]] = []
+    for one in analysis.main_effects:
+        for pair in one.pairs:
+            effect = pair.judgement.effect
+            word = verdict_word(pair.judgement.verdict, analysis.metric)
+            lead = (one.factor, *_lead(pair.point), pair.baseline.label)
+            if isinstance(effect, NotComparable):
+                rows.append((*lead, None, None, None, word))
+            else:
+                rows.append((*lead, effect.ratio, effect.ratio_interval, effect.blocks, word))
+    columns = (
+        Column("Factor", "factor"),
+        *LEAD,
+        Column("Compared with", "baseline"),
+        Column("Effect", "ratio", ratio),
+        Column("95 % interval", "ratio_95", ratio, pair=True),
+        Column("Blocks", "blocks", count),
+        Column("Verdict", "verdict"),
+    )
+    return Table("matched", "Matched pairs: one factor changes", columns, tuple(rows))
+
+
+def _turn_tables(analysis: Analysis) -> Iterator[Table]:
+    """Only where cells were driven in turns."""
+    if any(comparison.turns for comparison in analysis.comparisons):
+        yield turns_table(analysis)
+
+
+def turns_table(analysis: Analysis) -> Table:
+    """Where the noise of comparisons made in turns comes from, and what would lessen it."""
+    rows: list[tuple[Value, ...]] = []
+    for comparison in analysis.comparisons:
+        found = comparison.turns
+        if found is None:
+            continue
+        rows.append(
+            (
+                *_lead(comparison.point),
+                comparison.baseline.label,
+                len(found.turns),
+                sum(found.turns),
+                len(comparison.set_aside),
+                found.within_sd,
+                None if found.one_set_up else found.between_sd,
+                None if found.one_set_up else found.between_share,
+                "more blocks" if found.one_set_up or found.blocks_help_more else "longer blocks",
+            )
+        )
+    columns = (
+        *LEAD,
+        Column("Baseline", "baseline"),
+        Column("Blocks", "blocks", count),
+        Column("Pairs of turns", "turns", count),
+        Column("Set aside", "set_aside", count),
+        Column("Spread of pairs", "within_sd", percent),
+        Column("Spread of blocks", "between_sd", percent),
+        Column("Noise that only blocks lessen", "between_share", percent),
+        Column("What helps more", "helps"),
+    )
+    return Table("turns", "Where the noise comes from: turns and blocks", columns, tuple(rows))
 
 
 def cells_table(analysis: Analysis) -> Table:

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dbdyno.formats.quantities import format_duration
-from dbdyno.report.analyse import Analysis, BlockFigures
+from dbdyno.report.analyse import Analysis
 from dbdyno.report.declared import is_exploratory
 from dbdyno.report.faults import MOST_ERRORS, SATURATED, engine_busy
 from dbdyno.report.loads import differences, found_loads, otherwise
 from dbdyno.report.material import RunMaterial
+from dbdyno.report.points import BlockFigures
 from dbdyno.report.wording import count, number, percent, sentence_case
 
 GateState = Literal["ok", "doubtful", "failed", "not judged"]
@@ -42,6 +43,7 @@ def gates(analysis: Analysis) -> tuple[Gate, ...]:
         *_declared(analysis),
         _blocks(analysis),
         _order(analysis),
+        *_turns(analysis),
         _errors(analysis),
         _warm_up(analysis),
         _window(analysis),
@@ -127,6 +129,26 @@ def _order(analysis: Analysis) -> Gate:
         return Gate("Order", "doubtful", f"Drift may look like an effect: {one_sided[0]}.")
     told = f"Every cell once a block, in balanced orders drawn from seed {seed} and kept."
     return Gate("Order", "ok", told)
+
+
+MOST_SET_ASIDE = 0.2
+"""Share of the turns beyond which the rest is no fair sample of the block."""
+
+
+def _turns(analysis: Analysis) -> Iterable[Gate]:
+    """What became of the turns; no gate where there are none."""
+    found = [c for c in analysis.comparisons if c.turns is not None]
+    if not found:
+        return
+    kept = sum(sum(c.turns.turns) for c in found if c.turns is not None)
+    aside = dict.fromkeys(told for c in found for told in c.set_aside)
+    lost = sum(len(c.set_aside) for c in found)
+    share = lost / (lost + kept) if lost + kept else 0.0
+    told = f"{count(kept)} pairs of neighbouring turns were compared"
+    if aside:
+        told += f"; {count(lost)} were set aside by the rule fixed beforehand: {next(iter(aside))}"
+        told += f" and {len(aside) - 1} more" if len(aside) > 1 else ""
+    yield Gate("Turns", "ok" if share <= MOST_SET_ASIDE else "doubtful", f"{told}.")
 
 
 def _one_sided(analysis: Analysis) -> Iterable[str]:

@@ -3,7 +3,9 @@
 import math
 
 from dbdyno.model import Figure
-from dbdyno.report.analyse import Analysis, Comparison, Point
+from dbdyno.report.analyse import Analysis
+from dbdyno.report.comparisons import Comparison
+from dbdyno.report.points import Point
 from dbdyno.stats import (
     MOST_BLOCKS,
     Advice,
@@ -161,7 +163,7 @@ def sentence(comparison: Comparison, analysis: Analysis, *, with_outlook: bool =
         f"{where(comparison.point, analysis)} against {comparison.baseline.label}: {word}, "
         f"{analysis.metric.title.lower()} {effect_text(comparison)}{evenness(comparison.point)}."
     )
-    text += _size(judgement) + _deciding(comparison) + _left_out(comparison)
+    text += _set_up(comparison) + _size(judgement) + _deciding(comparison) + _left_out(comparison)
     return text + outlook(judgement.advice) if with_outlook else text
 
 
@@ -190,6 +192,12 @@ def _deciding(comparison: Comparison) -> str:
         return f" One block decides: without block {blocks[0]} the verdict would be another."
     named = " or ".join(blocks)
     return f" Single blocks decide: without block {named} the verdict would be another."
+
+
+def _set_up(comparison: Comparison) -> str:
+    """One block of turns says nothing of another start of the servers."""
+    found = comparison.turns
+    return " It holds for this one set-up." if found is not None and found.one_set_up else ""
 
 
 def _left_out(comparison: Comparison) -> str:

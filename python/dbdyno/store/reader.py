@@ -13,7 +13,7 @@ from dbdyno.errors import StoreError, UsageError
 from dbdyno.formats.documents import load_json, load_manifest, load_summary
 from dbdyno.formats.stored_study import LOST, Declared, load_declared
 from dbdyno.formats.study import nearest
-from dbdyno.model import Plan, RunManifest, StepSummary, Study
+from dbdyno.model import Plan, RunManifest, StepSummary, Study, TurnResult
 from dbdyno.store.disk import sha256
 from dbdyno.store.places import ATTEMPT, PARTIAL, SUMS
 
@@ -53,6 +53,15 @@ class StoredRun:
             return from_parquet(content)
         except pa.ArrowException as error:
             raise StoreError(f"{self.path / 'series.parquet'}: {error}", hint=_RERUN) from error
+
+    @cached_property
+    def turns(self) -> tuple[TurnResult, ...]:
+        """The turns its cell had; none where it was driven alone."""
+        from dbdyno.store.turns import NAME, from_parquet
+
+        if NAME not in self._sums:
+            return ()
+        return from_parquet(self.read(NAME))
 
     def document(self, name: str) -> object:
         """A JSON document of the folder: `facts.json`, `settings.json`."""

@@ -39,9 +39,7 @@ def effects(analysis: Analysis) -> Chart:
     domain = _domain(rows)
     scale = alt.Scale(type="log", domain=domain, nice=False)
     title = "candidate ÷ baseline (log scale)"
-    axis = alt.Axis(format="~r", values=[t for t in log_ticks(domain) if _inside(t, domain)])
-    if domain[1] / domain[0] < 5:
-        axis = alt.Axis(format="~r", tickCount=6)
+    axis = alt.Axis(labelExpr=AS_EFFECT, values=effect_ticks(domain))
     y = label_axis()
     base = alt.Chart(named())
     ranges = base.mark_rule(strokeWidth=2.5, clip=True).encode(
@@ -74,6 +72,29 @@ def effects(analysis: Analysis) -> Chart:
         rows,
         height=label_height(rows),
     )
+
+
+AS_EFFECT = (
+    "datum.value >= 2 || datum.value <= 0.5 ? '×' + format(datum.value, '~r') : "
+    "(datum.value > 1.00001 ? '+' : datum.value < 0.99999 ? '−' : '±') + "
+    "format(abs(datum.value - 1) * 100, '.3~r') + ' %'"
+)
+"""A ratio as sentences tell it: `+2 %`, `−10 %`, `×2.5`."""
+
+_STEPS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
+"""Percent between ticks."""
+
+
+def effect_ticks(domain: list[float]) -> list[float]:
+    """Round ratios where the effects lie: 4 to 9 of them, no change always among them."""
+    low, high = domain
+    if high / low > 4:
+        wide = [tick for tick in log_ticks(domain) if _inside(tick, domain)]
+        return sorted({*wide, 1.0})
+    width = 100 * (high - low)
+    step = next((step for step in _STEPS if width / step <= 8), 50)
+    first, last = math.ceil(100 * (low - 1) / step), math.floor(100 * (high - 1) / step)
+    return [1 + step * place / 100 for place in range(first, last + 1)]
 
 
 def _band(smallest_effect: float) -> alt.LayerChart | alt.FacetChart:

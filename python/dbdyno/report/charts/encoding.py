@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import altair as alt
 
-from dbdyno.report.analyse import Analysis, Point
+from dbdyno.report.analyse import Analysis
+from dbdyno.report.points import Point
 
 PALETTE = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00",

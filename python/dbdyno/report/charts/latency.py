@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import altair as alt
 import numpy as np
 
-from dbdyno.report.analyse import Analysis, Point
+from dbdyno.report.analyse import Analysis
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import (
     clients_text,
@@ -21,6 +21,7 @@ from dbdyno.report.charts.encoding import (
     wrapped,
     zoom,
 )
+from dbdyno.report.points import Point
 from dbdyno.stats import percentiles
 
 NAMES = ("p50", "p95", "p99", "p99.9", "max")

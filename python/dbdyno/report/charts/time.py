@@ -6,10 +6,11 @@ from typing import Literal
 
 import altair as alt
 
-from dbdyno.report.analyse import Analysis, Point
+from dbdyno.report.analyse import Analysis
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import PALETTE, clients_text, fade, named, number_axis, zoom
 from dbdyno.report.material import Column, RunMaterial, StepSeries
+from dbdyno.report.points import Point
 
 Figure = Literal["throughput", "latency"]
 

@@ -1,0 +1,260 @@
+"""Who is compared with whom, and what came out: verdicts against the baseline and by factor."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dbdyno.model import FIGURES, Primary, TurnResult
+from dbdyno.report.material import Material
+from dbdyno.report.points import BlockFigures, Point
+from dbdyno.stats import (
+    Disturbance,
+    Judgement,
+    NotComparable,
+    PairedEffect,
+    TurnsEffect,
+    benjamini_hochberg,
+    effect_of,
+    judge_family,
+    paired_effect,
+    set_aside,
+    turns_effect,
+)
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A point against its baseline, block by block, on the primary metric."""
+
+    point: Point
+    baseline: Point
+    judgement: Judgement
+    blocks: tuple[int, ...]
+    """Numbers of the blocks compared, in the order of the effect's differences."""
+    left_out: Mapping[int, str]
+    """Block → why it counts for no verdict though both runs are complete."""
+    turns: TurnsEffect | None = None
+    """Where the noise comes from, if the cells were driven in turns."""
+    set_aside: tuple[str, ...] = ()
+    """Turns left out by the rule fixed beforehand, each with why."""
+
+
+@dataclass(frozen=True, slots=True)
+class MainEffect:
+    """One factor by itself: a level against its baseline, all else alike, over all that is else."""
+
+    factor: str
+    level: str
+    baseline: str
+    clients: int
+    pairs: tuple[Comparison, ...]
+    """The matched comparisons it is the mean of: one factor changes, the others are alike."""
+    judgement: Judgement
+    depends: bool
+    """The effect differs between the pairs by more than chance and by at least δ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The effect of one pair of points, and what it rests on."""
+
+    effect: PairedEffect | NotComparable
+    blocks: tuple[int, ...]
+    turns: TurnsEffect | None = None
+    set_aside: tuple[str, ...] = ()
+
+
+def baseline_of(point: Point, material: Material, points: Iterable[Point]) -> Point | None:
+    """The point with the baseline's levels and otherwise this one's, at the same load."""
+    named = material.study.design.baseline
+    if not named:
+        return None
+    levels = {**point.cell.levels, **named}
+    if levels == dict(point.cell.levels):
+        return None
+    for other in points:
+        if other.step == point.step and dict(other.cell.levels) == levels:
+            return other
+    return None
+
+
+def against_baseline(material: Material, points: tuple[Point, ...]) -> Iterator[Comparison]:
+    """The primary family: the primary metric of every point against its baseline."""
+    pairs = [
+        (point, baseline)
+        for point in points
+        if (baseline := baseline_of(point, material, points)) is not None
+    ]
+    return compare(pairs, material.study.primary)
+
+
+def compare(pairs: Sequence[tuple[Point, Point]], primary: Primary) -> Iterator[Comparison]:
+    """Points against baselines, judged as one family."""
+    found = [_effect(point, baseline, primary.metric) for point, baseline in pairs]
+    for (point, baseline), judgement, one in zip(
+        pairs, _judged([one.effect for one in found], primary), found, strict=True
+    ):
+        left_out = {**baseline.why_left_out(), **point.why_left_out()}
+        yield Comparison(point, baseline, judgement, one.blocks, left_out, one.turns, one.set_aside)
+
+
+def _judged(
+    effects: Sequence[PairedEffect | NotComparable], primary: Primary
+) -> tuple[Judgement, ...]:
+    return judge_family(
+        effects,
+        smallest_effect=primary.smallest_effect,
+        higher_is_better=primary.better == "higher",
+    )
+
+
+def main_effects(material: Material, points: tuple[Point, ...]) -> tuple[MainEffect, ...]:
+    """For each factor of the baseline, its levels against the baseline's, the others alike.
+
+    The effect is the mean over the matched pairs, block by block, judged as a family of its own.
+    None where the baseline names a factor alone and nothing else varies: the comparisons say it.
+    """
+    primary = material.study.primary
+    groups = list(_matched(material, points))
+    if len({name for name, *_ in groups}) < 2 and all(len(pairs) < 2 for *_, pairs in groups):
+        return ()
+    compared = [tuple(compare(pairs, primary)) for *_, pairs in groups]
+    tables = [_by_block(pairs) for pairs in compared]
+    means = [effect_of(table.mean(axis=0)) if table.size else NO_BLOCK for table in tables]
+    depends = _depends(tables, primary.smallest_effect)
+    return tuple(
+        MainEffect(
+            factor, level, pairs[0].baseline.cell.levels[factor], clients, pairs, judgement, differs
+        )
+        for (factor, level, clients, _), pairs, judgement, differs in zip(
+            groups, compared, _judged(means, primary), depends, strict=True
+        )
+    )
+
+
+NO_BLOCK = NotComparable("no block has all the pairs")
+
+
+def _matched(
+    material: Material, points: tuple[Point, ...]
+) -> Iterator[tuple[str, str, int, list[tuple[Point, Point]]]]:
+    by_levels = {(tuple(sorted(p.cell.levels.items())), p.step): p for p in points}
+    for factor, base in material.study.design.baseline.items():
+        groups: dict[tuple[str, int], list[tuple[Point, Point]]] = {}
+        for point in points:
+            levels = {**point.cell.levels, factor: base}
+            partner = by_levels.get((tuple(sorted(levels.items())), point.step))
+            if point.cell.levels[factor] != base and partner is not None:
+                key = point.cell.levels[factor], point.clients
+                groups.setdefault(key, []).append((point, partner))
+        for (level, clients), pairs in groups.items():
+            yield factor, level, clients, pairs
+
+
+def _by_block(pairs: Sequence[Comparison]) -> np.ndarray:
+    """ln(ratio), a row a pair, a column a block that all pairs have; empty without any."""
+    shared = set.intersection(*(set(pair.blocks) for pair in pairs)) if pairs else set()
+    rows = []
+    for pair in pairs:
+        effect = pair.judgement.effect
+        if isinstance(effect, NotComparable) or len(effect.differences) != len(pair.blocks):
+            return np.empty((0, 0))
+        told = dict(zip(pair.blocks, effect.differences, strict=True))
+        rows.append([told[block] for block in sorted(shared)])
+    return np.array(rows) if shared else np.empty((0, 0))
+
+
+def _depends(tables: Sequence[np.ndarray], smallest_effect: float) -> list[bool]:
+    """Whether some pair differs from the mean of its group: t on the differences, BH over all."""
+    found: list[tuple[int, float, float]] = []
+    for place, table in enumerate(tables):
+        if table.shape[0] < 2:
+            continue
+        for row in table - table.mean(axis=0):
+            effect = effect_of(row)
+            if isinstance(effect, PairedEffect):
+                found.append((place, effect.p, abs(effect.log_effect)))
+    adjusted = benjamini_hochberg([p for _, p, _ in found])
+    matter = np.log1p(smallest_effect)
+    places = {
+        place
+        for (place, _, size), p in zip(found, adjusted, strict=True)
+        if p < LEVEL and 2 * size >= matter
+    }
+    return [place in places for place in range(len(tables))]
+
+
+def _effect(point: Point, baseline: Point, metric: str) -> Found:
+    """The effect over the blocks in which both sides are sound; from turns where there are any."""
+    ours, theirs = point.judged(metric), baseline.judged(metric)
+    blocks = tuple(sorted(ours.keys() & theirs.keys()))
+    least = FIGURES[metric].least_events
+    sides = [figures for side in (point, baseline) for figures in side.counted]
+    few = [figures.summary.events for figures in sides if figures.block in blocks]
+    if few and min(few) < least:
+        told = f"{metric} needs {least:,} events in each block; the fewest are {min(few):,}"
+        return Found(NotComparable(told.replace(",", "\u202f")), blocks)
+    if not blocks and (why := {**baseline.why_left_out(), **point.why_left_out()}):
+        first = next(iter(why.values()))
+        return Found(NotComparable(f"no block passed its gates ({first})"), blocks)
+    by_turns = _turns_effect(point, baseline, metric, blocks)
+    if by_turns is not None:
+        return by_turns
+    values = ([theirs[block] for block in blocks], [ours[block] for block in blocks])
+    return Found(paired_effect(*values), blocks)
+
+
+def _turns_effect(
+    point: Point, baseline: Point, metric: str, blocks: tuple[int, ...]
+) -> Found | None:
+    """The same from neighbouring turns; `None` unless every block was driven in turns."""
+    read = TURN_FIGURES.get(metric)
+    ours = {figures.block: figures for figures in point.counted}
+    theirs = {figures.block: figures for figures in baseline.counted}
+    if read is None or not blocks:
+        return None
+    if not all(ours[block].turns and theirs[block].turns for block in blocks):
+        return None
+    pairs: list[list[float]] = []
+    told: list[str] = []
+    for block in blocks:
+        spoilt = {**_spoilt(theirs[block]), **_spoilt(ours[block])}
+        rounds = sorted(ours[block].turns.keys() & theirs[block].turns.keys())
+        kept = [one for one in rounds if one not in spoilt]
+        told += [
+            f"block {block}, round {one + 1}: {spoilt[one]}" for one in rounds if one in spoilt
+        ]
+        values = [(read(theirs[block].turns[one]), read(ours[block].turns[one])) for one in kept]
+        pairs.append([float(np.log(b / a)) if a > 0 < b else np.nan for a, b in values])
+    found = turns_effect(pairs)
+    if isinstance(found, NotComparable):
+        return Found(found, blocks, None, tuple(told))
+    return Found(found.effect, blocks, found, tuple(told))
+
+
+def _events_rate(turn: TurnResult) -> float:
+    return turn.events / turn.window_s if turn.window_s else 0.0
+
+
+def _statements_rate(turn: TurnResult) -> float:
+    return turn.statements / turn.window_s if turn.window_s else 0.0
+
+
+TURN_FIGURES = {"throughput": _events_rate, "statements_per_s": _statements_rate}
+"""Figures read turn by turn; others are read over all turns of a block."""
+
+
+def _spoilt(figures: BlockFigures) -> dict[int, str]:
+    """Round → why its turn is set aside."""
+    rounds = sorted(figures.turns)
+    disturbances = [_disturbance(figures.turns[one], figures.cpus) for one in rounds]
+    reasons = zip(rounds, set_aside(disturbances), strict=True)
+    return {one: reason for one, reason in reasons if reason is not None}
+
+
+def _disturbance(turn: TurnResult, cpus: int) -> Disturbance:
+    share = (turn.steal_s or 0.0) / (turn.window_s * cpus) if turn.window_s else 0.0
+    return Disturbance(steal_share=share)
