@@ -45,6 +45,10 @@ def main() -> int:
         case "be killed":
             say(lines.interval(0, clients=clients))
             os.kill(os.getpid(), signal.SIGKILL)
+        case "nothing succeeds":
+            failed = {**lines.COUNTERS, "reads": 0, "writes": 0, "other": 0, "errors": 3}
+            say(lines.summary(clients=clients, measured=failed, errors={"42P01": 3}))
+            return 0
         case "nothing completes":
             nothing = {**lines.COUNTERS, "events": 0, "errors": 3}
             say(

@@ -159,3 +159,19 @@ def test_tables_come_and_go_as_asked(
     verb, *rest = arguments
     assert call([verb, url, "--script", "nothing", *rest]) == 0
     assert commands(specs) == called
+
+
+def test_no_statement_succeeded_is_said_with_the_codes(
+    url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert bench(url, "--option", "act=nothing succeeds", "--discard") == 1
+    assert "no statement succeeded: all 3 failed (42P01 × 3)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["bench", "prepare", "cleanup"])
+def test_what_only_looks_like_a_url_is_answered_with_two(
+    url: str, capsys: pytest.CaptureFixture[str], verb: str
+) -> None:
+    assert url
+    assert call([verb, "postgresql://u@[::1/db", "--script", "nothing"]) == 2
+    assert "is not a URL" in capsys.readouterr().err

@@ -110,6 +110,58 @@ def test_a_setting_that_dbdyno_makes_itself_is_refused_without_the_server(
     assert "`port` is set by dbdyno itself" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "code", "said"),
+    [
+        ('"nothing"', f'"{"x" * 5000}"', 3, "there is no script `xxx"),
+        ('"nothing"', '"a\\u0000b"', 3, "there is no script"),
+        ("delete = {", f"{'d' * 300} = {{", 2, "the names of a cell's levels have 301 characters"),
+    ],
+)
+def test_names_that_no_file_can_have_are_refused(
+    here: Path, capsys: pytest.CaptureFixture[str], old: str, new: str, code: int, said: str
+) -> None:
+    text = here.read_text().replace(old, new, 1)
+    here.write_text(text.replace('{ journal = "delete" }', "{}"))
+    assert call(["check", "example.toml"]) == code
+    assert said in capsys.readouterr().err
+
+
+def test_a_study_that_an_editor_has_marked_is_read(here: Path) -> None:
+    here.write_bytes(b"\xef\xbb\xbf" + here.read_bytes())
+    assert call(["check", "example.toml"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"\xff\xfe", "is not UTF-8 text: invalid start byte at byte 0"),
+        (b"a = " + b"[" * 5000 + b"]" * 5000, "nested too deeply"),
+    ],
+)
+def test_what_is_no_text_is_no_study(
+    here: Path, capsys: pytest.CaptureFixture[str], content: bytes, said: str
+) -> None:
+    here.write_bytes(content)
+    assert call(["check", "example.toml"]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_folder_is_no_study(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(["check", "."]) == 2
+    assert ". is a folder" in capsys.readouterr().err
+
+
+def test_an_empty_file_holds_nothing_to_replay(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here.parent / "times").write_text("\n")
+    more = 'measure = "1 s"\narrival = { kind = "replay", file = "times" }'
+    here.write_text(here.read_text().replace('measure = "1 s"', more))
+    assert call(["check", "example.toml"]) == 2
+    assert "times holds no time to replay" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_each_server_is_started_with_its_settings(
     here: Path, capsys: pytest.CaptureFixture[str]

@@ -243,6 +243,12 @@ def _judge(summary: StepSummary, broken: Sequence[str]) -> None:
             else "an event may take longer than the window: a longer --time, or see where the "
             "script's event waits",
         )
+    if summary.statements == 0 and summary.errors:
+        raise NotValidError(
+            f"no statement succeeded: all {count(summary.errors)} failed ({_codes(summary)})",
+            hint="a rate of failures answers no question: mend what the errors say, or see them "
+            "whole with `--on-error all=stop`",
+        )
     if broken:
         raise NotValidError("not good enough: " + "; ".join(broken))
 

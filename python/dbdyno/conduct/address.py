@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
 
 from dbdyno.conduct.verify import Look
 from dbdyno.errors import ServerError, UsageError
@@ -32,7 +32,7 @@ class Addressed:
 @contextmanager
 def open_address(url: str, scratch: Path) -> Iterator[Addressed]:
     """The database at `url`, reached; nothing in it is changed. Raises `LabError`."""
-    match urlsplit(url).scheme:
+    match _split(url).scheme:
         case "null":
             yield Addressed({"driver": "null"}, None, _nothing, scratch)
         case "sqlite":
@@ -49,11 +49,21 @@ def open_address(url: str, scratch: Path) -> Iterator[Addressed]:
 
 def without_password(url: str) -> str:
     """The URL as it may be shown."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
     if parts.password is None:
         return url
     user, _, place = parts.netloc.rpartition("@")
     return urlunsplit(parts._replace(netloc=f"{user.partition(':')[0]}@{place}"))
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError as error:
+        raise UsageError(f"`{url}` is not a URL: {error}", hint=_EXAMPLES) from error
 
 
 def _nothing(table: str, *, checksum: bool) -> Contents:

@@ -176,9 +176,10 @@ class _Caller:
                 _finished(cleaned)
         prepared = self.call("prepare")
         _prepared(prepared)
+        keeps_any = self.addressed.target["driver"] != "null"
         found = verify_tables(
             "prepare",
-            prepared.loaded,
+            prepared.loaded if keeps_any else (),
             self.plan.load.verify,
             self.addressed.look,
             observe=lambda progress: self.observe("verify", progress),

@@ -11,6 +11,7 @@ import json
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from dbdyno.conduct.preflight import limits, loader_count, require
 from dbdyno.engine import Engine, find_script, run_engine, run_spec
 from dbdyno.errors import ConnectError, LabError, MachineError, StudyError
 from dbdyno.formats.study import StudyFile
-from dbdyno.model import ENGINE, Cell, Option, Plan
+from dbdyno.model import ENGINE, Arrival, Cell, Option, Plan, Replay
 from dbdyno.servers import Capacity, Source, open_server, parse_provision
 
 _ABSENT = "absent/nothing.db"
@@ -73,6 +74,7 @@ def _complaints(loaded: StudyFile, plan: Plan, engine: Engine, scratch: Path) ->
             yield _placed(loaded, error, cell)
     for missing in missing_of_study(loaded.study):
         yield MachineError(missing.what, hint=missing.cure)
+    yield from _empty_replays(loaded)
     for cell in _distinct(plan, lambda cell: (cell.script, _text(cell.options))):
         if cell.generator != ENGINE:
             continue
@@ -81,6 +83,18 @@ def _complaints(loaded: StudyFile, plan: Plan, engine: Engine, scratch: Path) ->
                 _try_script(loaded, cell, command, engine, scratch)
             except LabError as error:
                 yield _placed(loaded, error, cell)
+
+
+def _empty_replays(loaded: StudyFile) -> Iterator[LabError]:
+    """What else is wrong with a file of times, the engine says."""
+    load = loaded.study.load
+    paces: list[tuple[tuple[str, ...], Arrival]] = [(("load", "arrival"), load.arrival)]
+    paces += [(("load", "group", g.name, "arrival"), g.arrival) for g in load.groups]
+    for path, arrival in paces:
+        if isinstance(arrival, Replay):
+            with suppress(OSError, UnicodeDecodeError):
+                if not arrival.file.read_text().strip():
+                    yield loaded.error(path, f"{arrival.file} holds no time to replay")
 
 
 def _distinct(plan: Plan, key: Callable[[Cell], tuple[str, str]]) -> Iterator[Cell]:

@@ -21,6 +21,9 @@ _BUNDLED = Path(__file__).resolve().parent.parent / "studies"
 _SUFFIX = ".toml"
 
 _LARGE_CORES = 16
+_LONGEST_NAME = 200
+"""Of 255: blocks, attempts and what is not whole yet are marked in the name too."""
+
 _LARGE_MEMORY_BYTES = 60 * 2**30
 
 
@@ -39,6 +42,7 @@ def load_study(name: str, *, scale: str | None = None, called: str | None = None
     loaded = read_study(file, scale=scale, name=called)
     if scale is None and SMALL in loaded.study.scales and _is_small_machine():
         loaded = read_study(file, scale=SMALL, name=called)
+    _check_names(loaded)
     _check_servers(loaded)
     check_host(loaded)
     _check_scripts(loaded)
@@ -48,6 +52,8 @@ def load_study(name: str, *, scale: str | None = None, called: str | None = None
 def study_file(name: str) -> Path:
     """The file of a study given by its path or its bundled name; raises `UsageError`."""
     file = Path(name)
+    if file.is_dir():
+        raise UsageError(f"{name} is a folder; expected a study's file or a bundled name")
     if file.suffix == _SUFFIX or len(file.parts) > 1:
         return file
     bundled = bundled_studies()
@@ -75,6 +81,20 @@ def scale_reason(study: Study, asked: str | None) -> str | None:
 def _is_small_machine() -> bool:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return (os.cpu_count() or 1) < _LARGE_CORES or memory < _LARGE_MEMORY_BYTES
+
+
+def _check_names(loaded: StudyFile) -> None:
+    """A run's folder is called after its levels, and a file system's names have an end."""
+    factors = [factor for factor in loaded.study.factors if len(factor.levels) > 1]
+    longest = sum(max(len(level.name) for level in factor.levels) + 1 for factor in factors)
+    if longest > _LONGEST_NAME:
+        factor = max(factors, key=lambda each: max(len(level.name) for level in each.levels))
+        raise loaded.error(
+            ("factor", factor.name),
+            f"the names of a cell's levels have {longest} characters together; a run's folder is "
+            f"called by them, and {_LONGEST_NAME} is the most",
+            hint="shorter names of levels; what they stand for can be said in a comment",
+        )
 
 
 def _check_servers(loaded: StudyFile) -> None:

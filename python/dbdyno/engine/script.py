@@ -26,13 +26,21 @@ def find_script(name: str, folders: Sequence[Path]) -> Path:
     """
     for folder in folders:
         for candidate in (folder / name, folder / f"{name}{SUFFIX}"):
-            if candidate.is_file():
+            if _is_file(candidate):
                 return candidate.resolve()
     searched = ", ".join(str(folder) for folder in folders)
     raise ScriptError(
         f"there is no script `{name}`; searched {searched}",
         hint=_advice(Path(name).stem, known_scripts(folders)),
     )
+
+
+def _is_file(path: Path) -> bool:
+    """No name that the system refuses, such as one too long, is a file's."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _advice(name: str, known: Sequence[str]) -> str:

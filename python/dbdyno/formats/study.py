@@ -105,11 +105,15 @@ def _listing(names: Iterable[str]) -> str:
 
 def _read_text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise StudyError("there is no such study file", file=file) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise StudyError(f"can't be read: {error}", file=file) from error
+    except OSError as error:
+        raise StudyError(f"can't be read: {error.strerror}", file=file) from error
+    except UnicodeDecodeError as error:
+        raise StudyError(
+            f"is not UTF-8 text: {error.reason} at byte {error.start}", file=file
+        ) from error
 
 
 def _parse(file: Path, text: str) -> dict[str, object]:
@@ -120,6 +124,8 @@ def _parse(file: Path, text: str) -> dict[str, object]:
         number = place.removeprefix("line ").partition(",")[0]
         line = int(number) if number.isdigit() else text.count("\n") + 1
         raise StudyError(f"not valid TOML: {message}", file=file, line=line) from error
+    except RecursionError:
+        raise StudyError("not a study: nested too deeply to be read", file=file) from None
 
 
 def _merge(base: Mapping[str, object], override: object) -> dict[str, object]:

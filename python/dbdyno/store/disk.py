@@ -26,7 +26,10 @@ def writing(path: Path, *, size: int) -> Iterator[None]:
                 f"no space left for {path}: {_free(path)} bytes are free, {size} more are needed",
                 hint="make room or choose another folder with --store, then `dbdyno resume`",
             ) from error
-        raise StoreError(f"can't write {path}: {error.strerror or error}") from error
+        raise StoreError(
+            f"can't write {path}: {error.strerror or error}",
+            hint="choose another folder with --store",
+        ) from error
 
 
 def write_file(path: Path, content: bytes) -> None:
