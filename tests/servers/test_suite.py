@@ -126,6 +126,21 @@ def test_a_mirror_that_does_not_answer_is_told_as_such(
     assert "dbdyno fetch" in (caught.value.hint or "")
 
 
+@needs_apt
+def test_a_version_that_is_not_known_is_asked_for(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(apt.MIRROR_VARIABLE, "http://127.0.0.1:1/nothing")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+
+    with pytest.raises(ServerError, match="there is no such mysql") as caught:
+        fetch("mysql:99")
+    assert "package lists of Debian sid: the registry can't be reached" in (caught.value.hint or "")
+    with pytest.raises(ServerError, match="there is no such mysql") as caught:
+        fetch("mysql:99@maven")
+    assert "asked" not in (caught.value.hint or "")
+
+
 def test_without_apt_it_is_said_what_is_missing(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

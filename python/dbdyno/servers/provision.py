@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from dbdyno.errors import ServerError
 from dbdyno.servers.protocol import Installation, Kind, Package, Provision, Source
+from dbdyno.servers.source.apt import MOVING
 from dbdyno.servers.suite import SUITES, is_moving, suite_of
 
 _FORM = re.compile(r"(?P<kind>[^:@]+)(:(?P<version>[^@]+))?(@(?P<source>[^:]+)(:(?P<place>.+))?)?")
@@ -22,6 +23,15 @@ _STAGES = ("alpha", "beta", "rc")
 _PASSWORD = re.compile(r"(?<=:)[^:/@]+(?=@)|(?<=[?&]password=)[^&]*")
 """What stands between the user's colon and the host, or in a parameter."""
 _SEE = "`dbdyno servers` lists all there is"
+
+
+class NoSuchVersionError(ServerError):
+    """No source that is known has this version."""
+
+    def __init__(self, message: str, *, hint: str, suites: Sequence[str]) -> None:
+        super().__init__(message, hint=hint)
+        self.suites = suites
+        """Those that may have it by now."""
 
 
 def parse(text: str, kinds: Mapping[str, Kind], noun: str = "server") -> Provision:
@@ -51,7 +61,7 @@ def parse(text: str, kinds: Mapping[str, Kind], noun: str = "server") -> Provisi
     if source is Source.PATH:
         return _at_path(text, kind, Path(form["place"]), form["version"])
     if form["version"] and not _VERSION.fullmatch(form["version"]):
-        raise _no_such(text, kind, form["version"])
+        raise _no_such(text, kind, Source.PATH, None, form["version"])
     if kind.embedded_version is not None:
         return _embedded(text, kind, source, form["version"])
     return _choose(text, kind, source, suite, form["version"])
@@ -155,7 +165,7 @@ def _choose(
             f"`{text}`: no {kind.name} is installed on this machine",
             hint=f"{install}leave `@system` out to download one",
         )
-    raise _no_such(text, kind, version or "")
+    raise _no_such(text, kind, source, suite, version or "")
 
 
 def _preference(choice: Package | Installation) -> tuple[object, ...]:
@@ -202,11 +212,14 @@ def exact_text(kind: Kind, choice: Package | Installation) -> str:
     return f"{kind.prefix}{kind.name}:{choice.version}@{origin}"
 
 
-def _no_such(text: str, kind: Kind, version: str) -> ServerError:
+def _no_such(
+    text: str, kind: Kind, source: Source | None, suite: str | None, version: str
+) -> NoSuchVersionError:
     near = ", ".join(f"`{name}`" for name in nearest(kind, version))
-    return ServerError(
-        f"`{text}`: there is no such {kind.name}; the nearest there are: {near}", hint=_SEE
-    )
+    told = f"`{text}`: there is no such {kind.name}; the nearest there are: {near}"
+    moving = [name for name in MOVING if suite in (None, name)]
+    may_have = source in (None, Source.DEBIAN) and kind.suite_packages()
+    return NoSuchVersionError(told, hint=_SEE, suites=moving if may_have else ())
 
 
 def _unknown(what: str, name: str, known: Mapping[str, object]) -> ServerError:

@@ -13,7 +13,7 @@ from dbdyno.servers.mariadb.kind import KIND as MARIADB
 from dbdyno.servers.mysql.kind import KIND as MYSQL
 from dbdyno.servers.postgresql.kind import KIND as POSTGRESQL
 from dbdyno.servers.protocol import Installation, Kind, Package, Provision, Server, Source
-from dbdyno.servers.provision import choices, exact_text, parse
+from dbdyno.servers.provision import NoSuchVersionError, choices, exact_text, parse
 from dbdyno.servers.source.client import Progress
 from dbdyno.servers.sqlite.kind import KIND as SQLITE
 from dbdyno.servers.tool import PREFIX, TOOLS, Tool, open_found
@@ -72,13 +72,29 @@ def resolve(text: str, progress: Progress | None = None) -> Provision:
     # Errors
     `ServerError` as `parse_provision`, or when the suite can't be asked.
     """
-    found = _parse(text)
+    try:
+        found = _parse(text)
+    except NoSuchVersionError as error:
+        return _asked_anew(text, error, progress)
     package = found.package
     if package is None or package.source is not Source.DEBIAN:
         return found
     if cache.find(packaged.cache_key(package)) is not None:
         return found
-    suite.refresh(package, progress)
+    suite.refresh(suite.suite_of(package), progress)
+    return _parse(text)
+
+
+def _asked_anew(text: str, error: NoSuchVersionError, progress: Progress | None) -> Provision:
+    """What a text means once the suites that move were asked: they may have it by now."""
+    if not error.suites:
+        raise error
+    try:
+        for name in error.suites:
+            suite.refresh(name, progress)
+    except ServerError as reason:
+        told = f"{error.hint}; newer ones could not be asked for: {reason.message}"
+        raise ServerError(error.message, hint=told) from reason
     return _parse(text)
 
 

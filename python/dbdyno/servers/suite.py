@@ -6,7 +6,6 @@ with those there are when it is asked for. What was unpacked once stays to be ha
 """
 
 import json
-import platform
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -124,13 +123,13 @@ def is_moving(package: Package) -> bool:
     return package.source is Source.DEBIAN and suite_of(package) in MOVING
 
 
-def refresh(package: Package, progress: Progress | None = None) -> None:
-    """Asks the suite of a package what it has now, unless it was asked within a day.
+def refresh(name: str, progress: Progress | None = None) -> None:
+    """Asks a suite what it has now, unless it was asked within a day.
 
     # Errors
     `ServerError` when it can't be asked.
     """
-    suite = Suite(suite_of(package))
+    suite = Suite(name)
     suite.update(progress)
     names = "|".join(recipe.pattern.pattern for recipe in _recipes())
     versions = suite.versions(re.compile(names.replace("(?P<major>", "(")))
@@ -149,7 +148,7 @@ def _versions(suite: str) -> Mapping[str, str]:
         versions: Mapping[str, str] = json.loads(Suite(suite).catalogue.read_text())
         return versions
     except (OSError, ValueError):
-        return _KNOWN[suite] if platform.machine() == "x86_64" or suite not in MOVING else {}
+        return _KNOWN[suite]
 
 
 def _unpacked(suite: str, recipe: Recipe) -> Iterable[tuple[str, str]]:

@@ -15,6 +15,8 @@ Progress = Callable[[str, int, int | None], None]
 
 _DOWNLOAD_LIMIT_S = 1800
 _PROGRESS_S = 0.5
+_QUOTED = 300
+"""Characters of a client's own words."""
 _UNREACHABLE = re.compile(
     r"(?i)temporary failure|could not resolve|name or service not known|unknown host|"
     r"could not connect|unable to connect|cannot initiate the connection|connection refused|"
@@ -66,7 +68,7 @@ def run_client(
         raise ServerError(
             f"could not download {package}: the registry can't be reached",
             hint="look at the network and its proxy; `dbdyno fetch NAME` gets it beforehand, "
-            f"while there is one; what `{argv[0]}` said: {told.strip()}",
+            f"while there is one; what `{Path(argv[0]).name}` said: {told.strip()[:_QUOTED]}",
         )
     raise ServerError(
         f"could not download {package}: {reason}",
