@@ -76,7 +76,8 @@ def kill(victim: str, lab: subprocess.Popen[bytes]) -> None:
         # The lab is held, so that it does not put right what the guard can't any more.
         pids += filter(is_guard, below)
         if "lab" in victim:
-            os.kill(lab.pid, signal.SIGSTOP)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(lab.pid, signal.SIGSTOP)
     if "lab" in victim:
         pids.append(lab.pid)
     if victim == "server":

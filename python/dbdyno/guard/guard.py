@@ -257,6 +257,7 @@ class Guard:
             for pid in orphans:
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
+                remove_ipc(pid)  # The server that makes a data folder is a child of `initdb`.
 
     def _close(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
