@@ -61,7 +61,7 @@ local function next_event()
   return turn == TURN_START
 end
 
--- Rows of bulk inserts ----------------------------------------------------------------------------
+-- Rows of bulk inserts.
 
 local ROW_TAKEN, BATCH_FULL, NOT_BEGUN = 0, 1, 2
 local row_faults = {
@@ -88,7 +88,7 @@ local function bulk_append(slot, values)
   error(row_faults[said], 3)
 end
 
--- Parameters of prepared statements ---------------------------------------------------------------
+-- Parameters of prepared statements.
 
 -- The host reads the same memory when the statement is executed.
 ffi.cdef [[

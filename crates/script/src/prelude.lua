@@ -60,7 +60,7 @@ local function in_words(value)
   return raised
 end
 
--- The table `sysbench` ----------------------------------------------------------------------------
+-- The table `sysbench`.
 
 local ARGUMENT = {
   ARG_NULL = 0, ARG_BOOL = 1, ARG_INT = 2, ARG_SIZE = 3, ARG_DOUBLE = 4, ARG_STRING = 5,
@@ -122,7 +122,7 @@ end
 local cmdline_meta = inherit(ARGUMENT)
 local resolve_options, check_values, describe_script = options(host, settings, ARGUMENT)
 
--- Environments ------------------------------------------------------------------------------------
+-- Environments.
 
 local globals_meta = inherit(_G)
 
@@ -202,7 +202,7 @@ local function copy(from)
   return to
 end
 
--- Life of a client --------------------------------------------------------------------------------
+-- Life of a client.
 
 -- The default loop. A restarted event is still the same event: its time goes on.
 local function default_run(tid)
