@@ -13,7 +13,7 @@ import pytest
 from kinds import KINDS
 
 from dbdyno.errors import ServerError
-from dbdyno.servers import Source, fetch, open_server, open_tool, parse_provision
+from dbdyno.servers import Source, fetch, open_server, open_tool, parse_provision, parse_tool
 from dbdyno.servers.cache import CACHE_VARIABLE
 from dbdyno.servers.source import apt, debian
 from dbdyno.servers.suite import packages_of
@@ -52,6 +52,16 @@ def test_a_suite_s_own_lists_count_more_than_the_table(cache: Path) -> None:
     assert [package.version for package in packages_of("mysql")] == ["9.8.1"]
     with pytest.raises(ServerError, match=r"the nearest there are: `mysql:9\.8\.1@sid`"):
         parse_provision("mysql:9.7.4")
+
+
+def test_a_package_of_a_snapshot_is_left_alone(cache: Path) -> None:
+    lists = cache / "debian-lists" / "sid"
+    lists.mkdir(parents=True)
+    (lists / "versions.json").write_text(json.dumps({"fio": "3.42~git20261101"}))
+
+    assert "3.41" not in {package.version for package in packages_of("fio")}
+    assert "3.42~git20261101" not in {package.version for package in packages_of("fio")}
+    assert parse_tool("tool:fio@debian").version == "3.39"
 
 
 def test_what_was_unpacked_can_be_had_when_its_suite_has_moved_on(cache: Path) -> None:

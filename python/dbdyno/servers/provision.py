@@ -15,10 +15,9 @@ from urllib.parse import urlsplit
 from dbdyno.errors import ServerError
 from dbdyno.servers.protocol import Installation, Kind, Package, Provision, Source
 from dbdyno.servers.source.apt import MOVING
-from dbdyno.servers.suite import SUITES, is_moving, suite_of
+from dbdyno.servers.suite import SUITES, VERSION, is_moving, suite_of
 
 _FORM = re.compile(r"(?P<kind>[^:@]+)(:(?P<version>[^@]+))?(@(?P<source>[^:]+)(:(?P<place>.+))?)?")
-_VERSION = re.compile(r"(?P<numbers>\d+(\.\d+)*)(~(?P<stage>alpha|beta|rc)(?P<count>\d+))?")
 _STAGES = ("alpha", "beta", "rc")
 _PASSWORD = re.compile(r"(?<=:)[^:/@]+(?=@)|(?<=[?&]password=)[^&]*")
 """What stands between the user's colon and the host, or in a parameter."""
@@ -60,7 +59,7 @@ def parse(text: str, kinds: Mapping[str, Kind], noun: str = "server") -> Provisi
         )
     if source is Source.PATH:
         return _at_path(text, kind, Path(form["place"]), form["version"])
-    if form["version"] and not _VERSION.fullmatch(form["version"]):
+    if form["version"] and not VERSION.fullmatch(form["version"]):
         raise _no_such(text, kind, Source.PATH, None, form["version"])
     if kind.embedded_version is not None:
         return _embedded(text, kind, source, form["version"])
@@ -80,7 +79,7 @@ def version_key(version: str) -> tuple[int, ...]:
     # Errors
     `ValueError` for what is no version.
     """
-    parts = _VERSION.fullmatch(version)
+    parts = VERSION.fullmatch(version)
     if parts is None:
         raise ValueError(f"`{version}` is no version")
     numbers = [int(number) for number in parts["numbers"].split(".")]

@@ -18,6 +18,8 @@ from dbdyno.servers.source.debian import upstream
 
 SUITES = ("bullseye", "bookworm", "trixie", "sid", "experimental")
 """From the oldest to the newest; a version that several have is taken from the first."""
+VERSION = re.compile(r"(?P<numbers>\d+(\.\d+)*)(~(?P<stage>alpha|beta|rc)(?P<count>\d+))?")
+"""What counts as a version; packages of snapshots are left alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ def packages_of(name: str) -> Sequence[Package]:
         listed = [
             (package, version)
             for package, version in _versions(suite).items()
-            if recipe.pattern.fullmatch(package)
+            if recipe.pattern.fullmatch(package) and VERSION.fullmatch(version)
         ]
         for package, version in (*listed, *_unpacked(suite, recipe)):
             made = _package(name, suite, package, version)
