@@ -42,6 +42,9 @@ def main() -> int:
             return 5
         case "lose the server":
             return until_stopped(clients, lose=Path(spec["target"]["path"]))
+        case "be told to end":
+            say(lines.summary(interrupted=True, clients=clients))
+            return 130
         case "be killed":
             say(lines.interval(0, clients=clients))
             os.kill(os.getpid(), signal.SIGKILL)

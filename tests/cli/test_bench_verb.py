@@ -175,3 +175,27 @@ def test_what_only_looks_like_a_url_is_answered_with_two(
     assert url
     assert call([verb, "postgresql://u@[::1/db", "--script", "nothing"]) == 2
     assert "is not a URL" in capsys.readouterr().err
+
+
+def test_what_a_killed_bench_left_goes_with_the_next(url: str, tmp_path: Path) -> None:
+    assert bench(url, "--json") == 0
+    (first,) = (tmp_path / "results").glob("bench-*")
+    (run,) = first.glob("runs/*")
+    run.rename(run.with_name(f"{run.name}.partial"))
+    first.rename(first.with_name("bench-killed"))
+    other = tmp_path / "results" / "bench-of-mine"
+    other.mkdir()
+    assert bench(url, "--json") == 0
+    names = [path.name for path in sorted((tmp_path / "results").glob("bench-*"))]
+    assert names[-1] == "bench-of-mine"
+    assert len(names) == 2
+    assert "bench-killed" not in names
+
+
+def test_an_engine_that_somebody_else_ends_has_not_measured_the_window(
+    url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert bench(url, "--option", "act=be told to end", "--discard") == 70
+    assert "the engine was told to end (SIGINT or SIGTERM) by somebody else" in (
+        capsys.readouterr().err
+    )

@@ -291,13 +291,22 @@ def test_an_unknown_study_is_answered_with_the_nearest() -> None:
     assert caught.value.hint == "did you mean `quickstart`?"
 
 
-def test_a_killed_engine_fails_its_run_only(study_file: Path, store: Store) -> None:
-    with_act(study_file, "delete", "be killed")
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [
+        ("be killed", "the engine was killed (SIGKILL)"),
+        ("be told to end", "the engine was told to end"),
+    ],
+)
+def test_a_killed_engine_fails_its_run_only(
+    study_file: Path, store: Store, act: str, said: str
+) -> None:
+    with_act(study_file, "delete", act)
     outcome = conduct(study_file, store)
 
     assert (outcome.complete, [run.id for run in outcome.failures]) == (1, ["b1-delete"])
     error = outcome.failures[0].error
     assert error is not None
     assert (error.kind, error.exit_code) == ("EngineLostError", 70)
-    assert error.message.startswith("the engine was killed (SIGKILL)")
+    assert error.message.startswith(said)
     assert error.hint

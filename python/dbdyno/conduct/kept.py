@@ -42,6 +42,7 @@ from dbdyno.model import (
     Workload,
 )
 from dbdyno.store import RunWriter, Store, StudyFolder, open_study_folder
+from dbdyno.store.places import PARTIAL
 
 
 class Called(Protocol):
@@ -188,6 +189,7 @@ def keeping(
     steps = tuple(replace(step, seed=called.seed) for step in run.steps)
     plan = replace(plan, runs=(replace(run, seed=called.seed, steps=steps),))
     with open_study_folder(store, Declared(study, plan), again=True) as folder:
+        _sweep(store, but=folder.path)
         try:
             with folder.writer(plan.runs[0], attempt=1) as writer:
                 yield Keeper(
@@ -204,11 +206,22 @@ def keeping(
                 shutil.rmtree(folder.path, ignore_errors=True)
 
 
+def _sweep(store: Store, *, but: Path) -> None:
+    """Removes what a bench that was killed left: it has no run and never will. We hold the lock."""
+    for folder in store.root.glob(f"{_PREFIX}*"):
+        kept = [path for path in folder.glob("runs/*") if not path.name.endswith(PARTIAL)]
+        if folder != but and not kept and (folder / "study.json").is_file():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+_PREFIX = "bench-"
+
+
 def _study(called: Called, script: Path) -> Study:
     place = without_password(called.url)
     stem = re.sub(r"[^A-Za-z0-9._+-]", "-", script.stem)
     return Study(
-        name=f"bench-{stem}-{time.strftime('%Y%m%d-%H%M%S')}",
+        name=f"{_PREFIX}{stem}-{time.strftime('%Y%m%d-%H%M%S')}",
         question=f"What does {script.stem} do on {place}?",
         factors=(Factor("server", (Level(stem, provision=f"url:{place}"),)),),
         workload=Workload(script.stem, dict(called.options)),

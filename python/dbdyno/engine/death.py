@@ -41,5 +41,18 @@ def lost_engine(number: int, before: int | None, said: str) -> EngineLostError:
         )
     return EngineLostError(
         f"the engine was killed ({name}) by somebody else: a person, a service manager, a limit",
-        hint="if nobody did, the log of the machine may say who: `journalctl`, `dmesg`",
+        hint=_WHO,
     )
+
+
+def stopped_engine() -> EngineLostError:
+    """The failure of a run whose engine ended in good order, since a signal that wasn't ours asked
+    it to."""
+    return EngineLostError(
+        "the engine was told to end (SIGINT or SIGTERM) by somebody else: a person, a service "
+        "manager",
+        hint=_WHO,
+    )
+
+
+_WHO = "if nobody did, the log of the machine may say who: `journalctl`, `dmesg`"

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import FrameType
 
 from dbdyno.engine.binary import Engine
-from dbdyno.engine.death import lost_engine, out_of_memory_kills
+from dbdyno.engine.death import lost_engine, out_of_memory_kills, stopped_engine
 from dbdyno.engine.parts import processes_needed, split
 from dbdyno.errors import (
     ConnectError,
@@ -83,6 +83,8 @@ class Call:
     def __init__(self, processes: Sequence[subprocess.Popen[bytes]]) -> None:
         self._processes = processes
         self.interrupted = False
+        self.stopped = False
+        """By us, for whatever reason."""
 
     @property
     def pids(self) -> Sequence[int]:
@@ -91,12 +93,14 @@ class Call:
 
     def stop(self) -> None:
         """Asks it to end now and report what it has."""
+        self.stopped = True
         for process in self._processes:
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
 
     def kill(self) -> None:
         """Ends it at once; what it has not yet reported is lost."""
+        self.stopped = True
         for process in self._processes:
             process.kill()
 
@@ -247,6 +251,8 @@ class _Reader:
             if fatal.kind == "script":
                 return ScriptError(fatal.message, hint=fatal.hint, traceback=fatal.traceback)
             return _BY_KIND[fatal.kind](fatal.message, hint=fatal.hint)
+        if code == INTERRUPTED and not self.call.stopped:
+            return stopped_engine()
         if code in (0, INTERRUPTED):
             return None
         if code < 0:
