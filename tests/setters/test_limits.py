@@ -96,7 +96,7 @@ def test_a_server_gets_no_more_of_the_processors(tmp_path: Path) -> None:
     with Guarded() as guarded:
         outfit = apply_all({"limits": {"cpus": 0.1}}, guarded, scene(tmp_path))
         told_by(guarded, outfit.server, [sys.executable, "-S", "-c", BURN], tmp_path)
-        seen = outfit.witness([])["limits"]
+        seen = outfit.facts([])["limits"]["got"]
 
     assert int(str(seen["cpu_periods_throttled"])) > 0
     assert not [Path(group) for group in outfit.server.cgroups if Path(group).exists()]
@@ -109,6 +109,6 @@ def test_a_server_gets_no_more_memory(tmp_path: Path) -> None:
         outfit = apply_all({"limits": {"memory": "64 MB"}}, guarded, scene(tmp_path))
         with pytest.raises(AssertionError):
             told_by(guarded, outfit.server, [sys.executable, "-S", "-c", EAT], tmp_path)
-        seen = outfit.witness([])["limits"]
+        seen = outfit.facts([])["limits"]["got"]
 
     assert 48 << 20 < int(str(seen["memory_peak_bytes"])) <= 64 << 20

@@ -61,7 +61,7 @@ def test_a_server_gets_all_that_was_asked_for(provision: str, tmp_path: Path) ->
             assert target["endpoints"] == [{"tcp": {"host": "192.0.2.1", "port": port(target)}}]
             client = [*outfit.client.prefix(), sys.executable, "-c", ASK, json.dumps(target)]
             assert subprocess.check_output(client, text=True) == "42\n"
-            seen = outfit.witness(server.processes())
+            seen = {name: told["got"] for name, told in outfit.facts(server.processes()).items()}
 
     assert seen["cpus"]["server"] == str(min(os.sched_getaffinity(0)))
     assert (seen["scheduler"]["class"], seen["scheduler"]["nice"]) == ("batch", [3])

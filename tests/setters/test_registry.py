@@ -10,8 +10,7 @@ from scene import scene, without_root
 from dbdyno.errors import MachineError, UsageError
 from dbdyno.guard.guarded import Guarded
 from dbdyno.guard.launch import ORDINARY
-from dbdyno.setters import outfit
-from dbdyno.setters.outfit import apply_all, check_host, missing_of_host
+from dbdyno.setters.outfit import UNCHANGED, apply_all, missing_of_host
 from dbdyno.setters.registry import setters
 
 __all__ = ["without_root"]
@@ -39,12 +38,12 @@ def test_names_on_the_page_are_setters() -> None:
 
 def test_an_unknown_setter_is_refused_with_the_nearest() -> None:
     with pytest.raises(UsageError, match="did you mean `filesystem`"):
-        check_host({"file_system": "ext4"})
+        missing_of_host({"file_system": "ext4"})
 
 
 def test_what_is_asked_wrongly_is_refused_by_name() -> None:
     with pytest.raises(UsageError, match=r"host.transparent_hugepages: expected one of"):
-        check_host({"transparent_hugepages": "sometimes"})
+        missing_of_host({"transparent_hugepages": "sometimes"})
 
 
 @pytest.mark.usefixtures("without_root")
@@ -61,4 +60,5 @@ def test_a_run_that_asks_for_nothing_changes_nothing(tmp_path: Path) -> None:
     with Guarded() as guarded:
         applied = apply_all({}, guarded, scene(tmp_path))
 
-    assert applied == outfit.Outfit({}, ORDINARY, ORDINARY)
+    assert applied == UNCHANGED
+    assert (applied.server, applied.client) == (ORDINARY, ORDINARY)

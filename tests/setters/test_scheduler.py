@@ -73,4 +73,4 @@ def test_the_class_of_a_process_is_seen(tmp_path: Path) -> None:
     with Guarded() as guarded:
         outfit = apply_all({"scheduler": "batch"}, guarded, scene(tmp_path))
 
-    assert outfit.witness([os.getpid()])["scheduler"]["class"] == "other"
+    assert outfit.facts([os.getpid()])["scheduler"]["got"]["class"] == "other"

@@ -67,7 +67,7 @@ def test_what_a_process_got_is_seen(word: str, at_least: int, tmp_path: Path) ->
         before = huge_pages_of([os.getpid()])
         with mmap.mmap(-1, SIZE_BYTES, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as own:
             own[:] = b"x" * SIZE_BYTES
-            seen = outfit.witness([os.getpid()])["transparent_hugepages"]
+            seen = outfit.facts([os.getpid()])["transparent_hugepages"]["got"]
 
     gained = int(str(seen["own_bytes"])) - int(str(before["own_bytes"]))
     assert gained >= at_least

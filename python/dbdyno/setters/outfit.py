@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dbdyno.errors import LabError, MachineError, UsageError
 from dbdyno.guard.guarded import Guarded
@@ -12,24 +12,26 @@ from dbdyno.model.part import Missing
 from dbdyno.setters.registry import find_setter
 from dbdyno.setters.setter import Applied, Facts, Scene
 
-Host = Mapping[str, object]
+Wishes = Mapping[str, object]
 """Setter → what the study says of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outfit:
-    """All setters of a run, applied."""
+    """This machine as a run finds it: all its setters, applied."""
 
-    parts: Mapping[str, Applied]
-    server: Launch
-    client: Launch
+    parts: Mapping[str, Applied] = field(default_factory=dict)
+    """By setter, in the order in which they were applied."""
 
-    def facts(self) -> Mapping[str, Facts]:
-        """Setter → what was so before and is so now."""
-        return {
-            name: {"before": dict(part.before), "after": dict(part.after)}
-            for name, part in self.parts.items()
-        }
+    @property
+    def server(self) -> Launch:
+        """How servers are started."""
+        return _joined([part.server for part in self.parts.values()])
+
+    @property
+    def client(self) -> Launch:
+        """How the programs that put load on are started."""
+        return _joined([part.client for part in self.parts.values()])
 
     def before_step(self) -> None:
         """To be called before each step."""
@@ -37,49 +39,64 @@ class Outfit:
             if part.before_step is not None:
                 part.before_step()
 
-    def witness(self, pids: Sequence[int]) -> Mapping[str, Facts]:
-        """Setter → what the server's processes really got of it."""
-        told = {name: dict(part.witness(pids)) for name, part in self.parts.items()}
-        return {name: facts for name, facts in told.items() if facts}
+    def facts(self, pids: Sequence[int] = ()) -> Mapping[str, Mapping[str, Facts]]:
+        """Setter → what was so before and after, and what these processes got of it."""
+        return {
+            name: {
+                "before": dict(part.before),
+                "after": dict(part.after),
+                "got": dict(part.witness(pids)),
+            }
+            for name, part in self.parts.items()
+        }
 
 
-def check_host(host: Host) -> None:
-    """Refuses what no machine could do.
+UNCHANGED = Outfit()
+"""As it is."""
+
+
+def _joined(launches: Sequence[Launch]) -> Launch:
+    joined = ORDINARY
+    for launch in launches:
+        joined = joined.joined(launch)
+    return joined
+
+
+def missing_of_host(wishes: Wishes) -> Mapping[str, tuple[Missing, ...]]:
+    """Setter → what this machine lacks for it; setters that lack nothing are left out.
 
     # Errors
-    `UsageError` names the setter, what was expected and what was found.
+    `UsageError` when there is no such setter, or it refuses what is said of it.
     """
-    for name, value in host.items():
-        _read(name, value)
-
-
-def missing_of_host(host: Host) -> Mapping[str, tuple[Missing, ...]]:
-    """Setter → what this machine lacks for it; setters that lack nothing are left out."""
-    lacking = {name: find_setter(name).missing(_read(name, value)) for name, value in host.items()}
+    lacking = {
+        name: find_setter(name).missing(_read(name, value)) for name, value in wishes.items()
+    }
     return {name: missing for name, missing in lacking.items() if missing}
 
 
-def apply_all(host: Host, guarded: Guarded, scene: Scene) -> Outfit:
+def apply_all(wishes: Wishes, guarded: Guarded, scene: Scene) -> Outfit:
     """Applies them in the order of the study. The guard takes them back in reverse when it closes.
 
     # Errors
     `MachineError` when something is missing (then nothing was changed) or is refused.
     """
-    for name, missing in missing_of_host(host).items():
-        raise MachineError(f"host.{name}: {missing[0].what}", hint=missing[0].cure)
-    parts: dict[str, Applied] = {}
-    server = client = ORDINARY
-    for name, value in host.items():
-        parts[name] = _apply(name, value, guarded, scene)
-        server, client = server.joined(parts[name].server), client.joined(parts[name].client)
-    return Outfit(parts, server, client)
+    if lacking := missing_of_host(wishes):
+        name, first = next(iter(lacking.items()))
+        every = (each for missing in lacking.values() for each in missing)
+        raise MachineError(
+            f"host.{name}: {first[0].what}",
+            hint="\n".join(f"{each.what}: {each.cure}" for each in every),
+        )
+    return Outfit({name: _apply(name, value, guarded, scene) for name, value in wishes.items()})
 
 
 def _apply(name: str, value: object, guarded: Guarded, scene: Scene) -> Applied:
     try:
         return find_setter(name).apply(_read(name, value), guarded, scene)
     except OSError as error:
-        raise MachineError(f"host.{name}: {error}") from error
+        raise MachineError(
+            f"host.{name}: {error}", hint="run as root, outside of a container"
+        ) from error
     except LabError as error:
         raise MachineError(f"host.{name}: {error.message}", hint=error.hint) from error
 
