@@ -21,6 +21,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "bench": ("bench.bench", "Measure the server at URL, which somebody else runs."),
     "check": ("check.check", "Explain what STUDY would run: cells, order, disk, time."),
     "cleanup": ("bench.cleanup", "Drop a script's tables from the server at URL."),
+    "compare": ("compare.compare", "Compare B with A, each a cell of a study in the store."),
     "doctor": ("doctor.doctor", "Tell what in this machine bends numbers or limits a run."),
     "fetch": ("fetching.fetch_command", "Get servers and tools beforehand."),
     "list": ("listing.list_command", "List the bundled studies, and what the store holds."),

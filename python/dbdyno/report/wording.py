@@ -147,6 +147,20 @@ def effect_text(comparison: Comparison) -> str:
     )
 
 
+def judged_text(judgement: Judgement, figure: Figure) -> str:
+    """A judgement by itself: word, effect, interval, what is open."""
+    effect = judgement.effect
+    if isinstance(effect, NotComparable):
+        return f"cannot tell: {effect.reason}."
+    word = verdict_word(judgement.verdict, figure)
+    low, high = effect.ratio_interval
+    told = (
+        f"{word}, {figure.title.lower()} {ratio(effect.ratio)} "
+        f"(95\u202f% interval {interval(low, high)}; {effect.method})."
+    )
+    return told + _size(judgement) + outlook(judgement.advice)
+
+
 def evenness(point: Point) -> str:
     """The stability words as the end of a sentence; nothing where none were judged."""
     words = point.stability_words

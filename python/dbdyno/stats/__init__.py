@@ -35,6 +35,7 @@ from dbdyno.stats.turns import (
     set_aside,
     turns_effect,
 )
+from dbdyno.stats.unpaired import unpaired_effect
 from dbdyno.stats.verdict import Judgement, Size, Verdict, judge, judge_family
 
 __all__ = [
@@ -88,4 +89,5 @@ __all__ = [
     "tost_p",
     "trend",
     "turns_effect",
+    "unpaired_effect",
 ]

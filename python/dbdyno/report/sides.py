@@ -1,0 +1,203 @@
+"""Any two cells of any two stored studies: what differs between them, and whether one may judge."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from dbdyno.design.cells import cells
+from dbdyno.errors import UsageError
+from dbdyno.model import FIGURES, Load, Primary, Study
+from dbdyno.report.comparisons import compare
+from dbdyno.report.gather import gather
+from dbdyno.report.material import Material, RunMaterial
+from dbdyno.report.points import Point, label, points_of, varying
+from dbdyno.stats import Judgement, judge_family, unpaired_effect
+
+FACTORS = frozenset({"server", "settings", "workload", "host factors"})
+"""What a comparison may be about; anything else that differs besides makes it say nothing."""
+
+OWN = "data_directory", "port", "socket", "datadir", "pid_file"
+"""Parts of the names of settings that belong to a run and not to its cell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One cell of a stored study."""
+
+    name: str
+    study: Study
+    points: tuple[Point, ...]
+    runs: tuple[RunMaterial, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Something that is not the same on both sides."""
+
+    group: str
+    what: str
+    a: str
+    b: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What two sides say of each other, load by load."""
+
+    differences: tuple[Difference, ...]
+    refused: str | None
+    """Why no verdict is given."""
+    judged: tuple[tuple[int, Judgement], ...]
+    """Clients and judgement of B against A; empty if refused."""
+
+
+def open_side(store: Path, name: str) -> Side:
+    """`STUDY` with a single cell, `STUDY/CELL` or `STUDY/RUN`; STUDY may be a folder of any store.
+
+    Raises `UsageError` naming the cells there are, `LabError` for what can't be read.
+    """
+    root, study, cell = _place(store, name)
+    material = gather(root, study)
+    matrix = cells(material.study)
+    names = [label(one.levels, varying(material.study)) for one in matrix]
+    if cell is None and len(matrix) == 1:
+        cell = names[0]
+    chosen = [one for one, known in zip(matrix, names, strict=True) if known == cell]
+    if not chosen and cell is not None:
+        planned = [run for run in material.plan.runs if run.id == cell]
+        chosen = [one for one in matrix if planned and one.levels == planned[0].cell.levels]
+        runs = tuple(run for run in material.runs if run.manifest.id == cell)
+        material = replace(material, runs=runs) if chosen else material
+    if not chosen:
+        listed = "; ".join(f"`{study}/{known}`" for known in names)
+        told = "holds several cells" if cell is None else f"has no cell or run `{cell}`"
+        raise UsageError(f"the study `{study}` {told}", hint=f"its cells are {listed}")
+    return _side(name, material, chosen[0].levels)
+
+
+def _place(store: Path, name: str) -> tuple[Path, str, str | None]:
+    study, slash, cell = name.partition("/")
+    if (store / study / "study.json").is_file() or not slash:
+        return store, study, cell or None
+    folder = next(
+        (f for f in (Path(name), *Path(name).parents) if (f / "study.json").is_file()), None
+    )
+    if folder is None:
+        return store, study, cell or None
+    rest = str(Path(name).relative_to(folder))
+    return folder.absolute().parent, folder.absolute().name, None if rest == "." else rest
+
+
+def _side(name: str, material: Material, levels: Mapping[str, str]) -> Side:
+    points = points_of(material, [c for c in cells(material.study) if c.levels == levels])
+    runs = [run for run in material.runs if dict(run.manifest.cell) == dict(levels)]
+    return Side(name, material.study, tuple(points), tuple(runs))
+
+
+def confront(a: Side, b: Side, primary: Primary) -> Outcome:
+    """B against A on the figure of `primary`, unless more than one factor or anything else differs.
+
+    Blocks of one study are paired; runs of two studies are not (Welch).
+    """
+    found = tuple(_differences(a, b))
+    refused = _refusal(found)
+    if refused is not None:
+        return Outcome(found, refused, ())
+    theirs = {point.clients: point for point in a.points}
+    pairs = [(point, theirs[point.clients]) for point in b.points if point.clients in theirs]
+    if not pairs:
+        return Outcome(found, "no load was driven on both sides", ())
+    if _one_study(a, b):
+        judged = [comparison.judgement for comparison in compare(pairs, primary)]
+    else:
+        effects = [
+            unpaired_effect(
+                list(other.judged(primary.metric).values()),
+                list(point.judged(primary.metric).values()),
+            )
+            for point, other in pairs
+        ]
+        judged = list(
+            judge_family(
+                effects,
+                smallest_effect=primary.smallest_effect,
+                higher_is_better=FIGURES[primary.metric].higher_is_better,
+            )
+        )
+    clients = [point.clients for point, _ in pairs]
+    return Outcome(found, None, tuple(zip(clients, judged, strict=True)))
+
+
+def _one_study(a: Side, b: Side) -> bool:
+    plans = {run.manifest.plan for run in (*a.runs, *b.runs)}
+    return a.study.name == b.study.name and len(plans) == 1
+
+
+def _refusal(found: tuple[Difference, ...]) -> str | None:
+    groups = list(dict.fromkeys(difference.group for difference in found))
+    other = [group for group in groups if group not in FACTORS]
+    factors = [group for group in groups if group in FACTORS]
+    if other:
+        return f"{', '.join(other)} differ: what of an effect is theirs can't be told"
+    if len(factors) > 1:
+        return f"{' and '.join(factors)} differ at once: which of them did it can't be told"
+    return None
+
+
+def _differences(a: Side, b: Side) -> Iterator[Difference]:
+    server_differs = False
+    for group, what, read in (
+        ("server", "provision", lambda run: run.manifest.provision),
+        ("server", "version", lambda run: run.manifest.versions.get("server", "?")),
+        ("workload", "script", lambda run: run.manifest.script),
+        ("workload", "options", lambda run: _pairs(run.manifest.options)),
+        ("settings", "asked for", lambda run: _pairs(run.manifest.settings)),
+        ("dbdyno", "engine", lambda run: run.manifest.versions.get("engine", "?")),
+        ("dbdyno", "schema", lambda run: run.manifest.versions.get("engine_schema", "?")),
+        ("host", "environment", lambda run: run.manifest.environment_id),
+    ):
+        ours, theirs = _values(a, read), _values(b, read)
+        if ours != theirs:
+            server_differs = server_differs or group == "server"
+            yield Difference(group, what, ours, theirs)
+    for what, ours, theirs in (
+        ("scale", a.study.scale, b.study.scale),
+        ("load", _load(a.study.load), _load(b.study.load)),
+    ):
+        if ours != theirs:
+            yield Difference(what, what, ours, theirs)
+    # Another version has other defaults: these are the server's difference and not one besides.
+    group = "server" if server_differs else "settings"
+    asked = {name for run in (*a.runs, *b.runs) for name in run.manifest.settings}
+    ours_set, theirs_set = _settings(a), _settings(b)
+    for name in sorted(ours_set.keys() | theirs_set.keys()):
+        before, after = ours_set.get(name, "–"), theirs_set.get(name, "–")
+        if before != after:
+            yield Difference("settings" if name in asked else group, name, before, after)
+
+
+def _values(side: Side, read: object) -> str:
+    assert callable(read)
+    return "; ".join(sorted({str(read(run)) for run in side.runs}))
+
+
+def _settings(side: Side) -> dict[str, str]:
+    """Settings that are the same in all runs of a side; paths and ports belong to a run."""
+    first, *others = [run.settings for run in side.runs] or [{}]
+    return {
+        name: value
+        for name, value in first.items()
+        if all(other.get(name) == value for other in others)
+        and not any(own in name for own in OWN)
+        and "/" not in value
+    }
+
+
+def _pairs(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in sorted(values.items())) or "none"
+
+
+def _load(load: Load) -> str:
+    shape = {**asdict(load), "kind": load.arrival.kind}
+    del shape["clients"]
+    return _pairs({name: value for name, value in shape.items() if value not in (None, (), {})})

@@ -1,0 +1,111 @@
+"""Two cells of two studies: what differs is said; a verdict is given where one factor does."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_up_runs import World, write_study
+from made_up_studies import SMALL
+from scipy import stats as scipy_stats
+
+from dbdyno.cli import call
+from dbdyno.errors import UsageError
+from dbdyno.model import PlannedRun, Primary, Step
+from dbdyno.report.sides import confront, open_side
+from dbdyno.stats import NotComparable, PairedEffect, Verdict, unpaired_effect
+
+SHORT = SMALL.replace('"30 s"', '"4 s"').replace('"5 s"', '"1 s"').replace("[1, 4]", "4")
+THROUGHPUT = Primary()
+
+
+def rate(run: PlannedRun, step: Step, second: int) -> float:
+    return 400.0 * (2.5 if run.cell.levels["journal"] == "wal" else 1.0)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sides")
+    write_study(folder, SHORT, World(rate), name="one")
+    write_study(folder, SHORT, World(rate), name="again")
+    longer = SHORT.replace('measure = "4 s"', 'measure = "5 s"')
+    write_study(folder, longer, World(rate), name="longer")
+    return folder / "store"
+
+
+def test_one_factor_of_one_study_is_judged_block_by_block(store: Path) -> None:
+    a, b = open_side(store, "one/delete, full"), open_side(store, "one/wal, full")
+    outcome = confront(a, b, THROUGHPUT)
+    assert {one.group for one in outcome.differences} == {"settings"}
+    assert ("journal_mode", "delete", "wal") in {(d.what, d.a, d.b) for d in outcome.differences}
+    ((clients, judgement),) = outcome.judged
+    assert (clients, judgement.verdict) == (4, Verdict.BETTER)
+    assert isinstance(judgement.effect, PairedEffect)
+    assert judgement.effect.method == "t over blocks"
+
+
+def test_the_same_cell_of_two_studies_differs_in_nothing_and_is_not_paired(store: Path) -> None:
+    outcome = confront(
+        open_side(store, "one/wal, full"), open_side(store, "again/wal, full"), THROUGHPUT
+    )
+    assert outcome.differences == ()
+    ((_, judgement),) = outcome.judged
+    assert judgement.verdict not in (Verdict.BETTER, Verdict.WORSE)
+    assert isinstance(judgement.effect, PairedEffect)
+    assert judgement.effect.method == "Welch's t over runs"
+
+
+def test_another_load_refuses_the_verdict_and_says_what_differs(store: Path) -> None:
+    outcome = confront(
+        open_side(store, "one/delete, full"), open_side(store, "longer/wal, full"), THROUGHPUT
+    )
+    assert outcome.judged == ()
+    assert outcome.refused is not None
+    assert "load differ" in outcome.refused
+    (load,) = [one for one in outcome.differences if one.group == "load"]
+    assert "measure_s = 4" in load.a
+    assert "measure_s = 5" in load.b
+
+
+def test_sides_are_found_by_cell_run_and_folder_and_wrong_ones_name_the_right_ones(
+    store: Path,
+) -> None:
+    run = open_side(store, "one/b2-wal,full")
+    assert [len(point.blocks) for point in run.points] == [1]
+    elsewhere = open_side(Path("nowhere"), f"{store}/one/wal, full")
+    assert len(elsewhere.runs) == 3
+    with pytest.raises(UsageError, match="holds several cells") as caught:
+        open_side(store, "one")
+    assert "`one/wal, full`" in (caught.value.hint or "")
+    with pytest.raises(UsageError, match="no cell or run `wall`"):
+        open_side(store, "one/wall")
+
+
+def test_the_verb_tells_and_fails_on_what_it_is_asked_to(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sides = ["compare", "one/wal, full", "one/delete, full", "--store", str(store)]
+    assert call(sides) == 0
+    told = capsys.readouterr().out
+    assert "journal_mode: wal → delete" in told
+    assert "4 clients: B against A: slower" in told
+    assert call([*sides, "--fail-on", "slower"]) == 1
+    assert call(["compare", sides[2], sides[1], "--store", str(store), "--fail-on", "slower"]) == 0
+    longer = ["compare", "one/wal, full", "longer/wal, full", "--store", str(store)]
+    assert call([*longer, "--fail-on", "slower"]) == 1
+    assert "no verdict: load differ" in capsys.readouterr().err
+
+
+def test_welch_agrees_with_scipy() -> None:
+    a, b = [100.0, 102.0, 98.0, 101.0], [110.0, 109.0, 115.0]
+    found = unpaired_effect(a, b)
+    assert isinstance(found, PairedEffect)
+    oracle = scipy_stats.ttest_ind(np.log(b), np.log(a), equal_var=False)
+    assert found.p == pytest.approx(oracle.pvalue)
+    low, high = oracle.confidence_interval(0.95)
+    assert (found.low95, found.high95) == pytest.approx((low, high))
+    assert found.ratio == pytest.approx(math.exp(np.log(b).mean() - np.log(a).mean()))
+    assert isinstance(unpaired_effect([1.0], b), NotComparable)
+    assert isinstance(unpaired_effect([1.0, 0.0], b), NotComparable)
