@@ -78,3 +78,17 @@ def test_an_unknown_mode_is_told(bank: Driven) -> None:
     ran = bank.run("tpcb_like", events=1, mode="half", **SIZE)
 
     assert "--mode=half: expected full, simple or select" in ran.complaint
+
+
+@pytest.mark.parametrize("isolation", ["READ COMMITTED", "SERIALIZABLE"])
+def test_sums_agree_at_every_level_of_isolation(isolation: str, bank: Driven) -> None:
+    ran = bank.run("tpcb_like", events=100, clients=4, isolation=isolation, **SIZE)
+
+    assert ran.complaint == ""
+    assert bank.call("tpcb_like", "check", **SIZE).complaint == ""
+
+
+def test_a_level_that_is_none_is_told(bank: Driven) -> None:
+    ran = bank.run("tpcb_like", events=1, isolation="CHAOS", **SIZE)
+
+    assert "--isolation=CHAOS: expected READ COMMITTED" in ran.complaint

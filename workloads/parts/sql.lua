@@ -6,11 +6,26 @@ local sql = {}
 
 local driver_name
 
--- A connection and the driver's name: "mysql" (MariaDB too), "pgsql" or "sqlite".
+local LEVELS = { ["READ COMMITTED"] = true, ["REPEATABLE READ"] = true, SERIALIZABLE = true }
+local SET_LEVEL = {
+  mysql = "SET SESSION TRANSACTION ISOLATION LEVEL ",
+  pgsql = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL ",
+}
+
+-- A connection whose transactions have the level of the option `isolation`, and the driver's name:
+-- "mysql" (MariaDB too), "pgsql" or "sqlite", whose transactions are serializable anyway.
 function sql.connect()
-  local driver = sysbench.sql.driver()
+  local driver, level = sysbench.sql.driver(), sysbench.opt.isolation or ""
   driver_name = driver:name()
-  return driver:connect(), driver_name
+  if level ~= "" and not LEVELS[level] then
+    error(("--isolation=%s: expected READ COMMITTED, REPEATABLE READ, SERIALIZABLE, or nothing "
+      .. "for the server's own"):format(level), 0)
+  end
+  local connection = driver:connect()
+  if level ~= "" and SET_LEVEL[driver_name] then
+    connection:query(SET_LEVEL[driver_name] .. level)
+  end
+  return connection, driver_name
 end
 
 function sql.name()
@@ -22,6 +37,7 @@ end
 function sql.options(own)
   own.storage_engine = { "Storage engine of the tables, MySQL and MariaDB only", "innodb" }
   own.create_table_options = { "What goes behind each CREATE TABLE", "" }
+  own.isolation = { "Isolation level of all transactions; empty: the server's own", "" }
   return own
 end
 
