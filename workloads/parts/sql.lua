@@ -2,9 +2,15 @@
 --
 -- `local sql = require("parts.sql")`; one copy a client, so what is found out once is kept.
 
+local ffi = require("ffi")
+
 local sql = {}
 
+ffi.cdef "int usleep(unsigned int microseconds);"
+
 local driver_name
+-- sysbench closes a connection that nothing but its statements holds.
+local connections = {}
 
 local LEVELS = { ["READ COMMITTED"] = true, ["REPEATABLE READ"] = true, SERIALIZABLE = true }
 local SET_LEVEL = {
@@ -22,6 +28,7 @@ function sql.connect()
       .. "for the server's own"):format(level), 0)
   end
   local connection = driver:connect()
+  connections[#connections + 1] = connection
   if level ~= "" and SET_LEVEL[driver_name] then
     connection:query(SET_LEVEL[driver_name] .. level)
   end
