@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use engine::{Control, Failure, Outcome, Plan};
-use record::{Arrival, Endpoint, Fatal, FatalKind, Hello, Record, RunSpec, SpecError, Target};
+use record::{Arrival, Fatal, FatalKind, Hello, Record, RunSpec, SpecError};
 use script::{Config, ConfigError, ScriptWorkload, Surroundings};
 
 use crate::exit;
@@ -230,22 +230,8 @@ pub fn shards(spec: &RunSpec, config: &Config) -> u32 {
         return shards.min(clients);
     }
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-    let cores = if is_local(&spec.target) { (cores / 2).max(1) } else { cores };
+    let cores = if spec.target.is_local() { (cores / 2).max(1) } else { cores };
     clients.div_ceil(CLIENTS_A_SHARD).clamp(1, cores)
-}
-
-fn is_local(target: &Target) -> bool {
-    match target {
-        Target::Postgresql(server) | Target::Mysql(server) => {
-            server.endpoints.iter().all(|endpoint| match endpoint {
-                Endpoint::Unix(_) => true,
-                Endpoint::Tcp { host, .. } => {
-                    host == "localhost" || host == "::1" || host.starts_with("127.")
-                }
-            })
-        }
-        _ => true,
-    }
 }
 
 /// What the first shard has found possible.

@@ -115,5 +115,38 @@ impl RunSpec {
 }
 
 fn range(field: &'static str, found: impl ToString, expected: &'static str) -> SpecError {
-    SpecError::Range { field, found: found.to_string(), expected }
+    let found = found.to_string();
+    // 1e300 has three hundred digits; nobody counts them.
+    let found = match found.parse::<f64>() {
+        Ok(number) if found.len() > 20 => format!("{number:e}"),
+        _ => found,
+    };
+    SpecError::Range { field, found, expected }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_has_its_range() {
+        let refused = |key: &str, value: &str| {
+            let text = format!(
+                r#"{{"schema": 1, "target": {{"driver": "null"}}, "{key}": {value},
+                    "groups": [{{"script": "s", "clients": 1}}]}}"#
+            );
+            RunSpec::from_json(&text).unwrap_err().to_string()
+        };
+        let huge = "`measure_s` is 1e300; expected seconds from 0 to 1e9";
+        assert_eq!(refused("measure_s", "1e300"), huge);
+        assert_eq!(refused("measure_s", "0"), "`measure_s` is 0; expected seconds above 0");
+        assert!(refused("interval_s", "1e-9").contains("from 0.001 to 3600"));
+        assert!(refused("connect_timeout_s", "1e300").contains("from 0 to 1e9"));
+        assert!(refused("errors", r#"{"reconnect_s": -1}"#).contains("`errors.reconnect_s` is -1"));
+        let crowd = RunSpec::from_json(
+            r#"{"schema": 1, "target": {"driver": "null"},
+                "groups": [{"script": "s", "clients": 4000000000}]}"#,
+        );
+        assert!(crowd.unwrap_err().to_string().contains("is 4000000000; expected 1,000,000"));
+    }
 }

@@ -10,6 +10,7 @@ mod check;
 mod scripted;
 mod spec;
 mod stream;
+mod target;
 
 pub use check::{CLIENTS_MAX, SpecError};
 pub use scripted::{PlannedError, ScriptedPlan, Stretch};

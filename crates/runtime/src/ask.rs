@@ -26,7 +26,7 @@ impl Runtime {
         let outcome = driver::connect(&settings.target, ordinal, settings.connect_timeout)
             .map_err(|error| {
                 self.tell(load, |target| telling::connection(target, &error));
-                connect_failure(&error)
+                connect_failure(&self.settings.target, &error)
             })
             .and_then(|connected| self.adopt_connection(client, ordinal, connected));
         Some(outcome.map_err(|failure| self.cause = Some(failure)))

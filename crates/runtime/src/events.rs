@@ -5,6 +5,7 @@ use record::PhaseName;
 
 use crate::client::{OpenEvent, Waiting};
 use crate::drive::{Wake, Woken};
+use crate::policy::back_off_ns;
 use crate::runtime::Runtime;
 
 /// Events an in-process client may run before the others get their turn.
@@ -154,7 +155,7 @@ impl Runtime {
             return Restart::TooOften;
         }
         if client.back_off {
-            let pause = RETRY_NS.0.saturating_mul(1 << client.attempts.min(20)).min(RETRY_NS.1);
+            let pause = back_off_ns(RETRY_NS.0, client.attempts, RETRY_NS.1);
             client.waiting = Waiting::Sleep;
             load.sleep_until(id, now + pause);
             return Restart::Later;

@@ -162,12 +162,8 @@ impl Loaders {
 
     /// Which of the target's endpoints the run's connection `ordinal` goes to.
     pub(crate) fn endpoint(&self, ordinal: u64) -> u64 {
-        match &self.target {
-            Target::Postgresql(server) | Target::Mysql(server) => {
-                ordinal % server.endpoints.len().max(1) as u64
-            }
-            _ => 0,
-        }
+        let count = self.target.server().map_or(1, |server| server.endpoints.len());
+        ordinal % count.max(1) as u64
     }
 
     /// What there is to say, once, of loaders that can't connect.

@@ -47,9 +47,21 @@ fn matches(code: &str, fault: &Fault<'_>) -> bool {
     }
 }
 
+/// The pause before attempt `number`, from 1: `first_ns`, then twice the last, `most_ns` at most.
+pub(crate) fn back_off_ns(first_ns: u64, number: u32, most_ns: u64) -> u64 {
+    first_ns.saturating_mul(1 << number.saturating_sub(1).min(20)).min(most_ns)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pauses_double_from_the_first_to_the_longest() {
+        let pauses: Vec<_> = (1..=6).map(|number| back_off_ns(10, number, 250)).collect();
+        assert_eq!(pauses, [10, 20, 40, 80, 160, 250]);
+        assert_eq!(back_off_ns(u64::MAX, u32::MAX, 250), 250);
+    }
 
     fn check(rules: &[(&str, ErrorAction)], fault: Fault<'_>, expected: ErrorAction) {
         let rules = rules

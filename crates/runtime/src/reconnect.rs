@@ -3,14 +3,14 @@
 use driver::{ConnectError, Connected, Reply, RowCursor};
 use engine::{Failure, Load, Message};
 use reactor::Token;
-use record::{ErrorAction, FatalKind};
+use record::{ErrorAction, FatalKind, Target};
 
 use crate::bulk::{Bulk, Surroundings};
 use crate::client::Waiting;
 use crate::connector::News;
 use crate::drive::{Wake, Woken};
 use crate::outcome::{Conclusion, Failed, Purpose};
-use crate::policy::{Fault, decide};
+use crate::policy::{Fault, back_off_ns, decide};
 use crate::runtime::{Runtime, fault};
 use crate::slot::{RowBytes, Slot};
 use crate::telling;
@@ -175,7 +175,7 @@ impl Runtime {
             Ok(connected) => Wake::Connected(self.adopt_connection(client, ordinal, connected)?),
             Err(error) => {
                 self.tell(load, |target| telling::connection(target, &error));
-                self.cause = Some(connect_failure(&error));
+                self.cause = Some(connect_failure(&self.settings.target, &error));
                 Wake::NotConnected
             }
         };
@@ -249,8 +249,7 @@ impl Runtime {
             let hint = Some("is the server still running?");
             return Err(fault(FatalKind::Connection, message, hint));
         }
-        let pause =
-            first_ns.saturating_mul(1 << attempts.min(20)).clamp(1_000_000, BACK_OFF_MAX_NS);
+        let pause = back_off_ns(first_ns, attempts, BACK_OFF_MAX_NS).max(1_000_000);
         let jitter = jitter(self.settings.seed, client, attempts) % (pause / 2 + 1);
         self.clients[client as usize].waiting = Waiting::Reconnect(index);
         load.sleep_until(client, now + pause * 3 / 4 + jitter);
@@ -296,8 +295,23 @@ fn jitter(seed: u64, client: u32, attempt: u32) -> u64 {
 }
 
 /// A failed connection in words, with what to try.
-pub(crate) fn connect_failure(error: &ConnectError) -> Failure {
-    let hint = match error {
+pub(crate) fn connect_failure(target: &Target, error: &ConnectError) -> Failure {
+    let own = match error {
+        ConnectError::Refused { error, .. } => {
+            driver::advice(target, &error.sqlstate, error.number)
+        }
+        ConnectError::Unsupported { .. } if matches!(target, Target::Sqlite(_)) => {
+            Some("`PRAGMA pragma_list` names what this SQLite has")
+        }
+        _ => None,
+    };
+    let hint = own.unwrap_or_else(|| hint_of(error));
+    fault(FatalKind::Connection, error.to_string(), Some(hint))
+}
+
+/// What to try where the target says nothing more.
+fn hint_of(error: &ConnectError) -> &'static str {
+    match error {
         ConnectError::Unreachable { .. } => "is the server running, and is this its address?",
         ConnectError::Refused { error, .. } if error.sqlstate.starts_with("28") => {
             "check the user name and the password"
@@ -321,6 +335,5 @@ pub(crate) fn connect_failure(error: &ConnectError) -> Failure {
         ConnectError::Unsupported { .. } | ConnectError::Protocol { .. } => {
             "check the address, the driver and the server's authentication settings"
         }
-    };
-    fault(FatalKind::Connection, error.to_string(), Some(hint))
+    }
 }

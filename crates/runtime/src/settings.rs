@@ -61,7 +61,7 @@ impl Settings {
 
     /// Whether sessions have sockets.
     pub fn networked(&self) -> bool {
-        matches!(self.target, Target::Postgresql(_) | Target::Mysql(_))
+        self.target.server().is_some()
     }
 
     /// In-process databases block the caller, so each client needs a thread of its own.

@@ -64,6 +64,10 @@ local function resolve_options(definitions, given)
   end
   for name, definition in pairs(definitions or {}) do
     name = name:gsub("-", "_")
+    if type(definition) ~= "table" then
+      local form = "a table: { \"what it is\", default, type }"
+      return nil, "value", name, type(definition), form
+    end
     local default, argument = definition[2], definition[3]
     local reader = argument and READERS[argument] or READER_OF_DEFAULT[type(default)]
     if not reader then

@@ -64,14 +64,9 @@ pub const NOT_TEXT: &str =
 
 /// Options that every script sees besides its own.
 unsafe fn push_general(state: *mut State, config: &Config) {
-    use record::{Endpoint, Target};
-    let (driver, server) = match &config.connections.target {
-        Target::Null => ("null", None),
-        Target::Scripted { .. } => ("scripted", None),
-        Target::Sqlite(_) => ("sqlite", None),
-        Target::Postgresql(server) => ("pgsql", Some(server)),
-        Target::Mysql(server) => ("mysql", Some(server)),
-    };
+    use record::Endpoint;
+    let target = &config.connections.target;
+    let (driver, server) = (target.name(), target.server());
     // SAFETY: the caller's: the table is on top of the stack.
     unsafe {
         set_number(state, "threads", f64::from(config.connections.part.clients));

@@ -125,7 +125,7 @@ class ErrorPolicy:
     reconnect_s: float = 60.0
     """Patience with a lost connection."""
     back_off_s: float = 0.01
-    """First pause between attempts; doubles up to a second."""
+    """First pause between attempts; doubles up to a quarter of a second."""
 
 
 @dataclass(frozen=True, slots=True)

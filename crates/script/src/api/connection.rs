@@ -23,16 +23,9 @@ pub(crate) unsafe fn register(state: *mut State) {
 
 /// The name scripts know the driver by.
 unsafe extern "C-unwind" fn driver_name(state: *mut State) -> c_int {
-    use record::Target;
     let config = with(|host| std::sync::Arc::clone(&host.config));
-    let name = match config.connections.target {
-        Target::Null => "null",
-        Target::Scripted { .. } => "scripted",
-        Target::Sqlite(_) => "sqlite",
-        Target::Postgresql(_) => "pgsql",
-        Target::Mysql(_) => "mysql",
-    };
-    let name = config.surroundings.driver.as_deref().unwrap_or(name);
+    let known = config.connections.target.name();
+    let name = config.surroundings.driver.as_deref().unwrap_or(known);
     // SAFETY: a live state.
     unsafe { lua::push_bytes(state, name.as_bytes()) };
     1

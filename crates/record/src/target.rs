@@ -1,0 +1,55 @@
+//! What there is to know of a target without connecting to it.
+
+use crate::spec::{Endpoint, ServerTarget, Target};
+
+impl Target {
+    /// The name scripts know its driver by.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Scripted { .. } => "scripted",
+            Self::Sqlite(_) => "sqlite",
+            Self::Postgresql(_) => "pgsql",
+            Self::Mysql(_) => "mysql",
+        }
+    }
+
+    /// The server it names; `None`: it is in this process.
+    pub fn server(&self) -> Option<&ServerTarget> {
+        match self {
+            Self::Null | Self::Scripted { .. } | Self::Sqlite(_) => None,
+            Self::Postgresql(server) | Self::Mysql(server) => Some(server),
+        }
+    }
+
+    /// Whether all of it is on this machine.
+    pub fn is_local(&self) -> bool {
+        let endpoints = self.server().map_or(&[][..], |server| &server.endpoints);
+        endpoints.iter().all(|endpoint| match endpoint {
+            Endpoint::Unix(_) => true,
+            Endpoint::Tcp { host, .. } => {
+                host == "localhost" || host == "::1" || host.starts_with("127.")
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_server_can_be_elsewhere() {
+        let at = |host: &str| {
+            let text = format!(
+                r#"{{"driver": "mysql", "user": "u", "database": "d",
+                    "endpoints": [{{"unix": "/s"}}, {{"tcp": {{"host": "{host}", "port": 1}}}}]}}"#
+            );
+            serde_json::from_str::<Target>(&text).unwrap()
+        };
+        assert!(Target::Null.is_local() && Target::Null.server().is_none());
+        assert!(at("127.0.0.1").is_local());
+        assert!(!at("db.example").is_local());
+        assert_eq!((at("a").name(), at("a").server().unwrap().endpoints.len()), ("mysql", 2));
+    }
+}
