@@ -218,3 +218,13 @@ def test_stability_never_fails_on_any_series(values: list[float]) -> None:
     found = stability(values)
     assert found.intervals == len(values)
     assert sum(event.duration_s for event in found.stops) <= len(values)
+
+
+def test_a_window_says_what_its_slow_seconds_cost() -> None:
+    series = np.full(60, 100.0)
+    series[30:33] = 0.0
+    found = stability(series).loss
+    assert found is not None
+    assert found.seconds_below[5] == 3.0
+    assert found.loss_s == pytest.approx(3.0)
+    assert stability(np.zeros(60)).loss is None

@@ -75,7 +75,9 @@ SECTIONS = (
         selector="point",
         more=("stability",),
         note="Dip: below 80 % of the median for 3 s; stall: below 50 % for 1 s; stop: below 5 % "
-        "for 1 s. P1 / median: the rate reached in 99 % of the seconds, over the median.",
+        "for 1 s. Work lost: seconds of the median rate that seconds below 95 % of it cost. Drift "
+        "and step: where they are more than chance. P1 / median: the rate reached in 99 % of the "
+        "seconds, over the median.",
     ),
 )
 

@@ -364,6 +364,16 @@ def stability_table(analysis: Analysis) -> Table:
             lambda f: f.stability.longest_stall_s,
         ),
         (
+            Column("Below half the median, s", "seconds_below_half", number),
+            lambda f: f.stability.loss.seconds_below[5] if f.stability.loss else None,
+        ),
+        (
+            Column("Work lost, s", "loss_s", number),
+            lambda f: f.stability.loss.loss_s if f.stability.loss else None,
+        ),
+        (Column("Drift", "drift", percent), lambda f: f.stability.settling.drift),
+        (Column("Step", "step", percent), lambda f: f.stability.settling.step),
+        (
             Column("Period, intervals", "period_intervals", number),
             lambda f: f.stability.period.intervals if f.stability.period else None,
         ),

@@ -245,6 +245,10 @@ def _generator(analysis: Analysis) -> Gate:
     return Gate("Load generator", "ok", told)
 
 
+UNEVEN = frozenset({"collapsing", "stalling", "stepping", "drifting"})
+"""Words of windows whose mean hides what happened in them."""
+
+
 def _stability(analysis: Analysis) -> Gate:
     words: dict[str, int] = {}
     for figures in _all_blocks(analysis):
@@ -252,7 +256,7 @@ def _stability(analysis: Analysis) -> Gate:
     told = sentence_case(", ".join(f"{word} in {n}" for word, n in sorted(words.items())))
     if not words:
         return Gate("Evenness", "not judged", "No step has a window.")
-    if "collapsing" in words or "stalling" in words:
+    if UNEVEN & words.keys():
         return Gate("Evenness", "doubtful", f"{told} steps: see the lines over time.")
     state: GateState = "not judged" if set(words) == {"too short to say"} else "ok"
     return Gate("Evenness", state, f"{told} steps.")

@@ -92,6 +92,8 @@ class Stability:
     """Relative change over the window; `None` if too short."""
     settling: Settling
     """Drift and step that are more than chance."""
+    loss: Loss | None
+    """What slow seconds cost; `None` without a rate to compare with."""
 
     @property
     def longest_stall_s(self) -> float:
@@ -153,6 +155,7 @@ def stability(rates: ArrayLike, interval_s: float = 1.0) -> Stability:
         period=wave,
         drift=None if drift is None else drift.change,
         settling=settled,
+        loss=loss(x, interval_s),
     )
 
 
@@ -160,7 +163,9 @@ def _without_rate(intervals: int) -> Stability:
     """More than half of the intervals saw nothing: there is no rate to compare with."""
     word = StabilityWord.UNKNOWN if intervals < LEAST_INTERVALS else StabilityWord.STALLING
     nothing = Settling(None, None, None)
-    return Stability(word, intervals, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, (), (), (), None, None, nothing)
+    return Stability(
+        word, intervals, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, (), (), (), None, None, nothing, None
+    )
 
 
 def _is_flat(cv: float, counting_cv: float, intervals: int) -> bool:
