@@ -1,6 +1,6 @@
 # One line a verb; what needs more than a line is in scripts/. CI runs `make check`.
 export RUSTUP_TOOLCHAIN := $(shell scripts/toolchain)
-PACKAGES := sysbench postgresql-15 mariadb-server libaio1 maven chromium chromium-driver pgbouncer
+PACKAGES := sysbench postgresql-15 mariadb-server libaio1 maven chromium chromium-driver pgbouncer fio xfsprogs iproute2
 BIN := .venv/bin
 
 .PHONY: setup quickstart fmt lint test check nightly fuzz generate lock bench wheel

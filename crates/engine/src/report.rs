@@ -31,9 +31,8 @@ pub(crate) fn histograms(recorder: &Recorder, labels: &[String]) -> Vec<Histogra
     let events = events.flat_map(|(label, times)| three(Subject::Event, label, times));
     let statements = CLASSES.iter().zip(&recorder.statements);
     let statements = statements.flat_map(|(class, times)| three(Subject::Statement, class, times));
-    let own = [("lag", &recorder.lag), ("queued", &recorder.queued), ("unread", &recorder.unread)];
-    let own = own.map(|(label, values)| (Subject::Lag, label, TimeKind::Wait, values));
-    events.chain(statements).chain(own).filter_map(histogram).collect()
+    let lag = [(Subject::Lag, "lag", TimeKind::Wait, &recorder.lag)];
+    events.chain(statements).chain(lag).filter_map(histogram).collect()
 }
 
 fn three<'a>(subject: Subject, label: &'a str, times: &'a Times) -> [Named<'a>; 3] {

@@ -44,7 +44,6 @@ struct Socket {
     dying: bool,
     /// Bytes of a loud send that are out.
     sent: usize,
-    given_ns: u64,
 }
 
 /// The ring of receive buffers, shared with the kernel.
@@ -67,8 +66,6 @@ pub struct UringReactor {
     pending: VecDeque<Event>,
     /// Sockets whose multishot receive ended for want of buffers.
     starved: Vec<Token>,
-    /// Sockets whose bytes go to the kernel with the next wait, in that order.
-    unsent: Vec<Token>,
 }
 
 impl std::fmt::Debug for UringReactor {
@@ -151,7 +148,6 @@ impl UringReactor {
             ready: VecDeque::with_capacity(COMPLETIONS as usize),
             pending: VecDeque::new(),
             starved: Vec::new(),
-            unsent: Vec::new(),
         };
         reactor.watch_waker();
         Ok(reactor)
@@ -205,7 +201,6 @@ impl UringReactor {
             generation,
             dying: false,
             sent: 0,
-            given_ns: 0,
         });
         self.receive(token);
         Ok(token)
@@ -237,42 +232,7 @@ impl UringReactor {
     }
 
     #[inline]
-    pub(crate) fn submit(&mut self, token: Token, now_ns: u64) {
-        let Some(socket) = self.sockets.get_mut(token) else { return };
-        socket.given_ns = now_ns;
-        self.unsent.push(token);
-        self.send(token);
-    }
-
-    #[inline]
-    pub(crate) fn given_ns(&mut self, token: Token) -> u64 {
-        self.sockets.get_mut(token).map_or(0, |socket| socket.given_ns)
-    }
-
-    /// Stamps what goes out now. The kernel sends one after the other, each at the receiver's
-    /// door before the next begins: several are given to it in a call of their own, and each is
-    /// stamped with its share of that call's time.
-    #[inline]
-    fn stamp_unsent(&mut self, clock: &mut impl FnMut() -> u64) {
-        if self.unsent.is_empty() {
-            return;
-        }
-        let first = clock();
-        let count = self.unsent.len() as u64;
-        let mut took = 0;
-        // An error shows again in the wait that follows.
-        if count > 1 && self.ring.submit().is_ok() {
-            took = clock().saturating_sub(first);
-        }
-        for (place, token) in (0..).zip(self.unsent.drain(..)) {
-            if let Some(socket) = self.sockets.get_mut(token) {
-                socket.given_ns = first + took * place / count;
-            }
-        }
-    }
-
-    #[inline]
-    pub(crate) fn send(&mut self, token: Token) {
+    pub(crate) fn submit(&mut self, token: Token) {
         let Some(socket) = self.sockets.get_mut(token) else { return };
         let rest = &socket.output[socket.sent..];
         if rest.is_empty() {
@@ -290,14 +250,9 @@ impl UringReactor {
         self.push(entry);
     }
 
-    pub(crate) fn wait(
-        &mut self,
-        timeout: Duration,
-        clock: &mut impl FnMut() -> u64,
-    ) -> io::Result<()> {
+    pub(crate) fn wait(&mut self, timeout: Duration) -> io::Result<()> {
         debug_assert!(self.ready.is_empty(), "all events are taken before waiting");
         self.give_back();
-        self.stamp_unsent(clock);
         for token in std::mem::take(&mut self.starved) {
             self.receive(token);
         }
@@ -374,7 +329,7 @@ impl UringReactor {
             SEND_LOUD => {
                 socket.sent += result as usize;
                 if socket.sent < socket.output.len() {
-                    self.send(token);
+                    self.submit(token);
                     return None;
                 }
                 socket.output.clear();

@@ -163,8 +163,7 @@ pub enum Subject {
     Event,
     /// Statements; the label is their class: `read`, `write`, `other`.
     Statement,
-    /// The generator's own lateness: `lag` of events, `queued` of statements that were ready and
-    /// not yet given to the kernel, `unread` of replies (at most).
+    /// The generator's own lateness.
     Lag,
 }
 
@@ -172,7 +171,7 @@ pub enum Subject {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeKind {
-    /// Start minus intended start. A statement is as late as its event, and then lies queued.
+    /// Start minus intended start. A statement is as late as its event.
     Wait,
     /// End minus start.
     Service,

@@ -94,7 +94,7 @@ impl Runtime {
             client,
             ordinal,
             purpose: Purpose::Idle,
-            ready_ns: 0,
+            started_ns: 0,
             input: Vec::new(),
             sending: false,
             early: Vec::new(),

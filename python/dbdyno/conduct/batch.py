@@ -7,7 +7,7 @@ the others go on without it. What would fail every run alike ends the batch, and
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from dbdyno.collect import Sampler, Watched, collectors
 from dbdyno.conduct.events import RunEnded, RunStarted
@@ -65,19 +65,22 @@ def _begin(
 
 
 def _carry_out(conductors: Sequence[RunConductor], host: Host) -> None:
-    try:
+    with ExitStack() as stack:
         for conductor in conductors:
             conductor.host = host
+            stack.callback(conductor.take_down)
+        for conductor in conductors:
+            stack.callback(_leave, conductor)
             with _its_own_failure(conductor):
                 conductor.set_up()
         for index in range(len(conductors[0].run.steps)):
             _step([each for each in conductors if each.failure is None], index)
-    finally:
-        for conductor in conductors:
-            if conductor.is_set_up:
-                with _its_own_failure(conductor):
-                    conductor.leave()
-            conductor.take_down()
+
+
+def _leave(conductor: RunConductor) -> None:
+    if conductor.is_set_up:
+        with _its_own_failure(conductor):
+            conductor.leave()
 
 
 def _step(going: Sequence[RunConductor], index: int) -> None:

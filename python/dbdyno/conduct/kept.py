@@ -19,7 +19,7 @@ from typing import Protocol
 
 from dbdyno import collect
 from dbdyno.conduct.address import Addressed, without_password
-from dbdyno.conduct.run import failure_of, status_of, step_result
+from dbdyno.conduct.ending import failure_of, status_of, step_result
 from dbdyno.design import plan as make_plan
 from dbdyno.engine import Engine, Outcome
 from dbdyno.errors import ServerError

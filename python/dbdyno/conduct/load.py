@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from dbdyno.conduct.host import check_host
+from dbdyno.conduct.tool import check_tools
 from dbdyno.design import cells
 from dbdyno.engine import find_script
 from dbdyno.engine.script import script_path
 from dbdyno.errors import ScriptError, ServerError, StudyError, UsageError
 from dbdyno.formats.study import PAPER, StudyFile, nearest, read_study
-from dbdyno.model import Study
+from dbdyno.model import ENGINE, Study
 from dbdyno.servers import parse_provision
 
 SMALL = "small"
@@ -45,6 +46,7 @@ def load_study(name: str, *, scale: str | None = None, called: str | None = None
     _check_names(loaded)
     _check_servers(loaded)
     check_host(loaded)
+    check_tools(loaded)
     _check_scripts(loaded)
     return loaded
 
@@ -112,7 +114,11 @@ def _check_servers(loaded: StudyFile) -> None:
 
 def _check_scripts(loaded: StudyFile) -> None:
     folders = study_script_path(loaded.file)
-    scripts = [(cell.script, _script_key(loaded, cell.script)) for cell in cells(loaded.study)]
+    scripts = [
+        (cell.script, _script_key(loaded, cell.script))
+        for cell in cells(loaded.study)
+        if cell.generator == ENGINE
+    ]
     for group in loaded.study.load.groups:
         if group.script is not None:
             scripts.append((group.script, ("load", "group", group.name, "script")))

@@ -19,6 +19,7 @@ from pathlib import Path
 from dbdyno import __version__, collect
 from dbdyno.collect import Sampler, Watched, collectors
 from dbdyno.conduct.bottleneck import client_warnings
+from dbdyno.conduct.ending import failure_of, raise_failure, status_of, step_result
 from dbdyno.conduct.events import (
     HostInspected,
     IntervalMeasured,
@@ -29,14 +30,15 @@ from dbdyno.conduct.events import (
 )
 from dbdyno.conduct.host import UNCHANGED, Host
 from dbdyno.conduct.preflight import loader_count, require
+from dbdyno.conduct.tool import ToolSample, drive_tool, tool_metrics, tool_result
 from dbdyno.conduct.verify import load_warnings, verify_others, verify_tables
 from dbdyno.engine import Engine, Outcome, find_script, run_engine, run_spec
 from dbdyno.engine.process import Call, Listener
-from dbdyno.errors import EngineError, InterruptedRunError, LabError
+from dbdyno.errors import EngineError, LabError
 from dbdyno.formats.records import SCHEMA
 from dbdyno.model import (
+    ENGINE,
     EngineWarning,
-    Failure,
     Hello,
     Interval,
     Loaded,
@@ -47,7 +49,6 @@ from dbdyno.model import (
     Progress,
     Record,
     RunManifest,
-    RunStatus,
     Step,
     StepResult,
     StepSummary,
@@ -107,6 +108,9 @@ class RunConductor:
     """Why the run came to nothing, or not to its end."""
     sampler: Sampler | None = None
     """Of what belongs to this run alone."""
+    tools: dict[str, Mapping[str, object]] = field(default_factory=dict)
+    """Generator → which program it was."""
+    tool_samples: list[ToolSample] = field(default_factory=list)
     collected: dict[str, Mapping[str, object]] = field(default_factory=dict)
     _server: Server | None = None
     _target: Mapping[str, object] = field(default_factory=dict)
@@ -138,10 +142,12 @@ class RunConductor:
             self.red_flags = tuple(collect.red_flags(self.host_facts, server.facts()))
             self.setting.observe(HostInspected(self.run, self.red_flags))
             self._target = server.target()
-            self._check_fit()
-        with self._phase("prepare"):
-            loaded = self._commands("prepare")
-        self._verify(loaded, server)
+            if cell.generator == ENGINE:
+                self._check_fit()
+        if cell.generator == ENGINE:
+            with self._phase("prepare"):
+                loaded = self._commands("prepare")
+            self._verify(loaded, server)
         self.size_bytes["prepared"] = server.size_bytes()
         self._parts.enter_context(self._sampling)
         self.sampler = self._sampling.enter_context(Sampler(collectors("run"), self._watched()))
@@ -150,8 +156,36 @@ class RunConductor:
         """One step as one window. Raises `LabError`; what was measured stays."""
         self.host.before_step()
         with self.phase(step), self.counted(step):
+            if self.run.cell.generator != ENGINE:
+                self._tool_step(step)
+                return
             outcome = self._engine(f"step-{step.index}", self.spec(step), step=step)
             self.conclude(step, outcome)
+
+    def _tool_step(self, step: Step) -> None:
+        """By a program that is not ours: it begins, reports and ends by itself."""
+        load = self.setting.study.load
+        name = f"step-{step.index}"
+
+        def watch(pid: int) -> None:
+            self._pids = (pid,)
+
+        told = drive_tool(
+            self.run.cell,
+            step.clients,
+            load,
+            target=self._target,
+            data_folder=self.server.data_folder(),
+            scratch=self.writer.logs / name,
+            folders=self.setting.script_path,
+            launch=self.host.client,
+            watch=watch,
+        )
+        self.server.check()
+        self.tools[self.run.cell.generator] = told.tool
+        self.tool_samples += told.samples
+        self.summaries.append(told.summary(step))
+        self.steps.append(tool_result(step))
 
     def leave(self) -> None:
         """Looks at the server once more and, after a whole run, stops it in good order."""
@@ -177,6 +211,7 @@ class RunConductor:
         facts = {
             "host": self.host_facts,
             "host_change": self.host_change,
+            "tools": self.tools,
             "server": self.server_facts,
             "red_flags": [asdict(flag) for flag in self.red_flags],
         }
@@ -202,7 +237,7 @@ class RunConductor:
             outcome = self._engine(name, spec, step=None)
             for warning in outcome.warnings:
                 self._warn_of_load(warning)
-            _raise(outcome, self.server)
+            raise_failure(outcome, self.server)
             loaded[name] = outcome.loaded
         return loaded
 
@@ -253,7 +288,7 @@ class RunConductor:
             self.summaries.append(summary)
             warnings += client_warnings(outcome, summary)
         self.steps.append(step_result(step, outcome, warnings))
-        _raise(outcome, self.server)
+        raise_failure(outcome, self.server)
         if outcome.summary is None:
             raise EngineError(f"the engine ended step {step.index} without a summary")
 
@@ -341,7 +376,10 @@ class RunConductor:
     def _keep_samples(self, shared: Sampler) -> None:
         samplers = [shared, *([self.sampler] if self.sampler else [])]
         known = {name: metrics for each in samplers for name, metrics in each.metrics().items()}
-        self.writer.metrics((one for each in samplers for one in each.samples()), known)
+        told = [] if self.run.cell.generator == ENGINE else self.tool_samples
+        known |= tool_metrics(self.run.cell.generator)
+        samples = (one for each in samplers for one in each.samples())
+        self.writer.metrics((*samples, *told), known)
         for each in samplers:
             self.collected |= {name: asdict(cost) for name, cost in each.costs().items()}
             self.collected |= {name: asdict(why) for name, why in each.missing.items()}
@@ -414,51 +452,6 @@ class RunConductor:
 def _preparers(target: Mapping[str, object]) -> int:
     """Clients of a command other than `run`."""
     return 1 if target["driver"] == "sqlite" else min(_MOST_PREPARERS, os.cpu_count() or 1)
-
-
-def _raise(outcome: Outcome, server: Server) -> None:
-    """Turns a bad end into its exception; a dead server explains everything else."""
-    if outcome.interrupted:
-        raise InterruptedRunError("interrupted; what was measured is kept")
-    server.check()
-    if outcome.failure is not None:
-        raise outcome.failure
-
-
-def step_result(step: Step, outcome: Outcome, warnings: Sequence[EngineWarning]) -> StepResult:
-    """A step as a manifest holds it."""
-    hello = outcome.hello
-    status: RunStatus = "complete"
-    if outcome.failure is not None or outcome.summary is None:
-        status = "failed"
-    elif outcome.interrupted or outcome.summary.interrupted:
-        status = "interrupted"
-    return StepResult(
-        index=step.index,
-        clients=step.clients,
-        seed=step.seed,
-        status=status,
-        engine_start_unix_ns=hello.start_unix_ns if hello else None,
-        reactor=hello.reactor if hello else None,
-        shards=hello.shards if hello else None,
-        scheduling=hello.scheduling if hello else None,
-        clock=hello.clock if hello else None,
-        warnings=tuple(map(asdict, warnings)),
-    )
-
-
-def status_of(failure: LabError | None, *, interrupted: bool = False) -> RunStatus:
-    """What became of a run that ended so; `interrupted`: by a signal, without any failure."""
-    if failure is None:
-        return "interrupted" if interrupted else "complete"
-    return "interrupted" if isinstance(failure, InterruptedRunError) else "failed"
-
-
-def failure_of(error: LabError | None) -> Failure | None:
-    """An exception as a manifest holds it."""
-    if error is None:
-        return None
-    return Failure(type(error).__name__, error.message, error.exit_code, error.hint)
 
 
 def _without_password(spec: Mapping[str, object]) -> Mapping[str, object]:

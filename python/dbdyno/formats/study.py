@@ -23,7 +23,6 @@ from dbdyno.formats.study_schema import StudyDocument
 from dbdyno.formats.toml_lines import key_lines
 from dbdyno.model import (
     ENGINE,
-    FIGURES,
     MAIN,
     Chart,
     Closed,
@@ -35,6 +34,7 @@ from dbdyno.model import (
     Published,
     Study,
     Workload,
+    find_figure,
 )
 
 PAPER = "paper"
@@ -169,7 +169,7 @@ def _build(
     _check_baseline(document.design.baseline, factors, fail)
     scripts = document.workload.script
     primary = document.primary
-    lower = not FIGURES[primary.metric].higher_is_better
+    lower = not find_figure(primary.metric).higher_is_better
     return Study(
         name=file.stem,
         question=document.question,

@@ -17,7 +17,7 @@ from dbdyno.formats.load_schema import (
     as_list,
 )
 from dbdyno.formats.quantities import parse_fraction
-from dbdyno.model import ANSWER_FIELDS, ENGINE, FIGURES, Order
+from dbdyno.model import ANSWER_FIELDS, ENGINE, FIGURES, Order, find_figure
 
 
 def _setting(value: object) -> str:
@@ -74,8 +74,13 @@ class DesignTable(Table):
 
 
 def _figure(name: str) -> str:
-    if name not in FIGURES:
-        raise ValueError(f"there is no figure `{name}`; there are {', '.join(FIGURES)}")
+    try:
+        find_figure(name)
+    except KeyError:
+        known = ", ".join(FIGURES)
+        raise ValueError(
+            f"there is no figure `{name}`; there are {known}, and those a tool tells"
+        ) from None
     return name
 
 

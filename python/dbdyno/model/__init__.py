@@ -1,6 +1,6 @@
 """The words of the lab as frozen values: no input, no output, no import from any other room."""
 
-from dbdyno.model.figures import FIGURES, Figure
+from dbdyno.model.figures import FIGURES, Figure, find_figure
 from dbdyno.model.load import (
     MAIN,
     Arrival,
@@ -135,4 +135,5 @@ __all__ = [
     "TurnResult",
     "Verify",
     "Workload",
+    "find_figure",
 ]

@@ -23,6 +23,30 @@ class Figure:
     """More of it is "faster"."""
 
 
+def find_figure(name: str) -> Figure:
+    """A figure by the name studies use: one of `FIGURES`, or one that only a tool tells.
+
+    Raises `KeyError` for a name that neither can have: a tool's figures end in a unit, which says
+    whether more of it is better (`read_iops`, `write_bytes_per_s`, `read_us_p99.reader`).
+    """
+    if name in FIGURES:
+        return FIGURES[name]
+    for mark, (unit, better) in _TOOL_UNITS.items():
+        if mark in name.partition(".")[0]:
+            return Figure(
+                name.replace("_", " "), unit, better, lambda s: s.figures.get(name), rate=better
+            )
+    raise KeyError(name)
+
+
+_TOOL_UNITS: Mapping[str, tuple[str, bool]] = {
+    "_iops": ("operations/s", True),
+    "_per_s": ("/s", True),
+    "_us": ("µs", False),
+    "_ms": ("ms", False),
+}
+
+
 def _latency(name: str) -> Callable[[StepSummary], float | None]:
     return lambda summary: summary.latency_us.get(name)
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from dbdyno.design.cells import cells
-from dbdyno.model import FIGURES, Cell, Figure
+from dbdyno.model import Cell, Figure, find_figure
 from dbdyno.report.comparisons import Comparison, MainEffect, against_baseline, main_effects
 from dbdyno.report.material import Material
 from dbdyno.report.points import Point, points_of, varying
@@ -38,7 +38,7 @@ def analyse(material: Material) -> Analysis:
     ordered = cells(material.study)
     points = tuple(points_of(material, ordered))
     primary = material.study.primary
-    metric = FIGURES[primary.metric]
+    metric = find_figure(primary.metric)
     return Analysis(
         material=material,
         metric=metric,

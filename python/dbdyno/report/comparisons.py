@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dbdyno.model import FIGURES, Primary, TurnResult
+from dbdyno.model import Primary, TurnResult, find_figure
 from dbdyno.report.material import Material
 from dbdyno.report.points import BlockFigures, Point
 from dbdyno.stats import (
@@ -191,7 +191,7 @@ def _effect(point: Point, baseline: Point, metric: str) -> Found:
     """The effect over the blocks in which both sides are sound; from turns where there are any."""
     ours, theirs = point.judged(metric), baseline.judged(metric)
     blocks = tuple(sorted(ours.keys() & theirs.keys()))
-    least = FIGURES[metric].least_events
+    least = find_figure(metric).least_events
     sides = [figures for side in (point, baseline) for figures in side.counted]
     few = [figures.summary.events for figures in sides if figures.block in blocks]
     if few and min(few) < least:

@@ -8,7 +8,7 @@ import numpy as np
 from hdrh.histogram import HdrHistogram
 
 from dbdyno.formats.histograms import decode, event_responses
-from dbdyno.model import FIGURES, Cell, HistogramRecord, StepSummary, Study, TurnResult
+from dbdyno.model import Cell, HistogramRecord, StepSummary, Study, TurnResult, find_figure
 from dbdyno.report.faults import faults
 from dbdyno.report.material import Material, RunMaterial
 from dbdyno.stats import (
@@ -48,7 +48,7 @@ class BlockFigures:
 
     def value(self, metric: str) -> float | None:
         """A metric by the name studies use; `None` where it wasn't measured."""
-        return FIGURES[metric].read(self.summary)
+        return find_figure(metric).read(self.summary)
 
 
 @dataclass(frozen=True, slots=True)

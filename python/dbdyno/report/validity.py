@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dbdyno.formats.quantities import format_duration
+from dbdyno.model import ENGINE
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.declared import is_exploratory
 from dbdyno.report.faults import MOST_ERRORS, SATURATED, engine_busy
@@ -172,13 +173,17 @@ def _key(levels: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 def _errors(analysis: Analysis) -> Gate:
     blocks = _all_blocks(analysis)
     errors = sum(figures.summary.errors for figures in blocks)
-    tried = errors + sum(figures.summary.statements for figures in blocks)
+    by_tools = any(figures.summary.generator != ENGINE for figures in blocks)
+    what = "operations" if by_tools else "statements"
+    tried = errors + sum(
+        figures.summary.events if by_tools else figures.summary.statements for figures in blocks
+    )
     if tried == 0:
-        return Gate("Errors", "failed", "No statement was run.")
+        return Gate("Errors", "failed", f"No {what[:-1]} was run.")
     state: GateState = "ok" if errors <= MOST_ERRORS * tried else "failed"
     if errors == 0:
-        return Gate("Errors", "ok", f"None in {count(tried)} statements.")
-    told = f"{count(errors)} of {count(tried)} statements failed ({percent(errors / tried)})"
+        return Gate("Errors", "ok", f"None in {count(tried)} {what}.")
+    told = f"{count(errors)} of {count(tried)} {what} failed ({percent(errors / tried)})"
     return Gate("Errors", state, f"{told}; {percent(MOST_ERRORS)} is let pass.")
 
 
@@ -216,7 +221,10 @@ def _window(analysis: Analysis) -> Gate:
 
 
 def _generator(analysis: Analysis) -> Gate:
-    worst, queued_us, unread_us, inside = 0.0, 0.0, 0.0, False
+    if tools := sorted({run.manifest.generator for run in analysis.material.runs} - {ENGINE}):
+        told = f"{', '.join(tools)} put the load on; its own use of processors is not judged."
+        return Gate("Load generator", "not judged", told)
+    worst, inside = 0.0, False
     ways: dict[str, None] = {}
     for run in analysis.material.runs:
         for step in run.manifest.steps:
@@ -227,17 +235,10 @@ def _generator(analysis: Analysis) -> Gate:
             scheduling, clock = step.scheduling or "other", step.clock or "kernel"
             ways[f"{step.reactor}, {scheduling} scheduling, the {clock}'s clock"] = None
             worst = max(worst, engine_busy(run.manifest, summary))
-            queued_us = max(queued_us, summary.queued_us.get("p99", 0.0))
-            unread_us = max(unread_us, summary.unread_us.get("p99", 0.0))
     if inside:
         told = "The database runs inside the client's process: they share its CPU by nature."
         return Gate("Load generator", "not judged", told)
     told = f"At most {percent(worst)} of its shards' CPU time was used ({'; '.join(ways)})."
-    if unread_us:
-        told += (
-            f" At worst, 1 % of statements lay ready for {queued_us:.0f} µs or longer before they "
-            f"were sent, and 1 % of replies unread for up to {unread_us:.0f} µs."
-        )
     if worst > SATURATED:
         return Gate("Load generator", "failed", f"{told} The client set the pace.")
     if worst > BUSY:

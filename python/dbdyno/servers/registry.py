@@ -9,6 +9,7 @@ from dbdyno.errors import ServerError
 from dbdyno.guard.guarded import sweep
 from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.servers import cache, packaged, suite
+from dbdyno.servers.files.kind import KIND as FILES
 from dbdyno.servers.mariadb.kind import KIND as MARIADB
 from dbdyno.servers.mysql.kind import KIND as MYSQL
 from dbdyno.servers.postgresql.kind import KIND as POSTGRESQL
@@ -18,7 +19,7 @@ from dbdyno.servers.source.client import Progress
 from dbdyno.servers.sqlite.kind import KIND as SQLITE
 from dbdyno.servers.tool import PREFIX, TOOLS, Tool, open_found
 
-KINDS = {kind.name: kind for kind in (SQLITE, POSTGRESQL, MARIADB, MYSQL)}
+KINDS = {kind.name: kind for kind in (SQLITE, POSTGRESQL, MARIADB, MYSQL, FILES)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import altair as alt
 
-from dbdyno.model import FIGURES
+from dbdyno.model import find_figure
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import (
@@ -32,7 +32,7 @@ def by_clients(analysis: Analysis, metric: str, *, name: str, note: str) -> Char
     rows = _rows(analysis, metric)
     apart = _far_apart(rows)
     scale = alt.Scale(type="log") if apart else alt.Scale(zero=True)
-    told = FIGURES[metric]
+    told = find_figure(metric)
     title = f"{told.title}, {told.unit}{' (log scale)' if apart else ''}"
     axis = number_axis(log_ticks(_values(rows)) if apart else None)
     y = alt.Y("median:Q", title=title, scale=scale, axis=axis)

@@ -1,0 +1,157 @@
+"""One step whose load an outside program puts on: its job made, its figures under common names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dbdyno.errors import LabError, UsageError
+from dbdyno.formats.study import KeyPath, StudyFile
+from dbdyno.generators.generator import Job, ToolOutcome
+from dbdyno.generators.registry import find_generator
+from dbdyno.guard.launch import Launch
+from dbdyno.model import ENGINE, Cell, Load, Metric, Option, Step, StepResult, StepSummary
+from dbdyno.servers.registry import open_tool
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSample:
+    """A value that a program told, as the store keeps it."""
+
+    unix_ns: int
+    source: str
+    metric: str
+    instance: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStep:
+    """What a program did in a step."""
+
+    generator: str
+    outcome: ToolOutcome
+    tool: Mapping[str, object]
+    """Which program it was."""
+
+    @property
+    def samples(self) -> list[ToolSample]:
+        """Per second, under the generator's name."""
+        return [
+            ToolSample(each.unix_ns, self.generator, each.metric, each.instance, each.value)
+            for each in self.outcome.samples
+        ]
+
+    def summary(self, step: Step) -> StepSummary:
+        """Its figures, under the engine's names where they mean the same."""
+        told = self.outcome
+        window_s = told.window_s
+        return StepSummary(
+            step=step.index,
+            clients=step.clients,
+            interrupted=False,
+            window_s=window_s,
+            events=told.events,
+            statements=told.statements,
+            events_per_s=told.events / window_s if window_s > 0 else 0.0,
+            statements_per_s=told.statements / window_s if window_s > 0 else 0.0,
+            errors=told.errors,
+            errors_by_code={},
+            restarts=0,
+            reconnects=0,
+            latency_us=told.latency_us,
+            latency_by_label_us={},
+            client_cpu_us_per_statement=None,
+            client_rss_kb=0,
+            client_rss_peak_kb=0,
+            total_statements=told.statements,
+            total_events=told.events,
+            generator=self.generator,
+            figures=told.figures,
+        )
+
+
+def drive_tool(
+    cell: Cell,
+    clients: int,
+    load: Load,
+    *,
+    target: Mapping[str, object],
+    data_folder: Path | None,
+    scratch: Path,
+    folders: Sequence[Path],
+    launch: Launch,
+    watch: Callable[[int], None],
+) -> ToolStep:
+    """Carries out one step. Raises `LabError`; nothing is left running."""
+    generator = find_generator(cell.generator)
+    tool = open_tool(generator.provision(cell.options))
+    scratch.mkdir(parents=True, exist_ok=True)
+    job = Job(
+        program=tool.path,
+        options=cell.options,
+        clients=clients,
+        warm_up_s=load.warm_up_s,
+        measure_s=load.measure_s or 0.0,
+        target=target,
+        data_folder=data_folder,
+        scratch=scratch,
+        folders=folders,
+        launch=launch,
+        watch=watch,
+    )
+    outcome = generator.run(job)
+    facts = {**tool.facts, "version": tool.version, "command_line": list(outcome.command_line)}
+    return ToolStep(cell.generator, outcome, facts)
+
+
+def tool_result(step: Step) -> StepResult:
+    """A step that no engine carried out."""
+    return StepResult(
+        index=step.index,
+        clients=step.clients,
+        seed=step.seed,
+        status="complete",
+        engine_start_unix_ns=None,
+        reactor=None,
+        shards=None,
+    )
+
+
+def tool_metrics(generator: str) -> Mapping[str, Sequence[Metric]]:
+    """What a generator samples; nothing for the engine, whose series stand by themselves."""
+    if generator == ENGINE:
+        return {}
+    return {generator: find_generator(generator).metrics}
+
+
+def check_tools(loaded: StudyFile) -> None:
+    """Raises `StudyError` with the line of a generator that there isn't, or of its options."""
+    study = loaded.study
+    places: list[tuple[KeyPath, str, Mapping[str, Option]]] = []
+    if study.workload.generator != ENGINE:
+        path: KeyPath = ("workload",)
+        places.append((path, study.workload.generator, study.workload.options))
+    for factor in study.factors:
+        for level in factor.levels:
+            if level.generator not in (None, ENGINE):
+                options = {**study.workload.options, **level.options}
+                path = ("factor", factor.name, level.name)
+                places.append((path, str(level.generator), options))
+    for path, name, given in places:
+        _check(loaded, path, name, given)
+
+
+def _check(loaded: StudyFile, path: KeyPath, name: str, options: Mapping[str, Option]) -> None:
+    try:
+        generator = find_generator(name)
+    except UsageError as error:
+        raise loaded.error((*path, "generator"), error.message, hint=error.hint) from error
+    try:
+        generator.read(options)
+        generator.provision(options)
+    except ValueError as error:
+        raise loaded.error((*path, "options"), f"options of `{name}`: {error}") from error
+    except LabError as error:
+        raise loaded.error((*path, "options"), error.message, hint=error.hint) from error

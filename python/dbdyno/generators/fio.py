@@ -1,0 +1,166 @@
+"""fio: a job file of one's own, run as it is, its JSON and its per-second logs read.
+
+The job file takes what the study says from its environment, as fio itself allows: `${DIRECTORY}`,
+`${CLIENTS}`, `${RUNTIME}` and `${RAMP}` (seconds), `${LOG}` (where `write_iops_log` belongs), and
+every option of the study in capitals. Events are reads and writes that ended in the window.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from dbdyno.errors import EngineError, UsageError
+from dbdyno.generators.generator import Generator, Job, ToolOutcome, ToolSample, call
+from dbdyno.model import Metric, Option
+
+_DIRECTIONS = ("read", "write")
+_SPARE_S = 120.0
+"""Beyond ramp and window: laying out files takes its time."""
+_PERCENTILES = {
+    "p50": "50.000000",
+    "p95": "95.000000",
+    "p99": "99.000000",
+    "p99.9": "99.900000",
+}
+
+
+class Fio:
+    """Options: `jobfile`, required; `version`; others go to the job file."""
+
+    name: ClassVar[str] = "fio"
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        Metric("read_iops", "/s", "gauge", "Reads that ended, by job"),
+        Metric("write_iops", "/s", "gauge", "Writes that ended, by job"),
+    )
+
+    def read(self, options: Mapping[str, Option]) -> None:
+        """`jobfile` must be there, and every name fit for a variable."""
+        if not isinstance(options.get("jobfile"), str):
+            raise ValueError("expected `jobfile`, the name of a fio job file beside the study")
+        for name in options:
+            if not name.isidentifier():
+                raise ValueError(f"`{name}` can't be a variable of the job file; use letters and _")
+
+    def provision(self, options: Mapping[str, Option]) -> str:
+        """The newest installed one, or the version asked for."""
+        version = options.get("version")
+        return f"tool:fio:{version}" if version else "tool:fio"
+
+    def run(self, job: Job) -> ToolOutcome:
+        """One call of fio."""
+        file = _find(str(job.options["jobfile"]), job.folders)
+        log = job.scratch / "fio"
+        argv: list[str | Path] = [job.program, "--output-format=json", "--group_reporting", file]
+        variables = {name.upper(): str(value) for name, value in job.options.items()} | {
+            "DIRECTORY": str(job.data_folder),
+            "CLIENTS": str(job.clients),
+            "RUNTIME": str(max(1, round(job.measure_s))),
+            "RAMP": str(round(job.warm_up_s)),
+            "LOG": str(log),
+        }
+        limit_s = job.warm_up_s + job.measure_s + _SPARE_S
+        began_ns = time.time_ns()
+        said = call(argv, job, limit_s=limit_s, environment={**os.environ, **variables})
+        document = _document(said)
+        started_ns = int(document.get("timestamp_ms", began_ns // 10**6)) * 10**6
+        jobs: Sequence[Mapping[str, Any]] = document["jobs"]
+        names = [str(one["jobname"]) for one in jobs]
+        ended_ns = max((started_ns, began_ns + round(limit_s - _SPARE_S) * 10**9))
+        return ToolOutcome(
+            window_s=max(one[way]["runtime"] for one in jobs for way in _DIRECTIONS) / 1000,
+            events=sum(one[way]["total_ios"] for one in jobs for way in _DIRECTIONS),
+            errors=sum(one["error"] != 0 for one in jobs),
+            latency_us=_slowest(jobs),
+            figures=dict(_figures(jobs)),
+            samples=tuple(_samples(log, ended_ns - _lasted_ns(log), names)),
+            command_line=tuple(map(str, (Path(argv[0]).name, *argv[1:-1], file.name))),
+        )
+
+
+def _find(name: str, folders: Sequence[Path]) -> Path:
+    for folder in (Path(), *folders):
+        file = folder / name
+        if file.is_file():
+            return file.absolute()
+    raise UsageError(
+        f"there is no job file `{name}`",
+        hint="looked for it in: " + ", ".join(str(folder.absolute()) for folder in folders),
+    )
+
+
+def _document(said: str) -> Mapping[str, Any]:
+    """fio may print warnings before its JSON."""
+    start = said.find("{")
+    try:
+        document: Mapping[str, Any] = json.loads(said[start:])
+    except ValueError as error:
+        raise EngineError(f"fio printed no JSON: {error}", hint=said[:500] or None) from error
+    return document
+
+
+def _figures(jobs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, float]]:
+    """Rates over all jobs, and of each: `read_iops`, `read_iops.<job>`, `read_us_p99.<job>`."""
+    for way in _DIRECTIONS:
+        yield f"{way}_iops", sum(float(one[way]["iops"]) for one in jobs)
+        yield f"{way}_bytes_per_s", sum(float(one[way]["bw_bytes"]) for one in jobs)
+        for one in jobs:
+            if not one[way]["total_ios"]:
+                continue
+            yield f"{way}_iops.{one['jobname']}", float(one[way]["iops"])
+            for name, value in _latency(one[way]).items():
+                yield f"{way}_us_{name}.{one['jobname']}", value
+    for one in jobs:
+        if one["sync"]["total_ios"]:
+            yield (
+                f"sync_iops.{one['jobname']}",
+                one["sync"]["total_ios"] / (max(1, one["job_runtime"]) / 1000),
+            )
+
+
+def _slowest(jobs: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
+    """Completion times of the only kind of operation there is; empty where there are several, since
+    percentiles of different jobs can't be merged without their histograms."""
+    kinds = [one[way] for one in jobs for way in _DIRECTIONS if one[way]["total_ios"]]
+    return _latency(kinds[0]) if len(kinds) == 1 else {}
+
+
+def _latency(direction: Mapping[str, Any]) -> dict[str, float]:
+    times = direction["clat_ns"]
+    found = {
+        name: times["percentile"][rank] / 1000
+        for name, rank in _PERCENTILES.items()
+        if rank in times.get("percentile", {})
+    }
+    return {**found, "max": times["max"] / 1000, "mean": times["mean"] / 1000}
+
+
+def _lasted_ns(log: Path) -> int:
+    """How long the logs reach."""
+    return max((row[0] for _, row in _rows(log)), default=0) * 10**6
+
+
+def _samples(log: Path, origin_ns: int, jobs: Sequence[str]) -> Iterator[ToolSample]:
+    """Rows of the logs `<LOG>_iops.<N>.log`, N the number of the job, from 1."""
+    for number, (ms, value, way) in _rows(log):
+        job = jobs[number - 1] if 0 < number <= len(jobs) else ""
+        if way < len(_DIRECTIONS):
+            metric = f"{_DIRECTIONS[way]}_iops"
+            yield ToolSample(origin_ns + ms * 10**6, metric, job, float(value))
+
+
+def _rows(log: Path) -> Iterator[tuple[int, tuple[int, int, int]]]:
+    for file in sorted(log.parent.glob(f"{log.name}_iops*.log")):
+        middle = file.name.removeprefix(f"{log.name}_iops").removesuffix(".log").strip(".")
+        for line in file.read_text().splitlines():
+            fields = [field.strip() for field in line.split(",")]
+            if len(fields) >= 3:
+                number = int(middle) if middle.isdigit() else 0
+                yield number, (int(fields[0]), int(fields[1]), int(fields[2]))
+
+
+GENERATOR: Generator = Fio()

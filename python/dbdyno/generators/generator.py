@@ -1,0 +1,148 @@
+"""What every generator looks like: a job in, figures and per-second samples out.
+
+A generator is a program that somebody else wrote. It is started for one step, reports by itself,
+and ends by itself; figures that mean the same as the engine's carry the same names.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+from dbdyno.errors import EngineError, InterruptedRunError
+from dbdyno.guard.launch import Launch
+from dbdyno.model import Metric, Option
+
+_GRACE_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One step, as a generator is to carry it out."""
+
+    program: Path
+    """What to execute."""
+    options: Mapping[str, Option]
+    clients: int
+    warm_up_s: float
+    measure_s: float
+    target: Mapping[str, object]
+    """Where a database listens, as in the engine's spec; `null`: there is none."""
+    data_folder: Path | None
+    """The server's data folder, or the folder to put load on."""
+    scratch: Path
+    """An empty folder for what the program writes; kept with the run's logs."""
+    folders: Sequence[Path]
+    """Where files that options name are searched."""
+    launch: Launch
+    watch: Callable[[int], None]
+    """Told the program's pid."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSample:
+    """A value the program told of one stretch of its time."""
+
+    unix_ns: int
+    metric: str
+    instance: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutcome:
+    """What the program measured; rates are per second of its own window."""
+
+    window_s: float
+    events: int
+    statements: int = 0
+    errors: int = 0
+    latency_us: Mapping[str, float] = field(default_factory=dict)
+    """Response time of events: `p50`, `p95`, `p99`, `p99.9`, `max`, `mean`, where it tells them."""
+    figures: Mapping[str, float] = field(default_factory=dict)
+    """What it tells beside, by name with the unit last."""
+    samples: tuple[ToolSample, ...] = ()
+    command_line: tuple[str, ...] = ()
+    """How it was called."""
+
+
+class Generator(Protocol):
+    """A program that puts load on."""
+
+    name: ClassVar[str]
+    metrics: ClassVar[tuple[Metric, ...]]
+    """Of its samples."""
+
+    def read(self, options: Mapping[str, Option]) -> None:
+        """Checks a study's options. Raises `ValueError`: what was expected, what was found."""
+
+    def provision(self, options: Mapping[str, Option]) -> str:
+        """The tool to be had: `tool:fio`, `tool:fio:3.39@debian`."""
+
+    def run(self, job: Job) -> ToolOutcome:
+        """Carries out one step. Raises `LabError`; nothing is left running."""
+
+
+def call(
+    argv: Sequence[str | Path], job: Job, *, limit_s: float, environment: Mapping[str, str]
+) -> str:
+    """Runs a program to its end and returns its standard output; its standard error is kept beside.
+
+    # Errors
+    `InterruptedRunError` on Ctrl-C, `EngineError` when it fails or takes longer than `limit_s`.
+    """
+    program = Path(str(argv[0])).name
+    output, error = job.scratch / "stdout", job.scratch / "stderr"
+    with output.open("wb") as out, error.open("wb") as err:
+        process = subprocess.Popen(
+            [*job.launch.prefix(), *map(str, argv)],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=err,
+            cwd=job.scratch,
+            env=dict(environment),
+            process_group=0,
+        )
+        job.watch(process.pid)
+        try:
+            code = process.wait(limit_s)
+        except subprocess.TimeoutExpired:
+            raise EngineError(
+                f"{program} did not end within {limit_s:.0f} s",
+                hint=f"what it said: {_tail(error)}",
+            ) from None
+        except KeyboardInterrupt:
+            raise InterruptedRunError(f"interrupted while {program} ran") from None
+        finally:
+            _end(process)
+    if code != 0:
+        raise EngineError(
+            f"{program} ended with {_ending(code)}",
+            hint=_tail(error) or _tail(output) or "it said nothing",
+        )
+    return output.read_text(errors="replace")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """First asks, then kills: a tool that is asked may still remove what it made."""
+    if process.poll() is not None:
+        return
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(_GRACE_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _ending(code: int) -> str:
+    return f"signal {signal.Signals(-code).name}" if code < 0 else f"code {code}"
+
+
+def _tail(file: Path) -> str:
+    lines = file.read_text(errors="replace").strip().splitlines()
+    return "\n".join(lines[-8:])

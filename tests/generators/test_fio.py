@@ -1,0 +1,95 @@
+"""fio as a generator: the real program, its figures under our names, its failures told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dbdyno.errors import EngineError, UsageError
+from dbdyno.generators.fio import GENERATOR
+from dbdyno.generators.generator import Job
+from dbdyno.generators.registry import find_generator, generators
+from dbdyno.guard.launch import ORDINARY
+from dbdyno.model import Option
+
+JOB = """\
+[global]
+directory=${DIRECTORY}
+size=${DATA_SIZE}
+time_based=1
+runtime=${RUNTIME}
+log_avg_msec=500
+write_iops_log=${LOG}
+
+[readers]
+rw=randread
+ioengine=psync
+numjobs=${CLIENTS}
+
+[writer]
+new_group=1
+rw=randwrite
+ioengine=psync
+"""
+
+
+def job(folder: Path, text: str = JOB, **options: Option) -> Job:
+    (folder / "mix.fio").write_text(text)
+    data, scratch = folder / "data", folder / "scratch"
+    data.mkdir()
+    scratch.mkdir()
+    return Job(
+        program=Path("/usr/bin/fio"),
+        options={"jobfile": "mix.fio", "data_size": "4m", **options},
+        clients=2,
+        warm_up_s=0.0,
+        measure_s=2.0,
+        target={"driver": "null"},
+        data_folder=data,
+        scratch=scratch,
+        folders=(folder,),
+        launch=ORDINARY,
+        watch=lambda _: None,
+    )
+
+
+def test_it_is_found_by_its_name() -> None:
+    assert find_generator("fio") is generators()["fio"]
+    with pytest.raises(UsageError, match="did you mean `fio`"):
+        find_generator("foi")
+
+
+def test_options_without_a_job_file_are_refused() -> None:
+    with pytest.raises(ValueError, match="jobfile"):
+        GENERATOR.read({"size": "1m"})
+
+
+@pytest.mark.slow
+def test_its_figures_are_those_of_its_jobs(tmp_path: Path) -> None:
+    told = GENERATOR.run(job(tmp_path))
+
+    figures = told.figures
+    assert figures["read_iops"] == figures["read_iops.readers"] > 0
+    assert figures["write_iops"] == figures["write_iops.writer"] > 0
+    assert figures["read_us_p99.readers"] >= figures["read_us_p50.readers"] > 0
+    rate = figures["read_iops"] + figures["write_iops"]
+    assert told.events == pytest.approx(rate * told.window_s, rel=0.1)
+    assert told.latency_us == {}, "percentiles of two jobs can't be merged"
+    assert {sample.metric for sample in told.samples} == {"read_iops", "write_iops"}
+    assert list((tmp_path / "data").iterdir()), "the files lie where the study wants them"
+
+
+@pytest.mark.slow
+def test_what_fio_refuses_is_told_in_its_words(tmp_path: Path) -> None:
+    broken = job(tmp_path, JOB.replace("randread", "sideways"))
+
+    with pytest.raises(EngineError, match="fio ended with code 1") as caught:
+        GENERATOR.run(broken)
+
+    assert "sideways" in (caught.value.hint or "")
+
+
+def test_a_job_file_that_is_not_there_is_told_with_where_it_was_sought(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no job file `none\.fio`"):
+        GENERATOR.run(job(tmp_path, jobfile="none.fio"))
