@@ -34,14 +34,14 @@ pub fn counter_is_time() -> bool {
 }
 
 impl Process {
-    /// Watches for SIGINT and SIGTERM. After the second one the process ends, whatever it is busy
-    /// with: what it has not said by then is lost.
+    /// Watches for SIGINT, SIGTERM and SIGHUP (the terminal is gone). After the second one the
+    /// process ends, whatever it is busy with: what it has not said by then is lost.
     ///
     /// # Errors
     /// If a handler can't be installed.
     pub fn watch() -> io::Result<Self> {
         let signals = Arc::new(AtomicUsize::new(0));
-        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
             let count = Arc::clone(&signals);
             // SAFETY: the handler adds to an atomic and makes a plain system call.
             unsafe {
