@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -9,10 +11,12 @@ import pytest
 from scene import root_only, scene, without_root
 
 from dbdyno.errors import MachineError
-from dbdyno.guard.guarded import Guarded
+from dbdyno.guard.guard import children_of
+from dbdyno.guard.guarded import Guarded, sweep
 from dbdyno.guard.undo import mount_at
 from dbdyno.setters.filesystem import SETTER, Filesystem
 from dbdyno.setters.outfit import apply_all
+from traces import wait_until_gone
 
 __all__ = ["without_root"]
 
@@ -119,3 +123,25 @@ def test_too_large_a_file_system_says_what_to_do(tmp_path: Path) -> None:
         apply_all({"filesystem": value}, guarded, scene(tmp_path))
 
     assert "DBDYNO_DATA" in str(caught.value.hint)
+
+
+@root_only
+@pytest.mark.usefixtures("clean")
+def test_after_guard_and_lab_were_killed_the_image_goes_wherever_it_lies(tmp_path: Path) -> None:
+    guarded = Guarded()
+    value = {"kind": "ext4", "size": "64 MB"}
+    place = str(apply_all({"filesystem": value}, guarded, scene(tmp_path)).server.data_parent)
+    guards = [pid for pid in children_of(os.getpid()) if is_guard(pid)]
+    for pid in guards:
+        os.kill(pid, signal.SIGKILL)
+    wait_until_gone(guards)
+    assert mount_at(place) is not None
+
+    sweep()
+    assert mount_at(place) is None
+    assert list(tmp_path.iterdir()) == []
+    guarded.close()
+
+
+def is_guard(pid: int) -> bool:
+    return b"dbdyno.guard" in Path(f"/proc/{pid}/cmdline").read_bytes()

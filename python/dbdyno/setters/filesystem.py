@@ -101,6 +101,8 @@ class FilesystemSetter:
                 after={"folder": str(value.folder)}, server=Launch(data_parent=str(value.folder))
             )
         holder = guarded.folder(scene.scratch)
+        # Wherever it lies: the sweep of dead guards' folders looks into temporary ones only.
+        guarded.hold(undo.remove_folder(holder))
         holder.chmod(0o711)
         image, place = holder / "image", holder / "mounted"
         _reserve(image, value.size_bytes)
