@@ -1,0 +1,150 @@
+"""db_bench, RocksDB's own benchmark: its summary, histogram, statistics and reports are read.
+
+Options other than ours go to db_bench as they are: `cache_size = 10` is `--cache_size=10`. It has
+no warm-up: the step's is a call of its own, whose figures nobody reads.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from dbdyno.errors import EngineError
+from dbdyno.generators.generator import Generator, Job, ToolOutcome, ToolSample, call
+from dbdyno.model import Metric, Option
+
+_OWN = ("benchmark", "prepare", "version", "suite")
+_RESERVED = (
+    "benchmarks",
+    "db",
+    "duration",
+    "histogram",
+    "report_file",
+    "report_interval_seconds",
+    "threads",
+    "use_existing_db",
+)
+"""By these we say what the study says, and read what db_bench says."""
+_SPARE_S = 120.0
+_PREPARE_LIMIT_S = 24 * 3600.0
+_SUMMARY = re.compile(
+    r"^(?P<name>\w+) +: +(?P<micros>[\d.]+) micros/op (?P<rate>\d+) ops/sec"
+    r"( (?P<seconds>[\d.]+) seconds (?P<operations>\d+) operations)?",
+    re.MULTILINE,
+)
+_COUNT = re.compile(r"^Count: (\d+) +Average: ([\d.]+)", re.MULTILINE)
+_EXTREMES = re.compile(r"^Min: \d+ .*Max: (\d+)", re.MULTILINE)
+_PERCENTILES = re.compile(r"^Percentiles: (.*)$", re.MULTILINE)
+_STATISTIC = re.compile(r"^(rocksdb\.[\w.-]+) COUNT : (\d+)", re.MULTILINE)
+_KEPT = ("p50", "p75", "p99", "p99.9")
+
+
+class DbBench:
+    """Options: `benchmark`, required; `prepare`, `version` or `suite`; others are db_bench's."""
+
+    name: ClassVar[str] = "db_bench"
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        Metric("operations_per_s", "/s", "gauge", "Operations that ended"),
+    )
+
+    def read(self, options: Mapping[str, Option]) -> None:
+        """One benchmark, and none of the options by which we watch it."""
+        if not re.fullmatch(r"\w+", str(options.get("benchmark", ""))):
+            raise ValueError("expected `benchmark`, the name of one, such as readwhilewriting")
+        for name in options:
+            if name in _RESERVED:
+                raise ValueError(f"`{name}` is set by dbdyno itself")
+            if not name.isidentifier():
+                raise ValueError(f"`{name}` can't be an option of db_bench")
+        if "version" in options and "suite" in options:
+            raise ValueError("expected `version` or `suite`, not both")
+
+    def provision(self, options: Mapping[str, Option]) -> str:
+        """The newest installed one, or the release asked for."""
+        if "suite" in options:
+            return f"tool:rocksdb-tools@{options['suite']}"
+        version = options.get("version")
+        return f"tool:rocksdb-tools:{version}" if version else "tool:rocksdb-tools"
+
+    def run(self, job: Job) -> ToolOutcome:
+        """Fills the database, warms up, measures."""
+        folder = (job.data_folder or job.scratch) / "rocksdb"
+        given = [
+            f"--{name}={_written(value)}" for name, value in job.options.items() if name not in _OWN
+        ]
+        base: list[str | Path] = [job.program, f"--db={folder}", *given]
+        environment = dict(os.environ)
+        existing = []
+        if "prepare" in job.options:
+            filled = [*base, f"--benchmarks={job.options['prepare']}"]
+            call(filled, job, limit_s=_PREPARE_LIMIT_S, environment=environment)
+            existing = ["--use_existing_db=1"]
+        base += [f"--benchmarks={job.options['benchmark']}", f"--threads={job.clients}", *existing]
+        if job.warm_up_s >= 1:
+            warm = [*base, f"--duration={round(job.warm_up_s)}"]
+            call(warm, job, limit_s=job.warm_up_s + _SPARE_S, environment=environment)
+        reports = job.scratch / "reports.csv"
+        argv = [*base, f"--duration={max(1, round(job.measure_s))}", "--histogram=1"]
+        argv += ["--report_interval_seconds=1", f"--report_file={reports}"]
+        began_ns = time.time_ns()
+        said = call(argv, job, limit_s=job.measure_s + _SPARE_S, environment=environment)
+        lines = reports.read_text().splitlines() if reports.exists() else []
+        words = [Path(argv[0]).name, *(str(word) for word in argv[2:-1])]
+        return outcome(said, lines, began_ns, words)
+
+
+def _written(value: Option) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def outcome(
+    said: str, reports: Sequence[str], began_ns: int, command_line: Sequence[str]
+) -> ToolOutcome:
+    """What db_bench printed, understood.
+
+    Releases before 7 print a rate alone: their operations are those of the histogram.
+
+    # Errors
+    `EngineError` when it printed no summary.
+    """
+    summary, counted = _SUMMARY.search(said), _COUNT.search(said)
+    operations = summary["operations"] if summary else None
+    events = int(operations or (counted[1] if counted else 0))
+    if summary is None or not events or not int(summary["rate"]):
+        raise EngineError("db_bench printed no summary, or nothing ended", hint=said[-500:] or None)
+    return ToolOutcome(
+        window_s=float(summary["seconds"] or events / int(summary["rate"])),
+        events=events,
+        latency_us=_latency(said),
+        figures={name: float(value) for name, value in _STATISTIC.findall(said)},
+        samples=tuple(_samples(reports, began_ns)),
+        command_line=tuple(command_line),
+    )
+
+
+def _latency(said: str) -> Mapping[str, float]:
+    """Of the only kind of operation there is; several can't be merged without their histograms."""
+    percentiles, counted = _PERCENTILES.findall(said), _COUNT.findall(said)
+    if len(percentiles) != 1 or len(counted) != 1:
+        return {}
+    ranks = re.findall(r"P([\d.]+): ([\d.]+)", percentiles[0])
+    found = {f"p{rank}": float(value) for rank, value in ranks if f"p{rank}" in _KEPT}
+    highest = _EXTREMES.search(said)
+    extreme = {"max": float(highest[1])} if highest else {}
+    return {**found, **extreme, "mean": float(counted[0][1])}
+
+
+def _samples(reports: Sequence[str], began_ns: int) -> Iterator[ToolSample]:
+    """Lines `seconds,operations`, after a heading."""
+    for line in reports[1:]:
+        second, _, rate = line.partition(",")
+        if second.isdigit() and rate.isdigit():
+            unix_ns = began_ns + int(second) * 10**9
+            yield ToolSample(unix_ns, "operations_per_s", "", float(rate))
+
+
+GENERATOR: Generator = DbBench()

@@ -1,0 +1,162 @@
+"""pgbench: its own scripts or one of the user's; summary, progress lines and transaction log read.
+
+Each step initialises its tables first where `scale` is given. pgbench has no warm-up: the step's is
+a call of its own, whose figures nobody reads. Response times are those of every transaction, from
+its log.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dbdyno.errors import EngineError, UsageError
+from dbdyno.generators.generator import Generator, Job, ToolOutcome, ToolSample, call
+from dbdyno.model import Metric, Option
+
+_BUILT_IN = ("tpcb-like", "simple-update", "select-only")
+_PROTOCOLS = ("simple", "extended", "prepared")
+_OWN = ("script", "file", "scale", "protocol", "version")
+_SPARE_S = 60.0
+_INITIALISE_LIMIT_S = 3600.0
+_PERCENTILES = {"p50": 50, "p95": 95, "p99": 99, "p99.9": 99.9}
+_EVENTS = re.compile(r"^number of transactions actually processed: (\d+)", re.MULTILINE)
+_FAILED = re.compile(r"^number of failed transactions: (\d+)", re.MULTILINE)
+_RATE = re.compile(r"^tps = ([\d.]+) \((?:without initial|excluding)", re.MULTILINE)
+_PROGRESS = re.compile(r"^progress: ([\d.]+) s, ([\d.]+) tps, lat ([\d.]+|NaN) ms", re.MULTILINE)
+
+
+class Pgbench:
+    """Options: `script` (built-in) or `file`; `scale`, `protocol`, `version`."""
+
+    name: ClassVar[str] = "pgbench"
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        Metric("transactions_per_s", "/s", "gauge", "Transactions that ended"),
+        Metric("latency_mean", "ms", "gauge", "Mean response time of transactions"),
+    )
+
+    def read(self, options: Mapping[str, Option]) -> None:
+        """One script, and names that pgbench knows."""
+        unknown = [name for name in options if name not in _OWN]
+        if unknown:
+            raise ValueError(f"expected {', '.join(_OWN)}; found `{unknown[0]}`")
+        if ("script" in options) == ("file" in options):
+            raise ValueError(f"expected `script` ({', '.join(_BUILT_IN)}) or `file`, one of them")
+        if options.get("script", _BUILT_IN[0]) not in _BUILT_IN:
+            raise ValueError(f"`script`: expected {', '.join(_BUILT_IN)}")
+        if options.get("protocol", _PROTOCOLS[0]) not in _PROTOCOLS:
+            raise ValueError(f"`protocol`: expected {', '.join(_PROTOCOLS)}")
+        scale = options.get("scale", 1)
+        if isinstance(scale, bool) or not isinstance(scale, int) or scale < 1:
+            raise ValueError("`scale`: expected a whole number from 1")
+
+    def provision(self, options: Mapping[str, Option]) -> str:
+        """The newest installed one, or the version asked for."""
+        version = options.get("version")
+        return f"tool:pgbench:{version}" if version else "tool:pgbench"
+
+    def run(self, job: Job) -> ToolOutcome:
+        """Initialises, warms up, measures."""
+        environment = {**os.environ, **connection(job.target)}
+        if "scale" in job.options:
+            made: list[str | Path] = [job.program, "-i", "-q", f"--scale={job.options['scale']}"]
+            call(made, job, limit_s=_INITIALISE_LIMIT_S, environment=environment)
+        argv: list[str | Path] = [job.program, *_arguments(job)]
+        if job.warm_up_s >= 1:
+            warm = [*argv, f"--time={round(job.warm_up_s)}"]
+            call(warm, job, limit_s=job.warm_up_s + _SPARE_S, environment=environment)
+        argv += [f"--time={max(1, round(job.measure_s))}", "--progress=1", "--progress-timestamp"]
+        argv += ["--log", f"--log-prefix={job.scratch}/transactions"]
+        said = call(argv, job, limit_s=job.measure_s + _SPARE_S, environment=environment)
+        logs = sorted(job.scratch.glob("transactions.*"))
+        try:
+            latency_us = latencies(logs)
+        finally:
+            for log in logs:
+                log.unlink()  # A line a transaction: what is kept is their distribution.
+        progress = (job.scratch / "stderr").read_text(errors="replace")
+        return outcome(said, progress, latency_us, [Path(str(word)).name for word in argv])
+
+
+def _arguments(job: Job) -> list[str]:
+    script = job.options.get("script")
+    threads = min(job.clients, os.cpu_count() or 1)
+    words = [f"--client={job.clients}", f"--jobs={threads}", "--no-vacuum"]
+    words.append(f"--protocol={job.options.get('protocol', _PROTOCOLS[0])}")
+    if script is not None:
+        return [*words, f"--builtin={script}"]
+    name = str(job.options["file"])
+    for folder in (Path(), *job.folders):
+        if (folder / name).is_file():
+            return [*words, f"--file={(folder / name).absolute()}"]
+    raise UsageError(
+        f"there is no pgbench script `{name}`",
+        hint="looked for it in: " + ", ".join(str(folder.absolute()) for folder in job.folders),
+    )
+
+
+def connection(target: Mapping[str, Any]) -> Mapping[str, str]:
+    """A run's target as libpq's environment variables."""
+    if target.get("driver") != "postgresql":
+        raise UsageError(
+            f"pgbench can't load {target.get('driver')}", hint="name a PostgreSQL server"
+        )
+    (endpoint, *_) = target["endpoints"]
+    if "unix" in endpoint:
+        host, _, port = str(endpoint["unix"]).rpartition("/.s.PGSQL.")
+    else:
+        host, port = endpoint["tcp"]["host"], str(endpoint["tcp"]["port"])
+    given = {"PGHOST": host, "PGPORT": port, "PGUSER": target["user"]}
+    password = {"PGPASSWORD": target["password"]} if target.get("password") else {}
+    return {**given, **password, "PGDATABASE": target["database"]}
+
+
+def latencies(logs: Sequence[Path]) -> Mapping[str, float]:
+    """Response times of all transactions in pgbench's logs, µs; those that failed are left out."""
+    texts = (line.split()[2] for log in logs for line in log.read_text().splitlines())
+    times = np.fromiter((int(text) for text in texts if text.isdigit()), dtype=np.int64)
+    if not len(times):
+        return {}
+    found = {
+        name: float(np.percentile(times, rank, method="inverted_cdf"))
+        for name, rank in _PERCENTILES.items()
+    }
+    return {**found, "max": float(times.max()), "mean": float(times.mean())}
+
+
+def outcome(
+    said: str, progress: str, latency_us: Mapping[str, float], command_line: Sequence[str]
+) -> ToolOutcome:
+    """What pgbench printed, understood.
+
+    # Errors
+    `EngineError` when it printed no summary.
+    """
+    events, rate = _EVENTS.search(said), _RATE.search(said)
+    if events is None or rate is None or not float(rate[1]):
+        raise EngineError("pgbench printed no summary, or nothing ended", hint=said[-500:] or None)
+    failed = _FAILED.search(said)
+    return ToolOutcome(
+        window_s=int(events[1]) / float(rate[1]),
+        events=int(events[1]),
+        errors=int(failed[1]) if failed else 0,
+        latency_us=latency_us,
+        samples=tuple(_samples(progress)),
+        command_line=tuple(command_line),
+    )
+
+
+def _samples(progress: str) -> Iterator[ToolSample]:
+    for time_s, rate, latency_ms in _PROGRESS.findall(progress):
+        unix_ns = round(float(time_s) * 1000) * 10**6
+        yield ToolSample(unix_ns, "transactions_per_s", "", float(rate))
+        if latency_ms != "NaN":
+            yield ToolSample(unix_ns, "latency_mean", "", float(latency_ms))
+
+
+GENERATOR: Generator = Pgbench()
