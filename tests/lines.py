@@ -41,7 +41,7 @@ def histogram(
 def hello(**changes: object) -> bytes:
     return _line(
         "hello",
-        schema=1,
+        schema=2,
         engine_version="0.1.0",
         luajit_version="LuaJIT 2.1",
         reactor="none",

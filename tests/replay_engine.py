@@ -20,7 +20,7 @@ _TICK_S = 0.02
 def main() -> int:
     """Answers one call."""
     if sys.argv[1:] == ["version"]:
-        sys.stdout.write('{"engine_version": "0.1.0", "schema": 1}\n')
+        sys.stdout.write('{"engine_version": "0.1.0", "schema": 2}\n')
         return 0
     spec = json.loads(sys.stdin.buffer.read())
     options = spec["groups"][0]["options"]

@@ -149,7 +149,7 @@ def spec_of(server: Server, script: Path) -> Mapping[str, object]:
         "arrival": {"kind": "constant", "rate_per_s": RATE_PER_S},
     }
     return {
-        "schema": 1,
+        "schema": 2,
         "target": target,
         "groups": [group],
         "measure_s": FOR_EVER_S,

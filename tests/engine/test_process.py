@@ -48,7 +48,7 @@ def run(tmp_path: Path, engine: Engine, seen: list[Record] | None = None) -> Out
         if seen is not None:
             seen.append(record)
 
-    return run_engine(engine, {"schema": 1}, listener=listen, log=tmp_path / "engine.log")
+    return run_engine(engine, {"schema": 2}, listener=listen, log=tmp_path / "engine.log")
 
 
 def test_records_arrive_in_order_and_the_spec_gets_there(tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_records_arrive_in_order_and_the_spec_gets_there(tmp_path: Path) -> None
     assert outcome.failure is None
     assert not outcome.interrupted
     assert outcome.summary_line["rss_kb"] == 15_000
-    assert (tmp_path / "spec").read_text() == '{"schema": 1}\n'
+    assert (tmp_path / "spec").read_text() == '{"schema": 2}\n'
     assert (tmp_path / "engine.log").read_text() == "a word\n"
 
 
@@ -173,8 +173,8 @@ def test_an_engine_that_is_nowhere_is_looked_for_everywhere(
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        ('echo \'{"engine_version": "9.9.9", "schema": 1}\'', "is version 9.9.9"),
-        ('echo \'{"engine_version": "0.1.0", "schema": 2}\'', "record schema 2"),
+        ('echo \'{"engine_version": "9.9.9", "schema": 2}\'', "is version 9.9.9"),
+        ('echo \'{"engine_version": "0.1.0", "schema": 3}\'', "record schema 3"),
         ("echo hello", "does not say its version"),
         ("exit 3", "does not say its version"),
     ],

@@ -35,7 +35,7 @@ def spec(folder: Path, text: str = SCRIPT, **changes: Any) -> dict[str, Any]:
         "arrival": {"kind": "constant", "rate_per_s": RATE},
     }
     return {
-        "schema": 1,
+        "schema": 2,
         "target": {"driver": "null"},
         "groups": [group],
         "warm_up_s": 0.2,

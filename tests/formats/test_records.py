@@ -45,7 +45,7 @@ def test_each_kind_becomes_its_own_value() -> None:
         (b"\xff\xfe\n", "is not one"),
         (lines.interval(phase="lunch"), "`interval` has a wrong `phase`"),
         (lines.interval(counters={"events": 1}), "`interval` has a wrong `counters.reads`"),
-        (lines.hello().replace(b'"schema": 1', b'"schema": 2'), "speaks record schema 2"),
+        (lines.hello().replace(b'"schema": 2', b'"schema": 3'), "speaks record schema 3"),
     ],
 )
 def test_what_the_contract_does_not_know_is_refused(line: bytes, said: str) -> None:

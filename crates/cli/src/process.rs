@@ -2,11 +2,12 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use engine::{Control, Probe};
-use record::CpuTime;
+use engine::Probe;
+use record::{CpuTime, Order, OrderError};
 
 use crate::exit::INTERRUPTED;
 use crate::memory;
@@ -17,8 +18,8 @@ const LAST_WORDS_US: libc::suseconds_t = 400_000;
 /// CPU, memory and signals of this process.
 pub struct Process {
     signals: Arc<AtomicUsize>,
-    /// The beginning said on standard input, nanoseconds since 1970; 0: not yet.
-    begin_unix_ns: Arc<AtomicU64>,
+    /// What is said on standard input, where that is listened to.
+    orders: Option<Receiver<Result<Order, OrderError>>>,
 }
 
 /// Nanoseconds since 1970.
@@ -60,18 +61,19 @@ impl Process {
                 libc::_exit(i32::from(INTERRUPTED));
             })?;
         }
-        Ok(Self { signals, begin_unix_ns: Arc::default() })
+        Ok(Self { signals, orders: None })
     }
 
-    /// Listens for `begin UNIX_NS` on standard input.
-    pub fn hear_begin(&self) {
-        let begin = Arc::clone(&self.begin_unix_ns);
+    /// Listens for orders on standard input; its end is the last one.
+    pub fn hear_orders(&mut self) {
+        let (said, heard) = channel();
+        self.orders = Some(heard);
         std::thread::spawn(move || {
-            for line in io::stdin().lines().map_while(Result::ok) {
-                match line.trim().strip_prefix("begin ").map(str::parse) {
-                    Some(Ok(at)) => begin.store(at, Ordering::Relaxed),
-                    _ if line.trim().is_empty() => {}
-                    _ => eprintln!("error: expected `begin UNIX_NS` and got `{}`", line.trim()),
+            let lines = io::stdin().lines().map_while(Result::ok);
+            let orders = lines.filter(|line| !line.trim().is_empty()).map(|line| line.parse());
+            for order in orders.chain(std::iter::once(Ok(Order::End))) {
+                if said.send(order).is_err() {
+                    return;
                 }
             }
         });
@@ -108,10 +110,12 @@ impl Probe for Process {
         (field("VmRSS:").unwrap_or(0), field("VmHWM:").unwrap_or(0))
     }
 
-    fn begin_ns(&self, control: &Control) -> Option<u64> {
-        let at = self.begin_unix_ns.load(Ordering::Relaxed);
-        let origin = unix_ns() - control.now_ns();
-        (at > 0).then(|| at.saturating_sub(origin))
+    fn order(&self) -> Option<Result<Order, OrderError>> {
+        self.orders.as_ref()?.try_recv().ok()
+    }
+
+    fn unix_ns(&self) -> u64 {
+        unix_ns()
     }
 
     fn interrupted(&self) -> bool {

@@ -89,14 +89,14 @@ fn prepare(path: &Path) -> Result<Run, Failure> {
     let config = Config::new(&spec, Surroundings::default()).map_err(config_failure)?;
     let plan = plan(&spec)?;
     let shards = shards(&spec, &config);
-    let process = Process::watch().map_err(|error| Failure {
+    let mut process = Process::watch().map_err(|error| Failure {
         kind: FatalKind::Environment,
         message: format!("signals can't be handled: {error}"),
         hint: None,
         traceback: None,
     })?;
-    if spec.wait_for_begin {
-        process.hear_begin();
+    if spec.wait_for_begin || spec.turns {
+        process.hear_orders();
     }
     Ok(Run { spec, plan, config: Arc::new(config), shards, process })
 }
@@ -146,7 +146,9 @@ fn nanoseconds(seconds: f64) -> u64 {
 fn drain_s(spec: &RunSpec) -> f64 {
     let own = || spec.groups.iter().map(|group| group.clients).sum();
     let clients: u32 = spec.part.map_or_else(own, |part| part.clients);
-    spec.drain_s.unwrap_or_else(|| (f64::from(clients) * DRAIN_A_CLIENT_S).max(DRAIN_S))
+    // A turn waits for whom the server has left; a run that ends need not.
+    let least = if spec.turns { DRAIN_S.max(spec.errors.reconnect_s) } else { DRAIN_S };
+    spec.drain_s.unwrap_or_else(|| (f64::from(clients) * DRAIN_A_CLIENT_S).max(least))
 }
 
 /// The spec in the engine's units. A command other than `run` goes on until it is done.
@@ -175,6 +177,7 @@ pub fn plan(spec: &RunSpec) -> Result<Plan, Failure> {
         seed: spec.seed,
         part: spec.part.map_or((0, 1), |part| (part.index, part.count)),
         wait_for_begin: spec.wait_for_begin,
+        turns: spec.turns,
         groups,
         client_totals_at: None,
     })

@@ -3,8 +3,8 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use engine::{Control, Probe};
-use record::{CpuTime, PhaseName, Record};
+use engine::Probe;
+use record::{CpuTime, Order, OrderError, PhaseName, Record};
 use sysbench::Values;
 
 use crate::exit::{FAILED, FORCED};
@@ -91,7 +91,11 @@ impl Probe for Watch {
         self.late.get() || self.process.impatient()
     }
 
-    fn begin_ns(&self, _control: &Control) -> Option<u64> {
+    fn order(&self) -> Option<Result<Order, OrderError>> {
         None
+    }
+
+    fn unix_ns(&self) -> u64 {
+        self.process.unix_ns()
     }
 }

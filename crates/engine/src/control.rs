@@ -1,6 +1,7 @@
 //! What the coordinator tells the shards: the few words they share.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use measure::{Clock, Machine, Sources};
@@ -24,6 +25,14 @@ pub enum Stage {
     End = 4,
 }
 
+/// One turn on the run's clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct TurnTimes {
+    pub(crate) begin_ns: u64,
+    pub(crate) lead_in_ns: u64,
+    pub(crate) measure_ns: u64,
+}
+
 /// Shared by all threads of a run. Shards read it between events and write nothing but the budget
 /// and, once each, the names scripts give to events.
 #[derive(Debug)]
@@ -31,6 +40,9 @@ pub struct Control {
     clocks: Machine,
     stage: AtomicU8,
     begin_ns: AtomicU64,
+    /// Turns told so far, and the times of the last.
+    turns: AtomicU32,
+    turn: Mutex<TurnTimes>,
     stop: AtomicBool,
     abandon: AtomicBool,
     budget: Option<AtomicI64>,
@@ -46,6 +58,8 @@ impl Control {
             clocks: Machine::new(Instant::now(), counts),
             stage: AtomicU8::new(Stage::Initialise as u8),
             begin_ns: AtomicU64::new(u64::MAX),
+            turns: AtomicU32::new(0),
+            turn: Mutex::default(),
             stop: AtomicBool::new(false),
             abandon: AtomicBool::new(false),
             budget,
@@ -94,6 +108,19 @@ impl Control {
     pub fn begin(&self, at_ns: u64) {
         self.begin_ns.store(at_ns, Ordering::Release);
         self.enter(Stage::Load);
+    }
+
+    /// Tells all shards the next turn. They must have drained the one before.
+    pub(crate) fn tell_turn(&self, turn: TurnTimes) {
+        *self.turn.lock().unwrap_or_else(PoisonError::into_inner) = turn;
+        self.turns.fetch_add(1, Ordering::Release);
+        self.enter(Stage::Load);
+    }
+
+    /// The turn behind the `heard` ones that a shard has heard of.
+    pub(crate) fn turn_after(&self, heard: u32) -> Option<TurnTimes> {
+        let told = self.turns.load(Ordering::Acquire);
+        (told > heard).then(|| *self.turn.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// When the load begins; meaningful from [`Stage::Load`] on.

@@ -1,25 +1,27 @@
-//! The coordinator: moves the shards through the stages, merges what they measured, hands out
+//! The coordinator: moves the shards through the stages, has what they measured added up, hands out
 //! records in order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
 use measure::Recorder;
 use record::{
-    ClientTotal, Clients, CpuTime, Fatal, Loaded, Output, Phase, PhaseName, Progress, Ready,
-    Record, Summary, Warning,
+    ClientTotal, Clients, CpuTime, Fatal, FatalKind, Loaded, Order, OrderError, Output, Phase,
+    PhaseName, Progress, Ready, Record, TurnOrder, Warning,
 };
 
-use crate::control::{Control, Stage};
+use crate::control::{Control, Stage, TurnTimes};
+use crate::measured::Measured;
 use crate::plan::Plan;
-use crate::report::{Merged, counters, histograms};
-use crate::shard::{Failure, Message, ShardInterval};
+use crate::shard::{Failure, Message};
 use crate::timeline::Timeline;
 
 /// How far ahead the common beginning lies, so that every shard hears of it in time.
 const AHEAD_NS: u64 = 5_000_000;
+/// The same for a turn: clients sleep, and their shards look up only now and then.
+const TURN_AHEAD_NS: u64 = 25_000_000;
 /// Progress is reported at most so often.
 const PROGRESS_NS: u64 = 250_000_000;
 
@@ -39,10 +41,12 @@ pub trait Probe {
     fn rss_kb(&self) -> (u64, u64);
     /// A person or the system asked for an end (Ctrl-C).
     fn interrupted(&self) -> bool;
-    /// Where the beginning is said from outside: when it is, on the run's clock.
-    fn begin_ns(&self, control: &Control) -> Option<u64>;
     /// Asked for a second time: don't even wait for events in flight.
     fn impatient(&self) -> bool;
+    /// The next word from outside, where the run waits for some; each is said once.
+    fn order(&self) -> Option<Result<Order, OrderError>>;
+    /// The wall clock, nanoseconds since 1970.
+    fn unix_ns(&self) -> u64;
 }
 
 /// How a run ended.
@@ -56,6 +60,49 @@ pub enum Outcome {
     Failed(Failure),
 }
 
+/// How many shards have come how far.
+#[derive(Debug, Default)]
+struct Reached {
+    initialised: usize,
+    ready: usize,
+    idle: usize,
+    closed: usize,
+    finished: usize,
+}
+
+/// What loading has told so far.
+#[derive(Debug, Default)]
+struct Said {
+    clients_ready: u64,
+    progress_at: u64,
+    rows: u64,
+    rows_into: BTreeMap<Arc<str>, u64>,
+}
+
+/// Why and how the run ends.
+#[derive(Debug, Default)]
+struct Ending {
+    failure: Option<Failure>,
+    interrupted: bool,
+    /// Events in flight are given up then.
+    stop_at: Option<u64>,
+    abandoned_at: Option<u64>,
+}
+
+/// Where the run stands.
+#[derive(Debug, Default)]
+struct Course {
+    phase: Option<PhaseName>,
+    timeline: Option<Timeline>,
+    /// The end of the interval under way; `u64::MAX`: it has none.
+    next_boundary: u64,
+    /// The run waits for its orders.
+    listens: bool,
+    orders: VecDeque<TurnOrder>,
+    /// The turn under way.
+    turn: Option<TurnTimes>,
+}
+
 struct Coordinator<'a> {
     plan: &'a Plan,
     control: &'a Control,
@@ -63,33 +110,11 @@ struct Coordinator<'a> {
     probe: &'a dyn Probe,
     emit: &'a mut dyn FnMut(Record),
     spares: Vec<Sender<Box<Recorder>>>,
-    // Stages.
-    initialised: usize,
-    ready: usize,
-    idle: usize,
-    closed: usize,
-    finished: usize,
-    clients_ready: u64,
-    progress_at: u64,
-    rows: u64,
-    rows_into: BTreeMap<Arc<str>, u64>,
-    failure: Option<Failure>,
-    interrupted: bool,
-    stop_at: Option<u64>,
-    abandoned_at: Option<u64>,
-    waits: bool,
-    // Measuring.
-    timeline: Option<Timeline>,
-    boundaries: BTreeMap<u64, (CpuTime, u64)>,
-    next_boundary: u64,
-    parts: BTreeMap<u64, Vec<ShardInterval>>,
-    phase: Option<PhaseName>,
-    total: Recorder,
-    window: Recorder,
-    window_ns: Option<(u64, u64)>,
-    clients: u32,
-    last_totals: Vec<ClientTotal>,
-    cpu_before: CpuTime,
+    reached: Reached,
+    said: Said,
+    course: Course,
+    ending: Ending,
+    measured: Measured,
 }
 
 /// Runs until all shards are gone. `spares[i]` takes recorders back to shard i.
@@ -107,32 +132,12 @@ pub fn coordinate(
         shards: spares.len(),
         probe,
         emit,
+        measured: Measured::new(spares.len()),
         spares,
-        initialised: 0,
-        ready: 0,
-        idle: 0,
-        closed: 0,
-        finished: 0,
-        clients_ready: 0,
-        progress_at: 0,
-        rows: 0,
-        rows_into: BTreeMap::new(),
-        failure: None,
-        interrupted: false,
-        stop_at: None,
-        abandoned_at: None,
-        waits: false,
-        timeline: None,
-        boundaries: BTreeMap::new(),
-        next_boundary: u64::MAX,
-        parts: BTreeMap::new(),
-        phase: None,
-        total: Recorder::default(),
-        window: Recorder::default(),
-        window_ns: None,
-        clients: 0,
-        last_totals: Vec::new(),
-        cpu_before: CpuTime::default(),
+        reached: Reached::default(),
+        said: Said::default(),
+        course: Course { next_boundary: u64::MAX, ..Course::default() },
+        ending: Ending::default(),
     };
     coordinator.enter(PhaseName::Connect, 0);
     coordinator.run(messages)
@@ -140,133 +145,184 @@ pub fn coordinate(
 
 impl Coordinator<'_> {
     fn run(mut self, messages: &Receiver<Message>) -> Outcome {
-        while self.finished < self.shards {
+        while self.reached.finished < self.shards {
             let now = self.control.now_ns();
+            self.listen(now);
             self.look(now);
-            let wait = self.next_boundary.saturating_sub(now).min(20_000_000);
+            let wait = self.course.next_boundary.saturating_sub(now).min(20_000_000);
             match messages.recv_timeout(Duration::from_nanos(wait)) {
                 Ok(message) => self.hear(message),
                 Err(RecvTimeoutError::Timeout) => {}
                 // All shards are gone, one of them without a word: a panic, already on stderr.
                 Err(RecvTimeoutError::Disconnected) => {
-                    let message = "a shard ended unexpectedly".to_owned();
-                    let kind = record::FatalKind::Internal;
-                    self.fail(Failure { kind, message, hint: None, traceback: None });
+                    self.fail(failure(FatalKind::Internal, "a shard ended unexpectedly".into()));
                     break;
                 }
             }
             // A shard that hangs in a call of the database's, or in its script, can't be helped;
             // what was measured can.
-            if self.abandoned_at.is_some_and(|at| now > at + HANGS_NS) {
+            if self.ending.abandoned_at.is_some_and(|at| now > at + HANGS_NS) {
                 break;
             }
         }
         self.flush(true);
-        if self.rows > 0 {
-            self.progress("rows", self.rows, 0, true);
+        self.end_turn(self.control.now_ns(), true);
+        if self.said.rows > 0 {
+            self.progress("rows", self.said.rows, 0, true);
         }
-        for (into, rows) in std::mem::take(&mut self.rows_into) {
+        for (into, rows) in std::mem::take(&mut self.said.rows_into) {
             (self.emit)(Record::Loaded(Loaded { table: into.to_string(), rows }));
         }
         self.summary();
-        match self.failure {
+        match self.ending.failure {
             Some(failure) => Outcome::Failed(failure),
-            None if self.interrupted => Outcome::Interrupted,
+            None if self.ending.interrupted => Outcome::Interrupted,
             None => Outcome::Done,
         }
     }
 
+    /// What the outside world says, where the run waits for it.
+    fn listen(&mut self, now: u64) {
+        while self.course.listens
+            && let Some(order) = self.probe.order()
+        {
+            match order {
+                Ok(Order::Begin { at_unix_ns }) if !self.plan.turns => {
+                    self.course.listens = false;
+                    self.begin(self.on_our_clock(at_unix_ns, now).max(now));
+                }
+                Ok(Order::Turn(turn)) if self.plan.turns => self.course.orders.push_back(turn),
+                Ok(Order::End) => self.course.listens = false,
+                Ok(other) => {
+                    let expected = if self.plan.turns { "`turn` or `end`" } else { "`begin`" };
+                    let message = format!("standard input says {other:?}; expected {expected}");
+                    self.fail(failure(FatalKind::Usage, message));
+                }
+                Err(error) => self.fail(failure(FatalKind::Usage, error.to_string())),
+            }
+        }
+        if !self.plan.turns || !self.is_ready() || self.course.turn.is_some() {
+            return;
+        }
+        match self.course.orders.pop_front() {
+            Some(order) => self.begin_turn(order, now),
+            None if !self.course.listens => self.control.stop(),
+            None => {}
+        }
+    }
+
+    fn is_ready(&self) -> bool {
+        self.reached.ready == self.shards && !self.control.stopping()
+    }
+
+    fn on_our_clock(&self, unix_ns: u64, now: u64) -> u64 {
+        let origin = self.probe.unix_ns().saturating_sub(now);
+        unix_ns.saturating_sub(origin)
+    }
+
+    fn begin_turn(&mut self, order: TurnOrder, now: u64) {
+        let nanoseconds = |seconds: f64| (seconds * 1e9).round() as u64;
+        let turn = TurnTimes {
+            begin_ns: self.on_our_clock(order.at_unix_ns, now).max(now + TURN_AHEAD_NS),
+            lead_in_ns: nanoseconds(order.lead_in_s),
+            measure_ns: nanoseconds(order.measure_s).max(1),
+        };
+        self.course.timeline = Some(Timeline {
+            begin: turn.begin_ns,
+            warm_up: turn.lead_in_ns,
+            measure: Some(turn.measure_ns),
+            interval: self.plan.interval_ns,
+        });
+        self.course.next_boundary = turn.begin_ns;
+        self.course.turn = Some(turn);
+        self.control.tell_turn(turn);
+    }
+
     /// What time and the outside world ask for.
     fn look(&mut self, now: u64) {
-        if self.waits
-            && let Some(begin) = self.probe.begin_ns(self.control)
-        {
-            self.waits = false;
-            self.begin(begin.max(now));
+        while now >= self.course.next_boundary {
+            let at_ns = self.course.next_boundary;
+            self.measured.sample(at_ns, sample(self.probe));
+            let timeline = self.course.timeline.expect("a boundary has a timeline");
+            let slice = timeline.slice_at(at_ns);
+            self.enter(slice.phase, at_ns);
+            self.course.next_boundary = slice.end;
         }
-        while now >= self.next_boundary {
-            let sample = (self.probe.cpu(), self.probe.rss_kb().0);
-            self.boundaries.insert(self.next_boundary, sample);
-            let slice =
-                self.timeline.expect("a boundary has a timeline").slice_at(self.next_boundary);
-            self.enter(slice.phase, self.next_boundary);
-            self.next_boundary = slice.end;
-        }
-        if self.probe.interrupted() && !self.interrupted {
-            self.interrupted = true;
+        if self.probe.interrupted() && !self.ending.interrupted {
+            self.ending.interrupted = true;
             self.control.stop();
         }
         if self.probe.impatient() {
             self.abandon(now);
         }
-        let over = self.control.stopping() || self.phase == Some(PhaseName::Drain);
+        let over = self.control.stopping() || self.course.phase == Some(PhaseName::Drain);
         if over {
             // Who gets in a hurry later only brings the end nearer.
-            let hurried = self.interrupted || self.failure.is_some();
+            let hurried = self.ending.interrupted || self.ending.failure.is_some();
             let drain = self.plan.drain_ns;
             let drain = if hurried { drain.min(HURRIED_DRAIN_NS) } else { drain };
             let end = now.saturating_add(drain);
-            self.stop_at = Some(self.stop_at.map_or(end, |planned| planned.min(end)));
+            self.ending.stop_at = Some(self.ending.stop_at.map_or(end, |planned| planned.min(end)));
         }
-        if self.stop_at.is_some_and(|at| now >= at)
-            && self.closed < self.shards
-            && self.abandoned_at.is_none()
+        if self.ending.stop_at.is_some_and(|at| now >= at)
+            && self.reached.closed < self.shards
+            && self.ending.abandoned_at.is_none()
         {
-            self.abandon(now);
-            self.warn(
-                "unfinished",
-                format!(
-                    "events in flight did not end within {} s and were given up",
-                    self.plan.drain_ns as f64 / 1e9
-                ),
-                None,
-            );
+            self.give_up(now);
         }
+    }
+
+    fn give_up(&mut self, now: u64) {
+        self.abandon(now);
+        let drain_s = self.plan.drain_ns as f64 / 1e9;
+        let message = format!("events in flight did not end within {drain_s} s and were given up");
+        if self.course.turn.is_none() || self.ending.failure.is_some() || self.ending.interrupted {
+            self.warn("unfinished", message, None);
+            return;
+        }
+        // No turn can follow: the clients that were in those events are gone.
+        let mut failure = failure(FatalKind::Statement, format!("at the end of a turn, {message}"));
+        failure.hint = Some("is a statement waiting for a lock? `drain_s` sets the time".into());
+        self.fail(failure);
     }
 
     fn abandon(&mut self, now: u64) {
         self.control.abandon();
-        self.abandoned_at.get_or_insert(now);
+        self.ending.abandoned_at.get_or_insert(now);
     }
 
     fn hear(&mut self, message: Message) {
         match message {
             Message::Initialised => {
-                self.initialised += 1;
-                if self.initialised == self.shards {
+                self.reached.initialised += 1;
+                if self.reached.initialised == self.shards {
                     self.clients_ready(0);
                     self.control.enter(Stage::Clients);
                 }
             }
             Message::ClientsReady(count) => self.clients_ready(count),
             Message::Ready => {
-                self.ready += 1;
-                if self.ready == self.shards && !self.control.stopping() {
+                self.reached.ready += 1;
+                if self.is_ready() {
                     self.probe.settle();
-                    let at_ns = self.control.now_ns();
-                    if self.plan.wait_for_begin {
-                        self.waits = true;
-                        (self.emit)(Record::Ready(Ready { at_ns }));
-                    } else {
-                        self.begin(at_ns + AHEAD_NS);
-                    }
+                    self.ready(self.control.now_ns());
                 }
             }
             Message::RowsLoaded(rows, into) => {
-                self.rows += rows;
+                self.said.rows += rows;
                 if let Some(into) = into {
-                    *self.rows_into.entry(into).or_default() += rows;
+                    *self.said.rows_into.entry(into).or_default() += rows;
                 }
-                let done = self.rows;
+                let done = self.said.rows;
                 self.progress("rows", done, 0, false);
             }
             Message::Interval(part) => {
-                self.parts.entry(part.index).or_default().push(part);
+                self.measured.take(part);
                 self.flush(false);
             }
             Message::Idle => {
-                self.idle += 1;
-                if self.idle == self.shards {
+                self.reached.idle += 1;
+                if self.reached.idle == self.shards {
                     self.control.stop();
                 }
             }
@@ -274,56 +330,69 @@ impl Coordinator<'_> {
             Message::Output(text) => (self.emit)(Record::Output(Output { text })),
             Message::Warning(code, message, hint) => self.warn(code, message, hint),
             Message::Closed => {
-                self.closed += 1;
-                if self.closed == self.shards {
-                    self.flush(true);
-                    if self.plan.client_totals_at.is_some() && self.timeline.is_some() {
-                        let clients = std::mem::take(&mut self.last_totals);
-                        self.client_totals(self.control.now_ns(), true, clients);
-                    }
-                    self.control.enter(Stage::Finish);
+                self.reached.closed += 1;
+                if self.reached.closed == self.shards {
+                    self.closed();
                 }
             }
-            Message::Finished => self.finished += 1,
+            Message::Finished => self.reached.finished += 1,
         }
     }
 
+    fn ready(&mut self, at_ns: u64) {
+        if self.plan.wait_for_begin || self.plan.turns {
+            self.course.listens = true;
+            (self.emit)(Record::Ready(Ready { at_ns }));
+        } else {
+            self.begin(at_ns + AHEAD_NS);
+        }
+    }
+
+    fn closed(&mut self) {
+        self.flush(true);
+        if self.plan.client_totals_at.is_some() && self.course.timeline.is_some() {
+            let clients = self.measured.last_totals();
+            self.client_totals(self.control.now_ns(), true, clients);
+        }
+        self.control.enter(Stage::Finish);
+    }
+
     fn clients_ready(&mut self, count: u32) {
-        self.clients_ready += u64::from(count);
+        self.said.clients_ready += u64::from(count);
         let total = self.plan.groups.iter().map(|group| u64::from(group.clients)).sum();
-        let done = self.clients_ready;
+        let done = self.said.clients_ready;
         self.progress("connections", done, total, done == total);
     }
 
     fn progress(&mut self, what: &str, done: u64, total: u64, always: bool) {
         let at_ns = self.control.now_ns();
-        if always || at_ns >= self.progress_at {
-            self.progress_at = at_ns + PROGRESS_NS;
+        if always || at_ns >= self.said.progress_at {
+            self.said.progress_at = at_ns + PROGRESS_NS;
             (self.emit)(Record::Progress(Progress { what: what.into(), done, total, at_ns }));
         }
     }
 
     fn begin(&mut self, begin: u64) {
-        self.timeline = Some(Timeline {
+        self.course.timeline = Some(Timeline {
             begin,
             warm_up: self.plan.warm_up_ns,
             measure: self.plan.measure_ns,
             interval: self.plan.interval_ns,
         });
-        self.next_boundary = begin;
+        self.course.next_boundary = begin;
         self.control.begin(begin);
     }
 
     fn fail(&mut self, failure: Failure) {
         self.control.stop();
-        if self.failure.is_none() {
+        if self.ending.failure.is_none() {
             (self.emit)(Record::Fatal(Fatal {
                 kind: failure.kind,
                 message: failure.message.clone(),
                 hint: failure.hint.clone(),
                 traceback: failure.traceback.clone(),
             }));
-            self.failure = Some(failure);
+            self.ending.failure = Some(failure);
         }
     }
 
@@ -332,59 +401,44 @@ impl Coordinator<'_> {
     }
 
     fn enter(&mut self, phase: PhaseName, at_ns: u64) {
-        if self.phase != Some(phase) {
-            self.phase = Some(phase);
+        if self.course.phase != Some(phase) {
+            self.course.phase = Some(phase);
             (self.emit)(Record::Phase(Phase { phase, at_ns }));
         }
     }
 
     /// Hands out the intervals that are complete; at the end, also those that never will be.
     fn flush(&mut self, all: bool) {
-        while let Some((index, parts)) = self.parts.first_key_value() {
-            let index = *index;
-            if !all && parts.len() < self.shards {
-                return;
+        let labels = self.control.labels().names();
+        while let Some(done) = self.measured.next(all, &labels, || sample(self.probe)) {
+            for (mut recorder, spare) in done.spares.into_iter().zip(&self.spares) {
+                recorder.clear();
+                let _ = spare.send(recorder);
             }
-            let parts = self.parts.remove(&index).unwrap_or_default();
-            self.interval(index, parts);
+            let (at_ns, phase) = (done.interval.end_ns, done.interval.phase);
+            let in_turn = done.interval.turn.is_some();
+            (self.emit)(Record::Interval(Box::new(done.interval)));
+            if let Some(clients) = done.totals {
+                self.client_totals(at_ns, false, clients);
+            }
+            if in_turn && phase == PhaseName::Drain {
+                self.end_turn(at_ns, self.control.abandoned());
+            }
         }
     }
 
-    fn interval(&mut self, index: u64, parts: Vec<ShardInterval>) {
-        let mut merged = Merged {
-            index,
-            phase: parts[0].phase,
-            start_ns: parts.iter().map(|part| part.start_ns).min().unwrap_or(0),
-            end_ns: parts.iter().map(|part| part.end_ns).max().unwrap_or(0),
-            clients: parts.iter().map(|part| part.clients).sum(),
-            busy: parts.iter().map(|part| part.busy).sum(),
-            recorder: Recorder::default(),
-        };
-        let mut totals = None;
-        for (part, spare) in parts.into_iter().zip(&self.spares) {
-            merged.recorder.merge(&part.recorder);
-            match part.totals {
-                Some(clients) if part.last => self.last_totals.extend(clients),
-                Some(clients) => totals.get_or_insert_with(Vec::new).extend(clients),
-                None => {}
-            }
-            let mut recorder = part.recorder;
-            recorder.clear();
-            let _ = spare.send(recorder);
+    /// Nothing of the turn is in flight any more.
+    fn end_turn(&mut self, drained_ns: u64, cut: bool) {
+        let Some(times) = self.course.turn.take() else { return };
+        let labels = self.control.labels().names();
+        if let Some(mut turn) = self.measured.end_turn(drained_ns, cut, &labels) {
+            let planned = times.begin_ns + times.lead_in_ns + times.measure_ns;
+            turn.interrupted |= turn.end_ns < planned;
+            (self.emit)(Record::Turn(Box::new(turn)));
         }
-        let cpu = self.cpu_since(merged.end_ns);
-        self.total.merge(&merged.recorder);
-        if merged.phase == PhaseName::Measure {
-            self.window.merge(&merged.recorder);
-            self.window.backlog = merged.recorder.backlog;
-            let start = self.window_ns.map_or(merged.start_ns, |(start, _)| start);
-            self.window_ns = Some((start, merged.end_ns));
-            self.clients = self.clients.max(merged.clients);
-        }
-        let at_ns = merged.end_ns;
-        (self.emit)(Record::Interval(Box::new(merged.record(cpu, &self.control.labels().names()))));
-        if let Some(clients) = totals {
-            self.client_totals(at_ns, false, clients);
+        if !self.control.stopping() {
+            self.ending.stop_at = None;
+            self.enter(PhaseName::Pause, drained_ns);
         }
     }
 
@@ -393,42 +447,27 @@ impl Coordinator<'_> {
         (self.emit)(Record::Clients(Clients { at_ns, last, clients }));
     }
 
-    /// CPU time up to the sample nearest to this interval's end, less what came before.
-    fn cpu_since(&mut self, end_ns: u64) -> CpuTime {
-        let sample = match self.boundaries.get(&end_ns) {
-            Some((cpu, _)) => *cpu,
-            None => self.probe.cpu(),
-        };
-        let used = CpuTime {
-            user_us: sample.user_us.saturating_sub(self.cpu_before.user_us),
-            system_us: sample.system_us.saturating_sub(self.cpu_before.system_us),
-        };
-        self.cpu_before = sample;
-        used
-    }
-
     fn summary(&mut self) {
-        let Some((start_ns, end_ns)) = self.window_ns else { return };
-        let at = |ns| self.boundaries.get(&ns).copied();
-        let (rss_now, rss_peak_kb) = self.probe.rss_kb();
-        let (cpu_start, _) = at(start_ns).unwrap_or_default();
-        let (cpu_end, rss_kb) = at(end_ns).unwrap_or((self.cpu_before, rss_now));
-        (self.emit)(Record::Summary(Box::new(Summary {
-            interrupted: self.interrupted || self.failure.is_some(),
-            start_ns,
-            end_ns,
-            measured: counters(&self.window.counters),
-            total: counters(&self.total.counters),
-            errors: self.window.errors.clone(),
-            cpu: CpuTime {
-                user_us: cpu_end.user_us.saturating_sub(cpu_start.user_us),
-                system_us: cpu_end.system_us.saturating_sub(cpu_start.system_us),
-            },
-            // The kernel's own peak lags behind a little.
-            rss_peak_kb: rss_peak_kb.max(rss_kb),
-            rss_kb,
-            clients: self.clients,
-            histograms: histograms(&self.window, &self.control.labels().names()),
-        })));
+        // Where all clients have ended, nothing is under way: an event that is nowhere got lost.
+        let astray = self.measured.astray();
+        if astray > 0 && self.reached.closed == self.shards {
+            let message = format!("{astray} events were begun and neither ended nor given up");
+            let hint = "this is a fault of dbdyno's: please report it".to_owned();
+            self.warn("miscounted", message, Some(hint));
+        }
+        let interrupted = self.ending.interrupted || self.ending.failure.is_some();
+        let labels = self.control.labels().names();
+        let (_, peak_kb) = self.probe.rss_kb();
+        if let Some(summary) = self.measured.summary(interrupted, peak_kb, &labels) {
+            (self.emit)(Record::Summary(Box::new(summary)));
+        }
     }
+}
+
+fn sample(probe: &dyn Probe) -> (CpuTime, u64) {
+    (probe.cpu(), probe.rss_kb().0)
+}
+
+fn failure(kind: FatalKind, message: String) -> Failure {
+    Failure { kind, message, hint: None, traceback: None }
 }

@@ -19,6 +19,8 @@ pub struct Plan {
     pub part: (u32, u32),
     /// The beginning is said from outside ([`crate::Probe::begin_ns`]).
     pub wait_for_begin: bool,
+    /// The load comes in turns ([`crate::Probe::order`]), which say how long they are.
+    pub turns: bool,
     /// Who drives.
     pub groups: Vec<Group>,
     /// Hand out what each client did: at these times after the window's beginning, where counting
@@ -76,6 +78,7 @@ mod tests {
             seed: 0,
             part: (0, 1),
             wait_for_begin: false,
+            turns: false,
             client_totals_at: Default::default(),
             groups: vec![group(5), group(1), group(2)],
         };

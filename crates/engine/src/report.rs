@@ -5,11 +5,15 @@ use std::collections::BTreeMap;
 use measure::{Counters, Distribution, Recorder, Times};
 use record::{CpuTime, HistogramRecord, Interval, PhaseName, Subject, TimeKind};
 
+use crate::shard::ShardInterval;
+
 const CLASSES: [&str; 3] = ["read", "write", "other"];
 
 pub(crate) fn counters(counters: &Counters) -> record::Counters {
     record::Counters {
+        begun: counters.begun,
         events: counters.events,
+        uncounted: counters.uncounted,
         reads: counters.reads,
         writes: counters.writes,
         other: counters.other,
@@ -31,8 +35,12 @@ pub(crate) fn histograms(recorder: &Recorder, labels: &[String]) -> Vec<Histogra
     let events = events.flat_map(|(label, times)| three(Subject::Event, label, times));
     let statements = CLASSES.iter().zip(&recorder.statements);
     let statements = statements.flat_map(|(class, times)| three(Subject::Statement, class, times));
-    let lag = [(Subject::Lag, "lag", TimeKind::Wait, &recorder.lag)];
-    events.chain(statements).chain(lag).filter_map(histogram).collect()
+    let others = [
+        (Subject::Lag, "lag", TimeKind::Wait, &recorder.lag),
+        (Subject::Failed, "statement", TimeKind::Service, &recorder.failed_statements),
+        (Subject::Failed, "event", TimeKind::Response, &recorder.failed_events),
+    ];
+    events.chain(statements).chain(others).filter_map(histogram).collect()
 }
 
 fn three<'a>(subject: Subject, label: &'a str, times: &'a Times) -> [Named<'a>; 3] {
@@ -56,6 +64,7 @@ fn histogram((subject, label, time, distribution): Named<'_>) -> Option<Histogra
 pub(crate) struct Merged {
     pub(crate) index: u64,
     pub(crate) phase: PhaseName,
+    pub(crate) turn: Option<u32>,
     pub(crate) start_ns: u64,
     pub(crate) end_ns: u64,
     pub(crate) clients: u32,
@@ -64,10 +73,28 @@ pub(crate) struct Merged {
 }
 
 impl Merged {
+    /// What the shards' parts have in common; their recorders are still to be merged.
+    pub(crate) fn new(index: u64, parts: &[ShardInterval]) -> Self {
+        let starts = parts.iter().map(|part| part.start_ns);
+        // The last of the shards to drain ends a turn for all.
+        let pause = parts[0].phase == PhaseName::Pause;
+        Self {
+            index,
+            phase: parts[0].phase,
+            turn: parts[0].turn,
+            start_ns: if pause { starts.max() } else { starts.min() }.unwrap_or(0),
+            end_ns: parts.iter().map(|part| part.end_ns).max().unwrap_or(0),
+            clients: parts.iter().map(|part| part.clients).sum(),
+            busy: parts.iter().map(|part| part.busy).sum(),
+            recorder: Recorder::default(),
+        }
+    }
+
     pub(crate) fn record(&self, cpu: CpuTime, labels: &[String]) -> Interval {
         Interval {
             index: self.index,
             phase: self.phase,
+            turn: self.turn,
             start_ns: self.start_ns,
             end_ns: self.end_ns,
             clients: self.clients,
@@ -76,8 +103,18 @@ impl Merged {
             errors: self.errors(),
             backlog: self.recorder.backlog,
             cpu,
-            histograms: histograms(&self.recorder, labels),
+            histograms: self.histograms(labels),
         }
+    }
+
+    /// Of all that ended in it, whatever window it belongs to.
+    fn histograms(&self, labels: &[String]) -> Vec<HistogramRecord> {
+        if self.recorder.foreign.iter().all(|times| times.service.count() == 0) {
+            return histograms(&self.recorder, labels);
+        }
+        let mut all = self.recorder.clone();
+        all.merge_events(&self.recorder.foreign);
+        histograms(&all, labels)
     }
 
     fn errors(&self) -> BTreeMap<String, u64> {

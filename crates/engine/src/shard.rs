@@ -32,6 +32,8 @@ pub struct ShardInterval {
     pub index: u64,
     /// The phase it lies in.
     pub phase: PhaseName,
+    /// The turn it belongs to, in a run by turns.
+    pub turn: Option<u32>,
     /// Beginning, on the run's clock.
     pub start_ns: u64,
     /// End.
@@ -163,13 +165,19 @@ fn run_clients<W: Workload>(load: &mut Load, workload: &mut W) -> Result<(), Fai
             ready = true;
             load.send(Message::Ready);
         }
-        if !begun && load.control().stage() >= Stage::Load {
-            begun = true;
+        if load.in_turns() {
+            load.hear_turn();
+            load.now();
+            load.settle();
+        } else if !begun && load.control().stage() >= Stage::Load {
             load.begin();
             // All shards begin at the same time, which lies a little ahead.
             let ahead = load.control().begin_ns().saturating_sub(load.control().now_ns());
             std::thread::sleep(Duration::from_nanos(ahead));
             load.now();
+        }
+        if !begun && load.has_begun() {
+            begun = true;
             workload.begin(load)?;
         }
         if begun && load.clients == 0 {
@@ -177,7 +185,7 @@ fn run_clients<W: Workload>(load: &mut Load, workload: &mut W) -> Result<(), Fai
                 idle = true;
                 load.send(Message::Idle);
             }
-            if load.control().stopping() || load.phase() == PhaseName::Drain {
+            if load.gives_up() {
                 return Ok(());
             }
         }

@@ -5,8 +5,12 @@ use std::ops::AddAssign;
 /// What was counted. Every field only grows within an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
+    /// Events begun.
+    pub begun: u64,
     /// Events completed.
     pub events: u64,
+    /// Events that ended and are not to be counted.
+    pub uncounted: u64,
     /// Statements that returned a result set.
     pub reads: u64,
     /// Statements that changed rows.
@@ -38,7 +42,9 @@ impl AddAssign for Counters {
     fn add_assign(&mut self, other: Self) {
         // Taken apart by name, so that a new field can't be forgotten.
         let Self {
+            begun,
             events,
+            uncounted,
             reads,
             writes,
             other: others,
@@ -49,7 +55,9 @@ impl AddAssign for Counters {
             bytes_sent,
             bytes_received,
         } = other;
+        self.begun += begun;
         self.events += events;
+        self.uncounted += uncounted;
         self.reads += reads;
         self.writes += writes;
         self.other += others;

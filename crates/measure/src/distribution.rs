@@ -42,6 +42,15 @@ impl Distribution {
         histogram.saturating_record(ns.clamp(1, HIGHEST_NS));
     }
 
+    /// Records the same time so many times.
+    pub fn record_many(&mut self, ns: u64, count: u64) {
+        let histogram = self.histogram.get_or_insert_with(new_histogram);
+        if ns > HIGHEST_NS {
+            self.out_of_range += count;
+        }
+        histogram.saturating_record_n(ns.clamp(1, HIGHEST_NS), count);
+    }
+
     /// Adds all values of another distribution.
     pub fn merge(&mut self, other: &Self) {
         self.out_of_range += other.out_of_range;

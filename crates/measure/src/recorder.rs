@@ -58,8 +58,17 @@ pub struct Recorder {
     pub errors: BTreeMap<String, u64>,
     /// Times of events, by label (an index that the run gives a name).
     pub events: Vec<Times>,
+    /// Times of events that ended now and were to begin before the window: they belong to the
+    /// interval, but not to the window.
+    pub foreign: Vec<Times>,
+    /// Times that events of the window had taken when they were last heard of.
+    pub censored: Vec<Times>,
     /// Times of statements, by [`StatementClass`].
     pub statements: [Times; 3],
+    /// Times of statements that failed, until they did.
+    pub failed_statements: Distribution,
+    /// Times of events given up, until they were.
+    pub failed_events: Distribution,
     /// How late open-loop events were started although a client was free.
     pub lag: Distribution,
     /// Open-loop events due and not started at the end of the interval.
@@ -110,27 +119,49 @@ impl Recorder {
         self.times(label).record(wait_ns, service_ns);
     }
 
+    /// Counts a completed event whose time is not the window's.
+    pub fn foreign_event(&mut self, label: usize, wait_ns: u64, service_ns: u64) {
+        self.counters.events += 1;
+        of(&mut self.foreign, label).record(wait_ns, service_ns);
+    }
+
+    /// The same in a closed loop.
+    pub fn foreign_closed_event(&mut self, label: usize, service_ns: u64) {
+        self.counters.events += 1;
+        of(&mut self.foreign, label).service.record(service_ns);
+    }
+
+    /// An event of the open loop, under way or given up, has taken at least so long.
+    pub fn censored_event(&mut self, label: usize, wait_ns: u64, service_ns: u64) {
+        of(&mut self.censored, label).record(wait_ns, service_ns);
+    }
+
+    /// The same in a closed loop.
+    pub fn censored_closed_event(&mut self, label: usize, service_ns: u64) {
+        of(&mut self.censored, label).service.record(service_ns);
+    }
+
+    /// So many events that have not begun wait for so long.
+    pub fn censored_backlog(&mut self, label: usize, wait_ns: u64, count: u64) {
+        let times = of(&mut self.censored, label);
+        times.wait.record_many(wait_ns, count);
+        times.response.record_many(wait_ns, count);
+    }
+
     #[inline]
     fn times(&mut self, label: usize) -> &mut Times {
-        if label >= self.events.len() {
-            self.events.resize_with(label + 1, Times::default);
-        }
-        &mut self.events[label]
+        of(&mut self.events, label)
     }
 
     /// Adds another recorder: another shard's of the same interval, or a later interval's. The
     /// backlog adds up over shards; over intervals take the last one's instead.
     pub fn merge(&mut self, other: &Self) {
-        self.counters += other.counters;
-        for (code, count) in &other.errors {
-            *self.errors.entry(code.clone()).or_default() += count;
-        }
-        if self.events.len() < other.events.len() {
-            self.events.resize_with(other.events.len(), Times::default);
-        }
-        for (mine, theirs) in self.events.iter_mut().zip(&other.events) {
-            mine.merge(theirs);
-        }
+        self.merge_counts(other);
+        self.merge_events(&other.events);
+        merge_all(&mut self.foreign, &other.foreign);
+        self.merge_censored(&other.censored);
+        self.failed_statements.merge(&other.failed_statements);
+        self.failed_events.merge(&other.failed_events);
         for (mine, theirs) in self.statements.iter_mut().zip(&other.statements) {
             mine.merge(theirs);
         }
@@ -138,14 +169,64 @@ impl Recorder {
         self.backlog += other.backlog;
     }
 
+    /// Adds another recorder's counts, and no times.
+    pub fn merge_counts(&mut self, other: &Self) {
+        self.counters += other.counters;
+        for (code, count) in &other.errors {
+            *self.errors.entry(code.clone()).or_default() += count;
+        }
+    }
+
+    /// Adds times of events.
+    pub fn merge_events(&mut self, times: &[Times]) {
+        merge_all(&mut self.events, times);
+    }
+
+    /// Adds times of events that had not ended.
+    pub fn merge_censored(&mut self, times: &[Times]) {
+        merge_all(&mut self.censored, times);
+    }
+
+    /// Nothing has been recorded.
+    pub fn is_empty(&self) -> bool {
+        let times = |times: &Times| times.service.count() == 0 && times.wait.count() == 0;
+        self.counters == Counters::default()
+            && self.errors.is_empty()
+            && [&self.events, &self.foreign, &self.censored].iter().all(|all| all.iter().all(times))
+            && self.failed_statements.count() + self.failed_events.count() == 0
+            && self.statements.iter().all(times)
+            && self.lag.count() == 0
+    }
+
     /// Forgets everything, keeps the memory.
     pub fn clear(&mut self) {
         self.counters = Counters::default();
         self.errors.clear();
-        self.events.iter_mut().for_each(Times::clear);
+        for all in [&mut self.events, &mut self.foreign, &mut self.censored] {
+            all.iter_mut().for_each(Times::clear);
+        }
+        self.failed_statements.clear();
+        self.failed_events.clear();
         self.statements.iter_mut().for_each(Times::clear);
         self.lag.clear();
         self.backlog = 0;
+    }
+}
+
+#[inline]
+fn of(times: &mut Vec<Times>, label: usize) -> &mut Times {
+    if label >= times.len() {
+        times.resize_with(label + 1, Times::default);
+    }
+    &mut times[label]
+}
+
+fn merge_all(into: &mut Vec<Times>, from: &[Times]) {
+    if into.len() < from.len() {
+        into.resize_with(from.len(), Times::default);
+    }
+    for (mine, theirs) in into.iter_mut().zip(from) {
+        mine.merge(theirs);
     }
 }
 
@@ -159,6 +240,9 @@ mod tests {
         let mut recorder = Recorder::new(1);
         recorder.open_event(0, 5, 7);
         recorder.error("40001");
+        recorder.foreign_event(0, 1, 2);
+        recorder.censored_backlog(0, 3, 4);
+        recorder.failed_events.record(1);
         recorder.closed_statement(StatementClass::Read, 9);
         recorder.open_statement(StatementClass::Read, 2, 9);
         recorder.clear();
@@ -167,6 +251,7 @@ mod tests {
         assert_eq!(recorder.statements[0].service.count(), 0);
         assert_eq!(recorder.statements[0].response.count(), 0);
         assert!(recorder.errors.is_empty());
+        assert!(recorder.is_empty());
     }
 
     proptest! {

@@ -78,6 +78,9 @@ impl RunSpec {
             let expected = "an index below the count, and no fewer clients than here";
             return Err(range("part", format!("{part:?}"), expected));
         }
+        if self.turns {
+            self.check_turns()?;
+        }
         if self.shards == Some(0) {
             return Err(range("shards", 0, "1 or more"));
         }
@@ -105,6 +108,22 @@ impl RunSpec {
                 Err(range("target.endpoints", "empty", "at least one endpoint"))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// With turns, what else says how long to run has no place.
+    fn check_turns(&self) -> Result<(), SpecError> {
+        if self.command != "run" {
+            return Err(range("turns", &self.command, "turns in the command `run` only"));
+        }
+        let given = [
+            ("warm_up_s", self.warm_up_s > 0.0),
+            ("measure_s", self.measure_s.is_some()),
+            ("events", self.events.is_some()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            Some((field, _)) => Err(range(field, "given", "none: each turn says its own length")),
+            None => Ok(()),
         }
     }
 

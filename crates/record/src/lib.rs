@@ -7,12 +7,14 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod order;
 mod scripted;
 mod spec;
 mod stream;
 mod target;
 
 pub use check::{CLIENTS_MAX, SpecError};
+pub use order::{Order, OrderError, TurnOrder};
 pub use scripted::{PlannedError, ScriptedPlan, Stretch};
 pub use spec::{
     Arrival, Endpoint, ErrorAction, ErrorPolicy, ErrorRule, Group, LoadBy, Part, ReactorChoice,
@@ -20,8 +22,9 @@ pub use spec::{
 };
 pub use stream::{
     ClientTotal, Clients, Counters, CpuTime, Fatal, FatalKind, Hello, HistogramRecord, Interval,
-    Loaded, Output, Phase, PhaseName, Progress, Ready, Record, Subject, Summary, TimeKind, Warning,
+    Loaded, Output, Phase, PhaseName, Progress, Ready, Record, Subject, Summary, TimeKind, Turn,
+    Warning,
 };
 
 /// Version of both the spec and the record stream. A reader refuses any other.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;

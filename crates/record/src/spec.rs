@@ -67,6 +67,12 @@ pub struct RunSpec {
     /// `begin UNIX_NS` on standard input: the wall-clock time at which the load begins.
     #[serde(default)]
     pub wait_for_begin: bool,
+    /// Load in turns, asked for one by one on standard input (see [`crate::Order`]): all clients
+    /// connect, the engine says `ready` and waits. Each turn has its own lead-in and window, so
+    /// `warm_up_s`, `measure_s` and `events` have no place beside it. Clients stay connected
+    /// between turns; an arrival plan begins anew with each turn.
+    #[serde(default)]
+    pub turns: bool,
 }
 
 /// One of several engine processes that carry out a run together. Client `n` of this process is

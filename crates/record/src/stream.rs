@@ -16,7 +16,7 @@ pub enum Record {
     Phase(Phase),
     /// How far a long phase has come (connecting, loading).
     Progress(Progress),
-    /// All clients are ready; only where the spec says to wait for the beginning.
+    /// All clients are ready; only where the spec says to wait for the beginning, or for turns.
     Ready(Ready),
     /// A line the script printed.
     Output(Output),
@@ -24,6 +24,8 @@ pub enum Record {
     Loaded(Loaded),
     /// One reporting interval, all shards merged.
     Interval(Box<Interval>),
+    /// A turn is over and nothing is in flight; only where the spec asks for turns.
+    Turn(Box<Turn>),
     /// What each client did, where that was asked for.
     Clients(Clients),
     /// Something the reader of the numbers should know.
@@ -72,6 +74,15 @@ pub enum PhaseName {
     Measure,
     /// Events in flight finish.
     Drain,
+    /// Between two turns: nothing is in flight and no event is intended.
+    Pause,
+}
+
+impl PhaseName {
+    /// Whether events may begin in it.
+    pub fn starts_events(self) -> bool {
+        matches!(self, Self::WarmUp | Self::Measure)
+    }
 }
 
 /// The run enters a phase.
@@ -96,7 +107,7 @@ pub struct Progress {
     pub at_ns: u64,
 }
 
-/// All clients are ready, and the engine waits to be told when to begin.
+/// All clients are ready, and the engine waits to be told when to begin (see [`crate::Order`]).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ready {
     /// When.
@@ -122,8 +133,13 @@ pub struct Loaded {
 /// What was counted in a stretch of time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
+    /// Events begun. Over a whole run: `events` + `unfinished` + `uncounted`.
+    pub begun: u64,
     /// Events completed.
     pub events: u64,
+    /// Events that ended and are not to be counted: the script says so, or they are more than the
+    /// spec's `events`.
+    pub uncounted: u64,
     /// Statements that returned a result set.
     pub reads: u64,
     /// Statements that changed rows.
@@ -135,7 +151,6 @@ pub struct Counters {
     /// Events begun again.
     pub restarts: u64,
     /// Events begun and given up: the load ended before they did.
-    #[serde(default)]
     pub unfinished: u64,
     /// Connections made anew.
     pub reconnects: u64,
@@ -165,6 +180,9 @@ pub enum Subject {
     Statement,
     /// The generator's own lateness.
     Lag,
+    /// What failed, until it did: the label is `statement` for statements that the server refused
+    /// or never answered, `event` for events given up.
+    Failed,
 }
 
 /// Which of the three times of an event or statement.
@@ -204,6 +222,8 @@ pub struct Interval {
     pub index: u64,
     /// The phase it lies in; an interval never spans two.
     pub phase: PhaseName,
+    /// The turn it belongs to; none in `connect`, in a pause, and in a run without turns.
+    pub turn: Option<u32>,
     /// Beginning.
     pub start_ns: u64,
     /// End.
@@ -211,7 +231,6 @@ pub struct Interval {
     /// Clients alive at the end.
     pub clients: u32,
     /// Clients that were in an event at the end, or on their way to one.
-    #[serde(default)]
     pub busy: u32,
     /// What was counted.
     pub counters: Counters,
@@ -222,6 +241,43 @@ pub struct Interval {
     /// The engine's CPU time in this interval.
     pub cpu: CpuTime,
     /// Distributions; those without a value are left out.
+    pub histograms: Vec<HistogramRecord>,
+}
+
+/// One turn of load: a lead-in that is thrown away, a window, and the end of what was in flight.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Turn {
+    /// From 0, in the order in which they were asked for.
+    pub index: u32,
+    /// Beginning of the lead-in.
+    pub begin_ns: u64,
+    /// Beginning of the window.
+    pub measure_ns: u64,
+    /// End of the window: no event begins from here on.
+    pub end_ns: u64,
+    /// The last event in flight has ended.
+    pub drained_ns: u64,
+    /// `true` if the run ended before the turn did; the window is then shorter than asked for.
+    pub interrupted: bool,
+    /// Clients that ran.
+    pub clients: u32,
+    /// Counted in the window.
+    pub measured: Counters,
+    /// Counted in the lead-in, the window and the drain.
+    pub total: Counters,
+    /// Errors in the window, by code.
+    pub errors: BTreeMap<String, u64>,
+    /// Events intended in the turn and never started (open loop).
+    pub backlog: u64,
+    /// Of the distributions of events: those that never ended (`backlog` in the window, and events
+    /// given up). They stand with the time they had taken by then, which is less than theirs.
+    pub censored: u64,
+    /// CPU time in the window.
+    pub cpu: CpuTime,
+    /// CPU time in the lead-in, the window and the drain.
+    pub total_cpu: CpuTime,
+    /// Distributions: of events, those that were to begin in the window, whenever they ended; of
+    /// statements, those that ended in it.
     pub histograms: Vec<HistogramRecord>,
 }
 
@@ -310,10 +366,12 @@ pub struct Fatal {
 pub struct Summary {
     /// `true` if a signal or a fatal error cut the run short.
     pub interrupted: bool,
-    /// Beginning of the window.
+    /// Beginning of the window, of the first turn's where there are turns.
     pub start_ns: u64,
-    /// End of the window.
+    /// End of the window, of the last turn's where there are turns.
     pub end_ns: u64,
+    /// Length of the window; of all turns' windows together.
+    pub measured_ns: u64,
     /// Counted in the window.
     pub measured: Counters,
     /// Counted over the whole run: connect, warm-up, window and drain. These equal the server's
@@ -321,6 +379,13 @@ pub struct Summary {
     pub total: Counters,
     /// Errors in the window, by code.
     pub errors: BTreeMap<String, u64>,
+    /// Events intended by the end of the window and not started then (open loop); of all turns'
+    /// windows together.
+    pub backlog: u64,
+    /// Of the distributions of events: those that had not ended when the window had (in the open
+    /// loop: under way, or of the backlog). They stand with the time they had taken by then, which
+    /// is less than theirs.
+    pub censored: u64,
     /// CPU time in the window.
     pub cpu: CpuTime,
     /// Highest resident memory of the process, KiB.
@@ -329,6 +394,7 @@ pub struct Summary {
     pub rss_kb: u64,
     /// Clients that ran.
     pub clients: u32,
-    /// Distributions over the window, merged from the intervals.
+    /// Distributions over the window: of events, those that ended in it; in the open loop and in
+    /// turns, those that were to begin in it, whenever they ended.
     pub histograms: Vec<HistogramRecord>,
 }

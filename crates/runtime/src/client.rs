@@ -1,5 +1,7 @@
 //! One client as the runtime sees it: what it waits for, its event and its connections.
 
+use engine::OpenEvent;
+
 /// What a client waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waiting {
@@ -23,21 +25,13 @@ pub enum Waiting {
     Ended,
 }
 
-/// The event a client is in.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct OpenEvent {
-    pub(crate) intended_ns: u64,
-    pub(crate) start_ns: u64,
-    /// What it is recorded under: its group's number, or that of the name the script gave it.
-    pub(crate) label: usize,
-}
-
 #[derive(Debug)]
 pub(crate) struct Client {
     pub(crate) group: u16,
     /// Place among the shard's clients, from 0.
     pub(crate) place: u32,
     pub(crate) waiting: Waiting,
+    /// The event it is in.
     pub(crate) event: Option<OpenEvent>,
     /// Its connections.
     pub(crate) slots: Vec<u32>,

@@ -79,8 +79,12 @@ impl Runtime {
         recorder.counters.writes += u64::from(reply.tally.writes);
         recorder.counters.other += u64::from(reply.tally.other);
         let Some(slot) = self.slots[index as usize].as_deref() else { return };
-        let Some(of) = reply.class.filter(|_| reply.error.is_none()) else { return };
         let service = now.saturating_sub(slot.started_ns);
+        if reply.error.is_some() {
+            recorder.failed_statements.record(service);
+            return;
+        }
+        let Some(of) = reply.class else { return };
         if any_open {
             let event = self.clients[slot.client as usize].event;
             let wait = event.map_or(0, |event| event.start_ns.saturating_sub(event.intended_ns));

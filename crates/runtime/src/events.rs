@@ -1,9 +1,8 @@
 //! A client's events: its turns, restarts, pauses and its end.
 
-use engine::{Load, Message, Turn};
-use record::PhaseName;
+use engine::{Load, Message, OpenEvent, Turn};
 
-use crate::client::{OpenEvent, Waiting};
+use crate::client::Waiting;
 use crate::drive::{Wake, Woken};
 use crate::policy::back_off_ns;
 use crate::runtime::Runtime;
@@ -46,17 +45,7 @@ impl Runtime {
         client.attempts = 0;
         client.events += 1;
         let (group, place) = (usize::from(client.group), client.place);
-        if !load.counts() {
-            return true;
-        }
-        let service = now.saturating_sub(event.start_ns);
-        load.client_event(place, event.intended_ns, now);
-        if load.is_open(group) {
-            let wait = event.start_ns.saturating_sub(event.intended_ns);
-            load.recorder().open_event(event.label, wait, service);
-        } else {
-            load.recorder().closed_event(event.label, service);
-        }
+        load.end_event(group, place, event, now);
         true
     }
 
@@ -73,7 +62,7 @@ impl Runtime {
         let think_ns = if finished { load.think_ns(group) } else { 0 };
         if think_ns > 0 {
             client.waiting = Waiting::Turn;
-            load.sleep_until(id, now + think_ns);
+            load.think_until(id, now + think_ns);
             return Step::Wait;
         }
         if in_process && !alone && client.slice > SLICE_EVENTS {
@@ -122,13 +111,18 @@ impl Runtime {
         let client = &mut self.clients[client as usize];
         let group = usize::from(client.group);
         let open = load.is_open(group);
+        if client.event.is_none() {
+            load.begin_event();
+        }
         let intended_ns = client.event.filter(|_| open).map_or(now, |event| event.intended_ns);
         client.event = Some(OpenEvent { intended_ns, start_ns: now, label: group });
     }
 
     /// The event under way is not to be counted.
-    pub fn abandon_event(&mut self, client: u32) {
-        self.clients[client as usize].event = None;
+    pub fn abandon_event(&mut self, load: &mut Load, client: u32) {
+        if self.clients[client as usize].event.take().is_some() {
+            load.drop_event();
+        }
     }
 
     /// Records the event under way under a label; `false`: the client is in none.
@@ -148,7 +142,10 @@ impl Runtime {
         let client = &mut self.clients[id as usize];
         client.attempts += 1;
         load.recorder().counters.restarts += 1;
-        if load.control().stopping() || load.phase() == PhaseName::Drain {
+        if load.gives_up() {
+            if let Some(event) = client.event.take() {
+                load.give_up_event(usize::from(client.group), event);
+            }
             return Restart::Over;
         }
         if client.attempts > client.limit {
@@ -184,11 +181,13 @@ impl Runtime {
             return;
         }
         ended.waiting = Waiting::Ended;
-        let unfinished = u64::from(ended.event.take().is_some());
+        let (group, unfinished) = (usize::from(ended.group), ended.event.take());
         let own = std::mem::take(&mut ended.slots);
         own.into_iter().for_each(|index| self.disconnect(index));
         if client > 0 {
-            load.recorder().counters.unfinished += unfinished;
+            if let Some(event) = unfinished {
+                load.give_up_event(group, event);
+            }
             load.clients = load.clients.saturating_sub(1);
         }
     }

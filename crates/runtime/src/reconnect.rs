@@ -52,6 +52,10 @@ impl Runtime {
     pub(crate) fn lost(&mut self, load: &mut Load, index: u32, why: &str) -> Conclusion {
         self.drop_socket(index);
         self.forget_under_way(load, index, 1);
+        if let Some(slot) = self.slot(index) {
+            let took = load.now().saturating_sub(slot.started_ns);
+            load.recorder().failed_statements.record(took);
+        }
         load.recorder().error("connection");
         let number = telling::lost_number(&self.settings.target);
         let fault_seen = Fault { sqlstate: "08006", number, transient: false, lost: true };

@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use engine::{Control, Failure, Load, Outcome, Plan, Probe, Workload, coordinate, run_shard};
-use record::{CpuTime, Record, RunSpec, Summary};
+use record::{CpuTime, Order, OrderError, Record, RunSpec, Summary};
 use runtime::{Conclusion, Runtime, Settings, Step, Waiting, Wake, Woken};
 
 /// Clients that send one statement an event.
@@ -114,8 +114,11 @@ impl Probe for Nobody {
     fn interrupted(&self) -> bool {
         false
     }
-    fn begin_ns(&self, _control: &Control) -> Option<u64> {
+    fn order(&self) -> Option<Result<Order, OrderError>> {
         None
+    }
+    fn unix_ns(&self) -> u64 {
+        0
     }
     fn impatient(&self) -> bool {
         false
@@ -137,6 +140,7 @@ fn run(target: &str, clients: u32, events: u64) -> (Outcome, Summary) {
         seed: 1,
         part: (0, 1),
         wait_for_begin: false,
+        turns: false,
         groups: vec![engine::Group {
             name: "ping".to_owned(),
             clients,

@@ -68,6 +68,7 @@ fn no_load() -> Plan {
         groups: vec![group],
         part: (0, 1),
         wait_for_begin: false,
+        turns: false,
         client_totals_at: None,
     }
 }

@@ -364,6 +364,7 @@ mod tests {
             groups: vec![group],
             part: (0, 1),
             wait_for_begin: false,
+            turns: false,
             client_totals_at: None,
         };
         let control = Arc::new(Control::new(&plan, false));

@@ -69,6 +69,7 @@ impl Extras {
                 Subject::Event => "event",
                 Subject::Statement => "statement",
                 Subject::Lag => "lag",
+                Subject::Failed => "failed",
             };
             let time = format!("{:?}", histogram.time).to_lowercase();
             let length_s = interval.end_ns.saturating_sub(interval.start_ns) as f64 / 1e9;

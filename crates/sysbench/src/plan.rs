@@ -108,6 +108,7 @@ pub fn job(
         load: if loaders == Some(0) { LoadBy::Insert } else { LoadBy::Auto },
         loaders,
         wait_for_begin: false,
+        turns: false,
     };
     spec.check().map_err(|error| fatal(error.to_string()))?;
     let checkpoints_ns = checkpoints(values)?;

@@ -129,7 +129,11 @@ impl Report {
             Record::Clients(clients) => self.clients(clients),
             Record::Warning(_) => self.unfinished(),
             Record::Summary(summary) => self.summary(summary),
-            Record::Hello(_) | Record::Ready(_) | Record::Progress(_) | Record::Loaded(_) => {}
+            Record::Hello(_)
+            | Record::Ready(_)
+            | Record::Progress(_)
+            | Record::Loaded(_)
+            | Record::Turn(_) => {}
         }
         std::mem::take(&mut self.said)
     }

@@ -77,7 +77,9 @@ fn merge(into: &mut Distribution, histogram: &HistogramRecord) {
 }
 
 fn add_counters(into: &mut Counters, from: &Counters) {
+    into.begun += from.begun;
     into.events += from.events;
+    into.uncounted += from.uncounted;
     into.reads += from.reads;
     into.writes += from.writes;
     into.other += from.other;

@@ -10,14 +10,17 @@ if TYPE_CHECKING:
     from dbdyno.engine.binary import Engine, find_engine
     from dbdyno.engine.process import Outcome, run_engine
     from dbdyno.engine.script import find_script, known_scripts
+    from dbdyno.engine.session import Session, open_turns
     from dbdyno.engine.spec import run_spec
 
 __all__ = [
     "Engine",
     "Outcome",
+    "Session",
     "find_engine",
     "find_script",
     "known_scripts",
+    "open_turns",
     "run_engine",
     "run_spec",
 ]
@@ -27,6 +30,8 @@ _PLACES = {
     "find_engine": "binary",
     "Outcome": "process",
     "run_engine": "process",
+    "Session": "session",
+    "open_turns": "session",
     "find_script": "script",
     "known_scripts": "script",
     "run_spec": "spec",

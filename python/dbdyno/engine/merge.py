@@ -29,6 +29,7 @@ from dbdyno.model import (
     Ready,
     Record,
     Summary,
+    Turn,
 )
 from dbdyno.stats.histogram import merge_histograms
 
@@ -37,10 +38,16 @@ _RANKS: Mapping[PhaseName, int] = {
     "warm-up": 1,
     "measure": 2,
     "drain": 3,
+    "pause": 4,
 }
 
-_Key = tuple[int, int]
-"""Rank of the phase, number of the interval: what a process counts up."""
+_Place = tuple[int, int]
+"""Turns that have gone before, rank of the phase: what a process counts up."""
+
+_Key = tuple[_Place, int]
+"""A place and the number of an interval."""
+
+_BEFORE: _Place = (-1, -1)
 
 _Sum = TypeVar("_Sum", Counters, CpuTime)
 
@@ -51,8 +58,8 @@ class _Part:
 
     hello: Hello | None = None
     is_ready: bool = False
-    phase: int = -1
-    reached: _Key = (-1, -1)
+    phase: _Place = _BEFORE
+    reached: _Key = (_BEFORE, -1)
     progress: dict[str, Progress] = field(default_factory=dict)
     summary: Summary | None = None
     has_ended: bool = False
@@ -63,8 +70,10 @@ class Merger:
 
     def __init__(self, count: int) -> None:
         self._parts = [_Part() for _ in range(count)]
-        self._phase = -1
+        self._phase = _BEFORE
         self._waiting: dict[_Key, list[Interval]] = {}
+        self._turns: dict[int, list[Turn]] = {}
+        self._windows_ns: list[int] = []
         self._handed_on = 0
         self._warned: set[str] = set()
         self._early: list[tuple[int, Record]] = []
@@ -92,15 +101,17 @@ class Merger:
         part.has_ended = True
         yield from self._intervals()
         if all(other.has_ended for other in self._parts):
+            for _, turns in sorted(self._turns.items()):
+                yield self._turn(turns, whole=False)
             found = [other.summary for other in self._parts if other.summary is not None]
             if found:
-                yield _summary(found, whole=len(found) == len(self._parts))
+                yield self._summary(found)
 
     def _merged(self, part: _Part, record: Record) -> Iterator[Record]:
         match record:
             case Phase():
-                part.phase = max(part.phase, _RANKS[record.phase])
-                yield from self._phases(record)
+                part.phase = _behind(part.phase, _RANKS[record.phase])
+                yield from self._phases(part, record)
             case Progress():
                 part.progress[record.what] = record
                 yield self._progress(record)
@@ -109,10 +120,16 @@ class Merger:
                 if all(other.is_ready for other in self._parts):
                     yield record
             case Interval():
-                key = (_RANKS[record.phase], record.index)
+                place = _behind(part.reached[0], _RANKS[record.phase])
+                key = (place, record.index)
                 part.reached = key
                 self._waiting.setdefault(key, []).append(record)
                 yield from self._intervals()
+            case Turn():
+                turns = self._turns.setdefault(record.index, [])
+                turns.append(record)
+                if len(turns) == len(self._parts):
+                    yield self._turn(self._turns.pop(record.index), whole=True)
             case Summary():
                 part.summary = record
             case EngineWarning():
@@ -123,6 +140,17 @@ class Merger:
                 yield record
             case _:
                 pass
+
+    def _turn(self, parts: Sequence[Turn], *, whole: bool) -> Turn:
+        turn = _turn(parts, whole=whole)
+        self._windows_ns.append(turn.end_ns - turn.measure_ns)
+        return turn
+
+    def _summary(self, parts: Sequence[Summary]) -> Summary:
+        summary = _summary(parts, whole=len(parts) == len(self._parts))
+        window_ns = summary.end_ns - summary.start_ns
+        in_turns = sum(self._windows_ns) if self._windows_ns else window_ns
+        return replace(summary, measured_ns=in_turns)
 
     def _offset_ns(self, part: _Part) -> int:
         starts = [other.hello.start_unix_ns for other in self._parts if other.hello]
@@ -140,11 +168,11 @@ class Merger:
             shards=sum(hello.shards for hello in hellos),
         )
 
-    def _phases(self, record: Phase) -> Iterator[Phase]:
+    def _phases(self, part: _Part, record: Phase) -> Iterator[Phase]:
         """The whole enters a phase when the last of its parts does."""
-        open_parts = [part.phase for part in self._parts if not part.has_ended]
-        if _RANKS[record.phase] > self._phase and min(open_parts) >= _RANKS[record.phase]:
-            self._phase = _RANKS[record.phase]
+        open_parts = [other.phase for other in self._parts if not other.has_ended]
+        if part.phase > self._phase and min(open_parts) >= part.phase:
+            self._phase = part.phase
             yield record
 
     def _progress(self, record: Progress) -> Progress:
@@ -167,11 +195,26 @@ class Merger:
             self._handed_on += 1
 
 
+def _behind(place: _Place, rank: int) -> _Place:
+    """The next place of this rank: what comes behind a pause is another turn's."""
+    turns, before = place
+    new_turn = before == _RANKS["pause"] and rank != before
+    return (max(turns, 0) + new_turn, rank if new_turn else max(before, rank))
+
+
 def _shifted(record: Record, offset_ns: int) -> Record:
     """The record with its times on the common clock."""
     match record:
         case Phase() | Progress() | Ready():
             return replace(record, at_ns=record.at_ns + offset_ns)
+        case Turn():
+            return replace(
+                record,
+                begin_ns=record.begin_ns + offset_ns,
+                measure_ns=record.measure_ns + offset_ns,
+                end_ns=record.end_ns + offset_ns,
+                drained_ns=record.drained_ns + offset_ns,
+            )
         case Interval() | Summary():
             return replace(
                 record, start_ns=record.start_ns + offset_ns, end_ns=record.end_ns + offset_ns
@@ -187,10 +230,32 @@ def _interval(parts: Sequence[Interval], *, index: int) -> Interval:
         start_ns=min(part.start_ns for part in parts),
         end_ns=max(part.end_ns for part in parts),
         clients=sum(part.clients for part in parts),
+        busy=sum(part.busy for part in parts),
+        turn=parts[0].turn,
         counters=_total(part.counters for part in parts),
         errors=_by_code(part.errors for part in parts),
         backlog=sum(part.backlog for part in parts),
         cpu=_total(part.cpu for part in parts),
+        histograms=_histograms(part.histograms for part in parts),
+    )
+
+
+def _turn(parts: Sequence[Turn], *, whole: bool) -> Turn:
+    return Turn(
+        index=parts[0].index,
+        begin_ns=min(part.begin_ns for part in parts),
+        measure_ns=min(part.measure_ns for part in parts),
+        end_ns=max(part.end_ns for part in parts),
+        drained_ns=max(part.drained_ns for part in parts),
+        interrupted=not whole or any(part.interrupted for part in parts),
+        clients=sum(part.clients for part in parts),
+        measured=_total(part.measured for part in parts),
+        total=_total(part.total for part in parts),
+        errors=_by_code(part.errors for part in parts),
+        backlog=sum(part.backlog for part in parts),
+        censored=sum(part.censored for part in parts),
+        cpu=_total(part.cpu for part in parts),
+        total_cpu=_total(part.total_cpu for part in parts),
         histograms=_histograms(part.histograms for part in parts),
     )
 
@@ -208,6 +273,8 @@ def _summary(parts: Sequence[Summary], *, whole: bool) -> Summary:
         rss_kb=sum(part.rss_kb for part in parts),
         clients=sum(part.clients for part in parts),
         histograms=_histograms(part.histograms for part in parts),
+        backlog=sum(part.backlog for part in parts),
+        censored=sum(part.censored for part in parts),
     )
 
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from dbdyno.engine.binary import Engine
 from dbdyno.engine.death import lost_engine, out_of_memory_kills, stopped_engine
@@ -129,13 +130,13 @@ def run_engine(
     """
     processes = processes or processes_needed(spec)
     specs = (spec,) if processes == 1 else split(spec, processes)
-    mark = _size(log)
-    with _started(engine, len(specs), log, launch) as running:
+    mark = size(log)
+    with started(engine, len(specs), log, launch) as running:
         call = Call(running)
-        reader = _Reader(call, listener)
-        with _signals_passed_to(call):
+        reader = Reader(call, listener)
+        with signals_passed_to(call):
             for process, part in zip(running, specs, strict=True):
-                _send(process, part, more=processes > 1)
+                send(process, part, more=processes > 1)
             if processes == 1:
                 reader.read(running[0])
             else:
@@ -144,7 +145,12 @@ def run_engine(
 
                 Together(running, keep).read(reader.take, call.stop)
             codes = [process.wait() for process in running]
-    return reader.outcome(next(filter(_is_bad, codes), max(codes)), _tail(log, mark))
+    return reader.outcome(worst(codes), tail(log, mark))
+
+
+def worst(codes: Sequence[int]) -> int:
+    """The exit code that says how several processes ended."""
+    return next(filter(_is_bad, codes), max(codes))
 
 
 def _is_bad(code: int) -> bool:
@@ -152,7 +158,7 @@ def _is_bad(code: int) -> bool:
 
 
 @contextmanager
-def _started(
+def started(
     engine: Engine, count: int, log: Path, launch: Launch
 ) -> Iterator[list[subprocess.Popen[bytes]]]:
     """So many processes, none of which outlives the block."""
@@ -191,7 +197,7 @@ def _start(engine: Engine, log: Path, launch: Launch) -> subprocess.Popen[bytes]
             raise EngineError(f"{engine.path} can't be started: {error.strerror}") from error
 
 
-class _Reader:
+class Reader:
     """Keeps what the end of the call is judged by."""
 
     def __init__(self, call: Call, listener: Listener) -> None:
@@ -261,7 +267,7 @@ class _Reader:
         return _BY_CODE.get(code, EngineError)(message)
 
 
-def _send(process: subprocess.Popen[bytes], spec: Mapping[str, object], *, more: bool) -> None:
+def send(process: subprocess.Popen[bytes], spec: Mapping[str, object], *, more: bool) -> None:
     """Hands the spec over; `more` will follow."""
     assert process.stdin is not None
     # It may have died before reading; its exit code and standard error say why.
@@ -274,36 +280,45 @@ def _send(process: subprocess.Popen[bytes], spec: Mapping[str, object], *, more:
 
 
 @contextmanager
-def _signals_passed_to(call: Call) -> Iterator[None]:
-    """While the engine runs, SIGINT and SIGTERM mean: finish, report, then we end."""
+def signals_passed_to(call: Call) -> Iterator[None]:
+    """While the engine runs, SIGINT and SIGTERM mean: finish, report, then we end. Of several calls
+    under way, all get them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    if not _HEARING:
+        _PREVIOUS.update({number: signal.signal(number, _pass_on) for number in _PASSED})
+    _HEARING.append(call)
+    try:
+        yield
+    finally:
+        _HEARING.remove(call)
+        if not _HEARING:
+            for number, handler in _PREVIOUS.items():
+                signal.signal(number, handler)
 
-    def pass_on(_signal: int, _frame: FrameType | None) -> None:
+
+def _pass_on(_signal: int, _frame: FrameType | None) -> None:
+    for call in tuple(_HEARING):
         if call.interrupted:
             call.kill()  # asked twice: somebody is in a hurry
         call.interrupted = True
         call.stop()
 
-    previous = {number: signal.signal(number, pass_on) for number in _PASSED}
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
-
 
 _PASSED = (signal.SIGINT, signal.SIGTERM)
+_HEARING: list[Call] = []
+_PREVIOUS: dict[signal.Signals, Any] = {}
 
 _TAIL_BYTES = 2000
 
 
-def _size(log: Path) -> int:
+def size(log: Path) -> int:
+    """Bytes of a log so far; 0 where there is none."""
     return log.stat().st_size if log.exists() else 0
 
 
-def _tail(log: Path, mark: int) -> str:
+def tail(log: Path, mark: int) -> str:
     """The end of what the engine said in this call."""
     with log.open("rb") as file:
         file.seek(mark)

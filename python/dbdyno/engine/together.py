@@ -6,7 +6,7 @@ import queue
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -25,24 +25,35 @@ _Taker = Callable[[bytes, Record], None]
 
 
 class Together:
-    """Merges the streams of processes that have got their specs."""
+    """Merges the streams of processes that have got their specs. A single one's lines pass as they
+    came."""
 
     def __init__(self, processes: Sequence[subprocess.Popen[bytes]], keep: Path | None) -> None:
         self._processes = processes
-        self._keep = keep
+        self._keep = keep if len(processes) > 1 else None
         self._lines: queue.SimpleQueue[tuple[int, bytes | None]] = queue.SimpleQueue()
         self._merger = Merger(len(processes))
         self._numbers = [0] * len(processes)
 
     def read(self, take: _Taker, stop: Callable[[], None]) -> None:
-        """Hands merged records to `take` until all processes have ended.
+        """Hands merged records to `take` until all processes have ended, and tells them all when to
+        begin.
 
         One that ends badly ends all: `stop` is called. Raises `StoreError` if what each one says
         can't be kept.
         """
+        for line, record in self.records(stop):
+            if isinstance(record, Ready):
+                self.tell(f"begin {time.time_ns() + _AHEAD_NS}")
+            take(line, record)
+
+    def records(self, stop: Callable[[], None]) -> Iterator[tuple[bytes, Record]]:
+        """The merged records as they come, each with its line; see `read`. Not asked for, they
+        wait."""
         for index, process in enumerate(self._processes):
             threading.Thread(target=self._listen, args=(index, process), daemon=True).start()
         listening = len(self._processes)
+        alone = listening == 1
         with ExitStack() as files:
             kept = [self._file(index, files) for index in range(listening)]
             while listening:
@@ -51,18 +62,27 @@ class Together:
                     listening -= 1
                     if self._processes[index].wait() != 0:
                         stop()
-                    records = self._merger.end(index)
+                    records: Iterable[Record] = () if alone else self._merger.end(index)
                 else:
                     self._write(kept[index], line)
                     self._numbers[index] += 1
                     record = parse_record(line, number=self._numbers[index])
+                    if alone:
+                        yield line, record
+                        continue
                     records = self._merger.take(index, record)
                 for merged in records:
-                    if isinstance(merged, Ready):
-                        self._begin()
-                    take(dump_record(merged), merged)
+                    yield dump_record(merged), merged
                     if isinstance(merged, Fatal):
                         stop()
+
+    def tell(self, word: str) -> None:
+        """Says a line to all processes."""
+        for process in self._processes:
+            assert process.stdin is not None
+            with suppress(BrokenPipeError):  # its end will be noticed
+                process.stdin.write(word.encode() + b"\n")
+                process.stdin.flush()
 
     def _listen(self, index: int, process: subprocess.Popen[bytes]) -> None:
         assert process.stdout is not None
@@ -70,15 +90,6 @@ class Together:
             if line.endswith(b"\n"):
                 self._lines.put((index, line))
         self._lines.put((index, None))
-
-    def _begin(self) -> None:
-        """Tells all the common instant."""
-        word = f"begin {time.time_ns() + _AHEAD_NS}\n".encode()
-        for process in self._processes:
-            assert process.stdin is not None
-            with suppress(BrokenPipeError):  # its end will be noticed
-                process.stdin.write(word)
-                process.stdin.flush()
 
     def _file(self, index: int, files: ExitStack) -> BinaryIO | None:
         if self._keep is None:

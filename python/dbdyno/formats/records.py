@@ -20,9 +20,10 @@ from dbdyno.model import (
     Ready,
     Record,
     Summary,
+    Turn,
 )
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the run spec and of the record stream; another one is refused."""
 
 _KINDS: Mapping[str, TypeAdapter[Record]] = {
@@ -33,6 +34,7 @@ _KINDS: Mapping[str, TypeAdapter[Record]] = {
     "output": TypeAdapter(Output),
     "loaded": TypeAdapter(Loaded),
     "interval": TypeAdapter(Interval),
+    "turn": TypeAdapter(Turn),
     "warning": TypeAdapter(EngineWarning),
     "fatal": TypeAdapter(Fatal),
     "summary": TypeAdapter(Summary),
@@ -47,6 +49,7 @@ _NAMES: Mapping[type[Record], str] = {
     Output: "output",
     Loaded: "loaded",
     Interval: "interval",
+    Turn: "turn",
     EngineWarning: "warning",
     Fatal: "fatal",
     Summary: "summary",

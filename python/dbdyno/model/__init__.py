@@ -41,6 +41,7 @@ from dbdyno.model.measurement import (
     Subject,
     Summary,
     TimeKind,
+    Turn,
 )
 from dbdyno.model.part import Metric, MetricKind, Missing, Reading
 from dbdyno.model.plan import ENGINE, Cell, Order, Plan, PlannedRun, Step
@@ -132,6 +133,7 @@ __all__ = [
     "Summary",
     "TableLoad",
     "TimeKind",
+    "Turn",
     "TurnResult",
     "Verify",
     "Workload",

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-PhaseName = Literal["connect", "warm-up", "measure", "drain"]
-Subject = Literal["event", "statement", "lag"]
+PhaseName = Literal["connect", "warm-up", "measure", "drain", "pause"]
+Subject = Literal["event", "statement", "lag", "failed"]
 TimeKind = Literal["wait", "service", "response"]
 FatalKind = Literal["usage", "script", "connection", "statement", "environment", "internal"]
 
@@ -89,6 +89,10 @@ class Counters:
     bytes_received: int
     unfinished: int = 0
     """Events begun and given up: the load ended before they did."""
+    begun: int = 0
+    """Events begun: over a whole run `events` + `unfinished` + `uncounted`."""
+    uncounted: int = 0
+    """Events that ended and are not to be counted, as their script says."""
 
     @property
     def statements(self) -> int:
@@ -135,6 +139,52 @@ class Interval:
     backlog: int
     cpu: CpuTime
     histograms: tuple[HistogramRecord, ...]
+    busy: int = 0
+    """Clients that were in an event at the end, or on their way to one."""
+    turn: int | None = None
+    """The turn it belongs to; none in a pause, and in a run without turns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn of load: a lead-in that is thrown away, a window, the end of what was in flight.
+
+    Its distributions are of the events that were to begin in the window, whenever they ended, and
+    of the statements that ended in it.
+    """
+
+    index: int
+    begin_ns: int
+    measure_ns: int
+    """Beginning of the window."""
+    end_ns: int
+    """End of the window."""
+    drained_ns: int
+    """The last event in flight has ended."""
+    interrupted: bool
+    """The run ended before the turn did; its window is shorter than asked for."""
+    clients: int
+    measured: Counters
+    """Counted in the window."""
+    total: Counters
+    """Counted in lead-in, window and drain."""
+    errors: Mapping[str, int]
+    """In the window, by code."""
+    backlog: int
+    """Events intended in the turn and never started (open loop)."""
+    censored: int
+    """Of the distributions of events: those that never ended. They stand with the time they had
+    taken by then, which is less than theirs."""
+    cpu: CpuTime
+    """In the window."""
+    total_cpu: CpuTime
+    """In lead-in, window and drain."""
+    histograms: tuple[HistogramRecord, ...]
+
+    @property
+    def window_s(self) -> float:
+        """Length of the window."""
+        return (self.end_ns - self.measure_ns) / 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,13 +229,32 @@ class Summary:
     rss_kb: int
     clients: int
     histograms: tuple[HistogramRecord, ...]
+    measured_ns: int | None = None
+    """Length of the window, of all turns' windows together; engines that did not say had one window
+    from `start_ns` to `end_ns`."""
+    backlog: int = 0
+    """Events intended by the end of the window and not started then (open loop)."""
+    censored: int = 0
+    """Of the distributions of events: those that had not ended when the window had. They stand with
+    the time they had taken by then, which is less than theirs."""
 
     @property
     def window_s(self) -> float:
-        """Length of the window."""
-        return (self.end_ns - self.start_ns) / 1e9
+        """Length of the window, of all turns' windows together."""
+        length_ns = self.end_ns - self.start_ns if self.measured_ns is None else self.measured_ns
+        return length_ns / 1e9
 
 
 Record = (
-    Hello | Phase | Progress | Ready | Output | Loaded | Interval | EngineWarning | Fatal | Summary
+    Hello
+    | Phase
+    | Progress
+    | Ready
+    | Output
+    | Loaded
+    | Interval
+    | Turn
+    | EngineWarning
+    | Fatal
+    | Summary
 )

@@ -80,7 +80,7 @@ impl Ended {
 
 pub fn spec(script: &str, changes: Value) -> Value {
     let mut spec = json!({
-        "schema": 1,
+        "schema": 2,
         "target": {"driver": "null"},
         "groups": [{"script": script, "clients": 1}],
         "measure_s": 0.3,

@@ -58,7 +58,7 @@ unsafe extern "C-unwind" fn suspend(state: *mut State) -> c_int {
 /// [`next_turn`] for scripts that say themselves when an event ends: one that is still open when
 /// the next is asked for is not counted.
 unsafe extern "C-unwind" fn more_events(state: *mut State) -> c_int {
-    with(|host| host.runtime.abandon_event(host.current));
+    with_load(|host, load| host.runtime.abandon_event(load, host.current));
     // SAFETY: called from a coroutine.
     unsafe {
         match next_turn() {
@@ -188,7 +188,7 @@ unsafe extern "C-unwind" fn restart(state: *mut State) -> c_int {
 
 /// The event under way is not to be counted.
 unsafe extern "C-unwind" fn abandon_event(_state: *mut State) -> c_int {
-    with(|host| host.runtime.abandon_event(host.current));
+    with_load(|host, load| host.runtime.abandon_event(load, host.current));
     0
 }
 

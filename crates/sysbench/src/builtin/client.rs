@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use engine::{Failure, Load, Message, Turn, Workload};
+use engine::{Failure, Load, Message, OpenEvent, Turn, Workload};
 use record::FatalKind;
 
 /// What a test does.
@@ -45,17 +45,7 @@ impl BuiltinWorkload {
     fn event(&mut self, load: &mut Load, intended_ns: u64, start: u64) -> Result<u64, Failure> {
         let more = self.client.event().map_err(failure)?;
         let end = load.now();
-        if load.counts() {
-            let service = end.saturating_sub(start);
-            if load.is_open(0) {
-                let wait = start.saturating_sub(intended_ns);
-                load.recorder().open_event(0, wait, service);
-                load.client_event(0, intended_ns, end);
-            } else {
-                load.recorder().closed_event(0, service);
-                load.client_event(0, start, end);
-            }
-        }
+        load.end_event(0, 0, OpenEvent { intended_ns, start_ns: start, label: 0 }, end);
         if !more {
             self.end(load)?;
         }

@@ -14,6 +14,11 @@ use crate::plan::Plan;
 use crate::shard::{Message, ShardInterval};
 use crate::timeline::{Slice, Timeline};
 
+mod events;
+mod turns;
+
+use turns::Source;
+
 /// The pause of a shard that waits for the others: at least so long, and at most.
 const PAUSE_NS: u64 = 200_000;
 const PAUSE_MAX_NS: u64 = 250_000_000;
@@ -32,11 +37,24 @@ pub enum Turn {
     Stop,
 }
 
+/// An event under way. Times on the run's clock.
+#[derive(Debug, Clone, Copy)]
+pub struct OpenEvent {
+    /// When it was to start; equals the start in a closed loop.
+    pub intended_ns: u64,
+    /// When it did.
+    pub start_ns: u64,
+    /// What it is recorded under: its group's number, or that of a name given to it.
+    pub label: usize,
+}
+
 /// A shard's part of a group.
 #[derive(Debug)]
 struct GroupPart {
     idle: bool,
     think_ns: u64,
+    /// Where its arrivals come from, anew with each turn.
+    source: Option<Source>,
     arrivals: Option<Arrivals>,
     /// Clients with nothing to do, first come first served.
     parked: VecDeque<u32>,
@@ -53,6 +71,8 @@ pub struct Load {
     groups: Vec<GroupPart>,
     /// Clients that sleep, and hear at once when the load is to stop.
     sleepers: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Clients that pause between two events.
+    thinkers: BinaryHeap<Reverse<(u64, u32)>>,
     /// Clients whose reply is due at a known time, stop or not.
     replies: BinaryHeap<Reverse<(u64, u32)>>,
     recorder: Box<Recorder>,
@@ -66,6 +86,14 @@ pub struct Load {
     totals: Vec<ClientTotal>,
     totals_at: Option<Vec<u64>>,
     closing: bool,
+    /// In a run by turns, those heard of so far.
+    turns: Option<u32>,
+    /// No event may begin for now: between two turns.
+    shut: bool,
+    /// No event begins from here on.
+    closes_at: u64,
+    /// When the first load began.
+    origin: u64,
     /// Some group's events have intended starts.
     any_open: bool,
     /// Events of the budget that this shard has taken and not yet counted.
@@ -96,16 +124,15 @@ impl Load {
             .groups
             .iter()
             .enumerate()
-            .map(|(index, group)| GroupPart {
-                idle: group.idle,
-                think_ns: group.think_ns,
-                arrivals: group.arrivals.clone().and_then(|arrivals| {
-                    let (part, parts) = plan.part;
-                    let (own, all) = plan.arrivals_of(index, shard, shards)?;
-                    let seed = plan.seed.wrapping_add(index as u64);
-                    Some(Arrivals::new(arrivals, seed, part * all + own, parts * all))
-                }),
-                parked: VecDeque::new(),
+            .map(|(index, group)| {
+                let source = Source::new(plan, index, shard, shards);
+                GroupPart {
+                    idle: group.idle,
+                    think_ns: group.think_ns,
+                    arrivals: source.as_ref().map(|source| source.arrivals(0)),
+                    source,
+                    parked: VecDeque::new(),
+                }
             })
             .collect();
         Self {
@@ -121,6 +148,7 @@ impl Load {
             index: 0,
             groups,
             sleepers: BinaryHeap::new(),
+            thinkers: BinaryHeap::new(),
             replies: BinaryHeap::new(),
             recorder: Box::new(Recorder::new(plan.groups.len())),
             spare,
@@ -130,6 +158,10 @@ impl Load {
             stride: shards * plan.part.1,
             totals: Vec::new(),
             closing: false,
+            turns: plan.turns.then_some(0),
+            shut: plan.turns,
+            closes_at: u64::MAX,
+            origin: u64::MAX,
             any_open: plan.groups.iter().any(|group| group.arrivals.is_some()),
             taken: 0,
             totals_at: plan.client_totals_at.clone(),
@@ -153,9 +185,9 @@ impl Load {
         &mut self.recorder
     }
 
-    /// Adds an event to what its client did. `place` is the client's among this shard's, from 0.
+    /// Adds an event to what its client did.
     #[inline]
-    pub fn client_event(&mut self, place: u32, start_ns: u64, end_ns: u64) {
+    fn client_event(&mut self, place: u32, start_ns: u64, end_ns: u64) {
         if self.totals_at.is_some() {
             self.add_to_client(place as usize, start_ns, end_ns);
         }
@@ -221,6 +253,7 @@ impl Load {
             let end = self.slice.end;
             self.close_interval(end);
             self.slice = self.timeline.slice_at(end);
+            self.shut = self.turns.is_some() && !self.slice.phase.starts_events();
         }
     }
 
@@ -229,6 +262,8 @@ impl Load {
             // Only until enough of them are under way.
             Box::new(Recorder::new(self.groups.len()))
         });
+        self.censor_backlog(end);
+        debug_assert!(fresh.is_empty(), "an interval begins with what another one counted");
         let mut recorder = std::mem::replace(&mut self.recorder, fresh);
         recorder.backlog = self.backlog(end);
         let totals = self.take_totals(end);
@@ -236,6 +271,7 @@ impl Load {
         self.send(Message::Interval(ShardInterval {
             index: self.index,
             phase: self.slice.phase,
+            turn: self.turn_under_way(),
             start_ns: self.slice.start,
             end_ns: end,
             clients: self.clients,
@@ -248,7 +284,7 @@ impl Load {
     }
 
     fn backlog(&self, now: u64) -> u64 {
-        if self.timeline.begin == u64::MAX {
+        if matches!(self.slice.phase, PhaseName::Connect | PhaseName::Pause) {
             return 0;
         }
         let now = now.min(self.timeline.measure_end()).saturating_sub(self.timeline.begin);
@@ -264,6 +300,8 @@ impl Load {
     pub(crate) fn begin(&mut self) {
         self.timeline.begin = self.control.begin_ns();
         self.slice.end = self.timeline.begin;
+        self.closes_at = self.timeline.measure_end();
+        self.origin = self.timeline.begin;
         if self.totals_at.is_some() {
             self.extend_totals(self.clients as usize);
         }
@@ -281,7 +319,7 @@ impl Load {
     /// asked for.
     #[inline]
     fn over(&self, now: u64) -> bool {
-        self.control.stopping() || self.control.spent() || now >= self.timeline.measure_end()
+        self.control.stopping() || self.control.spent() || now >= self.closes_at
     }
 
     /// Asks for a client's next event. `now` is from [`Self::now`].
@@ -291,7 +329,7 @@ impl Load {
             return Turn::Stop;
         }
         let part = &mut self.groups[group];
-        if part.idle {
+        if part.idle || self.shut {
             part.parked.push_back(client);
             return Turn::Wait;
         }
@@ -314,6 +352,7 @@ impl Load {
         if self.slice.phase == PhaseName::Measure && !self.take() {
             return Turn::Stop;
         }
+        self.recorder.counters.begun += 1;
         Turn::Start { intended_ns }
     }
 
@@ -325,20 +364,10 @@ impl Load {
         taken
     }
 
-    /// Whether an event that ends now is to be counted. One that began in the warm-up and ends in
-    /// the window is one of the budget's, like all that end there: if those are all taken, it is
-    /// one too many.
-    #[inline]
-    pub fn counts(&mut self) -> bool {
-        let early = matches!(self.slice.phase, PhaseName::Connect | PhaseName::WarmUp);
-        if early || !self.control.limited() {
-            return true;
-        }
-        if self.taken == 0 && !self.take() {
-            return false;
-        }
-        self.taken -= 1;
-        true
+    /// Events that fail now are given up and not begun again: the load is over for good.
+    pub fn gives_up(&self) -> bool {
+        let over = self.turns.is_none() && self.slice.phase == PhaseName::Drain;
+        self.control.stopping() || over
     }
 
     /// How long a client of this group pauses after an event, nanoseconds.
@@ -367,7 +396,12 @@ impl Load {
 
     /// Time since the beginning of the load, nanoseconds; 0 before.
     pub fn since_begin(&self, now: u64) -> u64 {
-        now.saturating_sub(self.timeline.begin)
+        now.saturating_sub(self.origin)
+    }
+
+    /// Lets a client pause between two events; [`Self::due`] names it then.
+    pub fn think_until(&mut self, client: u32, at_ns: u64) {
+        self.thinkers.push(Reverse((at_ns, client)));
     }
 
     /// Lets a client sleep; [`Self::due`] names it then.
@@ -383,11 +417,13 @@ impl Load {
     /// A client whose time has come: it slept, an event is due for it, or the load is over and it
     /// should hear so.
     pub fn due(&mut self, now: u64) -> Option<u32> {
-        if let Some(Reverse((at, client))) = self.sleepers.peek().copied()
-            && (at <= now || self.control.stopping())
-        {
-            self.sleepers.pop();
-            return Some(client);
+        for sleepers in [&mut self.sleepers, &mut self.thinkers] {
+            if let Some(Reverse((at, client))) = sleepers.peek().copied()
+                && (at <= now || self.control.stopping())
+            {
+                sleepers.pop();
+                return Some(client);
+            }
         }
         if let Some(Reverse((at, client))) = self.replies.peek().copied()
             && at <= now
@@ -396,10 +432,13 @@ impl Load {
             return Some(client);
         }
         let over = self.over(now);
-        let begin = self.timeline.begin;
+        let (begin, shut) = (self.timeline.begin, self.shut);
         self.groups.iter_mut().find_map(|part| {
-            let next = part.arrivals.as_ref().and_then(Arrivals::peek);
-            let due = !part.idle && next.is_some_and(|offset| begin.saturating_add(offset) <= now);
+            let due = !part.idle
+                && !shut
+                && part.arrivals.as_ref().is_none_or(|arrivals| {
+                    arrivals.peek().is_some_and(|offset| begin.saturating_add(offset) <= now)
+                });
             if due || over { part.parked.pop_front() } else { None }
         })
     }
@@ -410,12 +449,12 @@ impl Load {
         let first = |heap: &BinaryHeap<Reverse<(u64, u32)>>| {
             heap.peek().map_or(u64::MAX, |Reverse((at, _))| *at)
         };
-        let sleeper = first(&self.sleepers).min(first(&self.replies));
+        let sleeper = first(&self.sleepers).min(first(&self.thinkers)).min(first(&self.replies));
         let begin = self.timeline.begin;
         let arrival = self
             .groups
             .iter()
-            .filter(|part| !part.parked.is_empty() && !part.idle)
+            .filter(|part| !part.parked.is_empty() && !part.idle && !self.shut)
             .filter_map(|part| part.arrivals.as_ref()?.peek())
             .map(|offset| begin.saturating_add(offset))
             .min()

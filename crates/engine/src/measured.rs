@@ -1,0 +1,285 @@
+//! What was measured so far: shards' intervals made one, added up to turns and to the window.
+
+use std::collections::BTreeMap;
+
+use measure::{Counters, Recorder};
+use record::{ClientTotal, CpuTime, Interval, PhaseName, Summary, Turn};
+
+use crate::report::{Merged, counters, histograms};
+use crate::shard::ShardInterval;
+
+/// CPU time so far, and resident memory in KiB.
+pub(crate) type Sample = (CpuTime, u64);
+
+/// A stretch of time in which what is counted counts.
+#[derive(Debug, Default)]
+struct Window {
+    recorder: Recorder,
+    span_ns: Option<(u64, u64)>,
+    length_ns: u64,
+    cpu: CpuTime,
+    clients: u32,
+    censored: u64,
+}
+
+impl Window {
+    /// An interval that lies in it.
+    fn add(&mut self, merged: &Merged, cpu: CpuTime) {
+        let before = self.recorder.backlog;
+        self.recorder.merge(&merged.recorder);
+        self.recorder.backlog -= before;
+        let start = self.span_ns.map_or(merged.start_ns, |(start, _)| start);
+        self.span_ns = Some((start, merged.end_ns));
+        self.length_ns += merged.end_ns.saturating_sub(merged.start_ns);
+        self.cpu = plus(self.cpu, cpu);
+        self.clients = self.clients.max(merged.clients);
+    }
+
+    /// What began in it and ends, or is given up, behind it.
+    fn add_late(&mut self, drain: &Recorder, in_turns: bool) {
+        if in_turns {
+            self.recorder.merge_events(&drain.events);
+        }
+        self.recorder.merge_censored(&drain.censored);
+    }
+
+    /// Counts what had not ended as at least as slow as it was by then.
+    fn close(&mut self) {
+        let censored = std::mem::take(&mut self.recorder.censored);
+        self.censored += censored
+            .iter()
+            .map(|times| {
+                // Of a backlog nothing is in service; of a closed loop, service is all there is.
+                times.response.count().max(times.service.count())
+            })
+            .sum::<u64>();
+        self.recorder.merge_events(&censored);
+    }
+
+    /// Another one, which lies behind it.
+    fn merge(&mut self, other: &Self) {
+        self.recorder.merge(&other.recorder);
+        let start = self.span_ns.or(other.span_ns).map(|(start, _)| start);
+        self.span_ns = start.zip(other.span_ns.map(|(_, end)| end)).or(self.span_ns);
+        self.length_ns += other.length_ns;
+        self.cpu = plus(self.cpu, other.cpu);
+        self.clients = self.clients.max(other.clients);
+        self.censored += other.censored;
+    }
+}
+
+fn plus(one: CpuTime, other: CpuTime) -> CpuTime {
+    CpuTime { user_us: one.user_us + other.user_us, system_us: one.system_us + other.system_us }
+}
+
+/// The turn under way.
+#[derive(Debug)]
+struct TurnParts {
+    index: u32,
+    begin_ns: u64,
+    window: Window,
+    total: Counters,
+    cpu: CpuTime,
+}
+
+/// See the module's page.
+#[derive(Debug)]
+pub(crate) struct Measured {
+    shards: usize,
+    /// Intervals of shards, until all have said theirs.
+    parts: BTreeMap<u64, Vec<ShardInterval>>,
+    total: Recorder,
+    window: Window,
+    turn: Option<TurnParts>,
+    /// What the system said at the ends of intervals.
+    samples: BTreeMap<u64, Sample>,
+    cpu_before: CpuTime,
+    /// Resident memory at the window's end.
+    rss_kb: u64,
+    last_totals: Vec<ClientTotal>,
+}
+
+/// An interval of all shards.
+pub(crate) struct Done {
+    pub(crate) interval: Interval,
+    /// What each client did up to its end, where that is asked for.
+    pub(crate) totals: Option<Vec<ClientTotal>>,
+    /// Recorders to be used again, one a shard.
+    pub(crate) spares: Vec<Box<Recorder>>,
+}
+
+impl Measured {
+    pub(crate) fn new(shards: usize) -> Self {
+        Self {
+            shards,
+            parts: BTreeMap::new(),
+            total: Recorder::default(),
+            window: Window::default(),
+            turn: None,
+            samples: BTreeMap::new(),
+            cpu_before: CpuTime::default(),
+            rss_kb: 0,
+            last_totals: Vec::new(),
+        }
+    }
+
+    /// What the system said at an interval's end.
+    pub(crate) fn sample(&mut self, at_ns: u64, sample: Sample) {
+        self.samples.insert(at_ns, sample);
+    }
+
+    /// A shard's part of an interval.
+    pub(crate) fn take(&mut self, part: ShardInterval) {
+        self.parts.entry(part.index).or_default().push(part);
+    }
+
+    /// The next interval that is complete; with `all`, also one that never will be. `now` asks the
+    /// system.
+    pub(crate) fn next(
+        &mut self,
+        all: bool,
+        labels: &[String],
+        now: impl FnOnce() -> Sample,
+    ) -> Option<Done> {
+        let (index, parts) = self.parts.first_key_value()?;
+        if !all && parts.len() < self.shards {
+            return None;
+        }
+        let index = *index;
+        let parts = self.parts.remove(&index)?;
+        Some(self.interval(index, parts, labels, now))
+    }
+
+    fn interval(
+        &mut self,
+        index: u64,
+        mut parts: Vec<ShardInterval>,
+        labels: &[String],
+        now: impl FnOnce() -> Sample,
+    ) -> Done {
+        let mut merged = Merged::new(index, &parts);
+        let mut totals = None;
+        for part in &mut parts {
+            merged.recorder.merge(&part.recorder);
+            match part.totals.take() {
+                Some(clients) if part.last => self.last_totals.extend(clients),
+                Some(clients) => totals.get_or_insert_with(Vec::new).extend(clients),
+                None => {}
+            }
+        }
+        let cpu = self.cpu_since(merged.end_ns, now);
+        self.add(&merged, cpu);
+        let spares = parts.into_iter().map(|part| part.recorder).collect();
+        Done { interval: merged.record(cpu, labels), totals, spares }
+    }
+
+    fn add(&mut self, merged: &Merged, cpu: CpuTime) {
+        self.total.merge_counts(&merged.recorder);
+        let window = match merged.turn {
+            None => &mut self.window,
+            Some(index) => {
+                let turn = self.turn.get_or_insert_with(|| TurnParts {
+                    index,
+                    begin_ns: merged.start_ns,
+                    window: Window::default(),
+                    total: Counters::default(),
+                    cpu: CpuTime::default(),
+                });
+                debug_assert_eq!(turn.index, index, "a turn is done before the next begins");
+                turn.total += merged.recorder.counters;
+                turn.cpu = plus(turn.cpu, cpu);
+                &mut turn.window
+            }
+        };
+        match merged.phase {
+            PhaseName::Measure => window.add(merged, cpu),
+            PhaseName::Drain => window.add_late(&merged.recorder, merged.turn.is_some()),
+            PhaseName::Connect | PhaseName::WarmUp | PhaseName::Pause => {}
+        }
+    }
+
+    /// CPU time up to the sample nearest to this interval's end, less what came before.
+    fn cpu_since(&mut self, end_ns: u64, now: impl FnOnce() -> Sample) -> CpuTime {
+        let (sample, rss_kb) = self.samples.get(&end_ns).copied().unwrap_or_else(now);
+        self.samples = self.samples.split_off(&end_ns);
+        self.rss_kb = rss_kb;
+        let used = CpuTime {
+            user_us: sample.user_us.saturating_sub(self.cpu_before.user_us),
+            system_us: sample.system_us.saturating_sub(self.cpu_before.system_us),
+        };
+        self.cpu_before = sample;
+        used
+    }
+
+    /// What each client did in the end.
+    pub(crate) fn last_totals(&mut self) -> Vec<ClientTotal> {
+        std::mem::take(&mut self.last_totals)
+    }
+
+    /// Ends the turn under way. `None`: there is none, or it has not come to its window.
+    /// `interrupted`: not as long as it was to be.
+    pub(crate) fn end_turn(
+        &mut self,
+        drained_ns: u64,
+        interrupted: bool,
+        labels: &[String],
+    ) -> Option<Turn> {
+        let mut turn = self.turn.take()?;
+        let (measure_ns, end_ns) = turn.window.span_ns?;
+        turn.window.close();
+        self.window.merge(&turn.window);
+        let recorder = &turn.window.recorder;
+        Some(Turn {
+            index: turn.index,
+            begin_ns: turn.begin_ns,
+            measure_ns,
+            end_ns,
+            drained_ns: drained_ns.max(end_ns),
+            interrupted,
+            clients: turn.window.clients,
+            measured: counters(&recorder.counters),
+            total: counters(&turn.total),
+            errors: recorder.errors.clone(),
+            backlog: recorder.backlog,
+            censored: turn.window.censored,
+            cpu: turn.window.cpu,
+            total_cpu: turn.cpu,
+            histograms: histograms(recorder, labels),
+        })
+    }
+
+    /// Events begun that nobody has heard of since. Once all clients have ended there are none.
+    pub(crate) fn astray(&self) -> u64 {
+        let Counters { begun, events, uncounted, unfinished, .. } = self.total.counters;
+        begun.abs_diff(events + uncounted + unfinished)
+    }
+
+    /// The window as a whole; `None`: the run has not come to it. `peak_kb` is the kernel's word.
+    pub(crate) fn summary(
+        &mut self,
+        interrupted: bool,
+        peak_kb: u64,
+        labels: &[String],
+    ) -> Option<Summary> {
+        let (start_ns, end_ns) = self.window.span_ns?;
+        self.window.close();
+        let window = &self.window;
+        Some(Summary {
+            interrupted,
+            start_ns,
+            end_ns,
+            measured_ns: window.length_ns,
+            measured: counters(&window.recorder.counters),
+            total: counters(&self.total.counters),
+            errors: window.recorder.errors.clone(),
+            backlog: window.recorder.backlog,
+            censored: window.censored,
+            cpu: window.cpu,
+            // The kernel's own peak lags behind a little.
+            rss_peak_kb: peak_kb.max(self.rss_kb),
+            rss_kb: self.rss_kb,
+            clients: window.clients,
+            histograms: histograms(&window.recorder, labels),
+        })
+    }
+}

@@ -1,0 +1,145 @@
+"""Turns against a real server: two sessions side by side, whose counts are the server's own, and
+connections that end in a pause."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from product import wait_until
+
+from dbdyno.engine import Session, find_engine, find_script, open_turns, run_engine, run_spec
+from dbdyno.engine.process import Call
+from dbdyno.engine.script import script_path
+from dbdyno.model import Load, Record
+from dbdyno.servers import Server, open_server
+
+pytestmark = pytest.mark.slow
+
+SERVER = "postgresql:15@system"
+QUIET = {"autovacuum": "off"}
+TABLES = 2
+CLIENTS = 8
+
+
+def ignore(_line: bytes, _record: Record, _call: Call) -> None:
+    return None
+
+
+def spec_of(server: Server, command: str, script: str, seed: int) -> Mapping[str, object]:
+    folders = script_path()
+    return run_spec(
+        command=command,
+        target=server.target(),
+        script=find_script(script, folders),
+        script_path=folders,
+        options={"tables": TABLES, "table_size": 500},
+        clients=CLIENTS if command == "run" else 1,
+        seed=seed,
+        load=Load((CLIENTS,), warm_up_s=0.2, measure_s=0.8, interval_s=0.2),
+    )
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with open_server(SERVER, QUIET, tmp_path / "server") as opened:
+        opened.start()
+        spec = spec_of(opened, "prepare", "oltp_read_write", 1)
+        outcome = run_engine(find_engine(), spec, listener=ignore, log=tmp_path / "prepare.log")
+        assert outcome.failure is None, outcome.failure
+        wait_until_left(opened)
+        yield opened
+
+
+def watch(server: Server) -> psycopg.Connection[Any]:
+    """A session in another database."""
+    target: Any = server.target()
+    folder, _, port = target["endpoints"][0]["unix"].rpartition("/.s.PGSQL.")
+    return psycopg.connect(
+        host=folder, port=port, user=target["user"], dbname="postgres", autocommit=True
+    )
+
+
+def wait_until_left(server: Server) -> None:
+    """Until nobody has a session in the database: each hands its counts in before it is gone."""
+    sessions = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
+    target: Any = server.target()
+    with watch(server) as watcher:
+        wait_until(
+            "the sessions of `prepare` are gone",
+            lambda: watcher.execute(sessions, [target["database"]]).fetchone() == (0,),
+        )
+
+
+def end_sessions(server: Server) -> None:
+    """Ends the sessions of the load, as a restart of the server would."""
+    end = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s"
+    target: Any = server.target()
+    with watch(server) as watcher:
+        ended = watcher.execute(end, [target["database"]]).fetchall()
+    assert len(ended) == CLIENTS
+
+
+def soon() -> int:
+    return time.time_ns() + 60_000_000
+
+
+def test_two_sessions_turn_and_turn_about_lose_nothing(server: Server, tmp_path: Path) -> None:
+    before = server.counters()
+    with ExitStack() as stack:
+        sessions: list[Session] = []
+        for seed in (1, 2):
+            opened = open_turns(
+                find_engine(),
+                spec_of(server, "run", "oltp_point_select", seed),
+                listener=ignore,
+                log=tmp_path / f"{seed}.log",
+            )
+            sessions.append(stack.enter_context(opened))
+        for session in sessions:
+            session.ready()
+        order = [0, 1, 1, 0, 1, 0]
+        turns = [sessions[which].turn(soon(), 0.1, 0.5) for which in order]
+        outcomes = [session.end() for session in sessions]
+    summaries = [outcome.summary for outcome in outcomes if outcome.summary is not None]
+    assert len(summaries) == 2 and all(outcome.failure is None for outcome in outcomes)
+    events = sum(summary.total.events for summary in summaries)
+    assert events == sum(turn.total.events for turn in turns)
+    assert all(turn.measured.events > CLIENTS and turn.clients == CLIENTS for turn in turns)
+    assert all(turn.window_s == 0.5 and not turn.interrupted for turn in turns)
+    # Each client prepares a statement a table, and connecting is a transaction, too.
+    expected = events + 2 * CLIENTS * (1 + TABLES)
+
+    def found() -> int:
+        return server.counters()["xact_commit"] - before["xact_commit"]
+
+    wait_until("the server's counts are complete", lambda: found() >= expected)
+    assert found() == expected
+
+
+def test_a_connection_that_ends_in_a_pause_is_made_anew_in_the_next_turn(
+    server: Server, tmp_path: Path
+) -> None:
+    with open_turns(
+        find_engine(),
+        spec_of(server, "run", "oltp_point_select", 1),
+        listener=ignore,
+        log=tmp_path / "engine.log",
+    ) as session:
+        session.ready()
+        first = session.turn(soon(), 0.1, 0.4)
+        end_sessions(server)
+        second = session.turn(soon(), 0.5, 0.5)
+        outcome = session.end()
+    assert outcome.failure is None and outcome.summary is not None
+    assert first.total.errors == 0
+    assert second.total.reconnects == CLIENTS
+    assert second.total.errors >= CLIENTS
+    assert second.clients == CLIENTS
+    assert second.measured.events > CLIENTS
+    assert second.total.begun == second.total.events
