@@ -166,6 +166,13 @@ def read_all(stored: StoredRun) -> None:
         (lambda folder: (folder / "SHA256SUMS").write_text("x\n"), "SHA256SUMS:1: not a checksum"),
         (lambda folder: (folder / "SHA256SUMS").write_text(""), "is not in SHA256SUMS"),
         (lambda folder: os.truncate(folder / "series.parquet", 9), "series.parquet: was changed"),
+        (
+            lambda folder: (
+                (folder / "manifest.json").unlink(),
+                os.mkfifo(folder / "manifest.json"),
+            ),
+            "manifest.json: is no file",
+        ),
     ],
 )
 def test_a_damaged_folder_is_named_with_its_file(
@@ -316,3 +323,10 @@ def test_an_unknown_study_is_answered_with_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="holds no study `exampel`") as caught:
         Store(tmp_path).study("exampel")
     assert caught.value.hint == "did you mean `example`?"
+
+
+def test_a_study_s_text_that_is_none_is_named(tmp_path: Path) -> None:
+    with open_study_folder(Store(tmp_path), DECLARED) as folder:
+        (folder.path / "study.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(StoreError, match=r"study\.toml: is not text: invalid start byte"):
+        assert Store(tmp_path).study("example").text

@@ -157,7 +157,11 @@ class StoredStudy:
     @cached_property
     def text(self) -> str:
         """The study file as it was run."""
-        return _read(self.path / "study.toml", hint=LOST).decode()
+        file = self.path / "study.toml"
+        try:
+            return _read(file, hint=LOST).decode()
+        except UnicodeDecodeError as error:
+            raise StoreError(f"{file}: is not text: {error.reason}", hint=LOST) from error
 
     def attempts(self) -> tuple[StoredRun, ...]:
         """Every finished folder, failed and interrupted ones too, by name."""
@@ -237,6 +241,9 @@ def _is_partial(entry: Path) -> bool:
 
 
 def _read(file: Path, *, hint: str = _RERUN) -> bytes:
+    # Reading from a pipe or a device in its place might never end.
+    if file.exists() and not file.is_file():
+        raise StoreError(f"{file}: is no file", hint=hint)
     return cast(bytes, _guarded(file, file.read_bytes, hint))
 
 
