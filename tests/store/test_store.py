@@ -157,6 +157,11 @@ def read_all(stored: StoredRun) -> None:
     assert stored.series
 
 
+def pipe_for_head(folder: Path) -> None:
+    (folder / "manifest.json").unlink()
+    os.mkfifo(folder / "manifest.json")
+
+
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
