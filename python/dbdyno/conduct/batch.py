@@ -13,6 +13,7 @@ from dbdyno.collect import Sampler, Watched, collectors
 from dbdyno.conduct.events import RunEnded, RunStarted
 from dbdyno.conduct.host import Host, apply_host
 from dbdyno.conduct.run import RunConductor, Setting
+from dbdyno.conduct.turns import drive_turns
 from dbdyno.errors import (
     EngineLostError,
     InterruptedRunError,
@@ -40,7 +41,7 @@ def conduct_batch(
     with Sampler(collectors("host"), Watched()) as shared:
         try:
             with apply_host(runs[0].cell.host, folder.path) as host:
-                _carry_out(conductors, host)
+                _carry_out(conductors, host, shared)
         except KeyboardInterrupt:
             names = ", ".join(run.id for run in runs)
             common = InterruptedRunError(f"interrupted in run {names}; what was measured is kept")
@@ -64,7 +65,7 @@ def _begin(
     return RunConductor(setting, run, writer, attempt, batch=tuple(each.id for each in runs))
 
 
-def _carry_out(conductors: Sequence[RunConductor], host: Host) -> None:
+def _carry_out(conductors: Sequence[RunConductor], host: Host, shared: Sampler) -> None:
     with ExitStack() as stack:
         for conductor in conductors:
             conductor.host = host
@@ -74,7 +75,7 @@ def _carry_out(conductors: Sequence[RunConductor], host: Host) -> None:
             with _its_own_failure(conductor):
                 conductor.set_up()
         for index in range(len(conductors[0].run.steps)):
-            _step([each for each in conductors if each.failure is None], index)
+            _step([each for each in conductors if each.failure is None], index, shared)
 
 
 def _leave(conductor: RunConductor) -> None:
@@ -83,7 +84,11 @@ def _leave(conductor: RunConductor) -> None:
             conductor.leave()
 
 
-def _step(going: Sequence[RunConductor], index: int) -> None:
+def _step(going: Sequence[RunConductor], index: int, shared: Sampler) -> None:
+    if len(going) > 1 and going[0].setting.plan.order == "turns":
+        going[0].host.before_step()
+        drive_turns(going, index, shared, _its_own_failure)
+        return
     for conductor in going:
         with _its_own_failure(conductor):
             conductor.step(conductor.run.steps[index])

@@ -112,6 +112,9 @@ class RunConductor:
     """Generator → which program it was."""
     tool_samples: list[ToolSample] = field(default_factory=list)
     collected: dict[str, Mapping[str, object]] = field(default_factory=dict)
+    engine_start_unix_ns: int | None = None
+    """Wall clock at the time 0 of the engine that was started last."""
+    _before: Mapping[str, int] = field(default_factory=dict)
     _server: Server | None = None
     _target: Mapping[str, object] = field(default_factory=dict)
     _pids: Sequence[int] = ()
@@ -155,12 +158,13 @@ class RunConductor:
     def step(self, step: Step) -> None:
         """One step as one window. Raises `LabError`; what was measured stays."""
         self.host.before_step()
-        with self.phase(step), self.counted(step):
-            if self.run.cell.generator != ENGINE:
+        with self.phase(step):
+            self.begin_counting()
+            if self.run.cell.generator == ENGINE:
+                self.conclude(step, self._engine(f"step-{step.index}", self.spec(step), step=step))
+            else:
                 self._tool_step(step)
-                return
-            outcome = self._engine(f"step-{step.index}", self.spec(step), step=step)
-            self.conclude(step, outcome)
+            self.end_counting(step)
 
     def _tool_step(self, step: Step) -> None:
         """By a program that is not ours: it begins, reports and ends by itself."""
@@ -269,14 +273,14 @@ class RunConductor:
             if group.prepare:
                 yield f"{command}-{group.name}", group.script or cell.script, group.options
 
-    @contextmanager
-    def counted(self, step: Step) -> Iterator[None]:
-        """The server's own counters around a step that came to its end."""
-        before = self.server.counters()
-        yield
-        self.counters.append(
-            {"step": step.index, "before": dict(before), "after": dict(self.server.counters())}
-        )
+    def begin_counting(self) -> None:
+        """Takes the server's own counters before a step."""
+        self._before = dict(self.server.counters())
+
+    def end_counting(self, step: Step) -> None:
+        """Keeps them with those behind it; of a step that came to its end."""
+        after = dict(self.server.counters())
+        self.counters.append({"step": step.index, "before": self._before, "after": after})
 
     def conclude(self, step: Step, outcome: Outcome) -> None:
         """Keeps what the engine said of a step; raises what cut it short."""
@@ -342,6 +346,7 @@ class RunConductor:
             self.writer.record(None if step is None else step.index, line, record)
             if isinstance(record, Hello):
                 self.luajit = record.luajit_version
+                self.engine_start_unix_ns = record.start_unix_ns
                 self._pids = call.pids
             if not self.server.alive():
                 call.stop()

@@ -72,9 +72,9 @@ class TurnResult:
     statements: int
     errors: int
     client_cpu_us: int
-    """Of the whole turn, lead-in included."""
+    """In the window."""
     turn_events: int
-    """Of the whole turn, lead-in included: what `client_cpu_us` was spent on."""
+    """Of the whole turn, lead-in and drain included."""
     p50_us: float | None
     """Response time; `None` without an event."""
     p95_us: float | None

@@ -1,0 +1,143 @@
+"""One step of several cells, driven in turns of a few seconds while the others are idle.
+
+Each cell has an engine of its own that stays connected all the time. A round gives every cell one
+turn, in a balanced order, so that what is compared lies seconds apart and not minutes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+
+import psutil
+
+from dbdyno.collect import Sampler
+from dbdyno.conduct.run import RunConductor
+from dbdyno.design.batches import turns_of
+from dbdyno.design.turns import turn_orders
+from dbdyno.engine import Session, open_turns
+from dbdyno.model import Step, Turn, TurnResult
+from dbdyno.store import response_figures_ns
+
+_AHEAD_NS = 50_000_000
+"""So far ahead of now lies the instant a turn is to begin: every process hears of it in time."""
+
+Forgive = Callable[[RunConductor], AbstractContextManager[None]]
+"""Makes a failure that is the run's own its failure, and lets the others go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A cell while its step is driven."""
+
+    conductor: RunConductor
+    step: Step
+    engine: Session
+
+
+def drive_turns(
+    conductors: Sequence[RunConductor], index: int, shared: Sampler, forgive: Forgive
+) -> None:
+    """Step `index` of all `conductors`. Raises `LabError` for what is nobody's own failure."""
+    with ExitStack() as stack:
+        cells: list[_Cell] = []
+        for conductor in conductors:
+            with forgive(conductor):
+                step = conductor.run.steps[index]
+                stack.enter_context(conductor.phase(step))
+                engine = stack.enter_context(_open(conductor, step))
+                engine.ready()
+                cells.append(_Cell(conductor, step, engine))
+        _take_turns(cells, shared, forgive)
+        for cell in cells:
+            if cell.conductor.failure is None:
+                with forgive(cell.conductor):
+                    cell.conductor.conclude(cell.step, cell.engine.end())
+                    cell.conductor.end_counting(cell.step)
+
+
+def _open(conductor: RunConductor, step: Step) -> AbstractContextManager[Session]:
+    name = f"step-{step.index}"
+    spec = conductor.spec(step)
+    conductor.keep_spec(name, spec)
+    conductor.begin_counting()
+    return open_turns(
+        conductor.setting.engine,
+        spec,
+        listener=conductor.listener(step),
+        log=conductor.writer.logs / "engine.log",
+        processes=conductor.setting.study.load.processes,
+        keep=conductor.writer.logs / name,
+        launch=conductor.host.client,
+    )
+
+
+def _take_turns(cells: Sequence[_Cell], shared: Sampler, forgive: Forgive) -> None:
+    if not cells:
+        return
+    setting, run = cells[0].conductor.setting, cells[0].conductor.run
+    rounds = turns_of(setting.study)
+    orders = turn_orders(len(cells), rounds, seed=setting.plan.seed, block=run.block)
+    for number, order in enumerate(orders):
+        for position, place in enumerate(order):
+            cell = cells[place]
+            if cell.conductor.failure is None:
+                with forgive(cell.conductor):
+                    _turn(cell, number, position, shared)
+
+
+def _turn(cell: _Cell, number: int, position: int, shared: Sampler) -> None:
+    """One turn; the warm-up is the beginning of a cell's first one."""
+    study = cell.conductor.setting.study
+    lead_in_s = study.design.lead_in_s + (study.load.warm_up_s if number == 0 else 0.0)
+    own = cell.conductor.sampler
+    assert own is not None, "sampled from the end of set_up"
+    own.edge()
+    shared.edge()
+    before_s = psutil.cpu_times()
+    turn = cell.engine.turn(time.time_ns() + _AHEAD_NS, lead_in_s, study.design.turn_s)
+    after_s = psutil.cpu_times()
+    own.edge()
+    shared.edge()
+    steal_s = getattr(after_s, "steal", 0.0) - getattr(before_s, "steal", 0.0)
+    origin_ns = cell.conductor.engine_start_unix_ns
+    assert origin_ns is not None, "the engine greets before its first turn"
+    cell.conductor.writer.turn(
+        turn_result(
+            turn,
+            step=cell.step.index,
+            number=number,
+            position=position,
+            origin_ns=origin_ns,
+            steal_s=steal_s if hasattr(after_s, "steal") else None,
+        )
+    )
+
+
+def turn_result(
+    turn: Turn, *, step: int, number: int, position: int, origin_ns: int, steal_s: float | None
+) -> TurnResult:
+    """A turn as the store keeps it; `origin_ns` is the wall clock at the engine's time 0."""
+    figures = {name: ns / 1000 for name, ns in response_figures_ns(turn.histograms).items()}
+    statements = turn.measured.reads + turn.measured.writes + turn.measured.other
+    return TurnResult(
+        step=step,
+        round=number,
+        position=position,
+        start_unix_ns=origin_ns + turn.measure_ns,
+        end_unix_ns=origin_ns + turn.end_ns,
+        drained_unix_ns=origin_ns + turn.drained_ns,
+        window_s=turn.window_s,
+        events=turn.measured.events,
+        statements=statements,
+        errors=turn.measured.errors,
+        client_cpu_us=turn.cpu.user_us + turn.cpu.system_us,
+        turn_events=turn.total.events,
+        p50_us=figures.get("p50"),
+        p95_us=figures.get("p95"),
+        p99_us=figures.get("p99"),
+        max_us=figures.get("max"),
+        steal_s=steal_s,
+    )

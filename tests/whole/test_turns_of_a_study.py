@@ -1,0 +1,95 @@
+"""A study in turns, for real: cells up together, driven alternately, nothing counted twice."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from dbdyno.conduct import conduct_study, load_study
+from dbdyno.design import plan
+from dbdyno.engine import find_engine
+from dbdyno.store import Store, StoredRun
+from dbdyno.store.turns import from_parquet
+
+STUDY = """\
+question = "Is a server faster than itself?"
+
+[server.one]
+provision = "postgresql@system"
+
+[server.two]
+provision = "postgresql@system"
+
+[workload]
+script = "oltp_point_select"
+options = { tables = 1, table_size = 1000 }
+
+[load]
+clients = [4]
+warm_up = "500 ms"
+measure = "2 s"
+
+[design]
+blocks = 1
+turn = "500 ms"
+lead_in = "100 ms"
+baseline = { server = "one" }
+"""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, StoredRun]:
+    folder = tmp_path_factory.mktemp("turns")
+    file = folder / "turns.toml"
+    file.write_text(STUDY)
+    loaded = load_study(str(file))
+    made = plan(loaded.study, seed=5)
+    store = Store(folder / "store")
+    assert made.order == "turns"
+    outcome = conduct_study(loaded, made, store, find_engine(), observe=lambda _: None)
+    assert outcome.failures == ()
+    return dict(store.study("turns").runs())
+
+
+@pytest.mark.slow
+def test_turns_of_both_cells_alternate_and_never_overlap(runs: dict[str, StoredRun]) -> None:
+    turns = sorted(
+        (turn.start_unix_ns, turn.drained_unix_ns, turn.round, name)
+        for name, run in runs.items()
+        for turn in from_parquet(run.read("turns.parquet"))
+    )
+
+    assert len(turns) == 8
+    assert all(before[1] <= after[0] for before, after in pairwise(turns))
+    assert [turn[2] for turn in turns] == [0, 0, 1, 1, 2, 2, 3, 3]
+    for number in range(4):
+        assert len({turn[3] for turn in turns if turn[2] == number}) == 2
+
+
+@pytest.mark.slow
+def test_the_summary_is_the_sum_of_the_turns(runs: dict[str, StoredRun]) -> None:
+    for run in runs.values():
+        turns = from_parquet(run.read("turns.parquet"))
+        (summary,) = run.summaries
+        assert summary.events == sum(turn.events for turn in turns) > 0
+        assert summary.window_s == pytest.approx(sum(turn.window_s for turn in turns))
+        assert summary.errors == 0
+
+
+@pytest.mark.slow
+def test_what_the_server_counted_is_what_the_turns_did(runs: dict[str, StoredRun]) -> None:
+    for run in runs.values():
+        turns = from_parquet(run.read("turns.parquet"))
+        kept: Any = run.manifest.server["counters"]
+        (counters,) = kept
+        committed = counters["after"]["xact_commit"] - counters["before"]["xact_commit"]
+        done = sum(turn.turn_events for turn in turns)
+        assert done <= committed <= done + 50, "connecting and preparing are all that is beside"
+
+
+@pytest.mark.slow
+def test_each_run_names_those_it_was_up_with(runs: dict[str, StoredRun]) -> None:
+    for run in runs.values():
+        assert set(run.manifest.batch) == set(runs)
