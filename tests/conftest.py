@@ -53,6 +53,7 @@ measure = "1 s"
 
 [design]
 blocks = 1
+seed = 1
 baseline = { journal = "delete" }
 """
 

@@ -247,7 +247,7 @@ def test_doctor_tells_limits_with_their_cures(capsys: pytest.CaptureFixture[str]
     [
         (["--arrival", "poisson"], "--arrival needs --rate"),
         (["--rate", "5", "--think-time", "1s"], "--think-time is a pause of a closed loop"),
-        (["--rate", "0"], "0.0 is not in the range x>0"),
+        (["--rate", "0"], "expected events per second, above 0"),
         (["--on-error", "40P01"], "expected CODE=ACTION[:LIMIT]"),
         (["--on-error", "deadlock=retry"], "expected a SQLSTATE"),
         (["--on-error", "all=ignore:3"], "only `retry` has a limit"),

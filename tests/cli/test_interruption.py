@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from dbdyno.engine import find_engine
+from dbdyno.formats.records import SCHEMA
 
 LIMIT_S = 60.0
 
@@ -40,7 +41,7 @@ def test_the_engine_ends_at_the_second_signal(tmp_path: Path) -> None:
     script = tmp_path / "endless.lua"
     script.write_text(ENDLESS)
     spec = {
-        "schema": 1,
+        "schema": SCHEMA,
         "target": {"driver": "null"},
         "groups": [{"script": str(script), "clients": 1}],
         "measure_s": 1,

@@ -3,14 +3,14 @@
 import re
 from pathlib import Path
 
-from dbdyno import servers
+from dbdyno import guard, servers
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_every_variable_is_documented() -> None:
-    folder = Path(servers.__file__).parent
-    code = "".join(path.read_text() for path in folder.rglob("*.py"))
+    folders = (Path(room.__file__).parent for room in (guard, servers))
+    code = "".join(path.read_text() for folder in folders for path in folder.rglob("*.py"))
     page = (ROOT / "docs" / "servers.md").read_text()
 
     used = set(re.findall(r'"(DBDYNO_[A-Z_]+)"', code))

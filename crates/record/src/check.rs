@@ -151,7 +151,7 @@ mod tests {
     fn every_number_has_its_range() {
         let refused = |key: &str, value: &str| {
             let text = format!(
-                r#"{{"schema": 1, "target": {{"driver": "null"}}, "{key}": {value},
+                r#"{{"schema": 2, "target": {{"driver": "null"}}, "{key}": {value},
                     "groups": [{{"script": "s", "clients": 1}}]}}"#
             );
             RunSpec::from_json(&text).unwrap_err().to_string()
@@ -163,7 +163,7 @@ mod tests {
         assert!(refused("connect_timeout_s", "1e300").contains("from 0 to 1e9"));
         assert!(refused("errors", r#"{"reconnect_s": -1}"#).contains("`errors.reconnect_s` is -1"));
         let crowd = RunSpec::from_json(
-            r#"{"schema": 1, "target": {"driver": "null"},
+            r#"{"schema": 2, "target": {"driver": "null"},
                 "groups": [{"script": "s", "clients": 4000000000}]}"#,
         );
         assert!(crowd.unwrap_err().to_string().contains("is 4000000000; expected 1,000,000"));
