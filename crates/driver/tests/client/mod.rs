@@ -164,7 +164,13 @@ impl Client {
 
     /// The connection ends: with an error that says so, or without a word.
     pub fn wait_for_end(&mut self) {
-        while self.receive() > 0 {
+        loop {
+            match self.try_receive() {
+                Ok(0) => return,
+                // It was killed before it had read the statement.
+                Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => return,
+                received => drop(received.unwrap()),
+            }
             if let Progress::Done { reply, .. } = self.session.feed(&self.unread).unwrap() {
                 assert!(reply.error.unwrap().closes);
                 return;
@@ -188,15 +194,20 @@ impl Client {
     }
 
     fn receive(&mut self) -> usize {
+        self.try_receive().unwrap()
+    }
+
+    fn try_receive(&mut self) -> std::io::Result<usize> {
         let start = self.unread.len();
         self.unread.resize(start + self.piece, 0);
-        let received = self.socket.read(&mut self.unread[start..]).unwrap();
+        let read = self.socket.read(&mut self.unread[start..]);
+        let received = *read.as_ref().unwrap_or(&0);
         self.unread.truncate(start + received);
         if let Some(channel) = &mut self.channel {
             let sealed = self.unread.split_off(start);
             channel.open(&sealed, &mut self.unread).unwrap();
         }
-        received
+        read
     }
 
     /// The rows of the set behind `cursor`, as text; NULL is `None`.
