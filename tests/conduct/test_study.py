@@ -143,6 +143,7 @@ def test_more_blocks_go_on_in_the_same_folder_and_nothing_is_run_twice(
 def test_a_drawn_seed_is_kept_by_the_store_and_drawn_anew_only_when_asked(
     study_file: Path, store: Store
 ) -> None:
+    study_file.write_text(study_file.read_text().replace("seed = 1\n", ""))
     study = load_study(str(study_file)).study
     assert study.design.seed is None
     drawn = {plan_study(study, store).seed for _ in range(3)}
