@@ -37,6 +37,8 @@ pub(crate) fn histograms(recorder: &Recorder, labels: &[String]) -> Vec<Histogra
     let statements = statements.flat_map(|(class, times)| three(Subject::Statement, class, times));
     let others = [
         (Subject::Lag, "lag", TimeKind::Wait, &recorder.lag),
+        (Subject::Lag, "queued", TimeKind::Wait, &recorder.queued),
+        (Subject::Lag, "unread", TimeKind::Wait, &recorder.unread),
         (Subject::Failed, "statement", TimeKind::Service, &recorder.failed_statements),
         (Subject::Failed, "event", TimeKind::Response, &recorder.failed_events),
     ];

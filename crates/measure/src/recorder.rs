@@ -20,7 +20,8 @@ pub enum StatementClass {
 /// service, so only service is recorded.
 #[derive(Debug, Clone, Default)]
 pub struct Times {
-    /// Start minus intended start. A statement is as late as the event it belongs to.
+    /// Start minus intended start. A statement is as late as the event it belongs to, and then lies
+    /// queued.
     pub wait: Distribution,
     /// End minus start.
     pub service: Distribution,
@@ -71,6 +72,10 @@ pub struct Recorder {
     pub failed_events: Distribution,
     /// How late open-loop events were started although a client was free.
     pub lag: Distribution,
+    /// How long statements lay ready before their bytes were given to the kernel.
+    pub queued: Distribution,
+    /// How long replies lay unread, at most.
+    pub unread: Distribution,
     /// Open-loop events due and not started at the end of the interval.
     pub backlog: u64,
 }
@@ -92,6 +97,14 @@ impl Recorder {
     #[inline]
     pub fn open_statement(&mut self, class: StatementClass, wait_ns: u64, service_ns: u64) {
         self.statements[class as usize].record(wait_ns, service_ns);
+    }
+
+    /// How long a statement that came over a socket lay queued before it was sent, and its reply
+    /// unread at most.
+    #[inline]
+    pub fn on_the_way(&mut self, queued_ns: u64, unread_ns: u64) {
+        self.queued.record(queued_ns);
+        self.unread.record(unread_ns);
     }
 
     /// Counts a failed statement.
@@ -166,6 +179,8 @@ impl Recorder {
             mine.merge(theirs);
         }
         self.lag.merge(&other.lag);
+        self.queued.merge(&other.queued);
+        self.unread.merge(&other.unread);
         self.backlog += other.backlog;
     }
 
@@ -209,6 +224,8 @@ impl Recorder {
         self.failed_events.clear();
         self.statements.iter_mut().for_each(Times::clear);
         self.lag.clear();
+        self.queued.clear();
+        self.unread.clear();
         self.backlog = 0;
     }
 }
@@ -245,7 +262,9 @@ mod tests {
         recorder.failed_events.record(1);
         recorder.closed_statement(StatementClass::Read, 9);
         recorder.open_statement(StatementClass::Read, 2, 9);
+        recorder.on_the_way(3, 4);
         recorder.clear();
+        assert_eq!(recorder.queued.count() + recorder.unread.count(), 0);
         assert_eq!(recorder.counters, Counters::default());
         assert_eq!(recorder.events[0].response.count(), 0);
         assert_eq!(recorder.statements[0].service.count(), 0);

@@ -25,6 +25,7 @@ struct Socket {
     sent: usize,
     /// Waiting for room to send the rest.
     blocked: bool,
+    given_ns: u64,
 }
 
 fn errno() -> i32 {
@@ -87,8 +88,13 @@ impl EpollReactor {
 
     pub(crate) fn add(&mut self, socket: OwnedFd) -> io::Result<Token> {
         let fd = socket.as_raw_fd();
-        let token =
-            self.sockets.insert(Socket { fd: socket, output: Vec::new(), sent: 0, blocked: false });
+        let token = self.sockets.insert(Socket {
+            fd: socket,
+            output: Vec::new(),
+            sent: 0,
+            blocked: false,
+            given_ns: 0,
+        });
         if let Err(error) =
             self.control(libc::EPOLL_CTL_ADD, fd, libc::EPOLLIN as u32, u64::from(token))
         {
@@ -116,7 +122,20 @@ impl EpollReactor {
     }
 
     #[inline]
-    pub(crate) fn submit(&mut self, token: Token) {
+    pub(crate) fn submit(&mut self, token: Token, now_ns: u64) {
+        if let Some(socket) = self.sockets.get_mut(token) {
+            socket.given_ns = now_ns;
+        }
+        self.send(token);
+    }
+
+    #[inline]
+    pub(crate) fn given_ns(&mut self, token: Token) -> u64 {
+        self.sockets.get_mut(token).map_or(0, |socket| socket.given_ns)
+    }
+
+    #[inline]
+    pub(crate) fn send(&mut self, token: Token) {
         let Some(socket) = self.sockets.get_mut(token) else { return };
         loop {
             let rest = &socket.output[socket.sent..];
@@ -250,7 +269,7 @@ impl EpollReactor {
             }
             let token = data as Token;
             if events & libc::EPOLLOUT as u32 != 0 {
-                self.submit(token);
+                self.send(token);
             }
             if events & !(libc::EPOLLOUT as u32) != 0
                 && let Some(event) = self.read(token)

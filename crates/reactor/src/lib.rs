@@ -129,20 +129,37 @@ impl Reactor {
         each!(self, reactor => reactor.output(token))
     }
 
-    /// Sends the output buffer. Errors come as [`EventKind::Closed`].
+    /// Sends the output buffer, now (epoll) or with the next [`Reactor::wait`] (io_uring):
+    /// [`Reactor::given_ns`] tells. `now_ns` is the caller's time. Errors come as
+    /// [`EventKind::Closed`].
     #[inline]
-    pub fn submit(&mut self, token: Token) {
-        each!(self, reactor => reactor.submit(token))
+    pub fn submit(&mut self, token: Token, now_ns: u64) {
+        each!(self, reactor => reactor.submit(token, now_ns))
+    }
+
+    /// Sends the output buffer as a further part of what was submitted last:
+    /// [`Reactor::given_ns`] stays as it is.
+    pub fn submit_more(&mut self, token: Token) {
+        each!(self, reactor => reactor.send(token))
+    }
+
+    /// When the bytes submitted last were given to the kernel, on the caller's clock.
+    #[inline]
+    pub fn given_ns(&mut self, token: Token) -> u64 {
+        each!(self, reactor => reactor.given_ns(token))
     }
 
     /// Waits until something happened, at most for `timeout`. Hand out all of it with
-    /// [`Reactor::next`] before waiting again.
+    /// [`Reactor::next`] before waiting again. `clock` is asked once, if bytes go out.
     ///
     /// # Errors
     /// What the kernel says; an interrupted wait is not an error.
     #[inline]
-    pub fn wait(&mut self, timeout: Duration) -> io::Result<()> {
-        each!(self, reactor => reactor.wait(timeout))
+    pub fn wait(&mut self, timeout: Duration, clock: &mut impl FnMut() -> u64) -> io::Result<()> {
+        match self {
+            Self::Uring(reactor) => reactor.wait(timeout, clock),
+            Self::Epoll(reactor) => reactor.wait(timeout),
+        }
     }
 
     /// The next thing that happened. (Not an iterator: the caller uses the reactor between events.)

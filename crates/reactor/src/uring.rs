@@ -44,6 +44,7 @@ struct Socket {
     dying: bool,
     /// Bytes of a loud send that are out.
     sent: usize,
+    given_ns: u64,
 }
 
 /// The ring of receive buffers, shared with the kernel.
@@ -66,6 +67,8 @@ pub struct UringReactor {
     pending: VecDeque<Event>,
     /// Sockets whose multishot receive ended for want of buffers.
     starved: Vec<Token>,
+    /// Sockets whose bytes go to the kernel with the next wait, in that order.
+    unsent: Vec<Token>,
 }
 
 impl std::fmt::Debug for UringReactor {
@@ -148,6 +151,7 @@ impl UringReactor {
             ready: VecDeque::with_capacity(COMPLETIONS as usize),
             pending: VecDeque::new(),
             starved: Vec::new(),
+            unsent: Vec::new(),
         };
         reactor.watch_waker();
         Ok(reactor)
@@ -201,6 +205,7 @@ impl UringReactor {
             generation,
             dying: false,
             sent: 0,
+            given_ns: 0,
         });
         self.receive(token);
         Ok(token)
@@ -232,7 +237,35 @@ impl UringReactor {
     }
 
     #[inline]
-    pub(crate) fn submit(&mut self, token: Token) {
+    pub(crate) fn submit(&mut self, token: Token, now_ns: u64) {
+        let Some(socket) = self.sockets.get_mut(token) else { return };
+        socket.given_ns = now_ns;
+        self.unsent.push(token);
+        self.send(token);
+    }
+
+    #[inline]
+    pub(crate) fn given_ns(&mut self, token: Token) -> u64 {
+        self.sockets.get_mut(token).map_or(0, |socket| socket.given_ns)
+    }
+
+    /// Stamps what goes out with the system call that follows, which sends one after the other.
+    /// A call of its own for the sends would let each have its share of the time, at its price.
+    #[inline]
+    fn stamp_unsent(&mut self, clock: &mut impl FnMut() -> u64) {
+        if self.unsent.is_empty() {
+            return;
+        }
+        let now = clock();
+        for token in self.unsent.drain(..) {
+            if let Some(socket) = self.sockets.get_mut(token) {
+                socket.given_ns = now;
+            }
+        }
+    }
+
+    #[inline]
+    pub(crate) fn send(&mut self, token: Token) {
         let Some(socket) = self.sockets.get_mut(token) else { return };
         let rest = &socket.output[socket.sent..];
         if rest.is_empty() {
@@ -250,9 +283,14 @@ impl UringReactor {
         self.push(entry);
     }
 
-    pub(crate) fn wait(&mut self, timeout: Duration) -> io::Result<()> {
+    pub(crate) fn wait(
+        &mut self,
+        timeout: Duration,
+        clock: &mut impl FnMut() -> u64,
+    ) -> io::Result<()> {
         debug_assert!(self.ready.is_empty(), "all events are taken before waiting");
         self.give_back();
+        self.stamp_unsent(clock);
         for token in std::mem::take(&mut self.starved) {
             self.receive(token);
         }
@@ -329,7 +367,7 @@ impl UringReactor {
             SEND_LOUD => {
                 socket.sent += result as usize;
                 if socket.sent < socket.output.len() {
-                    self.submit(token);
+                    self.send(token);
                     return None;
                 }
                 socket.output.clear();

@@ -22,7 +22,7 @@ fn pair(reactor: &mut Reactor) -> (Token, UnixStream) {
 fn turn(reactor: &mut Reactor, mut enough: impl FnMut(Token, EventKind) -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
-        reactor.wait(Duration::from_millis(10)).unwrap();
+        reactor.wait(Duration::from_millis(10), &mut || 0).unwrap();
         let mut done = false;
         while let Some(event) = reactor.next() {
             done |= enough(event.token, event.kind);
@@ -42,8 +42,8 @@ fn a_statement_goes_out_and_its_reply_comes_in() {
         for round in 0..100u8 {
             reactor.output(token).clear();
             reactor.output(token).extend_from_slice(&[round; 64]);
-            reactor.submit(token);
-            reactor.wait(Duration::ZERO).unwrap();
+            reactor.submit(token, 0);
+            reactor.wait(Duration::ZERO, &mut || 0).unwrap();
             while reactor.next().is_some() {}
             let mut request = [0; 64];
             peer.read_exact(&mut request).unwrap();
@@ -74,7 +74,7 @@ fn many_megabytes_pass_both_ways_in_order() {
             peer.write_all(&got).unwrap();
         });
         reactor.output(token).extend_from_slice(&sent);
-        reactor.submit(token);
+        reactor.submit(token, 0);
         let (mut got, mut sent_events) = (Vec::new(), 0);
         turn(&mut reactor, |_, kind| {
             match kind {
@@ -137,9 +137,58 @@ fn a_waker_ends_the_wait_from_another_thread() {
         let waker = reactor.waker();
         let waking = std::thread::spawn(move || waker.wake());
         let begin = Instant::now();
-        reactor.wait(2 * PATIENCE).unwrap();
+        reactor.wait(2 * PATIENCE, &mut || 0).unwrap();
         while reactor.next().is_some() {}
         assert!(begin.elapsed() < PATIENCE, "the wait outlasted the wake-up");
         waking.join().unwrap();
+    }
+}
+
+/// A clock that goes one step further each time it is asked.
+fn steps(now: &mut u64) -> u64 {
+    *now += 100;
+    *now
+}
+
+#[test]
+fn bytes_are_stamped_when_the_kernel_gets_them() {
+    let mut reactor = Reactor::new(Choice::Epoll).unwrap();
+    let (token, _theirs) = pair(&mut reactor);
+    reactor.output(token).extend_from_slice(b"now");
+    reactor.submit(token, 7);
+    let mut now = 1000;
+    reactor.wait(Duration::ZERO, &mut || steps(&mut now)).unwrap();
+    assert_eq!(reactor.given_ns(token), 7);
+
+    let mut reactor = Reactor::new(Choice::IoUring).unwrap();
+    let pairs: Vec<_> = (0..4).map(|_| pair(&mut reactor)).collect();
+    let mut now = 1000;
+    reactor.wait(Duration::ZERO, &mut || steps(&mut now)).unwrap();
+    while reactor.next().is_some() {}
+    assert_eq!(now, 1000, "nobody asks for the time if nothing goes out");
+    for (token, _) in &pairs {
+        reactor.output(*token).extend_from_slice(b"later");
+        reactor.submit(*token, 7);
+    }
+    reactor.wait(Duration::ZERO, &mut || steps(&mut now)).unwrap();
+    let given: Vec<_> = pairs.iter().map(|(token, _)| reactor.given_ns(*token)).collect();
+    assert_eq!(given, [1100; 4]);
+}
+
+#[test]
+fn a_further_part_keeps_the_stamp_of_the_first() {
+    for choice in BOTH {
+        let mut reactor = Reactor::new(choice).unwrap();
+        let (token, mut theirs) = pair(&mut reactor);
+        reactor.output(token).extend_from_slice(b"first");
+        reactor.submit(token, 50);
+        reactor.wait(Duration::ZERO, &mut || 50).unwrap();
+        while reactor.next().is_some() {}
+        theirs.read_exact(&mut [0; 5]).unwrap();
+        reactor.output(token).clear();
+        reactor.output(token).extend_from_slice(b"second");
+        reactor.submit_more(token);
+        reactor.wait(Duration::ZERO, &mut || 99).unwrap();
+        assert_eq!(reactor.given_ns(token), 50);
     }
 }

@@ -178,7 +178,8 @@ pub enum Subject {
     Event,
     /// Statements; the label is their class: `read`, `write`, `other`.
     Statement,
-    /// The generator's own lateness.
+    /// The generator's own lateness: `lag` of events, `queued` of statements that were ready and
+    /// not yet given to the kernel, `unread` of replies (at most).
     Lag,
     /// What failed, until it did: the label is `statement` for statements that the server refused
     /// or never answered, `event` for events given up.
@@ -189,7 +190,7 @@ pub enum Subject {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeKind {
-    /// Start minus intended start. A statement is as late as its event.
+    /// Start minus intended start. A statement is as late as its event, and then lies queued.
     Wait,
     /// End minus start.
     Service,

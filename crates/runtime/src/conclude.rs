@@ -79,7 +79,14 @@ impl Runtime {
         recorder.counters.writes += u64::from(reply.tally.writes);
         recorder.counters.other += u64::from(reply.tally.other);
         let Some(slot) = self.slots[index as usize].as_deref() else { return };
-        let service = now.saturating_sub(slot.started_ns);
+        let mut queued = 0;
+        let mut start_ns = slot.ready_ns;
+        if let (Some(token), Some(reactor)) = (slot.token, &mut self.reactor) {
+            start_ns = reactor.given_ns(token);
+            queued = start_ns.saturating_sub(slot.ready_ns);
+            recorder.on_the_way(queued, now.saturating_sub(self.unread_since_ns));
+        }
+        let service = now.saturating_sub(start_ns);
         if reply.error.is_some() {
             recorder.failed_statements.record(service);
             return;
@@ -88,7 +95,7 @@ impl Runtime {
         if any_open {
             let event = self.clients[slot.client as usize].event;
             let wait = event.map_or(0, |event| event.start_ns.saturating_sub(event.intended_ns));
-            recorder.open_statement(class(of), wait, service);
+            recorder.open_statement(class(of), wait + queued, service);
         } else {
             recorder.closed_statement(class(of), service);
         }
@@ -263,12 +270,12 @@ impl Runtime {
         purpose: Purpose,
         request: impl FnOnce(&mut driver::Session, &mut Vec<u8>) -> Result<Sent, ProtocolError>,
     ) -> Result<Option<Reply>, ProtocolError> {
-        let now = load.now();
         let Some(slot) = self.slots[index as usize].as_deref_mut() else { return Ok(None) };
         slot.purpose = purpose;
-        slot.started_ns = now;
         slot.release_rows();
         let (Some(token), Some(reactor)) = (slot.token, self.reactor.as_mut()) else {
+            let now = load.now();
+            slot.ready_ns = now;
             self.sink.clear();
             return match request(&mut slot.session, &mut self.sink)? {
                 Sent::Done(reply) => Ok(Some(reply)),
@@ -295,7 +302,8 @@ impl Runtime {
             Sent::Done(reply) => Ok(Some(reply)),
             Sent::Waiting => {
                 slot.sending = out.len() > SILENT_SEND_MAX;
-                reactor.submit(token);
+                slot.ready_ns = load.now();
+                reactor.submit(token, slot.ready_ns);
                 load.recorder().counters.bytes_sent += len;
                 Ok(None)
             }
@@ -327,7 +335,7 @@ impl Runtime {
         }
         slot.sending = out.len() > SILENT_SEND_MAX;
         load.recorder().counters.bytes_sent += out.len() as u64;
-        reactor.submit(token);
+        reactor.submit_more(token);
         Conclusion::Later
     }
 }

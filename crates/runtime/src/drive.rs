@@ -40,7 +40,7 @@ impl Runtime {
     ///
     /// # Errors
     /// An event loop that fails.
-    pub fn wait(&mut self, timeout: Duration) -> Result<(), Failure> {
+    pub fn wait(&mut self, load: &mut Load, timeout: Duration) -> Result<(), Failure> {
         self.give_back();
         let Some(reactor) = &mut self.reactor else {
             let busy = !self.runnable.is_empty()
@@ -52,9 +52,17 @@ impl Runtime {
             return Ok(());
         };
         let timeout = if self.runnable.is_empty() { timeout } else { Duration::ZERO };
-        reactor.wait(timeout).map_err(|error| {
+        let asked_ns = load.now();
+        reactor.wait(timeout, &mut || load.now()).map_err(|error| {
             fault(FatalKind::Environment, format!("the event loop failed: {error}"), None)
-        })
+        })?;
+        // What the kernel has now may have come since it was last asked, while clients ran; or
+        // during the wait, and then it is not as old.
+        let now = load.now();
+        let ran_ns = asked_ns.saturating_sub(self.asked_ns.min(asked_ns));
+        self.unread_since_ns = now.saturating_sub(ran_ns);
+        self.asked_ns = now;
+        Ok(())
     }
 
     /// The next client to go on; `None`: wait. Run it before asking again: its rows are there for

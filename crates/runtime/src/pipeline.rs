@@ -104,16 +104,16 @@ impl Runtime {
 
     /// Sends the batch; the client waits for its replies. `Err`: it can't be sent.
     fn send_batch(&mut self, load: &mut Load, index: u32) -> Result<(), ProtocolError> {
-        let now = load.now();
         let Some(slot) = self.slots[index as usize].as_deref_mut() else { return Ok(()) };
         let Some(pipeline) = &mut slot.pipeline else { return Ok(()) };
         slot.purpose = Purpose::Statement;
-        slot.started_ns = now;
         slot.rows = RowBytes::None;
         slot.reply = Reply::default();
         slot.cursor = RowCursor::default();
         slot.input.clear();
         let (Some(token), Some(reactor)) = (slot.token, self.reactor.as_mut()) else {
+            let now = load.now();
+            slot.ready_ns = now;
             let since = load.since_begin(now);
             for due in &mut pipeline.under_way {
                 let at = slot.session.due_ns(since).unwrap_or(since);
@@ -132,7 +132,8 @@ impl Runtime {
         }
         slot.sending = out.len() > SILENT_SEND_MAX;
         load.recorder().counters.bytes_sent += out.len() as u64;
-        reactor.submit(token);
+        slot.ready_ns = load.now();
+        reactor.submit(token, slot.ready_ns);
         Ok(())
     }
 

@@ -53,7 +53,7 @@ impl Runtime {
         self.drop_socket(index);
         self.forget_under_way(load, index, 1);
         if let Some(slot) = self.slot(index) {
-            let took = load.now().saturating_sub(slot.started_ns);
+            let took = load.now().saturating_sub(slot.ready_ns);
             load.recorder().failed_statements.record(took);
         }
         load.recorder().error("connection");
@@ -98,7 +98,7 @@ impl Runtime {
             client,
             ordinal,
             purpose: Purpose::Idle,
-            started_ns: 0,
+            ready_ns: 0,
             input: Vec::new(),
             sending: false,
             early: Vec::new(),

@@ -42,6 +42,10 @@ pub struct Runtime {
     pub(crate) slot_of: Vec<u32>,
     pub(crate) reactor: Option<Reactor>,
     pub(crate) connector: Option<Connector>,
+    /// When the kernel was last asked what has come.
+    pub(crate) asked_ns: u64,
+    /// What is read now lay unread since then at most.
+    pub(crate) unread_since_ns: u64,
     /// Finished attempts of in-process databases, by ticket and ordinal.
     pub(crate) inline_attempts: VecDeque<(u32, u64, Result<Connected, ConnectError>)>,
     /// New connections that were closed before they were of use, and why.
@@ -120,6 +124,8 @@ impl Runtime {
             slot_of: Vec::new(),
             reactor,
             connector,
+            asked_ns: u64::MAX,
+            unread_since_ns: 0,
             inline_attempts: VecDeque::new(),
             unwelcome: Vec::new(),
             connections: 0,

@@ -21,7 +21,8 @@ pub(crate) struct Slot {
     /// Number of the connection within the run: chooses the endpoint.
     pub(crate) ordinal: u64,
     pub(crate) purpose: Purpose,
-    pub(crate) started_ns: u64,
+    /// When the last request was ready to be sent; in process, when it began.
+    pub(crate) ready_ns: u64,
     /// Received and not consumed: a reply under way, or rows kept beyond their moment.
     pub(crate) input: Vec<u8>,
     /// A large request is still going out: its buffer may not be touched.

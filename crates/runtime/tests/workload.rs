@@ -72,7 +72,7 @@ impl Workload for Pings {
     }
 
     fn turn(&mut self, load: &mut Load, timeout: Duration) -> Result<(), Failure> {
-        self.runtime.wait(timeout)?;
+        self.runtime.wait(load, timeout)?;
         while let Some(woken) = self.runtime.next(load)? {
             self.woken(load, woken);
         }

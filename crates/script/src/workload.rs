@@ -199,7 +199,7 @@ fn run_to_end(arguments: c_int) -> Result<(), Failure> {
 
 /// Waits for whatever wakes clients and resumes those.
 fn wait(timeout: Duration) -> Result<(), Failure> {
-    with(|host| host.runtime.wait(timeout))?;
+    with_load(|host, load| host.runtime.wait(load, timeout))?;
     while let Some(woken) = with_load(|host, load| host.runtime.next(load))? {
         go_on(woken)?;
     }

@@ -369,6 +369,8 @@ def _document(bench_plan: BenchPlan, result: BenchResult) -> dict[str, object]:
         "wait_us": dict(summary.wait_us),
         "service_us": dict(summary.service_us),
         "lag_us": dict(summary.lag_us),
+        "queued_us": dict(summary.queued_us),
+        "unread_us": dict(summary.unread_us),
         "backlog": summary.backlog.at_end,
         "backlog_highest": summary.backlog.highest,
         "client_cpu_us_per_statement": summary.client_cpu_us_per_statement,

@@ -179,6 +179,10 @@ class StepSummary:
     """From start to end; in a closed loop it is the latency."""
     lag_us: Mapping[str, float] = field(default_factory=dict)
     """How late the generator was with clients free to start; empty: closed loop."""
+    queued_us: Mapping[str, float] = field(default_factory=dict)
+    """How long statements lay ready before their bytes went to the kernel; empty: in process."""
+    unread_us: Mapping[str, float] = field(default_factory=dict)
+    """How long replies lay unread, at most; empty: in process."""
     backlog: Backlog = field(default_factory=Backlog)
     events_by_label: Mapping[str, int] = field(default_factory=dict)
     """Events in the window, by group, and by `group/name` where the script names its events."""

@@ -224,7 +224,7 @@ def _generator(analysis: Analysis) -> Gate:
     if tools := sorted({run.manifest.generator for run in analysis.material.runs} - {ENGINE}):
         told = f"{', '.join(tools)} put the load on; its own use of processors is not judged."
         return Gate("Load generator", "not judged", told)
-    worst, inside = 0.0, False
+    worst, queued_us, unread_us, inside = 0.0, 0.0, 0.0, False
     ways: dict[str, None] = {}
     for run in analysis.material.runs:
         for step in run.manifest.steps:
@@ -235,10 +235,17 @@ def _generator(analysis: Analysis) -> Gate:
             scheduling, clock = step.scheduling or "other", step.clock or "kernel"
             ways[f"{step.reactor}, {scheduling} scheduling, the {clock}'s clock"] = None
             worst = max(worst, engine_busy(run.manifest, summary))
+            queued_us = max(queued_us, summary.queued_us.get("p99", 0.0))
+            unread_us = max(unread_us, summary.unread_us.get("p99", 0.0))
     if inside:
         told = "The database runs inside the client's process: they share its CPU by nature."
         return Gate("Load generator", "not judged", told)
     told = f"At most {percent(worst)} of its shards' CPU time was used ({'; '.join(ways)})."
+    if unread_us:
+        told += (
+            f" At worst, 1 % of statements lay ready for {queued_us:.0f} µs or longer before they "
+            f"were sent, and 1 % of replies unread for up to {unread_us:.0f} µs."
+        )
     if worst > SATURATED:
         return Gate("Load generator", "failed", f"{told} The client set the pace.")
     if worst > BUSY:

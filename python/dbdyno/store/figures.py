@@ -57,13 +57,20 @@ def step_summary(
         total_events=summary.total.events,
         wait_us=_us(figures_ns(_times(summary.histograms, "event", "wait"))),
         service_us=_us(figures_ns(_times(summary.histograms, "event", "service"))),
-        lag_us=_us(figures_ns(_times(summary.histograms, "lag", "wait"))),
+        lag_us=_own(summary.histograms, "lag"),
+        queued_us=_own(summary.histograms, "queued"),
+        unread_us=_own(summary.histograms, "unread"),
         backlog=backlog,
         events_by_label={
             record.label: record.count for record in _times(summary.histograms, "event", "service")
         },
         record=record,
     )
+
+
+def _own(records: Iterable[HistogramRecord], label: str) -> Mapping[str, float]:
+    """Figures of one of the generator's own times, microseconds."""
+    return _us(figures_ns(one for one in _times(records, "lag", "wait") if one.label == label))
 
 
 def response_figures_ns(records: Iterable[HistogramRecord]) -> Mapping[str, float]:
