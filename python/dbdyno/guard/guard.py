@@ -294,7 +294,23 @@ def _tell(event: Mapping[str, Any]) -> None:
 
 def children_of(parent: int) -> Sequence[int]:
     """Pids of the living children of a process, zombies included."""
-    found = []
+    return [pid for pid, its_parent in _parents().items() if its_parent == parent]
+
+
+def family_of(pid: int) -> Sequence[int]:
+    """A process, those it has made, and theirs, at one look."""
+    children: dict[int, list[int]] = {}
+    for child, parent in _parents().items():
+        children.setdefault(parent, []).append(child)
+    family = [pid]
+    for member in family:
+        family += children.get(member, ())
+    return family
+
+
+def _parents() -> Mapping[int, int]:
+    """Pid → its parent's, of all processes."""
+    found = {}
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
@@ -302,8 +318,7 @@ def children_of(parent: int) -> Sequence[int]:
             fields = (entry / "stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue
-        if int(fields[1]) == parent:
-            found.append(int(entry.name))
+        found[int(entry.name)] = int(fields[1])
     return found
 
 

@@ -10,10 +10,9 @@ import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import psutil
-
 from dbdyno.errors import ServerError
 from dbdyno.guard.account import Account, server_account
+from dbdyno.guard.guard import family_of
 from dbdyno.guard.guarded import Guarded
 from dbdyno.guard.launch import Launch
 
@@ -115,11 +114,7 @@ class Daemon:
         """Pids of the process and of all below it; none when it has ended."""
         if self._pid is None or not self.alive():
             return ()
-        try:
-            process = psutil.Process(self._pid)
-            return (self._pid, *(child.pid for child in process.children(recursive=True)))
-        except psutil.Error:
-            return ()
+        return family_of(self._pid)
 
     def check(self) -> None:
         """Raises `ServerError` when it has ended without being asked to."""
