@@ -60,7 +60,7 @@ def test_after_kill_9_resume_finishes_only_what_is_missing(tmp_path: Path) -> No
     assert (told.code, told.out) == (0, "results/memory/report.html\n"), told.err
     assert "1 of 4 runs are in the store already" in told.err
     assert digests(runs / first) == digest
-    order = [run["id"] for run in json.loads((runs / "../study.json").read_text())["runs"]]
+    order = [run["id"] for run in json.loads((runs / "../study.json").read_text())["plan"]["runs"]]
     assert before == order[:1]
     assert sorted(path.name for path in runs.iterdir()) == sorted(order)
     for run in order:
