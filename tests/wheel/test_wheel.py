@@ -58,7 +58,8 @@ def test_the_wheel_holds_package_engine_workloads_and_studies(wheel: Path) -> No
     files = {
         str(p.relative_to(ROOT / "python")) for p in package if p.is_file() and p.name[0] != "."
     }
-    data = {f"dbdyno/{p.relative_to(ROOT)}" for name in DATA for p in (ROOT / name).glob("[!.]*")}
+    kept = (p for name in DATA for p in (ROOT / name).rglob("[!.]*") if p.is_file())
+    data = {f"dbdyno/{path.relative_to(ROOT)}" for path in kept}
 
     assert files | data <= set(names)
     assert any(name.endswith(".data/scripts/dbdyno-engine") for name in names)
