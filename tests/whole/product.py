@@ -72,6 +72,12 @@ def wait_until(what: str, holds: Any, *, limit_s: float = LIMIT_S) -> None:
         select.select([], [], [], 0.02)
 
 
+def under_load(runs: Path, *, intervals: int = 1) -> int:
+    """Of how many runs that have not ended so many intervals are kept."""
+    logs = runs.glob("*.partial/latency.hlog")
+    return sum(log.read_text().count(".main.service,") >= intervals for log in logs)
+
+
 def url(target: Mapping[str, object], *, password: str | None = None) -> str:
     """How somebody else would name a server of ours; `password` in place of the right one."""
     (endpoint,) = cast("Sequence[Mapping[str, Any]]", target["endpoints"])

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
-from product import LIMIT_S, dbdyno, start, wait_until
+from product import LIMIT_S, dbdyno, start, under_load, wait_until
 
 from traces import descendants, wait_until_gone
 
@@ -45,7 +45,7 @@ def test_after_kill_9_resume_finishes_only_what_is_missing(tmp_path: Path) -> No
     with start("run", "memory.toml", folder=tmp_path) as process:
         wait_until(
             "the second run is under load",
-            lambda: process.poll() is not None or (len(finished(runs)) == 1 and loaded(runs)),
+            lambda: process.poll() is not None or (len(finished(runs)) == 1 and under_load(runs)),
             limit_s=LIMIT_S,
         )
         assert process.poll() is None, process.communicate()[1]
@@ -77,11 +77,6 @@ def test_after_kill_9_resume_finishes_only_what_is_missing(tmp_path: Path) -> No
 def finished(runs: Path) -> list[str]:
     """Runs that have their name."""
     return [path.name for path in runs.glob("*") if not path.name.endswith(".partial")]
-
-
-def loaded(runs: Path) -> bool:
-    """Whether an interval of the run under way is kept."""
-    return any("Tag=" in log.read_text() for log in runs.glob("*.partial/latency.hlog"))
 
 
 def digests(folder: Path) -> dict[str, str]:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import signal
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
+from product import LIMIT_S, start, under_load, wait_until
 
 from dbdyno.conduct import conduct_study, load_study
 from dbdyno.design import plan
@@ -93,3 +97,21 @@ def test_what_the_server_counted_is_what_the_turns_did(runs: dict[str, StoredRun
 def test_each_run_names_those_it_was_up_with(runs: dict[str, StoredRun]) -> None:
     for run in runs.values():
         assert set(run.manifest.batch) == set(runs)
+
+
+@pytest.mark.slow
+def test_ctrl_c_within_a_turn_keeps_what_every_cell_has_measured(tmp_path: Path) -> None:
+    (tmp_path / "cut.toml").write_text(STUDY.replace('measure = "2 s"', 'measure = "60 s"'))
+    folder = tmp_path / "results/cut/runs"
+    with start("run", "cut.toml", folder=tmp_path) as process:
+        # Lead-in and window of a turn are intervals of their own.
+        wait_until("both have had a turn", lambda: under_load(folder, intervals=3) == 2)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=LIMIT_S)
+
+    assert process.returncode == 130, err
+    for name in ("b1-one", "b1-two"):
+        manifest = json.loads((folder / name / "manifest.json").read_text())
+        (summary,) = json.loads((folder / name / "summary.json").read_text())
+        assert manifest["status"] == "interrupted"
+        assert summary["events"] > 0

@@ -50,12 +50,17 @@ def drive_turns(
                 engine = stack.enter_context(_open(conductor, step))
                 engine.ready()
                 cells.append(_Cell(conductor, step, engine))
-        _take_turns(cells, shared, forgive)
         for cell in cells:
-            if cell.conductor.failure is None:
-                with forgive(cell.conductor):
-                    cell.conductor.conclude(cell.step, cell.engine.end())
-                    cell.conductor.end_counting(cell.step)
+            stack.callback(_conclude, cell, forgive)
+        _take_turns(cells, shared, forgive)
+
+
+def _conclude(cell: _Cell, forgive: Forgive) -> None:
+    """Keeps what a cell's turns came to, also where a signal or another cell cut the step short."""
+    if cell.conductor.failure is None:
+        with forgive(cell.conductor):
+            cell.conductor.conclude(cell.step, cell.engine.end())
+            cell.conductor.end_counting(cell.step)
 
 
 def _open(conductor: RunConductor, step: Step) -> AbstractContextManager[Session]:
