@@ -7,7 +7,6 @@ it again.
 
 from __future__ import annotations
 
-import platform
 import re
 import shutil
 import time
@@ -19,7 +18,8 @@ from typing import Protocol
 
 from dbdyno import collect
 from dbdyno.conduct.address import Addressed, without_password
-from dbdyno.conduct.ending import failure_of, status_of, step_result
+from dbdyno.conduct.ending import step_result
+from dbdyno.conduct.manifest import manifest_of
 from dbdyno.design import plan as make_plan
 from dbdyno.engine import Engine, Outcome
 from dbdyno.errors import ServerError
@@ -35,7 +35,6 @@ from dbdyno.model import (
     PhaseSpan,
     Plan,
     Record,
-    RunManifest,
     StepSummary,
     Study,
     TableLoad,
@@ -65,10 +64,10 @@ class Keeper:
     """Takes the records of a bench; without a folder it keeps nothing."""
 
     addressed: Addressed
+    engine: Engine
     plan: Plan | None = None
     folder: StudyFolder | None = None
     writer: RunWriter | None = None
-    versions: Mapping[str, str] = field(default_factory=dict)
     command_line: str = ""
     started: float = field(default_factory=time.time)
     phases: list[PhaseSpan] = field(default_factory=list)
@@ -113,41 +112,22 @@ class Keeper:
         self.writer.document("facts.json", facts)
         self.writer.document("settings.json", settings)
         (run,) = self.plan.runs
-        cell = run.cell
-        manifest = RunManifest(
-            id=run.id,
-            study=self.plan.study,
-            scale=self.plan.scale,
-            plan=self.plan.fingerprint,
-            status=status_of(outcome.failure, interrupted=outcome.interrupted),
-            cell=cell.levels,
-            provision=cell.provision,
-            settings=cell.settings,
-            script=cell.script,
-            options=cell.options,
-            block=run.block,
-            position=run.position,
-            seed=run.seed,
-            data_seed=run.data_seed,
+        manifest = manifest_of(
+            self.plan,
+            run,
+            self.engine,
+            luajit=self.luajit,
+            host_facts=_part(facts, "host"),
+            server_facts=_part(facts, "server"),
+            size_bytes=self.size_bytes,
+            counters=[{"step": 0, **self.counters}],
             started_unix_s=self.started,
-            ended_unix_s=time.time(),
             command_lines=(self.command_line,),
-            versions={
-                **self.versions,
-                "luajit": self.luajit,
-                "python": platform.python_version(),
-                "server": str(_part(facts, "server").get("version", "")),
-            },
-            environment_id=collect.environment_id(_part(facts, "host")),
-            phases=tuple(self.phases),
+            phases=self.phases,
             steps=(step_result(run.steps[0], outcome, warnings),),
-            server={
-                "facts": facts["server"],
-                "size_bytes": self.size_bytes,
-                "counters": [{"step": 0, **self.counters}],
-            },
             loads=loads,
-            error=failure_of(outcome.failure),
+            failure=outcome.failure,
+            interrupted=outcome.interrupted,
         )
         self.writer.commit(manifest, (summary,))
         return self.folder.stored.name
@@ -180,7 +160,7 @@ def keeping(
     the store can't be written.
     """
     if store is None:
-        yield Keeper(addressed)
+        yield Keeper(addressed, engine)
         return
     study = _study(called, script)
     plan = make_plan(study, seed=called.seed)
@@ -194,10 +174,10 @@ def keeping(
             with folder.writer(plan.runs[0], attempt=1) as writer:
                 yield Keeper(
                     addressed,
+                    engine,
                     plan,
                     folder,
                     writer,
-                    versions={"dbdyno": engine.version, "engine": engine.version},
                     command_line=called.command_line,
                 )
         finally:

@@ -6,7 +6,6 @@ The conductor knows one cell. Who else is up meanwhile, and whose turn it is, `b
 from __future__ import annotations
 
 import os
-import platform
 import shlex
 import sys
 import time
@@ -16,10 +15,10 @@ from dataclasses import asdict, dataclass, field
 from itertools import chain
 from pathlib import Path
 
-from dbdyno import __version__, collect
+from dbdyno import collect
 from dbdyno.collect import Sampler, Watched, collectors
 from dbdyno.conduct.bottleneck import client_warnings
-from dbdyno.conduct.ending import failure_of, raise_failure, status_of, step_result
+from dbdyno.conduct.ending import raise_failure, step_result
 from dbdyno.conduct.events import (
     HostInspected,
     IntervalMeasured,
@@ -29,13 +28,13 @@ from dbdyno.conduct.events import (
     TablesLoaded,
 )
 from dbdyno.conduct.host import UNCHANGED, Host
+from dbdyno.conduct.manifest import manifest_of
 from dbdyno.conduct.preflight import loader_count, require
 from dbdyno.conduct.tool import ToolSample, drive_tool, tool_metrics, tool_result
 from dbdyno.conduct.verify import load_warnings, verify_others, verify_tables
 from dbdyno.engine import Engine, Outcome, find_script, run_engine, run_spec
 from dbdyno.engine.process import Call, Listener
 from dbdyno.errors import EngineError, LabError
-from dbdyno.formats.records import SCHEMA
 from dbdyno.model import (
     ENGINE,
     EngineWarning,
@@ -210,7 +209,6 @@ class RunConductor:
         """Writes what is left to write and gives the run folder its name; `shared` has sampled the
         host."""
         self._keep_samples(shared)
-        failure = self.failure
         self.host_facts = self.host_facts or collect.host_facts()
         facts = {
             "host": self.host_facts,
@@ -221,7 +219,7 @@ class RunConductor:
         }
         self.writer.document("facts.json", facts)
         self.writer.document("settings.json", dict(self.settings))
-        manifest = self._manifest(failure)
+        manifest = self._manifest()
         self.writer.commit(manifest, tuple(self.summaries))
         return manifest
 
@@ -402,47 +400,23 @@ class RunConductor:
         finally:
             self.phases.append(PhaseSpan(name, start, time.time()))
 
-    def _manifest(self, failure: LabError | None) -> RunManifest:
-        setting, run, cell = self.setting, self.run, self.run.cell
-        return RunManifest(
-            id=run.id,
-            study=setting.study.name,
-            scale=setting.plan.scale,
-            plan=setting.plan.fingerprint,
-            status=status_of(failure),
-            cell=cell.levels,
-            provision=cell.provision,
-            settings=cell.settings,
-            script=cell.script,
-            options=cell.options,
-            block=run.block,
-            position=run.position,
-            seed=run.seed,
-            data_seed=run.data_seed,
+    def _manifest(self) -> RunManifest:
+        return manifest_of(
+            self.setting.plan,
+            self.run,
+            self.setting.engine,
+            luajit=self.luajit,
+            host_facts=self.host_facts,
+            server_facts=self.server_facts,
+            size_bytes=self.size_bytes,
+            counters=self.counters,
             started_unix_s=self.started,
-            ended_unix_s=time.time(),
             command_lines=(shlex.join(["dbdyno", *sys.argv[1:]]), *self._engine_commands()),
-            versions={
-                "dbdyno": __version__,
-                "engine": setting.engine.version,
-                "engine_schema": str(SCHEMA),
-                "luajit": self.luajit,
-                "python": platform.python_version(),
-                "server": str(self.server_facts.get("version", "")),
-            },
-            environment_id=collect.environment_id(self.host_facts),
-            phases=tuple(self.phases),
-            steps=tuple(self.steps),
-            server={
-                "facts": self.server_facts,
-                "size_bytes": self.size_bytes,
-                "counters": self.counters,
-            },
-            loads=tuple(self.loads),
-            load_warnings=tuple(map(asdict, self.load_warnings)),
-            error=failure_of(failure),
-            host=cell.host,
-            generator=cell.generator,
+            phases=self.phases,
+            steps=self.steps,
+            loads=self.loads,
+            load_warnings=self.load_warnings,
+            failure=self.failure,
             batch=self.batch,
             collected=self.collected,
             attempt=self.attempt,
