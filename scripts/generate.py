@@ -6,6 +6,7 @@ What stands above the flags on their page is written by hand and stays.
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterator
 from inspect import cleandoc
@@ -14,7 +15,7 @@ from pathlib import Path
 import click
 
 from dbdyno.cli import cli
-from dbdyno.collect import Collector
+from dbdyno.collect import Collector, sources
 from dbdyno.collect.registry import all_collectors
 
 PAGE = Path(__file__).parents[1] / "docs" / "reference" / "commands.md"
@@ -50,7 +51,7 @@ def metrics_page() -> str:
 
 def source(collector: Collector) -> Iterator[str]:
     """A collector's heading and table."""
-    module = sys.modules[collector.open.__module__]
+    module = importlib.import_module(f"{sources.__name__}.{collector.source}")
     yield f"\n## `{collector.source}`\n"
     yield from prose(module.__doc__)
     yield "| metric | unit | kind | meaning |\n|---|---|---|---|"

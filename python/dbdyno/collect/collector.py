@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
+from dbdyno.collect.tree import Tree
 from dbdyno.model import Metric, Missing, Reading
 
 Scope = Literal["host", "run"]
@@ -62,3 +63,34 @@ class Collector:
     metrics: tuple[Metric, ...]
     open: Callable[[Watched], Readings | Missing | None]
     """Ready to be sampled; what is missing for it; or `None` where there is nothing to read."""
+
+
+@dataclass(frozen=True, slots=True)
+class _KernelFiles:
+    """Small files of the kernel, read anew for each sample."""
+
+    read: Callable[[Tree], Iterable[Reading]]
+    tree: Tree
+
+    def sample(self) -> Iterable[Reading]:
+        return self.read(self.tree)
+
+    def close(self) -> None:
+        """Holds nothing."""
+
+
+def of_the_kernel(
+    source: str,
+    metrics: tuple[Metric, ...],
+    read: Callable[[Tree], Iterable[Reading]],
+    *,
+    needs: str,
+    missing: Missing,
+) -> Collector:
+    """A collector of the whole machine; it is `missing` where the file `needs` is not there."""
+
+    def opened(_watched: Watched) -> Readings | Missing | None:
+        tree = Tree()
+        return _KernelFiles(read, tree) if tree.text(needs) else missing
+
+    return Collector(source, "host", metrics, opened)

@@ -17,6 +17,7 @@ def all_collectors() -> tuple[Collector, ...]:
     for module in pkgutil.iter_modules(sources.__path__):
         collector = importlib.import_module(f"{sources.__name__}.{module.name}").COLLECTOR
         assert isinstance(collector, Collector)
+        assert collector.source == module.name, "a source is called like its module"
         found.append(collector)
     return tuple(sorted(found, key=lambda collector: collector.source))
 

@@ -3,10 +3,14 @@
 The root is a parameter so that a recorded tree of another machine can be read in a test.
 """
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+"""Of processor time in the kernel's files."""
 
 _CHOSEN = re.compile(r"\[([^\]]+)\]")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dbdyno.collect.collector import Collector, Readings, Watched
+from dbdyno.collect.collector import of_the_kernel
 from dbdyno.collect.tree import Tree
 from dbdyno.model import Metric, Missing, Reading
 
@@ -28,41 +28,29 @@ _FIELDS = (
 _IN_FLIGHT = 8
 
 
-class _Disk:
-    def __init__(self, tree: Tree) -> None:
-        self._tree = tree
-
-    def sample(self) -> Iterable[Reading]:
-        for line in (self._tree.text("proc/diskstats") or "").splitlines():
-            _, _, name, *values = line.split()
-            if not self._is_whole(name) or not any(value != "0" for value in values):
-                continue
-            for place, metric, _, factor, _ in _FIELDS:
-                if place < len(values):
-                    yield Reading(metric, int(values[place]) * factor, name)
-            yield Reading("in_flight", int(values[_IN_FLIGHT]), name)
-
-    def _is_whole(self, name: str) -> bool:
-        """A partition has no folder of its own in /sys/block."""
-        return self._tree.path(f"sys/block/{name}").exists()
-
-    def close(self) -> None:
-        """Holds nothing."""
+def _read(tree: Tree) -> Iterable[Reading]:
+    for line in (tree.text("proc/diskstats") or "").splitlines():
+        _, _, name, *values = line.split()
+        if not _is_whole(tree, name) or not any(value != "0" for value in values):
+            continue
+        for place, metric, _, factor, _ in _FIELDS:
+            if place < len(values):
+                yield Reading(metric, int(values[place]) * factor, name)
+        yield Reading("in_flight", int(values[_IN_FLIGHT]), name)
 
 
-def _open(_watched: Watched) -> Readings | Missing | None:
-    tree = Tree()
-    if not tree.text("proc/diskstats"):
-        return Missing("/proc/diskstats shows no disk", "run outside of a container to see disks")
-    return _Disk(tree)
+def _is_whole(tree: Tree, name: str) -> bool:
+    """A partition has no folder of its own in /sys/block."""
+    return tree.path(f"sys/block/{name}").exists()
 
 
-COLLECTOR = Collector(
+COLLECTOR = of_the_kernel(
     "disk",
-    "host",
     (
         *(Metric(name, unit, "counter", text) for _, name, unit, _, text in _FIELDS),
         Metric("in_flight", "", "gauge", "Operations in flight"),
     ),
-    _open,
+    _read,
+    needs="proc/diskstats",
+    missing=Missing("/proc/diskstats shows no disk", "run outside of a container to see disks"),
 )

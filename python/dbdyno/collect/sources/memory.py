@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dbdyno.collect.collector import Collector, Readings, Watched
+from dbdyno.collect.collector import of_the_kernel
 from dbdyno.collect.tree import Tree
 from dbdyno.model import Metric, Missing, Reading
 
@@ -29,37 +29,24 @@ _EVENTS = {
 }
 
 
-class _Memory:
-    def __init__(self, tree: Tree) -> None:
-        self._tree = tree
-
-    def sample(self) -> Iterable[Reading]:
-        info = self._tree.fields("proc/meminfo")
-        for name, (metric, _) in _FIELDS.items():
-            if name in info:
-                yield Reading(f"{metric}_bytes", int(info[name].split()[0]) * 1024)
-        for line in (self._tree.text("proc/vmstat") or "").splitlines():
-            name, _, value = line.partition(" ")
-            if name in _EVENTS:
-                yield Reading(_EVENTS[name][0], int(value))
-
-    def close(self) -> None:
-        """Holds nothing."""
+def _read(tree: Tree) -> Iterable[Reading]:
+    info = tree.fields("proc/meminfo")
+    for name, (metric, _) in _FIELDS.items():
+        if name in info:
+            yield Reading(f"{metric}_bytes", int(info[name].split()[0]) * 1024)
+    for line in (tree.text("proc/vmstat") or "").splitlines():
+        name, _, value = line.partition(" ")
+        if name in _EVENTS:
+            yield Reading(_EVENTS[name][0], int(value))
 
 
-def _open(_watched: Watched) -> Readings | Missing | None:
-    tree = Tree()
-    if tree.text("proc/meminfo") is None:
-        return Missing("/proc/meminfo can't be read", "mount /proc in this container")
-    return _Memory(tree)
-
-
-COLLECTOR = Collector(
+COLLECTOR = of_the_kernel(
     "memory",
-    "host",
     (
         *(Metric(f"{name}_bytes", "B", "gauge", text) for name, text in _FIELDS.values()),
         *(Metric(name, "", "counter", text) for name, text in _EVENTS.values()),
     ),
-    _open,
+    _read,
+    needs="proc/meminfo",
+    missing=Missing("/proc/meminfo can't be read", "mount /proc in this container"),
 )

@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dbdyno.collect.collector import Collector, Readings, Watched
-from dbdyno.collect.tree import Tree
+from dbdyno.collect.tree import TICKS_PER_S, Tree
 from dbdyno.model import Metric, Missing, Reading
 
-_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _MANY = 200
 """Processes from which only processor time and memory are read: each file costs 10 to 20 µs."""
@@ -50,8 +49,8 @@ class _Side:
             threads += int(stat[17])
             resident += int(stat[21]) * _PAGE_BYTES
             counters = {
-                "user_s": int(stat[11]) / _TICKS_PER_S,
-                "system_s": int(stat[12]) / _TICKS_PER_S,
+                "user_s": int(stat[11]) / TICKS_PER_S,
+                "system_s": int(stat[12]) / TICKS_PER_S,
             }
             if not many:
                 counters |= _switches(tree, pid) | _traffic(tree, pid)

@@ -2,51 +2,34 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 
-from dbdyno.collect.collector import Collector, Readings, Watched
-from dbdyno.collect.tree import Tree
+from dbdyno.collect.collector import of_the_kernel
+from dbdyno.collect.tree import TICKS_PER_S, Tree
 from dbdyno.model import Metric, Missing, Reading
 
 _CLASSES = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
-_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
-class _Processor:
-    def __init__(self, tree: Tree) -> None:
-        self._tree = tree
-
-    def sample(self) -> Iterable[Reading]:
-        for line in (self._tree.text("proc/stat") or "").splitlines():
-            name, *values = line.split()
-            if name.startswith("cpu"):
-                instance = name.removeprefix("cpu")
-                for kind, value in zip(_CLASSES, values, strict=False):
-                    yield Reading(f"{kind}_s", int(value) / _TICKS_PER_S, instance)
-            elif name == "ctxt":
-                yield Reading("context_switches", int(values[0]))
-            elif name == "processes":
-                yield Reading("forks", int(values[0]))
-            elif name == "procs_running":
-                yield Reading("running", int(values[0]))
-            elif name == "procs_blocked":
-                yield Reading("blocked", int(values[0]))
-
-    def close(self) -> None:
-        """Holds nothing."""
+def _read(tree: Tree) -> Iterable[Reading]:
+    for line in (tree.text("proc/stat") or "").splitlines():
+        name, *values = line.split()
+        if name.startswith("cpu"):
+            instance = name.removeprefix("cpu")
+            for kind, value in zip(_CLASSES, values, strict=False):
+                yield Reading(f"{kind}_s", int(value) / TICKS_PER_S, instance)
+        elif name == "ctxt":
+            yield Reading("context_switches", int(values[0]))
+        elif name == "processes":
+            yield Reading("forks", int(values[0]))
+        elif name == "procs_running":
+            yield Reading("running", int(values[0]))
+        elif name == "procs_blocked":
+            yield Reading("blocked", int(values[0]))
 
 
-def _open(_watched: Watched) -> Readings | Missing | None:
-    tree = Tree()
-    if tree.text("proc/stat") is None:
-        return Missing("/proc/stat can't be read", "mount /proc in this container")
-    return _Processor(tree)
-
-
-COLLECTOR = Collector(
+COLLECTOR = of_the_kernel(
     "processor",
-    "host",
     (
         *(
             Metric(f"{kind}_s", "s", "counter", f"Processor time, {kind}; by core, and in all")
@@ -57,5 +40,7 @@ COLLECTOR = Collector(
         Metric("running", "threads", "gauge", "Threads that run or wait for a processor"),
         Metric("blocked", "threads", "gauge", "Threads that wait for a disk"),
     ),
-    _open,
+    _read,
+    needs="proc/stat",
+    missing=Missing("/proc/stat can't be read", "mount /proc in this container"),
 )
