@@ -5,7 +5,7 @@ from dbdyno.collect.flags import RedFlag, red_flags
 from dbdyno.collect.host import environment_id, host_facts
 from dbdyno.collect.limits import MachineLimits, machine_limits
 from dbdyno.collect.registry import collectors
-from dbdyno.collect.sampler import Cost, Sample, Sampler
+from dbdyno.collect.sampler import Cost, Sampler
 
 __all__ = [
     "Asking",
@@ -13,7 +13,6 @@ __all__ = [
     "Cost",
     "MachineLimits",
     "RedFlag",
-    "Sample",
     "Sampler",
     "Watched",
     "collectors",

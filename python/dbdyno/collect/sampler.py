@@ -13,23 +13,12 @@ from dataclasses import dataclass, field
 
 from dbdyno.collect.collector import Collector, Readings, Watched
 from dbdyno.errors import LabError
-from dbdyno.model import Metric, Missing
+from dbdyno.model import Metric, Missing, Sample
 
 PERIOD_S = 1.0
 EDGE_LIMIT_S = 0.5
 """How long an edge waits for slow sources."""
 _JOIN_LIMIT_S = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """One value of one metric."""
-
-    unix_ns: int
-    source: str
-    metric: str
-    instance: str
-    value: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from dbdyno.conduct.events import (
 from dbdyno.conduct.host import UNCHANGED, Host
 from dbdyno.conduct.manifest import manifest_of
 from dbdyno.conduct.preflight import loader_count, require
-from dbdyno.conduct.tool import ToolSample, drive_tool, tool_metrics, tool_result
+from dbdyno.conduct.tool import drive_tool, tool_metrics, tool_result
 from dbdyno.conduct.verify import load_warnings, verify_others, verify_tables
 from dbdyno.engine import Engine, Outcome, find_script, run_engine, run_spec
 from dbdyno.engine.process import Call, Listener
@@ -48,6 +48,7 @@ from dbdyno.model import (
     Progress,
     Record,
     RunManifest,
+    Sample,
     Step,
     StepResult,
     StepSummary,
@@ -109,7 +110,7 @@ class RunConductor:
     """Of what belongs to this run alone."""
     tools: dict[str, Mapping[str, object]] = field(default_factory=dict)
     """Generator → which program it was."""
-    tool_samples: list[ToolSample] = field(default_factory=list)
+    tool_samples: list[Sample] = field(default_factory=list)
     collected: dict[str, Mapping[str, object]] = field(default_factory=dict)
     engine_start_unix_ns: int | None = None
     """Wall clock at the time 0 of the engine that was started last."""
@@ -186,7 +187,7 @@ class RunConductor:
         )
         self.server.check()
         self.tools[self.run.cell.generator] = told.tool
-        self.tool_samples += told.samples
+        self.tool_samples += told.outcome.samples
         self.summaries.append(told.summary(step))
         self.steps.append(tool_result(step))
 
@@ -379,10 +380,9 @@ class RunConductor:
     def _keep_samples(self, shared: Sampler) -> None:
         samplers = [shared, *([self.sampler] if self.sampler else [])]
         known = {name: metrics for each in samplers for name, metrics in each.metrics().items()}
-        told = [] if self.run.cell.generator == ENGINE else self.tool_samples
         known |= tool_metrics(self.run.cell.generator)
         samples = (one for each in samplers for one in each.samples())
-        self.writer.metrics((*samples, *told), known)
+        self.writer.metrics((*samples, *self.tool_samples), known)
         for each in samplers:
             self.collected |= {name: asdict(cost) for name, cost in each.costs().items()}
             self.collected |= {name: asdict(why) for name, why in each.missing.items()}

@@ -16,17 +16,6 @@ from dbdyno.servers.registry import open_tool
 
 
 @dataclass(frozen=True, slots=True)
-class ToolSample:
-    """A value that a program told, as the store keeps it."""
-
-    unix_ns: int
-    source: str
-    metric: str
-    instance: str
-    value: float
-
-
-@dataclass(frozen=True, slots=True)
 class ToolStep:
     """What a program did in a step."""
 
@@ -34,14 +23,6 @@ class ToolStep:
     outcome: ToolOutcome
     tool: Mapping[str, object]
     """Which program it was."""
-
-    @property
-    def samples(self) -> list[ToolSample]:
-        """Per second, under the generator's name."""
-        return [
-            ToolSample(each.unix_ns, self.generator, each.metric, each.instance, each.value)
-            for each in self.outcome.samples
-        ]
 
     def summary(self, step: Step) -> StepSummary:
         """Its figures, under the engine's names where they mean the same."""

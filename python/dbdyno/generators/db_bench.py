@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from dbdyno.errors import EngineError
-from dbdyno.generators.generator import Generator, Job, ToolOutcome, ToolSample, call
-from dbdyno.model import Metric, Option
+from dbdyno.generators.generator import Generator, Job, ToolOutcome, call
+from dbdyno.model import Metric, Option, Sample
 
 _OWN = ("benchmark", "prepare", "version", "suite")
 _RESERVED = (
@@ -138,13 +138,13 @@ def _latency(said: str) -> Mapping[str, float]:
     return {**found, **extreme, "mean": float(counted[0][1])}
 
 
-def _samples(reports: Sequence[str], began_ns: int) -> Iterator[ToolSample]:
+def _samples(reports: Sequence[str], began_ns: int) -> Iterator[Sample]:
     """Lines `seconds,operations`, after a heading."""
     for line in reports[1:]:
         second, _, rate = line.partition(",")
         if second.isdigit() and rate.isdigit():
             unix_ns = began_ns + int(second) * 10**9
-            yield ToolSample(unix_ns, "operations_per_s", "", float(rate))
+            yield Sample(unix_ns, "db_bench", "operations_per_s", "", float(rate))
 
 
 GENERATOR: Generator = DbBench()

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from dbdyno.errors import EngineError, UsageError
-from dbdyno.generators.generator import Generator, Job, ToolOutcome, ToolSample, call
-from dbdyno.model import Metric, Option
+from dbdyno.generators.generator import Generator, Job, ToolOutcome, call
+from dbdyno.model import Metric, Option, Sample
 
 _DIRECTIONS = ("read", "write")
 _SPARE_S = 120.0
@@ -144,13 +144,13 @@ def _lasted_ns(log: Path) -> int:
     return max((row[0] for _, row in _rows(log)), default=0) * 10**6
 
 
-def _samples(log: Path, origin_ns: int, jobs: Sequence[str]) -> Iterator[ToolSample]:
+def _samples(log: Path, origin_ns: int, jobs: Sequence[str]) -> Iterator[Sample]:
     """Rows of the logs `<LOG>_iops.<N>.log`, N the number of the job, from 1."""
     for number, (ms, value, way) in _rows(log):
         job = jobs[number - 1] if 0 < number <= len(jobs) else ""
         if way < len(_DIRECTIONS):
             metric = f"{_DIRECTIONS[way]}_iops"
-            yield ToolSample(origin_ns + ms * 10**6, metric, job, float(value))
+            yield Sample(origin_ns + ms * 10**6, "fio", metric, job, float(value))
 
 
 def _rows(log: Path) -> Iterator[tuple[int, tuple[int, int, int]]]:

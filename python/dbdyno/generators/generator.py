@@ -15,7 +15,7 @@ from typing import ClassVar, Protocol
 
 from dbdyno.errors import EngineError, InterruptedRunError
 from dbdyno.guard.launch import Launch
-from dbdyno.model import Metric, Option
+from dbdyno.model import Metric, Option, Sample
 
 _GRACE_S = 10.0
 
@@ -44,16 +44,6 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class ToolSample:
-    """A value the program told of one stretch of its time."""
-
-    unix_ns: int
-    metric: str
-    instance: str
-    value: float
-
-
-@dataclass(frozen=True, slots=True)
 class ToolOutcome:
     """What the program measured; rates are per second of its own window."""
 
@@ -65,7 +55,8 @@ class ToolOutcome:
     """Response time of events: `p50`, `p95`, `p99`, `p99.9`, `max`, `mean`, where it tells them."""
     figures: Mapping[str, float] = field(default_factory=dict)
     """What it tells beside, by name with the unit last."""
-    samples: tuple[ToolSample, ...] = ()
+    samples: tuple[Sample, ...] = ()
+    """Under the generator's name as their source."""
     command_line: tuple[str, ...] = ()
     """How it was called."""
 

@@ -16,8 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dbdyno.errors import EngineError, UsageError
-from dbdyno.generators.generator import Generator, Job, ToolOutcome, ToolSample, call
-from dbdyno.model import Metric, Option
+from dbdyno.generators.generator import Generator, Job, ToolOutcome, call
+from dbdyno.model import Metric, Option, Sample
 
 _BUILT_IN = ("tpcb-like", "simple-update", "select-only")
 _PROTOCOLS = ("simple", "extended", "prepared")
@@ -151,12 +151,12 @@ def outcome(
     )
 
 
-def _samples(progress: str) -> Iterator[ToolSample]:
+def _samples(progress: str) -> Iterator[Sample]:
     for time_s, rate, latency_ms in _PROGRESS.findall(progress):
         unix_ns = round(float(time_s) * 1000) * 10**6
-        yield ToolSample(unix_ns, "transactions_per_s", "", float(rate))
+        yield Sample(unix_ns, "pgbench", "transactions_per_s", "", float(rate))
         if latency_ms != "NaN":
-            yield ToolSample(unix_ns, "latency_mean", "", float(latency_ms))
+            yield Sample(unix_ns, "pgbench", "latency_mean", "", float(latency_ms))
 
 
 GENERATOR: Generator = Pgbench()

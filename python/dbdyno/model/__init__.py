@@ -43,7 +43,7 @@ from dbdyno.model.measurement import (
     TimeKind,
     Turn,
 )
-from dbdyno.model.part import Metric, MetricKind, Missing, Reading
+from dbdyno.model.part import Metric, MetricKind, Missing, Reading, Sample
 from dbdyno.model.plan import ENGINE, Cell, Order, Plan, PlannedRun, Step
 from dbdyno.model.result import (
     PERCENTILES,
@@ -122,6 +122,7 @@ __all__ = [
     "Replay",
     "RunManifest",
     "RunStatus",
+    "Sample",
     "Scheduling",
     "Sine",
     "Step",

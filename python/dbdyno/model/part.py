@@ -41,3 +41,15 @@ class Reading:
     value: float
     instance: str = ""
     """Which processor, disk or thread; empty where there is but one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A reading with its time and its source, as it is kept."""
+
+    unix_ns: int
+    source: str
+    """The collector, or the generator, that read it."""
+    metric: str
+    instance: str
+    value: float

@@ -9,12 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dbdyno.model import Metric
+from dbdyno.model import Metric, Sample
 
 NAME = "metrics.parquet"
 
@@ -31,22 +30,7 @@ _SCHEMA = pa.schema(
 )
 
 
-class Sampled(Protocol):
-    """A value somebody sampled."""
-
-    @property
-    def unix_ns(self) -> int: ...
-    @property
-    def source(self) -> str: ...
-    @property
-    def metric(self) -> str: ...
-    @property
-    def instance(self) -> str: ...
-    @property
-    def value(self) -> float: ...
-
-
-def to_parquet(samples: Iterable[Sampled], metrics: Mapping[str, Sequence[Metric]]) -> bytes:
+def to_parquet(samples: Iterable[Sample], metrics: Mapping[str, Sequence[Metric]]) -> bytes:
     """The file's content; `metrics` says what each source's metrics are."""
     rows = list(samples)
     told = {source: [asdict(metric) for metric in known] for source, known in metrics.items()}

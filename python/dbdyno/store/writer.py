@@ -16,6 +16,7 @@ from dbdyno.model import (
     Metric,
     Record,
     RunManifest,
+    Sample,
     StepSummary,
     TurnResult,
 )
@@ -80,9 +81,7 @@ class RunWriter:
         """Keeps a turn."""
         self._turns.append(turn)
 
-    def metrics(
-        self, samples: Iterable[metrics.Sampled], known: Mapping[str, Sequence[Metric]]
-    ) -> None:
+    def metrics(self, samples: Iterable[Sample], known: Mapping[str, Sequence[Metric]]) -> None:
         """Keeps what was sampled beside the load."""
         write_file(self.folder / metrics.NAME, metrics.to_parquet(samples, known))
 
