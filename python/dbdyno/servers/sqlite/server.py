@@ -9,11 +9,12 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
+from typing import ClassVar
 
 from dbdyno.errors import ServerError
-from dbdyno.guard.guarded import Guarded
 from dbdyno.servers.contents import Contents
-from dbdyno.servers.protocol import DATABASE, Capacity, Provision, Transport
+from dbdyno.servers.process_free import ProcessFree
+from dbdyno.servers.protocol import DATABASE, Provision, Transport
 from dbdyno.servers.setting import unknown_setting
 from dbdyno.servers.sqlite.contents import contents, quoted
 
@@ -51,23 +52,22 @@ _READ_BY_WORD = frozenset({"journal_mode", "locking_mode"})
 """Those that SQLite itself answers in words; the others of `_WORDS` come back as numbers."""
 
 
-class SqliteServer:
-    """A file and its pragmas. There is no process, so nothing to stop or to die."""
+class SqliteServer(ProcessFree):
+    """A file and its pragmas."""
+
+    _WHAT: ClassVar[str] = "the database file"
 
     def __init__(self, provision: Provision, settings: Mapping[str, str], folder: Path) -> None:
+        super().__init__(provision, folder)
         self._provision = provision
         shape = [name for name in _SHAPES_FILE if name in settings]
         self._asked = {name: settings[name] for name in dict.fromkeys((*shape, *settings))}
-        self._folder = Path(provision.launch.data_parent or folder.absolute())
-        self._guarded = Guarded()
-        self._path: Path | None = None
 
     def start(self) -> None:
         """Creates the file with the pragmas that stay in it."""
         for name, value in self._asked.items():
             _check_word(name, value)
-        self._folder.mkdir(parents=True, exist_ok=True)
-        self._path = self._guarded.folder(self._folder) / f"{DATABASE}.db"
+        self._path = self._make_folder() / f"{DATABASE}.db"
         with self._open() as connection:
             known = [name for (name,) in connection.execute("PRAGMA pragma_list")]
             for name in self._asked:
@@ -139,10 +139,6 @@ class SqliteServer:
                 for name in ("page_count", "freelist_count")
             }
 
-    def capacity(self) -> Capacity:
-        """Nothing is limited in process."""
-        return Capacity()
-
     def size_bytes(self) -> int:
         """The file with its journal or log."""
         assert self._path is not None, "started"
@@ -163,40 +159,9 @@ class SqliteServer:
             found = connection.execute(_TABLES).fetchall()
         return {name: f"main.{quoted(name)}" for (name,) in found}
 
-    def alive(self) -> bool:
-        """Whether the file is there."""
-        return self._path is not None and self._path.exists()
-
-    def check(self) -> None:
-        """Raises when somebody has removed the file."""
-        if self._path is not None and not self._path.exists():
-            raise ServerError(f"the database file {self._path} was removed while it was needed")
-
     def data_folder(self) -> Path | None:
         """The folder of the file."""
         return self._path.parent if self._path else None
-
-    def processes(self) -> Sequence[int]:
-        """None: it runs in the engine's."""
-        return ()
-
-    def ask(self) -> None:
-        """Nobody: a session of the lab's would hold the file's locks."""
-
-    def log_files(self) -> Sequence[Path]:
-        """None."""
-        return ()
-
-    def stop(self) -> None:
-        """Nothing runs."""
-
-    def kill(self) -> None:
-        """Nothing runs; a crash of SQLite is a crash of the engine."""
-
-    def close(self) -> None:
-        """Removes the file."""
-        self._path = None
-        self._guarded.close()
 
 
 def _check_word(name: str, value: str) -> None:
