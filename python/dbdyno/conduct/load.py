@@ -46,7 +46,7 @@ def load_study(name: str, *, scale: str | None = None, called: str | None = None
     _check_names(loaded)
     _check_servers(loaded)
     check_host(loaded)
-    check_tools(loaded)
+    check_tools(loaded, study_script_path(loaded.file))
     _check_scripts(loaded)
     return loaded
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dbdyno.errors import LabError, UsageError
 from dbdyno.formats.study import KeyPath, StudyFile
-from dbdyno.generators.generator import Job, ToolOutcome
+from dbdyno.generators.generator import Job, ToolOutcome, find_file
 from dbdyno.generators.registry import find_generator
 from dbdyno.guard.launch import Launch
 from dbdyno.model import ENGINE, Cell, Load, Metric, Option, Step, StepResult, StepSummary
@@ -107,8 +107,9 @@ def tool_metrics(generator: str) -> Mapping[str, Sequence[Metric]]:
     return {generator: find_generator(generator).metrics}
 
 
-def check_tools(loaded: StudyFile) -> None:
-    """Raises `StudyError` with the line of a generator that there isn't, or of its options."""
+def check_tools(loaded: StudyFile, folders: Sequence[Path]) -> None:
+    """Raises `StudyError` with the line of a generator that there isn't, or of its options; files
+    that these name are searched in `folders`."""
     study = loaded.study
     places: list[tuple[KeyPath, str, Mapping[str, Option]]] = []
     if study.workload.generator != ENGINE:
@@ -121,10 +122,16 @@ def check_tools(loaded: StudyFile) -> None:
                 path = ("factor", factor.name, level.name)
                 places.append((path, str(level.generator), options))
     for path, name, given in places:
-        _check(loaded, path, name, given)
+        _check(loaded, path, name, given, folders)
 
 
-def _check(loaded: StudyFile, path: KeyPath, name: str, options: Mapping[str, Option]) -> None:
+def _check(
+    loaded: StudyFile,
+    path: KeyPath,
+    name: str,
+    options: Mapping[str, Option],
+    folders: Sequence[Path],
+) -> None:
     try:
         generator = find_generator(name)
     except UsageError as error:
@@ -132,6 +139,8 @@ def _check(loaded: StudyFile, path: KeyPath, name: str, options: Mapping[str, Op
     try:
         generator.read(options)
         generator.provision(options)
+        for file, what in generator.files(options).items():
+            find_file(file, folders, what)
     except ValueError as error:
         raise loaded.error((*path, "options"), f"options of `{name}`: {error}") from error
     except LabError as error:

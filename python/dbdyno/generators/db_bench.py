@@ -70,6 +70,10 @@ class DbBench:
         version = options.get("version")
         return f"tool:rocksdb-tools:{version}" if version else "tool:rocksdb-tools"
 
+    def files(self, options: Mapping[str, Option]) -> Mapping[str, str]:
+        """None."""
+        return {}
+
     def run(self, job: Job) -> ToolOutcome:
         """Fills the database, warms up, measures."""
         folder = (job.data_folder or job.scratch) / "rocksdb"

@@ -14,10 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from dbdyno.errors import EngineError, UsageError
-from dbdyno.generators.generator import Generator, Job, ToolOutcome, call
+from dbdyno.errors import EngineError
+from dbdyno.generators.generator import Generator, Job, ToolOutcome, call, find_file
 from dbdyno.model import Metric, Option, Sample
 
+_FILE = "job file"
 _DIRECTIONS = ("read", "write")
 _SPARE_S = 120.0
 """Beyond ramp and window: laying out files takes its time."""
@@ -51,9 +52,13 @@ class Fio:
         version = options.get("version")
         return f"tool:fio:{version}" if version else "tool:fio"
 
+    def files(self, options: Mapping[str, Option]) -> Mapping[str, str]:
+        """The job file."""
+        return {str(options["jobfile"]): _FILE}
+
     def run(self, job: Job) -> ToolOutcome:
         """One call of fio."""
-        file = _find(str(job.options["jobfile"]), job.folders)
+        file = find_file(str(job.options["jobfile"]), job.folders, _FILE)
         log = job.scratch / "fio"
         argv: list[str | Path] = [job.program, "--output-format=json", "--group_reporting", file]
         variables = {name.upper(): str(value) for name, value in job.options.items()} | {
@@ -80,17 +85,6 @@ class Fio:
             samples=tuple(_samples(log, ended_ns - _lasted_ns(log), names)),
             command_line=tuple(map(str, (Path(argv[0]).name, *argv[1:-1], file.name))),
         )
-
-
-def _find(name: str, folders: Sequence[Path]) -> Path:
-    for folder in (Path(), *folders):
-        file = folder / name
-        if file.is_file():
-            return file.absolute()
-    raise UsageError(
-        f"there is no job file `{name}`",
-        hint="looked for it in: " + ", ".join(str(folder.absolute()) for folder in folders),
-    )
 
 
 def _document(said: str) -> Mapping[str, Any]:

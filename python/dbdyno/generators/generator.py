@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from dbdyno.errors import EngineError, InterruptedRunError
+from dbdyno.errors import EngineError, InterruptedRunError, UsageError
 from dbdyno.guard.launch import Launch
 from dbdyno.model import Metric, Option, Sample
 
@@ -74,8 +74,22 @@ class Generator(Protocol):
     def provision(self, options: Mapping[str, Option]) -> str:
         """The tool to be had: `tool:fio`, `tool:fio:3.39@debian`."""
 
+    def files(self, options: Mapping[str, Option]) -> Mapping[str, str]:
+        """Names of the files that the options ask for, and what each is called in messages."""
+
     def run(self, job: Job) -> ToolOutcome:
         """Carries out one step. Raises `LabError`; nothing is left running."""
+
+
+def find_file(name: str, folders: Sequence[Path], what: str) -> Path:
+    """A file that an option names, in the current folder or one of these. Raises `UsageError`."""
+    searched = tuple(dict.fromkeys(folder.absolute() for folder in (Path(), *folders)))
+    for folder in searched:
+        if (folder / name).is_file():
+            return folder / name
+    raise UsageError(
+        f"there is no {what} `{name}`", hint=f"looked for it in: {', '.join(map(str, searched))}"
+    )
 
 
 def call(

@@ -16,11 +16,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dbdyno.errors import EngineError, UsageError
-from dbdyno.generators.generator import Generator, Job, ToolOutcome, call
+from dbdyno.generators.generator import Generator, Job, ToolOutcome, call, find_file
 from dbdyno.model import Metric, Option, Sample
 
 _BUILT_IN = ("tpcb-like", "simple-update", "select-only")
 _PROTOCOLS = ("simple", "extended", "prepared")
+_FILE = "pgbench script"
 _OWN = ("script", "file", "scale", "protocol", "version")
 _SPARE_S = 60.0
 _INITIALISE_LIMIT_S = 3600.0
@@ -60,6 +61,10 @@ class Pgbench:
         version = options.get("version")
         return f"tool:pgbench:{version}" if version else "tool:pgbench"
 
+    def files(self, options: Mapping[str, Option]) -> Mapping[str, str]:
+        """A script of one's own."""
+        return {str(options["file"]): _FILE} if "file" in options else {}
+
     def run(self, job: Job) -> ToolOutcome:
         """Initialises, warms up, measures."""
         environment = {**os.environ, **connection(job.target)}
@@ -90,14 +95,8 @@ def _arguments(job: Job) -> list[str]:
     words.append(f"--protocol={job.options.get('protocol', _PROTOCOLS[0])}")
     if script is not None:
         return [*words, f"--builtin={script}"]
-    name = str(job.options["file"])
-    for folder in (Path(), *job.folders):
-        if (folder / name).is_file():
-            return [*words, f"--file={(folder / name).absolute()}"]
-    raise UsageError(
-        f"there is no pgbench script `{name}`",
-        hint="looked for it in: " + ", ".join(str(folder.absolute()) for folder in job.folders),
-    )
+    file = find_file(str(job.options["file"]), job.folders, _FILE)
+    return [*words, f"--file={file}"]
 
 
 def connection(target: Mapping[str, Any]) -> Mapping[str, str]:
