@@ -98,6 +98,34 @@ def test_a_scale_overrides_tables_key_by_key(tmp_path: Path) -> None:
     assert study.scale == "small"
 
 
+def test_a_scale_can_run_some_of_the_levels(tmp_path: Path) -> None:
+    cell = '[[published]]\ncell = { server = "pg" }\nvalue = 11402\n'
+    chosen = 'design.levels = { server = ["lite"], script = ["oltp_point_select"] }'
+    text = WHOLE.replace("[scale.small]", f"{cell}[scale.small]\n{chosen}")
+
+    paper, small = (read(tmp_path, text, scale).study for scale in ("paper", "small"))
+
+    levels = {factor.name: [level.name for level in factor.levels] for factor in small.factors}
+    assert levels == {
+        "server": ["lite"],
+        "journal": ["delete", "wal"],
+        "script": ["oltp_point_select"],
+    }
+    assert [len(factor.levels) for factor in paper.factors] == [2, 2, 2]
+    assert dict(small.published[0].cell) == {"server": "pg"}
+
+
+def test_levels_that_are_run_must_exist_and_hold_the_baseline(tmp_path: Path) -> None:
+    def told(levels: str) -> str:
+        design = "[scale.small]\ndesign.levels = { " + levels + " }"
+        return complaint(tmp_path, WHOLE.replace("[scale.small]", design)).message
+
+    assert ":30: factor `journal` has no level `wall`" in told('journal = ["wall"]')
+    assert ":30: `levels` names a factor `journl`" in told('journl = ["wal"]')
+    assert "has no level `delete`; it has `wal`" in told('journal = ["wal"]')
+    assert "`design.levels.journal`" in told("journal = []")
+
+
 @pytest.mark.parametrize("name", ["quickstart", "postgresql-versions"])
 def test_bundled_studies_are_valid(name: str) -> None:
     assert read_study(ROOT / "studies" / f"{name}.toml").study.question.endswith("?")

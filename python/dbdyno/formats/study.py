@@ -165,7 +165,8 @@ def _build(
         document = StudyDocument.model_validate(merged)
     except ValidationError as error:
         raise fail(*_complaint(error)) from error
-    factors = _factors(document, fail)
+    every = _factors(document, fail)
+    factors = _chosen(document.design.levels, every, fail)
     _check_baseline(document.design.baseline, factors, fail)
     scripts = document.workload.script
     primary = document.primary
@@ -187,7 +188,7 @@ def _build(
         ),
         answer=document.answer,
         host=document.host,
-        published=_published(document, factors, fail),
+        published=_published(document, every, fail),
         load=_load(document.load, file.parent, fail),
         design=Design(
             blocks=document.design.blocks,
@@ -295,6 +296,32 @@ def _check_complete(factors: list[Factor], has_script: bool, fail: _Fail) -> Non
         raise fail(
             ("workload",), "the study names no script", 'such as [workload] script = "kv_update"'
         )
+
+
+def _chosen(
+    wanted: Mapping[str, list[str]], factors: tuple[Factor, ...], fail: _Fail
+) -> tuple[Factor, ...]:
+    """The factors with the levels that `design.levels` names, in the file's order."""
+    for name in wanted:
+        known = [factor.name for factor in factors]
+        if name not in known:
+            message = f"`levels` names a factor `{name}`; there are {_listing(known)}"
+            raise fail(("design", "levels", name), message, _nearest_hint(name, known))
+    return tuple(
+        replace(factor, levels=_those(factor, wanted[factor.name], fail))
+        if factor.name in wanted
+        else factor
+        for factor in factors
+    )
+
+
+def _those(factor: Factor, names: list[str], fail: _Fail) -> tuple[Level, ...]:
+    known = [level.name for level in factor.levels]
+    for name in names:
+        if name not in known:
+            message = f"factor `{factor.name}` has no level `{name}`; it has {_listing(known)}"
+            raise fail(("design", "levels", factor.name), message, _nearest_hint(name, known))
+    return tuple(level for level in factor.levels if level.name in names)
 
 
 def _published(

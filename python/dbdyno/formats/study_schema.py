@@ -67,6 +67,7 @@ class DesignTable(Table):
 
     blocks: Annotated[int, Field(ge=1, le=1000)] = 3
     baseline: dict[str, str] = Field(default={})
+    levels: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(default={})
     seed: Annotated[int, Field(ge=0, lt=2**48)] | None = None
     order: Order | None = None
     turn: Annotated[Duration, Field(ge=0.2, le=600)] = 2.0
