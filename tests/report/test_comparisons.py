@@ -119,6 +119,18 @@ def test_turns_of_neighbours_find_what_whole_runs_do_not(tmp_path: Path) -> None
     assert "<h2>Noise</h2>" in page_of(tmp_path / "turns" / "store")
 
 
+def test_factors_by_themselves_are_no_surer_than_their_turns(tmp_path: Path) -> None:
+    analysis = told(tmp_path, SHORT, World(interacting, turns=turning))
+    for one in analysis.main_effects:
+        effect = one.judgement.effect
+        pairs = [pair.judgement.effect for pair in one.pairs]
+        assert isinstance(effect, PairedEffect)
+        assert effect.within is not None
+        variances = [e.within.variance for e in pairs if isinstance(e, PairedEffect) and e.within]
+        assert effect.within.variance == pytest.approx(sum(variances) / 4)
+        assert effect.log_sd >= effect.within.least_sd(3) > 0
+
+
 def test_one_block_of_turns_answers_for_its_set_up_only(tmp_path: Path) -> None:
     text = SHORT.replace("blocks = 3", "blocks = 1")
     analysis = told(tmp_path, text, World(interacting, turns=turning))

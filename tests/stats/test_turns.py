@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import scipy
 from numpy.typing import NDArray
 
 from dbdyno.design import turn_orders
@@ -13,6 +14,9 @@ from dbdyno.stats import (
     NotComparable,
     SettingAside,
     TurnsEffect,
+    Within,
+    advise,
+    detectable,
     set_aside,
     turns_effect,
 )
@@ -95,23 +99,70 @@ def test_blocks_without_a_difference_seldom_give_a_verdict(
     """Also where blocks differ by more than their turns explain: each has a shift of its own."""
     studies = 1000
     rng = np.random.default_rng([pairs, blocks])
-    means = np.empty((studies, blocks))
-    for block in range(blocks):
-        d = paired(noise(rng, studies, 2 * pairs), pairs, block + 1)
-        means[:, block] = d.mean(axis=1) + between * rng.standard_normal(studies)
-    error = means.std(axis=1, ddof=1) / math.sqrt(blocks)
-    changed, inside = rule(means.mean(axis=1), error, blocks - 1, MARGIN)
+    d = studies_of(noise, rng, studies, pairs, blocks, between)
+    changed, inside = rule(*summed_up(d), blocks - 1, MARGIN)
     assert float((changed & ~inside).mean()) <= at_most(0.05, studies)
 
 
-def test_the_simulated_rule_is_the_one_in_use() -> None:
-    rng = np.random.default_rng(1)
-    blocks = [rng.normal(0.02, 0.05, 20) for _ in range(6)]
-    effect = told(*blocks).effect
-    means = np.array([block.mean() for block in blocks])
-    assert effect.log_effect == pytest.approx(means.mean())
-    assert effect.standard_error == pytest.approx(means.std(ddof=1) / math.sqrt(6))
-    assert (effect.degrees, effect.blocks) == (5, 6)
+def studies_of(
+    noise: Noise, rng: np.random.Generator, studies: int, pairs: int, blocks: int, between: float
+) -> Array:
+    """ln(ratio) by study, block and pair."""
+    told = [
+        paired(noise(rng, studies, 2 * pairs), pairs, block + 1)
+        + between * rng.standard_normal((studies, 1))
+        for block in range(blocks)
+    ]
+    return np.stack(told, axis=1)
+
+
+def summed_up(d: Array, *, floor: bool = True) -> tuple[Array, Array]:
+    """Effects and their errors for many studies at once, as `turns_effect` has them."""
+    _, blocks, pairs = d.shape
+    means = d.mean(axis=2)
+    sd = means.std(axis=1, ddof=1)
+    if floor:
+        c = Within(1.0, pairs - 1).least_sd(blocks)
+        sd = np.maximum(sd, c * np.sqrt(d.var(axis=2, ddof=1).mean(axis=1) / pairs))
+    return means.mean(axis=1), sd / math.sqrt(blocks)
+
+
+@pytest.mark.parametrize("blocks", [2, 3, 6])
+def test_the_simulated_rule_is_the_one_in_use(blocks: int) -> None:
+    d = np.random.default_rng(1).normal(0.02, 0.05, (20, blocks, 20))
+    for study, theta, error in zip(d, *summed_up(d), strict=True):
+        effect = told(*study).effect
+        assert effect.log_effect == pytest.approx(theta)
+        assert effect.standard_error == pytest.approx(error)
+        assert (effect.degrees, effect.blocks) == (blocks - 1, blocks)
+
+
+@pytest.mark.parametrize("blocks", [2, 3, 5, 10])
+@pytest.mark.parametrize("pairs", [5, 15, 40])
+@pytest.mark.parametrize("noise", NOISES)
+def test_the_floor_from_turns_costs_little_power(noise: Noise, pairs: int, blocks: int) -> None:
+    """Of effects that t over blocks alone finds in some three of four studies."""
+    d = studies_of(noise, np.random.default_rng([pairs, blocks]), 1000, pairs, blocks, 0.0)
+    theta, error = summed_up(d, floor=False)
+    effect = detectable(float(np.median(error)) * math.sqrt(blocks), blocks)
+    edge = float(scipy.stats.t.ppf(0.975, blocks - 1))
+    plain = float((theta + effect > edge * error).mean())
+    floored = float((theta + effect > edge * summed_up(d)[1]).mean())
+    assert plain > 0.5
+    assert floored >= plain - 0.08
+
+
+def test_two_blocks_that_agree_by_luck_are_no_surer_than_their_turns() -> None:
+    """Fifteen pairs a block that spread by 13 %, and means that lie 0.1 % apart."""
+    rng = np.random.default_rng(5)
+    noise = rng.normal(0, 0.13, (2, 15))
+    noise -= noise.mean(axis=1, keepdims=True)
+    effect = told(noise[0] + 0.0295, noise[1] + 0.0305).effect
+    pairs = noise.ravel()
+    alone = float(scipy.stats.t.ppf(0.975, 28)) * pairs.std(ddof=2) / math.sqrt(30)
+    assert effect.high95 - effect.log_effect >= alone
+    assert effect.low95 < 0 < effect.high95
+    assert advise(effect, MARGIN).limit > 0.01
 
 
 @pytest.mark.parametrize("noise", [normal, remembering, drifting])
@@ -145,6 +196,16 @@ def test_one_block_says_that_it_is_one_set_up_and_few_turns_say_nothing() -> Non
     assert "at least 6" in few.reason
     assert isinstance(turns_effect([]), NotComparable)
     assert isinstance(turns_effect([[0.1, math.nan]]), NotComparable)
+
+
+def test_after_one_block_nobody_knows_how_many_would_do() -> None:
+    """Its turns spread by 5 %, so 5 more blocks of 20 pairs might do, if set-ups were all alike."""
+    pairs = np.random.default_rng(6).normal(0, 0.05, 20)
+    advice = advise(told(pairs - pairs.mean() + 0.01).effect, MARGIN)
+    assert advice.most is None
+    assert advice.fewest is not None
+    assert advice.fewest < 10
+    assert advice.limit < 0.01
 
 
 def test_turns_that_remember_widen_the_interval_of_one_block() -> None:

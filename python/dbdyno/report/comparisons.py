@@ -14,6 +14,7 @@ from dbdyno.stats import (
     NotComparable,
     PairedEffect,
     TurnsEffect,
+    Within,
     benjamini_hochberg,
     effect_of,
     judge_family,
@@ -123,8 +124,13 @@ def main_effects(material: Material, points: tuple[Point, ...]) -> tuple[MainEff
         return ()
     compared = [tuple(compare(pairs, primary)) for *_, pairs in groups]
     tables = [_by_block(pairs) for pairs in compared]
-    means = [effect_of(table.mean(axis=0)) if table.size else NO_BLOCK for table in tables]
-    depends = _depends(tables, primary.smallest_effect)
+    means = [
+        effect_of(table.mean(axis=0), _within(pairs, np.full(len(pairs), 1 / len(pairs))))
+        if table.size
+        else NO_BLOCK
+        for table, pairs in zip(tables, compared, strict=True)
+    ]
+    depends = _depends(tables, compared, primary.smallest_effect)
     return tuple(
         MainEffect(
             factor, level, pairs[0].baseline.cell.levels[factor], clients, pairs, judgement, differs
@@ -167,14 +173,29 @@ def _by_block(pairs: Sequence[Comparison]) -> np.ndarray:
     return np.array(rows) if shared else np.empty((0, 0))
 
 
-def _depends(tables: Sequence[np.ndarray], smallest_effect: float) -> list[bool]:
+def _within(pairs: Sequence[Comparison], weights: np.ndarray) -> Within | None:
+    """What turns explain of a weighted sum of the pairs' differences, pairs being independent."""
+    effects = [pair.judgement.effect for pair in pairs]
+    known = [e.within for e in effects if isinstance(e, PairedEffect) and e.within is not None]
+    if not known or len(known) < len(pairs):
+        return None
+    variance = sum(float(w) ** 2 * one.variance for w, one in zip(weights, known, strict=True))
+    return Within(variance, min(one.degrees for one in known))
+
+
+def _depends(
+    tables: Sequence[np.ndarray],
+    compared: Sequence[Sequence[Comparison]],
+    smallest_effect: float,
+) -> list[bool]:
     """Whether some pair differs from the mean of its group: t on the differences, BH over all."""
     found: list[tuple[int, float, float]] = []
-    for place, table in enumerate(tables):
+    for place, (table, pairs) in enumerate(zip(tables, compared, strict=True)):
         if table.shape[0] < 2:
             continue
-        for row in table - table.mean(axis=0):
-            effect = effect_of(row)
+        from_mean = np.eye(len(pairs)) - 1 / len(pairs)
+        for row, weights in zip(table - table.mean(axis=0), from_mean, strict=True):
+            effect = effect_of(row, _within(pairs, weights))
             if isinstance(effect, PairedEffect):
                 found.append((place, effect.p, abs(effect.log_effect)))
     adjusted = benjamini_hochberg([p for _, p, _ in found])

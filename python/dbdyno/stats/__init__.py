@@ -18,6 +18,7 @@ from dbdyno.stats.multiple import benjamini_hochberg
 from dbdyno.stats.paired import (
     NotComparable,
     PairedEffect,
+    Within,
     effect_of,
     log_ratios,
     paired_effect,
@@ -61,6 +62,7 @@ __all__ = [
     "StabilityWord",
     "TurnsEffect",
     "Verdict",
+    "Within",
     "advise",
     "benjamini_hochberg",
     "blocks_needed",

@@ -24,7 +24,7 @@ class Advice:
     """In the kinder fifth of the worlds that agree with the blocks; `None`: `MOST_BLOCKS` would
     not do in half of them."""
     most: int | None
-    """In the harsher fifth; `None`: more than `MOST_BLOCKS`."""
+    """In the harsher fifth; `None`: more than `MOST_BLOCKS`, or nobody knows after one block."""
     limit: float
     """Relative: smaller effects stay hidden even with `MOST_BLOCKS` further blocks."""
 
@@ -70,13 +70,18 @@ def blocks_needed(log_sd: float, log_effect: float, *, most: int = 1000) -> int 
 def advise(effect: PairedEffect, margin: float, *, seed: int = 0) -> Advice:
     """Simulates the rule in use on worlds that agree with the blocks measured.
 
-    A world: σ² = s²(n−1)/χ²(n−1), true effect θ + σ/√n · z. In each, the fewest further blocks with
-    which 80 % of simulated studies end with a verdict (the 95 % interval excludes no change, or
-    the 90 % interval lies inside ±margin). Range: the 20 % and 80 % quantile over the worlds.
+    A world: σ² = s²(n−1)/χ²(n−1), and no less than turns explain; true effect θ + σ/√n · z. In
+    each, the fewest further blocks with which 80 % of simulated studies end with a verdict (the
+    95 % interval excludes no change, or the 90 % interval lies inside ±margin). Range: the 20 %
+    and 80 % quantile over the worlds. One block of turns says nothing of how set-ups differ, so
+    that its range has a lower end only: σ² is what its turns explain.
     """
     rng = np.random.default_rng(seed)
     n, degrees = effect.blocks, effect.degrees
-    sigma = effect.log_sd * np.sqrt(degrees / rng.chisquare(degrees, _WORLDS))
+    known = 0.0 if effect.within is None else math.sqrt(effect.within.variance)
+    sd = max(effect.standard_error * math.sqrt(n), known)
+    sigma = sd * np.sqrt(degrees / rng.chisquare(degrees, _WORLDS))
+    sigma = np.maximum(sigma, known)
     truth = effect.log_effect + sigma / math.sqrt(n) * rng.standard_normal(_WORLDS)
     needed = np.full(_WORLDS, np.inf)
     steps = sorted({round(x) for x in np.geomspace(1, MOST_BLOCKS, 14)}, reverse=True)
@@ -86,12 +91,13 @@ def advise(effect: PairedEffect, margin: float, *, seed: int = 0) -> Advice:
             (_WORLDS, _STUDIES)
         )
         spread = np.sqrt(rng.chisquare(blocks - 1, (_WORLDS, _STUDIES)) / (blocks - 1))
-        error = sigma[:, None] * spread / math.sqrt(blocks)
+        least = 0.0 if effect.within is None else effect.within.least_sd(blocks)
+        error = np.maximum(sigma[:, None] * spread, least) / math.sqrt(blocks)
         changed, inside = rule(means, error, blocks - 1, margin)
         needed[(changed | inside).mean(axis=1) >= POWER] = more
     fewest, usual, most = np.quantile(needed, [0.2, 0.5, 0.8], method="nearest")
     return Advice(
         fewest=int(fewest) if math.isfinite(usual) else None,
-        most=int(most) if math.isfinite(most) else None,
-        limit=math.expm1(detectable(effect.log_sd, n + MOST_BLOCKS)),
+        most=int(most) if n > 1 and math.isfinite(most) else None,
+        limit=math.expm1(detectable(sd, n + MOST_BLOCKS)),
     )

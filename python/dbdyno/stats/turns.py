@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dbdyno.stats.paired import NotComparable, PairedEffect, effect_of
+from dbdyno.stats.paired import NotComparable, PairedEffect, Within, effect_of
 
 Array = NDArray[np.float64]
 
@@ -50,7 +50,8 @@ def turns_effect(blocks: Sequence[ArrayLike]) -> TurnsEffect | NotComparable:
     """The mean of the blocks' means, from each block's ln(candidate / baseline) pair by pair.
 
     Two blocks or more: the t interval of the block means (n − 1 degrees), which holds both levels
-    of noise whatever their shares, and however turns depend on one another. One block: the t
+    of noise whatever their shares, and however turns depend on one another; it is never narrower
+    than that of the turns themselves (`Within.least_sd`). One block: the t
     interval of its pairs in the order of time, widened by their autocorrelation (`_correlated`);
     it says nothing of another set-up. Variances: mean squares of the one-way layout, with the
     harmonic mean of the turns where blocks differ in length (Searle, Linear Models, 9.9).
@@ -69,10 +70,10 @@ def turns_effect(blocks: Sequence[ArrayLike]) -> TurnsEffect | NotComparable:
             return alone
         return TurnsEffect(alone, turns, math.sqrt(within), 0.0, one_set_up=True)
     means = np.array([block.mean() for block in pairs])
-    effect = effect_of(means)
+    explained = within * float(np.mean([1 / n for n in turns]))
+    effect = effect_of(means, Within(explained, (sum(turns) - len(turns)) / len(turns)))
     if isinstance(effect, NotComparable):
         return effect
-    explained = within * float(np.mean([1 / n for n in turns]))
     between = max(0.0, float(means.var(ddof=1)) - explained)
     return TurnsEffect(effect, turns, math.sqrt(within), math.sqrt(between), one_set_up=False)
 

@@ -147,7 +147,7 @@ def _deciding(
     d = np.asarray(effect.differences)
     found = []
     for place in range(d.size):
-        without = effect_of(np.delete(d, place))
+        without = effect_of(np.delete(d, place), effect.within)
         told = Verdict.CANNOT_TELL
         if isinstance(without, PairedEffect):
             told = _verdict(without, without.p, tost_p(without, margin), higher_is_better)
