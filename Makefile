@@ -3,11 +3,12 @@ export RUSTUP_TOOLCHAIN := $(shell scripts/toolchain)
 PACKAGES := sysbench postgresql-15 mariadb-server libaio1 maven chromium chromium-driver pgbouncer fio xfsprogs iproute2
 BIN := .venv/bin
 
-.PHONY: setup quickstart fmt lint test check nightly fuzz generate lock bench wheel
+.PHONY: setup quickstart classics fmt lint test check nightly fuzz generate lock bench wheel
 .NOTPARALLEL:
 
 setup:      ; @scripts/setup
 quickstart: setup ; @$(BIN)/dbdyno run quickstart
+classics:   setup ; scripts/packages $(PACKAGES) && $(BIN)/dbdyno classics
 fmt:        setup ; cargo fmt --all && $(BIN)/ruff check --fix --quiet . && $(BIN)/ruff format .
 lint:       setup ; cargo fmt --all --check && cargo clippy --workspace --all-targets --locked -- -D warnings && $(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy
 test:       setup ; scripts/packages $(PACKAGES) && DBDYNO_MARIADB_PLUGINS=$$(scripts/mariadb-plugins) DBDYNO_MYSQLD=$$($(BIN)/dbdyno fetch mysql@sid) cargo test --workspace --locked && $(BIN)/pytest -m "not slow and not nightly"

@@ -20,6 +20,7 @@ from dbdyno.errors import InterruptedRunError, LabError, ScriptError
 VERBS: Mapping[str, tuple[str, str]] = {
     "bench": ("bench.bench", "Measure the server at URL, which somebody else runs."),
     "check": ("check.check", "Explain what STUDY would run: cells, order, disk, time."),
+    "classics": ("classics.classics", "Carry out the published benchmarks, one after another."),
     "cleanup": ("bench.cleanup", "Drop a script's tables from the server at URL."),
     "compare": ("compare.compare", "Compare B with A, each a cell of a study in the store."),
     "doctor": ("doctor.doctor", "Tell what in this machine bends numbers or limits a run."),

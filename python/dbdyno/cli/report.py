@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from dbdyno.cli.text import fold, width
 from dbdyno.conduct.resume import load_measured
 from dbdyno.model import Study
 from dbdyno.store import Store
+
+if TYPE_CHECKING:
+    from dbdyno.report import Written
 
 
 @click.command()
@@ -30,10 +34,10 @@ def report(study: str, store: Path, out: Path | None) -> None:
     the answer, and what differs, on standard error.
     """
     if Path(study).suffix != ".toml":
-        click.echo(write_report(Store(store), study, out))
+        click.echo(write_report(Store(store), study, out).page)
         return
     found = load_measured(study, Store(store))
-    click.echo(write_report(Store(store), found.folder, out, asked=found.study))
+    click.echo(write_report(Store(store), found.folder, out, asked=found.study).page)
 
 
 def default_report(store: Store, study: str) -> Path:
@@ -41,8 +45,10 @@ def default_report(store: Store, study: str) -> Path:
     return store.root / study / "report.html"
 
 
-def write_report(store: Store, study: str, out: Path | None, *, asked: Study | None = None) -> Path:
-    """Writes the report, tells its answer and returns its place. Raises `LabError`."""
+def write_report(
+    store: Store, study: str, out: Path | None, *, asked: Study | None = None
+) -> Written:
+    """Writes the report and tells its answer. Raises `LabError`."""
     # Drawing takes half a second to import: only who draws pays for it.
     from dbdyno import report as reports
 
@@ -52,4 +58,4 @@ def write_report(store: Store, study: str, out: Path | None, *, asked: Study | N
     for remark in written.remarks:
         click.echo(fold(f"note: {remark}", columns), err=True)
     click.echo(fold(written.headline, columns), err=True)
-    return written.page
+    return written

@@ -6,6 +6,7 @@ import shlex
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
@@ -36,18 +37,21 @@ from dbdyno.formats.study import StudyFile
 from dbdyno.model import Plan
 from dbdyno.store import Store
 
+if TYPE_CHECKING:
+    from dbdyno.report import Written
+
 QUICKSTART = "quickstart"
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class Way:
     """Which study was asked for, where results go and how they are told."""
 
     study: str
     store: Store
-    out: Path | None
-    again: bool
-    as_json: bool
+    out: Path | None = None
+    again: bool = False
+    as_json: bool = False
     asked: bool = True
     """The report asks what the study's file asks now; if not, what it asked when it was run."""
 
@@ -96,7 +100,7 @@ def run(
         click.echo(reason, err=True)
     held = Store(store)
     plan = plan_study(loaded.study, held, seed=seed, blocks=blocks, again=again)
-    _carry_out(loaded, plan, _Way(study, held, out, again, as_json))
+    _carry_out(loaded, plan, Way(study, held, out, again, as_json))
 
 
 @click.command()
@@ -109,7 +113,7 @@ def quickstart(store: Path, out: Path | None, again: bool, as_json: bool) -> Non
     loaded = load_study(QUICKSTART)
     held = Store(store)
     plan = plan_study(loaded.study, held, again=again)
-    _carry_out(loaded, plan, _Way(QUICKSTART, held, out, again, as_json))
+    _carry_out(loaded, plan, Way(QUICKSTART, held, out, again, as_json))
 
 
 @click.command()
@@ -127,34 +131,49 @@ def resume(study: str, store: Path, out: Path | None, as_json: bool) -> None:
     _carry_out(
         loaded,
         plan,
-        _Way(study, Store(store), out, again=False, as_json=as_json, asked=study.endswith(".toml")),
+        Way(study, Store(store), out, as_json=as_json, asked=study.endswith(".toml")),
     )
 
 
-def _carry_out(loaded: StudyFile, plan: Plan, way: _Way) -> None:
+def _carry_out(loaded: StudyFile, plan: Plan, way: Way) -> None:
+    outcome, written = carry_out(loaded, plan, way)
+    if way.as_json:
+        print_json(_document(way.store, outcome, written.page))
+    else:
+        click.echo(written.page)
+    raise_failures(outcome, plan, way.store)
+
+
+def carry_out(loaded: StudyFile, plan: Plan, way: Way) -> tuple[StudyOutcome, Written]:
+    """Measures what is missing and writes the report; progress and answer go to standard error.
+
+    Raises `LabError` where nothing could be measured, `InterruptedRunError` where it was stopped;
+    runs that failed beside others that did not are in the outcome (`raise_failures`).
+    """
     outcome = _conduct(loaded, plan, way)
     _raise_if_nothing_measured(outcome)
     if outcome.already == len(plan.runs):
         click.echo("nothing is missing; `dbdyno run --again` measures anew", err=True)
     click.echo("writing the report", err=True)
     asked = loaded.study if way.asked else None
-    written = write_report(way.store, outcome.folder, way.out, asked=asked)
-    if way.as_json:
-        print_json(_document(way.store, outcome, written))
-    else:
-        click.echo(written)
-    if outcome.failures:
-        errors = {run.id: run.error for run in outcome.failures if run.error}
-        hints = dict.fromkeys(error.hint for error in errors.values() if error.hint)
-        again = f"`{_resume(outcome.folder, way.store)}` tries them again"
-        raise NotValidError(
-            f"{len(outcome.failures)} of {len(plan.runs)} runs failed: "
-            + "; ".join(f"{run}: {error.message}" for run, error in errors.items()),
-            hint="\n".join((*hints, again)),
-        )
+    return outcome, write_report(way.store, outcome.folder, way.out, asked=asked)
 
 
-def _conduct(loaded: StudyFile, plan: Plan, way: _Way) -> StudyOutcome:
+def raise_failures(outcome: StudyOutcome, plan: Plan, store: Store) -> None:
+    """Raises `NotValidError` with what was wrong with the runs that failed, if any did."""
+    if not outcome.failures:
+        return
+    errors = {run.id: run.error for run in outcome.failures if run.error}
+    hints = dict.fromkeys(error.hint for error in errors.values() if error.hint)
+    again = f"`{_resume(outcome.folder, store)}` tries them again"
+    raise NotValidError(
+        f"{len(outcome.failures)} of {len(plan.runs)} runs failed: "
+        + "; ".join(f"{run}: {error.message}" for run, error in errors.items()),
+        hint="\n".join((*hints, again)),
+    )
+
+
+def _conduct(loaded: StudyFile, plan: Plan, way: Way) -> StudyOutcome:
     engine = find_engine()
     with suppress(ServerError):  # Those runs that need it will say so; the others are measured.
         fetch_all(run.cell.provision for run in plan.runs)

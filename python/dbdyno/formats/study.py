@@ -40,6 +40,9 @@ from dbdyno.model import (
 PAPER = "paper"
 """The scale that is the file's own figures."""
 
+SMOKE = "smoke"
+"""The scale whose runs only show that a study can be carried out."""
+
 _RESERVED_FACTORS = ("server", "settings", "script", "clients")
 
 KeyPath = tuple[str, ...]

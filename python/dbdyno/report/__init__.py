@@ -4,13 +4,14 @@ A report is a pure function of the store: it never meets a server, the engine or
 any stored study can be reported again by a later version.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dbdyno.errors import StoreError
 from dbdyno.model import Study
 from dbdyno.report.analyse import analyse
-from dbdyno.report.answer import headline
+from dbdyno.report.answer import headline, tally
 from dbdyno.report.charts import charts
 from dbdyno.report.export import export
 from dbdyno.report.gather import gather
@@ -37,6 +38,10 @@ class Written:
     """The answer in one or two sentences."""
     remarks: tuple[str, ...] = ()
     """What else to tell: what was changed since the runs, what is damaged."""
+    verdicts: Mapping[str, int] = field(default_factory=dict)
+    """Verdict → in how many comparisons with the baseline; empty where there is no baseline."""
+    picture: Path | None = None
+    """The first chart that the study names, or else the first there is, as SVG."""
 
 
 def write(store: Path, study: str, out: Path, *, asked: Study | None = None) -> Written:
@@ -70,4 +75,7 @@ def write(store: Path, study: str, out: Path, *, asked: Study | None = None) -> 
             f"the report {page} can't be written: {error.strerror}",
             hint="name another place with --out",
         ) from error
-    return Written(page, headline(analysis), remarks(analysis))
+    asked_for = [chart.kind for chart in analysis.material.study.charts]
+    shown = [chart.name for chart in drawn if chart.name in asked_for or not asked_for]
+    picture = folder / f"{shown[0]}.svg" if shown else None
+    return Written(page, headline(analysis), remarks(analysis), tally(analysis), picture)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
+from dbdyno.formats.study import SMOKE
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.comparisons import Comparison, MainEffect
 from dbdyno.report.declared import is_exploratory
@@ -22,6 +24,8 @@ from dbdyno.report.wording import (
 )
 from dbdyno.stats import PairedEffect, Verdict
 
+_SMOKE = "A smoke run: it shows that the study can be carried out, and its figures mean nothing. "
+
 MOST_NAMED = 4
 """Gates named one by one in the headline."""
 
@@ -30,7 +34,8 @@ def headline(analysis: Analysis) -> str:
     """The answer in a few sentences, ending with what is doubtful about it."""
     explored = is_exploratory(analysis.material.changes)
     told = f"{'Exploratory, chosen after the data: ' if explored else ''}{_answer(analysis)}"
-    return told + qualification(gates(analysis))
+    smoke = analysis.material.plan.scale == SMOKE
+    return (_SMOKE if smoke else "") + told + qualification(gates(analysis))
 
 
 def qualification(found: tuple[Gate, ...]) -> str:
@@ -52,19 +57,18 @@ def _answer(analysis: Analysis) -> str:
     own = _own_sentence(analysis)
     if len(analysis.comparisons) == 1:
         return own or sentence(analysis.comparisons[0], analysis)
-    told = f"Of {len(analysis.comparisons)} comparisons with the baseline: {_tally(analysis)}."
+    found = ", ".join(f"{word} in {n}" for word, n in tally(analysis).items())
+    told = f"Of {len(analysis.comparisons)} comparisons with the baseline: {found}."
     leading = _leading(analysis)
     if own:
         return f"{own} {told}"
     return told if leading is None else f"{told} The largest effect: {sentence(leading, analysis)}"
 
 
-def _tally(analysis: Analysis) -> str:
-    by_verdict: dict[str, int] = {}
-    for comparison in analysis.comparisons:
-        word = verdict_word(comparison.judgement.verdict, analysis.metric)
-        by_verdict[word] = by_verdict.get(word, 0) + 1
-    return ", ".join(f"{word} in {n}" for word, n in by_verdict.items())
+def tally(analysis: Analysis) -> Mapping[str, int]:
+    """Verdict, in the metric's own words → in how many comparisons with the baseline."""
+    words = (verdict_word(each.judgement.verdict, analysis.metric) for each in analysis.comparisons)
+    return Counter(words)
 
 
 def _own_sentence(analysis: Analysis) -> str | None:

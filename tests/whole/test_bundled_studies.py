@@ -1,0 +1,44 @@
+"""Every study that comes with the lab, from provisioning to a report, and what it promises."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from product import dbdyno
+
+from dbdyno.conduct import bundled_studies
+from dbdyno.conduct.load import SMALL
+from dbdyno.formats.study import PAPER, SMOKE, read_study
+
+STUDIES = bundled_studies()
+CLASSICS = [name for name, file in STUDIES.items() if read_study(file).study.source]
+
+
+@pytest.mark.parametrize("name", CLASSICS)
+def test_a_published_benchmark_has_every_scale(name: str) -> None:
+    assert {PAPER, SMALL, SMOKE} <= set(read_study(STUDIES[name]).study.scales)
+
+
+@pytest.mark.parametrize("name", CLASSICS)
+def test_a_published_benchmark_compares_with_a_baseline_at_every_scale(name: str) -> None:
+    for scale in read_study(STUDIES[name]).study.scales:
+        study = read_study(STUDIES[name], scale=scale).study
+        factors = {factor.name: {level.name for level in factor.levels} for factor in study.factors}
+
+        assert study.primary.smallest_effect > 0
+        for factor, level in study.design.baseline.items():
+            assert level in factors[factor], scale
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CLASSICS)
+def test_a_published_benchmark_runs_at_smoke_scale(name: str, tmp_path: Path, clean: None) -> None:
+    told = dbdyno("run", name, "--scale", SMOKE, "--json", folder=tmp_path)
+
+    assert told.code == 0, told.err
+    document = json.loads(told.out)
+    assert document["failed"] == []
+    assert document["complete"] > 0
+    assert Path(tmp_path, document["report"]).read_text().count("A smoke run:") >= 1
