@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -289,3 +290,37 @@ def test_each_mistake_in_the_load_has_its_line(
     assert said in error.message
     line = OPEN[: OPEN.index(old)].count("\n") + 1
     assert error.line is not None and abs(error.line - line) <= 1
+
+
+PUBLISHED = WHOLE + '\n[[published]]\ncell = { journal = "wal" }\nvalue = 12.5\nclients = 8\n'
+
+
+def test_published_figures_reach_the_study(tmp_path: Path) -> None:
+    text = PUBLISHED + '\n[[published]]\nagainst = { server = "pg" }\nvalue = [1.1, 1.2]\n'
+    figure, range_told = read(tmp_path, text).study.published
+    assert (figure.value, figure.high, figure.clients) == (12.5, None, 8)
+    assert (range_told.value, range_told.high, range_told.against) == (1.1, 1.2, {"server": "pg"})
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right", "message"),
+    [
+        ('journal = "wal" }\nv', 'jurnal = "wal" }\nv', "names a factor `jurnal`"),
+        ('journal = "wal" }\nv', 'journal = "val" }\nv', "has no level `val`"),
+        ("clients = 8\n", 'clients = "eight"\n', "found 'eight'"),
+        ("clients = 8\n", 'metric = "thruput"\n', "there is no figure `thruput`"),
+        ("clients = 8\n", 'unit = "ms"\n', "can't tell it in `ms`"),
+        ("value = 12.5", "value = -1", "greater than 0"),
+        ("clients = 8\n", 'against = { journal = "wal" }\n', "the cell's own"),
+    ],
+)
+def test_a_published_figure_that_fits_nothing_is_named_with_its_line(
+    tmp_path: Path, wrong: str, right: str, message: str
+) -> None:
+    assert wrong in PUBLISHED
+    found = complaint(tmp_path, PUBLISHED.replace(wrong, right))
+    assert message in found.message
+    first = PUBLISHED[: PUBLISHED.index("[[published]]")].count("\n") + 1
+    line = re.search(r"example.toml:(\d+): ", found.message)
+    assert line is not None
+    assert first <= int(line[1]) <= first + 3

@@ -31,7 +31,6 @@ from dbdyno.model import (
     Level,
     Load,
     Primary,
-    Published,
     Study,
     Workload,
     find_figure,
@@ -171,6 +170,7 @@ def _build(
     every = _factors(document, fail)
     factors = _chosen(document.design.levels, every, fail)
     _check_baseline(document.design.baseline, factors, fail)
+    _check_published(document, every, fail)
     scripts = document.workload.script
     primary = document.primary
     lower = not find_figure(primary.metric).higher_is_better
@@ -191,7 +191,8 @@ def _build(
         ),
         answer=document.answer,
         host=document.host,
-        published=_published(document, every, fail),
+        published=tuple(table.published() for table in document.published),
+        published_note=document.published_note,
         load=_load(document.load, file.parent, fail),
         design=Design(
             blocks=document.design.blocks,
@@ -327,19 +328,22 @@ def _those(factor: Factor, names: list[str], fail: _Fail) -> tuple[Level, ...]:
     return tuple(level for level in factor.levels if level.name in names)
 
 
-def _published(
-    document: StudyDocument, factors: tuple[Factor, ...], fail: _Fail
-) -> tuple[Published, ...]:
-    """Raises for a cell that names no factor or level of the study."""
+def _check_published(document: StudyDocument, factors: tuple[Factor, ...], fail: _Fail) -> None:
+    """Raises for a cell that names no factor or level of the file."""
     known = {factor.name: [level.name for level in factor.levels] for factor in factors}
-    for table in document.published:
-        for factor, level in table.cell.items():
-            if level not in known.get(factor, ()):
-                message = f"[[published]] names `{factor} = {level}`, which is no level here"
-                levels = [f"{name} = {one}" for name, every in known.items() for one in every]
-                hint = _nearest_hint(f"{factor} = {level}", levels)
-                raise fail(("published",), message, hint or f"there are {_listing(levels)}")
-    return tuple(Published(**table.model_dump()) for table in document.published)
+    for place, published in enumerate(document.published):
+        for key, cell in (("cell", published.cell), ("against", published.against)):
+            for factor, level in cell.items():
+                path = ("published", str(place), key, factor)
+                if factor not in known:
+                    message = f"`{key}` names a factor `{factor}`; there are {_listing(known)}"
+                    raise fail(path, message, _nearest_hint(factor, known))
+                if level not in known[factor]:
+                    there = _listing(known[factor])
+                    message = f"factor `{factor}` has no level `{level}`; it has {there}"
+                    raise fail(path, message, _nearest_hint(level, known[factor]))
+                if key == "against" and published.cell.get(factor) == level:
+                    raise fail(path, f"`against` names the cell's own `{factor} = {level}`")
 
 
 def _check_baseline(baseline: Mapping[str, str], factors: tuple[Factor, ...], fail: _Fail) -> None:

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from string import Formatter
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    StringConstraints,
+    model_validator,
+)
 
 from dbdyno.formats.load_schema import (
     Clients,
@@ -17,7 +23,7 @@ from dbdyno.formats.load_schema import (
     as_list,
 )
 from dbdyno.formats.quantities import parse_fraction
-from dbdyno.model import ANSWER_FIELDS, ENGINE, FIGURES, Order, find_figure
+from dbdyno.model import ANSWER_FIELDS, ENGINE, FIGURES, Order, Published, find_figure
 
 
 def _setting(value: object) -> str:
@@ -28,6 +34,7 @@ def _setting(value: object) -> str:
     raise ValueError(f"expected a string, number or boolean; found {value!r}")
 
 
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Fraction = Annotated[float, BeforeValidator(parse_fraction)]
 Setting = Annotated[str, BeforeValidator(_setting)]
 Settings = dict[str, Setting]
@@ -120,11 +127,29 @@ class PublishedTable(Table):
     """A figure of the original's, to be put beside the one measured."""
 
     cell: dict[str, str] = Field(default={})
-    metric: str = "throughput"
-    value: float
+    metric: Annotated[str, AfterValidator(_figure)] = "throughput"
+    value: Annotated[list[Positive], BeforeValidator(as_list), Field(min_length=1, max_length=2)]
     unit: str = ""
     clients: Clients | None = None
     text: str = ""
+    against: dict[str, str] = Field(default={})
+    source: str = ""
+    why: str = ""
+
+    @model_validator(mode="after")
+    def _unit_fits(self) -> Self:
+        figure = find_figure(self.metric)
+        if self.against and self.unit:
+            raise ValueError("`value` is a ratio where `against` is there, and has no unit")
+        if figure.factor(self.unit) is None:
+            raise ValueError(f"`{self.metric}` is in {figure.unit}; can't tell it in `{self.unit}`")
+        return self
+
+    def published(self) -> Published:
+        """As the study has it."""
+        low, *high = self.value
+        told = self.model_dump(exclude={"value"})
+        return Published(value=low, high=high[0] if high else None, **told)
 
 
 class StudyDocument(Table):
@@ -135,6 +160,7 @@ class StudyDocument(Table):
     answer: Annotated[str | None, AfterValidator(_answer)] = None
     host: Host = Field(default={})
     published: list[PublishedTable] = Field(default=[])
+    published_note: str = ""
     primary: PrimaryTable = PrimaryTable()
     server: dict[Name, ServerTable] = Field(default={})
     settings: dict[Name, Settings] = Field(default={})

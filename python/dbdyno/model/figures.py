@@ -22,6 +22,21 @@ class Figure:
     rate: bool = False
     """More of it is "faster"."""
 
+    def factor(self, unit: str) -> float | None:
+        """What a value is multiplied by to be in `unit`, as somebody else may have told it; `None`
+        where that makes no sense. Empty is the figure's own; rates may be per minute or hour."""
+        if unit in ("", self.unit):
+            return 1.0
+        if self.unit == "µs":
+            return _OF_A_MICROSECOND.get(unit)
+        if unit in _OF_A_MICROSECOND:
+            return None
+        per = unit.rpartition("/")[2]
+        return {"min": 60.0, "h": 3600.0}.get(per, 1.0) if self.rate else 1.0
+
+
+_OF_A_MICROSECOND = {"us": 1.0, "µs": 1.0, "ms": 1e-3, "s": 1e-6, "min": 1 / 60e6}
+
 
 def find_figure(name: str) -> Figure:
     """A figure by the name studies use: one of `FIGURES`, or one that only a tool tells.

@@ -82,11 +82,21 @@ class Published:
     """Factor → level of the cell it is held against; may name fewer factors than there are."""
     metric: str
     value: float
+    """A ratio where `against` is there."""
+    high: float | None = None
+    """The other end, where the original told a range."""
     unit: str = ""
+    """Empty: the metric's own."""
     clients: int | None = None
     """The load step; `None`: any."""
     text: str = ""
     """The original's own words for the cell, such as `5.7.25, trx_commit = 1`."""
+    against: Mapping[str, str] = field(default_factory=dict)
+    """Factor → level: what the cell was compared with, the other factors alike."""
+    source: str = ""
+    """Where it was published, if not in the study's `source`."""
+    why: str = ""
+    """Why ours is another, if that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +135,8 @@ class Study:
     host: Mapping[str, object] = field(default_factory=dict)
     """Setter → what it is asked for in every cell."""
     published: tuple[Published, ...] = ()
+    published_note: str = ""
+    """What is known of why ours differ from all of these: hardware, versions, scale."""
     scale: str = "paper"
     """The scale in force: `paper` is the file's own figures."""
     scales: tuple[str, ...] = ("paper",)

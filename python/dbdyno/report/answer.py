@@ -9,6 +9,7 @@ from dbdyno.formats.study import SMOKE
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.comparisons import Comparison, MainEffect
 from dbdyno.report.declared import is_exploratory
+from dbdyno.report.published import agreement
 from dbdyno.report.validity import Gate, gates
 from dbdyno.report.wording import (
     evenness,
@@ -157,6 +158,9 @@ def answers(analysis: Analysis) -> tuple[str, ...]:
 
 
 def _answers(analysis: Analysis) -> Iterator[str]:
+    seen_again = agreement(analysis)
+    if seen_again is not None:
+        yield seen_again
     if not 1 < len(analysis.comparisons) <= MOST_SENTENCES:
         return
     for one in analysis.main_effects:

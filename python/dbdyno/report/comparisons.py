@@ -94,7 +94,7 @@ def against_baseline(material: Material, points: tuple[Point, ...]) -> Iterator[
 
 def compare(pairs: Sequence[tuple[Point, Point]], primary: Primary) -> Iterator[Comparison]:
     """Points against baselines, judged as one family."""
-    found = [_effect(point, baseline, primary.metric) for point, baseline in pairs]
+    found = [effect_between(point, baseline, primary.metric) for point, baseline in pairs]
     for (point, baseline), judgement, one in zip(
         pairs, _judged([one.effect for one in found], primary), found, strict=True
     ):
@@ -208,7 +208,7 @@ def _depends(
     return [place in places for place in range(len(tables))]
 
 
-def _effect(point: Point, baseline: Point, metric: str) -> Found:
+def effect_between(point: Point, baseline: Point, metric: str) -> Found:
     """The effect over the blocks in which both sides are sound; from turns where there are any."""
     ours, theirs = point.judged(metric), baseline.judged(metric)
     blocks = tuple(sorted(ours.keys() & theirs.keys()))

@@ -13,7 +13,9 @@ from dataclasses import asdict, fields, is_dataclass, replace
 from dbdyno.model import Study
 from dbdyno.report.material import Change
 
-ANALYSIS = frozenset({"question", "source", "primary", "charts", "answer", "published"})
+ANALYSIS = frozenset(
+    {"question", "source", "primary", "charts", "answer", "published", "published_note"}
+)
 """Fields of a study that no run depends on; of its design, `baseline` is one too."""
 
 

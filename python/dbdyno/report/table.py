@@ -1,5 +1,7 @@
 """A table once, for three readers: the page, a CSV file and the Markdown summary."""
 
+from __future__ import annotations
+
 import csv
 import io
 from collections.abc import Callable, Iterable
@@ -62,6 +64,17 @@ class Table:
     title: str
     columns: tuple[Column, ...]
     values: tuple[tuple[Value, ...], ...]
+
+    def without_empty(self) -> Table:
+        """Without the columns that say nothing in any row."""
+        kept = [
+            place
+            for place in range(len(self.columns))
+            if any(row[place] is not None for row in self.values)
+        ]
+        columns = tuple(self.columns[place] for place in kept)
+        values = tuple(tuple(row[place] for place in kept) for row in self.values)
+        return Table(self.name, self.title, columns, values)
 
     @property
     def rows(self) -> tuple[tuple[str, ...], ...]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dbdyno.model import Subject
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.points import BlockFigures, Point, label
+from dbdyno.report.published import published_tables
 from dbdyno.report.table import Column, Table, Value
 from dbdyno.report.wording import (
     advice_text,
@@ -27,6 +28,7 @@ def tables(analysis: Analysis) -> tuple[Table, ...]:
         comparisons_table(analysis),
         *_factor_tables(analysis),
         *_turn_tables(analysis),
+        *published_tables(analysis),
         cells_table(analysis),
         latency_table(analysis),
         *_open_loop_tables(analysis),

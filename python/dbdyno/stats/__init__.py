@@ -26,7 +26,14 @@ from dbdyno.stats.paired import (
     tost_p,
 )
 from dbdyno.stats.power import MOST_BLOCKS, Advice, advise, blocks_needed, detectable, power
-from dbdyno.stats.spread import MedianInterval, Spread, median_interval, spread
+from dbdyno.stats.spread import (
+    Estimate,
+    MedianInterval,
+    Spread,
+    estimate,
+    median_interval,
+    spread,
+)
 from dbdyno.stats.stability import Event, Loss, Stability, StabilityWord, loss, stability
 from dbdyno.stats.steady import Mser5, Period, Settling, mser5, period, settling, trend
 from dbdyno.stats.turns import (
@@ -45,6 +52,7 @@ __all__ = [
     "Change",
     "Distribution",
     "Disturbance",
+    "Estimate",
     "Event",
     "History",
     "Judgement",
@@ -68,6 +76,7 @@ __all__ = [
     "blocks_needed",
     "detectable",
     "effect_of",
+    "estimate",
     "history",
     "judge",
     "judge_family",

@@ -1,5 +1,6 @@
 """How far the blocks of one cell lie apart."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +31,40 @@ class Spread:
     """Standard deviation (n − 1) over mean; `None` for one block or a mean of 0."""
     interval: MedianInterval | None
     """95 % interval of the median; `None` below 6 blocks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What the blocks say of a cell's figure. Units are those of the values."""
+
+    value: float
+    low: float | None
+    """Of the 95 % interval; `None` for one block."""
+    high: float | None
+    blocks: int
+
+    def times(self, factor: float) -> "Estimate":
+        """In another unit, or as a ratio to something fixed; `factor` is above zero."""
+        low = None if self.low is None else self.low * factor
+        high = None if self.high is None else self.high * factor
+        return Estimate(self.value * factor, low, high, self.blocks)
+
+
+def estimate(values: ArrayLike) -> Estimate:
+    """Mean of at least one block with its t interval: the geometric mean, x̄ of ln x ± t(n−1)·s/√n,
+    where all values are above zero, else the arithmetic one."""
+    x = np.asarray(values, dtype=np.float64)
+    if x.size == 0:
+        raise ValueError("estimate of no block")
+    geometric = bool((x > 0).all())
+    y = np.log(x) if geometric else x
+    mean = float(y.mean())
+    # Two blocks far apart have an interval beyond any number.
+    told = (lambda one: math.exp(min(one, 700.0))) if geometric else float
+    if x.size == 1:
+        return Estimate(told(mean), None, None, 1)
+    reach = float(scipy.stats.t.ppf(0.975, x.size - 1)) * float(y.std(ddof=1)) / x.size**0.5
+    return Estimate(told(mean), told(mean - reach), told(mean + reach), x.size)
 
 
 def median_interval(values: ArrayLike, confidence: float = 0.95) -> MedianInterval | None:
