@@ -12,7 +12,8 @@ sysbench.cmdline.options = sql.options {
   schemas = { "Schemas; SQLite has one", 16 },
   tables = { "Tables of each schema", 500 },
   columns = { "Columns of type INTEGER in each table; the first is no key", 1 },
-  mode = { "create: each once; drop: each once; cycle: create and drop in turn", "cycle" },
+  mode = { "create or drop: each table once; cycle: in turn; storm: create all, drop schemas",
+    "cycle" },
 }
 
 local function schema_of(number)
@@ -129,17 +130,47 @@ local function cycle()
   end
 end
 
-local MODES = { create = once(create), drop = once(drop), cycle = cycle }
+-- Each client fills schemas of its own, table by table, then drops each of them whole.
+local function storm()
+  local opt = sysbench.opt
+  local own = math.ceil((schemas() - sysbench.tid) / opt.threads)
+  if place < own * opt.tables then
+    create(sysbench.tid + 1 + math.floor(place / opt.tables) * opt.threads, place % opt.tables)
+  elseif place < own * opt.tables + own then
+    sql.label("drop schema")
+    local cascade = sql.name() == "pgsql" and " CASCADE" or ""
+    connection:query("DROP SCHEMA "
+      .. schema_of(sysbench.tid + 1 + (place - own * opt.tables) * opt.threads) .. cascade)
+  else
+    return true
+  end
+  place = place + 1
+end
+
+local MODES = { create = once(create), drop = once(drop), cycle = cycle, storm = storm }
+
+local function check_options(opt)
+  if not MODES[opt.mode] then
+    error(("--mode=%s: expected create, drop, cycle or storm"):format(opt.mode), 0)
+  end
+  if opt.mode == "storm" and sql.name() == "sqlite" then
+    error("--mode=storm: SQLite has no schemas to drop", 0)
+  end
+  local count, what = schemas() * opt.tables, "tables"
+  if opt.mode == "storm" then
+    count, what = schemas(), "schemas"
+  end
+  if opt.threads > count then
+    error(("%d clients have only %d %s between them: raise --tables or --schemas"):format(
+      opt.threads, count, what), 0)
+  end
+end
 
 function thread_init()
   local opt = sysbench.opt
+  check_options(opt)
   event = MODES[opt.mode]
-    or error(("--mode=%s: expected create, drop or cycle"):format(opt.mode), 0)
-  if opt.threads > schemas() * opt.tables then
-    error(("%d clients have only %d tables between them: raise --tables or --schemas"):format(
-      opt.threads, schemas() * opt.tables), 0)
-  end
-  connection, place, created = sql.connect(), sysbench.tid, false
+  connection, place, created = sql.connect(), opt.mode == "storm" and 0 or sysbench.tid, false
   local names = {}
   for column = 1, opt.columns do
     names[column] = ("c%d INTEGER"):format(column)

@@ -177,3 +177,20 @@ def test_each_server_is_started_with_its_settings(
     assert call(["check", "example.toml"]) == 0
     assert call(["check", "example.toml", "--servers"]) == 4
     assert "`wrok_mem`" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("provision", "driver"),
+    [("sqlite", "sqlite"), ("mysql:5.6.14", "mysql"), ("postgresql:18.0.0", "pgsql")],
+)
+def test_a_script_is_read_as_for_its_own_server(
+    here: Path, capsys: pytest.CaptureFixture[str], provision: str, driver: str
+) -> None:
+    only = f'assert(sysbench.sql.driver():name() == "{driver}", "another server")\n'
+    (here.parent / "nothing.lua").write_text(
+        f"{NOTHING}function thread_init() {only} end\nfunction event() end\n"
+    )
+    text = here.read_text()
+    here.write_text(text.replace('provision = "sqlite"', f'provision = "{provision}"'))
+
+    assert call(["check", "example.toml"]) == 0, capsys.readouterr().err

@@ -8,7 +8,7 @@ import pytest
 
 import lines
 from dbdyno.formats.records import parse_record
-from dbdyno.model import Summary
+from dbdyno.model import Summary, find_figure
 from dbdyno.store import step_summary
 
 
@@ -59,3 +59,40 @@ def test_events_are_counted_by_label() -> None:
 
     assert figures.events_by_label == {"main/payment": 2, "main": 1}
     assert "event.main/payment.response" in figures.latency_by_label_us
+
+
+def test_a_label_has_figures_of_its_own() -> None:
+    payments, rest = [8_000_000] * 30, [1_000_000] * 70
+    line = lines.summary(
+        histograms=[
+            lines.histogram(payments, "main/payment", "service"),
+            lines.histogram(rest, "main", "service"),
+            lines.histogram([5_000_000], "writer/payment", "service"),
+        ]
+    )
+    record = parse_record(line, number=1)
+    assert isinstance(record, Summary)
+    summary = step_summary(0, record, json.loads(line), clients=3)
+
+    def read(name: str) -> float | None:
+        return find_figure(name).read(summary)
+
+    assert read("p50.payment") == pytest.approx(8000, rel=1e-2)
+    assert read("p99.9.payment") == pytest.approx(8000, rel=1e-2)
+    assert read("max.writer/payment") == pytest.approx(5000, rel=1e-2)
+    assert read("mean.main") == pytest.approx(1000, rel=1e-2)
+    assert read("spent_s.payment") == pytest.approx(30 * 0.008 / 3, rel=1e-2)
+    assert read("throughput.payment") == pytest.approx(30 / summary.window_s)
+    assert find_figure("p99.payment").events(summary) == 30
+    assert read("p50.refund") is None
+    assert find_figure("p50.refund").events(summary) == 0
+
+
+def test_clients_that_a_script_has_ended_count() -> None:
+    line = lines.summary(clients=0, histograms=[lines.histogram([2_000_000_000] * 8)])
+    record = parse_record(line, number=1)
+    assert isinstance(record, Summary)
+
+    summary = step_summary(0, record, json.loads(line), clients=4)
+
+    assert summary.clients == 4

@@ -49,6 +49,18 @@ def test_a_cycle_leaves_no_table(storm: Driven) -> None:
     assert storm.call("ddl_storm", "check", mode="cycle", **SIZE).complaint == ""
 
 
+def test_a_storm_creates_every_table_and_drops_its_schemas(storm: Driven) -> None:
+    ran = storm.run("ddl_storm", events=1000, clients=2, mode="storm", **SIZE)
+
+    if storm.driver == "sqlite":
+        assert "SQLite has no schemas to drop" in ran.complaint
+        return
+    assert ran.complaint == ""
+    counts = {h.label: h.count for h in ran.summary.histograms if h.subject == "event"}
+    assert counts == {"main/create": 18, "main/drop schema": 3}
+    assert storm.call("ddl_storm", "check", mode="storm", **SIZE).complaint == ""
+
+
 def test_more_clients_than_tables_are_refused(storm: Driven) -> None:
     ran = storm.run("ddl_storm", events=1, clients=9, schemas=1, tables=2)
 

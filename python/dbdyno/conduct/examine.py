@@ -23,9 +23,7 @@ from dbdyno.engine import Engine, find_script, run_engine, run_spec
 from dbdyno.errors import ConnectError, LabError, MachineError, StudyError
 from dbdyno.formats.study import StudyFile
 from dbdyno.model import ENGINE, Arrival, Cell, Option, Plan, Replay
-from dbdyno.servers import Capacity, Source, open_server, parse_provision
-
-_ABSENT = "absent/nothing.db"
+from dbdyno.servers import Capacity, Source, absent_target, open_server, parse_provision
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +73,7 @@ def _complaints(loaded: StudyFile, plan: Plan, engine: Engine, scratch: Path) ->
     for missing in missing_of_study(loaded.study):
         yield MachineError(missing.what, hint=missing.cure)
     yield from _empty_replays(loaded)
-    for cell in _distinct(plan, lambda cell: (cell.script, _text(cell.options))):
+    for cell in _distinct(plan, _script_key):
         if cell.generator != ENGINE:
             continue
         for command in ("prepare", "run"):
@@ -95,6 +93,12 @@ def _empty_replays(loaded: StudyFile) -> Iterator[LabError]:
             with suppress(OSError, UnicodeDecodeError):
                 if not arrival.file.read_text().strip():
                     yield loaded.error(path, f"{arrival.file} holds no time to replay")
+
+
+def _script_key(cell: Cell) -> tuple[str, str]:
+    """A script may take other options, or none, by the kind of server."""
+    kind = "" if cell.generator != ENGINE else parse_provision(cell.provision).kind
+    return f"{kind} {cell.script}", _text(cell.options)
 
 
 def _distinct(plan: Plan, key: Callable[[Cell], tuple[str, str]]) -> Iterator[Cell]:
@@ -123,8 +127,7 @@ def _try_settings(loaded: StudyFile, cell: Cell, scratch: Path) -> None:
 
 def _try_script(loaded: StudyFile, cell: Cell, command: str, engine: Engine, scratch: Path) -> None:
     """Raises what the engine finds wrong before it connects."""
-    target = {"driver": "sqlite", "path": str(scratch / _ABSENT), "pragmas": []}
-    spec = _spec(loaded, cell, command, target, 1)
+    spec = _spec(loaded, cell, command, absent_target(cell.provision, scratch), 1)
     outcome = run_engine(
         engine,
         spec,

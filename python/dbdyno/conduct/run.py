@@ -286,7 +286,11 @@ class RunConductor:
         warnings = [*outcome.warnings]
         if outcome.summary is not None:
             summary = step_summary(
-                step.index, outcome.summary, outcome.summary_line, backlog=outcome.backlog
+                step.index,
+                outcome.summary,
+                outcome.summary_line,
+                backlog=outcome.backlog,
+                clients=step.clients,
             )
             self.summaries.append(summary)
             warnings += client_warnings(outcome, summary)

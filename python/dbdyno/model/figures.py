@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
+from dbdyno.model.load import MAIN
 from dbdyno.model.result import PERCENTILES, StepSummary
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +25,8 @@ class Figure:
     """Events below which a step says nothing of it: ten beyond the rank of a percentile."""
     rate: bool = False
     """More of it is "faster"."""
+    events: Callable[[StepSummary], int] = lambda summary: summary.events
+    """How many events it was read from."""
 
     def factor(self, unit: str) -> float | None:
         """What a value is multiplied by to be in `unit`, as somebody else may have told it; `None`
@@ -39,13 +45,18 @@ _OF_A_MICROSECOND = {"us": 1.0, "µs": 1.0, "ms": 1e-3, "s": 1e-6, "min": 1 / 60
 
 
 def find_figure(name: str) -> Figure:
-    """A figure by the name studies use: one of `FIGURES`, or one that only a tool tells.
+    """A figure by the name studies use: one of `FIGURES`, one of those of the events of one label
+    (`p95.payment`), or one that only a tool tells.
 
-    Raises `KeyError` for a name that neither can have: a tool's figures end in a unit, which says
-    whether more of it is better (`read_iops`, `write_bytes_per_s`, `read_us_p99.reader`).
+    Raises `KeyError` for a name that none of them can have: a tool's figures end in a unit, which
+    says whether more of it is better (`read_iops`, `write_bytes_per_s`, `read_us_p99.reader`).
     """
     if name in FIGURES:
         return FIGURES[name]
+    of_label = [base for base in _LABEL_FIGURES if name.startswith(f"{base}.")]
+    if of_label:
+        base = max(of_label, key=len)  # `p99.9.payment` is of `p99.9`.
+        return _of_label(base, name.removeprefix(f"{base}."))
     for mark, (unit, better) in _TOOL_UNITS.items():
         if mark in name.partition(".")[0]:
             return Figure(
@@ -71,6 +82,11 @@ def _percentile(name: str, rank: float) -> Figure:
     return Figure(f"Response time, {name}", "µs", False, _latency(name), least_events=least)
 
 
+def _spent_s(mean_us: float | None, events: int, clients: int) -> float | None:
+    """Time that clients spent within events, by client; `None` where there was no event."""
+    return None if mean_us is None or not clients else mean_us * events / clients / 1e6
+
+
 FIGURES: Mapping[str, Figure] = {
     "throughput": Figure("Throughput", "events/s", True, lambda s: s.events_per_s, rate=True),
     "statements_per_s": Figure(
@@ -78,7 +94,42 @@ FIGURES: Mapping[str, Figure] = {
     ),
     **{name: _percentile(name, rank) for name, rank in PERCENTILES.items()},
     "max": Figure("Response time, max", "µs", False, _latency("max")),
+    "mean": Figure("Response time, mean", "µs", False, _latency("mean")),
+    "spent_s": Figure(
+        "Time spent by a client",
+        "s",
+        False,
+        lambda s: _spent_s(s.latency_us.get("mean"), s.events, s.clients),
+    ),
     "client_cpu": Figure(
         "Client CPU per statement", "µs", False, lambda s: s.client_cpu_us_per_statement
     ),
 }
+
+_LABEL_FIGURES = ("throughput", *PERCENTILES, "max", "mean", "spent_s")
+"""Those that the events of one label have as well."""
+
+
+def _of_label(base: str, label: str) -> Figure:
+    """A figure of the events that a script calls `label`; of another group than the step's own
+    clients, `group/label`."""
+    names = (label, f"{MAIN}/{label}")
+    tags = [f"event.{name}.{time}" for name in names for time in ("response", "service")]
+
+    def events(summary: StepSummary) -> int:
+        return _first(summary.events_by_label, names, 0)
+
+    def read(summary: StepSummary) -> float | None:
+        times = _first(summary.latency_by_label_us, tags, {})
+        if base == "throughput":
+            return events(summary) / summary.window_s if summary.window_s > 0 else None
+        if base == "spent_s":
+            return _spent_s(times.get("mean"), events(summary), summary.clients)
+        return times.get(base)
+
+    known = FIGURES[base]
+    return replace(known, title=f"{known.title}, {label}", read=read, events=events)
+
+
+def _first(values: Mapping[str, T], names: Sequence[str], otherwise: T) -> T:
+    return next((values[name] for name in names if name in values), otherwise)

@@ -212,11 +212,12 @@ def effect_between(point: Point, baseline: Point, metric: str) -> Found:
     """The effect over the blocks in which both sides are sound; from turns where there are any."""
     ours, theirs = point.judged(metric), baseline.judged(metric)
     blocks = tuple(sorted(ours.keys() & theirs.keys()))
-    least = find_figure(metric).least_events
+    figure = find_figure(metric)
     sides = [figures for side in (point, baseline) for figures in side.counted]
-    few = [figures.summary.events for figures in sides if figures.block in blocks]
-    if few and min(few) < least:
-        told = f"{metric} needs {least:,} events in each block; the fewest are {min(few):,}"
+    few = [figure.events(figures.summary) for figures in sides if figures.block in blocks]
+    if few and min(few) < figure.least_events:
+        needed, least = figure.least_events, min(few)
+        told = f"{metric} needs {needed:,} events in each block; the fewest are {least:,}"
         return Found(NotComparable(told.replace(",", "\u202f")), blocks)
     if not blocks and (why := {**baseline.why_left_out(), **point.why_left_out()}):
         first = next(iter(why.values()))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dbdyno.servers.protocol import Capacity, Provision, Server, Source
     from dbdyno.servers.registry import (
         Available,
+        absent_target,
         available,
         fetch,
         open_server,
@@ -31,6 +32,7 @@ __all__ = [
     "Server",
     "Source",
     "Tool",
+    "absent_target",
     "available",
     "fetch",
     "open_server",
@@ -46,6 +48,7 @@ _PLACES = {
     "Server": "protocol",
     "Source": "protocol",
     "Available": "registry",
+    "absent_target": "registry",
     "Tool": "tool",
     "available": "registry",
     "fetch": "registry",

@@ -175,6 +175,8 @@ class Kind:
     name: str
     open: Callable[[Provision, Mapping[str, str], Path], Server]
     """A server not yet started, its settings and the run's folder given."""
+    driver: str = ""
+    """The engine's name of the protocol it speaks; empty where the engine can't drive it."""
     embedded_version: str | None = None
     """For a kind that runs in process: the version of its library here."""
     packages: Sequence[Package] = ()

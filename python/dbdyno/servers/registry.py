@@ -13,7 +13,16 @@ from dbdyno.servers.files.kind import KIND as FILES
 from dbdyno.servers.mariadb.kind import KIND as MARIADB
 from dbdyno.servers.mysql.kind import KIND as MYSQL
 from dbdyno.servers.postgresql.kind import KIND as POSTGRESQL
-from dbdyno.servers.protocol import Installation, Kind, Package, Provision, Server, Source
+from dbdyno.servers.protocol import (
+    DATABASE,
+    ROLE,
+    Installation,
+    Kind,
+    Package,
+    Provision,
+    Server,
+    Source,
+)
 from dbdyno.servers.provision import NoSuchVersionError, choices, exact_text, parse
 from dbdyno.servers.source.client import Progress
 from dbdyno.servers.sqlite.kind import KIND as SQLITE
@@ -46,6 +55,16 @@ def parse_provision(text: str) -> Provision:
     `ServerError` names what is not known, what is nearest to it and what there is.
     """
     return parse(text, KINDS)
+
+
+def absent_target(provision: str, folder: Path) -> Mapping[str, object]:
+    """A run spec's `target` like those of this kind of server, at a place where none is: for
+    whoever wants to know what fails before anything is connected."""
+    driver = KINDS[parse_provision(provision).kind].driver
+    if driver == "sqlite":
+        return {"driver": driver, "path": str(folder / "absent/nothing.db"), "pragmas": []}
+    place = {"unix": str(folder / "absent.sock")}
+    return {"driver": driver, "user": ROLE, "database": DATABASE, "endpoints": [place]}
 
 
 def parse_tool(text: str) -> Provision:

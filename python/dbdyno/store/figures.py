@@ -30,14 +30,19 @@ def step_summary(
     record: Mapping[str, object],
     *,
     backlog: Backlog = NO_BACKLOG,
+    clients: int | None = None,
 ) -> StepSummary:
-    """The figures of one step; `record` is the summary as it came, kept beside them."""
+    """The figures of one step; `record` is the summary as it came, kept beside them.
+
+    `clients` began the step. The engine tells of those that are left in the end, and a script may
+    end its clients one by one.
+    """
     window_s = summary.window_s
     statements = summary.measured.statements
     cpu_us = summary.cpu.total_us / statements if statements else None
     return StepSummary(
         step=step,
-        clients=summary.clients,
+        clients=summary.clients if clients is None else clients,
         interrupted=summary.interrupted,
         window_s=window_s,
         events=summary.measured.events,

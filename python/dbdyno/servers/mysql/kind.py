@@ -32,6 +32,7 @@ def _open(provision: Provision, settings: Mapping[str, str], folder: Path) -> Se
 KIND = Kind(
     name=BRAND.kind,
     open=_open,
+    driver="mysql",
     packages=(_maven_package("5.6.14"),),
     suite_packages=partial(packages_of, BRAND.kind),
     maven_package=_maven_package,

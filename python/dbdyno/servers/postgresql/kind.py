@@ -85,6 +85,7 @@ def _open(provision: Provision, settings: Mapping[str, str], folder: Path) -> Se
 KIND = Kind(
     name="postgresql",
     open=_open,
+    driver="postgresql",
     packages=(*_WHEELS, *map(_maven_package, _MAVEN_VERSIONS)),
     suite_packages=partial(packages_of, "postgresql"),
     maven_package=_maven_package,

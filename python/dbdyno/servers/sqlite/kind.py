@@ -5,4 +5,9 @@ import sqlite3
 from dbdyno.servers.protocol import Kind
 from dbdyno.servers.sqlite.server import SqliteServer
 
-KIND = Kind(name="sqlite", open=SqliteServer, embedded_version=sqlite3.sqlite_version)
+KIND = Kind(
+    name="sqlite",
+    open=SqliteServer,
+    driver="sqlite",
+    embedded_version=sqlite3.sqlite_version,
+)
