@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dbdyno.collect import machine_limits
+from dbdyno.conduct.connection import missing_for_connections, run_target, wants_tls
 from dbdyno.conduct.host import missing_of_study
 from dbdyno.conduct.load import study_script_path
 from dbdyno.conduct.preflight import limits, loader_count, require
@@ -47,18 +48,20 @@ def examine(loaded: StudyFile, plan: Plan, engine: Engine) -> Iterator[LabError]
 
 def examine_servers(loaded: StudyFile, plan: Plan) -> Iterator[Started | LabError]:
     """Starts each server of the study once with each set of its settings, and stops it."""
-    for cell in _distinct(plan, lambda cell: (cell.provision, _text(cell.settings))):
+    for cell in _distinct(plan, _server_of):
         source = parse_provision(cell.provision).source
         if source is Source.EMBEDDED:
             continue
         with tempfile.TemporaryDirectory(prefix="dbdyno-check-") as name:
             try:
-                with open_server(cell.provision, cell.settings, Path(name)) as server:
+                with open_server(
+                    cell.provision, cell.settings, Path(name), tls=wants_tls(cell)
+                ) as server:
                     server.start()
                     yield Started(cell.label, cell.provision, str(server.facts().get("version")))
                     clients = max(loaded.study.load.clients)
                     if cell.generator == ENGINE:
-                        spec = _spec(loaded, cell, "run", server.target(), clients)
+                        spec = _spec(loaded, cell, "run", run_target(server, cell), clients)
                         require((spec,), server, loaded.study.load.processes)
             except LabError as error:
                 yield _placed(loaded, error, cell)
@@ -70,7 +73,7 @@ def _complaints(loaded: StudyFile, plan: Plan, engine: Engine, scratch: Path) ->
             _try_settings(loaded, cell, scratch)
         except LabError as error:
             yield _placed(loaded, error, cell)
-    for missing in missing_of_study(loaded.study):
+    for missing in (*missing_of_study(loaded.study), *missing_for_connections(loaded.study)):
         yield MachineError(missing.what, hint=missing.cure)
     yield from _empty_replays(loaded)
     for cell in _distinct(plan, _script_key):
@@ -103,6 +106,11 @@ def _script_key(cell: Cell) -> tuple[str, str]:
 
 def _distinct(plan: Plan, key: Callable[[Cell], tuple[str, str]]) -> Iterator[Cell]:
     yield from {key(run.cell): run.cell for run in plan.runs}.values()
+
+
+def _server_of(cell: Cell) -> tuple[str, str]:
+    """Cells with the same one have the same server."""
+    return cell.provision, _text({**cell.settings, "tls": wants_tls(cell)})
 
 
 def _text(values: Mapping[str, Option] | Mapping[str, str]) -> str:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from dbdyno.conduct.connection import check_connections
 from dbdyno.conduct.host import check_host
 from dbdyno.conduct.tool import check_tools
 from dbdyno.design import cells
@@ -46,6 +47,7 @@ def load_study(name: str, *, scale: str | None = None, called: str | None = None
     _check_names(loaded)
     _check_servers(loaded)
     check_host(loaded)
+    check_connections(loaded)
     check_tools(loaded, study_script_path(loaded.file))
     _check_scripts(loaded)
     return loaded

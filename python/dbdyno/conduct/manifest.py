@@ -82,6 +82,7 @@ def manifest_of(
         error=failure_of(failure),
         host=cell.host,
         generator=cell.generator,
+        connection=cell.connection,
         batch=tuple(batch),
         collected=collected or {},
         attempt=attempt,

@@ -18,6 +18,7 @@ from pathlib import Path
 from dbdyno import collect
 from dbdyno.collect import Sampler, Watched, collectors
 from dbdyno.conduct.bottleneck import client_warnings
+from dbdyno.conduct.connection import run_target, wants_tls
 from dbdyno.conduct.ending import raise_failure, step_result
 from dbdyno.conduct.events import (
     HostInspected,
@@ -117,6 +118,9 @@ class RunConductor:
     _before: Mapping[str, int] = field(default_factory=dict)
     _server: Server | None = None
     _target: Mapping[str, object] = field(default_factory=dict)
+    """Of the steps."""
+    _load_target: Mapping[str, object] = field(default_factory=dict)
+    """Of every other command."""
     _pids: Sequence[int] = ()
     _parts: ExitStack = field(default_factory=ExitStack)
     """What `take_down` undoes, the last first."""
@@ -137,14 +141,20 @@ class RunConductor:
     def set_up(self) -> None:
         """Everything up to the first step. Raises `LabError`."""
         cell = self.run.cell
-        opened = open_server(cell.provision, cell.settings, self.writer.logs, self.host.server)
+        opened = open_server(
+            cell.provision,
+            cell.settings,
+            self.writer.logs,
+            self.host.server,
+            tls=wants_tls(cell),
+        )
         server = self._server = self._parts.enter_context(opened)
         with self._phase("provision"):
             server.start()
             self.host_facts = collect.host_facts(server.data_folder())
             self.red_flags = tuple(collect.red_flags(self.host_facts, server.facts()))
             self.setting.observe(HostInspected(self.run, self.red_flags))
-            self._target = server.target()
+            self._target, self._load_target = run_target(server, cell), server.load_target()
             if cell.generator == ENGINE:
                 self._check_fit()
         if cell.generator == ENGINE:
@@ -228,7 +238,7 @@ class RunConductor:
         """Before any data is touched; the largest step decides."""
         cell = self.run.cell
         step = max(self.run.steps, key=lambda step: step.clients)
-        prepare = self._spec("prepare", cell.script, cell.options, _preparers(self._target))
+        prepare = self._spec("prepare", cell.script, cell.options, _preparers(self._load_target))
         require((prepare, self.spec(step)), self.server, self.setting.study.load.processes)
 
     def _commands(self, command: str) -> Mapping[str, Sequence[Loaded]]:
@@ -236,7 +246,7 @@ class RunConductor:
         each of the calls has loaded."""
         loaded: dict[str, Sequence[Loaded]] = {}
         for name, script, options in self._scripts(command):
-            spec = self._spec(command, script, options, _preparers(self._target))
+            spec = self._spec(command, script, options, _preparers(self._load_target))
             outcome = self._engine(name, spec, step=None)
             for warning in outcome.warnings:
                 self._warn_of_load(warning)
@@ -315,7 +325,7 @@ class RunConductor:
         folders = self.setting.script_path
         return run_spec(
             command=command,
-            target=self._target,
+            target=self._load_target if step is None else self._target,
             script=find_script(script, folders),
             script_path=folders,
             options=options,

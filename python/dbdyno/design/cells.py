@@ -20,6 +20,7 @@ def _cell(study: Study, combination: tuple[tuple[str, Level], ...]) -> Cell:
     options: dict[str, Option] = dict(study.workload.options)
     host = dict(study.host)
     generator = study.workload.generator
+    connection = dict(study.connection)
     for _, level in combination:
         provision = level.provision or provision
         script = level.script or script
@@ -27,6 +28,7 @@ def _cell(study: Study, combination: tuple[tuple[str, Level], ...]) -> Cell:
         options.update(level.options)
         host.update(level.host)
         generator = level.generator or generator
+        connection.update(level.connection)
     if provision is None or (script is None and generator == ENGINE):
         raise ValueError("a checked study gives every cell a server and a script")
     return Cell(
@@ -37,4 +39,5 @@ def _cell(study: Study, combination: tuple[tuple[str, Level], ...]) -> Cell:
         options=options,
         host=host,
         generator=generator,
+        connection=connection,
     )

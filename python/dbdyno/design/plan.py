@@ -78,7 +78,11 @@ def _load_shape(load: Load) -> dict[str, object]:
 
 def _parts_shape(cell: Cell) -> dict[str, object]:
     """The parts of a cell beside server and script; those that it has."""
-    parts = {"host": dict(cell.host), "generator": cell.generator}
+    parts: dict[str, object] = {
+        "host": dict(cell.host),
+        "generator": cell.generator,
+        "connection": dict(cell.connection),
+    }
     return {name: value for name, value in parts.items() if value and value != ENGINE}
 
 

@@ -191,6 +191,7 @@ def _build(
         ),
         answer=document.answer,
         host=document.host,
+        connection=document.connection.stated(),
         published=tuple(table.published() for table in document.published),
         published_note=document.published_note,
         load=_load(document.load, file.parent, fail),
@@ -247,7 +248,12 @@ def _factors(document: StudyDocument, fail: _Fail) -> tuple[Factor, ...]:
     factors: list[Factor] = []
     if document.server:
         levels = (
-            Level(name, provision=server.provision, settings=server.settings)
+            Level(
+                name,
+                provision=server.provision,
+                settings=server.settings,
+                connection=server.connection.stated(),
+            )
             for name, server in document.server.items()
         )
         factors.append(Factor("server", tuple(levels)))
@@ -268,6 +274,7 @@ def _factors(document: StudyDocument, fail: _Fail) -> tuple[Factor, ...]:
                 table.options,
                 table.host,
                 table.generator,
+                table.connection.stated(),
             )
             for level, table in tables.items()
         )

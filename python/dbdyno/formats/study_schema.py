@@ -34,6 +34,15 @@ def _setting(value: object) -> str:
     raise ValueError(f"expected a string, number or boolean; found {value!r}")
 
 
+def _compression(value: object) -> object:
+    """`true` is what all servers with compression have."""
+    if value is True:
+        return "zlib"
+    if value not in (None, False, "zlib", "zstd"):
+        raise ValueError(f'expected true, false, "zlib" or "zstd"; found {value!r}')
+    return value
+
+
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Fraction = Annotated[float, BeforeValidator(parse_fraction)]
 Setting = Annotated[str, BeforeValidator(_setting)]
@@ -42,11 +51,24 @@ Host = dict[str, object]
 """Setter → what it is asked for; the setters check it."""
 
 
+class ConnectionTable(Table):
+    """How clients reach the server; what is left out is as another level or the server has it."""
+
+    transport: Literal["unix", "tcp"] | None = None
+    tls: bool | None = None
+    compression: Annotated[str | Literal[False] | None, BeforeValidator(_compression)] = None
+
+    def stated(self) -> dict[str, bool | str]:
+        """What the study says."""
+        return {name: value for name, value in self.model_dump().items() if value is not None}
+
+
 class ServerTable(Table):
     """A level of the factor `server`."""
 
     provision: str
     settings: Settings = Field(default={})
+    connection: ConnectionTable = ConnectionTable()
 
 
 class LevelTable(Table):
@@ -58,6 +80,7 @@ class LevelTable(Table):
     options: Options = Field(default={})
     host: Host = Field(default={})
     generator: Name | None = None
+    connection: ConnectionTable = ConnectionTable()
 
 
 class WorkloadTable(Table):
@@ -119,6 +142,7 @@ class ChartTable(Table):
         "latency-percentiles",
         "throughput-over-time",
         "latency-over-time",
+        "bytes-per-statement",
     ]
     title: str | None = None
 
@@ -159,6 +183,7 @@ class StudyDocument(Table):
     source: str | None = None
     answer: Annotated[str | None, AfterValidator(_answer)] = None
     host: Host = Field(default={})
+    connection: ConnectionTable = ConnectionTable()
     published: list[PublishedTable] = Field(default=[])
     published_note: str = ""
     primary: PrimaryTable = PrimaryTable()

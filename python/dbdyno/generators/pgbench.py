@@ -112,7 +112,8 @@ def connection(target: Mapping[str, Any]) -> Mapping[str, str]:
         host, port = endpoint["tcp"]["host"], str(endpoint["tcp"]["port"])
     given = {"PGHOST": host, "PGPORT": port, "PGUSER": target["user"]}
     password = {"PGPASSWORD": target["password"]} if target.get("password") else {}
-    return {**given, **password, "PGDATABASE": target["database"]}
+    tls = {"PGSSLMODE": str(target["tls"]["mode"])} if "tls" in target else {}
+    return {**given, **password, **tls, "PGDATABASE": target["database"]}
 
 
 def latencies(logs: Sequence[Path]) -> Mapping[str, float]:

@@ -104,6 +104,9 @@ FIGURES: Mapping[str, Figure] = {
     "client_cpu": Figure(
         "Client CPU per statement", "µs", False, lambda s: s.client_cpu_us_per_statement
     ),
+    "bytes_per_statement": Figure(
+        "Bytes on the wire per statement", "bytes", False, lambda s: s.bytes_per_statement
+    ),
 }
 
 _LABEL_FIGURES = ("throughput", *PERCENTILES, "max", "mean", "spent_s")

@@ -29,6 +29,9 @@ class Cell:
     host: Mapping[str, object] = field(default_factory=dict)
     """Setter → what it is asked for."""
     generator: str = ENGINE
+    connection: Mapping[str, bool | str] = field(default_factory=dict)
+    """`transport` (`unix`, `tcp`), `tls` and `compression` (`zlib`, `zstd`, or false) of the
+    clients' connections; what is not said is as the server has it."""
 
     @property
     def label(self) -> str:

@@ -138,6 +138,8 @@ class RunManifest:
     host: Mapping[str, object] = field(default_factory=dict)
     """Setter → what the cell asked for."""
     generator: str = "engine"
+    connection: Mapping[str, bool | str] = field(default_factory=dict)
+    """What the cell said of its clients' connections."""
     batch: tuple[str, ...] = ()
     """Ids of the runs that were up at the same time, this one's included."""
     collected: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
@@ -192,3 +194,5 @@ class StepSummary:
     """Who put the load on."""
     figures: Mapping[str, float] = field(default_factory=dict)
     """What a generator tells beside these, by its own names with their units last."""
+    bytes_per_statement: float | None = None
+    """Sent and received in the window, as they went through the socket; `None`: in process."""

@@ -37,6 +37,8 @@ class Level:
     host: Mapping[str, object] = field(default_factory=dict)
     """Setter → what it is asked for, as the study file has it."""
     generator: str | None = None
+    connection: Mapping[str, bool | str] = field(default_factory=dict)
+    """What is said of the clients' connections; see `Cell.connection`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +136,8 @@ class Study:
     """The study's own sentence for its answer, with placeholders."""
     host: Mapping[str, object] = field(default_factory=dict)
     """Setter → what it is asked for in every cell."""
+    connection: Mapping[str, bool | str] = field(default_factory=dict)
+    """What is said of the clients' connections in every cell."""
     published: tuple[Published, ...] = ()
     published_note: str = ""
     """What is known of why ours differ from all of these: hardware, versions, scale."""

@@ -421,17 +421,20 @@ def errors_table(analysis: Analysis) -> Table:
 
 
 def client_table(analysis: Analysis) -> Table:
-    """What the load cost the client: CPU per statement and memory."""
+    """What the load cost the client: CPU per statement, memory, bytes sent and received."""
     rows: list[tuple[Value, ...]] = []
     for point in analysis.points:
         cpu = point.spread("client_cpu")
         rss = max((f.summary.client_rss_peak_kb for f in point.counted), default=None)
-        rows.append((*_lead(point), cpu.median if cpu else None, _range(cpu), rss))
+        moved = point.spread("bytes_per_statement")
+        told = (cpu.median if cpu else None, _range(cpu), rss, moved.median if moved else None)
+        rows.append((*_lead(point), *told))
     columns = (
         *LEAD,
         Column("CPU per statement, µs", "cpu_us_per_statement", number),
         Column("Least to greatest block", "cpu_us_per_statement_block", number, pair=True),
         Column("Peak memory, MiB", "rss_peak_kb", lambda kb: number(kb / 1024)),
+        Column("Bytes per statement", "bytes_per_statement", number),
     )
     return Table("client", "What the client cost", columns, tuple(rows))
 

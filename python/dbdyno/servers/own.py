@@ -15,6 +15,7 @@ from typing import ClassVar, Protocol
 
 from dbdyno.errors import ConnectError, ServerError
 from dbdyno.servers.cache import sha256_of
+from dbdyno.servers.certificate import make_certificate
 from dbdyno.servers.daemon import Daemon
 from dbdyno.servers.packaged import Programs
 from dbdyno.servers.protocol import DATABASE, ROLE, Provision, Transport
@@ -54,6 +55,15 @@ class OwnServer(ABC):
         self._port = 0
         self._programs: Programs | None = None
         self._sockets = Path()
+
+    def _secured(self, folder: Path) -> Mapping[str, Path]:
+        """Certificate and key of this run, made once; nothing where no TLS is asked for."""
+        if not self._provision.tls:
+            return {}
+        certificate, key = folder / "server-certificate.pem", folder / "server-key.pem"
+        if not certificate.exists():
+            make_certificate(self._daemon, certificate, key, self._address)
+        return {"certificate": certificate, "key": key}
 
     @property
     @abstractmethod
@@ -148,6 +158,10 @@ class OwnServer(ABC):
             endpoint = {"tcp": {"host": self._address, "port": self._port}}
             target["password"] = self._password
         return {**target, "endpoints": [endpoint]}
+
+    def load_target(self) -> Mapping[str, object]:
+        """The same."""
+        return self.target()
 
     def alive(self) -> bool:
         """Whether the server's process runs."""

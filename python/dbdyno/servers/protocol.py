@@ -15,6 +15,8 @@ from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.servers.contents import Contents
 
 Transport = Literal["unix", "tcp"]
+Connection = Mapping[str, bool | str]
+"""What a study says of its clients' connections: see `Cell.connection`."""
 
 ROLE = "dbdyno"
 """The role that owns everything in a server of ours."""
@@ -59,6 +61,9 @@ class Server(Protocol):
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:
         """The run spec's `target`: where and as whom the engine connects. By the Unix socket where
         there is one, unless the server was given an address."""
+
+    def load_target(self) -> Mapping[str, object]:
+        """Where tables are loaded: the server itself, whatever stands before it."""
 
     def facts(self) -> Mapping[str, object]:
         """Version, build, source, checksum, durability; nothing that names a path of this run."""
@@ -166,6 +171,12 @@ class Provision:
     url: str | None = field(default=None, repr=False)
     launch: Launch = ORDINARY
     """How its process is started; `open_server` says."""
+    tls: bool = False
+    """Whether a server of ours is to offer TLS, with a certificate made for the run."""
+
+
+def _nobody_connects(provision: Provision, _: Connection) -> str:
+    return f"nobody connects to `{provision.kind}`: it has no server process"
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,5 +202,7 @@ class Kind:
     debian_package: str | None = None
     """What `apt-get install` calls it."""
     url_schemes: Sequence[str] = ()
+    refuses: Callable[[Provision, Connection], str | None] = _nobody_connects
+    """Why connections can't be so; `None` when they can."""
     prefix: str = ""
     """What stands before its name in a provision text."""

@@ -16,6 +16,7 @@ from dbdyno.servers.postgresql.kind import KIND as POSTGRESQL
 from dbdyno.servers.protocol import (
     DATABASE,
     ROLE,
+    Connection,
     Installation,
     Kind,
     Package,
@@ -172,15 +173,21 @@ def _available(kind: Kind, choice: Package | Installation) -> Available:
 
 @contextlib.contextmanager
 def open_server(
-    provision: str, settings: Mapping[str, str], folder: Path, launch: Launch = ORDINARY
+    provision: str,
+    settings: Mapping[str, str],
+    folder: Path,
+    launch: Launch = ORDINARY,
+    *,
+    tls: bool = False,
 ) -> Iterator[Server]:
     """A server for one run, not yet started. Leaving the block stops it and removes all but its
-    logs, which stay in `folder`; so does the end of this process, however it comes.
+    logs, which stay in `folder`; so does the end of this process, however it comes. With `tls` a
+    server of ours offers it.
 
     # Errors
     `ServerError` when there is no such server or it can't have these settings or this launch.
     """
-    parsed = replace(resolve(provision), launch=launch)
+    parsed = replace(resolve(provision), launch=launch, tls=tls)
     _refuse_launch(parsed)
     sweep()
     server = KINDS[parsed.kind].open(parsed, settings, folder)
@@ -188,6 +195,14 @@ def open_server(
         yield server
     finally:
         server.close()
+
+
+def refuse_connection(provision: str, wish: Connection) -> None:
+    """Raises `ServerError` when connections to such a server can't be so."""
+    parsed = parse_provision(provision)
+    why = KINDS[parsed.kind].refuses(parsed, wish) if wish else None
+    if why is not None:
+        raise ServerError(f"`{provision}`: {why}")
 
 
 def _refuse_launch(provision: Provision) -> None:

@@ -39,6 +39,7 @@ def step_summary(
     """
     window_s = summary.window_s
     statements = summary.measured.statements
+    moved = summary.measured.bytes_sent + summary.measured.bytes_received
     cpu_us = summary.cpu.total_us / statements if statements else None
     return StepSummary(
         step=step,
@@ -70,6 +71,7 @@ def step_summary(
             record.label: record.count for record in _times(summary.histograms, "event", "service")
         },
         record=record,
+        bytes_per_statement=moved / statements if statements and moved else None,
     )
 
 

@@ -32,6 +32,12 @@ def charts(analysis: Analysis) -> tuple[Chart, ...]:
             note=" CPU time is the engine's process's: for a database inside it, the database's "
             "own is in it too.",
         ),
+        by_clients(
+            analysis,
+            "bytes_per_statement",
+            name="bytes-per-statement",
+            note=" Sent and received, as they went through the client's sockets.",
+        ),
     )
     asked = {chart.kind: chart.title for chart in analysis.material.study.charts}
     titled = (replace(c, title=asked.get(c.name) or c.title) for c in made if c.rows)

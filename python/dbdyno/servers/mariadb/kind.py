@@ -37,6 +37,7 @@ KIND = Kind(
     suite_packages=partial(packages_of, BRAND.kind),
     maven_package=_maven_package,
     installed=BRAND.installed,
+    refuses=BRAND.refuses,
     installed_at=BRAND.installed_at,
     debian_package="mariadb-server",
     url_schemes=("mariadb",),

@@ -8,7 +8,11 @@ from pathlib import Path
 
 from dbdyno.errors import ServerError
 from dbdyno.servers.packaged import printed_by
-from dbdyno.servers.protocol import Installation, Source
+from dbdyno.servers.protocol import Connection, Installation, Provision, Source
+
+_ZSTD_SINCE = (8, 0, 18)
+_TLS_1_2_SINCE = {"mysql": (5, 7), "mariadb": (10, 3)}
+"""Of the packages that can be had: older ones carry yaSSL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,18 @@ class Brand:
         numbers = re.search(r"Ver (\d+(\.\d+)*)", said)
         same_family = ("MariaDB" in said) == self.is_mariadb
         return numbers[1] if numbers and same_family else None
+
+    def refuses(self, provision: Provision, wish: Connection) -> str | None:
+        """Why connections can't be so; a server by URL is left to say so itself."""
+        name = f"{self.title} {provision.version}"
+        release = tuple(map(int, re.findall(r"\d+", provision.version or "")))
+        if wish.get("compression") == "zstd" and self.is_mariadb:
+            return "MariaDB compresses its connections by zlib only"
+        if wish.get("compression") == "zstd" and release and release < _ZSTD_SINCE:
+            return f"{name} compresses its connections by zlib only; zstd came with 8.0.18"
+        if wish.get("tls") and release and release < _TLS_1_2_SINCE[self.kind]:
+            return f"{name} has no TLS 1.2, and the engine speaks nothing older"
+        return None
 
     def installed(self) -> Sequence[Installation]:
         """What is on the path, and in /usr/sbin, where distributions put servers."""

@@ -126,6 +126,8 @@ class MysqlServer(OwnServer):
         }
         if not self._is_before_57() and not self._provision_is("5.7"):
             ours["mysqlx"] = "OFF"
+        if files := self._secured(self._root):
+            ours |= {"ssl_cert": str(files["certificate"]), "ssl_key": str(files["key"])}
         if self._provision.source is Source.DEBIAN:
             ours |= self._places_elsewhere()
         lines = [f"{name} = {_quoted(value)}\n" for name, value in {**ours, **self._asked}.items()]

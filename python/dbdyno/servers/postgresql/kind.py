@@ -9,7 +9,15 @@ from pathlib import Path
 
 from dbdyno.errors import ServerError
 from dbdyno.servers.packaged import printed_by
-from dbdyno.servers.protocol import Installation, Kind, Package, Provision, Server, Source
+from dbdyno.servers.protocol import (
+    Connection,
+    Installation,
+    Kind,
+    Package,
+    Provision,
+    Server,
+    Source,
+)
 from dbdyno.servers.suite import packages_of
 
 _WHEELS = (
@@ -82,6 +90,12 @@ def _open(provision: Provision, settings: Mapping[str, str], folder: Path) -> Se
     return PostgresqlServer(provision, settings, folder)
 
 
+def _refuses(_: Provision, wish: Connection) -> str | None:
+    if wish.get("compression"):
+        return "PostgreSQL has no compression of its connections; MySQL and MariaDB do"
+    return None
+
+
 KIND = Kind(
     name="postgresql",
     open=_open,
@@ -93,4 +107,5 @@ KIND = Kind(
     installed_at=_installed_at,
     debian_package="postgresql",
     url_schemes=("postgresql", "postgres"),
+    refuses=_refuses,
 )

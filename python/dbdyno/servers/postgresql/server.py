@@ -129,6 +129,12 @@ class PostgresqlServer(OwnServer):
             ours["password_encryption"] = "scram-sha-256"
         if self._has_statement_statistics():
             ours["shared_preload_libraries"] = "pg_stat_statements"
+        if files := self._secured(self._folder):
+            ours |= {
+                "ssl": "on",
+                "ssl_cert_file": str(files["certificate"]),
+                "ssl_key_file": str(files["key"]),
+            }
         lines = [f"{name} = {_quoted(value)}\n" for name, value in {**ours, **self._asked}.items()]
         (self._data / "dbdyno.conf").write_text("".join(lines))
         self._daemon.give(self._data / "dbdyno.conf")
