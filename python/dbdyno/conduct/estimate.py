@@ -62,7 +62,8 @@ def step_time_s(load: Load) -> float:
 
 def rows(cell: Cell) -> int:
     """Rows the script will be asked to load, by the field's names for the options."""
-    return _whole(cell.options, "tables", 1) * _whole(cell.options, "table_size", 0)
+    options = cell.preparing.options
+    return _whole(options, "tables", 1) * _whole(options, "table_size", 0)
 
 
 def _whole(options: Mapping[str, Option], name: str, default: int) -> int:

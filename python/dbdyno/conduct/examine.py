@@ -23,7 +23,7 @@ from dbdyno.conduct.preflight import limits, loader_count, require
 from dbdyno.engine import Engine, find_script, run_engine, run_spec
 from dbdyno.errors import ConnectError, LabError, MachineError, StudyError
 from dbdyno.formats.study import StudyFile
-from dbdyno.model import ENGINE, Arrival, Cell, Option, Plan, Replay
+from dbdyno.model import ENGINE, Arrival, Cell, Option, Plan, Replay, Tables
 from dbdyno.servers import Capacity, Source, absent_target, open_server, parse_provision
 
 
@@ -156,12 +156,13 @@ def _spec(
         groups = tuple(replace(group, clients=1) for group in load.groups)
         load = replace(load, groups=groups, errors=replace(load.errors, reconnect_s=0.0))
     runs = command == "run"
+    called = Tables(cell.script, cell.options) if runs else cell.preparing
     return run_spec(
         command=command,
         target=target,
-        script=find_script(cell.script, folders),
+        script=find_script(called.script, folders),
         script_path=folders,
-        options=cell.options,
+        options=called.options,
         clients=clients,
         seed=1,
         loaders=None if runs else loader_count(load),

@@ -121,6 +121,8 @@ def _check_scripts(loaded: StudyFile) -> None:
         for cell in cells(loaded.study)
         if cell.generator == ENGINE
     ]
+    if loaded.study.workload.tables is not None:
+        scripts.append((loaded.study.workload.tables.script, ("workload", "tables", "script")))
     for group in loaded.study.load.groups:
         if group.script is not None:
             scripts.append((group.script, ("load", "group", group.name, "script")))

@@ -238,7 +238,8 @@ class RunConductor:
         """Before any data is touched; the largest step decides."""
         cell = self.run.cell
         step = max(self.run.steps, key=lambda step: step.clients)
-        prepare = self._spec("prepare", cell.script, cell.options, _preparers(self._load_target))
+        tables, target = cell.preparing, self._load_target
+        prepare = self._spec("prepare", tables.script, tables.options, _preparers(target))
         require((prepare, self.spec(step)), self.server, self.setting.study.load.processes)
 
     def _commands(self, command: str) -> Mapping[str, Sequence[Loaded]]:
@@ -277,7 +278,7 @@ class RunConductor:
 
     def _scripts(self, command: str) -> Iterator[tuple[str, str, Mapping[str, Option]]]:
         cell = self.run.cell
-        yield command, cell.script, cell.options
+        yield command, cell.preparing.script, cell.preparing.options
         for group in self.setting.study.load.groups:
             if group.prepare:
                 yield f"{command}-{group.name}", group.script or cell.script, group.options

@@ -40,4 +40,5 @@ def _cell(study: Study, combination: tuple[tuple[str, Level], ...]) -> Cell:
         host=host,
         generator=generator,
         connection=connection,
+        tables=study.workload.tables,
     )

@@ -82,6 +82,7 @@ def _parts_shape(cell: Cell) -> dict[str, object]:
         "host": dict(cell.host),
         "generator": cell.generator,
         "connection": dict(cell.connection),
+        "tables": None if cell.tables is None else asdict(cell.tables),
     }
     return {name: value for name, value in parts.items() if value and value != ENGINE}
 

@@ -32,6 +32,7 @@ from dbdyno.model import (
     Load,
     Primary,
     Study,
+    Tables,
     Workload,
     find_figure,
 )
@@ -172,6 +173,7 @@ def _build(
     _check_baseline(document.design.baseline, factors, fail)
     _check_published(document, every, fail)
     scripts = document.workload.script
+    tables = document.workload.tables
     primary = document.primary
     lower = not find_figure(primary.metric).higher_is_better
     return Study(
@@ -188,6 +190,7 @@ def _build(
             scripts[0] if len(scripts) == 1 else None,
             document.workload.options,
             document.workload.generator,
+            Tables(tables.script, tables.options) if tables else None,
         ),
         answer=document.answer,
         host=document.host,

@@ -83,6 +83,13 @@ class LevelTable(Table):
     connection: ConnectionTable = ConnectionTable()
 
 
+class TablesTable(Table):
+    """Whose `prepare` makes the tables."""
+
+    script: str
+    options: Options = Field(default={})
+
+
 class WorkloadTable(Table):
     """What is run."""
 
@@ -90,6 +97,7 @@ class WorkloadTable(Table):
 
     script: Annotated[list[str], BeforeValidator(as_list)] = Field(default=[])
     options: Options = Field(default={})
+    tables: TablesTable | None = None
 
 
 class DesignTable(Table):

@@ -44,7 +44,7 @@ from dbdyno.model.measurement import (
     Turn,
 )
 from dbdyno.model.part import Metric, MetricKind, Missing, Reading, Sample
-from dbdyno.model.plan import ENGINE, Cell, Order, Plan, PlannedRun, Step
+from dbdyno.model.plan import ENGINE, Cell, Order, Plan, PlannedRun, Step, Tables
 from dbdyno.model.result import (
     PERCENTILES,
     Failure,
@@ -133,6 +133,7 @@ __all__ = [
     "Subject",
     "Summary",
     "TableLoad",
+    "Tables",
     "TimeKind",
     "Turn",
     "TurnResult",

@@ -16,6 +16,14 @@ ENGINE = "engine"
 
 
 @dataclass(frozen=True, slots=True)
+class Tables:
+    """Who makes the tables of a workload whose script expects them to be there."""
+
+    script: str
+    options: Mapping[str, Option] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Cell:
     """One combination of levels, resolved to what is to be set up."""
 
@@ -32,6 +40,13 @@ class Cell:
     connection: Mapping[str, bool | str] = field(default_factory=dict)
     """`transport` (`unix`, `tcp`), `tls` and `compression` (`zlib`, `zstd`, or false) of the
     clients' connections; what is not said is as the server has it."""
+    tables: Tables | None = None
+    """`None`: the script's own `prepare` makes them."""
+
+    @property
+    def preparing(self) -> Tables:
+        """The script that is called to make the tables."""
+        return self.tables or Tables(self.script, self.options)
 
     @property
     def label(self) -> str:

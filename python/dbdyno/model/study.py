@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from dbdyno.model.load import Load, Option
-from dbdyno.model.plan import ENGINE, Order
+from dbdyno.model.plan import ENGINE, Order, Tables
 
 ANSWER_FIELDS = (
     "effect",
@@ -57,6 +57,8 @@ class Workload:
     options: Mapping[str, Option] = field(default_factory=dict)
     generator: str = ENGINE
     """Who puts the load on: the engine, or a program with options of its own."""
+    tables: Tables | None = None
+    """`None`: the script's own `prepare` makes them."""
 
 
 @dataclass(frozen=True, slots=True)
