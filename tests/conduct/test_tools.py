@@ -6,8 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from dbdyno.conduct.examine import examine
 from dbdyno.conduct.load import load_study
+from dbdyno.conduct.planning import plan_study
+from dbdyno.conduct.tool import ToolStep, provisions_of, tool_result
+from dbdyno.engine import find_engine
 from dbdyno.errors import StudyError
+from dbdyno.generators.generator import ToolOutcome
+from dbdyno.model import Step
+from dbdyno.store import Store
 
 
 def study(folder: Path, workload: str) -> Path:
@@ -53,3 +60,29 @@ def test_a_job_file_beside_the_study_is_found(tmp_path: Path) -> None:
     (tmp_path / "mine.fio").write_text("[job]\n")
 
     load_study(str(study(tmp_path, 'generator = "fio"\noptions = { jobfile = "mine.fio" }')))
+
+
+def test_a_release_that_nobody_has_stops_a_study_before_it_is_run(tmp_path: Path) -> None:
+    options = '{ benchmark = "fillseq", version = "5.99" }'
+    file = study(tmp_path, f'generator = "db_bench"\noptions = {options}')
+    loaded = load_study(str(file))
+    plan = plan_study(loaded.study, Store(tmp_path / "store"))
+
+    (told,) = examine(loaded, plan, find_engine())
+
+    assert "rocksdb-tools:5.99" in told.message
+
+
+def test_a_plan_needs_its_servers_and_its_tools(tmp_path: Path) -> None:
+    options = '{ benchmark = "fillseq", suite = "trixie" }'
+    file = study(tmp_path, f'generator = "db_bench"\noptions = {options}')
+    plan = plan_study(load_study(str(file)).study, Store(tmp_path / "store"))
+
+    assert provisions_of(plan) == ("files", "tool:rocksdb-tools@trixie")
+
+
+def test_what_a_tool_warns_of_stands_with_its_step() -> None:
+    outcome = ToolOutcome(window_s=1.0, events=1, warnings=("made for debugging", "too small"))
+    told = tool_result(Step(index=0, clients=1, seed=1), ToolStep("db_bench", outcome, {}))
+
+    assert told.warnings == ({"code": "db_bench", "message": "made for debugging; too small"},)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dbdyno.errors import EngineError
-from dbdyno.generators.db_bench import GENERATOR, outcome
+from dbdyno.generators.db_bench import GENERATOR, outcome, shape_warnings
 from dbdyno.generators.generator import Job
 from dbdyno.guard.launch import ORDINARY
 from dbdyno.model import Option
@@ -77,6 +77,28 @@ def test_wrong_options_are_told(options: dict[str, str | int], said: str) -> Non
         GENERATOR.read(options)
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({}, []),
+        ({"write_buffer_size": 1 << 20, "max_bytes_for_level_base": 4 << 20}, []),
+        (
+            {"level0_file_num_compaction_trigger": 8},
+            ["smaller (256 MB) than level 0 when its compaction starts (512 MB)"],
+        ),
+        ({"level0_file_num_compaction_trigger": 8, "compaction_style": 1}, []),
+        ({"write_buffer_size": "given elsewhere"}, []),
+    ],
+)
+def test_a_first_level_smaller_than_level_0_is_told(
+    options: dict[str, Option], said: list[str]
+) -> None:
+    told = list(shape_warnings(options))
+
+    assert len(told) == len(said)
+    assert all(words in text for words, text in zip(said, told, strict=True))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("suite", ["bullseye", "trixie"])
 def test_a_real_release_runs(suite: str, tmp_path: Path) -> None:
@@ -106,3 +128,4 @@ def test_a_real_release_runs(suite: str, tmp_path: Path) -> None:
     assert 2 < told.window_s < 60
     assert 0 < told.latency_us["p50"] <= told.latency_us["p99"] <= told.latency_us["max"]
     assert told.samples
+    assert any("assertions are enabled" in warning for warning in told.warnings)

@@ -25,6 +25,7 @@ from dbdyno.conduct import StudyOutcome, conduct_study, load_study
 from dbdyno.conduct.load import scale_reason
 from dbdyno.conduct.planning import plan_study
 from dbdyno.conduct.resume import load_unfinished
+from dbdyno.conduct.tool import provisions_of
 from dbdyno.engine import find_engine
 from dbdyno.errors import (
     EngineLostError,
@@ -176,7 +177,7 @@ def raise_failures(outcome: StudyOutcome, plan: Plan, store: Store) -> None:
 def _conduct(loaded: StudyFile, plan: Plan, way: Way) -> StudyOutcome:
     engine = find_engine()
     with suppress(ServerError):  # Those runs that need it will say so; the others are measured.
-        fetch_all(run.cell.provision for run in plan.runs)
+        fetch_all(provisions_of(plan))
     with shower(loaded.study.load, Console(stderr=True)) as shown:
         try:
             return conduct_study(

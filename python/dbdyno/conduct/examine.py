@@ -20,16 +20,25 @@ from dbdyno.conduct.connection import missing_for_connections, run_target, wants
 from dbdyno.conduct.host import missing_of_study
 from dbdyno.conduct.load import study_script_path
 from dbdyno.conduct.preflight import limits, loader_count, require
+from dbdyno.conduct.tool import tool_of
 from dbdyno.engine import Engine, find_script, run_engine, run_spec
 from dbdyno.errors import ConnectError, LabError, MachineError, StudyError
 from dbdyno.formats.study import StudyFile
 from dbdyno.model import ENGINE, Arrival, Cell, Option, Plan, Replay, Tables
-from dbdyno.servers import Capacity, Source, absent_target, open_server, parse_provision
+from dbdyno.servers import (
+    Capacity,
+    Source,
+    absent_target,
+    open_server,
+    open_tool,
+    parse_provision,
+    resolve,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A server that could be started with its settings."""
+    """A server that could be started with its settings, or a tool that can be had."""
 
     label: str
     provision: str
@@ -47,7 +56,13 @@ def examine(loaded: StudyFile, plan: Plan, engine: Engine) -> Iterator[LabError]
 
 
 def examine_servers(loaded: StudyFile, plan: Plan) -> Iterator[Started | LabError]:
-    """Starts each server of the study once with each set of its settings, and stops it."""
+    """Starts each server of the study once with each set of its settings, and stops it; asks each
+    tool for its version."""
+    for tool, cell in _tools(plan).items():
+        try:
+            yield Started(cell.label, tool, open_tool(tool).version)
+        except LabError as error:
+            yield _placed(loaded, error, cell)
     for cell in _distinct(plan, _server_of):
         source = parse_provision(cell.provision).source
         if source is Source.EMBEDDED:
@@ -71,6 +86,11 @@ def _complaints(loaded: StudyFile, plan: Plan, engine: Engine, scratch: Path) ->
     for cell in _distinct(plan, lambda cell: (cell.provision, _text(cell.settings))):
         try:
             _try_settings(loaded, cell, scratch)
+        except LabError as error:
+            yield _placed(loaded, error, cell)
+    for tool, cell in _tools(plan).items():
+        try:
+            resolve(tool)
         except LabError as error:
             yield _placed(loaded, error, cell)
     for missing in (*missing_of_study(loaded.study), *missing_for_connections(loaded.study)):
@@ -111,6 +131,12 @@ def _distinct(plan: Plan, key: Callable[[Cell], tuple[str, str]]) -> Iterator[Ce
 def _server_of(cell: Cell) -> tuple[str, str]:
     """Cells with the same one have the same server."""
     return cell.provision, _text({**cell.settings, "tls": wants_tls(cell)})
+
+
+def _tools(plan: Plan) -> Mapping[str, Cell]:
+    """Provision text of each tool → a cell that needs it."""
+    asked = ((tool_of(run.cell), run.cell) for run in plan.runs)
+    return {tool: cell for tool, cell in asked if tool is not None}
 
 
 def _text(values: Mapping[str, Option] | Mapping[str, str]) -> str:

@@ -199,7 +199,7 @@ class RunConductor:
         self.tools[self.run.cell.generator] = told.tool
         self.tool_samples += told.outcome.samples
         self.summaries.append(told.summary(step))
-        self.steps.append(tool_result(step))
+        self.steps.append(tool_result(step, told))
 
     def leave(self) -> None:
         """Looks at the server once more and, after a whole run, stops it in good order."""

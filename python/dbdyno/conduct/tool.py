@@ -11,7 +11,7 @@ from dbdyno.formats.study import KeyPath, StudyFile
 from dbdyno.generators.generator import Job, ToolOutcome, find_file
 from dbdyno.generators.registry import find_generator
 from dbdyno.guard.launch import Launch
-from dbdyno.model import ENGINE, Cell, Load, Metric, Option, Step, StepResult, StepSummary
+from dbdyno.model import ENGINE, Cell, Load, Metric, Option, Plan, Step, StepResult, StepSummary
 from dbdyno.servers.registry import open_tool
 
 
@@ -68,6 +68,7 @@ def drive_tool(
     """Carries out one step. Raises `LabError`; nothing is left running."""
     generator = find_generator(cell.generator)
     tool = open_tool(generator.provision(cell.options))
+    scratch = scratch.absolute()  # The program runs within it.
     scratch.mkdir(parents=True, exist_ok=True)
     job = Job(
         program=tool.path,
@@ -87,8 +88,22 @@ def drive_tool(
     return ToolStep(cell.generator, outcome, facts)
 
 
-def tool_result(step: Step) -> StepResult:
+def tool_of(cell: Cell) -> str | None:
+    """The provision text of the program that puts a cell's load on; `None`: the engine does."""
+    if cell.generator == ENGINE:
+        return None
+    return find_generator(cell.generator).provision(cell.options)
+
+
+def provisions_of(plan: Plan) -> Sequence[str]:
+    """What a plan needs of servers and tools, each once."""
+    asked = [text for run in plan.runs for text in (run.cell.provision, tool_of(run.cell)) if text]
+    return tuple(dict.fromkeys(asked))
+
+
+def tool_result(step: Step, told: ToolStep) -> StepResult:
     """A step that no engine carried out."""
+    warnings = "; ".join(told.outcome.warnings)
     return StepResult(
         index=step.index,
         clients=step.clients,
@@ -97,6 +112,7 @@ def tool_result(step: Step) -> StepResult:
         engine_start_unix_ns=None,
         reactor=None,
         shards=None,
+        warnings=({"code": told.generator, "message": warnings},) if warnings else (),
     )
 
 

@@ -10,6 +10,7 @@ import os
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -30,6 +31,8 @@ _RESERVED = (
 )
 """By these we say what the study says, and read what db_bench says."""
 _SPARE_S = 120.0
+_UNLIMITED = ("--benchmark_write_rate_limit=0", "--benchmark_read_rate_limit=0")
+"""A rate is the benchmark's, not of what fills the database; the last word counts."""
 _PREPARE_LIMIT_S = 24 * 3600.0
 _SUMMARY = re.compile(
     r"^(?P<name>\w+) +: +(?P<micros>[\d.]+) micros/op (?P<rate>\d+) ops/sec"
@@ -40,6 +43,15 @@ _COUNT = re.compile(r"^Count: (\d+) +Average: ([\d.]+)", re.MULTILINE)
 _EXTREMES = re.compile(r"^Min: \d+ .*Max: (\d+)", re.MULTILINE)
 _PERCENTILES = re.compile(r"^Percentiles: (.*)$", re.MULTILINE)
 _STATISTIC = re.compile(r"^(rocksdb\.[\w.-]+) COUNT : (\d+)", re.MULTILINE)
+_WARNING = re.compile(r"^WARNING: (.+)$", re.MULTILINE)
+_LEVELED = 0
+_FIRST_LEVELS: Mapping[str, int] = {
+    "compaction_style": _LEVELED,
+    "write_buffer_size": 64 << 20,
+    "level0_file_num_compaction_trigger": 4,
+    "max_bytes_for_level_base": 256 << 20,
+}
+"""What decides the first two levels, and db_bench's defaults."""
 _KEPT = ("p50", "p75", "p99", "p99.9")
 
 
@@ -75,7 +87,7 @@ class DbBench:
         return {}
 
     def run(self, job: Job) -> ToolOutcome:
-        """Fills the database, warms up, measures."""
+        """Fills the database in a run's first step, warms up, measures."""
         folder = (job.data_folder or job.scratch) / "rocksdb"
         given = [
             f"--{name}={_written(value)}" for name, value in job.options.items() if name not in _OWN
@@ -84,8 +96,9 @@ class DbBench:
         environment = dict(os.environ)
         existing = []
         if "prepare" in job.options:
-            filled = [*base, f"--benchmarks={job.options['prepare']}"]
-            call(filled, job, limit_s=_PREPARE_LIMIT_S, environment=environment)
+            filled = [*base, f"--benchmarks={job.options['prepare']}", *_UNLIMITED]
+            if not folder.exists():
+                call(filled, job, limit_s=_PREPARE_LIMIT_S, environment=environment)
             existing = ["--use_existing_db=1"]
         base += [f"--benchmarks={job.options['benchmark']}", f"--threads={job.clients}", *existing]
         if job.warm_up_s >= 1:
@@ -96,9 +109,33 @@ class DbBench:
         argv += ["--report_interval_seconds=1", f"--report_file={reports}"]
         began_ns = time.time_ns()
         said = call(argv, job, limit_s=job.measure_s + _SPARE_S, environment=environment)
+        complaints = (job.scratch / "stderr").read_text(errors="replace")
         lines = reports.read_text().splitlines() if reports.exists() else []
         words = [Path(argv[0]).name, *(str(word) for word in argv[2:-1])]
-        return outcome(said, lines, began_ns, words)
+        told = outcome(said, lines, began_ns, words)
+        warnings = (*_own_warnings(said + complaints), *shape_warnings(job.options))
+        return replace(told, warnings=warnings)
+
+
+def _own_warnings(said: str) -> Iterator[str]:
+    for text in dict.fromkeys(_WARNING.findall(said)):
+        yield f"db_bench says of itself: {text.strip().rstrip('.').lower()}"
+
+
+def shape_warnings(options: Mapping[str, Option]) -> Iterator[str]:
+    """Where the first level is to hold less than the files of level 0 that start a compaction, it
+    is compacted sooner than its size says, and what `level0_file_num_compaction_trigger` does is
+    not what is measured."""
+    sizes = {name: options.get(name, default) for name, default in _FIRST_LEVELS.items()}
+    numbers = {name: int(str(size)) for name, size in sizes.items() if str(size).isdigit()}
+    if len(numbers) < len(sizes) or numbers["compaction_style"] != _LEVELED:
+        return
+    above = numbers["write_buffer_size"] * numbers["level0_file_num_compaction_trigger"]
+    if numbers["max_bytes_for_level_base"] < above:
+        yield (
+            f"the first level is smaller ({numbers['max_bytes_for_level_base'] / 2**20:g} MB) than "
+            f"level 0 when its compaction starts ({above / 2**20:g} MB)"
+        )
 
 
 def _written(value: Option) -> str:

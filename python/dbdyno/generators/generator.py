@@ -59,6 +59,8 @@ class ToolOutcome:
     """Under the generator's name as their source."""
     command_line: tuple[str, ...] = ()
     """How it was called."""
+    warnings: tuple[str, ...] = ()
+    """What the reader of its figures should know, a clause each."""
 
 
 class Generator(Protocol):

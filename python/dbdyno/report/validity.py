@@ -53,7 +53,7 @@ def gates(analysis: Analysis) -> tuple[Gate, ...]:
         _data(analysis),
         _host(analysis),
         *_load_warnings(analysis),
-        *_engine_warnings(analysis),
+        *_step_warnings(analysis),
     )
 
 
@@ -346,16 +346,17 @@ def _red_flags(analysis: Analysis) -> Iterable[str]:
         yield messages[0] + seen
 
 
-def _engine_warnings(analysis: Analysis) -> Iterable[Gate]:
+def _step_warnings(analysis: Analysis) -> Iterable[Gate]:
     told: dict[str, tuple[str, int]] = {}
     for run in analysis.material.runs:
         for step in run.manifest.steps:
             for warning in step.warnings:
-                code = str(warning.get("code", "warning"))
-                message, seen = told.get(code, (str(warning.get("message", "")), 0))
-                told[code] = message, seen + 1
-    for code, (message, seen) in told.items():
-        yield Gate(f"Engine: {code}", "doubtful", f"{message} ({seen} steps)")
+                who = "Tool" if step.reactor is None else "Engine"
+                name = f"{who}: {warning.get('code', 'warning')}"
+                message, seen = told.get(name, (str(warning.get("message", "")), 0))
+                told[name] = message, seen + 1
+    for name, (message, seen) in told.items():
+        yield Gate(name, "doubtful", f"{message} ({seen} step{'' if seen == 1 else 's'})")
 
 
 def limits(analysis: Analysis) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         open_tool,
         parse_provision,
         parse_tool,
+        resolve,
     )
 from dbdyno.servers.tool import Tool
 
@@ -39,6 +40,7 @@ __all__ = [
     "open_tool",
     "parse_provision",
     "parse_tool",
+    "resolve",
 ]
 
 _PLACES = {
@@ -56,6 +58,7 @@ _PLACES = {
     "open_tool": "registry",
     "parse_provision": "registry",
     "parse_tool": "registry",
+    "resolve": "registry",
 }
 
 __getattr__ = on_demand(__name__, _PLACES)

@@ -27,7 +27,9 @@ _SEE = "`dbdyno servers` lists all there is"
 class NoSuchVersionError(ServerError):
     """No source that is known has this version."""
 
-    def __init__(self, message: str, *, hint: str, suites: Sequence[str]) -> None:
+    def __init__(
+        self, message: str, *, hint: str | None = None, suites: Sequence[str] = ()
+    ) -> None:
         super().__init__(message, hint=hint)
         self.suites = suites
         """Those that may have it by now."""

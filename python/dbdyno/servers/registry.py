@@ -141,7 +141,8 @@ def open_tool(text: str, progress: Progress | None = None) -> Tool:
     # Errors
     `ServerError` when there is no such tool, or it can't be had now.
     """
-    parse_tool(text)
+    if not text.startswith(PREFIX):
+        parse_tool(text)  # Says what a tool's text looks like.
     return open_found(resolve(text, progress))
 
 
