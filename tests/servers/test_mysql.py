@@ -219,3 +219,22 @@ def test_a_running_server_is_reached_over_tls(
             pytest.raises(ConnectError, match="certificate verify failed"),
         ):
             running.start()
+
+
+@pytest.mark.parametrize("encrypted", [True, False])
+def test_tables_are_encrypted_with_a_key_of_the_run_s_own(encrypted: bool, tmp_path: Path) -> None:
+    settings = {"plugin_load_add": "file_key_management", "innodb_encrypt_tables": "ON"}
+    with open_server("mariadb@system", settings if encrypted else {}, tmp_path) as server:
+        server.start()
+        with connect(server.target()) as connection:
+            ask(connection, "CREATE TABLE secret (told TEXT) ENGINE = InnoDB")
+            ask(connection, "INSERT INTO secret VALUES (REPEAT('nobody may read this', 50))")
+            connection.commit()
+            ask(connection, "FLUSH TABLES secret FOR EXPORT")
+            folder = server.data_folder()
+            assert folder is not None
+            pages = (folder / "sbtest" / "secret.ibd").read_bytes()
+            keys = server.settings().get("file_key_management_filename")
+
+    assert (b"nobody may read this" in pages) is not encrypted
+    assert keys is None or not Path(keys).exists()

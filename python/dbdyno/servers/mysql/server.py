@@ -1,6 +1,7 @@
 """A MySQL or MariaDB server of one run: its own data folder, socket and port, gone with the run."""
 
 import re
+import secrets
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -37,6 +38,8 @@ _RESERVED = frozenset(
     }
 )
 """Settings by which we reach and watch the server."""
+_KEYS = "file_key_management"
+"""MariaDB's plugin that reads keys from a file."""
 _DEBIAN_PACKAGES = {
     "libaio.so.1": "libaio1",
     "libncurses.so.5": "libncurses5",
@@ -130,6 +133,7 @@ class MysqlServer(OwnServer):
             ours |= {"ssl_cert": str(files["certificate"]), "ssl_key": str(files["key"])}
         if self._provision.source is Source.DEBIAN:
             ours |= self._places_elsewhere()
+        ours |= self._keys()
         lines = [f"{name} = {_quoted(value)}\n" for name, value in {**ours, **self._asked}.items()]
         self._configuration.write_text("[mysqld]\n" + "".join(lines))
         self._daemon.give(self._configuration)
@@ -154,6 +158,18 @@ class MysqlServer(OwnServer):
         if not self._brand.is_mariadb:
             places["secure_file_priv"] = "NULL"
         return places
+
+    def _keys(self) -> Mapping[str, str]:
+        """A key for this run, where MariaDB encrypts and the study names no file of keys."""
+        plugins = "".join(self._asked.get(name, "") for name in ("plugin_load", "plugin_load_add"))
+        if _KEYS not in plugins or f"{_KEYS}_filename" in self._asked:
+            return {}
+        file = self._root / "keys"
+        if not file.exists():  # what the making of the data folder wrote is encrypted with it
+            file.touch(mode=0o600)
+            file.write_text(f"1;{secrets.token_hex(32)}\n")
+            self._daemon.give(file, mode=0o600)
+        return {f"{_KEYS}_filename": str(file)}
 
     def _provision_is(self, series: str) -> bool:
         return str(self._provision.version).startswith(f"{series}.")
