@@ -194,3 +194,30 @@ def test_a_script_is_read_as_for_its_own_server(
     here.write_text(text.replace('provision = "sqlite"', f'provision = "{provision}"'))
 
     assert call(["check", "example.toml"]) == 0, capsys.readouterr().err
+
+
+def test_functions_in_c_are_for_servers_that_take_them(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = 'provision = "sqlite"\nc_functions = ["stamp.c"]'
+    here.write_text(here.read_text().replace('provision = "sqlite"', named))
+
+    assert call(["check", "example.toml"]) == 2
+    assert "there is no file in C `stamp.c`" in capsys.readouterr().err
+    (here.parent / "stamp.c").write_text("int x;")
+    assert call(["check", "example.toml"]) == 4
+    assert "`sqlite` takes no functions in C" in capsys.readouterr().err
+
+
+def test_a_missing_compiler_is_told_with_its_cure(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here.parent / "stamp.c").write_text("int x;")
+    named = 'provision = "postgresql:18.4@wheel"\nc_functions = ["stamp.c"]'
+    here.write_text(here.read_text().replace('provision = "sqlite"', named))
+    monkeypatch.setenv("PATH", str(here.parent))
+
+    assert call(["check", "example.toml"]) == 6
+    told = capsys.readouterr().err
+    assert "functions in C need a compiler" in told
+    assert "apt-get install gcc" in told

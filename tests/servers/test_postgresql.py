@@ -127,3 +127,16 @@ def test_root_runs_the_server_as_somebody_else(server: Server) -> None:
     uids = next(line for line in status.splitlines() if line.startswith("Uid:")).split()[1:]
 
     assert "0" not in uids
+
+
+def test_what_the_compiler_says_of_a_function_is_told(tmp_path: Path) -> None:
+    source = tmp_path / "wrong.c"
+    source.write_text('#include "postgres.h"\nPG_MODULE_MAGIC\nint f(void) { return x; }\n')
+
+    with (
+        open_server("postgresql:18.4@wheel", {}, tmp_path, c_functions=[source]) as server,
+        pytest.raises(
+            ServerError, match=r"wrong\.c can't be compiled for postgresql 18\.4: .*error"
+        ),
+    ):
+        server.start()

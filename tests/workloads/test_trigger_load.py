@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -54,41 +52,26 @@ def test_a_way_of_stamping_that_is_none_is_told(emptied: Driven) -> None:
 
 
 @pytest.fixture(scope="module")
-def with_headers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driven]:
+def with_functions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driven]:
     """A PostgreSQL whose package has the headers that its functions in C are made with."""
-    folder = tmp_path_factory.mktemp("headers")
-    with open_server("postgresql:16.14@wheel", {"fsync": "off"}, folder) as server:
+    folder = tmp_path_factory.mktemp("functions")
+    source = Path(find_script("trigger_load", script_path())).parent / "parts" / "stamp.c"
+    text, settings = "postgresql:16.14@wheel", {"fsync": "off"}
+    with open_server(text, settings, folder, c_functions=[source]) as server:
         server.start()
         yield Driven(server, "pgsql", folder)
 
 
-@pytest.fixture(scope="module")
-def library(with_headers: Driven) -> Iterator[Path]:
-    """The functions, compiled, where the server's own user can read them."""
-    text = "SELECT setting FROM pg_config WHERE name = 'INCLUDEDIR-SERVER'"
-    headers = with_headers.rows(text)[0][0]
-    source = Path(find_script("trigger_load", script_path())).parent / "parts" / "stamp.c"
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
-        made = folder / "stamp.so"
-        flags = ["-O2", "-Wall", "-Werror", "-fPIC", "-shared", f"-I{headers}"]
-        subprocess.run(["cc", *flags, "-o", made, source], check=True)
-        yield made
-
-
 @pytest.mark.parametrize("symbol", ["stamp_by_number", "stamp_by_name"])
-def test_a_trigger_in_c_stamps_too(symbol: str, with_headers: Driven, library: Path) -> None:
-    made = with_headers.call(
-        "trigger_load", "prepare", stamp="c", library=str(library), symbol=symbol
-    )
+def test_a_trigger_in_c_stamps_too(symbol: str, with_functions: Driven) -> None:
+    made = with_functions.call("trigger_load", "prepare", stamp="c", library="stamp", symbol=symbol)
     assert made.complaint == ""
 
-    ran = with_headers.run("trigger_load", events=4, stamp="c", rows=200, check_after=True)
+    ran = with_functions.run("trigger_load", events=4, stamp="c", rows=200, check_after=True)
 
     assert ran.complaint == ""
-    with_headers.rows("UPDATE transdtls SET transaction_id = 200 WHERE transaction_id = 0")
+    with_functions.rows("UPDATE transdtls SET transaction_id = 200 WHERE transaction_id = 0")
     counted = "SELECT COUNT(*), COUNT(insert_ts), COUNT(update_ts) FROM transdtls"
     whole, updated = 200 * ran.summary.total.events, ran.summary.total.events
-    assert with_headers.rows(counted) == [[str(whole), str(whole), str(updated)]]
-    assert with_headers.call("trigger_load", "cleanup").complaint == ""
+    assert with_functions.rows(counted) == [[str(whole), str(whole), str(updated)]]
+    assert with_functions.call("trigger_load", "cleanup").complaint == ""

@@ -11,14 +11,14 @@ import json
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dbdyno.collect import machine_limits
 from dbdyno.conduct.connection import missing_for_connections, run_target, wants_tls
 from dbdyno.conduct.host import missing_of_study
-from dbdyno.conduct.load import study_script_path
+from dbdyno.conduct.load import c_function_files, study_script_path
 from dbdyno.conduct.preflight import limits, loader_count, require
 from dbdyno.conduct.tool import tool_of
 from dbdyno.engine import Engine, find_script, run_engine, run_spec
@@ -27,6 +27,7 @@ from dbdyno.formats.study import StudyFile
 from dbdyno.model import ENGINE, Arrival, Cell, Option, Plan, Replay, Tables
 from dbdyno.servers import (
     Capacity,
+    Server,
     Source,
     absent_target,
     open_server,
@@ -69,9 +70,7 @@ def examine_servers(loaded: StudyFile, plan: Plan) -> Iterator[Started | LabErro
             continue
         with tempfile.TemporaryDirectory(prefix="dbdyno-check-") as name:
             try:
-                with open_server(
-                    cell.provision, cell.settings, Path(name), tls=wants_tls(cell)
-                ) as server:
+                with _opened(loaded, cell, Path(name)) as server:
                     server.start()
                     yield Started(cell.label, cell.provision, str(server.facts().get("version")))
                     clients = max(loaded.study.load.clients)
@@ -83,7 +82,7 @@ def examine_servers(loaded: StudyFile, plan: Plan) -> Iterator[Started | LabErro
 
 
 def _complaints(loaded: StudyFile, plan: Plan, engine: Engine, scratch: Path) -> Iterator[LabError]:
-    for cell in _distinct(plan, lambda cell: (cell.provision, _text(cell.settings))):
+    for cell in _distinct(plan, _server_of):
         try:
             _try_settings(loaded, cell, scratch)
         except LabError as error:
@@ -130,7 +129,8 @@ def _distinct(plan: Plan, key: Callable[[Cell], tuple[str, str]]) -> Iterator[Ce
 
 def _server_of(cell: Cell) -> tuple[str, str]:
     """Cells with the same one have the same server."""
-    return cell.provision, _text({**cell.settings, "tls": wants_tls(cell)})
+    besides = {"tls": str(wants_tls(cell)), "c_functions": " ".join(cell.c_functions)}
+    return cell.provision, _text({**cell.settings, **besides})
 
 
 def _tools(plan: Plan) -> Mapping[str, Cell]:
@@ -144,7 +144,7 @@ def _text(values: Mapping[str, Option] | Mapping[str, str]) -> str:
 
 
 def _try_settings(loaded: StudyFile, cell: Cell, scratch: Path) -> None:
-    with open_server(cell.provision, cell.settings, scratch) as server:
+    with _opened(loaded, cell, scratch) as server:
         if parse_provision(cell.provision).source is not Source.EMBEDDED:
             return
         server.start()
@@ -157,6 +157,16 @@ def _try_settings(loaded: StudyFile, cell: Cell, scratch: Path) -> None:
                 "this study does not fit: " + "; ".join(map(str, missed)),
                 hint="; ".join(limit.cure for limit in missed),
             )
+
+
+def _opened(loaded: StudyFile, cell: Cell, folder: Path) -> AbstractContextManager[Server]:
+    return open_server(
+        cell.provision,
+        cell.settings,
+        folder,
+        tls=wants_tls(cell),
+        c_functions=c_function_files(cell, study_script_path(loaded.file)),
+    )
 
 
 def _try_script(loaded: StudyFile, cell: Cell, command: str, engine: Engine, scratch: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dbdyno.conduct.connection import check_connections
@@ -14,7 +14,8 @@ from dbdyno.engine import find_script
 from dbdyno.engine.script import script_path
 from dbdyno.errors import ScriptError, ServerError, StudyError, UsageError
 from dbdyno.formats.study import PAPER, StudyFile, nearest, read_study
-from dbdyno.model import ENGINE, Study
+from dbdyno.generators.generator import find_file
+from dbdyno.model import ENGINE, Cell, Study
 from dbdyno.servers import parse_provision
 
 SMALL = "small"
@@ -49,6 +50,7 @@ def load_study(name: str, *, scale: str | None = None, called: str | None = None
     check_host(loaded)
     check_connections(loaded)
     check_tools(loaded, study_script_path(loaded.file))
+    _check_c_functions(loaded)
     _check_scripts(loaded)
     return loaded
 
@@ -112,6 +114,24 @@ def _check_servers(loaded: StudyFile) -> None:
             except ServerError as error:
                 path = (*table, level.name, "provision")
                 raise loaded.error(path, error.message, hint=error.hint) from error
+
+
+def c_function_files(cell: Cell, folders: Sequence[Path]) -> tuple[Path, ...]:
+    """The files in C that a cell's server is given, searched like scripts; raises `UsageError`."""
+    return tuple(find_file(name, folders, "file in C") for name in cell.c_functions)
+
+
+def _check_c_functions(loaded: StudyFile) -> None:
+    folders = study_script_path(loaded.file)
+    for factor in loaded.study.factors:
+        table = ("server",) if factor.name == "server" else ("factor", factor.name)
+        for level in factor.levels:
+            for name in level.c_functions:
+                try:
+                    find_file(name, folders, "file in C")
+                except UsageError as error:
+                    path = (*table, level.name, "c_functions")
+                    raise loaded.error(path, error.message, hint=error.hint) from error
 
 
 def _check_scripts(loaded: StudyFile) -> None:

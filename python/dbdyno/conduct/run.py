@@ -29,6 +29,7 @@ from dbdyno.conduct.events import (
     TablesLoaded,
 )
 from dbdyno.conduct.host import UNCHANGED, Host
+from dbdyno.conduct.load import c_function_files
 from dbdyno.conduct.manifest import manifest_of
 from dbdyno.conduct.preflight import loader_count, require
 from dbdyno.conduct.tool import drive_tool, tool_metrics, tool_result
@@ -147,6 +148,7 @@ class RunConductor:
             self.writer.logs,
             self.host.server,
             tls=wants_tls(cell),
+            c_functions=c_function_files(cell, self.setting.script_path),
         )
         server = self._server = self._parts.enter_context(opened)
         with self._phase("provision"):

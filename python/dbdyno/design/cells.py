@@ -21,6 +21,7 @@ def _cell(study: Study, combination: tuple[tuple[str, Level], ...]) -> Cell:
     host = dict(study.host)
     generator = study.workload.generator
     connection = dict(study.connection)
+    c_functions: tuple[str, ...] = ()
     for _, level in combination:
         provision = level.provision or provision
         script = level.script or script
@@ -29,6 +30,7 @@ def _cell(study: Study, combination: tuple[tuple[str, Level], ...]) -> Cell:
         host.update(level.host)
         generator = level.generator or generator
         connection.update(level.connection)
+        c_functions = level.c_functions or c_functions
     if provision is None or (script is None and generator == ENGINE):
         raise ValueError("a checked study gives every cell a server and a script")
     return Cell(
@@ -41,4 +43,5 @@ def _cell(study: Study, combination: tuple[tuple[str, Level], ...]) -> Cell:
         generator=generator,
         connection=connection,
         tables=study.workload.tables,
+        c_functions=c_functions,
     )

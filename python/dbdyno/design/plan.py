@@ -83,6 +83,7 @@ def _parts_shape(cell: Cell) -> dict[str, object]:
         "generator": cell.generator,
         "connection": dict(cell.connection),
         "tables": None if cell.tables is None else asdict(cell.tables),
+        "c_functions": list(cell.c_functions),
     }
     return {name: value for name, value in parts.items() if value and value != ENGINE}
 

@@ -256,6 +256,7 @@ def _factors(document: StudyDocument, fail: _Fail) -> tuple[Factor, ...]:
                 provision=server.provision,
                 settings=server.settings,
                 connection=server.connection.stated(),
+                c_functions=tuple(server.c_functions),
             )
             for name, server in document.server.items()
         )
@@ -278,6 +279,7 @@ def _factors(document: StudyDocument, fail: _Fail) -> tuple[Factor, ...]:
                 table.host,
                 table.generator,
                 table.connection.stated(),
+                tuple(table.c_functions),
             )
             for level, table in tables.items()
         )

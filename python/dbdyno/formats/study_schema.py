@@ -47,6 +47,7 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Fraction = Annotated[float, BeforeValidator(parse_fraction)]
 Setting = Annotated[str, BeforeValidator(_setting)]
 Settings = dict[str, Setting]
+Files = Annotated[list[str], BeforeValidator(as_list)]
 Host = dict[str, object]
 """Setter → what it is asked for; the setters check it."""
 
@@ -69,6 +70,7 @@ class ServerTable(Table):
     provision: str
     settings: Settings = Field(default={})
     connection: ConnectionTable = ConnectionTable()
+    c_functions: Files = Field(default=[])
 
 
 class LevelTable(Table):
@@ -81,6 +83,7 @@ class LevelTable(Table):
     host: Host = Field(default={})
     generator: Name | None = None
     connection: ConnectionTable = ConnectionTable()
+    c_functions: Files = Field(default=[])
 
 
 class TablesTable(Table):
@@ -95,7 +98,7 @@ class WorkloadTable(Table):
 
     generator: Name = ENGINE
 
-    script: Annotated[list[str], BeforeValidator(as_list)] = Field(default=[])
+    script: Files = Field(default=[])
     options: Options = Field(default={})
     tables: TablesTable | None = None
 

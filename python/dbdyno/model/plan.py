@@ -42,6 +42,8 @@ class Cell:
     clients' connections; what is not said is as the server has it."""
     tables: Tables | None = None
     """`None`: the script's own `prepare` makes them."""
+    c_functions: tuple[str, ...] = ()
+    """Files in C that are compiled for the server."""
 
     @property
     def preparing(self) -> Tables:

@@ -39,6 +39,8 @@ class Level:
     generator: str | None = None
     connection: Mapping[str, bool | str] = field(default_factory=dict)
     """What is said of the clients' connections; see `Cell.connection`."""
+    c_functions: tuple[str, ...] = ()
+    """Files in C that are compiled for the server, as the study file names them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,6 +173,8 @@ class Provision:
     """How its process is started; `open_server` says."""
     tls: bool = False
     """Whether a server of ours is to offer TLS, with a certificate made for the run."""
+    c_functions: Sequence[Path] = ()
+    """Files in C that are compiled for it; `open_server` says."""
 
 
 def _nobody_connects(provision: Provision, _: Connection) -> str:
@@ -204,5 +206,7 @@ class Kind:
     url_schemes: Sequence[str] = ()
     refuses: Callable[[Provision, Connection], str | None] = _nobody_connects
     """Why connections can't be so; `None` when they can."""
+    takes_c_functions: bool = False
+    """Whether functions in C can be loaded into a server of ours."""
     prefix: str = ""
     """What stands before its name in a provision text."""

@@ -180,16 +180,19 @@ def open_server(
     launch: Launch = ORDINARY,
     *,
     tls: bool = False,
+    c_functions: Sequence[Path] = (),
 ) -> Iterator[Server]:
     """A server for one run, not yet started. Leaving the block stops it and removes all but its
     logs, which stay in `folder`; so does the end of this process, however it comes. With `tls` a
     server of ours offers it.
 
     # Errors
-    `ServerError` when there is no such server or it can't have these settings or this launch.
+    `ServerError` when there is no such server or it can't have these settings or this launch;
+    `MachineError` when what its functions in C are compiled with is missing.
     """
-    parsed = replace(resolve(provision), launch=launch, tls=tls)
+    parsed = replace(resolve(provision), launch=launch, tls=tls, c_functions=tuple(c_functions))
     _refuse_launch(parsed)
+    _refuse_c_functions(parsed)
     sweep()
     server = KINDS[parsed.kind].open(parsed, settings, folder)
     try:
@@ -204,6 +207,16 @@ def refuse_connection(provision: str, wish: Connection) -> None:
     why = KINDS[parsed.kind].refuses(parsed, wish) if wish else None
     if why is not None:
         raise ServerError(f"`{provision}`: {why}")
+
+
+def _refuse_c_functions(provision: Provision) -> None:
+    takes = KINDS[provision.kind].takes_c_functions and provision.source is not Source.URL
+    if provision.c_functions and not takes:
+        able = ", ".join(kind.name for kind in KINDS.values() if kind.takes_c_functions)
+        raise ServerError(
+            f"`{provision.text}` takes no functions in C (`c_functions`)",
+            hint=f"servers that dbdyno starts do, of the kinds: {able}",
+        )
 
 
 def _refuse_launch(provision: Provision) -> None:

@@ -108,4 +108,5 @@ KIND = Kind(
     debian_package="postgresql",
     url_schemes=("postgresql", "postgres"),
     refuses=_refuses,
+    takes_c_functions=True,
 )

@@ -12,7 +12,7 @@ from dbdyno.servers.daemon import free_port
 from dbdyno.servers.own import OwnServer
 from dbdyno.servers.packaged import install
 from dbdyno.servers.place import data_folder, socket_folder
-from dbdyno.servers.postgresql import query
+from dbdyno.servers.postgresql import functions, query
 from dbdyno.servers.postgresql.contents import contents, tables
 from dbdyno.servers.protocol import DATABASE, ROLE, Asking, Capacity, Provision
 from dbdyno.servers.setting import refuse_reserved, unknown_setting
@@ -45,6 +45,9 @@ class PostgresqlServer(OwnServer):
         self._asked = settings
         self._folder = Path()
         self._session = query.Session()
+        self._functions: Mapping[str, object] = {}
+        if provision.c_functions:
+            functions.require(provision)
 
     def start(self) -> None:
         """Installs, initialises, configures, starts and waits until it takes statements."""
@@ -56,6 +59,7 @@ class PostgresqlServer(OwnServer):
             daemon.guarded, daemon.log.parent, daemon.account, daemon.launched
         )
         self._initialise()
+        self._compile_functions()
         self._serve()
         self._session.rows(f"CREATE DATABASE {DATABASE}")
         if "pg_stat_statements" in query.settings(self._session)["shared_preload_libraries"]:
@@ -116,6 +120,22 @@ class PostgresqlServer(OwnServer):
         finally:
             password_file.unlink()
 
+    @property
+    def _libraries(self) -> Path:
+        """Where functions in C are."""
+        return self._folder / "functions"
+
+    def _compile_functions(self) -> None:
+        sources = self._provision.c_functions
+        if not sources:
+            return
+        self._libraries.mkdir()
+        self._functions = functions.compile_functions(
+            self._provision, self._programs_folder, sources, self._libraries
+        )
+        for path in (self._libraries, *self._libraries.iterdir()):
+            self._daemon.give(path)
+
     def _configure(self) -> None:
         """Writes ours first and the study's after: the last line counts."""
         self._port = free_port()
@@ -127,6 +147,8 @@ class PostgresqlServer(OwnServer):
         }
         if self._major >= 10:
             ours["password_encryption"] = "scram-sha-256"
+        if self._functions:
+            ours["dynamic_library_path"] = f"$libdir:{self._libraries}"
         if self._has_statement_statistics():
             ours["shared_preload_libraries"] = "pg_stat_statements"
         if files := self._secured(self._folder):
@@ -202,7 +224,8 @@ class PostgresqlServer(OwnServer):
 
     def facts(self) -> Mapping[str, object]:
         """Of the package, the program and the running server."""
-        return {**self._package_facts(), **query.facts(self._session)}
+        compiled = {"c_functions": self._functions} if self._functions else {}
+        return {**self._package_facts(), **query.facts(self._session), **compiled}
 
     def settings(self) -> Mapping[str, str]:
         """All of them."""
