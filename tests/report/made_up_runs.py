@@ -24,11 +24,13 @@ from dbdyno.model import (
     Hello,
     HistogramRecord,
     Interval,
+    Metric,
     PhaseSpan,
     Plan,
     PlannedRun,
     RunManifest,
     RunStatus,
+    Sample,
     Step,
     StepResult,
     StepSummary,
@@ -48,6 +50,14 @@ from dbdyno.store import RunWriter, Store, open_study_folder, step_summary
 SECOND_NS = 1_000_000_000
 OF_A_SERVER = {"page_size": "4096", "data_directory": "/somewhere"}
 """Effective settings beside those of the study."""
+METRICS = {
+    "process": [Metric("voluntary_switches", "", "counter", "Context switches")],
+    "disk": [Metric("writes", "", "counter", "Writes")],
+    "mysql": [
+        Metric("history_list", "", "gauge", "Transactions not purged"),
+        Metric("syncs", "", "counter", "Syncs"),
+    ],
+}
 START_UNIX_NS = 1_700_000_000 * SECOND_NS
 
 
@@ -67,6 +77,8 @@ class World:
     """What was found in its tables."""
     turns: Callable[[PlannedRun, Step], tuple[TurnResult, ...]] = lambda _run, _step: ()
     """The turns its cell had."""
+    samples: Callable[[PlannedRun], tuple[Sample, ...]] = lambda _run: ()
+    """What was sampled beside its load."""
     failed_before: Mapping[str, int] = field(default_factory=dict)
     """Run id → failed attempts before the one kept."""
 
@@ -123,10 +135,15 @@ def _carry_out(
                 shards=1,
             )
         )
+    writer.metrics(world.samples(run), METRICS)
     if status != "failed":
         flag = {"code": "swap", "message": f"{run.position} MiB are swapped out", "hint": "free it"}
         facts = {
-            "host": {"cpus": 2, "kernel": "6.1"},
+            "host": {
+                "cpus": 2,
+                "kernel": "6.1",
+                "storage": {"devices": [{"name": "loop3p1"}, {"name": "vda"}]},
+            },
             "server": {"version": "1.0"},
             "red_flags": [flag],
         }

@@ -92,6 +92,7 @@ def _step(going: Sequence[RunConductor], index: int, shared: Sampler) -> None:
     for conductor in going:
         with _its_own_failure(conductor):
             conductor.step(conductor.run.steps[index])
+            conductor.sample_edge(shared)
 
 
 @contextmanager

@@ -167,6 +167,12 @@ class RunConductor:
         self._parts.enter_context(self._sampling)
         self.sampler = self._sampling.enter_context(Sampler(collectors("run"), self._watched()))
 
+    def sample_edge(self, shared: Sampler) -> None:
+        """Samples everything now, of this run and of the host: counters grow between edges."""
+        assert self.sampler is not None, "sampled from the end of set_up"
+        self.sampler.edge()
+        shared.edge()
+
     def step(self, step: Step) -> None:
         """One step as one window. Raises `LabError`; what was measured stays."""
         self.host.before_step()

@@ -113,6 +113,7 @@ def tool_result(step: Step, told: ToolStep) -> StepResult:
         reactor=None,
         shards=None,
         warnings=({"code": told.generator, "message": warnings},) if warnings else (),
+        ended_unix_ns=told.outcome.ended_unix_ns,
     )
 
 

@@ -97,15 +97,11 @@ def _turn(cell: _Cell, number: int, position: int, shared: Sampler) -> None:
     """One turn; the warm-up is the beginning of a cell's first one."""
     study = cell.conductor.setting.study
     lead_in_s = study.design.lead_in_s + (study.load.warm_up_s if number == 0 else 0.0)
-    own = cell.conductor.sampler
-    assert own is not None, "sampled from the end of set_up"
-    own.edge()
-    shared.edge()
+    cell.conductor.sample_edge(shared)
     before_s = psutil.cpu_times()
     turn = cell.engine.turn(time.time_ns() + _AHEAD_NS, lead_in_s, study.design.turn_s)
     after_s = psutil.cpu_times()
-    own.edge()
-    shared.edge()
+    cell.conductor.sample_edge(shared)
     steal_s = getattr(after_s, "steal", 0.0) - getattr(before_s, "steal", 0.0)
     origin_ns = cell.conductor.engine_start_unix_ns
     assert origin_ns is not None, "the engine greets before its first turn"

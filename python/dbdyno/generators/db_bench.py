@@ -109,12 +109,13 @@ class DbBench:
         argv += ["--report_interval_seconds=1", f"--report_file={reports}"]
         began_ns = time.time_ns()
         said = call(argv, job, limit_s=job.measure_s + _SPARE_S, environment=environment)
+        ended_ns = time.time_ns()
         complaints = (job.scratch / "stderr").read_text(errors="replace")
         lines = reports.read_text().splitlines() if reports.exists() else []
         words = [Path(argv[0]).name, *(str(word) for word in argv[2:-1])]
         told = outcome(said, lines, began_ns, words)
         warnings = (*_own_warnings(said + complaints), *shape_warnings(job.options))
-        return replace(told, warnings=warnings)
+        return replace(told, warnings=warnings, ended_unix_ns=ended_ns)
 
 
 def _own_warnings(said: str) -> Iterator[str]:

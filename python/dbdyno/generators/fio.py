@@ -71,6 +71,7 @@ class Fio:
         limit_s = job.warm_up_s + job.measure_s + _SPARE_S
         began_ns = time.time_ns()
         said = call(argv, job, limit_s=limit_s, environment={**os.environ, **variables})
+        over_ns = time.time_ns()
         document = _document(said)
         started_ns = int(document.get("timestamp_ms", began_ns // 10**6)) * 10**6
         jobs: Sequence[Mapping[str, Any]] = document["jobs"]
@@ -84,6 +85,7 @@ class Fio:
             figures=dict(_figures(jobs)),
             samples=tuple(_samples(log, ended_ns - _lasted_ns(log), names)),
             command_line=tuple(map(str, (Path(argv[0]).name, *argv[1:-1], file.name))),
+            ended_unix_ns=over_ns,
         )
 
 

@@ -61,6 +61,8 @@ class ToolOutcome:
     """How it was called."""
     warnings: tuple[str, ...] = ()
     """What the reader of its figures should know, a clause each."""
+    ended_unix_ns: int | None = None
+    """When its window ended by the wall clock, near enough: when the program ended."""
 
 
 class Generator(Protocol):

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -78,6 +80,7 @@ class Pgbench:
         argv += [f"--time={max(1, round(job.measure_s))}", "--progress=1", "--progress-timestamp"]
         argv += ["--log", f"--log-prefix={job.scratch}/transactions"]
         said = call(argv, job, limit_s=job.measure_s + _SPARE_S, environment=environment)
+        ended_ns = time.time_ns()
         logs = sorted(job.scratch.glob("transactions.*"))
         try:
             latency_us = latencies(logs)
@@ -85,7 +88,8 @@ class Pgbench:
             for log in logs:
                 log.unlink()  # A line a transaction: what is kept is their distribution.
         progress = (job.scratch / "stderr").read_text(errors="replace")
-        return outcome(said, progress, latency_us, [Path(str(word)).name for word in argv])
+        told = outcome(said, progress, latency_us, [Path(str(word)).name for word in argv])
+        return replace(told, ended_unix_ns=ended_ns)
 
 
 def _arguments(job: Job) -> list[str]:

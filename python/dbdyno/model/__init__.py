@@ -1,6 +1,6 @@
 """The words of the lab as frozen values: no input, no output, no import from any other room."""
 
-from dbdyno.model.figures import FIGURES, Figure, find_figure
+from dbdyno.model.figures import FIGURES, PER_EVENT, Counted, Figure, Sampled, find_figure
 from dbdyno.model.load import (
     MAIN,
     Arrival,
@@ -74,12 +74,14 @@ __all__ = [
     "FIGURES",
     "MAIN",
     "PERCENTILES",
+    "PER_EVENT",
     "Arrival",
     "Backlog",
     "Cell",
     "Chart",
     "Closed",
     "Constant",
+    "Counted",
     "Counters",
     "CpuTime",
     "Design",
@@ -123,6 +125,7 @@ __all__ = [
     "RunManifest",
     "RunStatus",
     "Sample",
+    "Sampled",
     "Scheduling",
     "Sine",
     "Step",

@@ -1,7 +1,13 @@
-"""The figures a study may choose as primary: one list, for files, verdicts, tables and charts."""
+"""The figures of a step: one list, for files, verdicts, tables and charts.
+
+What the engine tells is read from its summary. What an event cost the machine comes from counters
+that were sampled beside the load: a figure names them here, and whoever reads a store works them
+out. Any other sampled metric is a figure by its own name, `source.metric`.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -10,6 +16,37 @@ from dbdyno.model.load import MAIN
 from dbdyno.model.result import PERCENTILES, StepSummary
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Sampled counters whose growth, added up, is one amount."""
+
+    source: str
+    metrics: tuple[str, ...]
+    instance: str | None = None
+    """`None`: the sum over all there are, or of disks the one with the server's data."""
+    factor: float = 1.0
+    """From the counters' unit to the figure's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """A metric by its own name: over a step, the mean of a gauge, the growth a second of a
+    counter."""
+
+    source: str
+    metric: str
+    instance: str | None = None
+
+    @classmethod
+    def parse(cls, name: str) -> Sampled | None:
+        """`source.metric`, or `source.metric.instance`; `None` if it is no such name."""
+        found = _SAMPLED.fullmatch(name)
+        return cls(found[1], found[2], found[3]) if found else None
+
+
+_SAMPLED = re.compile(r"([a-z]\w*)\.([a-z]\w*)(?:\.(\S+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +64,8 @@ class Figure:
     """More of it is "faster"."""
     events: Callable[[StepSummary], int] = lambda summary: summary.events
     """How many events it was read from."""
+    counted: tuple[Counted, ...] = ()
+    """What it is the growth of, per event, of those there are; `read` then finds it worked out."""
 
     def factor(self, unit: str) -> float | None:
         """What a value is multiplied by to be in `unit`, as somebody else may have told it; `None`
@@ -49,7 +88,8 @@ def find_figure(name: str) -> Figure:
     (`p95.payment`), or one that only a tool tells.
 
     Raises `KeyError` for a name that none of them can have: a tool's figures end in a unit, which
-    says whether more of it is better (`read_iops`, `write_bytes_per_s`, `read_us_p99.reader`).
+    says whether more of it is better (`read_iops`, `write_bytes_per_s`, `read_us_p99.reader`);
+    a sampled metric is called by its source (`mysql.history_list`).
     """
     if name in FIGURES:
         return FIGURES[name]
@@ -59,10 +99,14 @@ def find_figure(name: str) -> Figure:
         return _of_label(base, name.removeprefix(f"{base}."))
     for mark, (unit, better) in _TOOL_UNITS.items():
         if mark in name.partition(".")[0]:
-            return Figure(
-                name.replace("_", " "), unit, better, lambda s: s.figures.get(name), rate=better
-            )
+            return Figure(name.replace("_", " "), unit, better, _worked_out(name), rate=better)
+    if Sampled.parse(name):
+        return Figure(name, "", False, _worked_out(name))
     raise KeyError(name)
+
+
+def _worked_out(name: str) -> Callable[[StepSummary], float | None]:
+    return lambda summary: summary.figures.get(name)
 
 
 _TOOL_UNITS: Mapping[str, tuple[str, bool]] = {
@@ -87,6 +131,48 @@ def _spent_s(mean_us: float | None, events: int, clients: int) -> float | None:
     return None if mean_us is None or not clients else mean_us * events / clients / 1e6
 
 
+_CPU = ("user_s", "system_s")
+_KERNEL = ("system_s", "irq_s", "softirq_s")
+
+_PER_EVENT: Mapping[str, tuple[str, str, tuple[Counted, ...]]] = {
+    "server_cpu_us_per_event": (
+        "Server CPU", "µs", (Counted("process", _CPU, "server", 1e6),)
+    ),
+    "client_cpu_us_per_event": (
+        "Client CPU", "µs", (Counted("process", _CPU, "client", 1e6),)
+    ),
+    "kernel_cpu_us_per_event": (
+        "Kernel CPU of the machine", "µs", (Counted("processor", _KERNEL, "", 1e6),)
+    ),
+    "server_switches_per_event": (
+        "Server's context switches",
+        "",
+        (Counted("process", ("voluntary_switches", "involuntary_switches"), "server"),),
+    ),
+    "disk_reads_per_event": ("Disk reads", "", (Counted("disk", ("reads",)),)),
+    "disk_writes_per_event": ("Disk writes", "", (Counted("disk", ("writes",)),)),
+    "disk_read_kib_per_event": (
+        "Read from disk", "KiB", (Counted("disk", ("read_bytes",), factor=1 / 1024),)
+    ),
+    "disk_written_kib_per_event": (
+        "Written to disk", "KiB", (Counted("disk", ("written_bytes",), factor=1 / 1024),)
+    ),
+    "disk_flushes_per_event": ("Disk flushes", "", (Counted("disk", ("flushes",)),)),
+    # PostgreSQL counts syncs of its log by themselves up to 17, and among all others since.
+    "syncs_per_event": (
+        "Server's fsyncs",
+        "",
+        (Counted("mysql", ("syncs",)), Counted("postgresql", ("wal_syncs", "io_syncs"))),
+    ),
+    "log_bytes_per_event": (
+        "Redo or write-ahead log",
+        "B",
+        (Counted("mysql", ("redo_bytes",)), Counted("postgresql", ("wal_bytes",))),
+    ),
+    "network_bytes_per_event": ("Network, both ways", "B", ()),
+}  # fmt: skip
+
+
 FIGURES: Mapping[str, Figure] = {
     "throughput": Figure("Throughput", "events/s", True, lambda s: s.events_per_s, rate=True),
     "statements_per_s": Figure(
@@ -107,7 +193,14 @@ FIGURES: Mapping[str, Figure] = {
     "bytes_per_statement": Figure(
         "Bytes on the wire per statement", "bytes", False, lambda s: s.bytes_per_statement
     ),
+    **{
+        name: Figure(f"{title} per event", unit, False, _worked_out(name), counted=counted)
+        for name, (title, unit, counted) in _PER_EVENT.items()
+    },
 }
+
+PER_EVENT = tuple(_PER_EVENT)
+"""Names of the figures of what an event costs."""
 
 _LABEL_FIGURES = ("throughput", *PERCENTILES, "max", "mean", "spent_s")
 """Those that the events of one label have as well."""

@@ -99,6 +99,8 @@ class StepResult:
     scheduling: str | None = None
     clock: str | None = None
     warnings: tuple[Mapping[str, object], ...] = ()
+    ended_unix_ns: int | None = None
+    """When the window of a program other than the engine ended, by the wall clock."""
 
 
 @dataclass(frozen=True, slots=True)

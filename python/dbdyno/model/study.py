@@ -121,6 +121,8 @@ class Chart:
 
     kind: str
     title: str | None = None
+    metrics: tuple[str, ...] = ()
+    """Figures or sampled metrics it draws, for kinds that take any."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """From a store to material. The only file of this room that knows how a store looks."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +9,15 @@ import pyarrow.compute as pc
 
 from dbdyno.model import Study
 from dbdyno.report.declared import asked_now
-from dbdyno.report.material import Material, RunMaterial, StepSeries
+from dbdyno.report.material import (
+    NO_SAMPLES,
+    Material,
+    RunMaterial,
+    Samples,
+    SampleSeries,
+    StepSeries,
+)
+from dbdyno.report.sampled import sources, wanted, with_figures
 from dbdyno.store import Store, StoredRun
 
 LOADED = ("warm-up", "measure")
@@ -26,17 +34,19 @@ def gather(store: Path, study: str, *, asked: Study | None = None) -> Material:
     survey = stored.survey(whole=True)
     runs = sorted(survey.runs.values(), key=lambda run: run.manifest.started_unix_s)
     analysed, changes = asked_now(stored.study, asked or stored.study)
+    names = wanted(analysed)
+    needed = sources(names)
     return Material(
         study=analysed,
         plan=stored.plan,
-        runs=tuple(_run(run) for run in runs),
+        runs=tuple(with_figures(_run(run, needed), stored.study, names) for run in runs),
         replaced=tuple(run.manifest for run in survey.replaced),
         damages=tuple(damage.told for damage in survey.damages),
         changes=changes,
     )
 
 
-def _run(run: StoredRun) -> RunMaterial:
+def _run(run: StoredRun, needed: Collection[tuple[str, str]]) -> RunMaterial:
     table = run.series
     steps = sorted(set(table.column("step").to_pylist()))
     return RunMaterial(
@@ -46,7 +56,34 @@ def _run(run: StoredRun) -> RunMaterial:
         facts=_document(run, "facts.json"),
         settings={name: str(value) for name, value in _document(run, "settings.json").items()},
         turns=run.turns,
+        samples=_samples(run, needed),
     )
+
+
+def _samples(run: StoredRun, needed: Collection[tuple[str, str]]) -> Samples:
+    """Of the (source, metric) needed alone: a long run has millions of samples."""
+    if run.metrics is None or not run.metrics[0].num_rows:
+        return NO_SAMPLES
+    table, known = run.metrics
+    table = table.combine_chunks()
+    words = ("source", "metric", "instance")
+    columns = [table.column(word).combine_chunks() for word in words]
+    names = [column.dictionary.to_pylist() for column in columns]
+    sizes = [len(every) for every in names]
+    codes = np.ravel_multi_index([column.indices.to_numpy() for column in columns], sizes)
+    times, values = (table.column(name).to_numpy() for name in ("unix_ns", "value"))
+    order = np.argsort(codes, kind="stable")
+    kinds, starts = np.unique(codes[order], return_index=True)
+    series: dict[tuple[str, str], dict[str, SampleSeries]] = {}
+    for kind, rows in zip(kinds, np.split(order, starts[1:]), strict=True):
+        places = np.unravel_index(kind, sizes)
+        source, metric, instance = (
+            every[place] for every, place in zip(names, places, strict=True)
+        )
+        if (source, metric) in needed:
+            found = SampleSeries(times[rows], values[rows])
+            series.setdefault((source, metric), {})[instance] = found
+    return Samples(series, known)
 
 
 def _document(run: StoredRun, name: str) -> Mapping[str, object]:

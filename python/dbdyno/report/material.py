@@ -4,12 +4,12 @@ Nothing else of this room knows how a store looks; everything after this is a pu
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dbdyno.model import Plan, RunManifest, StepSummary, Study, TurnResult
+from dbdyno.model import Metric, Plan, RunManifest, StepSummary, Study, TurnResult
 
 Column = NDArray[np.float64]
 
@@ -34,6 +34,27 @@ class StepSeries:
 
 
 @dataclass(frozen=True, slots=True)
+class SampleSeries:
+    """One instance of one sampled metric, in order of time."""
+
+    unix_ns: NDArray[np.int64]
+    values: Column
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """What was sampled beside the load, of the metrics that a report needs."""
+
+    series: Mapping[tuple[str, str], Mapping[str, SampleSeries]] = field(default_factory=dict)
+    """(source, metric) → instance → its samples."""
+    metrics: Mapping[str, Mapping[str, Metric]] = field(default_factory=dict)
+    """Source → name → what it is; of all that were sampled."""
+
+
+NO_SAMPLES = Samples()
+
+
+@dataclass(frozen=True, slots=True)
 class RunMaterial:
     """One run folder."""
 
@@ -45,6 +66,7 @@ class RunMaterial:
     settings: Mapping[str, str]
     turns: tuple[TurnResult, ...] = ()
     """Where cells were driven in turns."""
+    samples: Samples = NO_SAMPLES
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,11 @@ import io
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from dbdyno.report.wording import MISSING
+from dbdyno.report.wording import MISSING, number, percent
 
 Scalar = str | float | int | None
-Value = Scalar | tuple[float, float]
-"""A pair is a range; a program reads it as two columns."""
+Value = Scalar | tuple[float, ...]
+"""A pair is a range; a program reads it as two columns, an estimate as three."""
 
 
 def as_text(value: Scalar) -> str:
@@ -30,6 +30,9 @@ class Column:
     pair: bool = False
     """Values are ranges (low, high)."""
 
+    estimate: bool = False
+    """Values are (value, low, high): a figure and its 95 % interval."""
+
     @property
     def figure(self) -> bool:
         """Stands to the right."""
@@ -37,13 +40,17 @@ class Column:
 
     @property
     def csv_names(self) -> tuple[str, ...]:
-        """One heading, or two for a range."""
+        """One heading, two for a range, three for an estimate."""
+        if self.estimate:
+            return (self.name, f"{self.name}_low", f"{self.name}_high")
         return (f"{self.name}_low", f"{self.name}_high") if self.pair else (self.name,)
 
     def text(self, value: Value) -> str:
         """What people read."""
         if isinstance(value, tuple):
             show = self.show or str
+            if self.estimate:
+                return show(value[0]) + _reach(*value)
             return f"{show(value[0])} to {show(value[1])}"
         if self.show is None or value is None or isinstance(value, str):
             return as_text(value)
@@ -53,6 +60,8 @@ class Column:
         """What programs read."""
         if isinstance(value, tuple):
             return value
+        if self.estimate:
+            return (value, None, None)
         return (value, value) if self.pair else (value,)
 
 
@@ -102,6 +111,14 @@ class Table:
             *(_line(row) for row in self.rows),
         ]
         return "\n".join(lines) + "\n"
+
+
+def _reach(value: float, low: float, high: float) -> str:
+    """How far an interval reaches to its wider side, as a share of the value: `±3 %`."""
+    if value == 0:
+        return f" ({number(low)} to {number(high)})" if low < high else ""
+    wide = max(high - value, value - low) / abs(value)
+    return " ±>1000\u202f%" if wide > 10 else f" ±{percent(wide)}"
 
 
 def _line(cells: Iterable[str]) -> str:

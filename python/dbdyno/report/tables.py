@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from dbdyno.model import Subject
 from dbdyno.report.analyse import Analysis
+from dbdyno.report.operations import operations_tables
 from dbdyno.report.points import BlockFigures, Point, label
 from dbdyno.report.published import published_tables
 from dbdyno.report.table import Column, Table, Value
@@ -35,6 +36,7 @@ def tables(analysis: Analysis) -> tuple[Table, ...]:
         *_label_tables(analysis),
         statements_table(analysis),
         stability_table(analysis),
+        *operations_tables(analysis),
         errors_table(analysis),
         client_table(analysis),
         runs_table(analysis),

@@ -13,7 +13,7 @@ from dbdyno.errors import StoreError, UsageError
 from dbdyno.formats.documents import load_json, load_manifest, load_summary
 from dbdyno.formats.stored_study import LOST, Declared, load_declared
 from dbdyno.formats.study import nearest
-from dbdyno.model import Plan, RunManifest, StepSummary, Study, TurnResult
+from dbdyno.model import Metric, Plan, RunManifest, StepSummary, Study, TurnResult
 from dbdyno.store.disk import sha256
 from dbdyno.store.places import ATTEMPT, PARTIAL, SUMS
 
@@ -62,6 +62,13 @@ class StoredRun:
         if NAME not in self._sums:
             return ()
         return from_parquet(self.read(NAME))
+
+    @cached_property
+    def metrics(self) -> tuple[pa.Table, Mapping[str, Mapping[str, Metric]]] | None:
+        """What was sampled beside the load, and what each metric is; `None` where nothing was."""
+        from dbdyno.store.metrics import NAME, from_parquet
+
+        return from_parquet(self.read(NAME)) if NAME in self._sums else None
 
     def document(self, name: str) -> object:
         """A JSON document of the folder: `facts.json`, `settings.json`."""

@@ -1,0 +1,42 @@
+"""What an event cost in processor time, switches, disk, log and network, as the field tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dbdyno.model import FIGURES, PER_EVENT
+from dbdyno.report.analyse import Analysis
+from dbdyno.report.points import Point
+from dbdyno.report.table import Column, Table, Value
+from dbdyno.report.wording import count, number
+from dbdyno.stats import estimate
+
+
+def operations_tables(analysis: Analysis) -> Iterator[Table]:
+    """Only where something was counted; what no run has counted has no column."""
+    columns = tuple(_column(name) for name in PER_EVENT)
+    rows = tuple(
+        (point.label, point.clients, *(_value(point, name) for name in PER_EVENT))
+        for point in analysis.points
+    )
+    lead = (Column("Cell", "cell"), Column("Clients", "clients", count))
+    table = Table("operations", "What an event cost", (*lead, *columns), rows).without_empty()
+    if len(table.columns) > len(lead):
+        yield table
+
+
+def _column(name: str) -> Column:
+    figure = FIGURES[name]
+    title = figure.title.removesuffix(" per event")
+    told = f"{title}, {figure.unit}" if figure.unit else title
+    return Column(told, name, number, estimate=True)
+
+
+def _value(point: Point, name: str) -> Value:
+    values = list(point.values(name).values())
+    if not values:
+        return None
+    found = estimate(values)
+    if found.low is None or found.high is None:
+        return found.value
+    return found.value, found.low, found.high

@@ -1,0 +1,130 @@
+"""Figures from samples: growth of counters by event, over windows and over turns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from made_up_runs import SECOND_NS, START_UNIX_NS, World, page_of, write_study
+from made_up_studies import SMALL
+
+from dbdyno.model import PlannedRun, Sample, Step, TurnResult
+from dbdyno.report.analyse import Analysis, analyse
+from dbdyno.report.gather import gather
+from dbdyno.report.operations import operations_tables
+
+SHORT = (
+    SMALL.replace('"30 s"', '"10 s"').replace('"5 s"', '"2 s"').replace("[1, 4]", "1")
+    + """
+[[published]]
+metric = "mysql.history_list"
+value = 70
+
+[[published]]
+metric = "mysql.syncs"
+value = 1000
+"""
+)
+
+
+def rate(run: PlannedRun, step: Step, second: int) -> float:
+    return 400
+
+
+def sample(second: float, source: str, metric: str, value: float, instance: str = "") -> Sample:
+    return Sample(START_UNIX_NS + round(second * SECOND_NS), source, metric, instance, value)
+
+
+def sampled(run: PlannedRun) -> tuple[Sample, ...]:
+    """Asked 0.3 s behind every second; the window is from 2 s to 12 s."""
+
+    def told() -> Iterator[Sample]:
+        for second in range(14):
+            at = second + 0.3
+            busy = min(max(at - 2, 0), 10)
+            yield sample(at, "process", "voluntary_switches", 7 + 1200 * at, "server")
+            yield sample(at, "process", "voluntary_switches", 9e9 * at, "client")
+            yield sample(at, "disk", "writes", 800 * at, "loop3")
+            yield sample(at, "disk", "writes", 900 * at, "vda")
+            yield sample(at, "mysql", "syncs", 400 * at)
+            yield sample(at, "mysql", "history_list", 70 if busy not in (0, 10) else 1e6)
+
+    return tuple(told())
+
+
+def told(folder: Path, world: World) -> Analysis:
+    return analyse(gather(write_study(folder, SHORT, world), "study"))
+
+
+def test_counters_grow_by_event_over_the_window(tmp_path: Path) -> None:
+    analysis = told(tmp_path, World(rate, samples=sampled))
+    figures = analysis.points[0].blocks[0].summary.figures
+    events = analysis.points[0].blocks[0].summary.events
+    assert figures["server_switches_per_event"] == pytest.approx(12_000 / events)
+    assert figures["disk_writes_per_event"] == pytest.approx(8_000 / events)  # of the data's disk
+    assert figures["syncs_per_event"] == pytest.approx(4_000 / events)
+    assert figures["mysql.history_list"] == pytest.approx(70)
+    assert figures["mysql.syncs"] == pytest.approx(400)
+    assert "client_cpu_us_per_event" not in figures
+
+
+def test_the_table_and_the_page_have_what_was_counted_and_no_empty_column(tmp_path: Path) -> None:
+    store = write_study(tmp_path, SHORT, World(rate, samples=sampled))
+    (table,) = operations_tables(analyse(gather(store, "study")))
+    names = [column.name for column in table.columns]
+    assert names == [
+        "cell",
+        "clients",
+        "server_switches_per_event",
+        "disk_writes_per_event",
+        "syncs_per_event",
+    ]
+    assert re.fullmatch(r"3\.\d\d ±[\d.]+\u202f%", table.rows[0][2])
+    assert "What an event cost" in page_of(store)
+
+
+def test_without_samples_there_is_no_such_table(tmp_path: Path) -> None:
+    assert not list(operations_tables(told(tmp_path, World(rate))))
+
+
+def turns(run: PlannedRun, step: Step) -> tuple[TurnResult, ...]:
+    """Two turns: load from 1.7 s to 4 s and from 7.7 s to 10 s; lead-in 0.3 s, warm-up 2 s."""
+    return tuple(
+        TurnResult(
+            step=0,
+            round=number,
+            position=0,
+            start_unix_ns=START_UNIX_NS + start_s * SECOND_NS,
+            end_unix_ns=START_UNIX_NS + (start_s + 2) * SECOND_NS,
+            drained_unix_ns=START_UNIX_NS + (start_s + 2) * SECOND_NS,
+            window_s=2,
+            events=800,
+            statements=800,
+            errors=0,
+            client_cpu_us=1,
+            turn_events=events,
+            p50_us=1.0,
+            p95_us=1.0,
+            p99_us=1.0,
+            max_us=1.0,
+            steal_s=None,
+        )
+        for number, start_s, events in ((0, 3, 1000), (1, 8, 500))
+    )
+
+
+def at_edges(run: PlannedRun) -> tuple[Sample, ...]:
+    """3 a event; what others do between the turns is none of this cell's."""
+    values = ((1, 10), (5.1, 3_010), (7.6, 90_000), (10.05, 91_500), (11, 95_000))
+    return tuple(
+        sample(second, "process", "voluntary_switches", value, "server") for second, value in values
+    )
+
+
+def test_turns_count_between_their_edges(tmp_path: Path) -> None:
+    analysis = told(tmp_path, World(rate, turns=turns, samples=at_edges))
+    figures = analysis.points[0].blocks[0].summary.figures
+    # The first turn's load began at 3 − 0.3 − 2 = 0.7 s, before any sample: it is left out.
+    assert figures["server_switches_per_event"] == pytest.approx(3)
