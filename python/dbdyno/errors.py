@@ -21,7 +21,7 @@ room that meets them; the command line catches `LabError` and nothing else.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 
 class LabError(Exception):
@@ -33,6 +33,13 @@ class LabError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+    def reworded(self, message: str, *, hint: str | None) -> Self:
+        """The same failure, with whatever else it says of itself, in other words."""
+        other = type(self).__new__(type(self), message)
+        other.__dict__.update(self.__dict__)
+        other.message, other.hint = message, hint
+        return other
 
 
 class NotValidError(LabError):

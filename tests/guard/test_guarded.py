@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Iterator, Sequence
@@ -13,7 +14,7 @@ from dbdyno.errors import MachineError, ServerError
 from dbdyno.guard import undo
 from dbdyno.guard.guard import children_of
 from dbdyno.guard.guarded import Guarded, sweep
-from dbdyno.guard.journal import left_to_do
+from dbdyno.guard.journal import boot_id, left_to_do, safe_folder
 from dbdyno.guard.launch import Launch
 from traces import wait_until_gone
 
@@ -105,6 +106,38 @@ def test_a_guard_that_was_killed_is_made_up_for_by_the_lab(switch: Path, state: 
 
     assert switch.read_text() == "1"
     assert journals(state) == []
+
+
+def test_what_can_not_be_undone_is_told_when_the_guard_closes(state: Path) -> None:
+    with pytest.raises(MachineError, match="could not be undone: run `false`") as caught:
+        with Guarded() as guarded:
+            guarded.hold(undo.run(["false"]))
+
+    assert caught.value.hint == "`dbdyno doctor --mend` tries again"
+    assert len(journals(state)) == 1
+
+
+def test_what_went_wrong_first_is_told_first() -> None:
+    with pytest.raises(ServerError, match="the server died") as caught, Guarded() as guarded:
+        guarded.hold(undo.run(["false"]))
+        raise ServerError("the server died")
+
+    assert "could not be undone" in (caught.value.hint or "")
+
+
+def test_a_switch_is_not_taken_while_a_killed_runs_value_is_in_it(
+    guarded: Guarded, switch: Path, state: Path, tmp_path: Path
+) -> None:
+    safe_folder(state)
+    left = undo.write(tmp_path / "gone", old="1", new="2")
+    document = {"number": 1, "boot": boot_id(), "undo": left.document()}
+    (state / "1-1.journal").write_text(json.dumps(document) + "\n")
+
+    with pytest.raises(MachineError, match="a killed run's change is still there") as caught:
+        guarded.write(switch, "2")
+
+    assert "another" not in (caught.value.hint or "")
+    assert switch.read_text() == "1"
 
 
 def is_guard(pid: int) -> bool:

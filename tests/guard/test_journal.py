@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 from pathlib import Path
@@ -158,3 +160,75 @@ def test_the_folder_can_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     monkeypatch.setenv("DBDYNO_STATE", str(tmp_path))
 
     assert state_folder() == tmp_path
+
+
+def test_switches_wait_in_the_journal_while_another_study_has_the_host(
+    state: Path, tmp_path: Path
+) -> None:
+    switch, file = tmp_path / "switch", tmp_path / "file"
+    switch.write_text("9")
+    file.touch()
+    dead_journal(
+        state, line(1, undo.write(switch, old="1", new="9")), line(2, undo.remove_file(file))
+    )
+    other = HostLock(state, "process 7")
+
+    assert [step.error for step in mend(state)] == [
+        None,
+        "another study holds the switches of this host",
+    ]
+    assert (switch.read_text(), file.exists()) == ("9", False)
+    other.close()
+
+    assert [step.error for step in mend(state)] == [None]
+    assert switch.read_text() == "1"
+
+
+def test_a_command_is_taken_back_after_another_boot_too(state: Path, tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    mark.touch()
+    dead_journal(state, line(1, undo.run(["rm", "-f", str(mark)]), "another boot"))
+
+    assert [step.error for step in mend(state)] == [None]
+    assert not mark.exists()
+
+
+def test_a_journal_whose_guard_ends_while_it_is_opened_is_nobodys(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The guard removes its file and lets go of it between our opening and our locking."""
+    journal = Journal(state)
+    number = journal.hold(undo.remove_file(tmp_path / "file"))
+    flock = fcntl.flock
+
+    def ended_meanwhile(file: int, how: int) -> None:
+        if journal.path.exists() and os.path.samestat(os.fstat(file), journal.path.stat()):
+            journal.carry_out(number)
+            journal.close()
+        flock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", ended_meanwhile)
+
+    assert mend(state) == []
+
+
+def test_a_line_that_does_not_fit_leaves_the_journal_as_it_was(
+    state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(state)
+    journal.hold(undo.remove_file(tmp_path / "first"))
+    write = os.write
+
+    def no_room(file: int, data: bytes) -> int:
+        if len(data) < 20:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(file, bytes(data[: len(data) // 2]))
+
+    monkeypatch.setattr(os, "write", no_room)
+    with pytest.raises(OSError, match="No space left"):
+        journal.hold(undo.remove_file(tmp_path / "second"))
+    monkeypatch.undo()
+    journal.hold(undo.remove_file(tmp_path / "third"))
+
+    steps = [str(step) for _, _, step in left_to_do(journal.path)]
+    assert steps == [f"remove file {tmp_path / name}" for name in ("first", "third")]

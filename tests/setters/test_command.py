@@ -24,6 +24,12 @@ def test_a_program_that_is_not_there_is_missing() -> None:
     assert missing.what == "there is no program `no-such-program`"
 
 
+@pytest.mark.parametrize("side", ["apply", "undo"])
+def test_a_program_beside_the_study_is_refused(side: str) -> None:
+    with pytest.raises(ValueError, match="an absolute path"):
+        SETTER.read({"apply": ["true"], "undo": ["true"], side: ["./here.sh"]})
+
+
 @pytest.fixture(autouse=True)
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder of journals of the test's own: the host's lock is held by nobody else."""

@@ -28,7 +28,7 @@ def test_processors_are_written_as_the_kernel_does_or_as_a_list(
     assert SETTER.read({"server": as_text(cpus)}) == {"server": cpus}
 
 
-@pytest.mark.parametrize("value", ["", "3-1", "0-", "a", [], [True], 1.5, "0-99999"])
+@pytest.mark.parametrize("value", ["", "3-1", "0-", "a", [], [True], [-1, 0], 1.5, "0-99999"])
 def test_what_names_no_processors_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match="expected processors"):
         SETTER.read({"client": value})

@@ -106,7 +106,7 @@ def _raise_all(errors: Sequence[LabError]) -> None:
         raise first
     told = "\n".join(f"  {error.message}" for error in errors)
     hints = "\n      ".join(dict.fromkeys(error.hint for error in errors if error.hint))
-    raise type(first)(f"{len(errors)} things would stop this study:\n{told}", hint=hints or None)
+    raise first.reworded(f"{len(errors)} things would stop this study:\n{told}", hint=hints or None)
 
 
 def _servers(plan: Plan) -> dict[str, str]:

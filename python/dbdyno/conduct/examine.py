@@ -212,5 +212,5 @@ def _placed(loaded: StudyFile, error: LabError, cell: Cell) -> LabError:
         for path, line in loaded.lines.items():
             if path[-1] == word and {"options", "settings"}.intersection(path[:-1]):
                 place = StudyError("", file=loaded.file, line=line).message.rstrip(": ")
-                return type(error)(f"{place}: {error.message}", hint=error.hint)
-    return type(error)(f"{loaded.file}, cell `{cell.label}`: {error.message}", hint=error.hint)
+                return error.reworded(f"{place}: {error.message}", hint=error.hint)
+    return error.reworded(f"{loaded.file}, cell `{cell.label}`: {error.message}", hint=error.hint)

@@ -27,6 +27,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dbdyno.guard.ipc import remove_ipc
 from dbdyno.guard.journal import HostLock, Journal, mend
 from dbdyno.guard.launch import Launch
 from dbdyno.guard.undo import Undo, read_switch, write, write_text
@@ -37,13 +38,8 @@ LOCK_NAME = "guard.lock"
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _CLONE_NEWNET = 0x40000000
-_IPC_RMID = 0
-_SEM_GETPID, _SEM_GETVAL = 11, 12
-_SHM_READ_ONLY = 0o10000
-_POSTGRES_SEMAPHORE_MARK = 537
-"""PGSemaMagic: what PostgreSQL before 10 keeps in the last semaphore of each of its sets."""
-_POSTGRES_DSM_CONTROL_OFFSET = 24
-"""Where PGShmemHeader names the control segment under /dev/shm; the same from 9.4 to 18."""
+_MENDED_S = 2.0
+"""How long somebody who only looks for what killed runs have left may have the host."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -69,8 +65,9 @@ class Guard:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._on_stop)
 
-    def serve(self) -> None:
-        """Runs until the pipe ends or a signal asks to stop; then leaves nothing behind."""
+    def serve(self) -> bool:
+        """Runs until the pipe ends or a signal asks to stop; then leaves nothing behind but what
+        could not be undone, which is in the journal: then it is false."""
         pending = b""
         try:
             while not self._stopping:
@@ -86,7 +83,8 @@ class Guard:
                     for line in lines:
                         self._obey(json.loads(line))
         finally:
-            self._close()
+            undone = self._close()
+        return undone
 
     def _on_stop(self, *_: object) -> None:
         self._stopping = True
@@ -104,9 +102,8 @@ class Guard:
         try:
             answer = verbs[command["do"]](command)
         except OSError as error:
-            answer = {
-                "error": f"{error.strerror}: {error.filename}" if error.filename else str(error)
-            }
+            told = f"{error.strerror}: {error.filename}" if error.filename else str(error)
+            answer = {"error": told, "taken": isinstance(error, BlockingIOError)}
         _tell({"id": command["id"], **answer})
 
     def _folder(self, command: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,9 +166,14 @@ class Guard:
     def _take_host(self) -> None:
         """Once taken it is ours to the end. What dead guards have left is put right first: their
         values are not the original ones."""
-        if self._host is None:
-            self._host = HostLock(self._state, self._holder)
-            mend(self._state)
+        if self._host is not None:
+            return
+        host = HostLock(self._state, self._holder, patience_s=_MENDED_S)
+        for step in mend(self._state, host):
+            if step.error is not None and step.undo.host_wide:
+                host.close()
+                raise OSError(f"a killed run's change is still there; {step.undo}: {step.error}")
+        self._host = host
 
     def _spawn(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Starts a process in a session of its own, its output appended to a file.
@@ -259,7 +261,7 @@ class Guard:
                 os.waitpid(pid, 0)
                 remove_ipc(pid)  # The server that makes a data folder is a child of `initdb`.
 
-    def _close(self) -> None:
+    def _close(self) -> bool:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         for pid in self._children:
@@ -269,13 +271,15 @@ class Guard:
             self._drain_wake_ups()
             self._reap()
         self._kill_orphans()
+        undone = True
         if self._journal is not None:
-            self._journal.carry_out_all()
+            undone = self._journal.carry_out_all()
             self._journal.close()
         if self._host is not None:
             self._host.close()
         for folder in self._folders:
             shutil.rmtree(folder, ignore_errors=True)
+        return undone
 
 
 def _checked(result: int) -> None:
@@ -322,55 +326,8 @@ def _parents() -> Mapping[int, int]:
     return found
 
 
-def remove_ipc(creator: int) -> None:
-    """Removes shared memory and semaphores that a dead process made and left behind.
-
-    PostgreSQL removes its own unless the postmaster is killed outright. The kernel names the
-    creator of System V memory; the memory's header names PostgreSQL's control segment under
-    /dev/shm, and that one holds the names of the other segments.
-    """
-    for segment, pid in _sysv_table("shm", ("shmid", "cpid")):
-        if pid == creator:
-            _remove_dynamic_memory(segment)
-            _libc.shmctl(segment, _IPC_RMID, None)
-    for semaphores, count in _sysv_table("sem", ("semid", "nsems")):
-        last = count - 1
-        if (
-            _libc.semctl(semaphores, last, _SEM_GETVAL) == _POSTGRES_SEMAPHORE_MARK
-            and _libc.semctl(semaphores, last, _SEM_GETPID) == creator
-        ):
-            _libc.semctl(semaphores, 0, _IPC_RMID)
-
-
-def _sysv_table(name: str, columns: tuple[str, str]) -> Sequence[tuple[int, int]]:
-    try:
-        head, *rows = Path("/proc/sysvipc", name).read_text().splitlines()
-    except OSError:
-        return []
-    first, second = (head.split().index(column) for column in columns)
-    return [(int(row.split()[first]), int(row.split()[second])) for row in rows]
-
-
-def _remove_dynamic_memory(segment: int) -> None:
-    _libc.shmat.restype = ctypes.c_void_p
-    address = _libc.shmat(segment, None, _SHM_READ_ONLY)
-    if address in (None, ctypes.c_void_p(-1).value):
-        return
-    offset = address + _POSTGRES_DSM_CONTROL_OFFSET
-    control_name = ctypes.c_uint32.from_address(offset).value
-    _libc.shmdt(ctypes.c_void_p(address))
-    control = Path("/dev/shm", f"PostgreSQL.{control_name}")
-    if not control.exists():
-        return
-    words = set(memoryview(control.read_bytes()).cast("I"))
-    for candidate in control.parent.glob("PostgreSQL.*"):
-        if int(candidate.suffix[1:]) in words:
-            candidate.unlink(missing_ok=True)
-    control.unlink(missing_ok=True)
-
-
 def main() -> None:
     """Serves until the lab is gone. Arguments: where journals lie, and who we are."""
     os.chdir("/")
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    Guard(Path(sys.argv[1]), sys.argv[2]).serve()
+    sys.exit(0 if Guard(Path(sys.argv[1]), sys.argv[2]).serve() else 1)

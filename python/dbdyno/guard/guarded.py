@@ -20,12 +20,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from dbdyno.errors import MachineError, ServerError
+from dbdyno.errors import LabError, MachineError, ServerError
 from dbdyno.guard import guard
-from dbdyno.guard.account import Account
+from dbdyno.guard.account import Account, server_account
+from dbdyno.guard.ipc import remove_dead_ipc
 from dbdyno.guard.journal import Step, mend, state_folder, this_program
 from dbdyno.guard.launch import Launch
-from dbdyno.guard.undo import Undo
+from dbdyno.guard.undo import Undo, system_environment
 
 FOLDER_PREFIX = "dbdyno-"
 """How temporary folders begin, so that left-overs of a power cut are found."""
@@ -88,8 +89,14 @@ class Guarded:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        try:
+            self.close()
+        except MachineError as left:
+            if error is None:
+                raise
+            if isinstance(error, LabError):  # What went wrong first is told first.
+                error.hint = "\n".join(filter(None, (error.hint, left.message, left.hint)))
 
     def folder(
         self, parent: Path, *, prefix: str = FOLDER_PREFIX, account: Account | None = None
@@ -144,9 +151,7 @@ class Guarded:
             self._scratch = self.folder(temporary_parents()[0])
         output = self._scratch / "output"
         output.unlink(missing_ok=True)
-        path = f"{os.environ.get('PATH', os.defpath)}:/usr/sbin:/sbin"
-        env = {**os.environ, "PATH": path, "LC_ALL": "C"}
-        pid = self.spawn(argv, output=output, cwd=self._scratch, env=env)
+        pid = self.spawn(argv, output=output, cwd=self._scratch, env=system_environment())
         code = self.wait(pid, limit_s)
         if code is None:
             self.signal(pid, signal.SIGKILL)
@@ -167,7 +172,7 @@ class Guarded:
         """
         answer = self._answer(do="hold", undo=undo.document())
         if "error" in answer:
-            raise _not_held(f"make sure to {undo}", answer["error"])
+            raise _not_held(f"make sure to {undo}", answer)
         return Held(self, answer["number"])
 
     def write(self, path: Path, value: str) -> Held:
@@ -178,17 +183,14 @@ class Guarded:
         """
         answer = self._answer(do="write", path=str(path), value=value)
         if "error" in answer:
-            raise _not_held(f"write `{value}` into {path}", answer["error"])
+            raise _not_held(f"write `{value}` into {path}", answer)
         return Held(self, answer["number"], old=answer["old"], new=answer["new"])
 
     def undo(self, number: int) -> str:
         """See `Held.undo`."""
         answer = self._answer(do="undo", number=number)
         if "error" in answer:
-            raise MachineError(
-                f"a change to this machine can't be undone: {answer['error']}",
-                hint="`dbdyno doctor --mend` tries again",
-            )
+            raise _left_over(answer["error"])
         return str(answer["remark"])
 
     def network(self) -> Path:
@@ -232,7 +234,11 @@ class Guarded:
             return code
 
     def close(self) -> None:
-        """Kills what still runs, undoes what is held, removes the folders; can be called twice."""
+        """Kills what still runs, undoes what is held, removes the folders; can be called twice.
+
+        # Errors
+        `MachineError` when something could not be undone; it stays in the journal.
+        """
         with self._lock:
             assert self._process.stdin is not None and self._process.stdout is not None
             if self._process.stdin.closed:
@@ -241,11 +247,27 @@ class Guarded:
                 self._process.stdin.close()
             while not self._lost:
                 self._listen(timeout_s=None)
-            if self._process.wait() != 0:
-                mend(self._state)
+            whole = self._process.wait() == 0
             self._process.stdout.close()
+            for folder in self._folders if whole else ():
+                shutil.rmtree(folder, ignore_errors=True)
+            if not whole:
+                self._mend()
+
+    def _mend(self) -> None:
+        """Does what a guard that was killed, or could not undo everything, has left."""
+        _remove_dead_memory()
+        try:
+            steps = mend(self._state)
+        except OSError as error:
+            raise _left_over(str(error)) from error
+        finally:
             for folder in self._folders:
                 shutil.rmtree(folder, ignore_errors=True)
+        ours = f"{self._process.pid}-"
+        for step in steps:
+            if step.error is not None and step.journal.name.startswith(ours):
+                raise _left_over(f"{step.undo}: {step.error}")
 
     def _ask(self, **command: Any) -> Mapping[str, Any]:
         answer = self._answer(**command)
@@ -296,10 +318,18 @@ class Guarded:
         )
 
 
-def _not_held(what: str, reason: str) -> MachineError:
+def _not_held(what: str, answer: Mapping[str, Any]) -> MachineError:
+    taken = "one study at a time changes a host; wait for the other"
+    refused = "run as root, outside of a container; `dbdyno doctor --mend` undoes what was left"
     return MachineError(
-        f"could not {what}: {reason}",
-        hint="one study at a time changes a host; wait for the other, or see `dbdyno doctor`",
+        f"could not {what}: {answer['error']}", hint=taken if answer["taken"] else refused
+    )
+
+
+def _left_over(reason: str) -> MachineError:
+    return MachineError(
+        f"a change to this machine could not be undone: {reason}",
+        hint="`dbdyno doctor --mend` tries again",
     )
 
 
@@ -325,10 +355,17 @@ def sweep() -> Sequence[Step]:
         steps = mend(state_folder())
     except OSError as error:
         raise MachineError(f"left-overs of dead runs can't be looked for: {error}") from error
+    _remove_dead_memory()
     for parent in temporary_parents():
         for lock_file in parent.glob(f"{FOLDER_PREFIX}*/{guard.LOCK_NAME}"):
             _remove_if_free(lock_file)
     return steps
+
+
+def _remove_dead_memory() -> None:
+    with contextlib.suppress(LabError):  # Nobody to run a server: none has left anything.
+        account = server_account()
+        remove_dead_ipc(account.uid if account else os.geteuid())
 
 
 def _remove_if_free(lock_file: Path) -> None:

@@ -6,6 +6,7 @@ switch is changed under a lock for the whole host, so that nobody takes the valu
 has written for the original. Standard library only, like the guard.
 """
 
+import contextlib
 import fcntl
 import json
 import os
@@ -26,6 +27,9 @@ _SUFFIX = ".journal"
 _HOST_LOCK = "host.lock"
 _NEWBORN_S = 60.0
 """A journal without its final name that is older belongs to nobody."""
+_LOOKED_AT_S = 2.0
+"""How long somebody else may look at a journal without carrying it out."""
+_POLL_S = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,13 +117,12 @@ class Journal:
         del self._open[number]
         return remark
 
-    def carry_out_all(self) -> None:
-        """Undoes what is left, the last first. What fails stays in the journal."""
+    def carry_out_all(self) -> bool:
+        """Undoes what is left, the last first. What fails stays in the journal: then it is false."""
         for number in sorted(self._open, reverse=True):
-            try:
+            with contextlib.suppress(OSError):
                 self.carry_out(number)
-            except OSError:
-                continue
+        return not self._open
 
     def close(self) -> None:
         """Leaves the file only when something in it could not be undone."""
@@ -128,25 +131,28 @@ class Journal:
         os.close(self._file)
 
     def _append(self, line: Mapping[str, Any]) -> None:
-        os.write(self._file, json.dumps(line).encode() + b"\n")
+        _write_line(self._file, line)
         os.fsync(self._file)
 
 
 class HostLock:
     """Held by the one guard that changes switches of the whole host; gone with it."""
 
-    def __init__(self, folder: Path, holder: str) -> None:
-        """# Errors
+    def __init__(self, folder: Path, holder: str, *, patience_s: float = 0.0) -> None:
+        """Waits so long for it.
+
+        # Errors
         `BlockingIOError` names who has it.
         """
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         self._file = os.open(safe_folder(folder) / _HOST_LOCK, flags, 0o600)
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            name = os.read(self._file, 4096).decode(errors="replace") or "another process"
-            os.close(self._file)
-            raise BlockingIOError(f"switches of this host are held by {name}") from None
+        deadline = time.monotonic() + patience_s
+        while not _try_lock(self._file):
+            if time.monotonic() > deadline:
+                name = os.pread(self._file, 4096, 0).decode(errors="replace") or "another process"
+                os.close(self._file)
+                raise BlockingIOError(f"switches of this host are held by {name}")
+            time.sleep(_POLL_S)
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, holder.encode(), 0)
 
@@ -156,59 +162,106 @@ class HostLock:
         os.close(self._file)
 
 
-def mend(folder: Path) -> Sequence[Step]:
+def mend(folder: Path, host: HostLock | None = None) -> Sequence[Step]:
     """Carries out the journals of guards that are gone; says what became of each step.
+
+    Switches of the host are put back only under its lock: `host`, or taken for as long as this
+    lasts. Where another study has it, they stay in their journals.
 
     # Errors
     `PermissionError`: see `safe_folder`.
     """
     if not folder.exists():
         return ()
-    steps: list[Step] = []
-    for path in sorted(safe_folder(folder).iterdir()):
-        if path.suffix not in (_SUFFIX, ".new"):
-            continue
-        try:
-            file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except FileNotFoundError:
-            continue
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(file)
-            continue
-        try:
-            if path.suffix == _SUFFIX:
-                steps += _mend_one(path, file)
-            elif time.time() - os.fstat(file).st_mtime > _NEWBORN_S:
-                path.unlink(missing_ok=True)
-        finally:
-            os.close(file)
-    return steps
+    held = host or _free_host(safe_folder(folder))
+    try:
+        return [
+            step
+            for path in sorted(folder.iterdir())
+            if path.suffix in (_SUFFIX, ".new")
+            for step in _mend_left(path, held)
+        ]
+    finally:
+        if held is not None and held is not host:
+            held.close()
 
 
-def _mend_one(path: Path, file: int) -> Iterator[Step]:
+def _free_host(folder: Path) -> HostLock | None:
+    try:
+        return HostLock(folder, this_program())
+    except BlockingIOError:
+        return None
+
+
+def _mend_left(path: Path, host: HostLock | None) -> Iterator[Step]:
+    """Carries out one journal, if its guard is gone."""
+    try:
+        file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        # A guard removes its journal before it lets go of it.
+        if not _lock(file, path, host) or os.fstat(file).st_nlink == 0:
+            return
+        if path.suffix == _SUFFIX:
+            yield from _mend_one(path, file, host)
+        elif time.time() - os.fstat(file).st_mtime > _NEWBORN_S:
+            path.unlink(missing_ok=True)
+    finally:
+        os.close(file)
+
+
+def _lock(file: int, path: Path, host: HostLock | None) -> bool:
+    """Whether the journal is ours now. While we have the host, no living guard has switches to put
+    back: a locked journal with some is being looked at by somebody who will leave them to us."""
+    deadline = time.monotonic() + _LOOKED_AT_S
+    while True:
+        if _try_lock(file):
+            return True
+        waits = host is not None and any(undo.host_wide for _, _, undo in left_to_do(path))
+        if not waits or time.monotonic() > deadline:
+            return False
+        time.sleep(_POLL_S)
+
+
+def _try_lock(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _mend_one(path: Path, file: int, host: HostLock | None) -> Iterator[Step]:
     now = boot_id()
-    failed = False
+    left = False
     for number, boot, undo in reversed(left_to_do(path)):
         if boot != now and not undo.outlives_boot:
+            continue
+        if undo.host_wide and host is None:
+            left = True
+            yield Step(path, undo, error="another study holds the switches of this host")
             continue
         try:
             yield Step(path, undo, remark=carry_out(undo))
         except OSError as error:
-            failed = True
+            left = True
             yield Step(path, undo, error=str(error))
         else:
-            os.write(file, json.dumps({"done": number}).encode() + b"\n")
-    if not failed:
+            _write_line(file, {"done": number})
+    if not left:
         path.unlink(missing_ok=True)
 
 
 def left_to_do(path: Path) -> Sequence[tuple[int, str, Undo]]:
     """Number, boot and undo of each step of a journal that is not done, in the order they were
-    made. A torn last line was never acted upon."""
+    made; none of one that is gone. A torn last line was never acted upon."""
     steps: dict[int, tuple[int, str, Undo]] = {}
-    for text in path.read_text().splitlines():
+    try:
+        lines = path.read_text().splitlines()
+    except FileNotFoundError:
+        return ()
+    for text in lines:
         try:
             line = json.loads(text)
         except json.JSONDecodeError:
@@ -224,6 +277,22 @@ def left_to_do(path: Path) -> Sequence[tuple[int, str, Undo]]:
 def this_program() -> str:
     """Who we are, for one that finds the host's switches taken."""
     return f"process {os.getpid()} (`{' '.join([Path(sys.argv[0]).name, *sys.argv[1:]])}`)"
+
+
+def _write_line(file: int, line: Mapping[str, Any]) -> None:
+    """All of it or nothing: a disk that is almost full takes a part.
+
+    # Errors
+    `OSError` when there is no room.
+    """
+    before = os.fstat(file).st_size
+    rest = memoryview(json.dumps(line).encode() + b"\n")
+    try:
+        while rest:
+            rest = rest[os.write(file, rest) :]
+    except OSError:
+        os.ftruncate(file, before)
+        raise
 
 
 def _sync_folder(folder: Path) -> None:

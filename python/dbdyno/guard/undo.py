@@ -49,7 +49,7 @@ class Undo:
     @property
     def outlives_boot(self) -> bool:
         """Whether there is still something to do once the machine has been started anew."""
-        return self.kind in ("remove_file", "remove_folder")
+        return self.kind in ("remove_file", "remove_folder", "run")
 
     def __str__(self) -> str:
         """For messages."""
@@ -206,12 +206,19 @@ def _kill_all_of(group: Path) -> None:
                 continue
 
 
+def system_environment() -> dict[str, str]:
+    """Ours, with root's programs on the path (`mkfs` and its like) and messages in English."""
+    path = os.environ.get("PATH", os.defpath)
+    return {**os.environ, "PATH": f"{path}:/usr/sbin:/sbin", "LC_ALL": "C"}
+
+
 def _run(arguments: Mapping[str, Any]) -> None:
     argv = arguments["argv"]
     try:
         done = subprocess.run(
             argv,
             stdin=subprocess.DEVNULL,
+            env=system_environment(),
             capture_output=True,
             text=True,
             timeout=_COMMAND_LIMIT_S,

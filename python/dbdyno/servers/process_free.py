@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from dbdyno.errors import ServerError
 from dbdyno.guard.guarded import Guarded
+from dbdyno.servers.place import data_parent
 from dbdyno.servers.protocol import Capacity, Provision
 
 
@@ -17,7 +18,8 @@ class ProcessFree:
     """Its path, for messages: `the database file`."""
 
     def __init__(self, provision: Provision, folder: Path) -> None:
-        self._parent = Path(provision.launch.data_parent or folder.absolute())
+        named = provision.launch.data_parent
+        self._parent = Path(named) if named else data_parent(folder, None)
         self._guarded = Guarded()
         self._path: Path | None = None
 

@@ -6,10 +6,12 @@ with those there are when it is asked for. What was unpacked once stays to be ha
 """
 
 import json
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from dbdyno.errors import ServerError
 from dbdyno.servers import cache
 from dbdyno.servers.protocol import Package, Source
 from dbdyno.servers.source.apt import MOVING, Suite
@@ -135,10 +137,17 @@ def refresh(name: str, progress: Progress | None = None) -> None:
     suite.update(progress)
     names = "|".join(recipe.pattern.pattern for recipe in _recipes())
     versions = suite.versions(re.compile(names.replace("(?P<major>", "(")))
+    text = json.dumps({name: upstream(version) for name, version in versions.items()}, indent=2)
     path = suite.catalogue
-    aside = path.with_suffix(".new")
-    aside.write_text(json.dumps({name: upstream(v) for name, v in versions.items()}, indent=2))
-    aside.replace(path)
+    aside = path.with_suffix(f".{os.getpid()}.new")  # Two may ask a suite at the same time.
+    try:
+        aside.write_text(text)
+        aside.replace(path)
+    except OSError as error:
+        raise ServerError(
+            f"{path} can't be written: {error.strerror}",
+            hint=f"make room there, or name another folder in {cache.CACHE_VARIABLE}",
+        ) from error
 
 
 def _recipes() -> Iterable[Recipe]:

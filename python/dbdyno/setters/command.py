@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from typing import ClassVar
 
 from dbdyno.guard import undo
 from dbdyno.guard.guarded import Guarded
 from dbdyno.model.part import Missing
-from dbdyno.setters.setter import Applied, Scene, table, texts
+from dbdyno.setters.setter import Applied, Scene, find_program, table, texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +30,12 @@ class CommandSetter:
         commands = {key: texts(asked.get(key, ())) for key in ("apply", "undo")}
         if not all(commands.values()):
             raise ValueError(f"expected both `apply` and `undo`; found {value!r}")
+        for program in (argv[0] for argv in commands.values()):
+            if "/" in program and not program.startswith("/"):
+                raise ValueError(
+                    f"expected a program on the path or an absolute path, since `undo` may be run "
+                    f"from another folder; found {program!r}"
+                )
         return Command(**commands)
 
     def missing(self, value: Command) -> tuple[Missing, ...]:
@@ -38,7 +43,7 @@ class CommandSetter:
         return tuple(
             Missing(f"there is no program `{argv[0]}`", "install it, or give its path")
             for argv in dict.fromkeys((value.apply[:1], value.undo[:1]))
-            if shutil.which(argv[0]) is None
+            if find_program(argv[0]) is None
         )
 
     def apply(self, value: Command, guarded: Guarded, _: Scene) -> Applied:

@@ -70,8 +70,8 @@ def _numbers(value: object) -> tuple[int, ...]:
     """Raises `ValueError`: what was expected, what was found."""
     expected = 'expected processors such as "0-3,6" or [0, 1]'
     if isinstance(value, list | tuple):
-        if value and all(isinstance(cpu, int) and not isinstance(cpu, bool) for cpu in value):
-            return tuple(sorted({int(cpu) for cpu in value if int(cpu) >= 0}))
+        if value and all(type(cpu) is int and cpu >= 0 for cpu in value):
+            return tuple(sorted(set(value)))
         raise ValueError(f"{expected}; found {value!r}")
     cpus: set[int] = set()
     for part in str(value).split(","):

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Protocol
 from dbdyno.guard.account import Account
 from dbdyno.guard.guarded import Guarded
 from dbdyno.guard.launch import ORDINARY, Launch
+from dbdyno.guard.undo import system_environment
 from dbdyno.model.part import Missing
 
 Facts = Mapping[str, object]
@@ -115,12 +116,16 @@ def without_root(what: str) -> tuple[Missing, ...]:
 
 def without_programs(packages: Mapping[str, str]) -> tuple[Missing, ...]:
     """The programs that aren't there; program → the Debian package that has it."""
-    path = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"))
     return tuple(
         Missing(f"there is no program `{name}`", f"`apt-get install {package}`")
         for name, package in packages.items()
-        if shutil.which(name, path=path) is None
+        if find_program(name) is None
     )
+
+
+def find_program(name: str) -> str | None:
+    """Where a program is that the guard would find; `None` if nowhere."""
+    return shutil.which(name, path=system_environment()["PATH"])
 
 
 def without_switch(*paths: Path) -> tuple[Missing, ...]:

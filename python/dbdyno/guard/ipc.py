@@ -1,0 +1,95 @@
+"""Shared memory and semaphores that dead servers leave behind. Standard library only, like the guard.
+
+PostgreSQL removes its own unless the postmaster is killed outright. The kernel names the creator of
+System V memory; the memory's header names PostgreSQL's control segment under /dev/shm, and that one
+holds the names of the other segments.
+"""
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+_IPC_RMID = 0
+_SEM_GETPID, _SEM_GETVAL = 11, 12
+_SHM_READ_ONLY = 0o10000
+_POSTGRES_SEMAPHORE_MARK = 537
+"""PGSemaMagic: what PostgreSQL before 10 keeps in the last semaphore of each of its sets."""
+_POSTGRES_MEMORY_MARK = 679834894
+"""PGShmemMagic: the first word of PGShmemHeader."""
+_POSTGRES_DSM_CONTROL_OFFSET = 24
+"""Where PGShmemHeader names the control segment under /dev/shm; the same from 9.4 to 18."""
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.shmat.restype = ctypes.c_void_p
+_libc.shmdt.argtypes = [ctypes.c_void_p]
+
+
+def remove_ipc(creator: int) -> None:
+    """Removes what a dead process made and left behind."""
+    for segment, pid in _sysv_table("shm", "shmid", "cpid"):
+        if pid == creator:
+            _remove_segment(segment)
+    for semaphores, count in _sysv_table("sem", "semid", "nsems"):
+        last = count - 1
+        if (
+            _libc.semctl(semaphores, last, _SEM_GETVAL) == _POSTGRES_SEMAPHORE_MARK
+            and _libc.semctl(semaphores, last, _SEM_GETPID) == creator
+        ):
+            _libc.semctl(semaphores, 0, _IPC_RMID)
+
+
+def remove_dead_ipc(uid: int) -> None:
+    """Removes PostgreSQL's shared memory of an account where nobody has it attached and its maker
+    is gone: a guard that is killed while it makes a data folder can't."""
+    for segment, pid, owner, attached in _sysv_table("shm", "shmid", "cpid", "uid", "nattch"):
+        if owner == uid and attached == 0 and not Path("/proc", str(pid)).exists():
+            with _attached(segment) as address:
+                is_postgres = address is not None and _word(address, 0) == _POSTGRES_MEMORY_MARK
+            if is_postgres:
+                _remove_segment(segment)
+
+
+def _sysv_table(name: str, *columns: str) -> Sequence[tuple[int, ...]]:
+    try:
+        head, *rows = Path("/proc/sysvipc", name).read_text().splitlines()
+    except OSError:
+        return []
+    places = [head.split().index(column) for column in columns]
+    return [tuple(int(row.split()[place]) for place in places) for row in rows]
+
+
+@contextmanager
+def _attached(segment: int) -> Iterator[int | None]:
+    """Where the segment lies in our memory, to be read; `None` if it can't be had."""
+    address = _libc.shmat(segment, None, _SHM_READ_ONLY)
+    if address in (None, ctypes.c_void_p(-1).value):
+        yield None
+        return
+    try:
+        yield int(address)
+    finally:
+        _libc.shmdt(address)
+
+
+def _word(address: int, offset: int) -> int:
+    return ctypes.c_uint32.from_address(address + offset).value
+
+
+def _remove_segment(segment: int) -> None:
+    """With PostgreSQL's segments under /dev/shm that its header leads to."""
+    with _attached(segment) as address:
+        control_name = None if address is None else _word(address, _POSTGRES_DSM_CONTROL_OFFSET)
+    if control_name is not None:
+        _remove_dynamic_memory(Path("/dev/shm", f"PostgreSQL.{control_name}"))
+    _libc.shmctl(segment, _IPC_RMID, None)
+
+
+def _remove_dynamic_memory(control: Path) -> None:
+    if not control.exists():
+        return
+    words = set(memoryview(control.read_bytes()).cast("I"))
+    for candidate in control.parent.glob("PostgreSQL.*"):
+        if int(candidate.suffix[1:]) in words:
+            candidate.unlink(missing_ok=True)
+    control.unlink(missing_ok=True)
