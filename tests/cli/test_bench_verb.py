@@ -114,6 +114,7 @@ def test_thresholds_decide_the_exit_code(
         ("p99 > 10", "expected a duration with its unit"),
         ("errors > many", "expected a number; found `many`"),
         ("errors > nan", "expected a number; found `nan`"),
+        ("errors > 1 %", "errors is no share"),
     ],
 )
 def test_what_is_no_threshold_is_answered_with_two(
@@ -199,3 +200,12 @@ def test_an_engine_that_somebody_else_ends_has_not_measured_the_window(
     assert "the engine was told to end (SIGINT or SIGTERM) by somebody else" in (
         capsys.readouterr().err
     )
+
+
+@pytest.mark.parametrize("value", ["--5", "-", "9" * 5000, "²"])
+def test_what_only_looks_like_a_number_is_a_text(url: str, tmp_path: Path, value: str) -> None:
+    assert bench(url, "--option", "act=measure", "--option", f"x={value}") == 0
+
+    (name,) = Store(tmp_path / "results").names()
+    (run,) = Store(tmp_path / "results").study(name).survey().runs.values()
+    assert run.manifest.options["x"] == value

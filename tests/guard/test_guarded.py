@@ -109,18 +109,23 @@ def test_a_guard_that_was_killed_is_made_up_for_by_the_lab(switch: Path, state: 
 
 
 def test_what_can_not_be_undone_is_told_when_the_guard_closes(state: Path) -> None:
+    guarded = Guarded()
+    guarded.hold(undo.run(["false"]))
     with pytest.raises(MachineError, match="could not be undone: run `false`") as caught:
-        with Guarded() as guarded:
-            guarded.hold(undo.run(["false"]))
+        guarded.close()
 
     assert caught.value.hint == "`dbdyno doctor --mend` tries again"
     assert len(journals(state)) == 1
 
 
 def test_what_went_wrong_first_is_told_first() -> None:
-    with pytest.raises(ServerError, match="the server died") as caught, Guarded() as guarded:
-        guarded.hold(undo.run(["false"]))
-        raise ServerError("the server died")
+    def begin_and_fail() -> None:
+        with Guarded() as guarded:
+            guarded.hold(undo.run(["false"]))
+            raise ServerError("the server died")
+
+    with pytest.raises(ServerError, match="the server died") as caught:
+        begin_and_fail()
 
     assert "could not be undone" in (caught.value.hint or "")
 

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 import multiprocessing
 import stat
 from pathlib import Path
@@ -138,3 +139,11 @@ def test_a_missing_client_is_said_with_its_cure(
         maven.fetch("org.example:server:1", tmp_path, tmp_path)
 
     assert "apt-get install maven" in (caught.value.hint or "")
+
+
+def test_what_a_later_version_keeps_besides_is_passed_over(folder: Path) -> None:
+    fetched = cache.find_or_fetch("wheel/package", fetch)
+    manifest = fetched.folder.parent / "manifest.json"
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), "colour": "green"}))
+
+    assert cache.find("wheel/package") == fetched

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 import time
@@ -49,6 +50,11 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _PROGRESS_S = 1.0
 
 
+_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
+"""What 64 bits hold for certain; anything longer is text, and the script may make of it what it
+likes."""
+
+
 def _options(
     _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, Option]:
@@ -58,7 +64,7 @@ def _options(
         if not equals or not name:
             raise click.BadParameter(f"expected NAME=VALUE; found `{text}`")
         key = name.strip().replace("-", "_")
-        options[key] = int(value) if value.lstrip("-").isdecimal() else value
+        options[key] = int(value) if _WHOLE_NUMBER.fullmatch(value) else value
     return options
 
 

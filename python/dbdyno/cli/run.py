@@ -176,8 +176,9 @@ def raise_failures(outcome: StudyOutcome, plan: Plan, store: Store) -> None:
 
 def _conduct(loaded: StudyFile, plan: Plan, way: Way) -> StudyOutcome:
     engine = find_engine()
-    with suppress(ServerError):  # Those runs that need it will say so; the others are measured.
-        fetch_all(provisions_of(plan))
+    for provision in dict.fromkeys(provisions_of(plan)):
+        with suppress(ServerError):  # Runs that need it will say so; the others are measured.
+            fetch_all([provision])
     with shower(loaded.study.load, Console(stderr=True)) as shown:
         try:
             return conduct_study(

@@ -72,6 +72,10 @@ def _threshold(text: str) -> Threshold:
     figure = form["figure"]
     if figure not in FIGURES:
         raise click.BadParameter(f"there is no figure `{figure}`; there are {', '.join(FIGURES)}")
+    if form["limit"].endswith("%") and figure != "error_share":
+        raise click.BadParameter(
+            f"`{text}`: {figure} is no share; the failed share of all statements is `error_share`"
+        )
     try:
         limit = parse_duration(form["limit"]) if figure in _TIMES else _number(form["limit"])
     except ValueError as error:

@@ -326,8 +326,11 @@ def _parents() -> Mapping[int, int]:
     return found
 
 
-def main() -> None:
-    """Serves until the lab is gone. Arguments: where journals lie, and who we are."""
+def main() -> int:
+    """Serves until the lab is gone; 1 where something could not be undone.
+
+    Arguments: where journals lie, and who we are.
+    """
     os.chdir("/")
     _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    sys.exit(0 if Guard(Path(sys.argv[1]), sys.argv[2]).serve() else 1)
+    return 0 if Guard(Path(sys.argv[1]), sys.argv[2]).serve() else 1

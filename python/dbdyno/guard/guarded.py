@@ -35,7 +35,8 @@ _PIPE_READ_SIZE = 65536
 _COMMAND_LIMIT_S = 120.0
 _TOLD_BYTES = 500
 _START = (
-    "import sys; sys.path.insert(0, sys.argv.pop(1)); from dbdyno.guard.guard import main; main()"
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); from dbdyno.guard.guard import main; "
+    "raise SystemExit(main())"
 )
 
 

@@ -1,4 +1,4 @@
-"""Shared memory and semaphores that dead servers leave behind. Standard library only, like the guard.
+"""Shared memory and semaphores that dead servers leave; standard library only, like the guard.
 
 PostgreSQL removes its own unless the postmaster is killed outright. The kernel names the creator of
 System V memory; the memory's header names PostgreSQL's control segment under /dev/shm, and that one

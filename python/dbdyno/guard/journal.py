@@ -118,7 +118,7 @@ class Journal:
         return remark
 
     def carry_out_all(self) -> bool:
-        """Undoes what is left, the last first. What fails stays in the journal: then it is false."""
+        """Undoes what is left, the last first; false where something failed and stays."""
         for number in sorted(self._open, reverse=True):
             with contextlib.suppress(OSError):
                 self.carry_out(number)

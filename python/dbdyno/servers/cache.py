@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +61,9 @@ def find(key: str) -> Cached | None:
     folder = cache_folder() / key
     try:
         manifest: Mapping[str, Any] = json.loads((folder / _MANIFEST).read_text())
-        return Cached(folder / _CONTENT, Archive(**manifest))
+        known = {field.name for field in fields(Archive)}  # A later version may have kept more.
+        archive = Archive(**{name: manifest[name] for name in manifest if name in known})
+        return Cached(folder / _CONTENT, archive)
     except FileNotFoundError:
         return None
     except (ValueError, TypeError) as error:

@@ -8,7 +8,6 @@ from dbdyno.errors import ServerError
 from dbdyno.servers.contents import Contents
 from dbdyno.servers.process_free import ProcessFree
 from dbdyno.servers.protocol import Provision, Transport
-from dbdyno.servers.setting import refuse_all
 
 
 class FilesServer(ProcessFree):
@@ -17,7 +16,12 @@ class FilesServer(ProcessFree):
     _WHAT: ClassVar[str] = "the folder"
 
     def __init__(self, provision: Provision, settings: Mapping[str, str], folder: Path) -> None:
-        refuse_all(settings, "postgresql:18.4")
+        if settings:
+            raise ServerError(
+                f"settings ({', '.join(sorted(settings))}) were asked of `files`, which is a "
+                "folder and no database",
+                hint="options of the tool that works in it stand in `[workload] options`",
+            )
         super().__init__(provision, folder)
 
     def start(self) -> None:
