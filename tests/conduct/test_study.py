@@ -277,6 +277,17 @@ def test_a_level_that_names_no_server_has_a_line(
     assert caught.value.line == line
 
 
+def test_turns_that_cannot_be_had_are_refused(study_file: Path) -> None:
+    text = study_file.read_text()
+    study_file.write_text(
+        text.replace("[design]\n", '[design]\norder = "turns"\nturn = "10 min"\n')
+    )
+    with pytest.raises(StudyError, match="holds fewer than 2 turns") as caught:
+        load_study(str(study_file))
+    assert caught.value.line is not None
+    assert 'order = "turns"' in study_file.read_text().splitlines()[caught.value.line - 1]
+
+
 def test_a_missing_script_has_a_line(study_file: Path) -> None:
     study_file.write_text(study_file.read_text().replace('"nothing"', '"nothin"'))
     with pytest.raises(

@@ -39,6 +39,6 @@ def test_a_written_duration_reads_back(seconds: int) -> None:
 def test_shares_are_read() -> None:
     assert parse_fraction("2 %") == 0.02
     assert parse_fraction(0.02) == 0.02
-    for wrong in ("two", -1, "-2 %", True, None, [1]):
+    for wrong in ("two", -1, "-2 %", "0 %", 0, True, None, [1]):
         with pytest.raises(ValueError, match="expected a share"):
             parse_fraction(wrong)

@@ -96,7 +96,7 @@ def write_study(folder: Path, text: str, world: World, *, name: str = "study") -
                 continue
             failures: list[RunStatus] = ["failed"] * world.failed_before.get(run.id, 0)
             for status in (*failures, world.status.get(run.id, "complete")):
-                attempt = opened.next_attempt(run)
+                attempt = opened.next_attempt([run])
                 with opened.writer(run, attempt=attempt) as writer:
                     _carry_out(writer, study, plan, run, world, status, attempt)
     return store

@@ -19,7 +19,6 @@ from dbdyno.stats import (
     judge_family,
     log_ratios,
     paired_effect,
-    sign_flip_p,
     tost_p,
 )
 from dbdyno.stats.paired import rule
@@ -32,35 +31,6 @@ def effect(baseline: list[float], candidate: list[float]) -> PairedEffect:
     found = paired_effect(baseline, candidate)
     assert isinstance(found, PairedEffect)
     return found
-
-
-@pytest.mark.parametrize(
-    ("blocks", "p"), [(5, 0.0625), (6, 0.03125), (8, 0.0078125), (10, 0.001953125)]
-)
-def test_the_smallest_sign_flip_p_is_two_in_all_flips(blocks: int, p: float) -> None:
-    assert sign_flip_p(np.linspace(0.01, 0.1, blocks)) == p
-
-
-def test_sign_flip_agrees_with_scipys_permutation_test() -> None:
-    d = np.array([0.05, -0.02, 0.04, 0.07, -0.01, 0.03, 0.06])
-    oracle = scipy_stats.permutation_test(
-        (d,), lambda x, axis: x.mean(axis=axis), permutation_type="samples", vectorized=True
-    )
-    assert sign_flip_p(d) == pytest.approx(oracle.pvalue, abs=1e-12)
-
-
-def test_darwins_maize_gives_fishers_published_p() -> None:
-    # Fisher, The Design of Experiments, section 21: 1,726 of 32,768 sign patterns.
-    d = [49, -67, 8, 16, 6, 23, 28, 41, 14, 29, 56, 24, 75, 60, -48]
-    assert sign_flip_p(d) == pytest.approx(1726 / 32768, abs=1e-12)
-
-
-def test_many_blocks_are_sampled_and_reproducible() -> None:
-    d = np.random.default_rng(3).normal(0.5, 1, 20)
-    assert sign_flip_p(d, seed=4) == sign_flip_p(d, seed=4)
-    assert sign_flip_p(d, seed=4) == pytest.approx(
-        float(scipy_stats.ttest_1samp(d, 0).pvalue), abs=0.02
-    )
 
 
 def test_the_t_interval_is_the_one_of_a_one_sample_t_test() -> None:

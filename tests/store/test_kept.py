@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dbdyno.errors import StoreError
 from dbdyno.formats.stored_study import dump_declared, load_declared
 from dbdyno.model import Poisson, Steps
 from dbdyno.report.analyse import analyse
@@ -59,6 +60,14 @@ def test_what_the_newest_says_survives_the_next_writing(path: Path) -> None:
     file = store.root / "study" / "study.json"
     declared = load_declared(file.read_bytes(), file=file)
     assert load_declared(dump_declared(declared), file=file) == declared
+
+
+def test_a_study_file_of_old_that_is_damaged_is_a_store_error(tmp_path: Path) -> None:
+    shutil.copytree(KEPT / "schema-1", tmp_path / "store")
+    store = Store(tmp_path / "store")
+    (store.root / "study" / "study.toml").write_text("question = 1")
+    with pytest.raises(StoreError, match=r"study\.toml"):
+        assert store.study("study").study
 
 
 def test_a_resolved_study_needs_no_parser_of_its_time(tmp_path: Path) -> None:

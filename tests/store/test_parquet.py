@@ -28,6 +28,7 @@ TURN = TurnResult(
     p99_us=None,
     max_us=9.0,
     steal_s=None,
+    steal_over_s=2.4,
 )
 
 

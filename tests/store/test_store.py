@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -28,11 +29,12 @@ from dbdyno.model import (
     PlannedRun,
     RunManifest,
     RunStatus,
+    Sample,
     Study,
     Summary,
     Workload,
 )
-from dbdyno.store import RunWriter, Store, StoredRun, open_study_folder, step_summary
+from dbdyno.store import RunWriter, Store, StoredRun, metrics, open_study_folder, step_summary
 
 STUDY = Study(
     name="example",
@@ -204,7 +206,7 @@ def test_a_run_that_never_ended_is_no_result_and_goes_with_the_next_start(tmp_pa
     assert [path.name for path in (study.path / "runs").iterdir()] == [f"{PLAN.runs[0].id}.partial"]
 
     with open_study_folder(store, DECLARED) as folder:
-        assert folder.complete() == frozenset()
+        assert folder.missing([PLAN.runs[:1]]) == PLAN.runs[:1]
         assert list((folder.path / "runs").iterdir()) == []
 
 
@@ -213,11 +215,11 @@ def test_a_failed_run_is_kept_and_attempted_again(tmp_path: Path) -> None:
     with open_study_folder(store, DECLARED) as folder:
         runs = folder.path / "runs"
         write(runs / run.id, run, status="failed")
-        assert (folder.complete(), folder.next_attempt(run)) == (frozenset(), 2)
+        assert (folder.missing([[run]]), folder.next_attempt([run])) == ((run,), 2)
         with folder.writer(run, attempt=2) as writer:
             fill(writer)
             writer.commit(manifest(run, attempt=2), ())
-        assert folder.complete() == {run.id}
+        assert folder.missing([[run]]) == ()
     assert [attempt.path.name for attempt in store.study("example").attempts()] == [
         run.id,
         f"{run.id}~2",
@@ -304,7 +306,38 @@ def test_a_full_disk_says_how_much_is_needed_and_spoils_nothing(small_disk: Path
     assert set(study.runs()) == {first.id}
     study.runs()[first.id].verify()
     with open_study_folder(store, DECLARED) as folder:
-        assert folder.complete() == {first.id}
+        assert folder.missing([[first], [second]]) == (second,)
+
+
+def test_runs_of_one_batch_are_whole_only_together(tmp_path: Path) -> None:
+    """Two attempts lie hours apart: their turns must not be taken for neighbours."""
+    first, second = PLAN.runs[:2]
+    with open_study_folder(Store(tmp_path), DECLARED) as folder:
+        runs = folder.path / "runs"
+        write(runs / first.id, first)
+        write(runs / second.id, second, status="failed")
+        assert folder.next_attempt([first, second]) == 2
+        with folder.writer(second, attempt=2) as writer:
+            fill(writer)
+            writer.commit(manifest(second, attempt=2), ())
+        assert folder.missing([[first], [second]]) == ()
+        assert folder.missing([[first, second]]) == (first, second)
+        assert folder.next_attempt([first, second]) == 3
+
+
+@pytest.mark.parametrize(
+    "content", [b"no table", metrics.to_parquet([Sample(1, "disk", "reads", "", 1.0)], {})]
+)
+def test_a_table_of_turns_that_is_none_is_named(tmp_path: Path, content: bytes) -> None:
+    run = PLAN.runs[0]
+    with open_study_folder(Store(tmp_path), DECLARED) as folder:
+        path = folder.path / "runs" / run.id
+        write(path, run)
+    (path / "turns.parquet").write_bytes(content)
+    with (path / "SHA256SUMS").open("a") as sums:
+        sums.write(f"{hashlib.sha256(content).hexdigest()}  turns.parquet\n")
+    with pytest.raises(StoreError, match=r"turns\.parquet: "):
+        assert Store(tmp_path).study("example").runs()[run.id].turns
 
 
 def test_a_store_that_is_a_file_is_refused(tmp_path: Path) -> None:

@@ -36,7 +36,8 @@ def conduct_batch(
     Raises `LabError` for what would fail other runs too, and `InterruptedRunError`, once all that
     was measured is kept.
     """
-    conductors = [_begin(setting, run, runs, folder) for run in runs]
+    attempt = folder.next_attempt(runs)
+    conductors = [_begin(setting, run, runs, folder, attempt) for run in runs]
     common: LabError | None = None
     with Sampler(collectors("host"), Watched()) as shared:
         try:
@@ -57,9 +58,12 @@ def conduct_batch(
 
 
 def _begin(
-    setting: Setting, run: PlannedRun, runs: Sequence[PlannedRun], folder: StudyFolder
+    setting: Setting,
+    run: PlannedRun,
+    runs: Sequence[PlannedRun],
+    folder: StudyFolder,
+    attempt: int,
 ) -> RunConductor:
-    attempt = folder.next_attempt(run)
     setting.observe(RunStarted(run, attempt))
     writer = folder.writer(run, attempt=attempt)
     return RunConductor(setting, run, writer, attempt, batch=tuple(each.id for each in runs))

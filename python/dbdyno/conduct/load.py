@@ -10,6 +10,7 @@ from dbdyno.conduct.connection import check_connections
 from dbdyno.conduct.host import check_host
 from dbdyno.conduct.tool import check_tools
 from dbdyno.design import cells
+from dbdyno.design.batches import why_not_turns
 from dbdyno.engine import find_script
 from dbdyno.engine.script import script_path
 from dbdyno.errors import ScriptError, ServerError, StudyError, UsageError
@@ -46,6 +47,7 @@ def load_study(name: str, *, scale: str | None = None, called: str | None = None
     if scale is None and SMALL in loaded.study.scales and _is_small_machine():
         loaded = read_study(file, scale=SMALL, name=called)
     _check_names(loaded)
+    _check_order(loaded)
     _check_servers(loaded)
     check_host(loaded)
     check_connections(loaded)
@@ -100,6 +102,17 @@ def _check_names(loaded: StudyFile) -> None:
             f"the names of a cell's levels have {longest} characters together; a run's folder is "
             f"called by them, and {_LONGEST_NAME} is the most",
             hint="shorter names of levels; what they stand for can be said in a comment",
+        )
+
+
+def _check_order(loaded: StudyFile) -> None:
+    """Who asks for turns must not be given runs without a word."""
+    reason = why_not_turns(loaded.study) if loaded.study.design.order == "turns" else None
+    if reason is not None:
+        raise loaded.error(
+            ("design", "order"),
+            f"the cells can't be driven in turns: {reason}",
+            hint='leave `order` out, or say `order = "runs"`',
         )
 
 

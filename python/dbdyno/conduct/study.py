@@ -57,14 +57,8 @@ def conduct_study(
             script_path=study_script_path(loaded.file),
             observe=observe,
         )
-        complete = folder.complete()
-        missing = [
-            run
-            for batch in batches(plan, plan.runs)
-            if any(run.id not in complete for run in batch)
-            for run in batch
-        ]
-        observe(StudyStarted(plan, folder.stored.name, tuple(missing)))
+        missing = folder.missing(batches(plan, plan.runs))
+        observe(StudyStarted(plan, folder.stored.name, missing))
         manifests = [
             manifest
             for batch in batches(plan, missing)

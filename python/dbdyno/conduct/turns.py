@@ -98,9 +98,9 @@ def _turn(cell: _Cell, number: int, position: int, shared: Sampler) -> None:
     study = cell.conductor.setting.study
     lead_in_s = study.design.lead_in_s + (study.load.warm_up_s if number == 0 else 0.0)
     cell.conductor.sample_edge(shared)
-    before_s = psutil.cpu_times()
+    before_s, began_s = psutil.cpu_times(), time.monotonic()
     turn = cell.engine.turn(time.time_ns() + _AHEAD_NS, lead_in_s, study.design.turn_s)
-    after_s = psutil.cpu_times()
+    after_s, over_s = psutil.cpu_times(), time.monotonic() - began_s
     cell.conductor.sample_edge(shared)
     steal_s = getattr(after_s, "steal", 0.0) - getattr(before_s, "steal", 0.0)
     origin_ns = cell.conductor.engine_start_unix_ns
@@ -113,12 +113,20 @@ def _turn(cell: _Cell, number: int, position: int, shared: Sampler) -> None:
             position=position,
             origin_ns=origin_ns,
             steal_s=steal_s if hasattr(after_s, "steal") else None,
+            steal_over_s=over_s,
         )
     )
 
 
 def turn_result(
-    turn: Turn, *, step: int, number: int, position: int, origin_ns: int, steal_s: float | None
+    turn: Turn,
+    *,
+    step: int,
+    number: int,
+    position: int,
+    origin_ns: int,
+    steal_s: float | None,
+    steal_over_s: float | None = None,
 ) -> TurnResult:
     """A turn as the store keeps it; `origin_ns` is the wall clock at the engine's time 0."""
     figures = {name: ns / 1000 for name, ns in response_figures_ns(turn.histograms).items()}
@@ -141,4 +149,5 @@ def turn_result(
         p99_us=figures.get("p99"),
         max_us=figures.get("max"),
         steal_s=steal_s,
+        steal_over_s=steal_over_s,
     )

@@ -78,8 +78,8 @@ def format_duration(seconds: float) -> str:
 
 
 def parse_fraction(text: object) -> float:
-    """`"2 %"` or `0.02` as 0.02. Raises `ValueError` outside [0, 10]."""
-    expected = 'expected a share such as "2 %" or 0.02'
+    """`"2 %"` or `0.02` as 0.02. Raises `ValueError` outside (0, 10]."""
+    expected = 'expected a share above 0, such as "2 %" or 0.02'
     if isinstance(text, bool) or not isinstance(text, (str, int, float)):
         raise ValueError(f"{expected}; found {text!r}")
     try:
@@ -90,6 +90,6 @@ def parse_fraction(text: object) -> float:
             value = float(text)
     except ValueError:
         raise ValueError(f"{expected}; found {text!r}") from None
-    if not 0 <= value <= 10:
+    if not 0 < value <= 10:
         raise ValueError(f"{expected}; found {text!r}")
     return value

@@ -17,7 +17,7 @@ from typing import Any, get_args
 
 from pydantic import TypeAdapter, ValidationError
 
-from dbdyno.errors import StoreError
+from dbdyno.errors import StoreError, StudyError
 from dbdyno.formats.documents import dump_json, load_json, validated
 from dbdyno.formats.study import read_study
 from dbdyno.model import Arrival, Plan, Study
@@ -67,7 +67,11 @@ def load_declared(content: bytes, *, file: Path) -> Declared:
         case 1:
             shape = {name: value for name, value in document.items() if name != "schema"}
             plan = validated(_PLAN, shape, file, hint=LOST)
-            return Declared(read_study(file.with_name("study.toml"), scale=plan.scale).study, plan)
+            try:
+                read = read_study(file.with_name("study.toml"), scale=plan.scale)
+            except StudyError as error:
+                raise StoreError(error.message, hint=LOST) from error
+            return Declared(read.study, plan)
         case 2:
             plan = validated(_PLAN, document.get("plan"), file, hint=LOST)
             return Declared(_study(document.get("study"), file), plan)

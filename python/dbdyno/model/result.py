@@ -82,6 +82,8 @@ class TurnResult:
     max_us: float | None
     steal_s: float | None
     """Processor time that the hypervisor kept; `None` where the kernel doesn't say."""
+    steal_over_s: float | None = None
+    """Length of the stretch that `steal_s` is of, lead-in and drain included."""
 
 
 @dataclass(frozen=True, slots=True)

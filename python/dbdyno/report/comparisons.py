@@ -1,7 +1,7 @@
 """Who is compared with whom, and what came out: verdicts against the baseline and by factor."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -9,7 +9,6 @@ from dbdyno.model import Primary, TurnResult, find_figure
 from dbdyno.report.material import Material
 from dbdyno.report.points import BlockFigures, Point
 from dbdyno.stats import (
-    Disturbance,
     Judgement,
     NotComparable,
     PairedEffect,
@@ -66,6 +65,8 @@ class Found:
     blocks: tuple[int, ...]
     turns: TurnsEffect | None = None
     set_aside: tuple[str, ...] = ()
+    dropped: Mapping[int, str] = field(default_factory=dict)
+    """Block → why none of its turns counts."""
 
 
 def baseline_of(point: Point, material: Material, points: Iterable[Point]) -> Point | None:
@@ -98,7 +99,7 @@ def compare(pairs: Sequence[tuple[Point, Point]], primary: Primary) -> Iterator[
     for (point, baseline), judgement, one in zip(
         pairs, _judged([one.effect for one in found], primary), found, strict=True
     ):
-        left_out = {**baseline.why_left_out(), **point.why_left_out()}
+        left_out = {**baseline.why_left_out(), **point.why_left_out(), **one.dropped}
         yield Comparison(point, baseline, judgement, one.blocks, left_out, one.turns, one.set_aside)
 
 
@@ -161,14 +162,19 @@ def _matched(
 
 
 def _by_block(pairs: Sequence[Comparison]) -> np.ndarray:
-    """ln(ratio), a row a pair, a column a block that all pairs have; empty without any."""
+    """ln(ratio), a row a pair, a column a block that all pairs have; empty without any.
+
+    One block of turns has a difference for each of its pairs: their mean is the block's.
+    """
     shared = set.intersection(*(set(pair.blocks) for pair in pairs)) if pairs else set()
     rows = []
     for pair in pairs:
         effect = pair.judgement.effect
-        if isinstance(effect, NotComparable) or len(effect.differences) != len(pair.blocks):
+        if isinstance(effect, NotComparable):
             return np.empty((0, 0))
-        told = dict(zip(pair.blocks, effect.differences, strict=True))
+        alone = len(pair.blocks) == 1
+        values = (effect.log_effect,) if alone else effect.differences
+        told = dict(zip(pair.blocks, values, strict=True))
         rows.append([told[block] for block in sorted(shared)])
     return np.array(rows) if shared else np.empty((0, 0))
 
@@ -232,17 +238,23 @@ def effect_between(point: Point, baseline: Point, metric: str) -> Found:
 def _turns_effect(
     point: Point, baseline: Point, metric: str, blocks: tuple[int, ...]
 ) -> Found | None:
-    """The same from neighbouring turns; `None` unless every block was driven in turns."""
+    """The same from neighbouring turns; `None` unless every block has them.
+
+    Cells of two batches, or of two attempts at one, have turns with the same numbers that lie
+    minutes or hours apart: they are no pairs.
+    """
     read = TURN_FIGURES.get(metric)
     ours = {figures.block: figures for figures in point.counted}
     theirs = {figures.block: figures for figures in baseline.counted}
-    if read is None or not blocks:
+    if read is None or not all(ours[block].turns and theirs[block].turns for block in blocks):
         return None
-    if not all(ours[block].turns and theirs[block].turns for block in blocks):
+    together = [block for block in blocks if _alternated(ours[block], theirs[block])]
+    if not together:
         return None
-    pairs: list[list[float]] = []
+    dropped = dict.fromkeys(set(blocks) - set(together), "its turns were driven at two times")
+    pairs: dict[int, list[float]] = {}
     told: list[str] = []
-    for block in blocks:
+    for block in together:
         spoilt = {**_spoilt(theirs[block]), **_spoilt(ours[block])}
         rounds = sorted(ours[block].turns.keys() & theirs[block].turns.keys())
         kept = [one for one in rounds if one not in spoilt]
@@ -250,11 +262,22 @@ def _turns_effect(
             f"block {block}, round {one + 1}: {spoilt[one]}" for one in rounds if one in spoilt
         ]
         values = [(read(theirs[block].turns[one]), read(ours[block].turns[one])) for one in kept]
-        pairs.append([float(np.log(b / a)) if a > 0 < b else np.nan for a, b in values])
-    found = turns_effect(pairs)
+        if values:
+            pairs[block] = [float(np.log(b / a)) if a > 0 < b else np.nan for a, b in values]
+        else:
+            dropped[block] = "all its turns were set aside"
+    found = turns_effect(list(pairs.values()))
     if isinstance(found, NotComparable):
-        return Found(found, blocks, None, tuple(told))
-    return Found(found.effect, blocks, found, tuple(told))
+        return Found(found, tuple(pairs), None, tuple(told), dropped)
+    return Found(found.effect, tuple(pairs), found, tuple(told), dropped)
+
+
+def _alternated(a: BlockFigures, b: BlockFigures) -> bool:
+    """Whether the two had their turns alternately: what each did between its first and its last
+    overlaps, since rounds come in mirrored pairs."""
+    first = max(min(turn.start_unix_ns for turn in one.turns.values()) for one in (a, b))
+    last = min(max(turn.drained_unix_ns for turn in one.turns.values()) for one in (a, b))
+    return first < last
 
 
 def _events_rate(turn: TurnResult) -> float:
@@ -272,11 +295,12 @@ TURN_FIGURES = {"throughput": _events_rate, "statements_per_s": _statements_rate
 def _spoilt(figures: BlockFigures) -> dict[int, str]:
     """Round → why its turn is set aside."""
     rounds = sorted(figures.turns)
-    disturbances = [_disturbance(figures.turns[one], figures.cpus) for one in rounds]
-    reasons = zip(rounds, set_aside(disturbances), strict=True)
+    stolen = [_stolen(figures.turns[one], figures.cpus) for one in rounds]
+    reasons = zip(rounds, set_aside(stolen), strict=True)
     return {one: reason for one, reason in reasons if reason is not None}
 
 
-def _disturbance(turn: TurnResult, cpus: int) -> Disturbance:
-    share = (turn.steal_s or 0.0) / (turn.window_s * cpus) if turn.window_s else 0.0
-    return Disturbance(steal_share=share)
+def _stolen(turn: TurnResult, cpus: int) -> float:
+    """Share of the processors' time; runs of before `steal_over_s` know the window only."""
+    over_s = turn.steal_over_s or turn.window_s
+    return (turn.steal_s or 0.0) / (over_s * cpus) if over_s else 0.0

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from dbdyno.model import RunManifest, StepSummary
+from dbdyno.model import ENGINE, RunManifest, StepSummary
 
 MOST_ERRORS = 1e-4
-"""Share of failed statements that is let pass."""
+"""Share of failed statements that is tolerated."""
 
 SATURATED = 0.97
 """Share of its shards' time from which the engine itself has set the pace."""
@@ -24,9 +24,10 @@ def faults(run: RunManifest, summary: StepSummary) -> tuple[str, ...]:
 
 
 def _faults(run: RunManifest, summary: StepSummary) -> Iterator[str]:
-    tried = summary.errors + summary.statements
+    tried = attempted(summary)
     if tried and summary.errors > MOST_ERRORS * tried:
-        yield f"{100 * summary.errors / tried:.2g} % of its statements failed"
+        share = 100 * summary.errors / tried
+        yield f"{share:.2g} % of its {tried_word(summary.generator)} failed"
     for load in run.loads:
         if load.sent is not None and load.rows is not None and load.rows < load.sent:
             yield f"rows are missing in `{load.table}`"
@@ -35,6 +36,17 @@ def _faults(run: RunManifest, summary: StepSummary) -> Iterator[str]:
     behind = summary.backlog.at_end
     if behind > max(LEAST_BACKLOG, MOST_BACKLOG * summary.events):
         yield f"{behind} events were due and not begun"
+
+
+def attempted(summary: StepSummary) -> int:
+    """What could fail, failed or not: statements of the engine, operations of a tool."""
+    done = summary.statements if summary.generator == ENGINE else summary.events
+    return summary.errors + done
+
+
+def tried_word(generator: str) -> str:
+    """What `attempted` counts."""
+    return "statements" if generator == ENGINE else "operations"
 
 
 def engine_busy(run: RunManifest, summary: StepSummary) -> float:

@@ -141,6 +141,8 @@ def _figures(run: RunMaterial, step: int) -> BlockFigures:
     series = run.series.get(step)
     rates = series.events_per_s if series else np.empty(0)
     measured = series.measured if series else np.empty(0, dtype=np.bool_)
+    # Lead-ins of later turns are neither warm-up nor window.
+    first = int(measured.argmax()) if measured.any() else measured.size
     status = next((s.status for s in run.manifest.steps if s.index == step), "failed")
     return BlockFigures(
         run_id=run.manifest.id,
@@ -151,8 +153,8 @@ def _figures(run: RunMaterial, step: int) -> BlockFigures:
         faults=faults(run.manifest, summary),
         summary=summary,
         stability=stability(rates[measured], series.interval_s if series else 1.0),
-        warm_up=mser5(rates),
-        warm_up_intervals=int(np.count_nonzero(~measured)),
+        warm_up=mser5(np.concatenate([rates[:first], rates[measured]])),
+        warm_up_intervals=first,
         histogram=merge_histograms(_event_histograms(summary)),
         turns={turn.round: turn for turn in run.turns if turn.step == step},
         cpus=_cpus(run),

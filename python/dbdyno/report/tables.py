@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 from dbdyno.model import Subject
 from dbdyno.report.analyse import Analysis
+from dbdyno.report.faults import attempted
 from dbdyno.report.operations import operations_tables
 from dbdyno.report.points import BlockFigures, Point, label
 from dbdyno.report.published import published_tables
@@ -402,13 +403,13 @@ def _by_block(
 
 
 def errors_table(analysis: Analysis) -> Table:
-    """Failed statements by code, over all blocks of a point, counted or not."""
+    """Failures by code, over all blocks of a point, counted or not."""
     rows: list[tuple[Value, ...]] = []
     for point in analysis.points:
         codes: dict[str, int] = {}
         tried = 0
         for figures in point.blocks:
-            tried += figures.summary.statements + figures.summary.errors
+            tried += attempted(figures.summary)
             for code, errors in figures.summary.errors_by_code.items():
                 codes[code] = codes.get(code, 0) + errors
         for code, errors in sorted(codes.items()):
@@ -417,7 +418,7 @@ def errors_table(analysis: Analysis) -> Table:
         *LEAD,
         Column("Code", "code"),
         Column("Errors", "errors", count),
-        Column("Of statements", "share", percent),
+        Column("Of all", "share", percent),
     )
     return Table("errors", "Errors by code", columns, tuple(rows))
 

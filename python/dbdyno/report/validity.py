@@ -5,15 +5,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from dbdyno.design.batches import batches
 from dbdyno.formats.quantities import format_duration
 from dbdyno.model import ENGINE
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.declared import is_exploratory
-from dbdyno.report.faults import MOST_ERRORS, SATURATED, engine_busy
+from dbdyno.report.faults import MOST_ERRORS, SATURATED, attempted, engine_busy, tried_word
 from dbdyno.report.loads import differences, found_loads, otherwise
 from dbdyno.report.material import RunMaterial
 from dbdyno.report.points import BlockFigures
-from dbdyno.report.wording import count, number, percent, sentence_case
+from dbdyno.report.wording import count, percent, sentence_case
 
 GateState = Literal["ok", "doubtful", "failed", "not judged"]
 
@@ -75,7 +76,7 @@ def _runs(analysis: Analysis) -> Gate:
         parts.append(f"{missing} missing")
     again = len(analysis.material.replaced)
     if again:
-        parts.append(f"{again} earlier attempt{'s' if again > 1 else ''} did not complete")
+        parts.append(f"{again} other attempt{'s' if again > 1 else ''} not counted")
     whole = complete == len(planned)
     return Gate("Runs", "ok" if whole else "failed", ", ".join(parts) + ".")
 
@@ -104,25 +105,33 @@ def remarks(analysis: Analysis) -> tuple[str, ...]:
 
 def _blocks(analysis: Analysis) -> Gate:
     least = min((len(point.counted) for point in analysis.points), default=0)
+    if least == 1 and _one_set_up(analysis):
+        told = "1 block, driven in turns: what is found holds for its one set-up."
+        return Gate("Blocks", "doubtful", told)
     if least < BLOCKS_FOR_INTERVAL:
         told = f"{least} block{'' if least == 1 else 's'} in some cell: no interval can be given."
         return Gate("Blocks", "failed", told)
     if least < BLOCKS_FOR_MEDIAN:
-        told = (
-            f"{least} blocks: enough for large effects. The interval of a median needs 6, and "
-            f"the smallest p-value {least} blocks can give is {number(2 / 2**least)}."
-        )
+        told = f"{least} blocks: enough for large effects; the interval of a median needs 6."
         return Gate("Blocks", "doubtful", told)
     return Gate("Blocks", "ok", f"At least {least} blocks in every cell.")
+
+
+def _one_set_up(analysis: Analysis) -> bool:
+    """Whether all comparisons have an interval from the turns of a single block."""
+    found = analysis.comparisons
+    return bool(found) and all(c.turns is not None and c.turns.one_set_up for c in found)
 
 
 def _order(analysis: Analysis) -> Gate:
     started = sorted(analysis.material.runs, key=lambda run: run.manifest.started_unix_s)
     positions = [run.manifest.position for run in started]
-    seed = analysis.material.plan.seed
+    plan = analysis.material.plan
+    seed, present = plan.seed, set(positions)
+    drawn = [run.position for batch in batches(plan, plan.runs) for run in batch]
     if len({run.cell.label for run in analysis.material.plan.runs}) < 2:
         return Gate("Order", "ok", "One cell: there is no order to randomise.")
-    if positions != sorted(positions):
+    if positions != [position for position in drawn if position in present]:
         told = f"Runs were not carried out in the order drawn from seed {seed}: {positions}."
         return Gate("Order", "doubtful", told)
     one_sided = list(_one_sided(analysis))
@@ -153,12 +162,20 @@ def _turns(analysis: Analysis) -> Iterable[Gate]:
 
 
 def _one_sided(analysis: Analysis) -> Iterable[str]:
-    """Comparisons whose one side came first in two blocks more than the other did."""
-    runs = analysis.material.runs
-    places = {(_key(run.manifest.cell), run.manifest.block): run.manifest.position for run in runs}
+    """Comparisons whose one side came first in two blocks more than the other did.
+
+    Cells of one batch are up together, and none comes first; their turns are balanced by plan.
+    """
+    plan = analysis.material.plan
+    places = {
+        (_key(run.cell.levels), run.block): place
+        for place, batch in enumerate(batches(plan, plan.runs))
+        for run in batch
+    }
     for comparison in analysis.comparisons:
         cell, base = _key(comparison.point.cell.levels), _key(comparison.baseline.cell.levels)
-        after = [places[cell, b] > places[base, b] for b in comparison.blocks]
+        apart = [b for b in comparison.blocks if places[cell, b] != places[base, b]]
+        after = [places[cell, b] > places[base, b] for b in apart]
         if abs(2 * sum(after) - len(after)) > 1 and len(after) > 1:
             yield (
                 f"{comparison.point.label} ran after {comparison.baseline.label} in {sum(after)} "
@@ -173,18 +190,15 @@ def _key(levels: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
 def _errors(analysis: Analysis) -> Gate:
     blocks = _all_blocks(analysis)
     errors = sum(figures.summary.errors for figures in blocks)
-    by_tools = any(figures.summary.generator != ENGINE for figures in blocks)
-    what = "operations" if by_tools else "statements"
-    tried = errors + sum(
-        figures.summary.events if by_tools else figures.summary.statements for figures in blocks
-    )
+    tried = sum(attempted(figures.summary) for figures in blocks)
+    what = " and ".join(dict.fromkeys(tried_word(figures.summary.generator) for figures in blocks))
     if tried == 0:
-        return Gate("Errors", "failed", f"No {what[:-1]} was run.")
+        return Gate("Errors", "failed", "Nothing was run.")
     state: GateState = "ok" if errors <= MOST_ERRORS * tried else "failed"
     if errors == 0:
         return Gate("Errors", "ok", f"None in {count(tried)} {what}.")
     told = f"{count(errors)} of {count(tried)} {what} failed ({percent(errors / tried)})"
-    return Gate("Errors", state, f"{told}; {percent(MOST_ERRORS)} is let pass.")
+    return Gate("Errors", state, f"{told}; {percent(MOST_ERRORS)} is tolerated.")
 
 
 def _warm_up(analysis: Analysis) -> Gate:
@@ -209,8 +223,16 @@ def _warm_up(analysis: Analysis) -> Gate:
 
 
 def _window(analysis: Analysis) -> Gate:
-    windows = [figures.summary.window_s for figures in _all_blocks(analysis)]
-    shortest = min(windows, default=0.0)
+    blocks = _all_blocks(analysis)
+    shortest = min((figures.summary.window_s for figures in blocks), default=0.0)
+    if any(figures.turns for figures in blocks):
+        turn_s = min(turn.window_s for f in blocks for turn in f.turns.values())
+        told = (
+            f"The shortest is {format_duration(shortest)}, in turns of {format_duration(turn_s)}: "
+            "what a server does while the others have their turns is not seen, and slow cycles "
+            '(checkpoints, vacuum, compaction) need `order = "runs"` to show.'
+        )
+        return Gate("Window", "ok" if shortest >= FAIR_WINDOW_S else "doubtful", told)
     if shortest >= FAIR_WINDOW_S:
         return Gate("Window", "ok", f"At least {format_duration(shortest)}.")
     told = (
@@ -364,7 +386,11 @@ def limits(analysis: Analysis) -> tuple[str, ...]:
     study = analysis.material.study
     told = []
     if len(analysis.points) > 0 and min(len(p.counted) for p in analysis.points) < 2:
-        told.append("A single block cannot give an interval: differences may be chance.")
+        told.append(
+            "A single block, even of turns, says nothing of how set-ups differ from one another."
+            if _one_set_up(analysis)
+            else "A single block cannot give an interval: differences may be chance."
+        )
     if study.scale != "paper":
         told.append(
             f"This is the study's `{study.scale}` scale; data, loads and windows of its own "

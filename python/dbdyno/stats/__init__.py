@@ -22,7 +22,6 @@ from dbdyno.stats.paired import (
     effect_of,
     log_ratios,
     paired_effect,
-    sign_flip_p,
     tost_p,
 )
 from dbdyno.stats.power import MOST_BLOCKS, Advice, advise, blocks_needed, detectable, power
@@ -36,13 +35,7 @@ from dbdyno.stats.spread import (
 )
 from dbdyno.stats.stability import Event, Loss, Stability, StabilityWord, loss, stability
 from dbdyno.stats.steady import Mser5, Period, Settling, mser5, period, settling, trend
-from dbdyno.stats.turns import (
-    Disturbance,
-    SettingAside,
-    TurnsEffect,
-    set_aside,
-    turns_effect,
-)
+from dbdyno.stats.turns import TurnsEffect, set_aside, turns_effect
 from dbdyno.stats.unpaired import unpaired_effect
 from dbdyno.stats.verdict import Judgement, Size, Verdict, judge, judge_family
 
@@ -51,7 +44,6 @@ __all__ = [
     "Advice",
     "Change",
     "Distribution",
-    "Disturbance",
     "Estimate",
     "Event",
     "History",
@@ -62,7 +54,6 @@ __all__ = [
     "NotComparable",
     "PairedEffect",
     "Period",
-    "SettingAside",
     "Settling",
     "Size",
     "Spread",
@@ -93,7 +84,6 @@ __all__ = [
     "power",
     "set_aside",
     "settling",
-    "sign_flip_p",
     "spread",
     "stability",
     "summarise",

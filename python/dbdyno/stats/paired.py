@@ -14,11 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
-EXACT_UP_TO = 16
-"""Blocks up to which all 2^n sign flips are enumerated."""
-
-RANDOM_FLIPS = 99_999
-
 
 @dataclass(frozen=True, slots=True)
 class NotComparable:
@@ -122,11 +117,6 @@ class PairedEffect:
         """Two-sided p-value of "no change", by t; (0, 1]. Below 0.05: `low95`…`high95` lacks 0."""
         return 2 * float(scipy.stats.t.sf(abs(self.log_effect) / self.standard_error, self.degrees))
 
-    @property
-    def p_signs(self) -> float:
-        """Two-sided sign-flip p-value, (0, 1]; beside the verdict, which it doesn't make."""
-        return sign_flip_p(self.differences)
-
     def _reach(self, share: float) -> float:
         return float(scipy.stats.t.ppf(share, self.degrees)) * self.standard_error
 
@@ -187,31 +177,6 @@ def effect_of(differences: ArrayLike, within: Within | None = None) -> PairedEff
         method="t over blocks",
         within=within,
     )
-
-
-def sign_flip_p(differences: ArrayLike, *, seed: int = 0) -> float:
-    """Two-sided p-value of "the differences are symmetric around 0", by flipping their signs.
-
-    n ≤ 16: exact over all 2^n flips, so the smallest possible value is 2 / 2^n (n = 6: 0.03125).
-    More: (1 + #extreme) / (1 + 99,999) with random flips from `seed`. Fisher, The Design of
-    Experiments, 1935, section 21.
-    """
-    d = np.asarray(differences, dtype=np.float64)
-    n = d.size
-    if n == 0:
-        return 1.0
-    threshold = abs(float(d.sum())) * (1 - 1e-12)
-    if n <= EXACT_UP_TO:
-        bits = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
-        sums = np.abs((1 - 2 * bits) @ d)
-        return float(np.count_nonzero(sums >= threshold)) / float(2**n)
-    rng = np.random.default_rng(seed)
-    extreme = 0
-    for start in range(0, RANDOM_FLIPS, 10_000):
-        rows = min(10_000, RANDOM_FLIPS - start)
-        signs = rng.choice(np.array([-1.0, 1.0]), size=(rows, n))
-        extreme += int(np.count_nonzero(np.abs(signs @ d) >= threshold))
-    return (1 + extreme) / (1 + RANDOM_FLIPS)
 
 
 def rule(

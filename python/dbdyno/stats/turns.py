@@ -114,43 +114,17 @@ def _correlated(pairs: Array) -> PairedEffect | NotComparable:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Disturbance:
-    """What the machine did to one turn."""
-
-    steal_share: float = 0.0
-    """Share of the processors' time that the hypervisor gave to others, [0, 1]."""
-    throttled_s: float = 0.0
-    """Time for which a processor or cgroup was throttled."""
-    canary: float = 1.0
-    """Time a fixed small task took beside the turn, over its median in the run."""
+MOST_STOLEN = 0.05
+"""Share of a turn's processor time given to others from which the turn is left out."""
 
 
-@dataclass(frozen=True, slots=True)
-class SettingAside:
-    """When a turn is left out; fixed before anything is measured."""
-
-    most_steal: float = 0.05
-    most_throttled_s: float = 0.0
-    most_canary: float = 1.25
-
-
-def set_aside(
-    turns: Sequence[Disturbance], rule: SettingAside | None = None
-) -> tuple[str | None, ...]:
+def set_aside(stolen: Sequence[float]) -> tuple[str | None, ...]:
     """For each turn why it is left out, for people; `None`: it counts.
 
-    The rule knows nothing of what was measured in the turn, so it can't favour a side.
+    `stolen`: share of the processors' time that the hypervisor gave to others, [0, 1]. The rule is
+    fixed before anything is measured and knows nothing of it, so it can't favour a side.
     """
-    rule = rule or SettingAside()
-    return tuple(_reason(turn, rule) for turn in turns)
-
-
-def _reason(turn: Disturbance, rule: SettingAside) -> str | None:
-    if turn.steal_share > rule.most_steal:
-        return f"{turn.steal_share:.0%} of the processors' time was stolen"
-    if turn.throttled_s > rule.most_throttled_s:
-        return f"throttled for {turn.throttled_s:.2g} s"
-    if turn.canary > rule.most_canary:
-        return f"a fixed task took {turn.canary:.2g} times as long as usual"
-    return None
+    return tuple(
+        f"{share:.0%} of the processors' time was stolen" if share > MOST_STOLEN else None
+        for share in stolen
+    )

@@ -57,11 +57,17 @@ class StoredRun:
     @cached_property
     def turns(self) -> tuple[TurnResult, ...]:
         """The turns its cell had; none where it was driven alone."""
+        import pyarrow as pa
+
         from dbdyno.store.turns import NAME, from_parquet
 
         if NAME not in self._sums:
             return ()
-        return from_parquet(self.read(NAME))
+        content = self.read(NAME)
+        try:
+            return from_parquet(content)
+        except (pa.ArrowException, TypeError) as error:
+            raise StoreError(f"{self.path / NAME}: {error}", hint=_RERUN) from error
 
     @cached_property
     def metrics(self) -> tuple[pa.Table, Mapping[str, Mapping[str, Metric]]] | None:

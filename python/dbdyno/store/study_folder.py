@@ -5,8 +5,9 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 
 from dbdyno.errors import StoreError
@@ -30,21 +31,32 @@ class StudyFolder:
         """The folder."""
         return self.stored.path
 
-    def complete(self) -> frozenset[str]:
-        """Ids of the runs that need not be carried out again."""
-        runs = self.stored.runs()
-        return frozenset(name for name, run in runs.items() if run.manifest.status == "complete")
+    def missing(self, batches: Iterable[Sequence[PlannedRun]]) -> tuple[PlannedRun, ...]:
+        """Runs of the batches that are not whole: all complete, and all at the same time.
+
+        Runs of a batch have the same number of attempt (`next_attempt`), so that two numbers are
+        two times: what lies hours apart is not compared turn by turn.
+        """
+        kept = {name: run.manifest for name, run in self.stored.runs().items()}
+        attempts = {name: one.attempt for name, one in kept.items() if one.status == "complete"}
+        return tuple(
+            run
+            for batch in batches
+            if len({attempts.get(each.id) for each in batch}) > 1 or batch[0].id not in attempts
+            for run in batch
+        )
 
     def has_runs(self) -> bool:
         """Whether anything was ever measured here, whatever became of it."""
         return any(self._runs.iterdir())
 
-    def next_attempt(self, run: PlannedRun) -> int:
-        """1, or one more than there are folders of it."""
-        attempt = 1
-        while self._folder(run, attempt).exists():
-            attempt += 1
-        return attempt
+    def next_attempt(self, batch: Sequence[PlannedRun]) -> int:
+        """The number that no run of `batch` has a folder with, nor any later one: from 1."""
+        attempts = (count(1) for _ in batch)
+        return max(
+            next(one for one in numbers if not self._folder(run, one).exists())
+            for run, numbers in zip(batch, attempts, strict=True)
+        )
 
     def writer(self, run: PlannedRun, *, attempt: int) -> RunWriter:
         """A new folder for a run. Raises `StoreError`."""

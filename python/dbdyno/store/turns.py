@@ -28,6 +28,9 @@ def to_parquet(turns: Sequence[TurnResult]) -> bytes:
 
 
 def from_parquet(content: bytes) -> tuple[TurnResult, ...]:
-    """The turns, by step and then in order; raises `pyarrow.ArrowException` if it isn't a table."""
+    """The turns, by step and then in order.
+
+    Raises `pyarrow.ArrowException` if it isn't a table, `TypeError` if it isn't one of turns.
+    """
     table = pq.read_table(pa.BufferReader(content))
     return tuple(TurnResult(**row) for row in table.to_pylist())
