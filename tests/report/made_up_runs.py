@@ -137,20 +137,7 @@ def _carry_out(
         )
     writer.metrics(world.samples(run), METRICS)
     if status != "failed":
-        flag = {"code": "swap", "message": f"{run.position} MiB are swapped out", "hint": "free it"}
-        facts = {
-            "host": {
-                "cpus": 2,
-                "kernel": "6.1",
-                "storage": {"devices": [{"name": "loop3p1"}, {"name": "vda"}]},
-            },
-            "server": {"version": "1.0"},
-            "red_flags": [flag],
-        }
-        writer.document("facts.json", facts)
-        writer.document(
-            "settings.json", {**OF_A_SERVER, "port": str(4000 + run.position), **run.cell.settings}
-        )
+        _documents(writer, run)
     started = START_UNIX_NS / SECOND_NS + 60 * run.position
     manifest = RunManifest(
         id=run.id,
@@ -182,6 +169,23 @@ def _carry_out(
         else None,
     )
     writer.commit(manifest, tuple(summaries))
+
+
+def _documents(writer: RunWriter, run: PlannedRun) -> None:
+    """Facts and settings."""
+    flag = {"code": "swap", "message": f"{run.position} MiB are swapped out", "hint": "free it"}
+    facts = {
+        "host": {
+            "cpus": 2,
+            "kernel": "6.1",
+            "storage": {"devices": [{"name": "loop3p1"}, {"name": "vda"}]},
+        },
+        "server": {"version": "1.0"},
+        "red_flags": [flag],
+    }
+    writer.document("facts.json", facts)
+    port = str(4000 + run.position)
+    writer.document("settings.json", {**OF_A_SERVER, "port": port, **run.cell.settings})
 
 
 def _step(
