@@ -62,6 +62,17 @@ def test_a_job_file_beside_the_study_is_found(tmp_path: Path) -> None:
     load_study(str(study(tmp_path, 'generator = "fio"\noptions = { jobfile = "mine.fio" }')))
 
 
+def test_options_of_a_tool_may_come_from_several_levels(tmp_path: Path) -> None:
+    factors = (
+        '[factor.a.fill]\noptions = { benchmark = "fillseq" }\n'
+        '[factor.b.many]\noptions = { num = 10 }\n[workload]'
+    )
+    file = study(tmp_path, 'generator = "db_bench"')
+    file.write_text(file.read_text().replace("[workload]", factors))
+
+    load_study(str(file))
+
+
 def test_a_release_that_nobody_has_stops_a_study_before_it_is_run(tmp_path: Path) -> None:
     options = '{ benchmark = "fillseq", version = "5.99" }'
     file = study(tmp_path, f'generator = "db_bench"\noptions = {options}')

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dbdyno.design.cells import cells
 from dbdyno.errors import LabError, UsageError
 from dbdyno.formats.study import KeyPath, StudyFile
 from dbdyno.generators.generator import Job, ToolOutcome, find_file
 from dbdyno.generators.registry import find_generator
 from dbdyno.guard.launch import Launch
-from dbdyno.model import ENGINE, Cell, Load, Metric, Option, Plan, Step, StepResult, StepSummary
+from dbdyno.model import ENGINE, Cell, Load, Metric, Option, Plan, Step, StepResult, StepSummary, Study
 from dbdyno.servers.registry import open_tool
 
 
@@ -127,19 +128,22 @@ def tool_metrics(generator: str) -> Mapping[str, Sequence[Metric]]:
 def check_tools(loaded: StudyFile, folders: Sequence[Path]) -> None:
     """Raises `StudyError` with the line of a generator that there isn't, or of its options; files
     that these name are searched in `folders`."""
-    study = loaded.study
-    places: list[tuple[KeyPath, str, Mapping[str, Option]]] = []
-    if study.workload.generator != ENGINE:
-        path: KeyPath = ("workload",)
-        places.append((path, study.workload.generator, study.workload.options))
-    for factor in study.factors:
-        for level in factor.levels:
-            if level.generator not in (None, ENGINE):
-                options = {**study.workload.options, **level.options}
-                path = ("factor", factor.name, level.name)
-                places.append((path, str(level.generator), options))
-    for path, name, given in places:
-        _check(loaded, path, name, given, folders)
+    told: set[tuple[str, str]] = set()
+    for cell in cells(loaded.study):
+        key = (cell.generator, repr(sorted(cell.options.items())))
+        if cell.generator != ENGINE and key not in told:
+            told.add(key)
+            path = _named_by(loaded.study, cell)
+            _check(loaded, path, cell.generator, cell.options, folders)
+
+
+def _named_by(study: Study, cell: Cell) -> KeyPath:
+    """The table that names a cell's generator: that of its last level to do so, or the workload."""
+    for factor in reversed(study.factors):
+        level = cell.levels[factor.name]
+        if any(one.name == level and one.generator for one in factor.levels):
+            return ("factor", factor.name, level)
+    return ("workload",)
 
 
 def _check(
