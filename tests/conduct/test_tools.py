@@ -65,7 +65,7 @@ def test_a_job_file_beside_the_study_is_found(tmp_path: Path) -> None:
 def test_options_of_a_tool_may_come_from_several_levels(tmp_path: Path) -> None:
     factors = (
         '[factor.a.fill]\noptions = { benchmark = "fillseq" }\n'
-        '[factor.b.many]\noptions = { num = 10 }\n[workload]'
+        "[factor.b.many]\noptions = { num = 10 }\n[workload]"
     )
     file = study(tmp_path, 'generator = "db_bench"')
     file.write_text(file.read_text().replace("[workload]", factors))

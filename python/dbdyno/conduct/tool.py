@@ -12,7 +12,18 @@ from dbdyno.formats.study import KeyPath, StudyFile
 from dbdyno.generators.generator import Job, ToolOutcome, find_file
 from dbdyno.generators.registry import find_generator
 from dbdyno.guard.launch import Launch
-from dbdyno.model import ENGINE, Cell, Load, Metric, Option, Plan, Step, StepResult, StepSummary, Study
+from dbdyno.model import (
+    ENGINE,
+    Cell,
+    Load,
+    Metric,
+    Option,
+    Plan,
+    Step,
+    StepResult,
+    StepSummary,
+    Study,
+)
 from dbdyno.servers.registry import open_tool
 
 
