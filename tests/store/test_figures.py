@@ -96,3 +96,14 @@ def test_clients_that_a_script_has_ended_count() -> None:
     summary = step_summary(0, record, json.loads(line), clients=4)
 
     assert summary.clients == 4
+
+
+def test_growth_is_by_all_events_of_the_step() -> None:
+    line = lines.summary()
+    record = parse_record(line, number=1)
+    assert isinstance(record, Summary)
+
+    summary = step_summary(0, record, json.loads(line), size_bytes=(1_000, 4_000))
+
+    assert find_figure("data_bytes").read(summary) == 4_000
+    assert find_figure("data_bytes_per_event").read(summary) == 3_000 / 150

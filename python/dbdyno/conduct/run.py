@@ -117,6 +117,7 @@ class RunConductor:
     engine_start_unix_ns: int | None = None
     """Wall clock at the time 0 of the engine that was started last."""
     _before: Mapping[str, int] = field(default_factory=dict)
+    _size_before: int = 0
     _server: Server | None = None
     _target: Mapping[str, object] = field(default_factory=dict)
     """Of the steps."""
@@ -292,8 +293,9 @@ class RunConductor:
                 yield f"{command}-{group.name}", group.script or cell.script, group.options
 
     def begin_counting(self) -> None:
-        """Takes the server's own counters before a step."""
+        """Takes the server's own counters and the size of its data before a step."""
         self._before = dict(self.server.counters())
+        self._size_before = self.server.size_bytes()
 
     def end_counting(self, step: Step) -> None:
         """Keeps them with those behind it; of a step that came to its end."""
@@ -310,6 +312,7 @@ class RunConductor:
                 outcome.summary_line,
                 backlog=outcome.backlog,
                 clients=step.clients,
+                size_bytes=(self._size_before, self.server.size_bytes()),
             )
             self.summaries.append(summary)
             warnings += client_warnings(outcome, summary)

@@ -170,6 +170,7 @@ _PER_EVENT: Mapping[str, tuple[str, str, tuple[Counted, ...]]] = {
         (Counted("mysql", ("redo_bytes",)), Counted("postgresql", ("wal_bytes",))),
     ),
     "network_bytes_per_event": ("Network, both ways", "B", ()),
+    "data_bytes_per_event": ("Growth of the data on disk", "B", ()),
 }  # fmt: skip
 
 
@@ -193,6 +194,7 @@ FIGURES: Mapping[str, Figure] = {
     "bytes_per_statement": Figure(
         "Bytes on the wire per statement", "bytes", False, lambda s: s.bytes_per_statement
     ),
+    "data_bytes": Figure("Data on disk at the end", "B", False, _worked_out("data_bytes")),
     **{
         name: Figure(f"{title} per event", unit, False, _worked_out(name), counted=counted)
         for name, (title, unit, counted) in _PER_EVENT.items()

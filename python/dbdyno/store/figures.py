@@ -31,11 +31,12 @@ def step_summary(
     *,
     backlog: Backlog = NO_BACKLOG,
     clients: int | None = None,
+    size_bytes: tuple[int, int] | None = None,
 ) -> StepSummary:
     """The figures of one step; `record` is the summary as it came, kept beside them.
 
     `clients` began the step. The engine tells of those that are left in the end, and a script may
-    end its clients one by one.
+    end its clients one by one. `size_bytes` is that of the data on disk before and after.
     """
     window_s = summary.window_s
     statements = summary.measured.statements
@@ -71,8 +72,15 @@ def step_summary(
             record.label: record.count for record in _times(summary.histograms, "event", "service")
         },
         record=record,
+        figures={} if size_bytes is None else _growth(*size_bytes, summary.total.events),
         bytes_per_statement=moved / statements if statements and moved else None,
     )
+
+
+def _growth(before: int, after: int, events: int) -> Mapping[str, float]:
+    """Of the data on disk, by all events of the step."""
+    by_event = {"data_bytes_per_event": (after - before) / events} if events else {}
+    return {"data_bytes": float(after), **by_event}
 
 
 def _own(records: Iterable[HistogramRecord], label: str) -> Mapping[str, float]:

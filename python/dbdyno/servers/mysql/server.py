@@ -321,7 +321,9 @@ class MysqlServer(OwnServer):
     def size_bytes(self) -> int:
         """Of the database under load, by its files; with one tablespace for all, of that."""
         shared = [] if list(self._files(DATABASE, "*.ibd")) else self._files(".", "ibdata*")
-        files = [*self._files(DATABASE, "*"), *shared, *self._files("#rocksdb", "*.sst")]
+        # RocksDB's newest rows are in its log alone.
+        rocksdb = [*self._files("#rocksdb", "*.sst"), *self._files("#rocksdb", "*.log")]
+        files = [*self._files(DATABASE, "*"), *shared, *rocksdb]
         return sum(size for path in files if (size := _size_of(path)))
 
     def ask(self) -> Asking | None:
