@@ -88,6 +88,10 @@ class ConnectError(ServerError):
     """A server that can't be reached or refuses the connection."""
 
 
+class LostError(ServerError):
+    """The connection ended, or the server died, while it was asked."""
+
+
 class StatementError(LabError):
     """A server's answer to a statement stopped the run."""
 

@@ -109,12 +109,11 @@ def test_a_real_release_runs(suite: str, tmp_path: Path) -> None:
         "suite": suite,
     }
     job = Job(
-        program=open_tool(GENERATOR.provision(options)).path,
+        program=open_tool(str(GENERATOR.provision(options))).path,
         options=options,
         clients=2,
         warm_up_s=0.0,
         measure_s=3.0,
-        target={},
         data_folder=None,
         scratch=tmp_path,
         folders=(),

@@ -45,7 +45,6 @@ def job(folder: Path, text: str = JOB, **options: Option) -> Job:
         clients=2,
         warm_up_s=0.0,
         measure_s=2.0,
-        target={"driver": "null"},
         data_folder=data,
         scratch=scratch,
         folders=(folder,),

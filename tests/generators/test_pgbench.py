@@ -93,12 +93,12 @@ def test_a_real_server_is_loaded_and_counts_the_same(tmp_path: Path) -> None:
         scratch = tmp_path / "scratch"
         scratch.mkdir()
         job = Job(
-            program=open_tool(GENERATOR.provision({})).path,
+            program=open_tool(str(GENERATOR.provision({}))).path,
             options={"script": "tpcb-like", "scale": 1},
             clients=2,
             warm_up_s=0.0,
             measure_s=3.0,
-            target=server.target(),
+            target=server.target,
             data_folder=None,
             scratch=scratch,
             folders=(),

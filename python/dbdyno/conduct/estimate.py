@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dbdyno.model import Cell, Load, Option, Plan, PlannedRun, Verify
+from dbdyno.generators.registry import find_generator
+from dbdyno.model import ENGINE, Cell, Load, Option, Plan, PlannedRun, Verify
 from dbdyno.servers import Source, parse_provision
 
 _SET_UP_S = 5.0
@@ -49,11 +50,14 @@ def run_time_s(run: PlannedRun, load: Load) -> float:
     embedded = parse_provision(run.cell.provision).source is Source.EMBEDDED
     set_up_s = _SET_UP_EMBEDDED_S if embedded else _SET_UP_S
     load_s = rows(run.cell) / _ROWS_PER_S + rows(run.cell) / _VERIFIED_ROWS_PER_S[load.verify]
-    return set_up_s + load_s + len(run.steps) * step_time_s(load)
+    return set_up_s + load_s + len(run.steps) * step_time_s(load, run.cell.generator)
 
 
-def step_time_s(load: Load) -> float:
+def step_time_s(load: Load, generator: str = ENGINE) -> float:
     """Warm-up and window."""
+    event_s = None if generator == ENGINE else find_generator(generator).event_s
+    if event_s is not None:
+        return (load.events or 0) * event_s
     window_s = load.measure_s
     if window_s is None:
         window_s = (load.events or 0) / _EVENTS_PER_S

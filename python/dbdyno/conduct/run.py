@@ -157,8 +157,8 @@ class RunConductor:
             self.host_facts = collect.host_facts(server.data_folder())
             self.red_flags = tuple(collect.red_flags(self.host_facts, server.facts()))
             self.setting.observe(HostInspected(self.run, self.red_flags))
-            self._target, self._load_target = run_target(server, cell), server.load_target()
             if cell.generator == ENGINE:
+                self._target, self._load_target = run_target(server, cell), server.load_target()
                 self._check_fit()
         if cell.generator == ENGINE:
             with self._phase("prepare"):
@@ -195,10 +195,9 @@ class RunConductor:
 
         told = drive_tool(
             self.run.cell,
-            step.clients,
+            step,
             load,
-            target=self._target,
-            data_folder=self.server.data_folder(),
+            server=self.server,
             scratch=self.writer.logs / name,
             folders=self.setting.script_path,
             launch=self.host.client,

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from dbdyno import __version__
+from dbdyno.conduct.connection import run_target
 from dbdyno.design.cells import cells
 from dbdyno.errors import LabError, UsageError
 from dbdyno.formats.study import KeyPath, StudyFile
@@ -24,7 +27,7 @@ from dbdyno.model import (
     StepSummary,
     Study,
 )
-from dbdyno.servers.registry import open_tool
+from dbdyno.servers import Server, open_tool, parse_provision
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +65,16 @@ class ToolStep:
             total_events=told.events,
             generator=self.generator,
             figures=told.figures,
+            outcomes=told.outcomes,
         )
 
 
 def drive_tool(
     cell: Cell,
-    clients: int,
+    step: Step,
     load: Load,
     *,
-    target: Mapping[str, object],
-    data_folder: Path | None,
+    server: Server,
     scratch: Path,
     folders: Sequence[Path],
     launch: Launch,
@@ -79,24 +82,30 @@ def drive_tool(
 ) -> ToolStep:
     """Carries out one step. Raises `LabError`; nothing is left running."""
     generator = find_generator(cell.generator)
-    tool = open_tool(generator.provision(cell.options))
+    wanted = generator.provision(cell.options)
+    tool = None if wanted is None else open_tool(wanted)
     scratch = scratch.absolute()  # The program runs within it.
     scratch.mkdir(parents=True, exist_ok=True)
     job = Job(
-        program=tool.path,
+        program=tool.path if tool else Path(),
         options=cell.options,
-        clients=clients,
+        clients=step.clients,
         warm_up_s=load.warm_up_s,
         measure_s=load.measure_s or 0.0,
-        target=target,
-        data_folder=data_folder,
+        data_folder=server.data_folder(),
         scratch=scratch,
         folders=folders,
         launch=launch,
         watch=watch,
+        target=partial(run_target, server, cell),
+        server=server,
+        kind=parse_provision(cell.provision).kind,
+        events=load.events,
+        seed=step.seed,
     )
     outcome = generator.run(job)
-    facts = {**tool.facts, "version": tool.version, "command_line": list(outcome.command_line)}
+    facts = {**tool.facts, "version": tool.version} if tool else {"version": __version__}
+    facts = {**facts, "command_line": list(outcome.command_line)}
     return ToolStep(cell.generator, outcome, facts)
 
 

@@ -59,6 +59,7 @@ class DbBench:
     """Options: `benchmark`, required; `prepare`, `version` or `suite`; others are db_bench's."""
 
     name: ClassVar[str] = "db_bench"
+    event_s: ClassVar[float | None] = None
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric("operations_per_s", "/s", "gauge", "Operations that ended"),
     )

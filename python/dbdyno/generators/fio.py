@@ -34,6 +34,7 @@ class Fio:
     """Options: `jobfile`, required; `version`; others go to the job file."""
 
     name: ClassVar[str] = "fio"
+    event_s: ClassVar[float | None] = None
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric("read_iops", "/s", "gauge", "Reads that ended, by job"),
         Metric("write_iops", "/s", "gauge", "Writes that ended, by job"),

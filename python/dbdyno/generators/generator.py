@@ -1,7 +1,8 @@
 """What every generator looks like: a job in, figures and per-second samples out.
 
-A generator is a program that somebody else wrote. It is started for one step, reports by itself,
-and ends by itself; figures that mean the same as the engine's carry the same names.
+A generator is a program that somebody else wrote, or trials that the lab itself makes on a server.
+It is started for one step, reports by itself, and ends by itself; figures that mean the same as the
+engine's carry the same names.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 from dbdyno.errors import EngineError, InterruptedRunError, UsageError
 from dbdyno.guard.launch import Launch
@@ -20,18 +21,57 @@ from dbdyno.model import Metric, Option, Sample
 _GRACE_S = 10.0
 
 
+class Asks(Protocol):
+    """A session with a database."""
+
+    def rows(self, statement: str) -> Sequence[Mapping[str, Any]]:
+        """The result of a statement; raises `ServerError`."""
+
+    def close(self) -> None:
+        """Ends it."""
+
+
+class Served(Protocol):
+    """What a generator may do with the run's server (`servers/protocol.py` says how)."""
+
+    def inside(self) -> Asks:
+        """A session in the database under load."""
+
+    def table_files(self, table: str) -> Sequence[Path]:
+        """The files that hold a table."""
+
+    def log_files(self) -> Sequence[Path]:
+        """What it writes about itself."""
+
+    def processes(self) -> Sequence[int]:
+        """Pids of its processes."""
+
+    def alive(self) -> bool:
+        """Whether it runs."""
+
+    def ended_with(self) -> int | None:
+        """How its process ended."""
+
+    def stop(self) -> None:
+        """Stops it in good order."""
+
+    def drop(self) -> None:
+        """Ends it at once, its data as it is."""
+
+    def restart(self, limit_s: float) -> None:
+        """Starts it again; raises `ServerError`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """One step, as a generator is to carry it out."""
 
     program: Path
-    """What to execute."""
+    """What to execute; a generator without a program has no use for it."""
     options: Mapping[str, Option]
     clients: int
     warm_up_s: float
     measure_s: float
-    target: Mapping[str, object]
-    """Where a database listens, as in the engine's spec; `null`: there is none."""
     data_folder: Path | None
     """The server's data folder, or the folder to put load on."""
     scratch: Path
@@ -41,6 +81,16 @@ class Job:
     launch: Launch
     watch: Callable[[int], None]
     """Told the program's pid."""
+    target: Callable[[], Mapping[str, object]] = dict
+    """Where a client connects, as in the engine's spec; raises `ServerError` where it can't."""
+    server: Served | None = None
+    """Runs when the step begins, and must when it ends."""
+    kind: str = ""
+    """Of the server: `postgresql`."""
+    events: int | None = None
+    """How many events end the step, where the study says so."""
+    seed: int = 0
+    """What the step draws at random follows from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +113,24 @@ class ToolOutcome:
     """What the reader of its figures should know, a clause each."""
     ended_unix_ns: int | None = None
     """When its window ended by the wall clock, near enough: when the program ended."""
+    outcomes: Mapping[str, int] = field(default_factory=dict)
+    """Events by what became of them, where it classes them: all classes there are."""
 
 
 class Generator(Protocol):
     """A program that puts load on."""
 
     name: ClassVar[str]
+    event_s: ClassVar[float | None]
+    """What an event takes, about; `None`: steps are bounded by time."""
     metrics: ClassVar[tuple[Metric, ...]]
     """Of its samples."""
 
     def read(self, options: Mapping[str, Option]) -> None:
         """Checks a study's options. Raises `ValueError`: what was expected, what was found."""
 
-    def provision(self, options: Mapping[str, Option]) -> str:
-        """The tool to be had: `tool:fio`, `tool:fio:3.39@debian`."""
+    def provision(self, options: Mapping[str, Option]) -> str | None:
+        """The tool to be had: `tool:fio`, `tool:fio:3.39@debian`; `None`: it needs none."""
 
     def files(self, options: Mapping[str, Option]) -> Mapping[str, str]:
         """Names of the files that the options ask for, and what each is called in messages."""

@@ -38,6 +38,7 @@ class Pgbench:
     """Options: `script` (built-in) or `file`; `scale`, `protocol`, `version`."""
 
     name: ClassVar[str] = "pgbench"
+    event_s: ClassVar[float | None] = None
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric("transactions_per_s", "/s", "gauge", "Transactions that ended"),
         Metric("latency_mean", "ms", "gauge", "Mean response time of transactions"),
@@ -69,7 +70,7 @@ class Pgbench:
 
     def run(self, job: Job) -> ToolOutcome:
         """Initialises, warms up, measures."""
-        environment = {**os.environ, **connection(job.target)}
+        environment = {**os.environ, **connection(job.target())}
         if "scale" in job.options:
             made: list[str | Path] = [job.program, "-i", "-q", f"--scale={job.options['scale']}"]
             call(made, job, limit_s=_INITIALISE_LIMIT_S, environment=environment)

@@ -66,6 +66,8 @@ class Figure:
     """How many events it was read from."""
     counted: tuple[Counted, ...] = ()
     """What it is the growth of, per event, of those there are; `read` then finds it worked out."""
+    share: bool = False
+    """How many of the events it is true of: compared by its difference, not by its ratio."""
 
     def factor(self, unit: str) -> float | None:
         """What a value is multiplied by to be in `unit`, as somebody else may have told it; `None`
@@ -99,7 +101,14 @@ def find_figure(name: str) -> Figure:
         return _of_label(base, name.removeprefix(f"{base}."))
     for mark, (unit, better) in _TOOL_UNITS.items():
         if mark in name.partition(".")[0]:
-            return Figure(name.replace("_", " "), unit, better, _worked_out(name), rate=better)
+            return Figure(
+                name.replace("_", " "),
+                unit,
+                better,
+                _worked_out(name),
+                rate=better,
+                share=mark == _SHARE,
+            )
     if Sampled.parse(name):
         return Figure(name, "", False, _worked_out(name))
     raise KeyError(name)
@@ -109,11 +118,13 @@ def _worked_out(name: str) -> Callable[[StepSummary], float | None]:
     return lambda summary: summary.figures.get(name)
 
 
+_SHARE = "_share"
 _TOOL_UNITS: Mapping[str, tuple[str, bool]] = {
     "_iops": ("operations/s", True),
     "_per_s": ("/s", True),
     "_us": ("µs", False),
     "_ms": ("ms", False),
+    _SHARE: ("of events", False),
 }
 
 

@@ -200,3 +200,5 @@ class StepSummary:
     """What a generator tells beside these, by its own names with their units last."""
     bytes_per_statement: float | None = None
     """Sent and received in the window, as they went through the socket; `None`: in process."""
+    outcomes: Mapping[str, int] = field(default_factory=dict)
+    """Events by what became of them, where the generator classes them."""

@@ -12,6 +12,7 @@ from dbdyno.report.declared import is_exploratory
 from dbdyno.report.published import agreement
 from dbdyno.report.validity import Gate, gates
 from dbdyno.report.wording import (
+    effect_words,
     evenness,
     interval,
     outlook,
@@ -23,7 +24,7 @@ from dbdyno.report.wording import (
     verdict_word,
     where,
 )
-from dbdyno.stats import PairedEffect, Verdict
+from dbdyno.stats import NotComparable, PairedEffect, ShareEffect, Verdict
 
 _SMOKE = "A smoke run: it shows that the study can be carried out, and its figures mean nothing. "
 
@@ -79,11 +80,12 @@ def _own_sentence(analysis: Analysis) -> str | None:
     if wording is None or leading is None or not leading.judgement.verdict.definite:
         return None
     effect = leading.judgement.effect
-    if not isinstance(effect, PairedEffect):
+    if isinstance(effect, NotComparable):
         return None
+    size, sure = effect_words(effect)
     return wording.format(
-        effect=ratio(effect.ratio),
-        interval=interval(*effect.ratio_interval),
+        effect=size,
+        interval=sure,
         verdict=verdict_word(leading.judgement.verdict, analysis.metric),
         candidate=where(leading.point, analysis),
         baseline=leading.baseline.label,
@@ -103,7 +105,9 @@ def _leading(analysis: Analysis) -> Comparison | None:
 def _size(comparison: Comparison) -> float:
     effect = comparison.judgement.effect
     told = comparison.judgement.verdict in (Verdict.BETTER, Verdict.WORSE)
-    return abs(effect.log_effect) if told and isinstance(effect, PairedEffect) else 0.0
+    if not told or isinstance(effect, NotComparable):
+        return 0.0
+    return abs(effect.difference if isinstance(effect, ShareEffect) else effect.log_effect)
 
 
 def _ranking(analysis: Analysis) -> str:
@@ -141,7 +145,8 @@ def _by_factor(one: MainEffect, analysis: Analysis) -> str:
         f"{load if len(analysis.clients) > 1 else ''}"
     )
     if not isinstance(effect, PairedEffect):
-        return f"{lead}: {effect.reason}."
+        why = effect.reason if isinstance(effect, NotComparable) else effect.method
+        return f"{lead}: {why}."
     word = verdict_word(one.judgement.verdict, analysis.metric)
     pairs = f"over {len(one.pairs)} matched pair{'' if len(one.pairs) == 1 else 's'}"
     told = f"{lead}: {word}, {ratio(effect.ratio)} ({interval(*effect.ratio_interval)}), {pairs}."

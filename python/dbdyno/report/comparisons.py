@@ -12,11 +12,14 @@ from dbdyno.stats import (
     Judgement,
     NotComparable,
     PairedEffect,
+    Share,
+    ShareEffect,
     TurnsEffect,
     Within,
     benjamini_hochberg,
     effect_of,
     judge_family,
+    judge_shares,
     paired_effect,
     set_aside,
     turns_effect,
@@ -95,12 +98,46 @@ def against_baseline(material: Material, points: tuple[Point, ...]) -> Iterator[
 
 def compare(pairs: Sequence[tuple[Point, Point]], primary: Primary) -> Iterator[Comparison]:
     """Points against baselines, judged as one family."""
+    if find_figure(primary.metric).share:
+        yield from _compare_shares(pairs, primary)
+        return
     found = [effect_between(point, baseline, primary.metric) for point, baseline in pairs]
     for (point, baseline), judgement, one in zip(
         pairs, _judged([one.effect for one in found], primary), found, strict=True
     ):
         left_out = {**baseline.why_left_out(), **point.why_left_out(), **one.dropped}
         yield Comparison(point, baseline, judgement, one.blocks, left_out, one.turns, one.set_aside)
+
+
+def _compare_shares(pairs: Sequence[tuple[Point, Point]], primary: Primary) -> Iterator[Comparison]:
+    """The trials of all sound blocks together: they are independent of one another."""
+    shares = [
+        (share_of(baseline, primary.metric), share_of(point, primary.metric))
+        for point, baseline in pairs
+    ]
+    effects = [
+        ShareEffect(theirs, ours, len(point.judged(primary.metric)))
+        if theirs is not None and ours is not None
+        else NotComparable("a side has no trial")
+        for (theirs, ours), (point, _) in zip(shares, pairs, strict=True)
+    ]
+    judgements = judge_shares(
+        effects,
+        smallest_effect=primary.smallest_effect,
+        higher_is_better=primary.better == "higher",
+    )
+    for (point, baseline), judgement in zip(pairs, judgements, strict=True):
+        left_out = {**baseline.why_left_out(), **point.why_left_out()}
+        yield Comparison(point, baseline, judgement, tuple(point.judged(primary.metric)), left_out)
+
+
+def share_of(point: Point, metric: str) -> Share | None:
+    """A share over all blocks that enter verdicts; `None` without a trial."""
+    values = point.judged(metric)
+    events = {figures.block: figures.summary.events for figures in point.counted}
+    trials = sum(events[block] for block in values)
+    found = sum(round(value * events[block]) for block, value in values.items())
+    return Share(found, trials) if trials else None
 
 
 def _judged(
@@ -120,6 +157,8 @@ def main_effects(material: Material, points: tuple[Point, ...]) -> tuple[MainEff
     None where the baseline names a factor alone and nothing else varies: the comparisons say it.
     """
     primary = material.study.primary
+    if find_figure(primary.metric).share:
+        return ()
     groups = list(_matched(material, points))
     if len({name for name, *_ in groups}) < 2 and all(len(pairs) < 2 for *_, pairs in groups):
         return ()
@@ -170,7 +209,7 @@ def _by_block(pairs: Sequence[Comparison]) -> np.ndarray:
     rows = []
     for pair in pairs:
         effect = pair.judgement.effect
-        if isinstance(effect, NotComparable):
+        if not isinstance(effect, PairedEffect):
             return np.empty((0, 0))
         alone = len(pair.blocks) == 1
         values = (effect.log_effect,) if alone else effect.differences

@@ -6,6 +6,7 @@ from dbdyno.model import Subject
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.faults import attempted
 from dbdyno.report.operations import operations_tables
+from dbdyno.report.outcomes import outcome_tables
 from dbdyno.report.points import BlockFigures, Point, label
 from dbdyno.report.published import published_tables
 from dbdyno.report.table import Column, Table, Value
@@ -18,7 +19,7 @@ from dbdyno.report.wording import (
     time_unit,
     verdict_word,
 )
-from dbdyno.stats import NotComparable, Spread
+from dbdyno.stats import NotComparable, PairedEffect, Spread
 
 LEAD = (Column("Cell", "cell"), Column("Clients", "clients", count))
 """Every table of points begins so."""
@@ -27,6 +28,7 @@ LEAD = (Column("Cell", "cell"), Column("Clients", "clients", count))
 def tables(analysis: Analysis) -> tuple[Table, ...]:
     """All tables of figures, in the page's order."""
     return (
+        *outcome_tables(analysis),
         comparisons_table(analysis),
         *_factor_tables(analysis),
         *_turn_tables(analysis),
@@ -60,8 +62,9 @@ def comparisons_table(analysis: Analysis) -> Table:
         effect = c.judgement.effect
         word = verdict_word(c.judgement.verdict, analysis.metric)
         lead = (*_lead(c.point), c.baseline.label)
-        if isinstance(effect, NotComparable):
-            rows.append((*lead, *[None] * 8, word, None, effect.reason))
+        if not isinstance(effect, PairedEffect):
+            why = effect.reason if isinstance(effect, NotComparable) else effect.method
+            rows.append((*lead, *[None] * 8, word, None, why))
             continue
         rows.append(
             (
@@ -112,8 +115,9 @@ def main_effects_table(analysis: Analysis) -> Table:
         effect = one.judgement.effect
         word = verdict_word(one.judgement.verdict, analysis.metric)
         lead = (one.factor, one.level, one.baseline, one.clients, len(one.pairs))
-        if isinstance(effect, NotComparable):
-            rows.append((*lead, None, None, None, None, word, effect.reason))
+        if not isinstance(effect, PairedEffect):
+            why = effect.reason if isinstance(effect, NotComparable) else effect.method
+            rows.append((*lead, None, None, None, None, word, why))
             continue
         depends = "on the other factors" if one.depends else "not seen to depend on others"
         figures = (effect.ratio, effect.ratio_interval, effect.blocks, one.judgement.p_adjusted)
@@ -143,7 +147,7 @@ def matched_table(analysis: Analysis) -> Table:
             effect = pair.judgement.effect
             word = verdict_word(pair.judgement.verdict, analysis.metric)
             lead = (one.factor, *_lead(pair.point), pair.baseline.label)
-            if isinstance(effect, NotComparable):
+            if not isinstance(effect, PairedEffect):
                 rows.append((*lead, None, None, None, word))
             else:
                 rows.append((*lead, effect.ratio, effect.ratio_interval, effect.blocks, word))

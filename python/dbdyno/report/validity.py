@@ -26,6 +26,7 @@ OF_DATA = ("rows", "not-verified")
 """Warnings of a load that the data gate says better."""
 
 BLOCKS_FOR_INTERVAL, BLOCKS_FOR_MEDIAN = 2, 6
+FAIR_TRIALS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,19 @@ def remarks(analysis: Analysis) -> tuple[str, ...]:
     return tuple(gate.told for gate in (*_store(analysis), *_declared(analysis)))
 
 
+def _trials(analysis: Analysis) -> Gate:
+    """Of a share every trial counts, whatever its block."""
+    counts = [sum(f.summary.events for f in point.counted) for point in analysis.points]
+    least = min(counts, default=0)
+    told = f"{least} trials in the cell that has the fewest"
+    if least < FAIR_TRIALS:
+        return Gate("Trials", "doubtful", f"{told}: intervals of shares are wide.")
+    return Gate("Trials", "ok", f"{told}; intervals are of shares, over all blocks.")
+
+
 def _blocks(analysis: Analysis) -> Gate:
+    if analysis.metric.share:
+        return _trials(analysis)
     least = min((len(point.counted) for point in analysis.points), default=0)
     if least == 1 and _one_set_up(analysis):
         told = "1 block, driven in turns: what is found holds for its one set-up."
@@ -223,6 +236,8 @@ def _warm_up(analysis: Analysis) -> Gate:
 
 
 def _window(analysis: Analysis) -> Gate:
+    if analysis.metric.share:
+        return Gate("Window", "not judged", "Trials are counted; no time was measured.")
     blocks = _all_blocks(analysis)
     shortest = min((figures.summary.window_s for figures in blocks), default=0.0)
     if any(figures.turns for figures in blocks):
@@ -385,7 +400,8 @@ def limits(analysis: Analysis) -> tuple[str, ...]:
     """What this study does not show, in sentences."""
     study = analysis.material.study
     told = []
-    if len(analysis.points) > 0 and min(len(p.counted) for p in analysis.points) < 2:
+    by_trials = analysis.metric.share
+    if not by_trials and analysis.points and min(len(p.counted) for p in analysis.points) < 2:
         told.append(
             "A single block, even of turns, says nothing of how set-ups differ from one another."
             if _one_set_up(analysis)
@@ -396,7 +412,7 @@ def limits(analysis: Analysis) -> tuple[str, ...]:
             f"This is the study's `{study.scale}` scale; data, loads and windows of its own "
             "scale are larger."
         )
-    if not study.load.is_open:
+    if not study.load.is_open and not by_trials:
         told.append(
             "Load was closed: a client waits for its reply before it goes on, so response times do "
             "not show what callers who keep arriving would have waited during a stall."
@@ -406,8 +422,9 @@ def limits(analysis: Analysis) -> tuple[str, ...]:
             f"Effects below {percent(study.primary.smallest_effect)} are called small by the "
             "study's choice, and nothing is claimed about other hosts, data sizes or workloads."
         )
-    told.append(
-        "There is no A/A arm (one cell under two labels), so this host's own noise is "
-        "known from the blocks only."
-    )
+    if not by_trials:
+        told.append(
+            "There is no A/A arm (one cell under two labels), so this host's own noise is "
+            "known from the blocks only."
+        )
     return tuple(told)

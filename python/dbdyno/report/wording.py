@@ -11,6 +11,8 @@ from dbdyno.stats import (
     Advice,
     Judgement,
     NotComparable,
+    PairedEffect,
+    ShareEffect,
     Size,
     Spread,
     StabilityWord,
@@ -96,6 +98,28 @@ def ratio(value: float) -> str:
     return f"{'+' if change > 0 else '−'}{abs(change):.1f}\u202f%"
 
 
+def share_text(value: float) -> str:
+    """A share in whole percent."""
+    return f"{100 * value:.0f}\u202f%"
+
+
+def points_text(value: float) -> str:
+    """A difference of shares, in percentage points."""
+    points = round(100 * value)
+    return f"{'+' if points > 0 else '−' if points < 0 else '±'}{abs(points)}\u202fpoints"
+
+
+def _shares_text(effect: ShareEffect) -> str:
+    """Both shares as counted, their difference and its interval."""
+    ours, theirs = effect.candidate, effect.baseline
+    low, high = effect.interval()
+    return (
+        f"{ours.found} of {ours.trials} against {theirs.found} of {theirs.trials}, "
+        f"{points_text(effect.difference)} (95\u202f% interval {points_text(low)} to "
+        f"{points_text(high)})"
+    )
+
+
 def interval(low: float, high: float) -> str:
     """A ratio's interval, cut where its ends are too far out to mean anything."""
     if low < 1 / WIDE and high > WIDE:
@@ -139,6 +163,8 @@ def effect_text(comparison: Comparison) -> str:
     effect = comparison.judgement.effect
     if isinstance(effect, NotComparable):
         return effect.reason
+    if isinstance(effect, ShareEffect):
+        return _shares_text(effect)
     low, high = effect.ratio_interval
     plural = "" if effect.blocks == 1 else "s"
     return (
@@ -153,12 +179,22 @@ def judged_text(judgement: Judgement, figure: Figure) -> str:
     if isinstance(effect, NotComparable):
         return f"cannot tell: {effect.reason}."
     word = verdict_word(judgement.verdict, figure)
+    if isinstance(effect, ShareEffect):
+        return f"{word}, {figure.title.lower()} {_shares_text(effect)}." + _size(judgement)
     low, high = effect.ratio_interval
     told = (
         f"{word}, {figure.title.lower()} {ratio(effect.ratio)} "
         f"(95\u202f% interval {interval(low, high)}; {effect.method})."
     )
     return told + _size(judgement) + outlook(judgement.advice)
+
+
+def effect_words(effect: PairedEffect | ShareEffect) -> tuple[str, str]:
+    """An effect and its 95 % interval: a ratio, or a difference of shares."""
+    if isinstance(effect, ShareEffect):
+        low, high = effect.interval()
+        return points_text(effect.difference), f"{points_text(low)} to {points_text(high)}"
+    return ratio(effect.ratio), interval(*effect.ratio_interval)
 
 
 def evenness(point: Point) -> str:

@@ -83,6 +83,7 @@ class Daemon:
         death_signal: signal.Signals,
     ) -> None:
         """Starts the server itself; see `Guarded.spawn` for the signal."""
+        self._stopped = False
         self._pid = self.guarded.spawn(
             argv,
             output=self.log,
@@ -97,9 +98,13 @@ class Daemon:
         """Waits so long for the process to end."""
         return self._pid is None or self.guarded.wait(self._pid, timeout_s) is not None
 
+    def exit_code(self) -> int | None:
+        """How it ended, negative for a signal; `None` while it runs or was not started."""
+        return None if self._pid is None else self.guarded.exit_code(self._pid)
+
     def exit_description(self) -> str:
         """How it ended, in words."""
-        return describe_exit(None if self._pid is None else self.guarded.exit_code(self._pid))
+        return describe_exit(self.exit_code())
 
     def alive(self) -> bool:
         """Whether it runs."""

@@ -45,6 +45,8 @@ class OwnServer(ABC):
     """The engine's name of the protocol it speaks."""
     _STOP: ClassVar[signal.Signals]
     """Asks it to shut down in good order."""
+    _DROP: ClassVar[signal.Signals] = signal.SIGKILL
+    """Ends it at once, with nothing of it left in the kernel."""
     _session: Session
 
     def __init__(self, provision: Provision, folder: Path) -> None:
@@ -105,21 +107,21 @@ class OwnServer(ABC):
         kept = {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
         return {**kept, "LC_ALL": "C", "TZ": "UTC"}
 
-    def _serve(self) -> None:
+    def _serve(self, limit_s: float = _READY_LIMIT_S) -> None:
         """Launches it and waits; on another port when somebody was quicker to take the first."""
         for attempt in range(_PORT_ATTEMPTS):
             self._configure()
             log_start = self._daemon.log_size()
             self._launch()
-            if self._wait_until_ready():
+            if self._wait_until_ready(limit_s):
                 return
             port_was_taken = "Address already in use" in self._daemon.logged_since(log_start)
             if not port_was_taken or attempt == _PORT_ATTEMPTS - 1:
                 raise self._not_started(self._daemon.exit_description())
 
-    def _wait_until_ready(self) -> bool:
+    def _wait_until_ready(self, limit_s: float) -> bool:
         """Connects as soon as that works; `False` when the server ended instead."""
-        deadline = time.monotonic() + _READY_LIMIT_S
+        deadline = time.monotonic() + limit_s
         while True:
             try:
                 self._greet()
@@ -171,6 +173,10 @@ class OwnServer(ABC):
         """Raises when the process has ended without being asked to."""
         self._daemon.check()
 
+    def ended_with(self) -> int | None:
+        """Of the process that was started last."""
+        return self._daemon.exit_code()
+
     def data_folder(self) -> Path | None:
         """Its own; gone with it."""
         return self._data
@@ -190,6 +196,15 @@ class OwnServer(ABC):
     def kill(self) -> None:
         """SIGKILL."""
         self._end(signal.SIGKILL)
+
+    def drop(self) -> None:
+        """Nothing is written, and shared memory goes."""
+        self._end(self._DROP)
+
+    def restart(self, limit_s: float) -> None:
+        """On another port; its role and settings are what they were."""
+        self._session.close()
+        self._serve(limit_s)
 
     def _end(self, number: signal.Signals) -> None:
         self._session.close()

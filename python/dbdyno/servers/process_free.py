@@ -8,7 +8,7 @@ from typing import ClassVar
 from dbdyno.errors import ServerError
 from dbdyno.guard.guarded import Guarded
 from dbdyno.servers.place import data_parent
-from dbdyno.servers.protocol import Capacity, Provision
+from dbdyno.servers.protocol import Asking, Capacity, Provision
 
 
 class ProcessFree:
@@ -57,6 +57,25 @@ class ProcessFree:
 
     def kill(self) -> None:
         """Nothing runs; a crash of a database in process is a crash of the engine."""
+
+    def drop(self) -> None:
+        """Nothing runs."""
+
+    def restart(self, limit_s: float) -> None:
+        """Nothing runs; its path must be there."""
+        self.check()
+
+    def inside(self) -> Asking:
+        """Nobody to ask."""
+        raise ServerError(f"{self._WHAT} has no database in it")
+
+    def table_files(self, table: str) -> Sequence[Path]:
+        """The file itself; of a folder, none."""
+        return [self._path] if self._path is not None and self._path.is_file() else []
+
+    def ended_with(self) -> int | None:
+        """No process of its own."""
+        return None
 
     def close(self) -> None:
         """Removes it."""

@@ -90,11 +90,21 @@ class Server(Protocol):
         """Of the database under load, each with its name as in a statement; none of a server that
         isn't the run's own, since nobody knows whose they are."""
 
+    def inside(self) -> Asking:
+        """Opens a session in the database under load, as an application has; whoever asks for it
+        closes it. Of a database in process it is in another process than ours."""
+
+    def table_files(self, table: str) -> Sequence[Path]:
+        """The files that hold a table's rows and its indexes, as far as files tell tables apart."""
+
     def alive(self) -> bool:
         """Whether it still runs, without asking it."""
 
     def check(self) -> None:
         """Raises `ServerError`, with exit status and log tail, when it no longer runs."""
+
+    def ended_with(self) -> int | None:
+        """How its process ended, negative for a signal; `None` while it runs or has none."""
 
     def data_folder(self) -> Path | None:
         """Where its data is while it runs; `None` when that is not ours to know."""
@@ -116,6 +126,14 @@ class Server(Protocol):
 
     def kill(self) -> None:
         """Kills it at once, as a crash would."""
+
+    def drop(self) -> None:
+        """Ends it at once without its data being written, but takes back what it shares with the
+        kernel."""
+
+    def restart(self, limit_s: float) -> None:
+        """Starts it again on the data that is there, once it has ended; raises as well when it does
+        not take statements within `limit_s`."""
 
     def close(self) -> None:
         """Stops it if need be and removes all it made but its logs."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from dbdyno.errors import ConnectError, ServerError
-from dbdyno.servers.protocol import Transport
+from dbdyno.servers.protocol import Asking, Transport
 from dbdyno.servers.setting import refuse_all
 
 ANSWER_LIMIT_S = 5
@@ -99,6 +99,32 @@ class RunningServer(ABC):
         raise ServerError(
             "a server reached by its URL is not ours to kill",
             hint=f"let dbdyno start one (`{self._example}`) to see it crash",
+        )
+
+    def drop(self) -> None:
+        """Refused."""
+        self.kill()
+
+    def restart(self, limit_s: float) -> None:
+        """Refused."""
+        raise self._not_ours("to start")
+
+    def inside(self) -> Asking:
+        """Refused: what is asked there is for servers of ours."""
+        raise self._not_ours("to work in")
+
+    def table_files(self, table: str) -> Sequence[Path]:
+        """None that we can read."""
+        return ()
+
+    def ended_with(self) -> int | None:
+        """Nobody knows."""
+        return None
+
+    def _not_ours(self, what: str) -> ServerError:
+        return ServerError(
+            f"a server reached by its URL is not ours {what}",
+            hint=f"let dbdyno start one (`{self._example}`)",
         )
 
     def close(self) -> None:

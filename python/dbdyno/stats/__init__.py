@@ -25,6 +25,7 @@ from dbdyno.stats.paired import (
     tost_p,
 )
 from dbdyno.stats.power import MOST_BLOCKS, Advice, advise, blocks_needed, detectable, power
+from dbdyno.stats.shares import Share, ShareEffect
 from dbdyno.stats.spread import (
     Estimate,
     MedianInterval,
@@ -37,7 +38,7 @@ from dbdyno.stats.stability import Event, Loss, Stability, StabilityWord, loss, 
 from dbdyno.stats.steady import Mser5, Period, Settling, mser5, period, settling, trend
 from dbdyno.stats.turns import TurnsEffect, set_aside, turns_effect
 from dbdyno.stats.unpaired import unpaired_effect
-from dbdyno.stats.verdict import Judgement, Size, Verdict, judge, judge_family
+from dbdyno.stats.verdict import Judgement, Size, Verdict, judge, judge_family, judge_shares
 
 __all__ = [
     "MOST_BLOCKS",
@@ -55,6 +56,8 @@ __all__ = [
     "PairedEffect",
     "Period",
     "Settling",
+    "Share",
+    "ShareEffect",
     "Size",
     "Spread",
     "Stability",
@@ -71,6 +74,7 @@ __all__ = [
     "history",
     "judge",
     "judge_family",
+    "judge_shares",
     "log_ratios",
     "loss",
     "mean",

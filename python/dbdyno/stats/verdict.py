@@ -10,6 +10,7 @@ import numpy as np
 from dbdyno.stats.multiple import benjamini_hochberg
 from dbdyno.stats.paired import NotComparable, PairedEffect, effect_of, tost_p
 from dbdyno.stats.power import Advice, advise
+from dbdyno.stats.shares import ShareEffect
 
 LEVEL = 0.05
 
@@ -45,9 +46,9 @@ class Judgement:
     """A verdict and what it rests on."""
 
     verdict: Verdict
-    effect: PairedEffect | NotComparable
+    effect: PairedEffect | ShareEffect | NotComparable
     smallest_effect: float
-    """Relative: 0.02 is 2 %."""
+    """Relative: 0.02 is 2 %; of shares, the difference itself."""
     p_adjusted: float | None = None
     """Benjamini–Hochberg over the family; `None` where nothing could be compared."""
     alone: Verdict = Verdict.CANNOT_TELL
@@ -120,22 +121,58 @@ def judge_family(
     return tuple(told)
 
 
+def judge_shares(
+    effects: Sequence[ShareEffect | NotComparable],
+    *,
+    smallest_effect: float,
+    higher_is_better: bool,
+) -> tuple[Judgement, ...]:
+    """The same of shares: δ is a difference of shares, and trials take the place of blocks."""
+    known = [effect for effect in effects if isinstance(effect, ShareEffect)]
+    change = iter(benjamini_hochberg([effect.p for effect in known]).tolist())
+    beyond = [effect.p_outside(smallest_effect) for effect in known]
+    inside = iter(zip(beyond, benjamini_hochberg(beyond).tolist(), strict=True))
+    told = []
+    for effect in effects:
+        if isinstance(effect, NotComparable):
+            told.append(Judgement(Verdict.CANNOT_TELL, effect, smallest_effect))
+            continue
+        p_change, (p_beyond, p_inside) = next(change), next(inside)
+        good = (effect.difference > 0) == higher_is_better
+        alone = _word(effect.p, p_beyond, good)
+        verdict = _word(p_change, p_inside, good)
+        if verdict is Verdict.CANNOT_TELL and alone.definite:
+            verdict = Verdict.SUGGESTIVE
+        low, high = effect.interval(0.90)
+        size = _size_of(low, high, smallest_effect)
+        told.append(Judgement(verdict, effect, smallest_effect, p_change, alone, size))
+    return tuple(told)
+
+
 def _verdict(
     effect: PairedEffect, p_change: float, p_inside: float, higher_is_better: bool
 ) -> Verdict:
+    return _word(p_change, p_inside, (effect.log_effect > 0) == higher_is_better)
+
+
+def _word(p_change: float, p_inside: float, good: bool) -> Verdict:
     changed, inside = p_change < LEVEL, p_inside < LEVEL
     if changed and inside:
         return Verdict.SMALL
     if changed:
-        good = (effect.log_effect > 0) == higher_is_better
         return Verdict.BETTER if good else Verdict.WORSE
     return Verdict.EQUIVALENT if inside else Verdict.CANNOT_TELL
 
 
 def _size(effect: PairedEffect, margin: float) -> Size:
-    if -margin < effect.low90 and effect.high90 < margin:
+    return _size_of(effect.low90, effect.high90, margin)
+
+
+def _size_of(low: float, high: float, margin: float) -> Size:
+    """From the 90 % interval."""
+    if -margin < low and high < margin:
         return Size.BELOW
-    return Size.ABOVE if effect.low90 > margin or effect.high90 < -margin else Size.OPEN
+    return Size.ABOVE if low > margin or high < -margin else Size.OPEN
 
 
 def _deciding(

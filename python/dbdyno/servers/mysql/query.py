@@ -14,7 +14,7 @@ from typing import Any
 import pymysql
 from pymysql.cursors import DictCursor
 
-from dbdyno.errors import ConnectError, ServerError
+from dbdyno.errors import ConnectError, LostError, ServerError
 from dbdyno.servers import peer
 from dbdyno.servers.protocol import Capacity
 
@@ -165,9 +165,10 @@ class Session:
                 cursor.execute(statement, parameters or None)
                 return cursor.fetchall()
         except (pymysql.Error, OSError) as error:
+            kind = ServerError if connection.open else LostError
             if not connection.open:
                 self.close()
-            raise ServerError(
+            raise kind(
                 f"{self._title} refused `{statement.strip()}`: {_in_words(error)}"
             ) from error
 

@@ -64,6 +64,7 @@ class MysqlServer(OwnServer):
         super().__init__(provision, folder)
         self._brand = brand
         self._root = Path()
+        self._has_accounts = False
         self._session = query.Session(brand.title, query.Address(ROLE))
 
     def start(self) -> None:
@@ -138,8 +139,9 @@ class MysqlServer(OwnServer):
         self._configuration.write_text("[mysqld]\n" + "".join(lines))
         self._daemon.give(self._configuration)
         accounts = account_statements(self._password, self._provision.launch.address)
-        self._accounts.write_text("\n".join((*self._components(), *accounts)) + "\n")
-        self._daemon.give(self._accounts, mode=0o600)
+        if not self._has_accounts:
+            self._accounts.write_text("\n".join((*self._components(), *accounts)) + "\n")
+            self._daemon.give(self._accounts, mode=0o600)
 
     def _components(self) -> Sequence[str]:
         """Since MySQL 9.6, MD5() is in a component: by it contents of tables are compared."""
@@ -213,7 +215,7 @@ class MysqlServer(OwnServer):
             [
                 self._program,
                 f"--defaults-file={self._configuration}",
-                f"--init-file={self._accounts}",
+                *([] if self._has_accounts else [f"--init-file={self._accounts}"]),
             ],
             cwd=self._root,
             env=self._own_environment(),
@@ -222,7 +224,8 @@ class MysqlServer(OwnServer):
 
     def _greet(self) -> None:
         self._session.rows(f"USE {DATABASE}")
-        self._accounts.unlink()
+        self._accounts.unlink(missing_ok=True)
+        self._has_accounts = True
 
     def _not_started(self, reason: str) -> ServerError:
         return self._explained(self._daemon.logged_since(0)) or ServerError(
@@ -332,9 +335,23 @@ class MysqlServer(OwnServer):
 
     def contents(self, table: str, *, checksum: bool) -> Contents:
         """Of a table in the database under load."""
+        return contents(self._inside(), table, checksum=checksum)
+
+    def inside(self) -> Asking:
+        """As its role."""
+        return self._inside()
+
+    def _inside(self) -> query.Session:
         address = query.Address(ROLE, database=DATABASE, unix=self._socket)
-        session = query.Session(self._brand.title, address, answer_limit_s=None)
-        return contents(session, table, checksum=checksum)
+        return query.Session(self._brand.title, address, answer_limit_s=None)
+
+    def table_files(self, table: str) -> Sequence[Path]:
+        """Those called after it; of RocksDB all tables'; of one tablespace for all, that."""
+        own = [path for path in self._files(DATABASE, f"{table}.*") if path.suffix != ".frm"]
+        rocksdb = [
+            path for ending in ("sst", "log") for path in self._files("#rocksdb", f"*.{ending}")
+        ]
+        return own or rocksdb or self._files(".", "ibdata*")
 
     def tables(self) -> Mapping[str, str]:
         """Of the database under load."""

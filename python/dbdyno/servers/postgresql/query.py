@@ -11,7 +11,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow, dict_row
 
-from dbdyno.errors import ConnectError, ServerError
+from dbdyno.errors import ConnectError, LostError, ServerError
 from dbdyno.servers import peer
 from dbdyno.servers.protocol import Capacity
 
@@ -99,11 +99,10 @@ class Session:
             cursor = connection.execute(statement, parameters or None)
             return cursor.fetchall() if cursor.description else []
         except psycopg.Error as error:
+            kind = LostError if connection.broken else ServerError
             if connection.broken:
                 self.close()
-            raise ServerError(
-                f"PostgreSQL refused `{statement.strip()}`: {_one_line(error)}"
-            ) from error
+            raise kind(f"PostgreSQL refused `{statement.strip()}`: {_one_line(error)}") from error
 
     def row(self, statement: str, *parameters: object) -> DictRow:
         """The only row of one statement."""

@@ -30,6 +30,14 @@ _RESERVED = frozenset(
     }
 )
 """Settings by which we reach and watch the server."""
+_CHECKSUMS = "data_checksums"
+"""The server's own name for what is settled when its data folder is made."""
+_FILES = """
+    WITH whole AS (SELECT oid, reltoastrelid FROM pg_class WHERE oid = %s::regclass)
+    SELECT pg_relation_filepath(oid) AS path FROM whole
+    UNION ALL SELECT pg_relation_filepath(reltoastrelid) FROM whole WHERE reltoastrelid <> 0
+    UNION ALL SELECT pg_relation_filepath(indexrelid) FROM pg_index
+        WHERE indrelid IN (SELECT unnest(ARRAY[oid, reltoastrelid]) FROM whole)"""
 
 
 class PostgresqlServer(OwnServer):
@@ -37,11 +45,16 @@ class PostgresqlServer(OwnServer):
 
     _DRIVER = "postgresql"
     _STOP = signal.SIGINT
+    _DROP = signal.SIGQUIT
     _session: query.Session
 
     def __init__(self, provision: Provision, settings: Mapping[str, str], folder: Path) -> None:
         refuse_reserved(settings, _RESERVED)
         super().__init__(provision, folder)
+        settings = dict(settings)
+        self._checksums = settings.pop(_CHECKSUMS, None)
+        if self._checksums not in (None, "on", "off"):
+            raise ServerError(f"postgresql's `{_CHECKSUMS}` is on or off")
         self._asked = settings
         self._folder = Path()
         self._session = query.Session()
@@ -112,6 +125,7 @@ class PostgresqlServer(OwnServer):
                     "--locale",
                     "C",
                     "-N",
+                    *self._checksum_options(),
                 ],
                 cwd=self._sockets,
                 env=self._environment("PG"),
@@ -135,6 +149,12 @@ class PostgresqlServer(OwnServer):
         )
         for path in (self._libraries, *self._libraries.iterdir()):
             self._daemon.give(path)
+
+    def _checksum_options(self) -> Sequence[str]:
+        """Until 18 there are none unless asked for, since then there are."""
+        if self._checksums == "on":
+            return ["--data-checksums"]
+        return ["--no-data-checksums"] if self._checksums and self._major >= 18 else []
 
     def _configure(self) -> None:
         """Writes ours first and the study's after: the last line counts."""
@@ -254,6 +274,19 @@ class PostgresqlServer(OwnServer):
     def ask(self) -> Asking | None:
         """In another database than the one under load."""
         return query.Session(host=str(self._sockets), port=self._port, user=ROLE, dbname="postgres")
+
+    def table_files(self, table: str) -> Sequence[Path]:
+        """Of the table, its indexes and what it keeps beside its rows; without maps of free
+        space."""
+        session = self._inside()
+        try:
+            return [self._data / row["path"] for row in session.rows(_FILES, table)]
+        finally:
+            session.close()
+
+    def inside(self) -> Asking:
+        """As its role."""
+        return self._inside()
 
     def _inside(self) -> query.Session:
         """A session in the database under load, to be used once and closed."""

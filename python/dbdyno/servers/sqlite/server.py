@@ -12,13 +12,21 @@ from pathlib import Path
 from typing import ClassVar
 
 from dbdyno.errors import ServerError
+from dbdyno.servers.apart import ApartSession
 from dbdyno.servers.contents import Contents
+from dbdyno.servers.packaged import fetch
 from dbdyno.servers.process_free import ProcessFree
-from dbdyno.servers.protocol import DATABASE, Provision, Transport
+from dbdyno.servers.protocol import DATABASE, Asking, Package, Provision, Source, Transport
 from dbdyno.servers.setting import unknown_setting
 from dbdyno.servers.sqlite.contents import contents, quoted
 
+CHECKSUMS = "checksum_verification"
+"""The pragma of SQLite's checksum extension, which `on` brings along."""
+_EXTENSION = Package("3.54.1.0", Source.WHEEL, "apsw==3.54.1.0", "apsw/sqlite_extra_binaries")
+"""A wheel that carries it, for any Python."""
+_ANSWER_LIMIT_S = 30.0
 _WORDS: Mapping[str, Sequence[str]] = {
+    CHECKSUMS: ("off", "on"),
     "auto_vacuum": ("none", "full", "incremental"),
     "journal_mode": ("delete", "truncate", "persist", "memory", "wal", "off"),
     "locking_mode": ("normal", "exclusive"),
@@ -60,20 +68,29 @@ class SqliteServer(ProcessFree):
     def __init__(self, provision: Provision, settings: Mapping[str, str], folder: Path) -> None:
         super().__init__(provision, folder)
         self._provision = provision
+        settings = dict(settings)
+        self._checksums = settings.pop(CHECKSUMS, "off")
         shape = [name for name in _SHAPES_FILE if name in settings]
+        self._extension: Path | None = None
         self._asked = {name: settings[name] for name in dict.fromkeys((*shape, *settings))}
 
     def start(self) -> None:
         """Creates the file with the pragmas that stay in it."""
         for name, value in self._asked.items():
             _check_word(name, value)
+        _check_word(CHECKSUMS, self._checksums)
         self._path = self._make_folder() / f"{DATABASE}.db"
+        if self._checksums == "on":
+            self._path.touch()
+            self._extension = fetch(_EXTENSION).folder / _EXTENSION.binaries / "cksumvfs.so"
+            self.inside().close()
         with self._open() as connection:
             known = [name for (name,) in connection.execute("PRAGMA pragma_list")]
             for name in self._asked:
                 if name not in known:
                     raise unknown_setting("sqlite", name, known, "settings are pragmas of SQLite")
-            connection.execute("VACUUM")
+            if self._checksums == "off":
+                connection.execute("VACUUM")
         effective = self.settings()
         for name in {"journal_mode", "page_size"}.intersection(self._asked):
             if effective[name] != self._asked[name].lower():
@@ -99,6 +116,11 @@ class SqliteServer(ProcessFree):
 
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:
         """The file and its pragmas; nothing is transported."""
+        if self._checksums == "on":
+            raise ServerError(
+                f"the engine's own SQLite has no checksum extension (`{CHECKSUMS} = on`)",
+                hint="it is for generators that ask the database themselves, such as `damage`",
+            )
         pragmas = [[name, value] for name, value in self._asked.items()]
         return {"driver": "sqlite", "path": str(self._path), "pragmas": pragmas}
 
@@ -133,7 +155,7 @@ class SqliteServer(ProcessFree):
                 row = connection.execute(f"PRAGMA {name}").fetchone()
                 if row is not None:
                     found[name] = _word(name, row[0])
-        return found
+        return {**found, CHECKSUMS: self._checksums}
 
     def counters(self) -> Mapping[str, int]:
         """Pages of the file; SQLite keeps no counts of statements."""
@@ -162,6 +184,21 @@ class SqliteServer(ProcessFree):
         with self._open() as connection:
             found = connection.execute(_TABLES).fetchall()
         return {name: f"main.{quoted(name)}" for (name,) in found}
+
+    def inside(self) -> Asking:
+        """In a process of its own, which the lab survives."""
+        assert self._path is not None, "started"
+        extension = () if self._extension is None else (self._extension,)
+        return ApartSession(self._guarded, self._path, *extension, limit_s=_ANSWER_LIMIT_S)
+
+    def restart(self, limit_s: float) -> None:
+        """Opens the file, as a program that uses it would first of all."""
+        self.check()
+        session = self.inside()
+        try:
+            session.rows("SELECT count(*) FROM sqlite_master")
+        finally:
+            session.close()
 
     def data_folder(self) -> Path | None:
         """The folder of the file."""

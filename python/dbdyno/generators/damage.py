@@ -1,0 +1,291 @@
+"""Damage to a stopped server's files: is it noticed? Every event is a trial of its own.
+
+The table is filled with rows that are known beforehand; the server is stopped in good order and its
+data folder kept aside. A trial damages one place, starts the server, reads every row in three ways
+(scan, primary key, second index), ends the server and puts back what is different. How many trials
+there are, `load.events` says.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from threading import Timer
+from typing import ClassVar, cast
+
+from dbdyno.errors import LostError, ServerError, UsageError
+from dbdyno.generators import flips, known_rows
+from dbdyno.generators.flips import DAMAGES, PLACES, Damage, Flip, Place, Span
+from dbdyno.generators.generator import Generator, Job, Served, ToolOutcome
+from dbdyno.generators.outcomes import OUTCOMES, Seen, outcome_of, shape, unusual
+from dbdyno.guard.guarded import Guarded
+from dbdyno.model import Metric, Option
+
+_NOT_DATA = (".conf", ".cnf", ".opts", ".pid", ".err")
+"""Ends of files' names that hold settings and notes."""
+_GONE_LIMIT_S = 5.0
+_DEFAULT_ROWS = 2000
+_LIMIT_S = 20.0
+"""For a start, and for all reads of a trial."""
+
+
+class DamageTrials:
+    """Options: `place`, `damage`, `rows`."""
+
+    name: ClassVar[str] = "damage"
+    event_s: ClassVar[float | None] = 0.7
+    metrics: ClassVar[tuple[Metric, ...]] = ()
+
+    def read(self, options: Mapping[str, Option]) -> None:
+        """Known places and kinds, and rows enough to fill some pages."""
+        for name, choices in (("place", PLACES), ("damage", DAMAGES)):
+            if options.get(name, choices[0]) not in choices:
+                raise ValueError(f"`{name}` is one of {', '.join(choices)}")
+        rows = options.get("rows", _DEFAULT_ROWS)
+        if not isinstance(rows, int) or not 100 <= rows <= 1_000_000:
+            raise ValueError("`rows` is a number from 100 to 1000000")
+        if unknown := options.keys() - {"place", "damage", "rows"}:
+            raise ValueError(f"`{min(unknown)}` is none of place, damage, rows")
+
+    def provision(self, options: Mapping[str, Option]) -> str | None:
+        """None: the server itself is the tool."""
+        return None
+
+    def files(self, options: Mapping[str, Option]) -> Mapping[str, str]:
+        """None."""
+        return {}
+
+    def run(self, job: Job) -> ToolOutcome:
+        """All trials of a step; leaves the server sound and running."""
+        server, folder = job.server, job.data_folder
+        if server is None or folder is None or job.kind not in known_rows.DIALECTS:
+            raise UsageError(
+                f"generator `damage` can't damage {job.kind or 'nothing'}",
+                hint=f"name a server of one's own of {', '.join(known_rows.DIALECTS)}",
+            )
+        if job.clients != 1 or job.events is None:
+            raise UsageError(
+                "generator `damage` makes `load.events` trials, one after the other",
+                hint="say `clients = 1` and, for example, `events = 20`",
+            )
+        rows = int(cast("int", job.options.get("rows", _DEFAULT_ROWS)))
+        place = cast("Place", job.options.get("place", PLACES[0]))
+        damage = cast("Damage", job.options.get("damage", DAMAGES[0]))
+        table = known_rows.Table(job.kind, rows, job.seed)
+        table.fill(server)
+        # What a start writes of it (RocksDB's log becomes files) is written before it is looked at.
+        server.stop()
+        server.restart(_LIMIT_S)
+        files = server.table_files(known_rows.NAME)
+        server.stop()
+        with Guarded() as guarded:
+            pristine = guarded.folder(folder.parent) / "pristine"
+            shutil.copytree(folder, pristine, ignore=_no_sockets)
+            bench = Bench(server, table, folder, pristine)
+            usual = bench.control()
+            contents, spans = _places(pristine, folder, files, place, table)
+            random = Random(job.seed)
+            began = time.monotonic()
+            counts: Counter[str] = Counter()
+            wrong = 0
+            with (job.scratch / "trials.jsonl").open("w") as record:
+                for number in range(job.events):
+                    flip = flips.draw(random, spans, contents, damage)
+                    seen = bench.trial(flip, usual)
+                    outcome = outcome_of(seen)
+                    counts[outcome] += 1
+                    wrong += seen.wrong
+                    record.write(_line(number, flip, outcome, seen))
+            window_s = time.monotonic() - began
+        server.restart(_LIMIT_S)
+        return told(counts, wrong, window_s)
+
+
+def told(counts: Mapping[str, int], wrong: int, window_s: float) -> ToolOutcome:
+    """Counts and shares of all outcomes; `wrong` trials gave wrong rows, noticed or not."""
+    events = sum(counts.values())
+    outcomes = {name: counts.get(name, 0) for name in OUTCOMES}
+    shares = {f"{name.replace(' ', '_')}_share": n / events for name, n in outcomes.items()}
+    return ToolOutcome(
+        window_s=window_s,
+        events=events,
+        figures={**shares, "wrong_share": wrong / events},
+        outcomes=outcomes,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A stopped server and its sound data, kept aside."""
+
+    server: Served
+    table: known_rows.Table
+    folder: Path
+    pristine: Path
+
+    def control(self) -> frozenset[str]:
+        """A trial without damage: shapes of the lines that a sound start writes.
+
+        # Errors
+        `ServerError` when even that reads wrong.
+        """
+        seen = self.trial(None, frozenset())
+        if not seen.started or seen.lost or seen.errors or seen.wrong:
+            raise ServerError(
+                "the table reads wrong before any damage is done",
+                hint="; ".join((*seen.errors, *seen.logged))[:500] or None,
+            )
+        return frozenset(map(shape, seen.logged))
+
+    def trial(self, flip: Flip | None, usual: frozenset[str]) -> Seen:
+        """One damage, and what is seen of it; the folder is sound again afterwards."""
+        logs = {log: log.stat().st_size for log in self.server.log_files() if log.exists()}
+        if flip is not None:
+            flip.apply(self.folder)
+        try:
+            started, errors, lost, wrong = self._look()
+            # Before it is ended: what it ended with by itself.
+            code = self.server.ended_with()
+        finally:
+            _end(self.server)
+            put_back(self.pristine, self.folder)
+        logged = unusual(_new_lines(logs), usual)
+        by_signal = code is not None and code < 0
+        return Seen(started, by_signal, lost, tuple(errors), wrong, logged)
+
+    def _look(self) -> tuple[bool, list[str], bool, bool]:
+        """Started, statements refused, session lost, rows wrong."""
+        try:
+            self.server.restart(_LIMIT_S)
+        except ServerError as error:
+            return False, [error.message], False, False
+        errors: list[str] = []
+        lost = wrong = False
+        with _limited(self.server):
+            for read in self.table.reads():
+                try:
+                    wrong |= not read(self.server)
+                except LostError as error:
+                    errors.append(error.message)
+                    lost = True
+                except ServerError as error:
+                    errors.append(error.message)
+        return True, errors, lost or not self.server.alive(), wrong
+
+
+@contextmanager
+def _limited(server: Served) -> Iterator[None]:
+    """A server that does not come back is ended, which its session then says."""
+    timer = Timer(_LIMIT_S, server.drop)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+def _end(server: Served) -> None:
+    """Ends it and waits for all of its processes: none may write once the folder is put back."""
+    family = server.processes()
+    server.drop()
+    deadline = time.monotonic() + _GONE_LIMIT_S
+    while any(Path(f"/proc/{pid}/exe").exists() for pid in family):
+        if time.monotonic() > deadline:
+            raise ServerError("processes of a damaged server do not end")
+        time.sleep(0.005)
+
+
+def put_back(pristine: Path, folder: Path) -> None:
+    """Makes `folder` what `pristine` is; a file of the same size and time is the same."""
+    known = {path.relative_to(pristine) for path in pristine.rglob("*")}
+    for path in sorted(folder.rglob("*"), reverse=True):
+        if path.relative_to(folder) not in known:
+            path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+    for name in sorted(known):
+        source, target = pristine / name, folder / name
+        if source.is_symlink() or (target.exists() and _same(source, target)):
+            continue
+        owner = (target if target.exists() else target.parent).stat()
+        if source.is_dir():
+            target.mkdir()
+            shutil.copystat(source, target)
+        else:
+            shutil.copy2(source, target)
+        os.chown(target, owner.st_uid, owner.st_gid)
+
+
+def _same(one: Path, other: Path) -> bool:
+    a, b = one.stat(), other.stat()
+    if one.is_dir():
+        return other.is_dir()
+    return (a.st_size, a.st_mtime_ns) == (b.st_size, b.st_mtime_ns)
+
+
+def _no_sockets(folder: str, names: list[str]) -> list[str]:
+    return [name for name in names if (Path(folder) / name).is_socket()]
+
+
+def _places(
+    pristine: Path, folder: Path, files: Sequence[Path], place: Place, table: known_rows.Table
+) -> tuple[Mapping[str, bytes], Sequence[Span]]:
+    """Contents of the files that may be damaged, and where in them."""
+    if place == "anywhere":
+        names = [
+            path.relative_to(pristine)
+            for path in sorted(pristine.rglob("*"))
+            if path.is_file() and not path.is_symlink() and path.suffix not in _NOT_DATA
+        ]
+    else:
+        names = [path.relative_to(folder) for path in files]
+    contents = {
+        str(name): (pristine / name).read_bytes() for name in names if (pristine / name).exists()
+    }
+    texts = frozenset(text.encode() for text in table.texts())
+    spans = [
+        span
+        for name, content in contents.items()
+        for span in (
+            flips.text_spans(name, content, texts)
+            if place == "rows"
+            else flips.filled_spans(name, content)
+        )
+    ]
+    if not spans:
+        raise ServerError(
+            f"no place `{place}` is found in {', '.join(contents) or 'any file'}",
+            hint="rows that are compressed or encrypted can't be found; say `place = table`",
+        )
+    return contents, spans
+
+
+def _new_lines(logs: Mapping[Path, int]) -> Iterator[str]:
+    for log, size in logs.items():
+        with log.open("rb") as file:
+            file.seek(size)
+            yield from file.read().decode(errors="replace").splitlines()
+
+
+def _line(number: int, flip: Flip, outcome: str, seen: Seen) -> str:
+    document = {
+        "trial": number,
+        "file": flip.file,
+        "offset": flip.offset,
+        "before": flip.before[:32].hex(),
+        "after": flip.after[:32].hex(),
+        "outcome": outcome,
+        "wrong": seen.wrong,
+        "told": [text[:300] for text in (*seen.errors, *seen.logged)][:6],
+    }
+    return json.dumps(document) + "\n"
+
+
+GENERATOR: Generator = DamageTrials()

@@ -1,0 +1,66 @@
+"""Shares of trials against published intervals, and verdicts where one of them is zero."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbdyno.stats import NotComparable, Share, ShareEffect, Verdict, judge_shares
+
+
+@pytest.mark.parametrize(
+    ("found", "trials", "low", "high"),
+    # Newcombe 1998, Statistics in Medicine 17, 857, table I, method 3.
+    [(81, 263, 0.2553, 0.3662), (15, 148, 0.0624, 0.1605), (0, 20, 0.0, 0.1611)],
+)
+def test_intervals_are_the_published_ones(found: int, trials: int, low: float, high: float) -> None:
+    assert Share(found, trials).interval() == pytest.approx((low, high), abs=5e-5)
+
+
+def test_an_interval_holds_what_was_found() -> None:
+    for trials in (1, 3, 200):
+        for found in (0, trials):
+            low, high = Share(found, trials).interval()
+            assert 0 <= low <= found / trials <= high <= 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "low", "high"),
+    # Newcombe 1998, Statistics in Medicine 17, 873, table II, method 10.
+    [
+        ((48, 80), (56, 70), 0.0524, 0.3339),
+        ((3, 10), (9, 10), 0.1705, 0.8090),
+        ((0, 10), (10, 10), 0.6075, 1.0),
+    ],
+)
+def test_differences_have_the_published_intervals(
+    one: tuple[int, int], other: tuple[int, int], low: float, high: float
+) -> None:
+    effect = ShareEffect(Share(*one), Share(*other), 1)
+
+    assert effect.interval() == pytest.approx((low, high), abs=5e-5)
+
+
+def test_verdicts_need_no_ratio() -> None:
+    wrong, none = Share(24, 40), Share(0, 40)
+    many = ShareEffect(Share(600, 1000), Share(605, 1000), 1)
+
+    told = judge_shares(
+        [ShareEffect(wrong, none, 2), ShareEffect(none, wrong, 2), many, NotComparable("no trial")],
+        smallest_effect=0.1,
+        higher_is_better=False,
+    )
+
+    assert [one.verdict for one in told] == [
+        Verdict.BETTER,
+        Verdict.WORSE,
+        Verdict.EQUIVALENT,
+        Verdict.CANNOT_TELL,
+    ]
+
+
+def test_a_few_trials_can_not_tell() -> None:
+    (told,) = judge_shares(
+        [ShareEffect(Share(1, 4), Share(0, 4), 1)], smallest_effect=0.1, higher_is_better=False
+    )
+
+    assert told.verdict is Verdict.CANNOT_TELL
