@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +77,8 @@ class World:
     """What was found in its tables."""
     turns: Callable[[PlannedRun, Step], tuple[TurnResult, ...]] = lambda _run, _step: ()
     """The turns its cell had."""
+    tool: Callable[[PlannedRun, Step], Mapping[str, float]] | None = None
+    """The figures of a program that puts the load on in place of the engine."""
     samples: Callable[[PlannedRun], tuple[Sample, ...]] = lambda _run: ()
     """What was sampled beside its load."""
     failed_before: Mapping[str, int] = field(default_factory=dict)
@@ -222,7 +224,18 @@ def _step(
     )
     line = _line("summary", summary)
     writer.record(step.index, line, summary)
-    return step_summary(step.index, summary, json.loads(line))
+    told = step_summary(step.index, summary, json.loads(line))
+    if world.tool is None:
+        return told
+    return replace(
+        told,
+        statements=0,
+        statements_per_s=0.0,
+        latency_us={},
+        client_cpu_us_per_statement=None,
+        record={},
+        figures=world.tool(run, step),
+    )
 
 
 def _interval(

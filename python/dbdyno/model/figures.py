@@ -69,6 +69,16 @@ class Figure:
     share: bool = False
     """How many of the events it is true of: compared by its difference, not by its ratio."""
 
+    @property
+    def label(self) -> str:
+        """With its unit, unless its words say it."""
+        return f"{self.title}, {self.unit}" if self.unit not in ("", "/s") else self.title
+
+    @property
+    def words(self) -> str:
+        """The title within a sentence; names and abbreviations in it stay as they are."""
+        return self.title if self.title[1:2].isupper() else self.title[:1].lower() + self.title[1:]
+
     def factor(self, unit: str) -> float | None:
         """What a value is multiplied by to be in `unit`, as somebody else may have told it; `None`
         where that makes no sense. Empty is the figure's own; rates may be per minute or hour."""
@@ -102,7 +112,7 @@ def find_figure(name: str) -> Figure:
     for mark, (unit, better) in _TOOL_UNITS.items():
         if mark in name.partition(".")[0]:
             return Figure(
-                name.replace("_", " "),
+                _of_tool(name),
                 unit,
                 better,
                 _worked_out(name),
@@ -114,13 +124,32 @@ def find_figure(name: str) -> Figure:
     raise KeyError(name)
 
 
+def _of_tool(name: str) -> str:
+    """A tool's figure in words: `read_us_p99.reader` is "Response time of reads, p99, reader"."""
+    told, _, part = name.partition(".")
+    words, _, rank = told.partition("_us_")
+    subject = _OF_TOOLS.get(words.split("_")[0], words.replace("_", " "))
+    if rank:
+        title = f"Response time of {subject}, {rank}"
+    elif told.endswith("_iops"):
+        title = f"{subject} per second"
+    elif told.endswith("_bytes_per_s"):
+        title = f"bytes of {subject} per second"
+    else:
+        title = told.replace("_per_s", " per second").replace("_", " ")
+    return f"{title[:1].upper()}{title[1:]}" + (f", {part}" if part else "")
+
+
+_OF_TOOLS = {"read": "reads", "write": "writes", "sync": "syncs"}
+
+
 def _worked_out(name: str) -> Callable[[StepSummary], float | None]:
     return lambda summary: summary.figures.get(name)
 
 
 _SHARE = "_share"
 _TOOL_UNITS: Mapping[str, tuple[str, bool]] = {
-    "_iops": ("operations/s", True),
+    "_iops": ("/s", True),
     "_per_s": ("/s", True),
     "_us": ("µs", False),
     "_ms": ("ms", False),

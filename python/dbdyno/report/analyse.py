@@ -28,6 +28,11 @@ class Analysis:
         return varying(self.material.study)
 
     @property
+    def pace_name(self) -> str:
+        """The figure that tells how fast a cell is: the primary one if it is a rate."""
+        return self.metric_name if self.metric.rate else "throughput"
+
+    @property
     def clients(self) -> tuple[int, ...]:
         """The loads, ascending."""
         return tuple(sorted({point.clients for point in self.points}))

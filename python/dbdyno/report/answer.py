@@ -19,7 +19,6 @@ from dbdyno.report.wording import (
     percent,
     ratio,
     sentence,
-    sentence_case,
     spread_text,
     verdict_word,
     where,
@@ -90,7 +89,7 @@ def _own_sentence(analysis: Analysis) -> str | None:
         candidate=where(leading.point, analysis),
         baseline=leading.baseline.label,
         blocks=effect.blocks,
-        metric=analysis.metric.title.lower(),
+        metric=analysis.metric.words,
         smallest_effect=percent(leading.judgement.smallest_effect),
     )
 
@@ -125,7 +124,7 @@ def _ranking(analysis: Analysis) -> str:
     text = f"{metric.title}: {spread_text(found, metric.unit)}{evenness(point)}"
     if len(measured) > 1:
         text = (
-            f"The {word} {metric.title.lower()} was that of {where(point, analysis)}: "
+            f"The {word} {metric.words} was that of {where(point, analysis)}: "
             f"{spread_text(found, metric.unit)}{evenness(point)}"
         )
     if analysis.material.study.design.baseline:
@@ -177,4 +176,4 @@ def _answers(analysis: Analysis) -> Iterator[str]:
         if later:
             open_ones.setdefault(later, []).append(where(comparison.point, analysis))
     for later, names in open_ones.items():
-        yield f"{sentence_case('; '.join(names))}:{later}"
+        yield f"{'; '.join(names)}:{later}"

@@ -18,6 +18,7 @@ from dbdyno.report.charts import Chart
 from dbdyno.report.loads import loads_table
 from dbdyno.report.provenance import (
     command_lines,
+    data_to_cache,
     host_facts,
     other_settings,
     rerun_lines,
@@ -184,6 +185,7 @@ def context(
         "selectors": selectors(charts),
         "tables": {table.name: table for table in tables},
         "facts": host_facts(analysis),
+        "data_to_cache": data_to_cache(analysis),
         "settings": settings_that_differ(analysis),
         "other_settings": other_settings(analysis),
         "versions": versions(analysis),

@@ -10,6 +10,7 @@ from dbdyno.formats.stored_study import ONE_CALL
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.points import label
 from dbdyno.report.table import Column, Table
+from dbdyno.report.wording import number
 
 
 def host_facts(analysis: Analysis) -> Table:
@@ -17,13 +18,54 @@ def host_facts(analysis: Analysis) -> Table:
     runs = analysis.material.runs
     flat = [dict(_flat(run.facts)) for run in runs]
     pairs: list[tuple[str, str]] = []
-    for name in sorted({name for facts in flat for name in facts}):
+    pairs += data_to_cache(analysis)
+    names = {name for facts in flat for name in facts}
+    for name in sorted(name for name in names if ".settings_changed." not in name):
         values = list(dict.fromkeys(facts[name] for facts in flat if name in facts))
         if name.endswith("durability"):
             values = [_DURABILITY.get(value, value) for value in values]
         shown = values[0] if len(values) == 1 else f"{len(values)} values: {'; '.join(values[:6])}"
         pairs.append((name, shown))
     return _facts("facts", "Host and server facts", pairs)
+
+
+def data_to_cache(analysis: Analysis) -> list[tuple[str, str]]:
+    """How large the data was after it was loaded, by the server's cache; by cell where it differs.
+
+    Nothing where the server has no cache of its own, or nothing was loaded before the load.
+    """
+    by_cell: dict[str, str] = {}
+    for run in analysis.material.runs:
+        sizes = run.manifest.server.get("size_bytes")
+        data = sizes.get("prepared") if isinstance(sizes, Mapping) else None
+        known = (bytes_of(run.settings[name]) for name in _CACHES if name in run.settings)
+        cache = next(known, None)
+        if isinstance(data, int) and data and cache:
+            told = f"{number(data / cache, 2)} ({_size(data)} of data, {_size(cache)} of cache)"
+            by_cell.setdefault(label(run.manifest.cell, analysis.varying), told)
+    if len(set(by_cell.values())) == 1:
+        return [(DATA_TO_CACHE, next(iter(by_cell.values())))]
+    return [(f"{DATA_TO_CACHE}, {cell}", told) for cell, told in by_cell.items()]
+
+
+DATA_TO_CACHE = "data set ÷ cache"
+
+_CACHES = ("shared_buffers", "innodb_buffer_pool_size")
+
+_SIZE = re.compile(r"(\d+)\s*([kMGT]?)B?")
+
+
+def bytes_of(text: str) -> int | None:
+    """A server's way of writing an amount of memory: `128MB`, `134217728`."""
+    match = _SIZE.fullmatch(text)
+    return int(match[1]) * 1024 ** " kMGT".index(match[2] or " ") if match else None
+
+
+def _size(size: int) -> str:
+    for unit, factor in (("GiB", 2**30), ("MiB", 2**20)):
+        if size >= factor:
+            return f"{number(size / factor)} {unit}"
+    return f"{number(size / 1024)} KiB"
 
 
 def _flat(value: object, prefix: str = "") -> Iterable[tuple[str, str]]:
@@ -38,25 +80,35 @@ def _flat(value: object, prefix: str = "") -> Iterable[tuple[str, str]]:
 
 def settings_that_differ(analysis: Analysis) -> Table:
     """Effective settings that matter: first those the study has set, then what else differs between
-    its cells. What differs between two runs of one cell (a port, a folder) is none of them."""
+    its cells, then what is not the server's default, where it tells that. What differs between two
+    runs of one cell (a port, a folder) is none of them."""
     found = _Settings.of(analysis)
     studied = [name for name in found.names if name in found.studied]
     differing = [name for name in found.names if name not in found.studied and found.differs(name)]
-    rows = [(name, "studied", *found.values(name)) for name in studied]
-    rows += [(name, "differs", *found.values(name)) for name in differing]
+    changed = [name for name in found.names if name in found.changed]
+    whys = dict.fromkeys(studied, "studied") | dict.fromkeys(differing, "differs")
+    whys |= {name: "not the default" for name in changed if name not in whys}
+    rows = [
+        (name, why, found.defaults.get(name), *found.values(name)) for name, why in whys.items()
+    ]
     columns = (
         Column("Setting", "setting"),
         Column("Why", "why"),
+        Column("Default", "default"),
         *(Column(cell, cell) for cell in found.cells),
     )
-    title = "Settings studied, and others that differ between cells"
-    return Table("settings", title, columns, tuple(rows))
+    title = "Settings studied, others that differ between cells, and those that are not the default"
+    return Table("settings", title, columns, tuple(rows)).without_empty()
 
 
 def other_settings(analysis: Analysis) -> Table:
     """All the rest, as they were in the first cell: alike in all, or each run's own."""
     found = _Settings.of(analysis)
-    rest = [name for name in found.names if name not in found.studied and not found.differs(name)]
+    rest = [
+        name
+        for name in found.names
+        if name not in found.studied and not found.differs(name) and name not in found.changed
+    ]
     rows = tuple(
         (name, found.values(name)[0], "each run's own" if name in found.own else "")
         for name in rest
@@ -76,6 +128,8 @@ class _Settings:
     """Set by the study, whether or not they differ."""
     own: frozenset[str]
     """Not the same in two runs of one cell, or the name of a place or port."""
+    defaults: Mapping[str, str]
+    """Of those that some run's server has said not to have it."""
 
     @classmethod
     def of(cls, analysis: Analysis) -> _Settings:
@@ -90,7 +144,9 @@ class _Settings:
             studied.update(run.manifest.settings)
         order = [label(cell.levels, analysis.varying) for cell in analysis.cells]
         cells = {name: by_cell[name] for name in order if name in by_cell}
-        return cls(cells, frozenset(studied), frozenset(own - studied))
+        told = [run.facts.get("server") for run in analysis.material.runs]
+        defaults = {name: text for facts in told for name, text in _defaults(facts)}
+        return cls(cells, frozenset(studied), frozenset(own - studied), defaults)
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -102,6 +158,11 @@ class _Settings:
         """Of all settings there are."""
         return sorted({name for settings in self.by_cell.values() for name in settings})
 
+    @property
+    def changed(self) -> frozenset[str]:
+        """What is not the server's default, and not each run's own."""
+        return frozenset(self.defaults) - self.own
+
     def values(self, name: str) -> tuple[str, ...]:
         """One a cell."""
         return tuple(str(settings.get(name, "–")) for settings in self.by_cell.values())
@@ -109,6 +170,13 @@ class _Settings:
     def differs(self, name: str) -> bool:
         """Between cells, and not because each run has its own."""
         return name not in self.own and len(set(self.values(name))) > 1
+
+
+def _defaults(facts: object) -> Iterable[tuple[str, str]]:
+    changed = facts.get("settings_changed") if isinstance(facts, Mapping) else None
+    if isinstance(changed, Mapping):
+        for name, told in changed.items():
+            yield name, str(told.get("default_value", told.get("default", "")))
 
 
 _PLACES = re.compile(r"(^|_)(port|socket|pid|dir|directory|directories|file|path|hostname|uuid)$")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from dbdyno.model import Subject
+from dbdyno.model import Subject, find_figure
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.faults import attempted
 from dbdyno.report.operations import operations_tables
@@ -34,16 +34,23 @@ def tables(analysis: Analysis) -> tuple[Table, ...]:
         *_turn_tables(analysis),
         *published_tables(analysis),
         cells_table(analysis),
-        latency_table(analysis),
+        *_unless_empty(latency_table(analysis), "p50_us"),
         *_open_loop_tables(analysis),
         *_label_tables(analysis),
         statements_table(analysis),
         stability_table(analysis),
         *operations_tables(analysis),
         errors_table(analysis),
-        client_table(analysis),
+        *_unless_empty(client_table(analysis), "cpu_us_per_statement"),
         runs_table(analysis),
     )
+
+
+def _unless_empty(table: Table, name: str) -> Iterator[Table]:
+    """Programs other than the engine don't tell all that it does."""
+    place = next(place for place, column in enumerate(table.columns) if column.name == name)
+    if any(row[place] is not None for row in table.values):
+        yield table
 
 
 def _lead(point: Point) -> tuple[str, int]:
@@ -98,7 +105,7 @@ def comparisons_table(analysis: Analysis) -> Table:
         Column("Method", "method"),
     )
     title = f"{analysis.metric.title} against the baseline"
-    return Table("comparisons", title, columns, tuple(rows))
+    return Table("comparisons", title, columns, tuple(rows)).without_empty()
 
 
 def _factor_tables(analysis: Analysis) -> Iterator[Table]:
@@ -204,10 +211,13 @@ def turns_table(analysis: Analysis) -> Table:
 
 
 def cells_table(analysis: Analysis) -> Table:
-    """Throughput of every point: median and spread over blocks."""
+    """How fast every point was: median and spread over blocks."""
+    pace = analysis.pace_name
+    figure = find_figure(pace)
+    name = "events_per_s" if pace == "throughput" else pace.replace(".", "_")
     rows: list[tuple[Value, ...]] = []
     for point in analysis.points:
-        found = point.spread("throughput")
+        found = point.spread(pace)
         statements = point.spread("statements_per_s")
         sure = found.interval if found else None
         rows.append(
@@ -217,22 +227,27 @@ def cells_table(analysis: Analysis) -> Table:
                 _range(found),
                 found.cv if found else None,
                 (sure.low, sure.high) if sure else None,
-                statements.median if statements else None,
+                (statements.median or None) if statements else None,
                 len(point.counted),
                 point.stability_words,
             )
         )
     columns = (
         *LEAD,
-        Column("Median, events/s", "events_per_s_median", number),
-        Column("Least to greatest block", "events_per_s_block", number, pair=True),
+        Column(
+            f"Median, {figure.unit}" if figure.label != figure.title else "Median",
+            f"{name}_median",
+            number,
+        ),
+        Column("Least to greatest block", f"{name}_block", number, pair=True),
         Column("CV over blocks", "cv", percent),
-        Column("95 % interval of median", "events_per_s_median_95", number, pair=True),
+        Column("95 % interval of median", f"{name}_median_95", number, pair=True),
         Column("Median, statements/s", "statements_per_s_median", number),
         Column("Blocks", "blocks", count),
         Column("Stability", "stability"),
     )
-    return Table("cells", "Throughput of every cell", columns, tuple(rows))
+    title = f"{figure.title} of every cell"
+    return Table("cells", title, columns, tuple(rows)).without_empty()
 
 
 def _five(times: list[float]) -> list[float | None]:

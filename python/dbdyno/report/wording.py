@@ -183,7 +183,7 @@ def judged_text(judgement: Judgement, figure: Figure) -> str:
         return f"{word}, {figure.title.lower()} {_shares_text(effect)}." + _size(judgement)
     low, high = effect.ratio_interval
     told = (
-        f"{word}, {figure.title.lower()} {ratio(effect.ratio)} "
+        f"{word}, {figure.words} {ratio(effect.ratio)} "
         f"(95\u202f% interval {interval(low, high)}; {effect.method})."
     )
     return told + _size(judgement) + outlook(judgement.advice)
@@ -209,9 +209,11 @@ def sentence(comparison: Comparison, analysis: Analysis, *, with_outlook: bool =
     word = verdict_word(judgement.verdict, analysis.metric)
     if judgement.verdict is Verdict.SUGGESTIVE:
         word = f"suggestive of “{verdict_word(judgement.alone, analysis.metric)}”, no answer yet"
+    comparable = not isinstance(judgement.effect, NotComparable)
     text = (
         f"{where(comparison.point, analysis)} against {comparison.baseline.label}: {word}, "
-        f"{analysis.metric.title.lower()} {effect_text(comparison)}{evenness(comparison.point)}."
+        f"{analysis.metric.words + ' ' if comparable else ''}"
+        f"{effect_text(comparison)}{evenness(comparison.point)}."
     )
     text += _set_up(comparison) + _size(judgement) + _deciding(comparison) + _left_out(comparison)
     return text + outlook(judgement.advice) if with_outlook else text

@@ -100,6 +100,9 @@ class _Processes:
     def sample(self) -> Iterable[Reading]:
         for instance, side in self._sides.items():
             sums, resident, processes, threads = side.read(self._tree)
+            if instance == "client":
+                # Its processes are started later, for a step: until then they have used nothing.
+                sums = {name: 0.0 for name, *_ in _COUNTERS} | dict(sums)
             if not sums:
                 continue
             for name, value in sums.items():

@@ -20,7 +20,7 @@ def charts(analysis: Analysis) -> tuple[Chart, ...]:
     """All charts that have something to show: the comparison, what the study asks for, the rest."""
     made = (
         effects(analysis),
-        by_clients(analysis, "throughput", name="throughput-by-clients", note=""),
+        by_clients(analysis, analysis.pace_name, name="throughput-by-clients", note=""),
         latency_percentiles(analysis),
         latency_curve(analysis),
         over_time(analysis, "throughput"),

@@ -24,6 +24,7 @@ CAPTION = (
 
 
 FAR_APART = 30
+FLAT_CHARACTERS = 80
 
 
 def by_clients(analysis: Analysis, metric: str, *, name: str, note: str) -> Chart:
@@ -33,13 +34,13 @@ def by_clients(analysis: Analysis, metric: str, *, name: str, note: str) -> Char
     apart = _far_apart(rows)
     scale = alt.Scale(type="log") if apart else alt.Scale(zero=True)
     told = find_figure(metric)
-    title = f"{told.title}, {told.unit}{' (log scale)' if apart else ''}"
+    title = told.label + (" (log scale)" if apart else "")
     axis = number_axis(log_ticks(_values(rows)) if apart else None)
     y = alt.Y("median:Q", title=title, scale=scale, axis=axis)
     chosen, when = fade("colour")
     opacity = when.then(alt.value(1)).otherwise(alt.value(0.12))
     shade = colour(analysis)
-    x = _clients_axis(analysis) if several else _cells_axis()
+    x = _clients_axis(analysis) if several else _cells_axis(rows)
     base = alt.Chart(named())
     lines = base.mark_line(strokeWidth=2).encode(
         x=x,
@@ -104,8 +105,12 @@ def _clients_axis(analysis: Analysis) -> alt.X:
     )
 
 
-def _cells_axis() -> alt.X:
-    return alt.X("cell:N", title=None, sort=None, axis=alt.Axis(labelAngle=-30, labelLimit=260))
+def _cells_axis(rows: tuple[Row, ...]) -> alt.X:
+    """Names lie flat where there is room."""
+    names = {str(row["cell"]) for row in rows}
+    flat = len(names) * max(map(len, names), default=0) <= FLAT_CHARACTERS
+    axis = alt.Axis(labelAngle=0 if flat else -30, labelLimit=260)
+    return alt.X("cell:N", title=None, sort=None, axis=axis)
 
 
 def _rows(analysis: Analysis, metric: str) -> tuple[Row, ...]:
