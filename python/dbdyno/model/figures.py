@@ -84,8 +84,9 @@ class Figure:
         where that makes no sense. Empty is the figure's own; rates may be per minute or hour."""
         if unit in ("", self.unit):
             return 1.0
-        if self.unit == "µs":
-            return _OF_A_MICROSECOND.get(unit)
+        if self.unit in _OF_A_MICROSECOND:
+            told = _OF_A_MICROSECOND.get(unit)
+            return None if told is None else told / _OF_A_MICROSECOND[self.unit]
         if unit in _OF_A_MICROSECOND:
             return None
         per = unit.rpartition("/")[2]
