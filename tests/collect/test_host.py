@@ -200,6 +200,8 @@ def test_each_flag_is_raised_by_its_fact_alone(
     change(quiet)
 
     assert [flag.code for flag in red_flags(quiet)] == [code]
+    of_a_study = red_flags(quiet, asked=["transparent_hugepages"])
+    assert [flag.code for flag in of_a_study] == [code] * (code != "huge-pages")
 
 
 @pytest.mark.parametrize(

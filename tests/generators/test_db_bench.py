@@ -24,6 +24,8 @@ NEW = (
     "    7.1 MB/s (135999 of 135999 found)\n\n"
     + HISTOGRAM
     + "rocksdb.block.cache.miss COUNT : 17\n"
+    + "rocksdb.bytes.written COUNT : 4096\n"
+    + "rocksdb.stall.micros COUNT : 250\n"
 )
 OLD = "readrandom   :       7.031 micros/op 262998 ops/sec;   15.0 MB/s\n\n" + HISTOGRAM
 REPORTS = ["secs_elapsed,interval_qps", "1,120181", "2,96013"]
@@ -41,7 +43,11 @@ def test_a_new_release_is_understood() -> None:
         "max": 88_170,
         "mean": 30.6521,
     }
-    assert told.figures == {"rocksdb.block.cache.miss": 17}
+    assert told.figures == {
+        "rocksdb.block.cache.miss_count": 17,
+        "rocksdb.bytes.written_bytes": 4096,
+        "rocksdb.stall.micros_us": 250,
+    }
     assert [(s.unix_ns - 10**18, s.value) for s in told.samples] == [
         (10**9, 120_181),
         (2 * 10**9, 96_013),

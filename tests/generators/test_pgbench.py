@@ -41,7 +41,7 @@ def test_summary_and_progress_are_understood() -> None:
     assert (told.events, told.errors, told.window_s) == (60_000, 3, 2.0)
     assert [(s.unix_ns, s.metric, s.value) for s in told.samples] == [
         (1_700_000_001_250_000_000, "transactions_per_s", 29_000.5),
-        (1_700_000_001_250_000_000, "latency_mean", 0.137),
+        (1_700_000_001_250_000_000, "latency_mean_ms", 0.137),
         (1_700_000_002_250_000_000, "transactions_per_s", 0.0),
     ]
 
@@ -117,5 +117,5 @@ def test_a_real_server_is_loaded_and_counts_the_same(tmp_path: Path) -> None:
 
     assert int(rows) == told.events > 0
     assert 0 < told.latency_us["p50"] <= told.latency_us["p99"] <= told.latency_us["max"]
-    assert {sample.metric for sample in told.samples} == {"transactions_per_s", "latency_mean"}
+    assert {sample.metric for sample in told.samples} == {"transactions_per_s", "latency_mean_ms"}
     assert not list(scratch.glob("transactions.*"))

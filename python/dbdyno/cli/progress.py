@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -30,13 +31,17 @@ from dbdyno.model import Load, PlannedRun, RunManifest
 class Clock:
     """Time left: what the plan says, mended by how long its runs have really taken."""
 
-    def __init__(self, load: Load) -> None:
+    def __init__(self, load: Load, now: Callable[[], float] = time.monotonic) -> None:
         self._load = load
+        self._now = now
         self._expected: dict[str, float] = {}
         self._spent_s = 0.0
         self._expected_of_spent_s = 0.0
-        self._run: str | None = None
-        self._run_start = 0.0
+        self._going: set[str] = set()
+        """Runs that are up; those of a batch are so together."""
+        self._ended: set[str] = set()
+        """Runs of the same batch that have ended."""
+        self._start_s = 0.0
 
     def see(self, event: Event) -> None:
         """Takes note of what happened."""
@@ -45,27 +50,31 @@ class Clock:
                 self._expected = {run.id: run_time_s(run, self._load) for run in missing}
             case RunStarted(run=run):
                 self._expected.setdefault(run.id, run_time_s(run, self._load))
-                self._run, self._run_start = run.id, time.monotonic()
+                self._start_s = self._start_s if self._going else self._now()
+                self._going.add(run.id)
             case RunEnded(run=run):
-                self._spent_s += time.monotonic() - self._run_start
-                self._expected_of_spent_s += self._expected.pop(run.id)
-                self._run = None
+                self._going.discard(run.id)
+                self._ended.add(run.id)
+                if not self._going:
+                    self._spent_s += self._now() - self._start_s
+                    self._expected_of_spent_s += sum(map(self._expected.pop, self._ended))
+                    self._ended = set()
             case _:
                 pass
 
     @property
     def done_s(self) -> float:
         """Seconds of work done."""
-        return self._spent_s + self._in_run_s()
+        return self._spent_s + self._in_batch_s()
 
     @property
     def left_s(self) -> float:
         """Seconds of work left."""
         correction = self._spent_s / self._expected_of_spent_s if self._expected_of_spent_s else 1.0
-        return max(0.0, sum(self._expected.values()) * correction - self._in_run_s())
+        return max(0.0, sum(self._expected.values()) * correction - self._in_batch_s())
 
-    def _in_run_s(self) -> float:
-        return time.monotonic() - self._run_start if self._run else 0.0
+    def _in_batch_s(self) -> float:
+        return self._now() - self._start_s if self._going else 0.0
 
 
 class Shower(Protocol):
@@ -94,6 +103,8 @@ class Lines:
         self._clock = Clock(load)
         self._total = 0
         self._number = 0
+        self._numbers: dict[str, int] = {}
+        """Run id → its place; runs of a batch end long after the next has begun."""
         self._flags: set[str] = set()
 
     def __enter__(self) -> Self:
@@ -117,21 +128,23 @@ class Lines:
                     self._print(f"{self._number} of {self._total} runs are in the store already")
             case RunStarted(run=run, attempt=attempt):
                 self._number += 1
+                self._numbers[run.id] = self._number
                 again = f", attempt {attempt}" if attempt > 1 else ""
-                self._print(f"{self._place()} {run.label} · block {run.block}{again}")
+                self._print(f"{self._place(run)} {run.label} · block {run.block}{again}")
             case HostInspected(red_flags=flags):
                 for flag in flags:
                     if flag.code not in self._flags:
                         self._flags.add(flag.code)
                         self._print(f"note: {flag.message}\n  cure: {flag.hint}")
-            case LoadWarned(warning=warning):
+            case LoadWarned(run=run, warning=warning):
                 cure = f"\n  cure: {warning.hint}" if warning.hint else ""
-                self._print(f"{self._place()} note: {warning.message}{cure}")
+                self._print(f"{self._place(run)} note: {warning.message}{cure}")
             case RunEnded(run=run, manifest=manifest, summaries=summaries):
                 took = format_duration(manifest.ended_unix_s - manifest.started_unix_s)
+                place = self._place(run)
                 for summary in summaries:
-                    self._print(f"{self._place()}   {step_line(run.steps[summary.step], summary)}")
-                self._print(f"{self._place()} {manifest.status} in {took}{self._outlook(manifest)}")
+                    self._print(f"{place}   {step_line(run.steps[summary.step], summary)}")
+                self._print(f"{place} {manifest.status} in {took}{self._outlook(manifest)}")
             case _:
                 pass
 
@@ -145,8 +158,8 @@ class Lines:
         cure = f"\n  cure: {manifest.error.hint}" if manifest.error.hint else ""
         return f": {manifest.error.message}{left}{cure}"
 
-    def _place(self) -> str:
-        return f"[{self._number}/{self._total}]"
+    def _place(self, run: PlannedRun) -> str:
+        return f"[{self._numbers[run.id]}/{self._total}]"
 
     def _print(self, text: str) -> None:
         columns = self._console.width if self._console.is_terminal else None

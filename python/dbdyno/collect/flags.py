@@ -1,6 +1,6 @@
 """Red flags: what in the facts of host and server will bend the numbers, and the cure."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,8 +23,20 @@ class RedFlag:
     hint: str
 
 
-def red_flags(host: Mapping[str, Any], server: Mapping[str, Any] | None = None) -> list[RedFlag]:
-    """The flags of a host's facts (`host_facts`) and, if given, of a server's (`Server.facts`)."""
+_ON_PURPOSE = {"huge-pages": "transparent_hugepages"}
+"""Flag → the host factor that makes it what the study asked for."""
+
+
+def red_flags(
+    host: Mapping[str, Any],
+    server: Mapping[str, Any] | None = None,
+    *,
+    asked: Collection[str] = (),
+) -> list[RedFlag]:
+    """The flags of a host's facts (`host_facts`) and, if given, of a server's (`Server.facts`).
+
+    `asked`: host factors that are set; what they set is no surprise.
+    """
     rules: Sequence[Callable[[Mapping[str, Any]], Iterator[RedFlag]]] = (
         _processor,
         _memory,
@@ -32,7 +44,9 @@ def red_flags(host: Mapping[str, Any], server: Mapping[str, Any] | None = None) 
         _boundary,
         _noise,
     )
-    flags = [flag for rule in rules for flag in rule(host)]
+    flags = [
+        flag for rule in rules for flag in rule(host) if _ON_PURPOSE.get(flag.code) not in asked
+    ]
     return [*flags, *_server(server)] if server else flags
 
 

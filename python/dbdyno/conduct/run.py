@@ -155,7 +155,9 @@ class RunConductor:
         with self._phase("provision"):
             server.start()
             self.host_facts = collect.host_facts(server.data_folder())
-            self.red_flags = tuple(collect.red_flags(self.host_facts, server.facts()))
+            self.red_flags = tuple(
+                collect.red_flags(self.host_facts, server.facts(), asked=cell.host)
+            )
             self.setting.observe(HostInspected(self.run, self.red_flags))
             if cell.generator == ENGINE:
                 self._target, self._load_target = run_target(server, cell), server.load_target()

@@ -163,10 +163,20 @@ def outcome(
         window_s=float(summary["seconds"] or events / int(summary["rate"])),
         events=events,
         latency_us=_latency(said),
-        figures={name: float(value) for name, value in _STATISTIC.findall(said)},
+        figures={_with_unit(name): float(value) for name, value in _STATISTIC.findall(said)},
         samples=tuple(_samples(reports, began_ns)),
         command_line=tuple(command_line),
     )
+
+
+_UNITS = {"bytes": "bytes", "micros": "us", "nanos": "ns"}
+
+
+def _with_unit(statistic: str) -> str:
+    """`rocksdb.block.cache.miss_count`: RocksDB says what it counts within the name, or nowhere."""
+    words = statistic.split(".")
+    unit = next((unit for word, unit in _UNITS.items() if word in words), "count")
+    return f"{statistic}_{unit}"
 
 
 def _latency(said: str) -> Mapping[str, float]:

@@ -41,7 +41,7 @@ class Pgbench:
     event_s: ClassVar[float | None] = None
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric("transactions_per_s", "/s", "gauge", "Transactions that ended"),
-        Metric("latency_mean", "ms", "gauge", "Mean response time of transactions"),
+        Metric("latency_mean_ms", "ms", "gauge", "Mean response time of transactions"),
     )
 
     def read(self, options: Mapping[str, Option]) -> None:
@@ -161,7 +161,7 @@ def _samples(progress: str) -> Iterator[Sample]:
         unix_ns = round(float(time_s) * 1000) * 10**6
         yield Sample(unix_ns, "pgbench", "transactions_per_s", "", float(rate))
         if latency_ms != "NaN":
-            yield Sample(unix_ns, "pgbench", "latency_mean", "", float(latency_ms))
+            yield Sample(unix_ns, "pgbench", "latency_mean_ms", "", float(latency_ms))
 
 
 GENERATOR: Generator = Pgbench()
