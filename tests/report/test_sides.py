@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +14,13 @@ from scipy import stats as scipy_stats
 
 from dbdyno.cli import call
 from dbdyno.errors import UsageError
-from dbdyno.model import PlannedRun, Primary, Step
-from dbdyno.report.sides import confront, open_side
+from dbdyno.model import PlannedRun, Primary, Step, TurnResult
+from dbdyno.report.sides import Side, confront, open_side
 from dbdyno.stats import NotComparable, PairedEffect, Verdict, unpaired_effect
 
 SHORT = SMALL.replace('"30 s"', '"4 s"').replace('"5 s"', '"1 s"').replace("[1, 4]", "4")
 THROUGHPUT = Primary()
+TURN = TurnResult(0, 0, 0, 1, 2, 2, 1.0, 9, 9, 0, 1, 9, 1.0, 1.0, 1.0, 1.0, None)
 
 
 def rate(run: PlannedRun, step: Step, second: int) -> float:
@@ -67,6 +69,31 @@ def test_another_load_refuses_the_verdict_and_says_what_differs(store: Path) -> 
     (load,) = [one for one in outcome.differences if one.group == "load"]
     assert "measure_s = 4" in load.a
     assert "measure_s = 5" in load.b
+
+
+def otherwise(side: Side, **changes: object) -> Side:
+    runs = tuple(replace(run, manifest=replace(run.manifest, **changes)) for run in side.runs)  # type: ignore[arg-type]
+    return replace(side, runs=runs)
+
+
+def test_host_factors_tools_and_turns_are_differences_too(store: Path) -> None:
+    a, b = open_side(store, "one/wal, full"), open_side(store, "again/wal, full")
+
+    factor = confront(a, otherwise(b, host={"limits": {"cpus": 1}}), THROUGHPUT)
+    assert [(d.group, d.what) for d in factor.differences] == [("host factors", "asked for")]
+    assert factor.refused is None
+    machine = confront(a, otherwise(b, environment_id="another"), THROUGHPUT)
+    assert machine.refused is not None
+    same = open_side(store, "one/wal, full")
+    huge = otherwise(same, host={"transparent_hugepages": "always"}, environment_id="another")
+    assert confront(a, huge, THROUGHPUT).refused is None
+
+    tool = confront(a, otherwise(b, generator="pgbench"), THROUGHPUT)
+    assert [(d.group, d.what) for d in tool.differences] == [("workload", "generator")]
+    turns = replace(b, runs=tuple(replace(run, turns=(TURN,)) for run in b.runs))
+    in_turns = confront(a, turns, THROUGHPUT)
+    assert in_turns.refused is not None
+    assert "order differ" in in_turns.refused
 
 
 def test_sides_are_found_by_cell_run_and_folder_and_wrong_ones_name_the_right_ones(

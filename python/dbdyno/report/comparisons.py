@@ -103,7 +103,7 @@ def compare(pairs: Sequence[tuple[Point, Point]], primary: Primary) -> Iterator[
         return
     found = [effect_between(point, baseline, primary.metric) for point, baseline in pairs]
     for (point, baseline), judgement, one in zip(
-        pairs, _judged([one.effect for one in found], primary), found, strict=True
+        pairs, judged_family([one.effect for one in found], primary), found, strict=True
     ):
         left_out = {**baseline.why_left_out(), **point.why_left_out(), **one.dropped}
         yield Comparison(point, baseline, judgement, one.blocks, left_out, one.turns, one.set_aside)
@@ -140,9 +140,10 @@ def share_of(point: Point, metric: str) -> Share | None:
     return Share(found, trials) if trials else None
 
 
-def _judged(
+def judged_family(
     effects: Sequence[PairedEffect | NotComparable], primary: Primary
 ) -> tuple[Judgement, ...]:
+    """Verdicts by what the study declares: its smallest effect, and what is better."""
     return judge_family(
         effects,
         smallest_effect=primary.smallest_effect,
@@ -176,7 +177,7 @@ def main_effects(material: Material, points: tuple[Point, ...]) -> tuple[MainEff
             factor, level, pairs[0].baseline.cell.levels[factor], clients, pairs, judgement, differs
         )
         for (factor, level, clients, _), pairs, judgement, differs in zip(
-            groups, compared, _judged(means, primary), depends, strict=True
+            groups, compared, judged_family(means, primary), depends, strict=True
         )
     )
 

@@ -3,6 +3,7 @@
 Nothing else of this room knows how a store looks; everything after this is a pure function.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -12,6 +13,11 @@ from numpy.typing import NDArray
 from dbdyno.model import Metric, Plan, RunManifest, StepSummary, Study, TurnResult
 
 Column = NDArray[np.float64]
+
+OF_A_RUN = re.compile(
+    r"(^|_)(port|socket|pid|dir|datadir|directory|directories|file|path|hostname|uuid)$"
+)
+"""In names of settings that each run's server has for itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dbdyno.formats.stored_study import ONE_CALL
 from dbdyno.report.analyse import Analysis
+from dbdyno.report.material import OF_A_RUN
 from dbdyno.report.points import label
 from dbdyno.report.table import Column, Table
 from dbdyno.report.wording import number
@@ -140,7 +140,7 @@ class _Settings:
             first = by_cell.setdefault(label(run.manifest.cell, analysis.varying), run.settings)
             names = first.keys() & run.settings.keys()
             own.update(name for name in names if first[name] != run.settings[name])
-            own.update(name for name in run.settings if _PLACES.search(name))
+            own.update(name for name in run.settings if OF_A_RUN.search(name))
             studied.update(run.manifest.settings)
         order = [label(cell.levels, analysis.varying) for cell in analysis.cells]
         cells = {name: by_cell[name] for name in order if name in by_cell}
@@ -178,9 +178,6 @@ def _defaults(facts: object) -> Iterable[tuple[str, str]]:
         for name, told in changed.items():
             yield name, str(told.get("default_value", told.get("default", "")))
 
-
-_PLACES = re.compile(r"(^|_)(port|socket|pid|dir|directory|directories|file|path|hostname|uuid)$")
-"""What each run's server has for itself."""
 
 _DURABILITY = {
     "D0": "D0: a crash may lose or tear the data",

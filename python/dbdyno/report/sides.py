@@ -1,23 +1,21 @@
 """Any two cells of any two stored studies: what differs between them, and whether one may judge."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from dbdyno.design.cells import cells
 from dbdyno.errors import UsageError
-from dbdyno.model import FIGURES, Load, Primary, Study
-from dbdyno.report.comparisons import compare
+from dbdyno.model import Load, Primary, Study
+from dbdyno.report.comparisons import compare, judged_family
 from dbdyno.report.gather import gather
-from dbdyno.report.material import Material, RunMaterial
+from dbdyno.report.material import OF_A_RUN, Material, RunMaterial
 from dbdyno.report.points import Point, label, points_of, varying
-from dbdyno.stats import Judgement, judge_family, unpaired_effect
+from dbdyno.stats import Judgement, unpaired_effect
 
-FACTORS = frozenset({"server", "settings", "workload", "host factors"})
+HOST_FACTORS = "host factors"
+FACTORS = frozenset({"server", "settings", "workload", HOST_FACTORS})
 """What a comparison may be about; anything else that differs besides makes it say nothing."""
-
-OWN = "data_directory", "port", "socket", "datadir", "pid_file"
-"""Parts of the names of settings that belong to a run and not to its cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +115,7 @@ def confront(a: Side, b: Side, primary: Primary) -> Outcome:
             )
             for point, other in pairs
         ]
-        judged = list(
-            judge_family(
-                effects,
-                smallest_effect=primary.smallest_effect,
-                higher_is_better=FIGURES[primary.metric].higher_is_better,
-            )
-        )
+        judged = list(judged_family(effects, primary))
     clients = [point.clients for point, _ in pairs]
     return Outcome(found, None, tuple(zip(clients, judged, strict=True)))
 
@@ -145,21 +137,29 @@ def _refusal(found: tuple[Difference, ...]) -> str | None:
 
 
 def _differences(a: Side, b: Side) -> Iterator[Difference]:
-    server_differs = False
+    server_differs = host_differs = False
     for group, what, read in (
         ("server", "provision", lambda run: run.manifest.provision),
         ("server", "version", lambda run: run.manifest.versions.get("server", "?")),
+        ("workload", "generator", lambda run: run.manifest.generator),
         ("workload", "script", lambda run: run.manifest.script),
         ("workload", "options", lambda run: _pairs(run.manifest.options)),
         ("settings", "asked for", lambda run: _pairs(run.manifest.settings)),
         ("dbdyno", "engine", lambda run: run.manifest.versions.get("engine", "?")),
         ("dbdyno", "schema", lambda run: run.manifest.versions.get("engine_schema", "?")),
-        ("host", "environment", lambda run: run.manifest.environment_id),
+        ("order", "driven in", lambda run: "turns" if run.turns else "one piece"),
+        (HOST_FACTORS, "asked for", lambda run: _pairs(run.manifest.host)),
     ):
         ours, theirs = _values(a, read), _values(b, read)
         if ours != theirs:
             server_differs = server_differs or group == "server"
+            host_differs = host_differs or group == HOST_FACTORS
             yield Difference(group, what, ours, theirs)
+    # What a study sets on its host is part of what is read of it.
+    group = HOST_FACTORS if host_differs and _one_study(a, b) else "host"
+    ours, theirs = (_values(side, lambda run: run.manifest.environment_id) for side in (a, b))
+    if ours != theirs:
+        yield Difference(group, "environment", ours, theirs)
     for what, ours, theirs in (
         ("scale", a.study.scale, b.study.scale),
         ("load", _load(a.study.load), _load(b.study.load)),
@@ -176,9 +176,8 @@ def _differences(a: Side, b: Side) -> Iterator[Difference]:
             yield Difference("settings" if name in asked else group, name, before, after)
 
 
-def _values(side: Side, read: object) -> str:
-    assert callable(read)
-    return "; ".join(sorted({str(read(run)) for run in side.runs}))
+def _values(side: Side, read: Callable[[RunMaterial], str]) -> str:
+    return "; ".join(sorted({read(run) for run in side.runs}))
 
 
 def _settings(side: Side) -> dict[str, str]:
@@ -188,7 +187,7 @@ def _settings(side: Side) -> dict[str, str]:
         name: value
         for name, value in first.items()
         if all(other.get(name) == value for other in others)
-        and not any(own in name for own in OWN)
+        and not OF_A_RUN.search(name)
         and "/" not in value
     }
 

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 import scipy
@@ -67,6 +67,7 @@ def blocks_needed(log_sd: float, log_effect: float, *, most: int = 1000) -> int 
     return None
 
 
+@lru_cache(maxsize=1024)
 def advise(effect: PairedEffect, margin: float, *, seed: int = 0) -> Advice:
     """Simulates the rule in use on worlds that agree with the blocks measured.
 

@@ -56,8 +56,13 @@ class Judgement:
     size: Size = Size.OPEN
     deciding: tuple[int, ...] = ()
     """Places of the blocks without any one of which `alone` would be another."""
-    advice: Advice | None = None
-    """What further blocks would bring; `None` where the verdict is definite."""
+
+    @property
+    def advice(self) -> Advice | None:
+        """What further blocks would bring; `None` where the verdict is definite."""
+        if self.verdict.definite or isinstance(self.effect, NotComparable):
+            return None
+        return advise(self.effect, margin_of(self.smallest_effect))
 
 
 def margin_of(smallest_effect: float) -> float:
@@ -115,7 +120,6 @@ def judge_family(
                 alone=alone,
                 size=_size(effect, margin),
                 deciding=_deciding(effect, alone, margin, higher_is_better),
-                advice=None if verdict.definite else advise(effect, margin),
             )
         )
     return tuple(told)
