@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -71,8 +72,8 @@ def test_another_load_refuses_the_verdict_and_says_what_differs(store: Path) -> 
     assert "measure_s = 5" in load.b
 
 
-def otherwise(side: Side, **changes: object) -> Side:
-    runs = tuple(replace(run, manifest=replace(run.manifest, **changes)) for run in side.runs)  # type: ignore[arg-type]
+def otherwise(side: Side, **changes: Any) -> Side:
+    runs = tuple(replace(run, manifest=replace(run.manifest, **changes)) for run in side.runs)
     return replace(side, runs=runs)
 
 
