@@ -60,7 +60,7 @@ class Judgement:
     @property
     def advice(self) -> Advice | None:
         """What further blocks would bring; `None` where the verdict is definite."""
-        if self.verdict.definite or isinstance(self.effect, NotComparable):
+        if self.verdict.definite or not isinstance(self.effect, PairedEffect):
             return None
         return advise(self.effect, margin_of(self.smallest_effect))
 
