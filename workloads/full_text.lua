@@ -14,7 +14,9 @@ sysbench.cmdline.options = sql.options {
   entries = { "Entries of the directory", 800000 },
   words = { "Different words, besides those that queries ask for", 20000 },
   passes = { "1: the index is there before the rows; 2: it is made after them", 1 },
-  step = { "Of a run: queries, create_index or drop_index (a second index, once)", "queries" },
+  step = { "Of a run: queries, create_index or drop_index (a second index, once), or all with load",
+    "queries" },
+  rounds = { "With step=all: how often the five queries are asked", 10 },
   query = { "1 to 5; 0: all five in turn", 0 },
 }
 
@@ -31,24 +33,41 @@ local function only_mysql()
   end
 end
 
--- Worker t loads the tables t+1, t+1+threads, ….
+local SOURCES = { text_page = "text_page_source", text_entry = "text_entry_source" }
+
+local function index_of(name)
+  return ("FULLTEXT KEY %s_text (%s)"):format(name, INDEXED[name])
+end
+
+local function add_index(name)
+  return ("ALTER TABLE %s ADD %s"):format(name, index_of(name))
+end
+
+-- Worker t loads the tables t+1, t+1+threads, …. Where loading is part of the run, the rows wait in
+-- a table without an index, whose engine is always the same.
 local function prepare_tables()
   only_mysql()
-  local connection = sql.connect()
+  local connection, opt = sql.connect(), sysbench.opt
   for place in sql.share(#TABLES) do
     local name = TABLES[place]
-    local index = ("FULLTEXT KEY %s_text (%s)"):format(name, INDEXED[name])
     sql.create_table(connection, name,
-      COLUMNS[name] .. (sysbench.opt.passes == 1 and ", " .. index or ""))
-    text.load(connection, name)
-    if sysbench.opt.passes ~= 1 then
-      connection:query(("ALTER TABLE %s ADD %s"):format(name, index))
+      COLUMNS[name] .. (opt.passes == 1 and ", " .. index_of(name) or ""))
+    if opt.step == "all" then
+      connection:query(("CREATE TABLE %s (%s) ENGINE=MyISAM"):format(SOURCES[name], COLUMNS[name]))
+      text.load(connection, name, SOURCES[name])
+    else
+      text.load(connection, name)
+      if opt.passes ~= 1 then
+        connection:query(add_index(name))
+      end
     end
   end
 end
 
 function cleanup()
-  sql.drop_tables(sql.connect(), TABLES)
+  local connection = sql.connect()
+  sql.drop_tables(connection, TABLES)
+  sql.drop_tables(connection, { SOURCES.text_page, SOURCES.text_entry })
 end
 
 local QUERIES = {
@@ -102,39 +121,77 @@ local function ask()
   connection:query(texts[place])
 end
 
--- One event a table, then the client ends.
-local function change(shape, label)
-  return function()
-    turn = turn + 1
-    if turn > #TABLES then
-      return true
-    end
-    sql.label(label .. " " .. TABLES[turn])
-    connection:query(shape:format(TABLES[turn], TABLES[turn],
-      (INDEXED[TABLES[turn]]:match(", (.*)"))))
+-- Adds one statement a table to a list of labels and statements.
+local function each_table(acts, label, make)
+  for _, name in ipairs(TABLES) do
+    acts[#acts + 1] = { label .. " " .. name, make(name) }
   end
 end
 
-local STEPS = {
-  queries = ask,
-  create_index = change("ALTER TABLE %s ADD FULLTEXT KEY %s_second (%s)", "create_index"),
-  drop_index = change("ALTER TABLE %s DROP KEY %s_second", "drop_index"),
+local function add_second(name)
+  return ("ALTER TABLE %s ADD FULLTEXT KEY %s_second (%s)"):format(
+    name, name, (INDEXED[name]:match(", (.*)")))
+end
+
+local function drop_second(name)
+  return ("ALTER TABLE %s DROP KEY %s_second"):format(name, name)
+end
+
+local function fill(name)
+  return ("INSERT INTO %s SELECT * FROM %s"):format(name, SOURCES[name])
+end
+
+-- What a client does once, an event a statement; then it ends.
+local LISTS = {
+  create_index = function(acts) each_table(acts, "create_index", add_second) end,
+  drop_index = function(acts) each_table(acts, "drop_index", drop_second) end,
+  all = function(acts)
+    each_table(acts, "load", fill)
+    if sysbench.opt.passes ~= 1 then
+      each_table(acts, "index", add_index)
+    end
+    each_table(acts, "create_index", add_second)
+    each_table(acts, "drop_index", drop_second)
+    for _ = 1, sysbench.opt.rounds do
+      for place, query in ipairs(texts) do
+        acts[#acts + 1] = { labels[place], query }
+      end
+    end
+  end,
 }
+
+local acts = {}
+
+local function next_act()
+  turn = turn + 1
+  local act = acts[turn]
+  if not act then
+    return true
+  end
+  sql.label(act[1])
+  connection:query(act[2])
+end
 
 function thread_init()
   only_mysql()
   local opt = sysbench.opt
-  event = STEPS[opt.step]
-    or error(("--step=%s: expected queries, create_index or drop_index"):format(opt.step), 0)
+  local list = LISTS[opt.step]
+  if not list and opt.step ~= "queries" then
+    error(("--step=%s: expected queries, create_index, drop_index or all"):format(opt.step), 0)
+  end
   if opt.query < 0 or opt.query > #QUERIES or opt.query % 1 ~= 0 then
     error(("--query=%s: expected 0 for all, or 1 to %d"):format(opt.query, #QUERIES), 0)
   end
-  if event ~= ask and opt.threads > 1 then
+  if list and opt.threads > 1 then
     error(("--step=%s is for one client: an index is made once"):format(opt.step), 0)
   end
   connection = sql.connect()
   for place, asked in ipairs(text.ASKED) do
     texts[place], labels[place] = QUERIES[place]:format(asked.query), "query " .. place
+  end
+  if list then
+    list(acts)
+    event = next_act
   end
 end
 

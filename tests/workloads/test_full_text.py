@@ -61,6 +61,28 @@ def test_a_second_index_is_made_and_dropped_once(texts: Driven) -> None:
         assert ran.summary.total.events == 2
 
 
+@each_engine
+@pytest.mark.parametrize("passes", [1, 2])
+def test_everything_in_turn_is_timed_by_itself(engine: str, passes: int, server: Driven) -> None:
+    server.call("full_text", "cleanup")
+    made = server.call(
+        "full_text", "prepare", step="all", passes=passes, storage_engine=engine, **SIZE
+    )
+    assert made.complaint == ""
+
+    ran = server.run(
+        "full_text", events=1000, clients=1, step="all", passes=passes, rounds=3, **SIZE
+    )
+
+    assert ran.complaint == ""
+    counts = {h.label: h.count for h in ran.summary.histograms if h.subject == "event"}
+    once = ["load", "create_index", "drop_index", *(["index"] if passes == 2 else [])]
+    tables = {f"main/{act} {table}": 1 for act in once for table in ("text_page", "text_entry")}
+    assert counts == {**tables, **{f"main/query {number}": 3 for number in range(1, 6)}}
+    assert server.call("full_text", "check", **SIZE).complaint == ""
+    assert server.call("full_text", "cleanup").complaint == ""
+
+
 def test_two_passes_leave_the_same_rows(server: Driven) -> None:
     digests = []
     for passes in (1, 2):

@@ -71,11 +71,12 @@ local function entry(id)
   return ("(%d, '%s %s %s', '%s')"):format(id, first, initial, last, table.concat(details, " "))
 end
 
-function rows.load(connection, name)
+-- Fills a table with the rows of `name`, itself or one with its columns.
+function rows.load(connection, name, table)
   local count = name == "text_page" and sysbench.opt.pages or sysbench.opt.entries
   local make = name == "text_page" and page or entry
-  sql.begin_rows(connection,
-    name .. (name == "text_page" and " (id, title, body)" or " (id, full_name, details)"))
+  local columns = name == "text_page" and "(id, title, body)" or "(id, full_name, details)"
+  sql.begin_rows(connection, ("%s %s"):format(table or name, columns))
   for id = 1, count do
     connection:bulk_insert_next(make(id))
   end
