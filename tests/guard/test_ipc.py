@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import multiprocessing
 import os
 from pathlib import Path
 
@@ -16,15 +17,22 @@ _IPC_RMID = 0
 
 def left_by_a_dead_process(mark: int) -> int:
     """A segment whose maker has ended; its first word says who uses it so."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        segment = _libc.shmget(0, 4096, 0o1600)
-        ctypes.c_uint32.from_address(_libc.shmat(segment, None, 0)).value = mark
-        os.write(write, str(segment).encode())
-        os._exit(0)
-    os.waitpid(child, 0)
-    return int(os.read(read, 20))
+    context = multiprocessing.get_context("fork")
+    made: multiprocessing.SimpleQueue[int] = context.SimpleQueue()
+    maker = context.Process(target=lambda: made.put(new_segment(mark)))
+    maker.start()
+    segment = made.get()
+    maker.join()
+    return segment
+
+
+def new_segment(mark: int) -> int:
+    segment: int = _libc.shmget(0, 4096, 0o1600)
+    address = ctypes.c_void_p(_libc.shmat(segment, None, 0))
+    assert address.value is not None
+    ctypes.c_uint32.from_address(address.value).value = mark
+    _libc.shmdt(address)
+    return segment
 
 
 def segments() -> list[int]:
@@ -55,10 +63,7 @@ def test_memory_of_another_account_stays() -> None:
 
 
 def test_memory_whose_maker_lives_stays() -> None:
-    segment = _libc.shmget(0, 4096, 0o1600)
-    address = _libc.shmat(segment, None, 0)
-    ctypes.c_uint32.from_address(address).value = POSTGRES
-    _libc.shmdt(ctypes.c_void_p(address))
+    segment = new_segment(POSTGRES)
     try:
         remove_dead_ipc(os.geteuid())
 
