@@ -200,18 +200,18 @@ local function write_object(ref)
 end
 
 function event()
-  until_write = until_write - 1
-  if until_write ~= 0 then
+  if until_write ~= 1 then
     sql.label("read")
     read_object(("%010d"):format(sysbench.rand.default(1, used)))
+    until_write = until_write - 1
     return
   end
-  until_write = sysbench.opt.write_every
   sql.label("write")
   -- An object of this client's own: writers wait for the engine, not for each other's rows.
   local ref = ("%010d"):format((sysbench.rand.default(1, number_of_own) - 1) * step + own)
   read_object(ref)
   write_object(ref)
+  until_write = sysbench.opt.write_every -- Counted at its end: begun anew, it writes again.
 end
 
 function thread_init()

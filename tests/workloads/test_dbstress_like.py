@@ -62,6 +62,28 @@ def test_history_is_whole_after_writes(text_type: str, prepared: bool, stress: D
     assert total.writes == pytest.approx(3 * total.events / 2, abs=3 * 4)
 
 
+def test_an_event_begun_anew_is_of_the_same_kind(stress: Driven) -> None:
+    if stress.driver != "pgsql":
+        pytest.skip("fails every third update by a trigger, which is written for PostgreSQL")
+    load(stress, "char")
+    stress.rows(
+        "CREATE SEQUENCE updates|CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ "
+        "BEGIN IF nextval('updates') % 3 = 0 THEN RAISE SQLSTATE '40001'; END IF; RETURN NEW; END $$"
+        "|CREATE TRIGGER fail BEFORE UPDATE ON stress_history FOR EACH ROW EXECUTE FUNCTION fail()"
+    )
+
+    ran = stress.run("dbstress_like", events=40, clients=1, write_every=2, **SIZE)
+    stress.rows("DROP FUNCTION fail CASCADE|DROP SEQUENCE updates")
+
+    assert ran.summary.total.restarts > 0
+    ended = {
+        histogram.label: histogram.count
+        for histogram in ran.summary.histograms
+        if histogram.subject == "event" and histogram.time == "service"
+    }
+    assert (ended["main/read"], ended["main/write"]) == (20, 20)
+
+
 def test_events_touch_the_used_objects_only(stress: Driven) -> None:
     load(stress, "char")
     text = "SELECT SUM(CASE WHEN ref_object > '0000000030' THEN 1 ELSE 0 END) FROM stress_history "
