@@ -45,6 +45,8 @@ def test_every_command_and_flag_on_a_page_exists(page: Path) -> None:
     for call in commands(page, "dbdyno"):
         command = group.get_command(click.Context(group), call[1])
         assert command is not None, call
+        if call[1] == "sysbench":  # Its flags are sysbench's, and the engine's to read.
+            continue
         known = {flag for parameter in command.params for flag in parameter.opts}
         used = {word.split("=")[0] for word in call[2:] if word.startswith("--")}
         assert used <= known | {"--help"}, " ".join(call)
