@@ -68,7 +68,8 @@ def test_an_event_begun_anew_is_of_the_same_kind(stress: Driven) -> None:
     load(stress, "char")
     stress.rows(
         "CREATE SEQUENCE updates|CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ "
-        "BEGIN IF nextval('updates') % 3 = 0 THEN RAISE SQLSTATE '40001'; END IF; RETURN NEW; END $$"
+        "BEGIN IF nextval('updates') % 3 = 0 THEN RAISE SQLSTATE '40001'; END IF; "
+        "RETURN NEW; END $$"
         "|CREATE TRIGGER fail BEFORE UPDATE ON stress_history FOR EACH ROW EXECUTE FUNCTION fail()"
     )
 
