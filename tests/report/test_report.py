@@ -22,6 +22,8 @@ from dbdyno.report.answer import answers, headline, qualification
 from dbdyno.report.charts import charts
 from dbdyno.report.charts.encoding import number_axis
 from dbdyno.report.gather import gather
+from dbdyno.report.host_changes import host_change_tables
+from dbdyno.report.material import RunMaterial
 from dbdyno.report.provenance import other_settings, settings_that_differ
 from dbdyno.report.validity import gates
 from dbdyno.report.wording import interval, number, quantity, ratio
@@ -364,3 +366,26 @@ def test_a_setting_that_a_cell_has_by_itself_is_said_to_differ(tmp_path: Path) -
     )
     found = settings_that_differ(replace(analysis, material=replace(material, runs=runs)))
     assert [row[:2] for row in found.rows][-1] == ("page_size", "differs")
+
+
+def test_what_the_server_got_of_a_changed_host_is_told_by_cell(tmp_path: Path) -> None:
+    analysis = told(tmp_path, SHORT, World(rate))
+    material = analysis.material
+
+    def changed(run: RunMaterial) -> RunMaterial:
+        got = {"shared_bytes": (run.manifest.block + 1) * 2**20, "server": "0-1"}
+        part = {"before": {"enabled": "madvise"}, "after": {"enabled": "always"}, "got": got}
+        return replace(run, facts={**run.facts, "host_change": {"huge_pages": part}})
+
+    assert list(host_change_tables(analysis)) == []
+    runs = tuple(map(changed, material.runs))
+    (table,) = host_change_tables(replace(analysis, material=replace(material, runs=runs)))
+
+    blocks = material.study.design.blocks
+    assert len(table.rows) == len(analysis.cells)
+    assert table.rows[0][1:] == (
+        "huge pages",
+        "enabled: madvise",
+        "enabled: always",
+        f"shared: 2.00 to {blocks + 1}.00 MB; server: 0-1",
+    )

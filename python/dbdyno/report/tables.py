@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dbdyno.model import Subject, find_figure
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.faults import attempted
+from dbdyno.report.host_changes import host_change_tables
 from dbdyno.report.operations import operations_tables
 from dbdyno.report.outcomes import outcome_tables
 from dbdyno.report.points import BlockFigures, Point, label
@@ -40,6 +41,7 @@ def tables(analysis: Analysis) -> tuple[Table, ...]:
         statements_table(analysis),
         stability_table(analysis),
         *operations_tables(analysis),
+        *host_change_tables(analysis),
         errors_table(analysis),
         *_unless_empty(client_table(analysis), "cpu_us_per_statement"),
         runs_table(analysis),
