@@ -11,7 +11,7 @@ from scene import scene
 from server_process import told_by
 
 from dbdyno.guard.guarded import Guarded
-from dbdyno.setters.cpus import SETTER, as_text
+from dbdyno.setters.cpus import SETTER, as_text, first_of_cores
 from dbdyno.setters.outfit import apply_all
 
 LOOK = ["sh", "-c", "awk '/Cpus_allowed_list/ {print $2}' /proc/self/status"]
@@ -57,3 +57,23 @@ def test_the_processors_of_a_process_are_seen(tmp_path: Path) -> None:
         outfit = apply_all({"cpus": {"server": ours}}, guarded, scene(tmp_path))
 
     assert outfit.facts([os.getpid(), 2**22])["cpus"]["got"] == {"server": ours}
+
+
+def test_one_hardware_thread_of_each_core(tmp_path: Path) -> None:
+    cores = {0: ("0", "0"), 1: ("0", "1"), 2: ("0", "0"), 3: ("0", "1"), 4: ("1", "0")}
+    for cpu, (package, core) in cores.items():
+        folder = tmp_path / f"cpu{cpu}" / "topology"
+        folder.mkdir(parents=True)
+        (folder / "physical_package_id").write_text(package)
+        (folder / "core_id").write_text(core)
+
+    assert first_of_cores([0, 1, 2, 3, 4], tmp_path) == (0, 1, 4)
+    assert first_of_cores([2, 3], tmp_path) == (2, 3)
+    assert first_of_cores([7, 8], tmp_path) == (7, 8)
+
+
+def test_all_threads_are_those_that_may_be_used() -> None:
+    ours = tuple(sorted(os.sched_getaffinity(0)))
+
+    assert SETTER.read({"server": "threads"}) == {"server": ours}
+    assert set(SETTER.read({"server": "cores"})["server"]) <= set(ours)

@@ -396,10 +396,27 @@ def _step_warnings(analysis: Analysis) -> Iterable[Gate]:
         yield Gate(name, "doubtful", f"{message} ({seen} step{'' if seen == 1 else 's'})")
 
 
+def _without_hardware_threads(analysis: Analysis) -> Iterable[str]:
+    """Where cells differ in their use of them, and there are none."""
+    asked = [cell.host.get("cpus") for cell in analysis.cells]
+    sides = [side for one in asked if isinstance(one, Mapping) for side in one.values()]
+    if "cores" not in sides:
+        return
+    hosts = [run.facts.get("host") for run in analysis.material.runs]
+    processors = [host["processor"] for host in hosts if isinstance(host, Mapping)]
+    if any(one["cores"] == one["threads"] for one in processors):
+        count = processors[0]["threads"]
+        yield (
+            f"This machine shows {count} processors and as many cores: it has no "
+            "hardware threads (or a hypervisor hides them), and cells that differ in their use of "
+            "them are the same."
+        )
+
+
 def limits(analysis: Analysis) -> tuple[str, ...]:
     """What this study does not show, in sentences."""
     study = analysis.material.study
-    told = []
+    told = list(_without_hardware_threads(analysis))
     by_trials = analysis.metric.share
     if not by_trials and analysis.points and min(len(p.counted) for p in analysis.points) < 2:
         told.append(

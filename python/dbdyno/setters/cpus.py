@@ -1,9 +1,11 @@
-"""Processors of their own for server and client, so that neither takes the other's."""
+"""Processors of their own for server and client, so that neither takes the other's; or, of every
+core, all hardware threads or one alone."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import ClassVar
 
 from dbdyno.guard.guarded import Guarded
@@ -12,10 +14,12 @@ from dbdyno.model.part import Missing
 from dbdyno.setters.setter import Applied, Facts, Scene, table, without_programs
 
 _SIDES = ("server", "client")
+_TOPOLOGY = Path("/sys/devices/system/cpu")
 
 
 class Cpus:
-    """A table of `server` and `client`: `"0-3,6"` or a list of numbers."""
+    """A table of `server` and `client`: `"0-3,6"`, a list of numbers, `"threads"` (all that we may
+    use) or `"cores"` (of each core's hardware threads the first)."""
 
     name: ClassVar[str] = "cpus"
 
@@ -56,6 +60,22 @@ def as_text(cpus: Sequence[int]) -> str:
     return ",".join("-".join(map(str, span)) for span in spans)
 
 
+def first_of_cores(cpus: Sequence[int], topology: Path = _TOPOLOGY) -> tuple[int, ...]:
+    """Of processors that share a core the one with the smallest number; where the kernel does not
+    tell, all."""
+    first: dict[tuple[str, ...], int] = {}
+    for cpu in sorted(cpus):
+        first.setdefault(_core(cpu, topology / f"cpu{cpu}" / "topology"), cpu)
+    return tuple(first.values())
+
+
+def _core(cpu: int, folder: Path) -> tuple[str, ...]:
+    try:
+        return tuple((folder / name).read_text() for name in ("physical_package_id", "core_id"))
+    except OSError:
+        return (str(cpu),)
+
+
 def _affinities(pids: Sequence[int]) -> Facts:
     seen = set()
     for pid in pids:
@@ -68,7 +88,10 @@ def _affinities(pids: Sequence[int]) -> Facts:
 
 def _numbers(value: object) -> tuple[int, ...]:
     """Raises `ValueError`: what was expected, what was found."""
-    expected = 'expected processors such as "0-3,6" or [0, 1]'
+    expected = 'expected processors such as "0-3,6" or [0, 1], "cores" or "threads"'
+    if value in ("cores", "threads"):
+        ours = sorted(os.sched_getaffinity(0))
+        return first_of_cores(ours) if value == "cores" else tuple(ours)
     if isinstance(value, list | tuple):
         if value and all(type(cpu) is int and cpu >= 0 for cpu in value):
             return tuple(sorted(set(value)))
