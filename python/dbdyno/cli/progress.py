@@ -143,7 +143,7 @@ class Lines:
                 took = format_duration(manifest.ended_unix_s - manifest.started_unix_s)
                 place = self._place(run)
                 for summary in summaries:
-                    self._print(f"{place}   {step_line(run.steps[summary.step], summary)}")
+                    self._print(f"{place}   {step_line(run.step(summary.step), summary)}")
                 self._print(f"{place} {manifest.status} in {took}{self._outlook(manifest)}")
             case _:
                 pass
@@ -227,4 +227,4 @@ class Bar:
 
 def _phase(run: PlannedRun, phase: str) -> str:
     kind, _, index = phase.partition(" ")
-    return clients(run.steps[int(index)].clients) if kind == "step" else phase
+    return clients(run.step(int(index)).clients) if kind == "step" else phase

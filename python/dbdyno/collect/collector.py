@@ -40,6 +40,8 @@ class Watched:
     """Processes of the server now."""
     client_pids: Callable[[], Sequence[int]] = tuple
     """Processes that put the load on now."""
+    proxy_pids: Callable[[], Sequence[int]] = tuple
+    """Processes between the two now."""
     ask: Callable[[], Asking | None] = lambda: None
     """Opens a session; `None` where the server can't be asked."""
 

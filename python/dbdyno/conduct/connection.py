@@ -62,11 +62,12 @@ def _wrong(cell: Cell) -> tuple[str, str] | None:
     said = cell.connection
     transport = said.get("transport")
     by_url = parse_provision(cell.provision).source is Source.URL
+    over_tcp = transport == "tcp" or "network" in cell.host or bool(cell.proxy)
     if transport and by_url:
         return "`transport`: a server by URL is reached as its URL says", "leave it out"
     if transport == "unix" and "network" in cell.host:
         return "`transport`: through `host.network` a server is reached over TCP", "leave it out"
-    if wants_tls(cell) and not by_url and transport != "tcp" and "network" not in cell.host:
+    if wants_tls(cell) and not by_url and not over_tcp:
         return (
             "`tls`: a Unix socket is never encrypted, and this cell's clients use one",
             'say `transport = "tcp"` in [connection], for all cells alike',

@@ -20,6 +20,7 @@ from dbdyno.conduct.connection import missing_for_connections, run_target, wants
 from dbdyno.conduct.host import missing_of_study
 from dbdyno.conduct.load import c_function_files, study_script_path
 from dbdyno.conduct.preflight import limits, loader_count, require
+from dbdyno.conduct.proxy import program_of_proxy, proxy_wish
 from dbdyno.conduct.tool import tool_of
 from dbdyno.engine import Engine, find_script, run_engine, run_spec
 from dbdyno.errors import ConnectError, LabError, MachineError, StudyError
@@ -73,7 +74,7 @@ def examine_servers(loaded: StudyFile, plan: Plan) -> Iterator[Started | LabErro
                 with _opened(loaded, cell, Path(name)) as server:
                     server.start()
                     yield Started(cell.label, cell.provision, str(server.facts().get("version")))
-                    clients = max(loaded.study.load.clients)
+                    clients = _most_clients(loaded, cell)
                     if cell.generator == ENGINE:
                         spec = _spec(loaded, cell, "run", run_target(server, cell), clients)
                         require((spec,), server, loaded.study.load.processes)
@@ -130,12 +131,23 @@ def _distinct(plan: Plan, key: Callable[[Cell], tuple[str, str]]) -> Iterator[Ce
 def _server_of(cell: Cell) -> tuple[str, str]:
     """Cells with the same one have the same server."""
     besides = {"tls": str(wants_tls(cell)), "c_functions": " ".join(cell.c_functions)}
+    besides["proxy"] = json.dumps(dict(cell.proxy), sort_keys=True)
     return cell.provision, _text({**cell.settings, **besides})
+
+
+def _most_clients(loaded: StudyFile, cell: Cell) -> int:
+    """Of the cell's steps."""
+    every, most = loaded.study.load.clients, cell.most_clients
+    return max(clients for clients in every if most is None or clients <= most)
 
 
 def _tools(plan: Plan) -> Mapping[str, Cell]:
     """Provision text of each tool → a cell that needs it."""
-    asked = ((tool_of(run.cell), run.cell) for run in plan.runs)
+    asked = (
+        (tool, run.cell)
+        for run in plan.runs
+        for tool in (tool_of(run.cell), program_of_proxy(run.cell))
+    )
     return {tool: cell for tool, cell in asked if tool is not None}
 
 
@@ -150,7 +162,7 @@ def _try_settings(loaded: StudyFile, cell: Cell, scratch: Path) -> None:
         server.start()
         if cell.generator != ENGINE:
             return
-        spec = _spec(loaded, cell, "run", server.target(), max(loaded.study.load.clients))
+        spec = _spec(loaded, cell, "run", server.target(), _most_clients(loaded, cell))
         missed = [one for one in limits(spec, machine_limits(), Capacity()) if not one.is_met]
         if missed:
             raise MachineError(
@@ -166,6 +178,7 @@ def _opened(loaded: StudyFile, cell: Cell, folder: Path) -> AbstractContextManag
         folder,
         tls=wants_tls(cell),
         c_functions=c_function_files(cell, study_script_path(loaded.file)),
+        proxy=proxy_wish(cell),
     )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from dbdyno.conduct.connection import check_connections
 from dbdyno.conduct.host import check_host
+from dbdyno.conduct.proxy import check_proxies
 from dbdyno.conduct.tool import check_tools
 from dbdyno.design import cells
 from dbdyno.design.batches import why_not_turns
@@ -51,6 +52,7 @@ def load_study(name: str, *, scale: str | None = None, called: str | None = None
     _check_servers(loaded)
     check_host(loaded)
     check_connections(loaded)
+    check_proxies(loaded)
     check_tools(loaded, study_script_path(loaded.file))
     _check_c_functions(loaded)
     _check_scripts(loaded)

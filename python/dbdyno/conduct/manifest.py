@@ -83,6 +83,7 @@ def manifest_of(
         host=cell.host,
         generator=cell.generator,
         connection=cell.connection,
+        proxy=cell.proxy,
         batch=tuple(batch),
         collected=collected or {},
         attempt=attempt,

@@ -32,6 +32,7 @@ from dbdyno.conduct.host import UNCHANGED, Host
 from dbdyno.conduct.load import c_function_files
 from dbdyno.conduct.manifest import manifest_of
 from dbdyno.conduct.preflight import loader_count, require
+from dbdyno.conduct.proxy import proxy_wish
 from dbdyno.conduct.tool import drive_tool, tool_metrics, tool_result
 from dbdyno.conduct.verify import load_warnings, verify_others, verify_tables
 from dbdyno.engine import Engine, Outcome, find_script, run_engine, run_spec
@@ -150,6 +151,7 @@ class RunConductor:
             self.host.server,
             tls=wants_tls(cell),
             c_functions=c_function_files(cell, self.setting.script_path),
+            proxy=proxy_wish(cell),
         )
         server = self._server = self._parts.enter_context(opened)
         with self._phase("provision"):
@@ -390,6 +392,7 @@ class RunConductor:
             data_folder=server.data_folder(),
             server_pids=server.processes,
             client_pids=lambda: self._pids,
+            proxy_pids=server.proxies,
             ask=server.ask,
         )
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dbdyno import __version__
 from dbdyno.conduct.connection import run_target
+from dbdyno.conduct.proxy import program_of_proxy
 from dbdyno.design.cells import cells
 from dbdyno.errors import LabError, UsageError
 from dbdyno.formats.study import KeyPath, StudyFile
@@ -118,7 +119,12 @@ def tool_of(cell: Cell) -> str | None:
 
 def provisions_of(plan: Plan) -> Sequence[str]:
     """What a plan needs of servers and tools, each once."""
-    asked = [text for run in plan.runs for text in (run.cell.provision, tool_of(run.cell)) if text]
+    asked = [
+        text
+        for run in plan.runs
+        for text in (run.cell.provision, tool_of(run.cell), program_of_proxy(run.cell))
+        if text
+    ]
     return tuple(dict.fromkeys(asked))
 
 

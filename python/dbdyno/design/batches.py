@@ -59,7 +59,8 @@ def batches(plan: Plan, runs: Sequence[PlannedRun]) -> tuple[tuple[PlannedRun, .
 def _together(cell: Cell) -> str:
     """Cells with the same key can be up together; a tool can't pause, so it stays alone."""
     alone = "" if cell.generator == ENGINE else json.dumps(_plain(cell.levels))
-    return json.dumps([cell.script, _plain(cell.options), _plain(cell.host), alone])
+    host = _plain(cell.host)
+    return json.dumps([cell.script, _plain(cell.options), host, alone, cell.most_clients])
 
 
 def _plain(values: Mapping[str, object]) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
 
 from dbdyno.model import ENGINE, Cell, Level, Option, Study
@@ -22,6 +23,8 @@ def _cell(study: Study, combination: tuple[tuple[str, Level], ...]) -> Cell:
     generator = study.workload.generator
     connection = dict(study.connection)
     c_functions: tuple[str, ...] = ()
+    proxy: Mapping[str, object] = {}
+    most_clients: int | None = None
     for _, level in combination:
         provision = level.provision or provision
         script = level.script or script
@@ -31,6 +34,8 @@ def _cell(study: Study, combination: tuple[tuple[str, Level], ...]) -> Cell:
         generator = level.generator or generator
         connection.update(level.connection)
         c_functions = level.c_functions or c_functions
+        proxy = level.proxy or proxy
+        most_clients = level.most_clients or most_clients
     if provision is None or (script is None and generator == ENGINE):
         raise ValueError("a checked study gives every cell a server and a script")
     return Cell(
@@ -42,6 +47,8 @@ def _cell(study: Study, combination: tuple[tuple[str, Level], ...]) -> Cell:
         host=host,
         generator=generator,
         connection=connection,
+        proxy=proxy,
+        most_clients=most_clients,
         tables=study.workload.tables,
         c_functions=c_functions,
     )

@@ -59,6 +59,7 @@ def _run(study: Study, seed: int, block: int, position: int, cell: Cell, run_id:
         steps=tuple(
             Step(index=index, clients=clients, seed=derive_seed(run_seed, "step", clients))
             for index, clients in enumerate(study.load.clients)
+            if cell.most_clients is None or clients <= cell.most_clients
         ),
     )
 
@@ -82,6 +83,8 @@ def _parts_shape(cell: Cell) -> dict[str, object]:
         "host": dict(cell.host),
         "generator": cell.generator,
         "connection": dict(cell.connection),
+        "proxy": dict(cell.proxy),
+        "most_clients": cell.most_clients,
         "tables": None if cell.tables is None else asdict(cell.tables),
         "c_functions": list(cell.c_functions),
     }

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 
 from dbdyno.errors import StudyError
 from dbdyno.formats.load_schema import LoadTable, Pace
-from dbdyno.formats.study_schema import StudyDocument
+from dbdyno.formats.study_schema import ProxyTable, StudyDocument
 from dbdyno.formats.toml_lines import key_lines
 from dbdyno.model import (
     ENGINE,
@@ -172,6 +172,7 @@ def _build(
     factors = _chosen(document.design.levels, every, fail)
     _check_baseline(document.design.baseline, factors, fail)
     _check_published(document, every, fail)
+    _check_most_clients(factors, document.load, fail)
     scripts = document.workload.script
     tables = document.workload.tables
     primary = document.primary
@@ -257,6 +258,8 @@ def _factors(document: StudyDocument, fail: _Fail) -> tuple[Factor, ...]:
                 settings=server.settings,
                 connection=server.connection.stated(),
                 c_functions=tuple(server.c_functions),
+                proxy=_proxy(server.proxy),
+                most_clients=server.most_clients,
             )
             for name, server in document.server.items()
         )
@@ -280,6 +283,8 @@ def _factors(document: StudyDocument, fail: _Fail) -> tuple[Factor, ...]:
                 table.generator,
                 table.connection.stated(),
                 tuple(table.c_functions),
+                _proxy(table.proxy),
+                table.most_clients,
             )
             for level, table in tables.items()
         )
@@ -294,6 +299,21 @@ def _factors(document: StudyDocument, fail: _Fail) -> tuple[Factor, ...]:
     named = document.workload.generator != ENGINE
     _check_complete(factors, bool(scripts) or named, fail)
     return tuple(factors)
+
+
+def _check_most_clients(factors: tuple[Factor, ...], load: LoadTable, fail: _Fail) -> None:
+    """Every cell has a step left."""
+    least = min(load.clients)
+    for factor in factors:
+        for level in factor.levels:
+            if level.most_clients is not None and level.most_clients < least:
+                table = ("server",) if factor.name == "server" else ("factor", factor.name)
+                message = f"`most_clients` leaves no step: the smallest has {least} clients"
+                raise fail((*table, level.name, "most_clients"), message)
+
+
+def _proxy(table: ProxyTable | None) -> Mapping[str, object]:
+    return {} if table is None else table.model_dump(exclude_none=True)
 
 
 def _check_complete(factors: list[Factor], has_script: bool, fail: _Fail) -> None:

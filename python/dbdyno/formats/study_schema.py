@@ -64,6 +64,15 @@ class ConnectionTable(Table):
         return {name: value for name, value in self.model_dump().items() if value is not None}
 
 
+class ProxyTable(Table):
+    """What stands between clients and server."""
+
+    kind: Name
+    processes: Annotated[int, Field(ge=1, le=1000)] = 1
+    version: str | None = None
+    settings: Settings = Field(default={})
+
+
 class ServerTable(Table):
     """A level of the factor `server`."""
 
@@ -71,6 +80,8 @@ class ServerTable(Table):
     settings: Settings = Field(default={})
     connection: ConnectionTable = ConnectionTable()
     c_functions: Files = Field(default=[])
+    proxy: ProxyTable | None = None
+    most_clients: Annotated[int, Field(ge=1)] | None = None
 
 
 class LevelTable(Table):
@@ -84,6 +95,8 @@ class LevelTable(Table):
     generator: Name | None = None
     connection: ConnectionTable = ConnectionTable()
     c_functions: Files = Field(default=[])
+    proxy: ProxyTable | None = None
+    most_clients: Annotated[int, Field(ge=1)] | None = None
 
 
 class TablesTable(Table):

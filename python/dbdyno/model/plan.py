@@ -40,6 +40,11 @@ class Cell:
     connection: Mapping[str, bool | str] = field(default_factory=dict)
     """`transport` (`unix`, `tcp`), `tls` and `compression` (`zlib`, `zstd`, or false) of the
     clients' connections; what is not said is as the server has it."""
+    proxy: Mapping[str, object] = field(default_factory=dict)
+    """`kind`, `processes`, `version` and `settings` of what stands before the server; or nothing
+    does."""
+    most_clients: int | None = None
+    """Steps with more clients are left out: what the cell's server can't have."""
     tables: Tables | None = None
     """`None`: the script's own `prepare` makes them."""
     c_functions: tuple[str, ...] = ()
@@ -80,6 +85,10 @@ class PlannedRun:
     """The same for all runs of a study: all cells get the same rows."""
     seed: int
     steps: tuple[Step, ...]
+
+    def step(self, index: int) -> Step:
+        """The step of that number; a run may leave some out."""
+        return next(step for step in self.steps if step.index == index)
 
     @property
     def label(self) -> str:

@@ -144,6 +144,8 @@ class RunManifest:
     generator: str = "engine"
     connection: Mapping[str, bool | str] = field(default_factory=dict)
     """What the cell said of its clients' connections."""
+    proxy: Mapping[str, object] = field(default_factory=dict)
+    """What stood before the server."""
     batch: tuple[str, ...] = ()
     """Ids of the runs that were up at the same time, this one's included."""
     collected: Mapping[str, Mapping[str, object]] = field(default_factory=dict)

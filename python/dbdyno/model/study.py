@@ -41,6 +41,10 @@ class Level:
     """What is said of the clients' connections; see `Cell.connection`."""
     c_functions: tuple[str, ...] = ()
     """Files in C that are compiled for the server, as the study file names them."""
+    proxy: Mapping[str, object] = field(default_factory=dict)
+    """What stands before the server; see `Cell.proxy`."""
+    most_clients: int | None = None
+    """Steps with more clients are left out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,13 +23,16 @@ _LOG_TAIL_LINES = 12
 class Daemon:
     """At most one process at a time; what it and its helpers print goes to one log."""
 
-    def __init__(self, name: str, log: Path, launched: Launch) -> None:
+    def __init__(
+        self, name: str, log: Path, launched: Launch, guarded: Guarded | None = None
+    ) -> None:
         self.name = name
         """For messages: `postgresql 18.4`."""
         self.log = log
         self.launched = launched
         """How the server is started; its helpers are started like us."""
-        self.guarded = Guarded()
+        self.guarded = guarded or Guarded()
+        """Its own, unless several processes share one."""
         self.account: Account | None = None
         self._pid: int | None = None
         self._stopped = False

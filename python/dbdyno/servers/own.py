@@ -8,7 +8,7 @@ import os
 import secrets
 import signal
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, Protocol
@@ -17,6 +17,7 @@ from dbdyno.errors import ConnectError, ServerError
 from dbdyno.servers.cache import sha256_of
 from dbdyno.servers.certificate import make_certificate
 from dbdyno.servers.daemon import Daemon
+from dbdyno.servers.direct import Direct
 from dbdyno.servers.packaged import Programs
 from dbdyno.servers.protocol import DATABASE, ROLE, Provision, Transport
 from dbdyno.servers.source.debian import real_program
@@ -34,7 +35,7 @@ class Session(Protocol):
         """Closes it; the next statement opens another."""
 
 
-class OwnServer(ABC):
+class OwnServer(Direct):
     """Started as the account for servers, as a child of a guard; gone with its run.
 
     Its role `dbdyno` is trusted on the Unix socket, which only its owner and root reach; on
@@ -160,10 +161,6 @@ class OwnServer(ABC):
             endpoint = {"tcp": {"host": self._address, "port": self._port}}
             target["password"] = self._password
         return {**target, "endpoints": [endpoint]}
-
-    def load_target(self) -> Mapping[str, object]:
-        """The same."""
-        return self.target()
 
     def alive(self) -> bool:
         """Whether the server's process runs."""

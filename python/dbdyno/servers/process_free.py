@@ -7,11 +7,12 @@ from typing import ClassVar
 
 from dbdyno.errors import ServerError
 from dbdyno.guard.guarded import Guarded
+from dbdyno.servers.direct import Direct
 from dbdyno.servers.place import data_parent
 from dbdyno.servers.protocol import Asking, Capacity, Provision
 
 
-class ProcessFree:
+class ProcessFree(Direct):
     """Nothing to stop or to die; its path can only be removed."""
 
     _WHAT: ClassVar[str]

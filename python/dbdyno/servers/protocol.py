@@ -112,6 +112,9 @@ class Server(Protocol):
     def processes(self) -> Sequence[int]:
         """Pids of its processes now; none where it runs in process or elsewhere."""
 
+    def proxies(self) -> Sequence[int]:
+        """Pids of what stands before it, and their children."""
+
     def ask(self) -> Asking | None:
         """Opens a session for whoever samples the server; `None` where there is nobody to ask.
 

@@ -25,6 +25,7 @@ from dbdyno.servers.protocol import (
     Source,
 )
 from dbdyno.servers.provision import NoSuchVersionError, choices, exact_text, parse
+from dbdyno.servers.proxy.proxy import Wish
 from dbdyno.servers.source.client import Progress
 from dbdyno.servers.sqlite.kind import KIND as SQLITE
 from dbdyno.servers.tool import PREFIX, TOOLS, Tool, open_found
@@ -181,10 +182,11 @@ def open_server(
     *,
     tls: bool = False,
     c_functions: Sequence[Path] = (),
+    proxy: Wish | None = None,
 ) -> Iterator[Server]:
     """A server for one run, not yet started. Leaving the block stops it and removes all but its
     logs, which stay in `folder`; so does the end of this process, however it comes. With `tls` a
-    server of ours offers it.
+    server of ours offers it; with `proxy` its clients connect to that.
 
     # Errors
     `ServerError` when there is no such server or it can't have these settings or this launch;
@@ -195,10 +197,25 @@ def open_server(
     _refuse_c_functions(parsed)
     sweep()
     server = KINDS[parsed.kind].open(parsed, settings, folder)
+    if proxy is not None:
+        server = _behind(proxy, server, launch, folder)
     try:
         yield server
     finally:
         server.close()
+
+
+def _behind(wish: Wish, server: Server, launch: Launch, folder: Path) -> Server:
+    # Only who has a proxy pays for its import.
+    from dbdyno.servers.proxy.proxied import ProxiedServer
+
+    text = tool_text(wish.kind, wish.version)
+    return ProxiedServer(server, wish, lambda: open_tool(text), launch, folder)
+
+
+def tool_text(name: str, version: str | None) -> str:
+    """The provision text of a tool, in one version or in any."""
+    return f"{PREFIX}{name}:{version}" if version else f"{PREFIX}{name}"
 
 
 def refuse_connection(provision: str, wish: Connection) -> None:

@@ -1,12 +1,12 @@
 """A server that somebody else runs, reached by its URL: what is the same whatever its kind."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from dbdyno.errors import ConnectError, ServerError
-from dbdyno.servers.protocol import Asking, Transport
+from dbdyno.servers.direct import Direct
+from dbdyno.servers.protocol import Asking
 from dbdyno.servers.setting import refuse_all
 
 ANSWER_LIMIT_S = 5
@@ -29,7 +29,7 @@ class Session(Protocol):
         """Closes it; the next statement opens another."""
 
 
-class RunningServer(ABC):
+class RunningServer(Direct):
     """Looked at and loaded, never stopped or altered."""
 
     _session: Session
@@ -42,14 +42,6 @@ class RunningServer(ABC):
     def start(self) -> None:
         """Connects, to see that it is there and lets us in."""
         self._session.connection()
-
-    @abstractmethod
-    def target(self, transport: Transport | None = None) -> Mapping[str, object]:
-        """As its URL says."""
-
-    def load_target(self) -> Mapping[str, object]:
-        """The same."""
-        return self.target()
 
     def alive(self) -> bool:
         """Whether our connection stands; only when it does not is the server asked."""

@@ -52,6 +52,8 @@ RECIPES: Mapping[str, Recipe] = {
     "fio": Recipe("fio", "usr/bin"),
     "sysbench": Recipe("sysbench", "usr/bin"),
     "rocksdb-tools": Recipe("rocksdb-tools", "usr/bin"),
+    "pgbouncer": Recipe("pgbouncer", "usr/sbin"),
+    "haproxy": Recipe("haproxy", "usr/sbin"),
 }
 """Kinds of server and tools, by the names that provision texts have for them."""
 
@@ -60,6 +62,8 @@ _KNOWN: Mapping[str, Mapping[str, str]] = {
         "postgresql-13": "13.16",
         "mariadb-server": "10.5.23",
         "fio": "3.25",
+        "haproxy": "2.2.9",
+        "pgbouncer": "1.15.0",
         "sysbench": "1.0.20",
         "rocksdb-tools": "6.11.4",
     },
@@ -67,6 +71,8 @@ _KNOWN: Mapping[str, Mapping[str, str]] = {
         "postgresql-15": "15.18",
         "mariadb-server": "10.11.18",
         "fio": "3.33",
+        "haproxy": "2.6.12",
+        "pgbouncer": "1.18.0",
         "sysbench": "1.0.20",
         "rocksdb-tools": "7.8.3",
     },
@@ -74,6 +80,8 @@ _KNOWN: Mapping[str, Mapping[str, str]] = {
         "postgresql-17": "17.11",
         "mariadb-server": "11.8.6",
         "fio": "3.39",
+        "haproxy": "3.0.11",
+        "pgbouncer": "1.24.1",
         "sysbench": "1.0.20",
         "rocksdb-tools": "9.10.0",
     },
@@ -82,6 +90,8 @@ _KNOWN: Mapping[str, Mapping[str, str]] = {
         "mariadb-server": "11.8.9",
         "mysql-server-core": "9.7.4",
         "fio": "3.41",
+        "haproxy": "3.2.26",
+        "pgbouncer": "1.26.1",
         "sysbench": "1.0.20",
         "rocksdb-tools": "9.11.2",
     },
@@ -97,6 +107,8 @@ _MEGABYTES = {
     "fio": 30,
     "sysbench": 9,
     "rocksdb-tools": 10,
+    "pgbouncer": 3,
+    "haproxy": 6,
 }
 """About what is downloaded."""
 
@@ -157,9 +169,17 @@ def _recipes() -> Iterable[Recipe]:
 def _versions(suite: str) -> Mapping[str, str]:
     try:
         versions: Mapping[str, str] = json.loads(Suite(suite).catalogue.read_text())
-        return versions
     except (OSError, ValueError):
         return _KNOWN[suite]
+    # A catalogue that an earlier version of ours made says nothing of programs it did not know.
+    silent = [
+        recipe.pattern
+        for recipe in _recipes()
+        if not any(recipe.pattern.fullmatch(name) for name in versions)
+    ]
+    known = _KNOWN[suite].items()
+    added = {name: v for name, v in known if any(one.fullmatch(name) for one in silent)}
+    return {**versions, **added}
 
 
 def _unpacked(suite: str, recipe: Recipe) -> Iterable[tuple[str, str]]:

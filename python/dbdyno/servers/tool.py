@@ -44,6 +44,8 @@ class _Known:
 
 
 _KNOWN: Mapping[str, _Known] = {
+    "haproxy": _Known("haproxy", "haproxy", ("-v",)),
+    "pgbouncer": _Known("pgbouncer", "pgbouncer"),
     "fio": _Known("fio", "fio"),
     "pgbench": _Known("pgbench", "postgresql-contrib", places=("usr/lib/postgresql/*/bin",)),
     "sysbench": _Known("sysbench", "sysbench"),

@@ -95,6 +95,7 @@ class _Processes:
         self._sides = {
             "server": _Side(watched.server_pids),
             "client": _Side(watched.client_pids),
+            "proxy": _Side(watched.proxy_pids),
         }
 
     def sample(self) -> Iterable[Reading]:

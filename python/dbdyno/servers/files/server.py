@@ -32,10 +32,6 @@ class FilesServer(ProcessFree):
         """Nothing to connect to."""
         return {"driver": "null"}
 
-    def load_target(self) -> Mapping[str, object]:
-        """The same."""
-        return self.target()
-
     def facts(self) -> Mapping[str, object]:
         """That there is no database."""
         return {"kind": "files", "version": ""}

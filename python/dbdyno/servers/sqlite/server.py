@@ -124,10 +124,6 @@ class SqliteServer(ProcessFree):
         pragmas = [[name, value] for name, value in self._asked.items()]
         return {"driver": "sqlite", "path": str(self._path), "pragmas": pragmas}
 
-    def load_target(self) -> Mapping[str, object]:
-        """The same."""
-        return self.target()
-
     def facts(self) -> Mapping[str, object]:
         """What is known without the engine, which adds its version."""
         return {

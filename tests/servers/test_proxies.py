@@ -1,0 +1,96 @@
+"""Real proxies before real servers: reached through them, watched, gone with them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kinds import KINDS
+
+from dbdyno.errors import ServerError
+from dbdyno.servers import Server, open_server
+from dbdyno.servers.proxy.proxy import Wish
+from traces import LIMIT_S
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("clean")]
+
+PGBOUNCER = Wish("pgbouncer", processes=2, settings={"default_pool_size": "3"})
+HAPROXY = Wish("haproxy", version="3.0")
+
+
+every_proxy = pytest.mark.parametrize(
+    ("kind", "wish"),
+    [("postgresql", PGBOUNCER), ("postgresql", HAPROXY), ("mariadb", HAPROXY)],
+    ids=["pgbouncer", "haproxy-postgresql", "haproxy-mariadb"],
+)
+
+
+@contextmanager
+def behind(kind: str, wish: Wish, folder: Path) -> Iterator[Server]:
+    with open_server(KINDS[kind].system, {}, folder, proxy=wish) as server:
+        server.start()
+        yield server
+
+
+@every_proxy
+def test_every_process_leads_to_the_server(kind: str, wish: Wish, tmp_path: Path) -> None:
+    with behind(kind, wish, tmp_path) as server:
+        target: Any = server.target()
+        load: Any = server.load_target()
+        facts: Any = server.facts()
+        proxies, processes = server.proxies(), server.processes()
+        for endpoint in target["endpoints"]:
+            with KINDS[kind].connect({**target, "endpoints": [endpoint]}) as connection:
+                cursor = connection.cursor()
+                cursor.execute("SELECT 40 + 2")
+                assert cursor.fetchone() == (42,)
+
+    assert len(target["endpoints"]) == len(proxies) == facts["proxy"]["processes"] == wish.processes
+    assert "unix" in load["endpoints"][0]
+    assert not set(proxies) & set(processes)
+
+
+@every_proxy
+def test_a_proxy_that_dies_is_told(kind: str, wish: Wish, tmp_path: Path) -> None:
+    with behind(kind, wish, tmp_path) as server:
+        os.kill(server.proxies()[0], signal.SIGKILL)
+        deadline = time.monotonic() + LIMIT_S
+        while server.alive():
+            assert time.monotonic() < deadline
+
+        with pytest.raises(ServerError, match=f"{wish.kind}.*ended while it was needed"):
+            server.check()
+
+
+def test_a_server_that_can_not_take_all_pools_is_told_before(tmp_path: Path) -> None:
+    wish = Wish("pgbouncer", processes=4, settings={"default_pool_size": "30"})
+    with (
+        open_server("postgresql@system", {}, tmp_path, proxy=wish) as server,
+        pytest.raises(ServerError, match="4 × pgbouncer may open 120 connections"),
+    ):
+        server.start()
+
+
+def test_a_pooler_has_more_clients_than_its_server(tmp_path: Path) -> None:
+    with open_server("postgresql@system", {}, tmp_path, proxy=PGBOUNCER) as server:
+        server.start()
+        most = server.capacity().connections
+
+    assert most is not None and most > 1000
+
+
+def test_a_proxy_that_does_not_start_says_why(tmp_path: Path) -> None:
+    wish = Wish("pgbouncer", settings={"pool_mode": "none"})
+    with (
+        open_server("postgresql@system", {}, tmp_path, proxy=wish) as server,
+        pytest.raises(ServerError, match="pgbouncer") as caught,
+    ):
+        server.start()
+
+    assert "pool_mode" in (caught.value.hint or "")
