@@ -354,6 +354,7 @@ def statements_table(analysis: Analysis) -> Table:
 
 
 _TIMES = (
+    Column("Mean, µs", "mean_us", number),
     Column("p50, µs", "p50_us", number),
     Column("p99, µs", "p99_us", number),
     Column("max, µs", "max_us", number),
@@ -370,7 +371,8 @@ def _times(
                 subject, _, rest = tag.partition(".")
                 told, _, time = rest.rpartition(".")
                 if subject == of and times:
-                    yield point, figures, told, time, (times["p50"], times["p99"], times["max"])
+                    found = tuple(times[name] for name in ("mean", "p50", "p99", "max"))
+                    yield point, figures, told, time, found
 
 
 def stability_table(analysis: Analysis) -> Table:
