@@ -3,13 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
 
-from dbdyno.model import ENGINE, Cell, Level, Option, Study
+from dbdyno.model import AGAIN, ENGINE, Cell, Level, Option, Study
 
 
 def cells(study: Study) -> tuple[Cell, ...]:
-    """All cells, the last factor changing fastest. A study without factors has one cell."""
+    """All cells, the last factor changing fastest; one that stands twice comes last once more.
+
+    A study without factors has one cell.
+    """
+    repeated = twice(study)
+    return (*_matrix(study), repeated[1]) if repeated else _matrix(study)
+
+
+def twice(study: Study) -> tuple[Cell, Cell] | None:
+    """The cell that stands twice, and itself under a level's name that says so; `None`: none.
+
+    It is the first one with the levels of `design.twice`.
+    """
+    named = study.design.twice
+    if not named:
+        return None
+    cell = next(one for one in _matrix(study) if named.items() <= dict(one.levels).items())
+    factor = next(f.name for f in study.factors if f.name in named and len(f.levels) > 1)
+    again = cell.levels[factor] + AGAIN
+    return cell, replace(cell, levels={**cell.levels, factor: again})
+
+
+def _matrix(study: Study) -> tuple[Cell, ...]:
     axes = [[(factor.name, level) for level in factor.levels] for factor in study.factors]
     return tuple(_cell(study, combination) for combination in product(*axes))
 

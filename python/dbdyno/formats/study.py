@@ -19,9 +19,10 @@ from pydantic import BaseModel, ValidationError
 
 from dbdyno.errors import StudyError
 from dbdyno.formats.load_schema import LoadTable, Pace
-from dbdyno.formats.study_schema import ProxyTable, StudyDocument
+from dbdyno.formats.study_schema import DesignTable, ProxyTable, StudyDocument
 from dbdyno.formats.toml_lines import key_lines
 from dbdyno.model import (
+    AGAIN,
     ENGINE,
     MAIN,
     Chart,
@@ -206,6 +207,7 @@ def _build(
             order=document.design.order,
             turn_s=document.design.turn,
             lead_in_s=document.design.lead_in,
+            twice=_twice(document.design, factors, fail),
         ),
         charts=tuple(Chart(kind=chart.kind, title=chart.title) for chart in document.chart),
         scale=scale,
@@ -388,6 +390,21 @@ def _check_baseline(baseline: Mapping[str, str], factors: tuple[Factor, ...], fa
         if level not in known[factor]:
             message = f"factor `{factor}` has no level `{level}`; it has {_listing(known[factor])}"
             raise fail(path, message, _nearest_hint(level, known[factor]))
+
+
+def _twice(design: DesignTable, factors: tuple[Factor, ...], fail: _Fail) -> Mapping[str, str]:
+    """The baseline, where `aa` asks for it once more under a name of its own."""
+    if not design.aa:
+        return {}
+    path = ("design", "aa")
+    levels = {factor.name: [level.name for level in factor.levels] for factor in factors}
+    varying = [name for name in design.baseline if len(levels[name]) > 1]
+    if not varying:
+        raise fail(path, "`aa` repeats the baseline's cell: name a `baseline` with several levels")
+    for name in varying:
+        if design.baseline[name] + AGAIN in levels[name]:
+            raise fail(path, f"`aa` needs the name `{design.baseline[name]}{AGAIN}` for itself")
+    return design.baseline
 
 
 def _complaint(error: ValidationError) -> tuple[KeyPath, str, str | None]:

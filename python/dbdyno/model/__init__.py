@@ -44,7 +44,7 @@ from dbdyno.model.measurement import (
     Turn,
 )
 from dbdyno.model.part import Metric, MetricKind, Missing, Reading, Sample
-from dbdyno.model.plan import ENGINE, Cell, Order, Plan, PlannedRun, Step, Tables
+from dbdyno.model.plan import AGAIN, ENGINE, Cell, Order, Plan, PlannedRun, Step, Tables
 from dbdyno.model.result import (
     PERCENTILES,
     Failure,
@@ -69,6 +69,7 @@ from dbdyno.model.study import (
 )
 
 __all__ = [
+    "AGAIN",
     "ANSWER_FIELDS",
     "ENGINE",
     "FIGURES",

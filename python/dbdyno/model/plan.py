@@ -11,6 +11,9 @@ from dbdyno.model.load import Option
 Order = Literal["turns", "runs"]
 """Cells that are up together are driven in turns of seconds, or each cell is a run of its own."""
 
+AGAIN = "-again"
+"""Behind a level's name: the cell that stands twice, the second time."""
+
 ENGINE = "engine"
 """The generator that every study has unless it names another."""
 

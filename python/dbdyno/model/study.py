@@ -82,6 +82,8 @@ class Design:
     """Measured length of a turn."""
     lead_in_s: float = 0.3
     """Load at the beginning of each turn that is thrown away."""
+    twice: Mapping[str, str] = field(default_factory=dict)
+    """Factor → level of the cell that stands twice, to check the machine by; empty: none."""
 
 
 @dataclass(frozen=True, slots=True)

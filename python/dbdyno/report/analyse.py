@@ -4,7 +4,13 @@ from dataclasses import dataclass
 
 from dbdyno.design.cells import cells
 from dbdyno.model import Cell, Figure, find_figure
-from dbdyno.report.comparisons import Comparison, MainEffect, against_baseline, main_effects
+from dbdyno.report.comparisons import (
+    Comparison,
+    MainEffect,
+    against_baseline,
+    against_itself,
+    main_effects,
+)
 from dbdyno.report.material import Material
 from dbdyno.report.points import Point, points_of, varying
 
@@ -21,6 +27,8 @@ class Analysis:
     """By cell in the study's order, then step."""
     comparisons: tuple[Comparison, ...]
     main_effects: tuple[MainEffect, ...]
+    against_itself: tuple[Comparison, ...]
+    """The machine's own check: one cell under two names."""
 
     @property
     def varying(self) -> tuple[str, ...]:
@@ -52,4 +60,5 @@ def analyse(material: Material) -> Analysis:
         points=points,
         comparisons=tuple(against_baseline(material, points)),
         main_effects=main_effects(material, points),
+        against_itself=tuple(against_itself(material, points)),
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from dbdyno.design.cells import twice
 from dbdyno.model import Primary, TurnResult, find_figure
 from dbdyno.report.material import Material
 from dbdyno.report.points import BlockFigures, Point
@@ -90,10 +91,26 @@ def against_baseline(material: Material, points: tuple[Point, ...]) -> Iterator[
     """The primary family: the primary metric of every point against its baseline."""
     pairs = [
         (point, baseline)
-        for point in points
+        for point in _answering(material, points)
         if (baseline := baseline_of(point, material, points)) is not None
     ]
     return compare(pairs, material.study.primary)
+
+
+def against_itself(material: Material, points: tuple[Point, ...]) -> Iterator[Comparison]:
+    """The cell that stands twice against itself: a family of its own, and no answer."""
+    repeated = twice(material.study)
+    if repeated is None:
+        return iter(())
+    one, other = ([p for p in points if p.cell.levels == cell.levels] for cell in repeated)
+    pairs = [(again, point) for point in one for again in other if again.step == point.step]
+    return compare(pairs, material.study.primary)
+
+
+def _answering(material: Material, points: tuple[Point, ...]) -> tuple[Point, ...]:
+    """All points but those of a cell's second self."""
+    repeated = twice(material.study)
+    return tuple(p for p in points if repeated is None or p.cell.levels != repeated[1].levels)
 
 
 def compare(pairs: Sequence[tuple[Point, Point]], primary: Primary) -> Iterator[Comparison]:
@@ -191,7 +208,7 @@ def _matched(
     by_levels = {(tuple(sorted(p.cell.levels.items())), p.step): p for p in points}
     for factor, base in material.study.design.baseline.items():
         groups: dict[tuple[str, int], list[tuple[Point, Point]]] = {}
-        for point in points:
+        for point in _answering(material, points):
             levels = {**point.cell.levels, factor: base}
             partner = by_levels.get((tuple(sorted(levels.items())), point.step))
             if point.cell.levels[factor] != base and partner is not None:

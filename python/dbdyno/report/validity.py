@@ -14,7 +14,8 @@ from dbdyno.report.faults import MOST_ERRORS, SATURATED, attempted, engine_busy,
 from dbdyno.report.loads import differences, found_loads, otherwise
 from dbdyno.report.material import RunMaterial
 from dbdyno.report.points import BlockFigures
-from dbdyno.report.wording import count, percent, sentence_case
+from dbdyno.report.wording import count, effect_text, percent, sentence_case, where
+from dbdyno.stats import NotComparable, Verdict
 
 GateState = Literal["ok", "doubtful", "failed", "not judged"]
 
@@ -46,6 +47,7 @@ def gates(analysis: Analysis) -> tuple[Gate, ...]:
         *_declared(analysis),
         _blocks(analysis),
         _order(analysis),
+        *_against_itself(analysis),
         *_turns(analysis),
         _errors(analysis),
         _warm_up(analysis),
@@ -152,6 +154,23 @@ def _order(analysis: Analysis) -> Gate:
         return Gate("Order", "doubtful", f"Drift may look like an effect: {one_sided[0]}.")
     told = f"Every cell once a block, in balanced orders drawn from seed {seed} and kept."
     return Gate("Order", "ok", told)
+
+
+def _against_itself(analysis: Analysis) -> Iterable[Gate]:
+    """One cell under two names: a difference can only be the machine's or the method's."""
+    found = analysis.against_itself
+    if not found:
+        return
+    told = "; ".join(f"{where(one.point, analysis)}: {effect_text(one)}" for one in found)
+    told = f"`{found[0].baseline.label}` against itself, {told}."
+    verdicts = {one.judgement.verdict for one in found}
+    if verdicts & {Verdict.BETTER, Verdict.WORSE}:
+        told += " The two are the same: effects of this size say nothing here."
+        yield Gate("A/A", "doubtful", told)
+    elif all(isinstance(one.judgement.effect, NotComparable) for one in found):
+        yield Gate("A/A", "not judged", told)
+    else:
+        yield Gate("A/A", "ok", f"{told} No difference is found where there is none.")
 
 
 MOST_SET_ASIDE = 0.2
@@ -439,9 +458,9 @@ def limits(analysis: Analysis) -> tuple[str, ...]:
             f"Effects below {percent(study.primary.smallest_effect)} are called small by the "
             "study's choice, and nothing is claimed about other hosts, data sizes or workloads."
         )
-    if not by_trials:
+    if not by_trials and not analysis.against_itself:
         told.append(
-            "There is no A/A arm (one cell under two labels), so this host's own noise is "
-            "known from the blocks only."
+            "There is no A/A arm (one cell under two names, `aa = true`), so this host's own "
+            "noise is known from the blocks only."
         )
     return tuple(told)
