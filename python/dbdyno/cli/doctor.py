@@ -14,8 +14,6 @@ from dbdyno.engine.parts import clients_a_process
 from dbdyno.errors import MachineError
 from dbdyno.guard.guarded import sweep
 
-_LOOPBACK = ({"tcp": {"host": "127.0.0.1", "port": 0}},)
-
 
 @click.command()
 @click.option(
@@ -23,7 +21,14 @@ _LOOPBACK = ({"tcp": {"host": "127.0.0.1", "port": 0}},)
     type=click.IntRange(1, 1_000_000),
     default=1000,
     show_default=True,
-    help="As many as you mean to run, on one address over TCP.",
+    help="As many as you mean to run, over TCP.",
+)
+@click.option(
+    "--addresses",
+    type=click.IntRange(1, 10_000),
+    default=1,
+    show_default=True,
+    help="Over how many addresses of servers or poolers they are dealt out.",
 )
 @click.option(
     "--mend",
@@ -31,7 +36,7 @@ _LOOPBACK = ({"tcp": {"host": "127.0.0.1", "port": 0}},)
     help="Only undo what killed runs have left: switches, mounts, control groups, folders.",
 )
 @json_option
-def doctor(clients: int, mend: bool, as_json: bool) -> None:
+def doctor(clients: int, addresses: int, mend: bool, as_json: bool) -> None:
     """Tell what in this machine bends numbers or limits a run.
 
     Each with its cure. Run it where the data will lie: the disk is looked at, too.
@@ -42,7 +47,8 @@ def doctor(clients: int, mend: bool, as_json: bool) -> None:
     flags = red_flags(host_facts(Path.cwd()))
     machine = machine_limits()
     processes = -(-clients // clients_a_process())
-    needs = list(machine_needs(clients, machine, processes=processes, endpoints=_LOOPBACK))
+    places = [{"tcp": {"host": "127.0.0.1", "port": number}} for number in range(addresses)]
+    needs = list(machine_needs(clients, machine, processes=processes, endpoints=places))
     if as_json:
         print_json(
             {

@@ -21,6 +21,7 @@ from dbdyno.conduct.host import missing_of_study
 from dbdyno.conduct.load import c_function_files, study_script_path
 from dbdyno.conduct.preflight import limits, loader_count, require
 from dbdyno.conduct.proxy import program_of_proxy, proxy_wish
+from dbdyno.conduct.room import most_clients, require_room
 from dbdyno.conduct.tool import tool_of
 from dbdyno.engine import Engine, find_script, run_engine, run_spec
 from dbdyno.errors import ConnectError, LabError, MachineError, StudyError
@@ -74,7 +75,7 @@ def examine_servers(loaded: StudyFile, plan: Plan) -> Iterator[Started | LabErro
                 with _opened(loaded, cell, Path(name)) as server:
                     server.start()
                     yield Started(cell.label, cell.provision, str(server.facts().get("version")))
-                    clients = _most_clients(loaded, cell)
+                    clients = most_clients(cell, loaded.study.load)
                     if cell.generator == ENGINE:
                         spec = _spec(loaded, cell, "run", run_target(server, cell), clients)
                         require((spec,), server, loaded.study.load.processes)
@@ -85,6 +86,7 @@ def examine_servers(loaded: StudyFile, plan: Plan) -> Iterator[Started | LabErro
 def _complaints(loaded: StudyFile, plan: Plan, engine: Engine, scratch: Path) -> Iterator[LabError]:
     for cell in _distinct(plan, _server_of):
         try:
+            require_room(cell, loaded.study.load, machine_limits())
             _try_settings(loaded, cell, scratch)
         except LabError as error:
             yield _placed(loaded, error, cell)
@@ -135,12 +137,6 @@ def _server_of(cell: Cell) -> tuple[str, str]:
     return cell.provision, _text({**cell.settings, **besides})
 
 
-def _most_clients(loaded: StudyFile, cell: Cell) -> int:
-    """Of the cell's steps."""
-    every, most = loaded.study.load.clients, cell.most_clients
-    return max(clients for clients in every if most is None or clients <= most)
-
-
 def _tools(plan: Plan) -> Mapping[str, Cell]:
     """Provision text of each tool → a cell that needs it."""
     asked = (
@@ -162,7 +158,7 @@ def _try_settings(loaded: StudyFile, cell: Cell, scratch: Path) -> None:
         server.start()
         if cell.generator != ENGINE:
             return
-        spec = _spec(loaded, cell, "run", server.target(), _most_clients(loaded, cell))
+        spec = _spec(loaded, cell, "run", server.target(), most_clients(cell, loaded.study.load))
         missed = [one for one in limits(spec, machine_limits(), Capacity()) if not one.is_met]
         if missed:
             raise MachineError(

@@ -1,0 +1,73 @@
+"""What the largest step of a cell needs of this machine, asked before any server is started.
+
+What the server itself has room for it says when it runs: `preflight.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from dbdyno.collect import MachineLimits
+from dbdyno.conduct.preflight import Limit, machine_needs
+from dbdyno.conduct.proxy import proxy_wish
+from dbdyno.engine.parts import clients_a_process
+from dbdyno.errors import MachineError
+from dbdyno.model import ENGINE, Cell, Load
+from dbdyno.servers import Source, parse_provision
+from dbdyno.servers.proxy.registry import find_proxy
+
+_OF_THE_HOST_S_NETWORK = ("ports", "accept-queue")
+
+
+def most_clients(cell: Cell, load: Load) -> int:
+    """Of the cell's steps, groups aside."""
+    most = cell.most_clients
+    return max(clients for clients in load.clients if most is None or clients <= most)
+
+
+def require_room(cell: Cell, load: Load, machine: MachineLimits) -> None:
+    """Raises `MachineError` with every limit of this machine that the cell goes beyond."""
+    missed = [limit for limit in _limits(cell, load, machine) if not limit.is_met]
+    if missed:
+        raise MachineError(
+            f"{most_clients(cell, load):,} clients do not fit this machine:\n"
+            + "\n".join(f"  {limit}" for limit in missed),
+            hint="\n      ".join(limit.cure for limit in missed),
+        )
+
+
+def _limits(cell: Cell, load: Load, machine: MachineLimits) -> Iterator[Limit]:
+    source = parse_provision(cell.provision).source
+    if cell.generator != ENGINE or source in (Source.EMBEDDED, Source.URL):
+        return
+    clients = most_clients(cell, load) + sum(group.clients for group in load.groups)
+    processes = load.processes or -(-clients // clients_a_process())
+    for limit in machine_needs(clients, machine, processes=processes, endpoints=_endpoints(cell)):
+        if "network" not in cell.host or limit.code not in _OF_THE_HOST_S_NETWORK:
+            yield limit
+    if wish := proxy_wish(cell):
+        each = find_proxy(wish.kind).most_clients(wish.settings)
+        yield Limit(
+            "proxy",
+            f"clients of {wish.processes} × {wish.kind} ({each:,} each)",
+            clients,
+            wish.processes * each,
+            "more `processes` of the proxy, or a higher hard limit: `ulimit -Hn`",
+        )
+        yield Limit(
+            "files-of-proxies",
+            "open files of clients and proxies together",
+            2 * clients,
+            machine.files_of_all,
+            "`sysctl fs.file-max` must be larger",
+        )
+
+
+def _endpoints(cell: Cell) -> Sequence[Mapping[str, Any]]:
+    """Where clients will connect, as far as that is known."""
+    wish = proxy_wish(cell)
+    if wish is None and "network" not in cell.host and cell.connection.get("transport") != "tcp":
+        return ({"unix": ""},)
+    count = 1 if wish is None else wish.processes
+    return tuple({"tcp": {"host": "127.0.0.1", "port": number}} for number in range(count))
