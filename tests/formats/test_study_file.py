@@ -324,3 +324,31 @@ def test_a_published_figure_that_fits_nothing_is_named_with_its_line(
     line = re.search(r"example.toml:(\d+): ", found.message)
     assert line is not None
     assert first <= int(line[1]) <= first + 3
+
+
+@pytest.mark.parametrize(
+    ("chart", "message"),
+    [
+        ('kind = "metrics-over-time"', "expected `metrics = "),
+        ('kind = "metrics-over-time"\nmetrics = ["p99"]', "found `p99`"),
+        ('kind = "bars"', "expected `metric`"),
+        ('kind = "bars"\nmetric = "thruput"', "there is no figure `thruput`"),
+        ('kind = "latency-percentiles"\nmetric = "p99"', "takes no `metric`"),
+    ],
+)
+def test_a_chart_takes_the_metrics_of_its_kind(tmp_path: Path, chart: str, message: str) -> None:
+    found = complaint(tmp_path, f"{WHOLE}\n[[chart]]\n{chart}\n")
+    assert message in found.message
+    first = WHOLE.count("\n") + 2
+    line = re.search(r"example.toml:(\d+): ", found.message)
+    assert line is not None
+    assert first <= int(line[1]) <= first + 2
+
+
+def test_charts_of_one_kind_have_names_of_their_own(tmp_path: Path) -> None:
+    bars = '\n[[chart]]\nkind = "bars"\nmetric = "{}"\n'
+    text = WHOLE + bars.format("syncs_per_event") + bars.format("mysql.history_list")
+    assert [chart.name for chart in read(tmp_path, text).study.charts][1:] == [
+        "bars-syncs_per_event",
+        "bars-mysql-history_list",
+    ]

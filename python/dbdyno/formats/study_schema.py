@@ -23,7 +23,16 @@ from dbdyno.formats.load_schema import (
     as_list,
 )
 from dbdyno.formats.quantities import parse_fraction
-from dbdyno.model import ANSWER_FIELDS, ENGINE, FIGURES, Order, Published, find_figure
+from dbdyno.model import (
+    ANSWER_FIELDS,
+    ENGINE,
+    FIGURES,
+    Chart,
+    Order,
+    Published,
+    Sampled,
+    find_figure,
+)
 
 
 def _setting(value: object) -> str:
@@ -168,8 +177,32 @@ class ChartTable(Table):
         "throughput-over-time",
         "latency-over-time",
         "bytes-per-statement",
+        "metrics-over-time",
+        "bars",
+        "by-load",
     ]
     title: str | None = None
+    metric: Annotated[str, AfterValidator(_figure)] | None = None
+    metrics: list[str] = Field(default=[])
+
+    @model_validator(mode="after")
+    def _metrics_fit(self) -> Self:
+        over_time, one = self.kind == "metrics-over-time", self.kind in ("bars", "by-load")
+        wrong = [name for name in self.metrics if not Sampled.parse(name)]
+        if over_time and (wrong or not self.metrics):
+            found = f"; found `{wrong[0]}`" if wrong else ""
+            raise ValueError(f'expected `metrics = ["mysql.history_list", …]`, sampled ones{found}')
+        if one and self.metric is None:
+            raise ValueError("expected `metric`, the figure it draws")
+        if (self.metric and not one) or (self.metrics and not over_time):
+            key = "metric" if self.metric else "metrics"
+            raise ValueError(f"a chart of the kind `{self.kind}` takes no `{key}`")
+        return self
+
+    def chart(self) -> Chart:
+        """As the study has it."""
+        named = (self.metric,) if self.metric else tuple(self.metrics)
+        return Chart(kind=self.kind, title=self.title, metrics=named)
 
 
 class PublishedTable(Table):

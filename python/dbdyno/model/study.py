@@ -130,6 +130,11 @@ class Chart:
     metrics: tuple[str, ...] = ()
     """Figures or sampled metrics it draws, for kinds that take any."""
 
+    @property
+    def name(self) -> str:
+        """Kind and first metric: there may be several of one kind."""
+        return "-".join((self.kind, *(metric.replace(".", "-") for metric in self.metrics[:1])))
+
 
 @dataclass(frozen=True, slots=True)
 class Study:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dbdyno.model import Metric, Plan, RunManifest, StepSummary, Study, TurnResult
+from dbdyno.model import Metric, Plan, RunManifest, Sampled, StepSummary, Study, TurnResult
 
 Column = NDArray[np.float64]
 
@@ -56,6 +56,11 @@ class Samples:
     metrics: Mapping[str, Mapping[str, Metric]] = field(default_factory=dict)
     """Source → name → what it is; of all that were sampled."""
 
+    def is_counter(self, source: str, metric: str) -> bool:
+        """Only its growth means something."""
+        known = self.metrics.get(source, {}).get(metric)
+        return known is not None and known.kind == "counter"
+
 
 NO_SAMPLES = Samples()
 
@@ -100,3 +105,15 @@ class Material:
     """Run folders that are not as they were written, each with what is wrong; set aside."""
     changes: tuple[Change, ...] = ()
     """What this report asks otherwise than the study did when it was run."""
+
+    def words_of(self, name: str) -> str | None:
+        """What a sampled metric counts, with its unit, as whoever sampled it has said; `None` for
+        other figures, and where it was not sampled."""
+        sampled = Sampled.parse(name)
+        told = [run.samples.metrics for run in self.runs if sampled]
+        for metrics in told:
+            known = metrics.get(sampled.source, {}).get(sampled.metric) if sampled else None
+            if known is not None:
+                per = " per second" if known.kind == "counter" else ""
+                return f"{known.text}{f', {known.unit}' if known.unit else ''}{per}"
+        return None

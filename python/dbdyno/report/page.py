@@ -90,7 +90,14 @@ def sections(charts: Sequence[Chart]) -> tuple[Section, ...]:
     def place(name: str) -> int:
         return places.get(name, len(places))
 
-    ordered = (replace(s, charts=tuple(sorted(s.charts, key=place))) for s in SECTIONS)
+    over_time = tuple(name for name in places if name.startswith("metrics-over-time"))
+    generic = tuple(name for name in places if name.startswith(("bars-", "by-load-")))
+    every = [
+        replace(one, charts=(*one.charts, *over_time)) if one.selector == "point" else one
+        for one in SECTIONS
+    ]
+    every += [Section("More figures", generic, selector="clients")] if generic else []
+    ordered = (replace(s, charts=tuple(sorted(s.charts, key=place))) for s in every)
     return tuple(sorted(ordered, key=lambda section: place(section.charts[0])))
 
 

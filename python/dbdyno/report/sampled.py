@@ -109,7 +109,7 @@ def _per_event(
         (one.factor, each)
         for one in counted
         for metric in one.metrics
-        for each in _instances(run, one.source, metric, one.instance)
+        for each in instances(run, one.source, metric, one.instance)
     ]
     for stretch in stretches:
         grown = [(factor, _growth(each, stretch)) for factor, each in series]
@@ -121,11 +121,10 @@ def _per_event(
 
 
 def _of_sampled(run: RunMaterial, stretches: Sequence[Stretch], sampled: Sampled) -> float | None:
-    series = _instances(run, sampled.source, sampled.metric, sampled.instance)
+    series = instances(run, sampled.source, sampled.metric, sampled.instance)
     if not series or not stretches:
         return None
-    known = run.samples.metrics.get(sampled.source, {}).get(sampled.metric)
-    if known is not None and known.kind == "counter":
+    if run.samples.is_counter(sampled.source, sampled.metric):
         pairs = [(_growth(each, one), one.length_s) for each in series for one in stretches]
         grown = [growth for growth, _ in pairs if growth is not None]
         length_s = sum(one.length_s for one in stretches)
@@ -135,7 +134,7 @@ def _of_sampled(run: RunMaterial, stretches: Sequence[Stretch], sampled: Sampled
     return sum(told) if told else None
 
 
-def _instances(
+def instances(
     run: RunMaterial, source: str, metric: str, instance: str | None
 ) -> Sequence[SampleSeries]:
     """Those meant: the one named, or all; of those with a sum of their own only that, of disks

@@ -124,8 +124,8 @@ def interval(low: float, high: float) -> str:
     """A ratio's interval, cut where its ends are too far out to mean anything."""
     if low < 1 / WIDE and high > WIDE:
         return "from below a tenth to above ten times: no answer"
-    below = f"below ×{number(1 / WIDE)}" if low < 1 / WIDE else ratio(low)
-    above = f"above ×{number(WIDE)}" if high > WIDE else ratio(high)
+    below = f"below ×{number(1 / WIDE)}" if low < 1 / WIDE <= high else ratio(low)
+    above = f"above ×{number(WIDE)}" if low <= WIDE < high else ratio(high)
     return f"{below} to {above}"
 
 

@@ -6,18 +6,36 @@ the other factors show as shape and dash.
 
 from dataclasses import replace
 
+from dbdyno.model import Chart as Asked
 from dbdyno.report.analyse import Analysis
+from dbdyno.report.charts.bars import bars
 from dbdyno.report.charts.chart import Chart
 from dbdyno.report.charts.effects import effects
 from dbdyno.report.charts.latency import latency_curve, latency_percentiles
 from dbdyno.report.charts.load import by_clients
+from dbdyno.report.charts.panels import panels
 from dbdyno.report.charts.time import over_time
 
 __all__ = ["Chart", "charts"]
 
 
+GENERIC = ("metrics-over-time", "bars", "by-load")
+"""Kinds that draw whatever metrics a study names."""
+
+
+def _generic(analysis: Analysis, asked: Asked) -> Chart:
+    match asked.kind:
+        case "metrics-over-time":
+            return panels(analysis, asked.metrics, name=asked.name)
+        case "bars":
+            return bars(analysis, asked.metrics[0], name=asked.name)
+        case _:
+            return by_clients(analysis, asked.metrics[0], name=asked.name, note="")
+
+
 def charts(analysis: Analysis) -> tuple[Chart, ...]:
     """All charts that have something to show: the comparison, what the study asks for, the rest."""
+    study = analysis.material.study
     made = (
         effects(analysis),
         by_clients(analysis, analysis.pace_name, name="throughput-by-clients", note=""),
@@ -38,8 +56,9 @@ def charts(analysis: Analysis) -> tuple[Chart, ...]:
             name="bytes-per-statement",
             note=" Sent and received, as they went through the client's sockets.",
         ),
+        *(_generic(analysis, chart) for chart in study.charts if chart.kind in GENERIC),
     )
-    asked = {chart.kind: chart.title for chart in analysis.material.study.charts}
+    asked = {chart.name: chart.title for chart in study.charts}
     titled = (replace(c, title=asked.get(c.name) or c.title) for c in made if c.rows)
     order = ("effects", *asked)
     return tuple(

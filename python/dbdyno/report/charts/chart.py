@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import altair as alt
 
 Row = Mapping[str, object]
-Drawing = alt.Chart | alt.LayerChart | alt.FacetChart
+Drawing = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +25,16 @@ class Chart:
     """The page offers a logarithmic y axis."""
 
     def spec(self) -> dict[str, object]:
-        """Vega-Lite without rows, as wide as the page allows."""
+        """Vega-Lite without rows, as wide as the page allows; panels the page widens by itself."""
+        if isinstance(self.drawing, alt.VConcatChart):
+            return dict(self.drawing.to_dict())
         drawn = self.drawing.properties(width="container", height=self.height)
         return dict(drawn.to_dict())
 
     def picture(self) -> dict[str, object]:
         """Vega-Lite with rows, one panel a selectable view."""
+        if isinstance(self.drawing, alt.VConcatChart):
+            return self._first_view()
         drawing = self.drawing.copy(deep=True)
         data = alt.InlineData(values=[dict(row) for row in self.rows])
         if self.selector is None:
@@ -46,3 +50,9 @@ class Chart:
             title=self.title,
         )
         return dict(panels.to_dict())
+
+    def _first_view(self) -> dict[str, object]:
+        """Stacked panels can't stand beside one another: a picture shows one selectable view."""
+        view = self.rows[0]["view"]
+        drawn = dict(self.drawing.properties(title=f"{self.title}: {view}").to_dict())
+        return {**drawn, "datasets": {"rows": [dict(r) for r in self.rows if r["view"] == view]}}

@@ -41,6 +41,7 @@
     return {
       background: null, font,
       view: { stroke: null },
+      title: { color: text },
       axis: { labelColor: text, titleColor: text, gridColor: line, domainColor: line, tickColor: line, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500 },
       legend: { labelColor: text, titleColor: text, labelFontSize: 12, titleFontSize: 12, labelLimit: 260, orient: innerWidth < 720 ? "bottom" : "right", columns: 1, layout: { bottom: { anchor: "start", direction: "vertical", margin: 8 } } },
     };
@@ -49,13 +50,20 @@
   const withLogarithms = spec => JSON.parse(JSON.stringify(spec), (key, value) =>
     key === "y" && value && value.type === "quantitative" ? { ...value, scale: { type: "log" } } : value);
 
+  // Stacked panels can't take their width from the page: what the axes leave is told to each.
+  const panelled = (spec, place, all) => ({
+    ...spec,
+    vconcat: spec.vconcat.map(panel => ({ ...panel, width: Math.max(160, place.clientWidth - 90) })),
+    datasets: { ...spec.datasets, rows: all },
+  });
+
   const draw = async place => {
     const name = place.dataset.chart, chart = charts[name];
     const spec = logarithmic.has(name) ? withLogarithms(chart.spec) : chart.spec;
     if (chart.view) chart.view.finalize();
     const all = rows(chart);
     const sized = place.clientWidth < 560 ? narrowed(spec, all) : spec;
-    const drawn = { ...sized, autosize: { type: "fit-x", contains: "padding" }, datasets: { ...spec.datasets, rows: all } };
+    const drawn = sized.vconcat ? panelled(sized, place, all) : { ...sized, autosize: { type: "fit-x", contains: "padding" }, datasets: { ...spec.datasets, rows: all } };
     const result = await vegaEmbed(place, drawn, {
       renderer: "svg", config: theme(), actions: { export: true, source: false, compiled: false, editor: false }, downloadFileName: name,
     });
@@ -71,7 +79,12 @@
   };
 
   for (const box of document.querySelectorAll("select[data-selector]"))
-    box.addEventListener("change", () => { chosen[box.dataset.selector] = box.value; drawAll(chart => chart.selector === box.dataset.selector); });
+    box.addEventListener("change", () => {
+      chosen[box.dataset.selector] = box.value;
+      for (const other of document.querySelectorAll("select[data-selector]"))
+        if (other.dataset.selector === box.dataset.selector) other.value = box.value;
+      drawAll(chart => chart.selector === box.dataset.selector);
+    });
   for (const button of document.querySelectorAll("[data-scale]"))
     button.addEventListener("click", () => {
       const name = button.dataset.scale;

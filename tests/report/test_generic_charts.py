@@ -1,0 +1,86 @@
+"""Charts that draw whatever metrics a study names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import vl_convert
+from made_up_runs import World, page_of, write_study
+from test_sampled import SHORT, rate, sampled
+
+from dbdyno.report.analyse import analyse
+from dbdyno.report.charts import Chart, charts
+from dbdyno.report.gather import gather
+from dbdyno.report.page import VEGA_LITE
+
+ASKED = (
+    SHORT
+    + """
+[[chart]]
+kind = "metrics-over-time"
+metrics = ["mysql.history_list", "mysql.syncs", "mysql.never_sampled"]
+
+[[chart]]
+kind = "bars"
+metric = "mysql.syncs"
+
+[[chart]]
+kind = "by-load"
+metric = "server_switches_per_event"
+title = "Switches"
+
+[[chart]]
+kind = "bars"
+metric = "log_bytes_per_event"
+"""
+)
+
+
+@pytest.fixture(scope="module")
+def drawn(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Chart], Path]:
+    folder = tmp_path_factory.mktemp("charts")
+    store = write_study(folder, ASKED, World(rate, samples=sampled))
+    made = charts(analyse(gather(store, "study")))
+    return {chart.name: chart for chart in made}, store
+
+
+def test_panels_share_one_axis_of_time(drawn: tuple[dict[str, Chart], Path]) -> None:
+    chart = drawn[0]["metrics-over-time-mysql-history_list"]
+    panels = list(dict.fromkeys(row["panel"] for row in chart.rows))
+    assert panels == ["throughput", "p99", "mysql.history_list", "mysql.syncs"]
+    syncs = {row["second"]: row["value"] for row in chart.rows if row["panel"] == "mysql.syncs"}
+    assert set(syncs.values()) == {400.0}  # a counter, by second
+    # The window begins 2 s after the engine; samples lie 0.3 s behind each second.
+    assert min(float(str(second)) for second in syncs) == pytest.approx(-0.7)
+    spec = chart.spec()
+    assert len(spec["vconcat"]) == 4  # type: ignore[arg-type]
+    assert spec["resolve"] == {"scale": {"x": "shared"}}
+    assert "Transactions not purged" in json.dumps(spec)
+
+
+def test_bars_have_the_interval_and_the_blocks(drawn: tuple[dict[str, Chart], Path]) -> None:
+    rows = drawn[0]["bars-mysql-syncs"].rows
+    assert len(rows) == 4
+    for row in rows:
+        assert row["value"] == pytest.approx(400)
+        assert row["blocks"] == pytest.approx([400] * 3)
+
+
+def test_what_nobody_has_sampled_has_no_chart(drawn: tuple[dict[str, Chart], Path]) -> None:
+    assert "bars-log_bytes_per_event" not in drawn[0]
+    assert drawn[0]["by-load-server_switches_per_event"].title == "Switches"
+
+
+@pytest.mark.parametrize("kind", ["metrics-over-time", "bars", "by-load"])
+def test_their_pictures_can_be_drawn(drawn: tuple[dict[str, Chart], Path], kind: str) -> None:
+    chart = next(one for name, one in drawn[0].items() if name.startswith(kind))
+    picture = json.dumps(chart.picture(), allow_nan=False)
+    assert "</svg>" in vl_convert.vegalite_to_svg(picture, vl_version=VEGA_LITE)
+
+
+def test_the_page_shows_them(drawn: tuple[dict[str, Chart], Path]) -> None:
+    page = page_of(drawn[1])
+    assert "More figures" in page
+    assert 'data-chart="metrics-over-time-mysql-history_list"' in page
