@@ -64,6 +64,24 @@ def test_a_closed_loop_has_every_figure(server: Server, tmp_path: Path) -> None:
     assert told["clock"] == ("processor" if by_counter else "kernel")
 
 
+def test_clients_that_end_by_themselves_are_counted(server: Server, tmp_path: Path) -> None:
+    (tmp_path / "thrice.lua").write_text(
+        "local connection, done = nil, 0\n"
+        "function thread_init() connection = sysbench.sql.driver():connect() end\n"
+        "function event()\n"
+        "  if done == 3 then return true end\n"
+        "  connection:query('SELECT 1')\n"
+        "  done = done + 1\n"
+        "end\n"
+    )
+    call = ("bench", url(server.target()), "--script", "thrice.lua", "--clients", "4")
+    told = dbdyno(*call, "--time", "1h", "--discard", "--json", folder=tmp_path)
+
+    assert told.code == 0, told.err
+    figures = json.loads(told.out)
+    assert (figures["clients"], figures["events"]) == (4, 12)
+
+
 def test_an_open_loop_tells_wait_service_and_response_apart(server: Server, tmp_path: Path) -> None:
     pace = ("--rate", "200", "--arrival", "poisson", "--processes", "2", "--scheduling", "inherit")
     told = bench(server, "oltp_point_select", "--prepare", *pace, "--cleanup", folder=tmp_path)

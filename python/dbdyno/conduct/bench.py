@@ -222,7 +222,13 @@ def _result(outcome: Outcome, caller: _Caller) -> BenchResult:
     if outcome.summary is None or outcome.hello is None:
         _finished(outcome)
         raise EngineError("the engine ended without a summary")
-    summary = step_summary(0, outcome.summary, outcome.summary_line, backlog=outcome.backlog)
+    summary = step_summary(
+        0,
+        outcome.summary,
+        outcome.summary_line,
+        backlog=outcome.backlog,
+        clients=caller.plan.clients,
+    )
     warnings = (*caller.warnings, *outcome.warnings, *client_warnings(outcome, summary))
     return BenchResult(
         summary=summary,
