@@ -97,3 +97,12 @@ def test_what_a_tool_warns_of_stands_with_its_step() -> None:
     told = tool_result(Step(index=0, clients=1, seed=1), ToolStep("db_bench", outcome, {}))
 
     assert told.warnings == ({"code": "db_bench", "message": "made for debugging; too small"},)
+
+
+def test_a_source_that_nobody_has_is_told_with_its_line(tmp_path: Path) -> None:
+    file = study(tmp_path, 'generator = "db_bench"\noptions = { benchmark = "fillseq" }')
+    file.write_text(f'collect = ["tlb"]\n{file.read_text()}')
+
+    with pytest.raises(StudyError, match="expected `hardware`; found `tlb`") as caught:
+        load_study(str(file))
+    assert caught.value.line == 1

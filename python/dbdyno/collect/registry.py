@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Collection
 from functools import cache
 
 from dbdyno.collect import sources
@@ -22,6 +23,16 @@ def all_collectors() -> tuple[Collector, ...]:
     return tuple(sorted(found, key=lambda collector: collector.source))
 
 
-def collectors(scope: Scope) -> tuple[Collector, ...]:
-    """Those that read the machine, or those that read one run's parts."""
-    return tuple(collector for collector in all_collectors() if collector.scope == scope)
+def collectors(scope: Scope, asked: Collection[str] = ()) -> tuple[Collector, ...]:
+    """Those that read the machine, or those that read one run's parts; of those on request the
+    sources that are `asked` for."""
+    return tuple(
+        each
+        for each in all_collectors()
+        if each.scope == scope and (not each.on_request or each.source in asked)
+    )
+
+
+def on_request() -> tuple[str, ...]:
+    """Sources that a study may ask for."""
+    return tuple(each.source for each in all_collectors() if each.on_request)

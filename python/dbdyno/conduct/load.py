@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from dbdyno.collect import on_request
 from dbdyno.conduct.connection import check_connections
 from dbdyno.conduct.host import check_host
 from dbdyno.conduct.proxy import check_proxies
@@ -54,6 +55,7 @@ def load_study(name: str, *, scale: str | None = None, called: str | None = None
     check_connections(loaded)
     check_proxies(loaded)
     check_tools(loaded, study_script_path(loaded.file))
+    _check_sources(loaded)
     _check_c_functions(loaded)
     _check_scripts(loaded)
     return loaded
@@ -91,6 +93,13 @@ def scale_reason(study: Study, asked: str | None) -> str | None:
 def _is_small_machine() -> bool:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return (os.cpu_count() or 1) < _LARGE_CORES or memory < _LARGE_MEMORY_BYTES
+
+
+def _check_sources(loaded: StudyFile) -> None:
+    for name in loaded.study.collect:
+        if name not in on_request():
+            there = ", ".join(f"`{one}`" for one in on_request())
+            raise loaded.error(("collect",), f"`collect`: expected {there}; found `{name}`")
 
 
 def _check_names(loaded: StudyFile) -> None:

@@ -170,7 +170,9 @@ class RunConductor:
             self._verify(loaded, server)
         self.size_bytes["prepared"] = server.size_bytes()
         self._parts.enter_context(self._sampling)
-        self.sampler = self._sampling.enter_context(Sampler(collectors("run"), self._watched()))
+        self.sampler = self._sampling.enter_context(
+            Sampler(collectors("run", self.setting.study.collect), self._watched())
+        )
 
     def sample_edge(self, shared: Sampler) -> None:
         """Samples everything now, of this run and of the host: counters grow between edges."""

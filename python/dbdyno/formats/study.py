@@ -198,6 +198,7 @@ def _build(
         connection=document.connection.stated(),
         published=tuple(table.published() for table in document.published),
         published_note=document.published_note,
+        collect=tuple(document.collect),
         load=_load(document.load, file.parent, fail),
         design=Design(
             blocks=document.design.blocks,

@@ -244,6 +244,7 @@ class StudyDocument(Table):
     connection: ConnectionTable = ConnectionTable()
     published: list[PublishedTable] = Field(default=[])
     published_note: str = ""
+    collect: list[str] = Field(default=[])
     primary: PrimaryTable = PrimaryTable()
     server: dict[Name, ServerTable] = Field(default={})
     settings: dict[Name, Settings] = Field(default={})

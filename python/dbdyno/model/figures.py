@@ -190,6 +190,14 @@ _PER_EVENT: Mapping[str, tuple[str, str, tuple[Counted, ...]]] = {
         "",
         (Counted("process", ("voluntary_switches", "involuntary_switches"), "server"),),
     ),
+    "server_instructions_per_event": (
+        "Server's instructions", "", (Counted("hardware", ("instructions",)),)
+    ),
+    "server_dtlb_misses_per_event": (
+        "Server's misses of the data TLB",
+        "",
+        (Counted("hardware", ("dtlb_load_misses", "dtlb_store_misses")),),
+    ),
     "disk_reads_per_event": ("Disk reads", "", (Counted("disk", ("reads",)),)),
     "disk_writes_per_event": ("Disk writes", "", (Counted("disk", ("writes",)),)),
     "disk_read_kib_per_event": (

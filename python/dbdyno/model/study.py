@@ -158,6 +158,8 @@ class Study:
     published: tuple[Published, ...] = ()
     published_note: str = ""
     """What is known of why ours differ from all of these: hardware, versions, scale."""
+    collect: tuple[str, ...] = ()
+    """Sources that are sampled because the study asks for them, beside those that always are."""
     scale: str = "paper"
     """The scale in force: `paper` is the file's own figures."""
     scales: tuple[str, ...] = ("paper",)

@@ -432,10 +432,19 @@ def _without_hardware_threads(analysis: Analysis) -> Iterable[str]:
         )
 
 
+def _not_sampled(analysis: Analysis) -> Iterable[str]:
+    """What the study asks to be sampled and could not be."""
+    for source in analysis.material.study.collect:
+        found = [run.manifest.collected.get(source, {}) for run in analysis.material.runs]
+        reasons = dict.fromkeys(str(one["what"]) for one in found if "what" in one)
+        for reason in reasons:
+            yield f"`{source}` was not sampled: {reason}."
+
+
 def limits(analysis: Analysis) -> tuple[str, ...]:
     """What this study does not show, in sentences."""
     study = analysis.material.study
-    told = list(_without_hardware_threads(analysis))
+    told = [*_without_hardware_threads(analysis), *_not_sampled(analysis)]
     by_trials = analysis.metric.share
     if not by_trials and analysis.points and min(len(p.counted) for p in analysis.points) < 2:
         told.append(
