@@ -57,6 +57,6 @@ def test_a_machine_counts_or_says_why_not() -> None:
     found.close()
 
 
-def test_it_is_sampled_only_on_request() -> None:
+def test_it_is_sampled_only_optional_sources() -> None:
     assert COLLECTOR not in collectors("run")
     assert COLLECTOR in collectors("run", ["hardware"])

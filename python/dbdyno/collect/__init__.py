@@ -4,7 +4,7 @@ from dbdyno.collect.collector import Asking, Collector, Watched
 from dbdyno.collect.flags import RedFlag, red_flags
 from dbdyno.collect.host import environment_id, host_facts
 from dbdyno.collect.limits import MachineLimits, machine_limits
-from dbdyno.collect.registry import collectors, on_request
+from dbdyno.collect.registry import collectors, optional_sources
 from dbdyno.collect.sampler import Cost, Sampler
 
 __all__ = [
@@ -19,6 +19,6 @@ __all__ = [
     "environment_id",
     "host_facts",
     "machine_limits",
-    "on_request",
+    "optional_sources",
     "red_flags",
 ]

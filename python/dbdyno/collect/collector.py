@@ -65,7 +65,7 @@ class Collector:
     metrics: tuple[Metric, ...]
     open: Callable[[Watched], Readings | Missing | None]
     """Ready to be sampled; what is missing for it; or `None` where there is nothing to read."""
-    on_request: bool = False
+    optional: bool = False
     """Costs what it watches something: only for studies that ask for it."""
 
 

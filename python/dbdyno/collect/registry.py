@@ -24,15 +24,15 @@ def all_collectors() -> tuple[Collector, ...]:
 
 
 def collectors(scope: Scope, asked: Collection[str] = ()) -> tuple[Collector, ...]:
-    """Those that read the machine, or those that read one run's parts; of those on request the
+    """Those that read the machine, or those that read one run's parts; of the optional ones the
     sources that are `asked` for."""
     return tuple(
         each
         for each in all_collectors()
-        if each.scope == scope and (not each.on_request or each.source in asked)
+        if each.scope == scope and (not each.optional or each.source in asked)
     )
 
 
-def on_request() -> tuple[str, ...]:
+def optional_sources() -> tuple[str, ...]:
     """Sources that a study may ask for."""
-    return tuple(each.source for each in all_collectors() if each.on_request)
+    return tuple(each.source for each in all_collectors() if each.optional)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dbdyno.collect import on_request
+from dbdyno.collect import optional_sources
 from dbdyno.conduct.connection import check_connections
 from dbdyno.conduct.host import check_host
 from dbdyno.conduct.proxy import check_proxies
@@ -97,8 +97,8 @@ def _is_small_machine() -> bool:
 
 def _check_sources(loaded: StudyFile) -> None:
     for name in loaded.study.collect:
-        if name not in on_request():
-            there = ", ".join(f"`{one}`" for one in on_request())
+        if name not in optional_sources():
+            there = ", ".join(f"`{one}`" for one in optional_sources())
             raise loaded.error(("collect",), f"`collect`: expected {there}; found `{name}`")
 
 

@@ -136,5 +136,5 @@ COLLECTOR = Collector(
         Metric("dtlb_store_misses", "", "counter", "Writes that missed the data TLB"),
     ),
     _open_readings,
-    on_request=True,
+    optional=True,
 )
