@@ -15,7 +15,7 @@ import pymysql
 import pytest
 from kinds import KINDS, KindUnderTest
 
-from dbdyno.errors import ConnectError, ServerError
+from dbdyno.errors import ConnectError, LostError, ServerError
 from dbdyno.servers import Server, open_server, parse_provision
 from traces import LIMIT_S, nothing_left
 
@@ -183,3 +183,35 @@ def test_nobody_listening_is_said(kind: KindUnderTest, tmp_path: Path) -> None:
         pytest.raises(ConnectError, match="refused"),
     ):
         running.start()
+
+
+def test_it_starts_again_on_its_data_after_being_dropped(
+    kind: KindUnderTest, server: Server
+) -> None:
+    inside = server.inside()
+    inside.rows("CREATE TABLE kept (i INT PRIMARY KEY)")
+    inside.rows("INSERT INTO kept VALUES (7)")
+    inside.close()
+    pid = kind.process(server)
+    server.drop()
+    assert not server.alive()
+    assert server.ended_with() is not None
+
+    server.restart(LIMIT_S)
+
+    again = server.inside()
+    assert again.rows("SELECT i FROM kept") == [{"i": 7}]
+    again.close()
+    assert server.alive()
+    assert kind.process(server) != pid
+    assert all(file.is_file() for file in server.table_files("kept"))
+    assert server.table_files("kept")
+
+
+def test_a_session_whose_server_dies_is_lost(server: Server) -> None:
+    inside = server.inside()
+    inside.rows("SELECT 1")
+    server.kill()
+
+    with pytest.raises(LostError):
+        inside.rows("SELECT 1")

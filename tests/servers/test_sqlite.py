@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.errors import ServerError
+from dbdyno.errors import LostError, ServerError
 from dbdyno.servers import open_server
 
 
@@ -71,3 +71,38 @@ def test_tables_are_told_as_statements_name_them(tmp_path: Path) -> None:
             connection.execute("INSERT INTO sqlites DEFAULT VALUES")
         assert server.tables() == {'it"s': 'main."it""s"', "sqlites": 'main."sqlites"'}
         assert server.contents('main."sqlites"', checksum=True).rows == 1
+
+
+def test_a_session_inside_is_another_process_which_may_die(tmp_path: Path) -> None:
+    with open_server("sqlite", {}, tmp_path) as server:
+        server.start()
+        inside = server.inside()
+        inside.rows("CREATE TABLE t (i INTEGER, c TEXT)")
+        inside.rows("INSERT INTO t VALUES (1, 'a'), (2, NULL)")
+
+        assert inside.rows("SELECT * FROM t") == [{"i": 1, "c": "a"}, {"i": 2, "c": None}]
+        with pytest.raises(ServerError, match="no such table"):
+            inside.rows("SELECT * FROM nowhere")
+        inside.close()
+        with pytest.raises(LostError):
+            inside.rows("SELECT 1")
+        server.restart(1.0)
+        assert server.contents("t", checksum=False).rows == 2
+
+
+def test_a_file_that_is_no_database_does_not_open(tmp_path: Path) -> None:
+    with open_server("sqlite", {}, tmp_path) as server:
+        server.start()
+        (file,) = server.table_files("t")
+        file.write_bytes(b"no database at all" * 100)
+
+        with pytest.raises(ServerError, match="not a database"):
+            server.restart(1.0)
+
+
+def test_the_engine_can_not_read_through_the_checksum_extension(tmp_path: Path) -> None:
+    with (
+        open_server("sqlite", {"checksum_verification": "on"}, tmp_path) as server,
+        pytest.raises(ServerError, match="no checksum extension"),
+    ):
+        server.target()

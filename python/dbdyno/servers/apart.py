@@ -7,8 +7,10 @@ and answers `apart_program.py`'s way: a line of JSON for a statement, one back.
 import json
 import os
 import shutil
+import signal
 import socket
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,38 +21,46 @@ from dbdyno.servers import apart_program
 from dbdyno.servers.place import socket_folder
 
 _CONNECT_LIMIT_S = 30.0
+_POLL_S = 0.02
 
 
 class ApartSession:
     """Opened at once; ends with `close`, with its process, or `limit_s` without an answer."""
 
     def __init__(self, guarded: Guarded, *arguments: Path, limit_s: float) -> None:
+        self._guarded = guarded
         self._folder = socket_folder(guarded, None)
         self._stream: socket.SocketIO | Any = None
-        where = self._folder / "lab.sock"
+        where, log = self._folder / "lab.sock", self._folder / "log"
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(str(where))
             listening.listen(1)
-            listening.settimeout(_CONNECT_LIMIT_S)
-            log = self._folder / "log"
-            pid = guarded.spawn(
+            self._pid = guarded.spawn(
                 [sys.executable, "-I", "-S", apart_program.__file__, where, *arguments],
                 output=log,
                 cwd=self._folder,
                 env=dict(os.environ),
             )
-            while True:
-                listening.settimeout(0.02)
-                try:
-                    self._socket, _ = listening.accept()
-                    break
-                except TimeoutError:
-                    if guarded.exit_code(pid) is not None:
-                        told = log.read_text(errors="replace").strip()
-                        self.close()
-                        raise ServerError(f"the database file can't be opened: {told}") from None
+            try:
+                self._socket = self._called(listening)
+            except TimeoutError:
+                told = log.read_text(errors="replace").strip()
+                self.close()
+                raise ServerError(f"the database file can't be opened: {told}") from None
         self._socket.settimeout(limit_s)
         self._stream = self._socket.makefile("rwb")
+
+    def _called(self, listening: socket.socket) -> socket.socket:
+        """By the process, as soon as it is there; `TimeoutError` when it ended instead."""
+        deadline = time.monotonic() + _CONNECT_LIMIT_S
+        listening.settimeout(_POLL_S)
+        while True:
+            try:
+                return listening.accept()[0]
+            except TimeoutError:
+                ended = self._guarded.exit_code(self._pid) is not None
+                if ended or time.monotonic() > deadline:
+                    raise
 
     def rows(self, statement: str) -> Sequence[Mapping[str, Any]]:
         """The result of a statement.
@@ -58,6 +68,8 @@ class ApartSession:
         # Errors
         `ServerError` when it is refused, `LostError` when the process has died or does not answer.
         """
+        if self._stream is None:
+            raise LostError("the session with the database file is closed")
         try:
             self._stream.write(json.dumps(statement).encode() + b"\n")
             self._stream.flush()
@@ -72,9 +84,11 @@ class ApartSession:
         return [dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"]]
 
     def close(self) -> None:
-        """Ends the process; it lives no longer than its socket."""
+        """Ends the process, whatever it is busy with."""
         if self._stream is not None:
             self._stream.close()
             self._socket.close()
             self._stream = None
+        self._guarded.signal(self._pid, signal.SIGKILL)
+        self._guarded.wait(self._pid, _CONNECT_LIMIT_S)
         shutil.rmtree(self._folder, ignore_errors=True)
