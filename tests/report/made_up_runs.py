@@ -42,7 +42,7 @@ from dbdyno.model import (
 from dbdyno.report.analyse import analyse
 from dbdyno.report.charts import charts
 from dbdyno.report.gather import gather
-from dbdyno.report.page import render
+from dbdyno.report.page import context, render
 from dbdyno.report.tables import tables
 from dbdyno.stats import merge_histograms
 from dbdyno.store import RunWriter, Store, open_study_folder, step_summary
@@ -107,7 +107,8 @@ def write_study(folder: Path, text: str, world: World, *, name: str = "study") -
 def page_of(store: Path) -> str:
     """The page alone: drawing its exported pictures takes longer than all the rest."""
     analysis = analyse(gather(store, "study"))
-    return render(analysis, charts(analysis), tables(analysis), folder="out")
+    drawn = charts(analysis)
+    return render(context(analysis, drawn, tables(analysis)), drawn, folder="out")
 
 
 def _carry_out(

@@ -23,7 +23,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "classics": ("classics.classics", "Carry out the published benchmarks, one after another."),
     "cleanup": ("bench.cleanup", "Drop a script's tables from the server at URL."),
     "compare": ("compare.compare", "Compare B with A, each a cell of a study in the store."),
-    "doctor": ("doctor.doctor", "Tell what in this machine bends numbers or limits a run."),
+    "doctor": ("doctor.doctor", "Tell what distorts measurements on this machine or limits a run."),
     "fetch": ("fetching.fetch_command", "Get servers and tools beforehand."),
     "list": ("listing.list_command", "List the bundled studies, and what the store holds."),
     "prepare": ("bench.prepare", "Load a script's tables into the server at URL."),

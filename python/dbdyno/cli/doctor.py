@@ -37,7 +37,7 @@ from dbdyno.guard.guarded import sweep
 )
 @json_option
 def doctor(clients: int, addresses: int, mend: bool, as_json: bool) -> None:
-    """Tell what in this machine bends numbers or limits a run.
+    """Tell what distorts measurements on this machine or limits a run.
 
     Each with its cure. Run it where the data will lie: the disk is looked at, too.
     """
@@ -64,7 +64,7 @@ def doctor(clients: int, addresses: int, mend: bool, as_json: bool) -> None:
         )
         return
     columns = width()
-    click.echo("What bends the numbers:" if flags else "Nothing here bends the numbers.")
+    click.echo("What distorts measurements:" if flags else "Nothing here distorts measurements.")
     for flag in flags:
         click.echo(fold(f"  {flag.message}\n    cure: {flag.hint}", columns))
     click.echo(f"\nWhat {clients:,} clients need, and what there is:")

@@ -61,7 +61,7 @@ class LoadWarned:
 
 @dataclass(frozen=True, slots=True)
 class HostInspected:
-    """What in this machine or its server will bend the run's numbers."""
+    """What distorts measurements on this machine or its server."""
 
     run: PlannedRun
     red_flags: tuple[RedFlag, ...]

@@ -15,7 +15,7 @@ from dbdyno.report.answer import headline, tally
 from dbdyno.report.charts import charts
 from dbdyno.report.export import export
 from dbdyno.report.gather import gather
-from dbdyno.report.page import render, render_summary
+from dbdyno.report.page import context, render, render_summary
 from dbdyno.report.provenance import (
     host_facts,
     other_settings,
@@ -55,6 +55,7 @@ def write(store: Path, study: str, out: Path, *, asked: Study | None = None) -> 
     folder = page.with_suffix("")
     analysis = analyse(gather(store, study, asked=asked))
     drawn, figures = charts(analysis), tables(analysis)
+    said = context(analysis, drawn, figures)
     provenance = (
         host_facts(analysis),
         settings_that_differ(analysis),
@@ -67,9 +68,9 @@ def write(store: Path, study: str, out: Path, *, asked: Study | None = None) -> 
             folder,
             charts=drawn,
             tables=(*figures, *provenance),
-            summary=render_summary(analysis, drawn, figures),
+            summary=render_summary(said),
         )
-        page.write_text(render(analysis, drawn, figures, folder=folder.name), "utf-8")
+        page.write_text(render(said, drawn, folder=folder.name), "utf-8")
     except OSError as error:
         raise StoreError(
             f"the report {page} can't be written: {error.strerror}",

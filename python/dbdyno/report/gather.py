@@ -21,7 +21,7 @@ from dbdyno.report.sampled import sources, wanted, with_figures
 from dbdyno.store import Store, StoredRun
 
 LOADED = ("warm-up", "measure")
-"""Phases with load; connecting and draining would only bend the lines."""
+"""Phases with load; connecting and draining would only distort the lines."""
 
 
 def gather(store: Path, study: str, *, asked: Study | None = None) -> Material:

@@ -3,7 +3,7 @@
 import base64
 import gzip
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
@@ -155,13 +155,11 @@ def _payload(charts: Sequence[Chart]) -> str:
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
-def render(
-    analysis: Analysis, charts: Sequence[Chart], tables: Sequence[Table], *, folder: str
-) -> str:
-    """The whole page. `folder` is where the exports lie, relative to it."""
+def render(said: Mapping[str, object], charts: Sequence[Chart], *, folder: str) -> str:
+    """The whole page, from its `context`. `folder` is where the exports lie, relative to it."""
     template = _environment().get_template("report.html.j2")
     return template.render(
-        **context(analysis, charts, tables),
+        **said,
         folder=folder,
         style=_text("style.css"),
         script=_text("page.js"),
@@ -170,9 +168,9 @@ def render(
     )
 
 
-def render_summary(analysis: Analysis, charts: Sequence[Chart], tables: Sequence[Table]) -> str:
+def render_summary(said: Mapping[str, object]) -> str:
     """The same in Markdown, with the exported pictures."""
-    return _environment().get_template("summary.md.j2").render(**context(analysis, charts, tables))
+    return _environment().get_template("summary.md.j2").render(**said)
 
 
 def context(

@@ -73,8 +73,8 @@ def advise(effect: PairedEffect, margin: float, *, seed: int = 0) -> Advice:
 
     A world: σ² = s²(n−1)/χ²(n−1), and no less than turns explain; true effect θ + σ/√n · z. In
     each, the fewest further blocks with which 80 % of simulated studies end with a verdict (the
-    95 % interval excludes no change, or the 90 % interval lies inside ±margin). Range: the 20 %
-    and 80 % quantile over the worlds. One block of turns says nothing of how set-ups differ, so
+    95 % interval excludes no change, or the 90 % interval lies inside ±margin). Range: the 20th
+    to 80th percentile over the worlds. One block of turns says nothing of how set-ups differ, so
     that its range has a lower end only: σ² is what its turns explain.
     """
     rng = np.random.default_rng(seed)
