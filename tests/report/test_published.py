@@ -111,6 +111,14 @@ def test_nothing_is_told_without_published_figures(tmp_path: Path) -> None:
     assert "Then and now" not in page_of(write_study(tmp_path, SHORT, World(rate)))
 
 
+def test_a_note_is_told_by_itself(tmp_path: Path) -> None:
+    noted = 'published_note = "Their builds can\'t be had."\n' + SHORT
+
+    page = page_of(write_study(tmp_path, noted, World(rate)))
+
+    assert "Their builds can" in page.partition("Then and now")[2]
+
+
 @pytest.mark.parametrize(
     ("differences", "low", "high", "word"),
     [

@@ -11,7 +11,7 @@ from scene import scene
 from server_process import told_by
 
 from dbdyno.guard.guarded import Guarded
-from dbdyno.setters.cpus import SETTER, as_text, first_of_cores
+from dbdyno.setters.cpus import SETTER, as_text, first_of_cores, share
 from dbdyno.setters.outfit import apply_all
 
 LOOK = ["sh", "-c", "awk '/Cpus_allowed_list/ {print $2}' /proc/self/status"]
@@ -28,7 +28,9 @@ def test_processors_are_written_as_the_kernel_does_or_as_a_list(
     assert SETTER.read({"server": as_text(cpus)}) == {"server": cpus}
 
 
-@pytest.mark.parametrize("value", ["", "3-1", "0-", "a", [], [True], [-1, 0], 1.5, "0-99999"])
+@pytest.mark.parametrize(
+    "value", ["", "3-1", "0-", "a", [], [True], [-1, 0], 1.5, "0-99999", "3/2", "1/0"]
+)
 def test_what_names_no_processors_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match="expected processors"):
         SETTER.read({"client": value})
@@ -77,3 +79,15 @@ def test_all_threads_are_those_that_may_be_used() -> None:
 
     assert SETTER.read({"server": "threads"}) == {"server": ours}
     assert set(SETTER.read({"server": "cores"})["server"]) <= set(ours)
+
+
+@pytest.mark.parametrize(
+    ("part", "parts", "there", "numbers"),
+    [(1, 4, 8, (0, 1)), (3, 4, 8, (0, 1, 2, 3, 4, 5)), (1, 4, 2, (0,)), (1, 1, 3, (0, 1, 2))],
+)
+def test_a_share_is_the_first_processors(
+    part: int, parts: int, there: int, numbers: tuple[int, ...]
+) -> None:
+    assert share(range(there), part, parts) == numbers
+    ours = tuple(sorted(os.sched_getaffinity(0)))
+    assert SETTER.read({"server": f"{part}/{parts}"}) == {"server": share(ours, part, parts)}

@@ -4,6 +4,7 @@ core, all hardware threads or one alone."""
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -19,7 +20,7 @@ _TOPOLOGY = Path("/sys/devices/system/cpu")
 
 class Cpus:
     """A table of `server` and `client`: `"0-3,6"`, a list of numbers, `"threads"` (all that we may
-    use) or `"cores"` (of each core's hardware threads the first)."""
+    use), `"cores"` (of each core's hardware threads the first) or `"1/4"` (that share of them)."""
 
     name: ClassVar[str] = "cpus"
 
@@ -69,6 +70,11 @@ def first_of_cores(cpus: Sequence[int], topology: Path = _TOPOLOGY) -> tuple[int
     return tuple(first.values())
 
 
+def share(cpus: Sequence[int], part: int, parts: int) -> tuple[int, ...]:
+    """The first of `cpus`: `part` of `parts`, rounded down, one at least."""
+    return tuple(sorted(cpus))[: max(1, len(cpus) * part // parts)]
+
+
 def _core(cpu: int, folder: Path) -> tuple[str, ...]:
     try:
         return tuple((folder / name).read_text() for name in ("physical_package_id", "core_id"))
@@ -88,10 +94,15 @@ def _affinities(pids: Sequence[int]) -> Facts:
 
 def _numbers(value: object) -> tuple[int, ...]:
     """Raises `ValueError`: what was expected, what was found."""
-    expected = 'expected processors such as "0-3,6" or [0, 1], "cores" or "threads"'
+    expected = 'expected processors such as "0-3,6" or [0, 1], "cores", "threads" or a share, "1/4"'
     if value in ("cores", "threads"):
         ours = sorted(os.sched_getaffinity(0))
         return first_of_cores(ours) if value == "cores" else tuple(ours)
+    if match := re.fullmatch(r"([1-9]\d{0,3})/([1-9]\d{0,3})", str(value)):
+        part, parts = map(int, match.groups())
+        if part > parts:
+            raise ValueError(f"{expected}; found {value!r}")
+        return share(list(os.sched_getaffinity(0)), part, parts)
     if isinstance(value, list | tuple):
         if value and all(type(cpu) is int and cpu >= 0 for cpu in value):
             return tuple(sorted(set(value)))
