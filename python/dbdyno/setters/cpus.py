@@ -99,10 +99,10 @@ def _numbers(value: object) -> tuple[int, ...]:
         ours = sorted(os.sched_getaffinity(0))
         return first_of_cores(ours) if value == "cores" else tuple(ours)
     if match := re.fullmatch(r"([1-9]\d{0,3})/([1-9]\d{0,3})", str(value)):
-        part, parts = map(int, match.groups())
-        if part > parts:
+        taken, parts = map(int, match.groups())
+        if taken > parts:
             raise ValueError(f"{expected}; found {value!r}")
-        return share(list(os.sched_getaffinity(0)), part, parts)
+        return share(list(os.sched_getaffinity(0)), taken, parts)
     if isinstance(value, list | tuple):
         if value and all(type(cpu) is int and cpu >= 0 for cpu in value):
             return tuple(sorted(set(value)))
