@@ -1,5 +1,5 @@
-"""Writes flags and metrics into docs/reference from the code; `--check` only says whether they are
-current.
+"""Writes flags, metrics and the catalogue of studies into docs from the code; `--check` only says
+whether they are current.
 
 What stands above the flags on their page is written by hand and stays.
 """
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from inspect import cleandoc
 from pathlib import Path
 
+import catalogue
 import click
 
 from dbdyno.cli import cli
@@ -99,12 +100,18 @@ def cell(text: str) -> str:
 
 def main() -> int:
     """Writes the pages, or compares them."""
-    wanted = {PAGE: page(), METRICS: metrics_page().rstrip() + "\n"}
+    wanted = {
+        PAGE: page(),
+        METRICS: metrics_page().rstrip() + "\n",
+        catalogue.PAGE: catalogue.page(),
+    }
     if "--check" not in sys.argv[1:]:
         for file, text in wanted.items():
             file.write_text(text)
         return 0
-    stale = [file.name for file, text in wanted.items() if file.read_text() != text]
+    stale = [
+        file.name for file, text in wanted.items() if not file.exists() or file.read_text() != text
+    ]
     for name in stale:
         sys.stderr.write(f"error: {name} is not what the code says\n\nhint: make generate\n")
     return 1 if stale else 0

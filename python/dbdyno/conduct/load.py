@@ -35,7 +35,8 @@ _LARGE_MEMORY_BYTES = 60 * 2**30
 
 def bundled_studies() -> Mapping[str, Path]:
     """Name → file of the studies that come with the lab."""
-    return {file.stem: file for file in sorted(_BUNDLED.glob(f"*{_SUFFIX}"))}
+    files = {file.stem: file for file in _BUNDLED.glob(f"*{_SUFFIX}")}
+    return dict(sorted(files.items()))
 
 
 def load_study(name: str, *, scale: str | None = None, called: str | None = None) -> StudyFile:

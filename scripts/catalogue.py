@@ -1,0 +1,74 @@
+"""The page docs/catalogue.md: the studies there are, and what they found where they were run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from dbdyno.cli.classics import ANSWERS
+from dbdyno.conduct import bundled_studies
+from dbdyno.conduct.load import SMALL
+from dbdyno.design.cells import cells
+from dbdyno.formats.study import read_study
+from dbdyno.model import ENGINE, Study
+
+PAGE = Path(__file__).parents[1] / "docs" / "catalogue.md"
+FOLDER = PAGE.with_suffix("")
+
+HEAD = """\
+# Catalogue
+
+Published benchmarks as studies: `dbdyno run NAME` repeats one, from provisioning its servers to a \
+report, and takes the scale `small` on a small machine; `--scale paper` is what was published. \
+`make classics` runs all of them. Answers are those of one machine on one day: they say what came \
+out there, and how sure it is, and not what comes out elsewhere. Generated from studies and stored \
+results by `make generate`.
+"""
+
+
+def page() -> str:
+    """A table of contents, then a section a study."""
+    file = FOLDER / ANSWERS
+    answers: Mapping[str, Mapping[str, Any]] = json.loads(file.read_text()) if file.exists() else {}
+    small = {name: read_study(path, scale=SMALL).study for name, path in _sourced().items()}
+    rows = [f"| [{name}](#{name}) | {study.question} |" for name, study in small.items()]
+    sections = (line for name, one in small.items() for line in _section(one, answers.get(name)))
+    return (
+        "\n".join((HEAD, "| study | question |\n|---|---|", *rows, "", *sections)).rstrip() + "\n"
+    )
+
+
+def _sourced() -> Mapping[str, Path]:
+    files = bundled_studies().items()
+    return {name: file for name, file in files if read_study(file).study.source}
+
+
+def _section(study: Study, answer: Mapping[str, Any] | None) -> Iterator[str]:
+    yield f"## {study.name}\n"
+    yield f"**{study.question}** After: {study.source}\n"
+    yield f"Needs: {'; '.join(_needs(study))}.\n"
+    if answer is None:
+        yield "Not run here yet.\n"
+        return
+    verdicts = ", ".join(f"{word} in {count}" for word, count in answer["verdicts"].items())
+    yield f"> {answer['answer']}\n"
+    yield (
+        f"{answer['date']}, scale `{answer['scale']}`, {answer['minutes']:g} min; "
+        f"{answer['machine']}.{f' Verdicts: {verdicts}.' if verdicts else ''}\n"
+    )
+    if (FOLDER / f"{study.name}.svg").exists():
+        yield f"![{study.question}]({FOLDER.name}/{study.name}.svg)\n"
+
+
+def _needs(study: Study) -> Iterator[str]:
+    """Servers, tools and changes to the machine at the study's scale."""
+    made = cells(study)
+    yield ", ".join(dict.fromkeys(f"`{cell.provision}`" for cell in made))
+    tools = dict.fromkeys(f"`{cell.generator}`" for cell in made if cell.generator != ENGINE)
+    if tools:
+        yield ", ".join(tools)
+    setters = dict.fromkeys(f"`{setter}`" for cell in made for setter in cell.host)
+    if setters:
+        yield f"a machine it may change ({', '.join(setters)}; as root)"
