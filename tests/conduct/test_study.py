@@ -322,3 +322,18 @@ def test_a_killed_engine_fails_its_run_only(
     assert (error.kind, error.exit_code) == ("EngineLostError", 70)
     assert error.message.startswith(said)
     assert error.hint
+
+
+def test_a_metric_that_nobody_samples_is_named_with_its_line(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "studies" / "quickstart.toml").read_text()
+    first = text.count("\n") + 1
+    for metric, told in (
+        ("mysql.history_lst", "did you mean `history_list`?"),
+        ("mysqll.history_list", "did you mean `mysql`?"),
+    ):
+        file = tmp_path / "asked.toml"
+        file.write_text(f'{text}[[chart]]\nkind = "metrics-over-time"\nmetrics = ["{metric}"]\n')
+        with pytest.raises(StudyError) as caught:
+            load_study(str(file))
+        assert f"asked.toml:{first + 2}:" in caught.value.message
+        assert caught.value.hint == told

@@ -119,6 +119,18 @@ def test_a_note_is_told_by_itself(tmp_path: Path) -> None:
     assert "Their builds can" in page.partition("Then and now")[2]
 
 
+def test_a_cell_that_the_scale_leaves_out_is_told_by_its_own_level(tmp_path: Path) -> None:
+    text = PUBLISHED.replace("blocks = 3", 'blocks = 3\nlevels = { journal = ["delete"] }')
+    store = write_study(tmp_path, text, World(rate))
+    figures, comparisons = published_tables(analyse(gather(store, "study")))
+    column = [one.name for one in figures.columns].index("cell")
+    assert [row[column] for row in figures.rows][1] == "wal, full"
+    names = [one.name for one in comparisons.columns]
+    rows = [dict(zip(names, row, strict=True)) for row in comparisons.rows]
+    unseen = [row for row in rows if row["word"] == NOT_RUN]
+    assert [(row["cell"], row["reference"]) for row in unseen] == [("wal, full", "delete")]
+
+
 @pytest.mark.parametrize(
     ("differences", "low", "high", "word"),
     [

@@ -10,6 +10,7 @@ from dbdyno.collect import optional_sources
 from dbdyno.conduct.connection import check_connections
 from dbdyno.conduct.host import check_host
 from dbdyno.conduct.proxy import check_proxies
+from dbdyno.conduct.sampling import check_metrics
 from dbdyno.conduct.tool import check_tools
 from dbdyno.design import cells
 from dbdyno.design.batches import why_not_turns
@@ -58,6 +59,7 @@ def load_study(name: str, *, scale: str | None = None, called: str | None = None
     check_tools(loaded, study_script_path(loaded.file))
     _check_sources(loaded)
     _check_c_functions(loaded)
+    check_metrics(loaded)
     _check_scripts(loaded)
     return loaded
 

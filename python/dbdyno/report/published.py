@@ -119,7 +119,7 @@ def _rows(analysis: Analysis) -> Iterator[tuple[Value, ...]]:
             told = now.times(1 / _middle(one.value, one.high)) if now else None
             yield (
                 one.text or None,
-                label(cell, analysis.varying),
+                _label(analysis, cell, one.cell),
                 point.clients if point else one.clients,
                 f"{figure.title}, {one.unit or figure.unit}",
                 then,
@@ -134,11 +134,11 @@ def _rows(analysis: Analysis) -> Iterator[tuple[Value, ...]]:
 
 def _comparison_row(one: Compared, analysis: Analysis) -> tuple[Value, ...]:
     pair = one.pair
-    others = tuple(f for f in analysis.varying if pair.cell[f] != pair.reference[f])
+    differing = tuple(f for f in pair.cell if pair.cell[f] != pair.reference[f])
     return (
         pair.text or None,
-        label(pair.cell, analysis.varying),
-        label(pair.reference, others or analysis.varying),
+        _label(analysis, pair.cell, differing),
+        label(pair.reference, differing),
         one.clients,
         find_figure(pair.metric).title,
         pair.ratio if pair.high is None else (pair.ratio, pair.high),
@@ -147,6 +147,13 @@ def _comparison_row(one: Compared, analysis: Analysis) -> tuple[Value, ...]:
         one.word,
         pair.why or None,
     )
+
+
+def _label(analysis: Analysis, cell: Mapping[str, str], told: Iterable[str]) -> str:
+    """By the levels of factors that vary here, and of those that what was published tells apart:
+    a scale may run but one level of them."""
+    named = {*analysis.varying, *told}
+    return label(cell, tuple(factor for factor in cell if factor in named))
 
 
 def full_cell(study: Study, named: Mapping[str, str]) -> Mapping[str, str]:

@@ -98,7 +98,9 @@ def _panel(
         axis=alt.Axis(labels=last, ticks=last, tickCount=10),
     )
     y = alt.Y("value:Q", title=None, axis=number_axis())
-    lines = base.mark_line(strokeWidth=1.4, clip=True).encode(x=x, y=y, color=shade)
+    lines = base.mark_line(strokeWidth=1.4, clip=True, point=alt.OverlayMarkDef(size=10)).encode(
+        x=x, y=y, color=shade
+    )
     points = base.mark_point(size=22, filled=True).encode(
         x=x,
         y=y,
