@@ -60,6 +60,15 @@ def test_the_same_cell_of_two_studies_differs_in_nothing_and_is_not_paired(store
     assert judgement.effect.method == "Welch's t over runs"
 
 
+def test_the_same_plan_in_two_stores_is_not_paired(store: Path, tmp_path: Path) -> None:
+    other = write_study(tmp_path, SHORT, World(rate), name="one")
+    a, b = open_side(store, "one/wal, full"), open_side(other, "one/wal, full")
+    assert a.runs[0].manifest.plan == b.runs[0].manifest.plan
+    ((_, judgement),) = confront(a, b, THROUGHPUT).judged
+    assert isinstance(judgement.effect, PairedEffect)
+    assert judgement.effect.method == "Welch's t over runs"
+
+
 def test_another_load_refuses_the_verdict_and_says_what_differs(store: Path) -> None:
     outcome = confront(
         open_side(store, "one/delete, full"), open_side(store, "longer/wal, full"), THROUGHPUT

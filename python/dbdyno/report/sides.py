@@ -23,6 +23,8 @@ class Side:
     """One cell of a stored study."""
 
     name: str
+    home: Path
+    """The folder of its study."""
     study: Study
     points: tuple[Point, ...]
     runs: tuple[RunMaterial, ...]
@@ -70,7 +72,7 @@ def open_side(store: Path, name: str) -> Side:
         listed = "; ".join(f"`{study}/{known}`" for known in names)
         told = "holds several cells" if cell is None else f"has no cell or run `{cell}`"
         raise UsageError(f"the study `{study}` {told}", hint=f"its cells are {listed}")
-    return _side(name, material, chosen[0].levels)
+    return _side(name, (root / study).resolve(), material, chosen[0].levels)
 
 
 def _place(store: Path, name: str) -> tuple[Path, str, str | None]:
@@ -86,10 +88,10 @@ def _place(store: Path, name: str) -> tuple[Path, str, str | None]:
     return folder.absolute().parent, folder.absolute().name, None if rest == "." else rest
 
 
-def _side(name: str, material: Material, levels: Mapping[str, str]) -> Side:
+def _side(name: str, home: Path, material: Material, levels: Mapping[str, str]) -> Side:
     points = points_of(material, [c for c in cells(material.study) if c.levels == levels])
     runs = [run for run in material.runs if dict(run.manifest.cell) == dict(levels)]
-    return Side(name, material.study, tuple(points), tuple(runs))
+    return Side(name, home, material.study, tuple(points), tuple(runs))
 
 
 def confront(a: Side, b: Side, primary: Primary) -> Outcome:
@@ -121,8 +123,9 @@ def confront(a: Side, b: Side, primary: Primary) -> Outcome:
 
 
 def _one_study(a: Side, b: Side) -> bool:
+    """Two stores may hold the same plan, carried out on two days: their blocks are no pairs."""
     plans = {run.manifest.plan for run in (*a.runs, *b.runs)}
-    return a.study.name == b.study.name and len(plans) == 1
+    return a.home == b.home and len(plans) == 1
 
 
 def _refusal(found: tuple[Difference, ...]) -> str | None:
