@@ -347,8 +347,10 @@ def test_a_chart_takes_the_metrics_of_its_kind(tmp_path: Path, chart: str, messa
 
 def test_charts_of_one_kind_have_names_of_their_own(tmp_path: Path) -> None:
     bars = '\n[[chart]]\nkind = "bars"\nmetric = "{}"\n'
-    text = WHOLE + bars.format("syncs_per_event") + bars.format("mysql.history_list")
+    metrics = ("syncs_per_event", "mysql.history_list", "mean.writer/query 1")
+    text = WHOLE + "".join(map(bars.format, metrics))
     assert [chart.name for chart in read(tmp_path, text).study.charts][1:] == [
         "bars-syncs_per_event",
         "bars-mysql-history_list",
+        "bars-mean-writer-query-1",
     ]

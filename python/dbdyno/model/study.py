@@ -5,6 +5,7 @@ Times are seconds. Mappings are read-only by convention; nobody changes one afte
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -132,8 +133,8 @@ class Chart:
 
     @property
     def name(self) -> str:
-        """Kind and first metric: there may be several of one kind."""
-        return "-".join((self.kind, *(metric.replace(".", "-") for metric in self.metrics[:1])))
+        """Kind and first metric, fit for a file: there may be several of one kind."""
+        return re.sub(r"[^\w-]+", "-", "-".join((self.kind, *self.metrics[:1])))
 
 
 @dataclass(frozen=True, slots=True)
