@@ -79,6 +79,8 @@ class World:
     """The turns its cell had."""
     tool: Callable[[PlannedRun, Step], Mapping[str, float]] | None = None
     """The figures of a program that puts the load on in place of the engine."""
+    outcomes: Callable[[PlannedRun], Mapping[str, int]] | None = None
+    """What became of its events, where these are trials."""
     samples: Callable[[PlannedRun], tuple[Sample, ...]] = lambda _run: ()
     """What was sampled beside its load."""
     failed_before: Mapping[str, int] = field(default_factory=dict)
@@ -226,6 +228,11 @@ def _step(
     line = _line("summary", summary)
     writer.record(step.index, line, summary)
     told = step_summary(step.index, summary, json.loads(line))
+    if world.outcomes is not None:
+        found = world.outcomes(run)
+        events = sum(found.values())
+        shares = {f"{name.replace(' ', '_')}_share": n / events for name, n in found.items()}
+        return replace(told, events=events, outcomes=found, figures=shares, record={})
     if world.tool is None:
         return told
     return replace(

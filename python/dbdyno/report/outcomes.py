@@ -3,7 +3,14 @@
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.points import Point
 from dbdyno.report.table import Column, Table, Value
-from dbdyno.report.wording import MISSING, count, points_text, share_text, verdict_word
+from dbdyno.report.wording import (
+    MISSING,
+    count,
+    points_text,
+    sentence_case,
+    share_text,
+    verdict_word,
+)
 from dbdyno.stats import Share, ShareEffect
 
 
@@ -17,12 +24,17 @@ def outcome_tables(analysis: Analysis) -> tuple[Table, ...]:
 
 
 def _names(analysis: Analysis) -> tuple[str, ...]:
-    """All classes, in the order in which generators tell them."""
+    """All classes, in the order in which generators tell them; the one that decides first."""
     found: dict[str, None] = {}
     for point in analysis.points:
         for figures in point.blocks:
             found |= dict.fromkeys(figures.summary.outcomes)
-    return tuple(found)
+    return tuple(sorted(found, key=lambda name: share_name(name) != analysis.metric_name))
+
+
+def share_name(outcome: str) -> str:
+    """The figure that says its share."""
+    return f"{outcome.replace(' ', '_')}_share"
 
 
 def counts_of(point: Point) -> dict[str, int]:
@@ -47,13 +59,16 @@ def outcomes_table(analysis: Analysis, names: tuple[str, ...]) -> Table:
         rows.append(tuple(row))
     columns = [Column("Cell", "cell"), Column("Trials", "trials", count)]
     for name in names:
-        plain = name.replace(" ", "_")
         columns += [
-            Column(name[:1].upper() + name[1:], plain, count),
-            Column("95 % interval", f"{plain}_share_95", share_text, pair=True),
+            Column(sentence_case(name), name.replace(" ", "_"), count),
+            Column("in %", f"{share_name(name)}_95", _whole_percent, pair=True),
         ]
-    title = "What became of the trials: counts, and Wilson's intervals of the shares"
+    title = "What became of the trials: counts, and Wilson's 95 % intervals of the shares"
     return Table("outcomes", title, tuple(columns), tuple(rows))
+
+
+def _whole_percent(share: float) -> str:
+    return f"{100 * share:.0f}"
 
 
 def shares_table(analysis: Analysis) -> Table:

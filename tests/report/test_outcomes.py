@@ -1,0 +1,79 @@
+"""Trials in a report: counts with intervals, and verdicts on shares of which some are zero."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from made_up_runs import World, page_of, write_study
+
+from dbdyno.model import PlannedRun
+from dbdyno.report.analyse import analyse
+from dbdyno.report.answer import headline
+from dbdyno.report.gather import gather
+from dbdyno.report.outcomes import outcome_tables
+from dbdyno.report.validity import gates
+from dbdyno.stats import Verdict
+
+STUDY = """
+question = "Is damage noticed?"
+primary = { metric = "silently_wrong_share", smallest_effect = "10 %" }
+answer = "{candidate} against {baseline}: {effect} ({interval})."
+
+[server]
+without = { provision = "sqlite" }
+with = { provision = "sqlite", settings = { journal_mode = "wal" } }
+
+[workload]
+generator = "damage"
+
+[load]
+clients = 1
+events = 10
+
+[design]
+blocks = 3
+baseline = { server = "without" }
+"""
+
+
+def outcomes(run: PlannedRun) -> Mapping[str, int]:
+    """Six, five and four of ten go unseen without, none with."""
+    wrong = 7 - run.block if run.cell.levels["server"] == "without" else 0
+    return {"reported": 10 - wrong, "silently wrong": wrong}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return write_study(tmp_path, STUDY, World(lambda *_: 100.0, outcomes=outcomes))
+
+
+def test_trials_of_all_blocks_are_one_sample_and_zero_is_a_share(store: Path) -> None:
+    analysis = analyse(gather(store, "study"))
+    (comparison,) = analysis.comparisons
+
+    assert comparison.judgement.verdict is Verdict.BETTER
+    assert "with against without: −50\u202fpoints (−67" in headline(analysis)
+    assert {gate.name: gate.state for gate in gates(analysis)}["Trials"] == "ok"
+
+
+def test_the_outcome_that_decides_stands_first(store: Path) -> None:
+    counts, differences = outcome_tables(analyse(gather(store, "study")))
+
+    assert [column.name for column in counts.columns[:4]] == [
+        "cell",
+        "trials",
+        "silently_wrong",
+        "silently_wrong_share_95",
+    ]
+    assert [row[:3] for row in counts.values] == [("without", 30, 15), ("with", 30, 0)]
+    assert counts.rows[1][3] == "0 to 11"
+    assert [row[-1] for row in differences.rows] == ["better (lower)"]
+
+
+def test_the_page_shows_them(store: Path) -> None:
+    page = page_of(store)
+
+    assert "Outcomes" in page
+    assert "differences of shares" in page
