@@ -1,0 +1,202 @@
+"""sysbench itself: its own scripts or one of the user's; what it prints is read.
+
+Each step drops its tables and makes them anew, unless `prepare = false`. Release 1.0 has no
+warm-up: the step's is a call whose figures nobody reads. Response times are those of its own
+histogram, whose buckets lie 2 % apart. What the engine does with the same script: leave the
+generator out.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from dbdyno.errors import EngineError, UsageError
+from dbdyno.generators.generator import Generator, Job, ToolOutcome, call, find_file
+from dbdyno.model import Metric, Option, Sample
+
+_FILE = "sysbench script"
+_OWN = ("script", "prepare", "version")
+_RESERVED = (
+    "db_driver",
+    "events",
+    "histogram",
+    "percentile",
+    "rand_seed",
+    "report_interval",
+    "threads",
+    "time",
+)
+"""By these we say what the study says, and read what sysbench says."""
+_SPARE_S = 60.0
+_PREPARE_LIMIT_S = 24 * 3600.0
+_RANKS = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p99.9": 99.9}
+_WINDOW = re.compile(r"total time: +([\d.]+)s")
+_EVENTS = re.compile(r"total number of events: +(\d+)")
+_STATEMENTS = re.compile(r"queries: +(\d+) +\(")
+_ERRORS = re.compile(r"ignored errors: +(\d+)")
+_MEAN, _MAX = re.compile(r"^ +avg: +([\d.]+)", re.M), re.compile(r"^ +max: +([\d.]+)", re.M)
+_BUCKET = re.compile(r"^ *([\d.]+) \|\** +(\d+)$", re.MULTILINE)
+_PROGRESS = re.compile(
+    r"^\[ (\d+)s \] thds: \d+ \S+ ([\d.]+) .*?lat \(ms,95%\): ([\d.]+)", re.MULTILINE
+)
+
+
+class Sysbench:
+    """Options: `script`, required; `prepare`, `version`; others are sysbench's and the script's."""
+
+    name: ClassVar[str] = "sysbench"
+    event_s: ClassVar[float | None] = None
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        Metric("events_per_s", "/s", "gauge", "Events that ended"),
+        Metric("latency_p95_ms", "ms", "gauge", "Response time of events, 95th percentile"),
+    )
+
+    def read(self, options: Mapping[str, Option]) -> None:
+        """A script, and none of the options by which we watch it."""
+        if not isinstance(options.get("script"), str):
+            raise ValueError("expected `script`, such as oltp_read_only, or a file `mine.lua`")
+        if not isinstance(options.get("prepare", True), bool):
+            raise ValueError("`prepare`: expected true or false")
+        for name in options:
+            if name.replace("-", "_") in _RESERVED or name.startswith(("mysql", "pgsql")):
+                raise ValueError(f"`{name}` is set by dbdyno itself")
+
+    def provision(self, options: Mapping[str, Option]) -> str:
+        """The newest installed one, or the version asked for."""
+        version = options.get("version")
+        return f"tool:sysbench:{version}" if version else "tool:sysbench"
+
+    def files(self, options: Mapping[str, Option]) -> Mapping[str, str]:
+        """A script of one's own."""
+        script = str(options["script"])
+        return {script: _FILE} if script.endswith(".lua") else {}
+
+    def run(self, job: Job) -> ToolOutcome:
+        """Makes tables, warms up, measures."""
+        environment = {**os.environ, "LUA_PATH": f"{_scripts(job)}/?.lua;;"}
+        script = _script(job)
+        argv: list[str | Path] = [
+            job.program,
+            *connection(job.target()),
+            *_own_options(job.options),
+        ]
+        argv += [f"--threads={job.clients}", "--events=0"]
+        if job.options.get("prepare", True):
+            for command in ("cleanup", "prepare"):
+                words = [*argv, script, command]
+                call(words, job, limit_s=_PREPARE_LIMIT_S, environment=environment)
+        if job.warm_up_s >= 1:
+            words = [*argv, f"--time={round(job.warm_up_s)}", script, "run"]
+            call(words, job, limit_s=job.warm_up_s + _SPARE_S, environment=environment)
+        argv += [f"--time={max(1, round(job.measure_s))}", f"--rand-seed={job.seed % 2**31}"]
+        argv += ["--report-interval=1", "--percentile=95", "--histogram=on", script, "run"]
+        began_ns = time.time_ns()
+        said = call(argv, job, limit_s=job.measure_s + _SPARE_S, environment=environment)
+        ended_ns = time.time_ns()
+        shown = [Path(str(argv[0])).name, *(str(word) for word in argv[1:] if _may_show(word))]
+        return replace(outcome(said, began_ns, shown), ended_unix_ns=ended_ns)
+
+
+def _scripts(job: Job) -> Path:
+    """The folder of scripts that came with the program."""
+    return job.program.resolve().parent.parent / "share" / "sysbench"
+
+
+def _script(job: Job) -> str:
+    """A file of the user's, or a script of sysbench's by its file, wherever that was unpacked."""
+    name = str(job.options["script"])
+    if name.endswith(".lua"):
+        return str(find_file(name, job.folders, _FILE))
+    shipped = _scripts(job) / f"{name}.lua"
+    return str(shipped) if shipped.exists() else name
+
+
+def _own_options(options: Mapping[str, Option]) -> Iterator[str]:
+    for name, value in options.items():
+        if name not in _OWN:
+            told = ("on" if value else "off") if isinstance(value, bool) else value
+            yield f"--{name.replace('_', '-')}={told}"
+
+
+def _may_show(word: object) -> bool:
+    return "-password=" not in str(word)
+
+
+def connection(target: Mapping[str, Any]) -> Sequence[str]:
+    """A run's target as sysbench's options."""
+    family = {"mysql": "mysql", "postgresql": "pgsql"}.get(str(target.get("driver")))
+    if family is None:
+        raise UsageError(
+            f"sysbench can't load {target.get('driver')}", hint="name a MySQL or PostgreSQL server"
+        )
+    if target.get("tls", {}).get("mode", "disable") not in ("disable", "prefer"):
+        raise UsageError(
+            "sysbench 1.0 has no TLS without files of its own", hint="leave `generator` out"
+        )
+    (endpoint, *_) = target["endpoints"]
+    if "unix" not in endpoint:
+        place = dict(endpoint["tcp"])
+    elif family == "mysql":
+        place = {"socket": endpoint["unix"]}
+    else:
+        folder, _, port = str(endpoint["unix"]).rpartition("/.s.PGSQL.")
+        place = {"host": folder, "port": port}
+    account = {"user": target["user"], "password": target.get("password", "")}
+    if target.get("compression"):
+        place["compression"] = "on"
+    told = {**place, **account, "db": target["database"]}
+    return [f"--db-driver={family}", *(f"--{family}-{n}={v}" for n, v in told.items())]
+
+
+def latencies(said: str) -> Mapping[str, float]:
+    """Percentiles of its histogram, µs: the values of the buckets in which they lie."""
+    buckets = [(float(value) * 1000, int(count)) for value, count in _BUCKET.findall(said)]
+    whole = sum(count for _, count in buckets)
+    found: dict[str, float] = {}
+    for name, rank in _RANKS.items():
+        passed = 0
+        for value, count in buckets:
+            passed += count
+            if passed >= whole * rank / 100:
+                found[name] = value
+                break
+    return found
+
+
+def outcome(said: str, began_ns: int, command_line: Sequence[str]) -> ToolOutcome:
+    """What sysbench printed, understood.
+
+    # Errors
+    `EngineError` when it printed no summary.
+    """
+    window, events = _WINDOW.search(said), _EVENTS.search(said)
+    if window is None or events is None or not int(events[1]):
+        raise EngineError("sysbench printed no summary, or nothing ended", hint=said[-500:] or None)
+    statements, errors = _STATEMENTS.search(said), _ERRORS.search(said)
+    beside = {"mean": _MEAN.search(said), "max": _MAX.search(said)}
+    extremes = {name: float(found[1]) * 1000 for name, found in beside.items() if found}
+    return ToolOutcome(
+        window_s=float(window[1]),
+        events=int(events[1]),
+        statements=int(statements[1]) if statements else 0,
+        errors=int(errors[1]) if errors else 0,
+        latency_us={**latencies(said), **extremes},
+        samples=tuple(_samples(said, began_ns)),
+        command_line=tuple(command_line),
+    )
+
+
+def _samples(said: str, began_ns: int) -> Iterator[Sample]:
+    for second, rate, latency_ms in _PROGRESS.findall(said):
+        unix_ns = began_ns + int(second) * 10**9
+        yield Sample(unix_ns, "sysbench", "events_per_s", "", float(rate))
+        yield Sample(unix_ns, "sysbench", "latency_p95_ms", "", float(latency_ms))
+
+
+GENERATOR: Generator = Sysbench()
