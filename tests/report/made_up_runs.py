@@ -51,6 +51,7 @@ SECOND_NS = 1_000_000_000
 OF_A_SERVER = {"page_size": "4096", "data_directory": "/somewhere"}
 """Effective settings beside those of the study."""
 METRICS = {
+    "fio": [Metric("read_iops", "/s", "gauge", "Reads that ended, by job")],
     "process": [Metric("voluntary_switches", "", "counter", "Context switches")],
     "disk": [Metric("writes", "", "counter", "Writes")],
     "mysql": [
@@ -138,6 +139,7 @@ def _carry_out(
                 engine_start_unix_ns=START_UNIX_NS,
                 reactor="epoll",
                 shards=1,
+                ended_unix_ns=START_UNIX_NS + 4 * SECOND_NS if world.tool else None,
             )
         )
     writer.metrics(world.samples(run), METRICS)
@@ -153,6 +155,7 @@ def _carry_out(
         attempt=attempt,
         cell=run.cell.levels,
         provision=run.cell.provision,
+        generator=run.cell.generator,
         settings=run.cell.settings,
         script=run.cell.script,
         options=run.cell.options,

@@ -80,7 +80,7 @@ def _samples(run: StoredRun, needed: Collection[tuple[str, str]]) -> Samples:
         source, metric, instance = (
             every[place] for every, place in zip(names, places, strict=True)
         )
-        if (source, metric) in needed:
+        if (source, metric) in needed or source == run.manifest.generator:
             found = SampleSeries(times[rows], values[rows])
             series.setdefault((source, metric), {})[instance] = found
     return Samples(series, known)

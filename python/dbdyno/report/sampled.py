@@ -13,8 +13,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dbdyno.model import FIGURES, PER_EVENT, Counted, Sampled, StepResult, StepSummary, Study
-from dbdyno.report.material import RunMaterial, SampleSeries
+from dbdyno.model import (
+    ENGINE,
+    FIGURES,
+    PER_EVENT,
+    Counted,
+    Sampled,
+    StepResult,
+    StepSummary,
+    Study,
+)
+from dbdyno.report.material import RunMaterial, SampleSeries, StepSeries
 
 FAR_NS = 2_000_000_000
 """A sample so far from a turn's edge missed it: the source was slow, and the turn is left out."""
@@ -44,7 +53,35 @@ def with_figures(run: RunMaterial, study: Study, names: Sequence[str]) -> RunMat
         )
         for step, summary in run.summaries.items()
     }
-    return replace(run, summaries=summaries)
+    if run.manifest.generator == ENGINE:
+        return replace(run, summaries=summaries)
+    told = {step: _tool_series(run, study, summary) for step, summary in run.summaries.items()}
+    series = {step: found for step, found in told.items() if found is not None}
+    return replace(run, summaries=summaries, series=series)
+
+
+def _tool_series(run: RunMaterial, study: Study, summary: StepSummary) -> StepSeries | None:
+    """Second by second, as the program that put the load on told its rates: all it tells together.
+
+    A rate is told at the end of its second. `None` where it told none.
+    """
+    source = run.manifest.generator
+    rates = [name for name, one in run.samples.metrics.get(source, {}).items() if one.unit == "/s"]
+    every = [each for name in rates for each in run.samples.series.get((source, name), {}).values()]
+    seconds = round(summary.window_s)
+    for stretch in stretches_of(run, study, summary):
+        total, seen = np.zeros(seconds), np.zeros(seconds, dtype=np.bool_)
+        for each in every:
+            places = np.rint((each.unix_ns - stretch.begin_ns) / 1e9).astype(int) - 1
+            inside = (places >= 0) & (places < seconds)
+            total[places[inside]] += each.values[inside]
+            seen[places[inside]] = True
+        if seen.any():
+            starts = np.flatnonzero(seen).astype(np.float64)
+            whole = np.ones(starts.size)
+            measured = np.ones(starts.size, dtype=np.bool_)
+            return StepSeries(starts, whole, measured, total[seen], np.full(starts.size, np.nan))
+    return None
 
 
 def _figures(
