@@ -56,6 +56,7 @@ class OwnServer(Direct):
         name = f"{provision.kind} {provision.version}"
         self._daemon = Daemon(name, folder.absolute() / "server.log", provision.launch)
         self._port = 0
+        self._log_start = 0
         self._programs: Programs | None = None
         self._sockets = Path()
 
@@ -112,13 +113,17 @@ class OwnServer(Direct):
         """Launches it and waits; on another port when somebody was quicker to take the first."""
         for attempt in range(_PORT_ATTEMPTS):
             self._configure()
-            log_start = self._daemon.log_size()
+            self._log_start = self._daemon.log_size()
             self._launch()
             if self._wait_until_ready(limit_s):
                 return
-            port_was_taken = "Address already in use" in self._daemon.logged_since(log_start)
+            port_was_taken = "Address already in use" in self._logged()
             if not port_was_taken or attempt == _PORT_ATTEMPTS - 1:
                 raise self._not_started(self._daemon.exit_description())
+
+    def _logged(self) -> str:
+        """Its log since it was started last."""
+        return self._daemon.logged_since(self._log_start)
 
     def _wait_until_ready(self, limit_s: float) -> bool:
         """Connects as soon as that works; `False` when the server ended instead."""

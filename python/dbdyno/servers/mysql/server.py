@@ -228,7 +228,7 @@ class MysqlServer(OwnServer):
         self._has_accounts = True
 
     def _not_started(self, reason: str) -> ServerError:
-        return self._explained(self._daemon.logged_since(0)) or ServerError(
+        return self._explained(self._logged()) or ServerError(
             f"{self._daemon.name} did not start: {reason}", hint=self._daemon.log_tail()
         )
 

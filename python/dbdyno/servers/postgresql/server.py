@@ -220,7 +220,7 @@ class PostgresqlServer(OwnServer):
         self._session.connection()
 
     def _not_started(self, reason: str) -> ServerError:
-        log = self._daemon.logged_since(0)
+        log = self._logged()
         if unknown := re.search(r'unrecognized configuration parameter "([^"]+)"', log):
             known = self._setting_names()
             manual = "look at the server's manual"
