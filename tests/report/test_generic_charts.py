@@ -10,8 +10,10 @@ import vl_convert
 from made_up_runs import World, page_of, write_study
 from test_sampled import SHORT, rate, sampled
 
+from dbdyno.model import PlannedRun, Step
 from dbdyno.report.analyse import analyse
 from dbdyno.report.charts import Chart, charts
+from dbdyno.report.charts.busy import REACHED, STRAIGHT
 from dbdyno.report.gather import gather
 from dbdyno.report.page import VEGA_LITE
 
@@ -84,3 +86,20 @@ def test_the_page_shows_them(drawn: tuple[dict[str, Chart], Path]) -> None:
     page = page_of(drawn[1])
     assert "More figures" in page
     assert 'data-chart="metrics-over-time-mysql-history_list"' in page
+
+
+def test_busy_processors_stand_beside_throughput_and_a_straight_line(tmp_path: Path) -> None:
+    def scaling(run: PlannedRun, step: Step, second: int) -> float:
+        return 400 * min(step.clients, 2)
+
+    study = SHORT.replace("clients = 1\n", "clients = [1, 4]\n")
+    study += '\n[[chart]]\nkind = "busy-by-clients"\n'
+    analysis = analyse(gather(write_study(tmp_path, study, World(scaling)), "study"))
+    (chart,) = [one for one in charts(analysis) if one.name == "busy-by-clients"]
+    assert {row["cell"] for row in chart.rows} == {point.label for point in analysis.points}
+    for cell in {row["cell"] for row in chart.rows}:
+        for what, points in ((REACHED, [(1, 50), (4, 100)]), (STRAIGHT, [(1, 50), (2, 100)])):
+            rows = [row for row in chart.rows if (row["cell"], row["what"]) == (cell, what)]
+            figures = [(row["clients"], row["percent"]) for row in rows]
+            found = [tuple(round(float(str(one))) for one in pair) for pair in figures]
+            assert found == points

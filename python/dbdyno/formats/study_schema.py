@@ -180,6 +180,7 @@ class ChartTable(Table):
         "metrics-over-time",
         "bars",
         "by-load",
+        "busy-by-clients",
     ]
     title: str | None = None
     metric: Annotated[str, AfterValidator(_figure)] | None = None

@@ -25,6 +25,9 @@ from dbdyno.model import (
 )
 from dbdyno.report.material import RunMaterial, SampleSeries, StepSeries
 
+IDLE = "processor.idle_s"
+"""Growth by second: how many processors were idle."""
+
 FAR_NS = 2_000_000_000
 """A sample so far from a turn's edge missed it: the source was slow, and the turn is left out."""
 
@@ -227,6 +230,7 @@ def wanted(study: Study) -> tuple[str, ...]:
     sampled metrics that the study names."""
     named = [study.primary.metric, *(one.metric for one in study.published)]
     named += [metric for chart in study.charts for metric in chart.metrics]
+    named += [IDLE for chart in study.charts if chart.kind == "busy-by-clients"]
     sampled = [name for name in named if name not in FIGURES and Sampled.parse(name)]
     return (*PER_EVENT, *dict.fromkeys(sampled))
 

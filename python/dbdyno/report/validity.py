@@ -422,9 +422,9 @@ def _without_hardware_threads(analysis: Analysis) -> Iterable[str]:
     if "cores" not in sides:
         return
     hosts = [run.facts.get("host") for run in analysis.material.runs]
-    processors = [host["processor"] for host in hosts if isinstance(host, Mapping)]
-    if any(one["cores"] == one["threads"] for one in processors):
-        count = processors[0]["threads"]
+    processors = [host.get("processor", {}) for host in hosts if isinstance(host, Mapping)]
+    count = next((one["threads"] for one in processors if one.get("threads")), None)
+    if count is not None and any(one.get("cores") == count for one in processors):
         yield (
             f"This machine shows {count} processors and as many cores: it has no "
             "hardware threads (or a hypervisor hides them), and cells that differ in their use of "

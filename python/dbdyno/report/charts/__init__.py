@@ -9,6 +9,7 @@ from dataclasses import replace
 from dbdyno.model import Chart as Asked
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.charts.bars import bars
+from dbdyno.report.charts.busy import busy_by_clients
 from dbdyno.report.charts.chart import Chart
 from dbdyno.report.charts.effects import effects
 from dbdyno.report.charts.latency import latency_curve, latency_percentiles
@@ -19,8 +20,8 @@ from dbdyno.report.charts.time import over_time
 __all__ = ["Chart", "charts"]
 
 
-GENERIC = ("metrics-over-time", "bars", "by-load")
-"""Kinds that draw whatever metrics a study names."""
+ON_REQUEST = ("metrics-over-time", "bars", "by-load", "busy-by-clients")
+"""Kinds that are drawn only where a study names them."""
 
 
 def _generic(analysis: Analysis, asked: Asked) -> Chart:
@@ -29,6 +30,8 @@ def _generic(analysis: Analysis, asked: Asked) -> Chart:
             return panels(analysis, asked.metrics, name=asked.name)
         case "bars":
             return bars(analysis, asked.metrics[0], name=asked.name)
+        case "busy-by-clients":
+            return busy_by_clients(analysis, name=asked.name)
         case _:
             return by_clients(analysis, asked.metrics[0], name=asked.name, note="")
 
@@ -56,7 +59,7 @@ def charts(analysis: Analysis) -> tuple[Chart, ...]:
             name="bytes-per-statement",
             note=" Sent and received, as they went through the client's sockets.",
         ),
-        *(_generic(analysis, chart) for chart in study.charts if chart.kind in GENERIC),
+        *(_generic(analysis, chart) for chart in study.charts if chart.kind in ON_REQUEST),
     )
     asked = {chart.name: chart.title for chart in study.charts}
     titled = (replace(c, title=asked.get(c.name) or c.title) for c in made if c.rows)

@@ -1,0 +1,97 @@
+"""How much of the machine is gone, and how much of its throughput is reached: both in percent over
+the number of clients, beside the straight line from the fewest clients on."""
+
+from collections.abc import Iterator, Mapping
+from statistics import median
+
+import altair as alt
+
+from dbdyno.report.analyse import Analysis
+from dbdyno.report.charts.chart import Chart, Row
+from dbdyno.report.charts.encoding import named
+from dbdyno.report.points import Point
+from dbdyno.report.sampled import IDLE
+
+REACHED, BUSY, STRAIGHT = "throughput, of the highest", "processors busy", "straight line"
+_COLOURS = {REACHED: "#0072B2", BUSY: "#D55E00", STRAIGHT: "#7F7F7F"}
+CAPTION = (
+    "Medians over blocks. Throughput: of the cell's highest. Processors busy: of all the kernel "
+    "shows, hardware threads included, whoever uses them. Straight line: throughput with the "
+    "fewest clients times clients. Where throughput has come to its end and processors are not "
+    "all busy, the share that they show is not the share that is gone."
+)
+
+
+def busy_by_clients(analysis: Analysis, *, name: str) -> Chart:
+    """Nothing to show with a single number of clients."""
+    rows = tuple(_rows(analysis)) if len(analysis.clients) > 1 else ()
+    several = len({row["cell"] for row in rows}) > 1
+    axis = alt.Axis(values=list(analysis.clients), format="d", labelOverlap=True)
+    strokes = alt.Legend(symbolType="stroke", symbolSize=500, symbolStrokeColor="gray")
+    drawing = (
+        alt.Chart(named())
+        .mark_line(point=True, strokeWidth=2)
+        .encode(
+            x=alt.X("clients:Q", title="clients", axis=axis),
+            y=alt.Y("percent:Q", title="percent", scale=alt.Scale(domain=[0, 100], clamp=True)),
+            color=alt.Color(
+                "what:N",
+                title=None,
+                scale=alt.Scale(domain=list(_COLOURS), range=list(_COLOURS.values())),
+            ),
+            strokeDash=alt.StrokeDash(
+                "cell:N",
+                title=None,
+                sort=None,
+                legend=strokes if several else None,
+            ),
+            tooltip=[
+                alt.Tooltip("cell:N"),
+                alt.Tooltip("clients:Q"),
+                alt.Tooltip("what:N"),
+                alt.Tooltip("percent:Q", format=".1f"),
+            ],
+        )
+    )
+    title = "Throughput and busy processors by clients"
+    return Chart(name, title, CAPTION, drawing, rows, height=340)
+
+
+def _rows(analysis: Analysis) -> Iterator[Row]:
+    processors = _processors(analysis)
+    by_cell: dict[str, list[tuple[Point, float]]] = {}
+    for point in analysis.points:
+        rates = point.values("throughput").values()
+        if rates:
+            by_cell.setdefault(point.label, []).append((point, median(rates)))
+    for measured in by_cell.values():
+        highest = max(rate for _, rate in measured)
+        first, least = min(measured, key=lambda each: each[0].clients)
+        yield _row(first, STRAIGHT, least / highest)
+        end = min(first.clients * highest / least, max(analysis.clients))
+        yield {**_row(first, STRAIGHT, least / highest * end / first.clients), "clients": end}
+        for point, rate in measured:
+            yield _row(point, REACHED, rate / highest)
+            idle = point.values(IDLE).values()
+            if idle and processors:
+                yield _row(point, BUSY, 1 - median(idle) / processors)
+
+
+def _row(point: Point, what: str, share: float) -> Row:
+    return {
+        "cell": point.label,
+        "clients": point.clients,
+        "what": what,
+        "percent": 100 * share,
+    }
+
+
+def _processors(analysis: Analysis) -> int | None:
+    """As many as the kernel shows; `None` where the store does not say."""
+    for run in analysis.material.runs:
+        host = run.facts.get("host")
+        processor = host.get("processor") if isinstance(host, Mapping) else None
+        threads = processor.get("threads") if isinstance(processor, Mapping) else None
+        if isinstance(threads, int):
+            return threads
+    return None
