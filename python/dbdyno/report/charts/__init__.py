@@ -20,7 +20,7 @@ from dbdyno.report.charts.time import over_time
 __all__ = ["Chart", "charts"]
 
 
-ON_REQUEST = ("metrics-over-time", "bars", "by-load", "busy-by-clients")
+WHERE_NAMED = ("metrics-over-time", "bars", "by-load", "busy-by-clients")
 """Kinds that are drawn only where a study names them."""
 
 
@@ -59,7 +59,7 @@ def charts(analysis: Analysis) -> tuple[Chart, ...]:
             name="bytes-per-statement",
             note=" Sent and received, as they went through the client's sockets.",
         ),
-        *(_generic(analysis, chart) for chart in study.charts if chart.kind in ON_REQUEST),
+        *(_generic(analysis, chart) for chart in study.charts if chart.kind in WHERE_NAMED),
     )
     asked = {chart.name: chart.title for chart in study.charts}
     titled = (replace(c, title=asked.get(c.name) or c.title) for c in made if c.rows)
