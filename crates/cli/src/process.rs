@@ -35,14 +35,18 @@ pub fn counter_is_time() -> bool {
 }
 
 impl Process {
-    /// Watches for SIGINT, SIGTERM and SIGHUP (the terminal is gone). After the second one the
-    /// process ends, whatever it is busy with: what it has not said by then is lost.
+    /// Watches for SIGINT, SIGTERM and SIGHUP: the terminal is gone, which whoever called us by
+    /// `nohup` does not mind. After the second one the process ends, whatever it is busy with: what
+    /// it has not said by then is lost.
     ///
     /// # Errors
     /// If a handler can't be installed.
     pub fn watch() -> io::Result<Self> {
         let signals = Arc::new(AtomicUsize::new(0));
         for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+            if signal == libc::SIGHUP && is_ignored(signal) {
+                continue;
+            }
             let count = Arc::clone(&signals);
             // SAFETY: the handler adds to an atomic and makes a plain system call.
             unsafe {
@@ -124,6 +128,16 @@ impl Probe for Process {
 
     fn impatient(&self) -> bool {
         self.signals.load(Ordering::Relaxed) > 1
+    }
+}
+
+/// Whether whoever started us has the kernel throw the signal away.
+fn is_ignored(signal: libc::c_int) -> bool {
+    // SAFETY: the structure is plain data and filled by the call, which changes nothing.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut action);
+        action.sa_sigaction == libc::SIG_IGN
     }
 }
 

@@ -173,6 +173,7 @@ pub fn plan(spec: &RunSpec) -> Result<Plan, Failure> {
         measure_ns: spec.measure_s.filter(|length| load && *length > 0.0).map(nanoseconds),
         interval_ns: nanoseconds(spec.interval_s),
         drain_ns: nanoseconds(drain_s(spec)),
+        patience_ns: nanoseconds(spec.drain_s.unwrap_or(DRAIN_S)),
         events: spec.events.filter(|events| load && *events > 0),
         seed: spec.seed,
         part: spec.part.map_or((0, 1), |part| (part.index, part.count)),

@@ -56,12 +56,11 @@ fn fail(messages: &Sender<Message>, failure: Failure) {
 fn no_thread(made: u32, wanted: u32, error: &std::io::Error) -> Failure {
     Failure {
         kind: FatalKind::Environment,
-        message: format!(
-            "the system made {made} of {wanted} threads, one for each client, and no more: {error}"
-        ),
+        message: format!("the system made {made} of {wanted} threads and no more: {error}"),
         hint: Some(
-            "use fewer clients, or raise the limits of threads (ulimit -u, pids.max, \
-             kernel.threads-max, vm.max_map_count)"
+            "use fewer shards, or fewer clients where each has a thread of its own (SQLite), or \
+             raise the limits of threads (ulimit -u, pids.max, kernel.threads-max, \
+             vm.max_map_count)"
                 .to_owned(),
         ),
         traceback: None,

@@ -105,7 +105,7 @@ fn planned_errors_are_counted_one_by_one_and_their_events_begun_again() {
     let total = &ended.summary().total;
     let statements = total.reads + total.errors;
     assert_eq!(total.reads, total.events, "every event ends with a statement that succeeded");
-    assert_eq!(total.restarts, total.errors);
+    assert_eq!(total.restarts + total.unfinished, total.errors, "begun again, or given up");
     let tenths = statements as f64 / 10.0;
     assert!((total.errors as f64 - tenths).abs() <= 3.0, "{} of {statements}", total.errors);
     assert_eq!(ended.summary().errors.keys().collect::<Vec<_>>(), ["40001"]);
@@ -128,6 +128,35 @@ fn an_event_limit_is_exact_though_events_begin_again() {
     assert_eq!(ended.summary().total.events, 200);
     assert_eq!(ended.summary().total.unfinished, 0);
     assert!(ended.summary().total.restarts > 50);
+}
+
+/// What was due when the last event of the limit had begun was never to begin.
+#[test]
+fn an_event_limit_leaves_no_backlog() {
+    let plan = json!({"service_us": 20_000});
+    let arrival = json!({"kind": "constant", "rate_per_s": 1000.0});
+    let folder = Folder::new("instrument-backlog");
+    let script = folder.script("select.lua", SCRIPT);
+    let changes = json!({
+        "target": {"driver": "scripted", "plan": plan},
+        "groups": [{"clients": 2, "arrival": arrival}],
+        "measure_s": null,
+        "events": 20,
+        "interval_s": 0.01,
+        "shards": 1,
+    });
+    let ended = run(&spec(&script, changes));
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let mut begun = 0;
+    for record in &ended.records {
+        if let Record::Interval(interval) = record {
+            begun += interval.counters.begun;
+            assert!(begun + interval.backlog <= 20, "{begun} and {} more", interval.backlog);
+        }
+    }
+    assert_eq!((ended.summary().backlog, ended.summary().total.events), (0, 20));
+    let waits = histogram(&ended, Subject::Event, TimeKind::Wait);
+    assert_eq!(waits.len(), 20, "one time for each event that was to begin");
 }
 
 #[test]

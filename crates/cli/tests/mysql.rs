@@ -163,6 +163,36 @@ fn a_killed_connection_is_made_anew_with_its_statements() {
     assert_eq!(total.reads, total.events, "what was executed was an event");
 }
 
+/// The statement that finds out was never sent: it failed, and took no time.
+#[test]
+fn a_connection_lost_between_two_statements_is_no_slow_statement() {
+    let Some(server) = Server::get() else { return };
+    let folder = Folder::new("between");
+    let script = folder.script(
+        "between.lua",
+        "function thread_init()\n\
+           local drv = sysbench.sql.driver()\n\
+           con, killer = drv:connect(), drv:connect()\n\
+         end\n\
+         function event()\n\
+           local id = con:query_row('SELECT connection_id()')\n\
+           if not killed then\n\
+             killed = true\n\
+             killer:query('KILL ' .. id)\n\
+             ffi.C.usleep(500000)\n\
+           end\n\
+           con:query('SELECT 1')\n\
+         end",
+    );
+    let ended = ok(run(&spec(&server, &script, json!({"events": 3}))));
+    let summary = ended.summary();
+    assert_eq!((summary.total.errors, summary.total.restarts), (1, 1));
+    let timed = |found: &&record::HistogramRecord| {
+        found.subject == record::Subject::Failed && found.label == "statement"
+    };
+    assert!(summary.histograms.iter().find(timed).is_none_or(|found| found.count == 0));
+}
+
 /// The connections of the clients, once there are four that execute one statement after the other
 /// and none of them is one of those `gone`. One that has only just been made may not have been
 /// taken up by its client, and before the load nothing counts.

@@ -77,9 +77,10 @@ fn postgresql(sqlstate: &str) -> Option<&'static str> {
 
 fn mysql(number: i64) -> Option<&'static str> {
     Some(match number {
-        // Disk full; a table full; too many open files is the system's.
-        3 | 28 | 1021 | 1114 => DISK,
-        1037 | 1038 | 1041 | 1135 => MEMORY,
+        // EE_WRITE, EE_DISK_FULL, ER_DISK_FULL, ER_RECORD_FILE_FULL.
+        3 | 20 | 1021 | 1114 => DISK,
+        // EE_OUTOFMEMORY, then the server's own.
+        5 | 1037 | 1038 | 1041 | 1135 => MEMORY,
         1040 | 1203 | 1226 => CONNECTIONS,
         1044 | 1045 | 1142 | 1143 | 1227 | 1370 => ACCESS,
         1049 | 1051 | 1054 | 1146 => MISSING,
@@ -116,7 +117,12 @@ mod tests {
         assert_eq!(postgresql("53100"), Some(DISK));
         assert_eq!(postgresql("42P01"), Some(MISSING));
         assert_eq!(postgresql("40001"), None);
-        assert_eq!(mysql(1114), Some(DISK));
+        for number in [3, 20, 1021, 1114] {
+            assert_eq!(mysql(number), Some(DISK), "{number}");
+        }
+        assert_eq!(mysql(5), Some(MEMORY));
+        // EE_READLINK: the number of the system's ENOSPC is none of the server's.
+        assert_eq!(mysql(28), None);
         assert_eq!(mysql(1146), Some(MISSING));
         assert_eq!(mysql(1213), None);
     }

@@ -155,11 +155,11 @@ pub fn connect(
     ordinal: u64,
     timeout: Duration,
 ) -> Result<Connected, ConnectError> {
-    connect_telling(target, ordinal, timeout, &mut |_| {})
+    connect_as(target, ordinal, timeout, None)
 }
 
-/// [`connect`]. `tell` takes what there is to say meanwhile of a server that keeps us waiting; only
-/// of a run's first connection to an endpoint.
+/// [`connect`] for a connection that may be the run's first to its endpoint, as its ordinal says: a
+/// server that keeps us waiting is then asked what it is, and `tell` takes what there is to say.
 ///
 /// # Errors
 /// As [`connect`].
@@ -168,6 +168,17 @@ pub fn connect_telling(
     ordinal: u64,
     timeout: Duration,
     tell: &mut dyn FnMut(String),
+) -> Result<Connected, ConnectError> {
+    let endpoints = target.server().map_or(0, |server| server.endpoints.len() as u64);
+    let tell: &mut dyn FnMut(String) = tell;
+    connect_as(target, ordinal, timeout, (ordinal < endpoints).then_some(tell))
+}
+
+fn connect_as<'a>(
+    target: &'a Target,
+    ordinal: u64,
+    timeout: Duration,
+    tell: Option<&'a mut (dyn FnMut(String) + 'a)>,
 ) -> Result<Connected, ConnectError> {
     match target {
         Target::Null => Ok(Connected {

@@ -32,10 +32,9 @@ pub(crate) struct Attempt<'a> {
     pub limit: Duration,
     /// Who should be there.
     pub expected: Peer,
-    /// It is the run's first to this endpoint: others need not find out once more who is there.
-    pub first: bool,
-    /// Takes what there is to say while we wait.
-    pub tell: &'a mut dyn FnMut(String),
+    /// Takes what there is to say while we wait. Where nobody listens, nobody wants to know who is
+    /// there: it is not the run's first connection to this endpoint.
+    pub tell: Option<&'a mut dyn FnMut(String)>,
 }
 
 /// What has been done about a server's silence.
@@ -208,8 +207,8 @@ impl<'a> Dialled<'a> {
             return self.ask();
         }
         self.silence = Silence::Told;
-        if self.attempt.first {
-            (self.attempt.tell)(format!(
+        if let Some(tell) = &mut self.attempt.tell {
+            tell(format!(
                 "{} accepted the connection, and for {:.0} s has not sent {}; waiting up to {} s",
                 self.address,
                 began.elapsed().as_secs_f64(),
@@ -222,10 +221,10 @@ impl<'a> Dialled<'a> {
 
     /// Finds out who is there, if nobody has said a word.
     fn ask(&self) -> Result<(), ConnectError> {
-        if self.heard || !self.attempt.first {
+        if self.heard || self.attempt.tell.is_none() {
             return Ok(());
         }
-        peer::ask(self.attempt.endpoint).map_or(Ok(()), |found| self.check(found))
+        peer::ask(self.attempt.endpoint, self.deadline).map_or(Ok(()), |found| self.check(found))
     }
 
     fn check(&self, found: Peer) -> Result<(), ConnectError> {
@@ -327,7 +326,8 @@ fn open_unix(path: &Path, deadline: Instant) -> io::Result<Socket> {
     Ok(socket)
 }
 
-fn time_left(deadline: Instant) -> io::Result<Duration> {
+/// Until a deadline; an error where there is none left.
+pub(crate) fn time_left(deadline: Instant) -> io::Result<Duration> {
     let left = deadline.saturating_duration_since(Instant::now());
     if left < Duration::from_millis(1) { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
@@ -349,7 +349,8 @@ mod tests {
         let mut told = Vec::new();
         let mut tell = |text| told.push(text);
         let expected = Peer::Mysql;
-        let attempt = Attempt { endpoint: &endpoint, limit, expected, first, tell: &mut tell };
+        let tell: Option<&mut dyn FnMut(String)> = if first { Some(&mut tell) } else { None };
+        let attempt = Attempt { endpoint: &endpoint, limit, expected, tell };
         let mut wire = Dialled::open(attempt, "its greeting").unwrap();
         wire.patience = (Duration::from_millis(20), Duration::from_millis(40));
         let error = wire.receive().unwrap_err();
@@ -381,8 +382,7 @@ mod tests {
         let closing = std::thread::spawn(move || drop(listener.accept()));
         let endpoint = Endpoint::Tcp { host: "127.0.0.1".into(), port };
         let (limit, expected) = (Duration::from_secs(5), Peer::Mysql);
-        let tell = &mut |_| {};
-        let attempt = Attempt { endpoint: &endpoint, limit, expected, first: false, tell };
+        let attempt = Attempt { endpoint: &endpoint, limit, expected, tell: None };
         let error = Dialled::open(attempt, "its greeting").unwrap().receive().unwrap_err();
         assert!(error.to_string().contains("had not sent its greeting"), "{error}");
         closing.join().unwrap();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use record::Endpoint;
 
-use crate::dial::open_socket;
+use crate::dial::{open_socket, time_left};
 
 /// How long each question may take.
 const ANSWER_LIMIT: Duration = Duration::from_millis(500);
@@ -75,14 +75,14 @@ pub(crate) fn recognise(first: &[u8]) -> Option<Peer> {
 }
 
 /// Asks who is there, over connections of its own: for an address where a client has waited in
-/// vain. `None`: no answer, or one that says nothing.
-pub(crate) fn ask(endpoint: &Endpoint) -> Option<Peer> {
+/// vain, until `deadline`. `None`: no answer, or one that says nothing.
+pub(crate) fn ask(endpoint: &Endpoint, deadline: Instant) -> Option<Peer> {
     [SSL_REQUEST, GET].iter().find_map(|question| {
-        let deadline = Instant::now() + ANSWER_LIMIT;
+        let deadline = deadline.min(Instant::now() + ANSWER_LIMIT);
         let mut socket = open_socket(endpoint, deadline).ok()?;
-        socket.set_read_timeout(Some(ANSWER_LIMIT)).ok()?;
-        socket.set_write_timeout(Some(ANSWER_LIMIT)).ok()?;
+        socket.set_write_timeout(Some(time_left(deadline).ok()?)).ok()?;
         socket.write_all(question).ok()?;
+        socket.set_read_timeout(Some(time_left(deadline).ok()?)).ok()?;
         let mut first = [0; 64];
         let size = socket.read(&mut first).ok()?;
         match &first[..size] {
@@ -94,6 +94,8 @@ pub(crate) fn ask(endpoint: &Endpoint) -> Option<Peer> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::TcpListener;
+
     use super::*;
 
     #[test]
@@ -111,6 +113,20 @@ mod tests {
         check(b"E\0\0\0\x60SFATAL\0", Some(Peer::Postgresql));
         check(b"", None);
         check(b"N", None);
+    }
+
+    #[test]
+    fn nobody_is_asked_when_there_is_no_time_left() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        listener.set_nonblocking(true).expect("it is a socket");
+        let port = listener.local_addr().expect("it is bound").port();
+        let endpoint = Endpoint::Tcp { host: "127.0.0.1".into(), port };
+        assert_eq!(ask(&endpoint, Instant::now()), None);
+        assert!(listener.accept().is_err(), "nobody has called");
+        let soon = Instant::now() + Duration::from_millis(20);
+        assert_eq!(ask(&endpoint, soon), None);
+        assert!(Instant::now() >= soon, "the silent one was waited for");
+        assert!(listener.accept().is_ok(), "and was called");
     }
 
     #[test]

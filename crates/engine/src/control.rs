@@ -156,6 +156,12 @@ impl Control {
         self.budget.as_ref().is_some_and(|left| left.load(Ordering::Relaxed) <= 0)
     }
 
+    /// Events of the budget that nobody has taken; without a limit as many as there are.
+    pub(crate) fn left(&self) -> u64 {
+        let left = self.budget.as_ref().map(|left| left.load(Ordering::Relaxed));
+        left.map_or(u64::MAX, |left| u64::try_from(left).unwrap_or(0))
+    }
+
     /// Whether the number of events has a limit.
     #[inline]
     pub(crate) fn limited(&self) -> bool {

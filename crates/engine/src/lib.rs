@@ -21,4 +21,4 @@ pub use coordinate::{Outcome, Probe, coordinate};
 pub use labels::LABELS_MAX;
 pub use load::{Load, OpenEvent, Turn};
 pub use plan::{Group, Plan};
-pub use shard::{Failure, Message, ShardInterval, Workload, run_shard};
+pub use shard::{Failure, Interrupt, Message, ShardInterval, Workload, run_shard};

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use measure::{Counters, Recorder};
 use record::{ClientTotal, CpuTime, Interval, PhaseName, Summary, Turn};
 
+use crate::labels::Labels;
 use crate::report::{Merged, counters, histograms};
 use crate::shard::ShardInterval;
 
@@ -94,7 +95,7 @@ pub(crate) struct Measured {
     /// What the system said at the ends of intervals.
     samples: BTreeMap<u64, Sample>,
     cpu_before: CpuTime,
-    /// Resident memory at the window's end.
+    /// Resident memory at the end of the window so far.
     rss_kb: u64,
     last_totals: Vec<ClientTotal>,
 }
@@ -139,7 +140,7 @@ impl Measured {
     pub(crate) fn next(
         &mut self,
         all: bool,
-        labels: &[String],
+        labels: &Labels,
         now: impl FnOnce() -> Sample,
     ) -> Option<Done> {
         let (index, parts) = self.parts.first_key_value()?;
@@ -148,7 +149,7 @@ impl Measured {
         }
         let index = *index;
         let parts = self.parts.remove(&index)?;
-        Some(self.interval(index, parts, labels, now))
+        Some(self.interval(index, parts, &labels.names(), now))
     }
 
     fn interval(
@@ -168,7 +169,10 @@ impl Measured {
                 None => {}
             }
         }
-        let cpu = self.cpu_since(merged.end_ns, now);
+        let (cpu, rss_kb) = self.sample_at(merged.end_ns, now);
+        if merged.phase == PhaseName::Measure {
+            self.rss_kb = rss_kb;
+        }
         self.add(&merged, cpu);
         let spares = parts.into_iter().map(|part| part.recorder).collect();
         Done { interval: merged.record(cpu, labels), totals, spares }
@@ -199,17 +203,16 @@ impl Measured {
         }
     }
 
-    /// CPU time up to the sample nearest to this interval's end, less what came before.
-    fn cpu_since(&mut self, end_ns: u64, now: impl FnOnce() -> Sample) -> CpuTime {
+    /// The sample nearest to this interval's end, its CPU time less what came before.
+    fn sample_at(&mut self, end_ns: u64, now: impl FnOnce() -> Sample) -> Sample {
         let (sample, rss_kb) = self.samples.get(&end_ns).copied().unwrap_or_else(now);
         self.samples = self.samples.split_off(&end_ns);
-        self.rss_kb = rss_kb;
         let used = CpuTime {
             user_us: sample.user_us.saturating_sub(self.cpu_before.user_us),
             system_us: sample.system_us.saturating_sub(self.cpu_before.system_us),
         };
         self.cpu_before = sample;
-        used
+        (used, rss_kb)
     }
 
     /// What each client did in the end.

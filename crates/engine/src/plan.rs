@@ -11,13 +11,16 @@ pub struct Plan {
     pub interval_ns: u64,
     /// How long events in flight may take after the window.
     pub drain_ns: u64,
+    /// How long a shard may take after the window to hear that it is over: it may be busy with one
+    /// event for so long.
+    pub patience_ns: u64,
     /// Events in the window; `None`: no limit.
     pub events: Option<u64>,
     /// From which arrivals are drawn.
     pub seed: u64,
     /// This process's part of the run and the number of parts: (0, 1) is all of it.
     pub part: (u32, u32),
-    /// The beginning is said from outside ([`crate::Probe::begin_ns`]).
+    /// The beginning is said from outside ([`crate::Probe::order`]).
     pub wait_for_begin: bool,
     /// The load comes in turns ([`crate::Probe::order`]), which say how long they are.
     pub turns: bool,
@@ -74,6 +77,7 @@ mod tests {
             measure_ns: None,
             interval_ns: 1,
             drain_ns: 0,
+            patience_ns: 0,
             events: None,
             seed: 0,
             part: (0, 1),

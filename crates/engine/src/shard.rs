@@ -50,9 +50,18 @@ pub struct ShardInterval {
     pub recorder: Box<Recorder>,
 }
 
+/// Ends what a shard is busy with when it does not come back by itself.
+pub trait Interrupt: std::fmt::Debug + Send {
+    /// Called by another thread. A shard that is neither given up nor late ([`Load::is_late`]) goes
+    /// on. `waited`: since no event may begin any more.
+    fn interrupt(&self, waited: Duration);
+}
+
 /// What shards tell the coordinator.
 #[derive(Debug)]
 pub enum Message {
+    /// How the shard is reached when it does not listen.
+    Reachable(Box<dyn Interrupt>),
     /// What had to come before all clients is done.
     Initialised,
     /// So many more clients are connected and ready.
@@ -79,6 +88,11 @@ pub enum Message {
 
 /// What a shard drives: its clients, and what wakes them.
 pub trait Workload {
+    /// What ends a call below that does not return; `None`: nothing does.
+    fn interrupter(&self) -> Option<Box<dyn Interrupt>> {
+        None
+    }
+
     /// Runs what comes before all clients (first shard only). Blocks.
     ///
     /// # Errors
@@ -124,6 +138,9 @@ pub trait Workload {
 
 /// Takes a workload through the run. Failures are reported, and the run ends in good order.
 pub fn run_shard<W: Workload>(load: &mut Load, workload: &mut W) {
+    if let Some(interrupter) = workload.interrupter() {
+        load.send(Message::Reachable(interrupter));
+    }
     let clients = run_clients(load, workload);
     if let Err(failure) = clients {
         load.send(Message::Failed(failure));

@@ -210,7 +210,8 @@ impl Recorder {
             && [&self.events, &self.foreign, &self.censored].iter().all(|all| all.iter().all(times))
             && self.failed_statements.count() + self.failed_events.count() == 0
             && self.statements.iter().all(times)
-            && self.lag.count() == 0
+            && self.lag.count() + self.queued.count() + self.unread.count() == 0
+            && self.backlog == 0
     }
 
     /// Forgets everything, keeps the memory.
@@ -264,13 +265,38 @@ mod tests {
         recorder.open_statement(StatementClass::Read, 2, 9);
         recorder.on_the_way(3, 4);
         recorder.clear();
-        assert_eq!(recorder.queued.count() + recorder.unread.count(), 0);
         assert_eq!(recorder.counters, Counters::default());
         assert_eq!(recorder.events[0].response.count(), 0);
         assert_eq!(recorder.statements[0].service.count(), 0);
         assert_eq!(recorder.statements[0].response.count(), 0);
         assert!(recorder.errors.is_empty());
         assert!(recorder.is_empty());
+    }
+
+    /// Whatever is recorded alone makes a recorder one that isn't empty, until it is cleared.
+    #[test]
+    fn nothing_that_is_recorded_goes_unseen() {
+        let each: [fn(&mut Recorder); 11] = [
+            |recorder| recorder.error("40001"),
+            |recorder| recorder.closed_event(0, 1),
+            |recorder| recorder.foreign_event(0, 1, 2),
+            |recorder| recorder.censored_event(0, 1, 2),
+            |recorder| recorder.closed_statement(StatementClass::Other, 1),
+            |recorder| recorder.failed_statements.record(1),
+            |recorder| recorder.failed_events.record(1),
+            |recorder| recorder.lag.record(1),
+            |recorder| recorder.queued.record(1),
+            |recorder| recorder.unread.record(1),
+            |recorder| recorder.backlog = 1,
+        ];
+        for (place, record) in each.iter().enumerate() {
+            let mut recorder = Recorder::new(1);
+            assert!(recorder.is_empty());
+            record(&mut recorder);
+            assert!(!recorder.is_empty(), "{place}");
+            recorder.clear();
+            assert!(recorder.is_empty(), "{place}");
+        }
     }
 
     proptest! {

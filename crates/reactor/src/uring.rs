@@ -67,8 +67,10 @@ pub struct UringReactor {
     pending: VecDeque<Event>,
     /// Sockets whose multishot receive ended for want of buffers.
     starved: Vec<Token>,
-    /// Sockets whose bytes go to the kernel with the next wait, in that order.
+    /// Sockets whose bytes go to the kernel with the next system call, in that order.
     unsent: Vec<Token>,
+    /// The time of the last submission.
+    now_ns: u64,
 }
 
 impl std::fmt::Debug for UringReactor {
@@ -121,11 +123,15 @@ impl Drop for BufferRing {
 
 impl UringReactor {
     pub(crate) fn new() -> io::Result<Self> {
+        Self::with_entries(ENTRIES)
+    }
+
+    fn with_entries(entries: u32) -> io::Result<Self> {
         let ring = IoUring::builder()
             .setup_single_issuer()
             .setup_defer_taskrun()
             .setup_cqsize(COMPLETIONS)
-            .build(ENTRIES)?;
+            .build(entries)?;
         let pool = Pool::new(BUFFERS, BUFFER_BYTES);
         let mut buffers = BufferRing::new()?;
         // SAFETY: the ring memory lives as long as the reactor.
@@ -152,6 +158,7 @@ impl UringReactor {
             pending: VecDeque::new(),
             starved: Vec::new(),
             unsent: Vec::new(),
+            now_ns: 0,
         };
         reactor.watch_waker();
         Ok(reactor)
@@ -177,6 +184,7 @@ impl UringReactor {
                 return;
             }
             // Full: hand what is there to the kernel. An error shows again at the next wait.
+            self.stamp_unsent(self.now_ns);
             if self.ring.submit().is_err() {
                 std::thread::yield_now();
             }
@@ -240,8 +248,9 @@ impl UringReactor {
     pub(crate) fn submit(&mut self, token: Token, now_ns: u64) {
         let Some(socket) = self.sockets.get_mut(token) else { return };
         socket.given_ns = now_ns;
-        self.unsent.push(token);
+        self.now_ns = now_ns;
         self.send(token);
+        self.unsent.push(token);
     }
 
     #[inline]
@@ -252,11 +261,7 @@ impl UringReactor {
     /// Stamps what goes out with the system call that follows, which sends one after the other.
     /// A call of its own for the sends would let each have its share of the time, at its price.
     #[inline]
-    fn stamp_unsent(&mut self, clock: &mut impl FnMut() -> u64) {
-        if self.unsent.is_empty() {
-            return;
-        }
-        let now = clock();
+    fn stamp_unsent(&mut self, now: u64) {
         for token in self.unsent.drain(..) {
             if let Some(socket) = self.sockets.get_mut(token) {
                 socket.given_ns = now;
@@ -290,7 +295,9 @@ impl UringReactor {
     ) -> io::Result<()> {
         debug_assert!(self.ready.is_empty(), "all events are taken before waiting");
         self.give_back();
-        self.stamp_unsent(clock);
+        if !self.unsent.is_empty() {
+            self.stamp_unsent(clock());
+        }
         for token in std::mem::take(&mut self.starved) {
             self.receive(token);
         }
@@ -408,4 +415,33 @@ impl UringReactor {
 
 fn failed(token: Token, result: i32) -> Event {
     Event { token, kind: EventKind::Closed(Some(io::Error::from_raw_os_error(-result))) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    /// Where the ring is full, the kernel gets what is in it before the next wait.
+    #[test]
+    fn bytes_are_stamped_when_the_kernel_gets_them() {
+        let mut reactor = UringReactor::with_entries(4).expect("the kernel has io_uring");
+        let mut peers = Vec::new();
+        let tokens: Vec<_> = (0..8)
+            .map(|_| {
+                let (ours, theirs) = UnixStream::pair().expect("there are descriptors");
+                peers.push(theirs);
+                reactor.add(ours.into()).expect("it takes a socket")
+            })
+            .collect();
+        reactor.wait(Duration::ZERO, &mut || 0).expect("it waits");
+        for (now_ns, token) in (1..).zip(&tokens) {
+            reactor.output(*token).push(0);
+            reactor.submit(*token, now_ns);
+        }
+        reactor.wait(Duration::ZERO, &mut || 100).expect("it waits");
+        let given: Vec<_> = tokens.iter().map(|token| reactor.given_ns(*token)).collect();
+        assert_eq!(given, [5, 5, 5, 5, 100, 100, 100, 100]);
+    }
 }

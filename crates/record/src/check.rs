@@ -1,6 +1,6 @@
 //! Ranges of a run spec's values that the types can't hold.
 
-use crate::spec::{RunSpec, Target};
+use crate::spec::{Part, RunSpec, Target};
 
 /// Clients of one run at most.
 pub const CLIENTS_MAX: u32 = 1_000_000;
@@ -72,11 +72,13 @@ impl RunSpec {
         if !(INTERVAL_MIN_S..=3600.0).contains(&self.interval_s) {
             return Err(range("interval_s", self.interval_s, "seconds from 0.001 to 3600"));
         }
-        if let Some(part) = self.part
-            && (part.index >= part.count || part.clients < self.clients())
+        self.check_groups()?;
+        if let Some(Part { index, count, clients }) = self.part
+            && (index >= count || clients < self.clients())
         {
+            let found = format!("index {index} of {count}, {clients} clients in all");
             let expected = "an index below the count, and no fewer clients than here";
-            return Err(range("part", format!("{part:?}"), expected));
+            return Err(range("part", found, expected));
         }
         if self.turns {
             self.check_turns()?;
@@ -84,6 +86,15 @@ impl RunSpec {
         if self.shards == Some(0) {
             return Err(range("shards", 0, "1 or more"));
         }
+        match &self.target {
+            Target::Postgresql(server) | Target::Mysql(server) if server.endpoints.is_empty() => {
+                Err(range("target.endpoints", "empty", "at least one endpoint"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_groups(&self) -> Result<(), SpecError> {
         if self.groups.is_empty() {
             return Err(range("groups", "empty", "at least one group of clients"));
         }
@@ -103,12 +114,7 @@ impl RunSpec {
         if clients > u64::from(CLIENTS_MAX) {
             return Err(range("groups[].clients", clients, "1,000,000 over all groups at most"));
         }
-        match &self.target {
-            Target::Postgresql(server) | Target::Mysql(server) if server.endpoints.is_empty() => {
-                Err(range("target.endpoints", "empty", "at least one endpoint"))
-            }
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     /// With turns, what else says how long to run has no place.
@@ -167,5 +173,13 @@ mod tests {
                 "groups": [{"script": "s", "clients": 4000000000}]}"#,
         );
         assert!(crowd.unwrap_err().to_string().contains("is 4000000000; expected 1,000,000"));
+        // More than 32 bits hold, in sum, and the part has room for what is left of it there.
+        let crowds = RunSpec::from_json(
+            r#"{"schema": 2, "target": {"driver": "null"},
+                "part": {"index": 0, "count": 2, "clients": 4},
+                "groups": [{"name": "a", "script": "s", "clients": 4294967295},
+                           {"name": "b", "script": "s", "clients": 2}]}"#,
+        );
+        assert!(crowds.unwrap_err().to_string().contains("is 4294967297; expected 1,000,000"));
     }
 }

@@ -1,5 +1,6 @@
 //! What a running engine is told, line by line, on standard input.
 
+use std::fmt;
 use std::str::FromStr;
 
 /// One line.
@@ -15,6 +16,18 @@ pub enum Order {
     Turn(TurnOrder),
     /// `end`: no more turns; the summary follows. So does the end of standard input.
     End,
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Begin { at_unix_ns } => write!(f, "begin {at_unix_ns}"),
+            Self::Turn(TurnOrder { at_unix_ns, lead_in_s, measure_s }) => {
+                write!(f, "turn {at_unix_ns} {lead_in_s} {measure_s}")
+            }
+            Self::End => f.write_str("end"),
+        }
+    }
 }
 
 /// When a turn begins, and how long it is.
@@ -71,6 +84,9 @@ mod tests {
         assert_eq!(" end ".parse(), Ok(Order::End));
         let turn = TurnOrder { at_unix_ns: 5, lead_in_s: 0.0, measure_s: 2.5 };
         assert_eq!("turn 5 0 2.5".parse(), Ok(Order::Turn(turn)));
+        for line in ["begin 17", "turn 5 0 2.5", "end"] {
+            assert_eq!(line.parse::<Order>().unwrap().to_string(), line);
+        }
         for wrong in [
             "",
             "turn",

@@ -31,7 +31,8 @@ pub struct RunSpec {
     #[serde(default = "default_interval_s")]
     pub interval_s: f64,
     /// How long to wait, after the window, for events in flight; seconds. `None`: 5 s, or half a
-    /// millisecond a client where that is more, since they stand in line before the server.
+    /// millisecond a client where that is more, since they stand in line before the server. After
+    /// a turn at least as long as a lost connection is tried to be made anew.
     #[serde(default)]
     pub drain_s: Option<f64>,
     /// Everything random is derived from this.

@@ -18,7 +18,7 @@ impl Runtime {
         let ordinal = self.connections * u64::from(self.shards) + u64::from(self.shard);
         self.connections += 1;
         if let Some(connector) = &self.connector {
-            connector.connect(fresh(client), ordinal);
+            connector.connect(fresh(client), ordinal, false);
             self.clients[client as usize].waiting = Waiting::Connection;
             return None;
         }
@@ -94,14 +94,7 @@ impl Runtime {
         if let Some(slot) = self.slot(index) {
             slot.purpose = Purpose::Prepare(id);
         }
-        let conclusion = match sent {
-            Ok(None) => Conclusion::Later,
-            Ok(Some(reply)) => {
-                let now = load.now();
-                self.conclude(load, index, reply, now)
-            }
-            Err(error) => self.lost(load, index, &error.to_string()),
-        };
+        let conclusion = self.concluded(load, index, sent);
         self.awaited(index, conclusion)
     }
 
@@ -232,13 +225,8 @@ impl Runtime {
         if slot.pipeline.is_some() {
             return self.join(load, index, purpose, encode);
         }
-        let conclusion = match self.send(load, index, purpose, encode)? {
-            None => Conclusion::Later,
-            Some(reply) => {
-                let now = load.now();
-                self.conclude(load, index, reply, now)
-            }
-        };
+        let sent = self.send(load, index, purpose, encode)?;
+        let conclusion = self.concluded(load, index, Ok(sent));
         Ok(self.awaited(index, conclusion))
     }
 

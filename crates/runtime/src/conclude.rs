@@ -79,6 +79,9 @@ impl Runtime {
         recorder.counters.writes += u64::from(reply.tally.writes);
         recorder.counters.other += u64::from(reply.tally.other);
         let Some(slot) = self.slots[index as usize].as_deref() else { return };
+        if !slot.sent {
+            return;
+        }
         let mut queued = 0;
         let mut start_ns = slot.ready_ns;
         if let (Some(token), Some(reactor)) = (slot.token, &mut self.reactor) {
@@ -234,28 +237,43 @@ impl Runtime {
         if let Some(slot) = self.slot(index) {
             slot.bulk.text = text;
         }
-        match sent {
-            Ok(Some(reply)) => {
-                let now = load.now();
-                self.conclude(load, index, reply, now)
-            }
-            Ok(None) => Conclusion::Later,
-            Err(error) => self.lost(load, index, &error.to_string()),
-        }
+        self.concluded(load, index, sent)
     }
 
     /// Ends a failed transaction, so that the event can begin again.
     fn roll_back(&mut self, load: &mut Load, index: u32) -> Conclusion {
-        match self
-            .send(load, index, Purpose::RollBack, |session, out| session.query(b"ROLLBACK", out))
-        {
+        let roll_back =
+            |session: &mut driver::Session, out: &mut Vec<u8>| session.query(b"ROLLBACK", out);
+        let sent = self.send(load, index, Purpose::RollBack, roll_back);
+        self.concluded(load, index, sent)
+    }
+
+    /// What becomes of a request for the client: it is answered at once, or later, or could not be
+    /// sent and its connection is of no more use.
+    #[inline]
+    pub(crate) fn concluded(
+        &mut self,
+        load: &mut Load,
+        index: u32,
+        sent: Result<Option<Reply>, ProtocolError>,
+    ) -> Conclusion {
+        match sent {
+            Ok(None) => Conclusion::Later,
             Ok(Some(reply)) => {
                 let now = load.now();
                 self.conclude(load, index, reply, now)
             }
-            Ok(None) => Conclusion::Later,
-            Err(_) => Conclusion::Later,
+            Err(error) => self.lost(load, index, &error.to_string()),
         }
+    }
+
+    /// When the kernel got the last request, or it began in process; `None`: neither.
+    pub(crate) fn given_ns(&mut self, index: u32) -> Option<u64> {
+        let slot = self.slots.get(index as usize)?.as_deref().filter(|slot| slot.sent)?;
+        Some(match (slot.token, &mut self.reactor) {
+            (Some(token), Some(reactor)) => reactor.given_ns(token),
+            _ => slot.ready_ns,
+        })
     }
 
     /// Sends a request. `Ok(Some)`: answered at once, by an in-process database.
@@ -272,10 +290,11 @@ impl Runtime {
     ) -> Result<Option<Reply>, ProtocolError> {
         let Some(slot) = self.slots[index as usize].as_deref_mut() else { return Ok(None) };
         slot.purpose = purpose;
+        slot.sent = false;
         slot.release_rows();
         let (Some(token), Some(reactor)) = (slot.token, self.reactor.as_mut()) else {
             let now = load.now();
-            slot.ready_ns = now;
+            (slot.ready_ns, slot.sent) = (now, true);
             self.sink.clear();
             return match request(&mut slot.session, &mut self.sink)? {
                 Sent::Done(reply) => Ok(Some(reply)),
@@ -302,7 +321,7 @@ impl Runtime {
             Sent::Done(reply) => Ok(Some(reply)),
             Sent::Waiting => {
                 slot.sending = out.len() > SILENT_SEND_MAX;
-                slot.ready_ns = load.now();
+                (slot.ready_ns, slot.sent) = (load.now(), true);
                 reactor.submit(token, slot.ready_ns);
                 load.recorder().counters.bytes_sent += len;
                 Ok(None)

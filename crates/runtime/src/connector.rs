@@ -13,6 +13,8 @@ const THREADS_MAX: u32 = 16;
 struct Job {
     slot: u32,
     ordinal: u64,
+    /// It was there before, and is made anew.
+    again: bool,
 }
 
 /// What a thread has to say.
@@ -61,12 +63,15 @@ impl Connector {
                             Ok(queue) => queue.recv(),
                             Err(_) => return,
                         };
-                        let Ok(Job { slot, ordinal }) = job else { return };
-                        let outcome =
-                            driver::connect_telling(&target, ordinal, timeout, &mut |text| {
-                                let _ = tell.send(News::Waiting(text));
-                                wake();
-                            });
+                        let Ok(Job { slot, ordinal, again }) = job else { return };
+                        let mut say = |text| {
+                            let _ = tell.send(News::Waiting(text));
+                            wake();
+                        };
+                        let outcome = match again {
+                            true => driver::connect(&target, ordinal, timeout),
+                            false => driver::connect_telling(&target, ordinal, timeout, &mut say),
+                        };
                         let attempt = Attempt { slot, ordinal, outcome };
                         if tell.send(News::Finished(Box::new(attempt))).is_err() {
                             return;
@@ -78,9 +83,9 @@ impl Connector {
         Self { jobs, news }
     }
 
-    /// Queues an attempt.
-    pub(crate) fn connect(&self, slot: u32, ordinal: u64) {
-        let _ = self.jobs.send(Job { slot, ordinal });
+    /// Queues an attempt; `again`: to make a connection anew.
+    pub(crate) fn connect(&self, slot: u32, ordinal: u64, again: bool) {
+        let _ = self.jobs.send(Job { slot, ordinal, again });
     }
 
     /// What has happened since.

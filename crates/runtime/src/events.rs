@@ -125,6 +125,11 @@ impl Runtime {
         }
     }
 
+    /// The client is in an event.
+    pub fn in_event(&self, client: u32) -> bool {
+        self.clients[client as usize].event.is_some()
+    }
+
     /// Records the event under way under a label; `false`: the client is in none.
     pub fn label_event(&mut self, client: u32, label: usize) -> bool {
         match &mut self.clients[client as usize].event {
@@ -141,7 +146,6 @@ impl Runtime {
         let now = load.now();
         let client = &mut self.clients[id as usize];
         client.attempts += 1;
-        load.recorder().counters.restarts += 1;
         if load.gives_up() {
             if let Some(event) = client.event.take() {
                 load.give_up_event(usize::from(client.group), event);
@@ -151,6 +155,7 @@ impl Runtime {
         if client.attempts > client.limit {
             return Restart::TooOften;
         }
+        load.recorder().counters.restarts += 1;
         if client.back_off {
             let pause = back_off_ns(RETRY_NS.0, client.attempts, RETRY_NS.1);
             client.waiting = Waiting::Sleep;

@@ -73,11 +73,15 @@ impl Runtime {
             Some(channel) => channel.request(),
         };
         pipeline.begun += 1;
+        // In process it begins now; else it is sent with its batch.
+        slot.sent = slot.token.is_none();
+        if slot.sent {
+            slot.ready_ns = load.now();
+        }
         match request(&mut slot.session, out)? {
             Sent::Done(reply) => {
                 // In process there is nothing to be gained.
-                let now = load.now();
-                let conclusion = self.conclude(load, index, reply, now);
+                let conclusion = self.concluded(load, index, Ok(Some(reply)));
                 Ok(self.awaited(index, conclusion))
             }
             Sent::Waiting => {
@@ -107,13 +111,14 @@ impl Runtime {
         let Some(slot) = self.slots[index as usize].as_deref_mut() else { return Ok(()) };
         let Some(pipeline) = &mut slot.pipeline else { return Ok(()) };
         slot.purpose = Purpose::Statement;
+        slot.sent = false;
         slot.rows = RowBytes::None;
         slot.reply = Reply::default();
         slot.cursor = RowCursor::default();
         slot.input.clear();
         let (Some(token), Some(reactor)) = (slot.token, self.reactor.as_mut()) else {
             let now = load.now();
-            slot.ready_ns = now;
+            (slot.ready_ns, slot.sent) = (now, true);
             let since = load.since_begin(now);
             for due in &mut pipeline.under_way {
                 let at = slot.session.due_ns(since).unwrap_or(since);
@@ -132,7 +137,7 @@ impl Runtime {
         }
         slot.sending = out.len() > SILENT_SEND_MAX;
         load.recorder().counters.bytes_sent += out.len() as u64;
-        slot.ready_ns = load.now();
+        (slot.ready_ns, slot.sent) = (load.now(), true);
         reactor.submit(token, slot.ready_ns);
         Ok(())
     }

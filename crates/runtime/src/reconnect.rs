@@ -34,7 +34,7 @@ impl Runtime {
         slot.purpose = Purpose::Adopt;
         let ordinal = slot.ordinal;
         match &self.connector {
-            Some(connector) => connector.connect(again(index), ordinal),
+            Some(connector) => connector.connect(again(index), ordinal, true),
             None => self.connect_inline(index, ordinal),
         }
         Conclusion::Later
@@ -50,12 +50,13 @@ impl Runtime {
     /// A statement on a connection that is gone: counted, then by policy.
     #[cold]
     pub(crate) fn lost(&mut self, load: &mut Load, index: u32, why: &str) -> Conclusion {
-        self.drop_socket(index);
-        self.forget_under_way(load, index, 1);
-        if let Some(slot) = self.slot(index) {
-            let took = load.now().saturating_sub(slot.ready_ns);
+        let under_way = self.slot(index).is_some_and(|slot| slot.purpose != Purpose::Idle);
+        if let Some(given_ns) = self.given_ns(index).filter(|_| under_way) {
+            let took = load.now().saturating_sub(given_ns);
             load.recorder().failed_statements.record(took);
         }
+        self.drop_socket(index);
+        self.forget_under_way(load, index, 1);
         load.recorder().error("connection");
         let number = telling::lost_number(&self.settings.target);
         let fault_seen = Fault { sqlstate: "08006", number, transient: false, lost: true };
@@ -99,6 +100,7 @@ impl Runtime {
             ordinal,
             purpose: Purpose::Idle,
             ready_ns: 0,
+            sent: false,
             input: Vec::new(),
             sending: false,
             early: Vec::new(),
@@ -214,14 +216,11 @@ impl Runtime {
         let dead = std::mem::replace(&mut slot.session, session);
         slot.session.pipelined(slot.pipeline.is_some());
         let sent = self.send(load, index, Purpose::Adopt, |session, out| session.adopt(dead, out));
-        let conclusion = match sent {
-            Ok(Some(reply)) => {
-                let now = load.now();
-                self.conclude(load, index, reply, now)
-            }
-            Ok(None) => self.awaited(index, Conclusion::Later),
-            Err(error) => return self.retry_later(load, index, &error.to_string()),
-        };
+        if let Err(error) = sent {
+            return self.retry_later(load, index, &error.to_string());
+        }
+        let conclusion = self.concluded(load, index, sent);
+        let conclusion = self.awaited(index, conclusion);
         Ok(self.hand_over(index, conclusion))
     }
 
@@ -269,7 +268,7 @@ impl Runtime {
         }
         let ordinal = self.slot(index)?.ordinal;
         match &self.connector {
-            Some(connector) => connector.connect(again(index), ordinal),
+            Some(connector) => connector.connect(again(index), ordinal, true),
             None => self.connect_inline(index, ordinal),
         }
         None

@@ -23,6 +23,8 @@ pub(crate) struct Slot {
     pub(crate) purpose: Purpose,
     /// When the last request was ready to be sent; in process, when it began.
     pub(crate) ready_ns: u64,
+    /// It was sent; in process, begun. What the session itself answers takes no time.
+    pub(crate) sent: bool,
     /// Received and not consumed: a reply under way, or rows kept beyond their moment.
     pub(crate) input: Vec<u8>,
     /// A large request is still going out: its buffer may not be touched.

@@ -136,6 +136,7 @@ fn run(target: &str, clients: u32, events: u64) -> (Outcome, Summary) {
         measure_ns: None,
         interval_ns: 1_000_000_000,
         drain_ns: 60_000_000_000,
+        patience_ns: 60_000_000_000,
         events: Some(events),
         seed: 1,
         part: (0, 1),

@@ -63,6 +63,7 @@ fn no_load() -> Plan {
         measure_ns: None,
         interval_ns: u64::MAX,
         drain_ns: 0,
+        patience_ns: u64::MAX,
         events: None,
         seed: 0,
         groups: vec![group],

@@ -1,6 +1,8 @@
 -- `coroutine` as scripts see it: a statement within a script's own coroutine suspends the client,
 -- not only the coroutine.
 
+local host = ...
+
 local create, resume, yield, status = coroutine.create, coroutine.resume, coroutine.yield,
   coroutine.status
 
@@ -25,7 +27,11 @@ end
 
 local passing = {}
 
+-- A client that yields has nobody to resume it.
 function passing.yield(...)
+  if host.outermost() then
+    error("attempt to yield from outside a coroutine", 2)
+  end
   return yield(OWN, ...)
 end
 

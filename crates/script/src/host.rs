@@ -19,6 +19,7 @@ use runtime::{Runtime, fault};
 
 use crate::arena::Lua;
 use crate::config::Config;
+use crate::interrupter::Interrupter;
 use crate::lua::{self, State};
 use crate::random::Random;
 use crate::settings::NOT_TEXT;
@@ -102,6 +103,10 @@ pub(crate) struct Host {
     pub(crate) line: Vec<u8>,
     /// What the script writes now is not for anyone.
     pub(crate) muted: bool,
+    /// The way here for other threads.
+    pub(crate) interrupter: Interrupter,
+    /// What the script was interrupted in.
+    pub(crate) stuck: Option<Failure>,
     /// The body runs only to see what the script defines: its connections do nothing.
     pub(crate) looking: bool,
 }
@@ -192,7 +197,12 @@ pub(crate) fn internal(message: String) -> Failure {
 }
 
 impl Host {
-    pub(crate) fn new(config: Arc<Config>, runtime: Runtime, main: *mut State) -> Shared {
+    pub(crate) fn new(
+        config: Arc<Config>,
+        runtime: Runtime,
+        main: *mut State,
+        interrupter: Interrupter,
+    ) -> Shared {
         Rc::new(RefCell::new(Self {
             labels: vec![HashMap::new(); config.groups.len()],
             config,
@@ -213,6 +223,8 @@ impl Host {
             scratch: Vec::new(),
             line: Vec::new(),
             muted: false,
+            interrupter,
+            stuck: None,
             looking: false,
         }))
     }
@@ -320,8 +332,21 @@ pub(crate) fn end_client(client: u32) {
     forget_coroutine(client);
 }
 
+/// Takes away the hook that has ended the script, and what it has said of it.
+pub(crate) fn take_stuck() -> Option<Failure> {
+    let (stuck, main) = with(|host| (host.stuck.take(), host.main));
+    if stuck.is_some() {
+        // SAFETY: a live state that is not running.
+        unsafe { ffi::lua_sethook(main, None, 0, 0) };
+    }
+    stuck
+}
+
 /// What a coroutine died of, in the words of whatever caused it.
 unsafe fn death(thread: *mut State) -> Failure {
+    if let Some(stuck) = take_stuck() {
+        return stuck;
+    }
     let main = with(|host| host.main);
     // SAFETY: the caller's; fields are read from a table checked to be one.
     let table = unsafe { ffi::lua_type(thread, -1) == ffi::LUA_TTABLE };

@@ -9,7 +9,7 @@ use mlua_sys as ffi;
 use record::FatalKind;
 use runtime::fault;
 
-use crate::host::{forget_coroutine, prepare_coroutine, with};
+use crate::host::{forget_coroutine, prepare_coroutine, take_stuck, with};
 use crate::lua::{self, State};
 use crate::settings::push_options;
 use crate::workload::ScriptWorkload;
@@ -139,6 +139,9 @@ fn nearest(name: &str, known: &[String]) -> Option<String> {
 
 /// An error in the script's body.
 unsafe fn script_error(main: *mut State, thread: *mut State) -> Failure {
+    if let Some(stuck) = take_stuck() {
+        return stuck;
+    }
     // SAFETY: the caller's: the error value is on top of the stack.
     unsafe {
         let message = lua::describe(thread, -1);

@@ -14,6 +14,8 @@ mod config;
 mod console;
 mod host;
 mod inspect;
+mod interrupt;
+mod interrupter;
 mod lua;
 mod random;
 mod settings;

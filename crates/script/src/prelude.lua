@@ -148,7 +148,7 @@ local standard = {
   bit = bit, jit = jit, string = string, table = table, math = math, debug = debug,
   io = complete(own_io, io), os = complete(own_os, os),
   ffi = complete(foreign(host, require("ffi")), require("ffi")),
-  coroutine = complete(coroutines(), coroutine),
+  coroutine = complete(coroutines(host), coroutine),
 }
 local package_of, require_module, module_of = module(host, standard, inherit)
 

@@ -31,8 +31,8 @@ local function closed(level)
 end
 
 -- What error descriptors hold for a connection: it prints as one and does what it does, and nobody
--- walks through its fields.
-local handles = setmetatable({}, { __mode = "k" })
+-- walks through its fields. It holds the connection, which holds up nothing here.
+local handles = setmetatable({}, { __mode = "kv" })
 
 local function handle_of(connection)
   if not connection then
@@ -175,7 +175,7 @@ end
 
 function connection:query(sql)
   if not self[1] then
-    return closed(0)
+    closed(0)
   end
   local result = host.query(self[1], sql)
   if result == false then

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_int};
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Failure, Load, Workload};
+use engine::{Failure, Interrupt, Load, Workload};
 use mlua_sys as ffi;
 use record::FatalKind;
 use runtime::{Runtime, Waiting, Wake, Woken, fault};
@@ -16,6 +16,8 @@ use crate::host::{
     Entered, Host, Prelude, Shared, end_client, enter, forget_coroutine, internal,
     prepare_coroutine, resume, set_coroutine, with, with_load,
 };
+use crate::interrupt;
+use crate::interrupter::Interrupter;
 use crate::lua;
 use crate::settings::{push_figures, push_settings};
 use crate::source;
@@ -46,6 +48,7 @@ pub struct ScriptWorkload {
 
 impl Drop for ScriptWorkload {
     fn drop(&mut self) {
+        self.host.borrow().interrupter.close();
         // Closing the state runs what scripts left to its end, and that finds the host.
         enter(&raw const *self.host);
         self.lua = None;
@@ -65,7 +68,8 @@ impl ScriptWorkload {
         let Some(lua) = Lua::new() else {
             return Err(fault(FatalKind::Environment, "no memory for a Lua state".into(), None));
         };
-        let host = Host::new(config, runtime, lua.state);
+        let interrupter = Interrupter::new(lua.state, interrupt::end);
+        let host = Host::new(config, runtime, lua.state, interrupter);
         enter(&raw const *host);
         let workload = Self { lua: Some(lua), host, parallel: true };
         open()?;
@@ -125,6 +129,9 @@ impl ScriptWorkload {
             host.prelude.client
         });
         for (place, (group, number)) in own.into_iter().enumerate() {
+            if with_load(|_, load| load.control().stopping()) {
+                break;
+            }
             let client = with(|host| host.new_client(group as u16, number, place as u32));
             // SAFETY: the host is not running.
             unsafe {
@@ -266,6 +273,10 @@ pub(crate) unsafe fn globals_of(main: *mut lua::State, thread: *mut lua::State) 
 }
 
 impl Workload for ScriptWorkload {
+    fn interrupter(&self) -> Option<Box<dyn Interrupt>> {
+        Some(Box::new(self.host.borrow().interrupter.clone()))
+    }
+
     fn initialise(&mut self, load: &mut Load) -> Result<(), Failure> {
         self.inspect(load)?;
         if self.host.borrow().config.command == "run" {
@@ -359,6 +370,7 @@ mod tests {
             measure_ns: None,
             interval_ns: u64::MAX,
             drain_ns: 0,
+            patience_ns: 0,
             events: None,
             seed: 0,
             groups: vec![group],

@@ -110,15 +110,24 @@ pub fn start(spec: &Value) -> Child {
     start_open(spec).0
 }
 
+/// The same by a shell that does something before.
+pub fn start_by(before: &str, spec: &Value) -> Child {
+    let mut shell = Command::new("sh");
+    let program = env!("CARGO_BIN_EXE_dbdyno-engine");
+    shell.args(["-c", &format!("{before}exec \"$0\" run -"), program]);
+    start_as(shell, spec).0
+}
+
 /// The same, with standard input left open.
 pub fn start_open(spec: &Value) -> (Child, ChildStdin) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_dbdyno-engine"))
-        .args(["run", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_dbdyno-engine"));
+    command.args(["run", "-"]);
+    start_as(command, spec)
+}
+
+fn start_as(mut command: Command, spec: &Value) -> (Child, ChildStdin) {
+    let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = pipes.spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
     writeln!(input, "{spec}").unwrap();
     (child, input)

@@ -18,11 +18,11 @@ use crate::session::Session;
 const PACKET_SIZE_MAX: usize = 64 * 1024;
 
 /// Connects to the endpoint whose turn it is.
-pub(crate) fn connect(
-    target: &ServerTarget,
+pub(crate) fn connect<'a>(
+    target: &'a ServerTarget,
     ordinal: u64,
     limit: Duration,
-    tell: &mut dyn FnMut(String),
+    tell: Option<&'a mut (dyn FnMut(String) + 'a)>,
 ) -> Result<Connected, ConnectError> {
     let endpoint = endpoint_of(target, ordinal)?;
     let unsupported = |what| ConnectError::Unsupported { address: address_of(endpoint), what };
@@ -32,8 +32,7 @@ pub(crate) fn connect(
         })
     });
     let wished = wished.transpose()?;
-    let first = ordinal < target.endpoints.len() as u64;
-    let attempt = Attempt { endpoint, limit, expected: Peer::Mysql, first, tell };
+    let attempt = Attempt { endpoint, limit, expected: Peer::Mysql, tell };
     let mut wire = Dialled::open(attempt, "its greeting")?;
     let credentials = Credentials {
         user: &target.user,

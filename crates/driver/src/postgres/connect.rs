@@ -19,19 +19,18 @@ const PARAMETERS: &[(&str, &str)] = &[("client_encoding", "UTF8"), ("application
 const GREETING: &str = "its answer to our log-in";
 
 /// Connects to the endpoint whose turn it is.
-pub(crate) fn connect(
-    target: &ServerTarget,
+pub(crate) fn connect<'a>(
+    target: &'a ServerTarget,
     ordinal: u64,
     limit: Duration,
-    tell: &mut dyn FnMut(String),
+    tell: Option<&'a mut (dyn FnMut(String) + 'a)>,
 ) -> Result<Connected, ConnectError> {
     let endpoint = endpoint_of(target, ordinal)?;
     if let Some(kind) = &target.compression {
         let what = format!("compression `{kind}` to PostgreSQL is not supported");
         return Err(ConnectError::Unsupported { address: address_of(endpoint), what });
     }
-    let first = ordinal < target.endpoints.len() as u64;
-    let attempt = Attempt { endpoint, limit, expected: Peer::Postgresql, first, tell };
+    let attempt = Attempt { endpoint, limit, expected: Peer::Postgresql, tell };
     let mut wire = Dialled::open(attempt, GREETING)?;
     if let Some(host) = tls_host(target, endpoint) {
         encrypt(target, host, &mut wire)?;

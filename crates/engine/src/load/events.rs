@@ -105,11 +105,14 @@ impl Load {
         }
         let (begin, warm_up) = (self.timeline.begin, self.timeline.warm_up);
         let until = end.min(self.timeline.measure_end()).saturating_sub(begin);
+        let mut left = self.control.left();
         for (label, group) in self.groups.iter().enumerate().filter(|(_, group)| !group.idle) {
             let Some(arrivals) = &group.arrivals else { continue };
             let recorder = &mut self.recorder;
             arrivals.due(until, &mut |offset, count| {
                 if (warm_up..until).contains(&offset) {
+                    let count = count.min(left);
+                    left -= count;
                     recorder.censored_backlog(label, until.saturating_sub(offset), count);
                 }
             });

@@ -23,6 +23,9 @@ use turns::Source;
 const PAUSE_NS: u64 = 200_000;
 const PAUSE_MAX_NS: u64 = 250_000_000;
 
+/// A shard that closes an interval so long after its end was busy with something else.
+const LATE_NS: u64 = 1_000_000_000;
+
 /// What a client may do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Turn {
@@ -231,6 +234,11 @@ impl Load {
         self.slice.phase
     }
 
+    /// The shard has been busy with one thing since long before the end of an interval.
+    pub fn is_late(&self) -> bool {
+        self.control.now_ns().saturating_sub(self.slice.end) > LATE_NS
+    }
+
     /// Tells the coordinator something. It may be gone; then nobody listens, which is fine.
     pub fn send(&self, message: Message) {
         let _ = self.messages.send(message);
@@ -293,7 +301,9 @@ impl Load {
             .filter(|group| !group.idle)
             .filter_map(|group| group.arrivals.as_ref())
             .map(|arrivals| arrivals.due_by(now))
-            .sum()
+            .sum::<u64>()
+            // Beyond the budget none was to begin.
+            .min(self.control.left())
     }
 
     /// Begins the load at the time the coordinator set.

@@ -16,13 +16,16 @@ pub(crate) unsafe fn register(state: *mut State) {
     }
 }
 
+/// The number that scripts know the counter of events by.
+const EVENTS: i64 = 3;
+
 /// The counter that scripts know by this number.
 fn counter(counters: &mut Counters, number: i64) -> Option<&mut u64> {
     Some(match number {
         0 => &mut counters.other,
         1 => &mut counters.reads,
         2 => &mut counters.writes,
-        3 => &mut counters.events,
+        EVENTS => &mut counters.events,
         4 => &mut counters.errors,
         5 => &mut counters.reconnects,
         6 => &mut counters.bytes_received,
@@ -39,7 +42,13 @@ unsafe extern "C-unwind" fn count(state: *mut State) -> c_int {
         let known = with_load(|_, load| {
             load.now();
             let counter = counter(&mut load.recorder().counters, number as i64);
-            counter.map(|counter| *counter += amount.max(0.0) as u64).is_some()
+            let amount = amount.max(0.0) as u64;
+            let known = counter.map(|counter| *counter += amount).is_some();
+            if number as i64 == EVENTS {
+                // One that only its script knows of began and ended at once.
+                load.recorder().counters.begun += amount;
+            }
+            known
         });
         if !known {
             lua::raise(state, "there is no counter of this number: see SB_CNT_*");

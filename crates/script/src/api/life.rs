@@ -23,6 +23,7 @@ pub(crate) unsafe fn register(state: *mut State) {
         set_function(state, c"abandon_event", abandon_event);
         set_function(state, c"ready", ready);
         set_function(state, c"looking", looking);
+        set_function(state, c"outermost", outermost);
         set_function(state, c"more_events", more_events);
         set_function(state, c"event_start", event_start);
         set_function(state, c"event_stop", event_stop);
@@ -206,6 +207,14 @@ unsafe extern "C-unwind" fn ready(state: *mut State) -> c_int {
 unsafe extern "C-unwind" fn looking(state: *mut State) -> c_int {
     // SAFETY: a live state.
     unsafe { ffi::lua_pushboolean(state, c_int::from(with(|host| host.looking))) };
+    1
+}
+
+/// Whether the caller is the client itself and no coroutine of the script's.
+unsafe extern "C-unwind" fn outermost(state: *mut State) -> c_int {
+    let outermost = with(|host| std::ptr::eq(host.running().thread, state));
+    // SAFETY: a live state.
+    unsafe { ffi::lua_pushboolean(state, c_int::from(outermost)) };
     1
 }
 

@@ -1,6 +1,8 @@
 //! The coordinator: moves the shards through the stages, has what they measured added up, hands out
 //! records in order.
 
+mod ending;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -12,10 +14,12 @@ use record::{
     PhaseName, Progress, Ready, Record, TurnOrder, Warning,
 };
 
+use ending::Ending;
+
 use crate::control::{Control, Stage, TurnTimes};
 use crate::measured::Measured;
 use crate::plan::Plan;
-use crate::shard::{Failure, Message};
+use crate::shard::{Failure, Interrupt, Message};
 use crate::timeline::Timeline;
 
 /// How far ahead the common beginning lies, so that every shard hears of it in time.
@@ -24,12 +28,6 @@ const AHEAD_NS: u64 = 5_000_000;
 const TURN_AHEAD_NS: u64 = 25_000_000;
 /// Progress is reported at most so often.
 const PROGRESS_NS: u64 = 250_000_000;
-
-/// A run that was interrupted or has failed waits no longer than this for events in flight.
-const HURRIED_DRAIN_NS: u64 = 5_000_000_000;
-
-/// A shard that says nothing for so long after its events were given up hangs.
-const HANGS_NS: u64 = 5_000_000_000;
 
 /// What the coordinator asks the operating system.
 pub trait Probe {
@@ -65,6 +63,8 @@ pub enum Outcome {
 struct Reached {
     initialised: usize,
     ready: usize,
+    /// Have heard that the window, or the turn's, is over.
+    measured: usize,
     idle: usize,
     closed: usize,
     finished: usize,
@@ -79,16 +79,6 @@ struct Said {
     rows_into: BTreeMap<Arc<str>, u64>,
 }
 
-/// Why and how the run ends.
-#[derive(Debug, Default)]
-struct Ending {
-    failure: Option<Failure>,
-    interrupted: bool,
-    /// Events in flight are given up then.
-    stop_at: Option<u64>,
-    abandoned_at: Option<u64>,
-}
-
 /// Where the run stands.
 #[derive(Debug, Default)]
 struct Course {
@@ -101,6 +91,8 @@ struct Course {
     orders: VecDeque<TurnOrder>,
     /// The turn under way.
     turn: Option<TurnTimes>,
+    /// Shards were nudged that have not heard of the window's end.
+    nudged: bool,
 }
 
 struct Coordinator<'a> {
@@ -110,6 +102,7 @@ struct Coordinator<'a> {
     probe: &'a dyn Probe,
     emit: &'a mut dyn FnMut(Record),
     spares: Vec<Sender<Box<Recorder>>>,
+    interrupters: Vec<Box<dyn Interrupt>>,
     reached: Reached,
     said: Said,
     course: Course,
@@ -134,6 +127,7 @@ pub fn coordinate(
         emit,
         measured: Measured::new(spares.len()),
         spares,
+        interrupters: Vec::new(),
         reached: Reached::default(),
         said: Said::default(),
         course: Course { next_boundary: u64::MAX, ..Course::default() },
@@ -159,11 +153,12 @@ impl Coordinator<'_> {
                     break;
                 }
             }
-            // A shard that hangs in a call of the database's, or in its script, can't be helped;
-            // what was measured can.
-            if self.ending.abandoned_at.is_some_and(|at| now > at + HANGS_NS) {
+            if self.is_stuck(now) {
                 break;
             }
+        }
+        if let Some(failure) = self.ending.given_up.take() {
+            self.fail(failure);
         }
         self.flush(true);
         self.end_turn(self.control.now_ns(), true);
@@ -192,10 +187,17 @@ impl Coordinator<'_> {
                     self.begin(self.on_our_clock(at_unix_ns, now).max(now));
                 }
                 Ok(Order::Turn(turn)) if self.plan.turns => self.course.orders.push_back(turn),
-                Ok(Order::End) => self.course.listens = false,
+                Ok(Order::End) => {
+                    self.course.listens = false;
+                    if !self.plan.turns && !self.control.stopping() {
+                        let message = "standard input ended, and `begin` was not said";
+                        self.fail(failure(FatalKind::Usage, message.into()));
+                    }
+                }
                 Ok(other) => {
                     let expected = if self.plan.turns { "`turn` or `end`" } else { "`begin`" };
-                    let message = format!("standard input says {other:?}; expected {expected}");
+                    self.course.listens = false;
+                    let message = format!("standard input says `{other}`; expected {expected}");
                     self.fail(failure(FatalKind::Usage, message));
                 }
                 Err(error) => self.fail(failure(FatalKind::Usage, error.to_string())),
@@ -235,6 +237,7 @@ impl Coordinator<'_> {
         });
         self.course.next_boundary = turn.begin_ns;
         self.course.turn = Some(turn);
+        (self.reached.measured, self.course.nudged) = (0, false);
         self.control.tell_turn(turn);
     }
 
@@ -248,51 +251,12 @@ impl Coordinator<'_> {
             self.enter(slice.phase, at_ns);
             self.course.next_boundary = slice.end;
         }
-        if self.probe.interrupted() && !self.ending.interrupted {
-            self.ending.interrupted = true;
-            self.control.stop();
-        }
-        if self.probe.impatient() {
-            self.abandon(now);
-        }
-        let over = self.control.stopping() || self.course.phase == Some(PhaseName::Drain);
-        if over {
-            // Who gets in a hurry later only brings the end nearer.
-            let hurried = self.ending.interrupted || self.ending.failure.is_some();
-            let drain = self.plan.drain_ns;
-            let drain = if hurried { drain.min(HURRIED_DRAIN_NS) } else { drain };
-            let end = now.saturating_add(drain);
-            self.ending.stop_at = Some(self.ending.stop_at.map_or(end, |planned| planned.min(end)));
-        }
-        if self.ending.stop_at.is_some_and(|at| now >= at)
-            && self.reached.closed < self.shards
-            && self.ending.abandoned_at.is_none()
-        {
-            self.give_up(now);
-        }
-    }
-
-    fn give_up(&mut self, now: u64) {
-        self.abandon(now);
-        let drain_s = self.plan.drain_ns as f64 / 1e9;
-        let message = format!("events in flight did not end within {drain_s} s and were given up");
-        if self.course.turn.is_none() || self.ending.failure.is_some() || self.ending.interrupted {
-            self.warn("unfinished", message, None);
-            return;
-        }
-        // No turn can follow: the clients that were in those events are gone.
-        let mut failure = failure(FatalKind::Statement, format!("at the end of a turn, {message}"));
-        failure.hint = Some("is a statement waiting for a lock? `drain_s` sets the time".into());
-        self.fail(failure);
-    }
-
-    fn abandon(&mut self, now: u64) {
-        self.control.abandon();
-        self.ending.abandoned_at.get_or_insert(now);
+        self.wind_up(now);
     }
 
     fn hear(&mut self, message: Message) {
         match message {
+            Message::Reachable(interrupter) => self.interrupters.push(interrupter),
             Message::Initialised => {
                 self.reached.initialised += 1;
                 if self.reached.initialised == self.shards {
@@ -317,6 +281,9 @@ impl Coordinator<'_> {
                 self.progress("rows", done, 0, false);
             }
             Message::Interval(part) => {
+                let end = self.course.timeline.map_or(u64::MAX, |timeline| timeline.measure_end());
+                let measured = part.phase == PhaseName::Measure && part.end_ns >= end;
+                self.reached.measured += usize::from(measured);
                 self.measured.take(part);
                 self.flush(false);
             }
@@ -409,8 +376,8 @@ impl Coordinator<'_> {
 
     /// Hands out the intervals that are complete; at the end, also those that never will be.
     fn flush(&mut self, all: bool) {
-        let labels = self.control.labels().names();
-        while let Some(done) = self.measured.next(all, &labels, || sample(self.probe)) {
+        let labels = self.control.labels();
+        while let Some(done) = self.measured.next(all, labels, || sample(self.probe)) {
             for (mut recorder, spare) in done.spares.into_iter().zip(&self.spares) {
                 recorder.clear();
                 let _ = spare.send(recorder);
@@ -437,7 +404,7 @@ impl Coordinator<'_> {
             (self.emit)(Record::Turn(Box::new(turn)));
         }
         if !self.control.stopping() {
-            self.ending.stop_at = None;
+            (self.ending.stop_at, self.ending.over_at) = (None, None);
             self.enter(PhaseName::Pause, drained_ns);
         }
     }

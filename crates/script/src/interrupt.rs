@@ -1,0 +1,81 @@
+//! Ending a script that does not return: another thread sets this hook, the script's own runs it.
+//!
+//! Compiled loops look for it because LuaJIT is built so (.cargo/config.toml); functions of C's,
+//! and what they call, are not reached.
+
+use std::mem::MaybeUninit;
+use std::ptr;
+
+use engine::Failure;
+use mlua_sys as ffi;
+use record::FatalKind;
+use runtime::fault;
+
+use crate::host::{Host, with, with_load};
+use crate::lua::{self, State};
+
+/// Raises an error that says where the script was, unless it has come to hear of the end by itself.
+/// A script that catches it gets no further: the next instruction raises it again.
+pub(crate) unsafe extern "C-unwind" fn end(state: *mut State, _: *mut ffi::lua_Debug) {
+    // SAFETY: called by Lua between two instructions; nothing with a destructor is alive when the
+    // error is raised.
+    unsafe {
+        // What prepares a client runs unprotected, and comes to its end.
+        if with(|host| ptr::eq(host.main, state)) {
+            return;
+        }
+        if with(|host| host.stuck.is_none()) {
+            if !with_load(|_, load| load.control().abandoned() || load.is_late()) {
+                ffi::lua_sethook(state, None, 0, 0);
+                return;
+            }
+            let stuck = describe(state);
+            with(|host| host.stuck = Some(stuck));
+        }
+        ffi::lua_sethook(state, Some(end), ffi::LUA_MASKCOUNT, 1);
+        lua::raise(state, "the script did not return");
+    }
+}
+
+unsafe fn describe(state: *mut State) -> Failure {
+    let (what, waited) = with(|host| (host.what_runs(), host.interrupter.waited()));
+    // SAFETY: the caller's; the record is filled before it is read.
+    let (place, traceback) =
+        unsafe { (place(state), lua::traceback(state, state).trim().to_owned()) };
+    let seconds = waited.as_secs_f64();
+    let message =
+        format!("{place}{what} did not return within {seconds:.1} s of the end of the load");
+    let hint = "a loop without an end? no other client of its thread can go on meanwhile";
+    let traceback = Some(traceback);
+    Failure { traceback, ..fault(FatalKind::Script, message, Some(hint)) }
+}
+
+/// The file and line that runs, as Lua puts them before its own messages.
+unsafe fn place(state: *mut State) -> String {
+    let mut record = MaybeUninit::<ffi::lua_Debug>::zeroed();
+    // SAFETY: the caller's; the record is filled by the calls before it is read.
+    unsafe {
+        let found = ffi::lua_getstack(state, 0, record.as_mut_ptr()) != 0
+            && ffi::lua_getinfo(state, c"Sl".as_ptr(), record.as_mut_ptr()) != 0;
+        let record = record.assume_init();
+        if !found || record.currentline < 0 {
+            return String::new();
+        }
+        let source = std::ffi::CStr::from_ptr(record.short_src.as_ptr()).to_string_lossy();
+        format!("{source}:{}: ", record.currentline)
+    }
+}
+
+impl Host {
+    /// What the running client is busy with, in the words of whoever wrote the script.
+    fn what_runs(&self) -> String {
+        let command = self.config.command.as_str();
+        if self.runtime.in_event(self.current) {
+            "event()".to_owned()
+        } else if command == "run" || self.looking {
+            "the script".to_owned()
+        } else {
+            format!("`{command}`")
+        }
+    }
+}

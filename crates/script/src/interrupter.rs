@@ -1,0 +1,64 @@
+//! The way to a shard's Lua state from another thread: nothing but its hook may be set from there.
+
+use std::ffi::c_int;
+use std::ptr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use engine::Interrupt;
+use mlua_sys as ffi;
+
+use crate::lua::State;
+
+/// Instructions that a script may go on for after it was asked to end: one that was only slow has
+/// returned by then.
+const INSTRUCTIONS: c_int = 5_000_000;
+
+#[derive(Debug)]
+struct Reached {
+    /// Null once the state is gone.
+    state: *mut State,
+    /// What is called between two instructions.
+    hook: ffi::lua_Hook,
+    /// How long the script was waited for.
+    waited: Duration,
+}
+
+// SAFETY: other threads do nothing with the pointer but set a hook, which LuaJIT allows.
+unsafe impl Send for Reached {}
+
+/// See the module's page.
+#[derive(Debug, Clone)]
+pub(crate) struct Interrupter(Arc<Mutex<Reached>>);
+
+impl Interrupter {
+    pub(crate) fn new(state: *mut State, hook: ffi::lua_Hook) -> Self {
+        Self(Arc::new(Mutex::new(Reached { state, hook, waited: Duration::ZERO })))
+    }
+
+    /// The state is about to go.
+    pub(crate) fn close(&self) {
+        self.lock().state = ptr::null_mut();
+    }
+
+    /// How long the script was waited for when it was asked to end.
+    pub(crate) fn waited(&self) -> Duration {
+        self.lock().waited
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Reached> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Interrupt for Interrupter {
+    fn interrupt(&self, waited: Duration) {
+        let mut reached = self.lock();
+        reached.waited = waited;
+        if !reached.state.is_null() {
+            let hook = Some(reached.hook);
+            // SAFETY: the state is closed only after `close` had the lock.
+            unsafe { ffi::lua_sethook(reached.state, hook, ffi::LUA_MASKCOUNT, INSTRUCTIONS) };
+        }
+    }
+}
