@@ -272,6 +272,22 @@ fn ctrl_c_in_a_pause_and_in_a_turn_yields_the_summary() {
     }
 }
 
+/// Whatever the engine looks at first, what was said later comes too late.
+#[test]
+fn a_turn_asked_for_behind_ctrl_c_does_not_begin() {
+    let folder = Folder::new("behind");
+    let script = folder.script("empty.lua", "function event() end");
+    for _ in 0..20 {
+        let mut session = Session::open(&turned(&script, json!({})));
+        interrupt(&session.child);
+        // It may be gone already.
+        let _ = writeln!(session.input.as_mut().unwrap(), "turn 0 0 0.01");
+        let ended = session.end();
+        assert_eq!(ended.code, 130, "{}", ended.stderr);
+        assert!(turns(&ended.records).is_empty());
+    }
+}
+
 #[test]
 fn a_word_that_is_none_ends_the_run_and_is_named() {
     let folder = Folder::new("word");

@@ -213,8 +213,10 @@ impl Coordinator<'_> {
         }
     }
 
+    /// Asked behind an order: whoever has said stop before it gets no turn.
     fn is_ready(&self) -> bool {
-        self.reached.ready == self.shards && !self.control.stopping()
+        let over = self.control.stopping() || self.probe.interrupted();
+        self.reached.ready == self.shards && !over
     }
 
     fn on_our_clock(&self, unix_ns: u64, now: u64) -> u64 {
