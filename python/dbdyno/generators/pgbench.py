@@ -15,8 +15,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
-
 from dbdyno.errors import EngineError, UsageError
 from dbdyno.generators.generator import Generator, Job, ToolOutcome, call, find_file
 from dbdyno.model import Metric, Option, Sample
@@ -123,6 +121,8 @@ def connection(target: Mapping[str, Any]) -> Mapping[str, str]:
 
 def latencies(logs: Sequence[Path]) -> Mapping[str, float]:
     """Response times of all transactions in pgbench's logs, µs; those that failed are left out."""
+    import numpy as np  # Only who has measured pays for it.
+
     texts = (line.split()[2] for log in logs for line in log.read_text().splitlines())
     times = np.fromiter((int(text) for text in texts if text.isdigit()), dtype=np.int64)
     if not len(times):

@@ -49,18 +49,19 @@ class PostgresqlServer(OwnServer):
     _session: query.Session
 
     def __init__(self, provision: Provision, settings: Mapping[str, str], folder: Path) -> None:
+        # What is refused is refused before there is a guard that would have to be closed.
         refuse_reserved(settings, _RESERVED)
+        if settings.get(_CHECKSUMS) not in (None, "on", "off"):
+            raise ServerError(f"postgresql's `{_CHECKSUMS}` is on or off")
+        if provision.c_functions:
+            functions.require(provision)
         super().__init__(provision, folder)
         settings = dict(settings)
         self._checksums = settings.pop(_CHECKSUMS, None)
-        if self._checksums not in (None, "on", "off"):
-            raise ServerError(f"postgresql's `{_CHECKSUMS}` is on or off")
         self._asked = settings
         self._folder = Path()
         self._session = query.Session()
         self._functions: Mapping[str, object] = {}
-        if provision.c_functions:
-            functions.require(provision)
 
     def start(self) -> None:
         """Installs, initialises, configures, starts and waits until it takes statements."""
