@@ -19,6 +19,10 @@ from dbdyno.errors import InterruptedRunError, LabError, ScriptError
 
 VERBS: Mapping[str, tuple[str, str]] = {
     "bench": ("bench.bench", "Measure the server at URL, which somebody else runs."),
+    "calibrate": (
+        "calibrate.calibrate",
+        "Measure this machine's noise for the workload of STUDY.",
+    ),
     "check": ("check.check", "Explain what STUDY would run: cells, order, disk, time."),
     "classics": ("classics.classics", "Carry out the published benchmarks, one after another."),
     "cleanup": ("bench.cleanup", "Drop a script's tables from the server at URL."),

@@ -1,0 +1,117 @@
+"""`dbdyno calibrate`: this machine's noise for a workload, and what a study can see through it."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+
+from dbdyno.cli.fetching import fetch_all
+from dbdyno.cli.options import Duration, json_option, print_json, scale_option
+from dbdyno.cli.progress import shower
+from dbdyno.conduct import conduct_study, load_study
+from dbdyno.conduct.calibrate import BLOCKS, calibration
+from dbdyno.conduct.planning import plan_study
+from dbdyno.engine import find_engine
+from dbdyno.errors import NotValidError
+from dbdyno.formats.study import StudyFile
+from dbdyno.store import Store
+
+if TYPE_CHECKING:
+    from dbdyno.report.noise import Noise
+
+MINUTES = (2, 5, 10, 30, 60)
+"""Lengths of studies that are told."""
+
+
+@click.command()
+@click.argument("study")
+@scale_option
+@click.option(
+    "--time",
+    "time_s",
+    type=Duration(),
+    default="2min",
+    show_default=True,
+    help="Measured load, of both arms and all blocks together.",
+)
+@json_option
+def calibrate(study: str, scale: str | None, time_s: float, as_json: bool) -> None:
+    """Measure this machine's noise for the workload of STUDY.
+
+    The baseline's cell is set up twice, in three blocks, and driven against itself in turns at the
+    study's largest load. Tells what came of no difference at all, and the smallest effect between
+    two cells that studies of some length would find. Nothing is kept.
+    """
+    asked = load_study(study, scale=scale)
+    loaded = calibration(asked, measured_s=time_s)
+    with tempfile.TemporaryDirectory(prefix="dbdyno-calibrate-") as folder:
+        noise = _measure(loaded, Store(Path(folder)))
+    load, design = asked.study.load, asked.study.design
+    measure_s = load.measure_s or loaded.study.load.measure_s or design.turn_s
+    seen = {
+        minutes: noise.smallest_effect(minutes, measure_s=measure_s, turn_s=design.turn_s)
+        for minutes in MINUTES
+    }
+    if as_json:
+        print_json(_document(loaded, noise, seen))
+    else:
+        _tell(loaded, noise, seen)
+
+
+def _measure(loaded: StudyFile, store: Store) -> Noise:
+    from dbdyno.report.noise import noise_of  # Statistics are imported by who has measured.
+
+    plan = plan_study(loaded.study, store)
+    fetch_all(run.cell.provision for run in plan.runs)
+    with shower(loaded.study.load, Console(stderr=True)) as shown:
+        outcome = conduct_study(loaded, plan, store, find_engine(), observe=shown.show)
+    if outcome.failures:
+        error = outcome.failures[0].error
+        raise NotValidError(
+            f"a run failed: {error.message if error else 'it was ended'}",
+            hint=error.hint if error else None,
+        )
+    return noise_of(store.root, outcome.folder, loaded.study.design)
+
+
+def _tell(loaded: StudyFile, noise: Noise, seen: Mapping[int, float | None]) -> None:
+    effect, (low, high) = noise.effect, noise.effect.ratio_interval
+    clients = loaded.study.load.clients[0]
+    metric = loaded.study.primary.metric
+    click.echo(
+        f"{metric} at {clients} client{'s' if clients > 1 else ''}, the same against itself: "
+        f"{effect.ratio - 1:+.1%} ({low - 1:+.1%} to {high - 1:+.1%})"
+    )
+    click.echo(
+        f"{BLOCKS} blocks of {noise.pairs} pairs of turns: a pair varies by "
+        f"{math.expm1(noise.within_sd):.1%}, set-ups by {math.expm1(noise.between_sd):.1%} besides"
+    )
+    click.echo("\nthe smallest effect between two cells that is found four times in five:")
+    for minutes, found in seen.items():
+        told = "too short for two blocks" if found is None else f"{found:.1%}"
+        click.echo(f"  {minutes:>3} min  {told}")
+    click.echo("\nThree set-ups say little of how set-ups differ: take it as a guess.", err=True)
+
+
+def _document(
+    loaded: StudyFile, noise: Noise, seen: Mapping[int, float | None]
+) -> dict[str, object]:
+    low, high = noise.effect.ratio_interval
+    return {
+        "schema": 1,
+        "study": loaded.study.name,
+        "metric": loaded.study.primary.metric,
+        "clients": loaded.study.load.clients[0],
+        "ratio": noise.effect.ratio,
+        "ratio_low": low,
+        "ratio_high": high,
+        **{name: value for name, value in asdict(noise).items() if name != "effect"},
+        "smallest_effect_by_minutes": dict(seen),
+    }

@@ -1,0 +1,67 @@
+"""A study's own baseline against itself: what this machine makes of no difference at all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dbdyno.design.batches import why_not_turns
+from dbdyno.errors import UsageError
+from dbdyno.formats.study import StudyFile
+from dbdyno.model import Factor, Level, Study
+
+ARM = "arm"
+"""The factor whose two levels differ in nothing but their name."""
+
+BLOCKS = 3
+"""Set-ups: two would hardly say how they differ."""
+
+
+def calibration(loaded: StudyFile, *, measured_s: float) -> StudyFile:
+    """The study reduced to its baseline's cell, twice, in turns, at its largest load step.
+
+    `measured_s`: seconds of load measured, over all blocks and both arms. Raises `UsageError` where
+    the cell can't be driven in turns, or is given less than two turns a block.
+    """
+    study = loaded.study
+    window_s = measured_s / (2 * BLOCKS)
+    least_s = 2 * study.design.turn_s
+    if window_s < least_s:
+        raise UsageError(
+            f"{measured_s:g} s are too short for {BLOCKS} blocks of two turns of "
+            f"{study.design.turn_s:g} s on each side",
+            hint=f"--time {2 * BLOCKS * least_s:g}s is the least",
+        )
+    factors = tuple(_only(factor, study) for factor in study.factors)
+    arms = Factor(ARM, (Level("one"), Level("two")))
+    design = replace(
+        study.design,
+        blocks=BLOCKS,
+        baseline={ARM: "one"},
+        order="turns",
+        twice={},
+    )
+    load = replace(study.load, clients=(max(study.load.clients),), measure_s=window_s, events=None)
+    reduced = replace(
+        study,
+        name=f"calibrate-{study.name}",
+        question=f"What does this machine make of no difference at all? ({study.name})",
+        factors=(*factors, arms),
+        load=load,
+        design=design,
+        source=None,
+        answer=None,
+        published=(),
+        charts=(),
+    )
+    if (why := why_not_turns(reduced)) is not None:
+        raise UsageError(
+            f"`{study.name}` can't be driven in turns: {why}",
+            hint="name a study whose load is the engine's",
+        )
+    return replace(loaded, study=reduced)
+
+
+def _only(factor: Factor, study: Study) -> Factor:
+    """With the baseline's level alone, or the first."""
+    wanted = study.design.baseline.get(factor.name, factor.levels[0].name)
+    return replace(factor, levels=tuple(one for one in factor.levels if one.name == wanted))

@@ -1,0 +1,43 @@
+"""Calibrating for real, on a database in process."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from product import dbdyno
+
+STUDY = """\
+question = "Does it matter?"
+
+[server.lite]
+provision = "sqlite"
+
+[workload]
+script = "kv_update"
+options = { table_size = 100 }
+
+[load]
+clients = [1, 2]
+measure = "1 s"
+
+[design]
+turn = "200 ms"
+lead_in = "50 ms"
+"""
+
+
+@pytest.mark.slow
+def test_the_noise_of_a_workload_is_told_and_nothing_is_kept(tmp_path: Path, clean: None) -> None:
+    (tmp_path / "own.toml").write_text(STUDY)
+
+    told = dbdyno("calibrate", "own.toml", "--time", "3s", "--json", folder=tmp_path)
+
+    assert told.code == 0, told.err
+    found = json.loads(told.out)
+    assert (found["clients"], found["pairs"]) == (2, 2)
+    assert found["ratio_low"] <= found["ratio"] <= found["ratio_high"]
+    assert found["within_sd"] > 0
+    assert found["smallest_effect_by_minutes"]["60"] < found["smallest_effect_by_minutes"]["5"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["own.toml"]
