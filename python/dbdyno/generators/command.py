@@ -1,0 +1,198 @@
+"""Any program: its arguments from the study, its figures by regular expressions over what it says.
+
+It is told of the step by its environment, as fio's job files are. It ends by itself; what it says
+of its warm-up is its own business, unless the expressions find it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+from urllib.parse import quote
+
+from dbdyno.errors import EngineError, UsageError
+from dbdyno.generators.generator import Generator, Job, ToolOutcome, call, find_file
+from dbdyno.model import Metric, Option, Sample
+
+_OWN = ("program", "figures", "each_second")
+_SPARE_S = 3600.0
+_NUMBER = r"([-+]?[\d.]+(?:[eE][-+]?\d+)?)"
+_TIMES = re.compile(r"(p50|p95|p99|p99\.9|max|mean)_(us|ms|s)")
+_MICROSECONDS = {"us": 1.0, "ms": 1e3, "s": 1e6}
+
+
+class Command:
+    """Options: `program`, `figures`, `each_second`; any other goes into the environment."""
+
+    name: ClassVar[str] = "command"
+    event_s: ClassVar[float | None] = None
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        Metric("events_per_s", "/s", "gauge", "What `each_second` found, a line a second"),
+    )
+
+    def read(self, options: Mapping[str, Option]) -> None:
+        """A program, and an expression with one group for each figure."""
+        program = options.get("program")
+        if not isinstance(program, tuple | list) or not program:
+            raise ValueError('expected `program`, a list: ["./load.sh", "--fast"]')
+        expressions = figures(options)
+        if not {"events", "events_per_s"} & expressions.keys():
+            raise ValueError("`figures` needs `events` or `events_per_s`")
+        for option in options:
+            if not re.fullmatch(r"[A-Za-z_]\w*", option):
+                raise ValueError(f"`{option}` can't be the name of an environment's variable")
+
+    def provision(self, _: Mapping[str, Option]) -> str | None:
+        """None: the program is the user's own."""
+        return None
+
+    def files(self, options: Mapping[str, Option]) -> Mapping[str, str]:
+        """The program, where it is given by its place."""
+        program = _words(options["program"])[0]
+        return {program: "program"} if "/" in program else {}
+
+    def run(self, job: Job) -> ToolOutcome:
+        """One call; its window is what it says, or as long as it ran."""
+        program, *arguments = _words(job.options["program"])
+        argv = [str(_found(program, job)), *arguments]
+        began_ns = time.time_ns()
+        said = call(
+            argv,
+            job,
+            limit_s=job.warm_up_s + job.measure_s + _SPARE_S,
+            environment={**os.environ, **environment(job)},
+        )
+        ended_ns = time.time_ns()
+        shown = (Path(argv[0]).name, *arguments)
+        return outcome(said, job.options, began_ns, ended_ns, shown)
+
+
+def _words(value: Option) -> Sequence[str]:
+    return [str(word) for word in value] if isinstance(value, tuple | list) else [str(value)]
+
+
+def _found(program: str, job: Job) -> Path:
+    if "/" in program:
+        return find_file(program, job.folders, "program")
+    if (path := shutil.which(program)) is None:
+        raise UsageError(f"there is no program `{program}` on the path", hint="give its place")
+    return Path(path)
+
+
+def environment(job: Job) -> Mapping[str, str]:
+    """What the program is told: the step, the server, and each option in capitals."""
+    told = {
+        "CLIENTS": str(job.clients),
+        "RUNTIME": f"{job.measure_s:g}",
+        "RAMP": f"{job.warm_up_s:g}",
+        "SEED": str(job.seed),
+        "DIRECTORY": str(job.data_folder or ""),
+        "DATABASE_URL": url(job.target()),
+    }
+    own = {name.upper(): str(value) for name, value in job.options.items() if name not in _OWN}
+    return {**told, **own}
+
+
+def url(target: Mapping[str, Any]) -> str:
+    """A run's target as `bench` takes it; empty where there is nothing to connect to."""
+    if "path" in target:
+        return f"sqlite://{target['path']}"
+    if "endpoints" not in target:
+        return ""
+    account = quote(str(target["user"]))
+    if target.get("password"):
+        account += f":{quote(str(target['password']), safe='')}"
+    (endpoint, *_) = target["endpoints"]
+    scheme, database = target["driver"], target["database"]
+    if "tcp" in endpoint:
+        return (
+            f"{scheme}://{account}@{endpoint['tcp']['host']}:{endpoint['tcp']['port']}/{database}"
+        )
+    if scheme == "mysql":
+        return f"mysql://{account}@/{database}?socket={quote(str(endpoint['unix']))}"
+    folder, _, port = str(endpoint["unix"]).rpartition("/.s.PGSQL.")
+    return f"{scheme}://{account}@/{database}?host={quote(folder)}&port={port}"
+
+
+def figures(options: Mapping[str, Option]) -> Mapping[str, re.Pattern[str]]:
+    """Figure → expression whose one group is its number. Raises `ValueError`."""
+    found: dict[str, re.Pattern[str]] = {}
+    for text in _words(options.get("figures", ())):
+        name, equals, expression = text.partition("=")
+        if not equals:
+            raise ValueError(f"`figures`: expected 'NAME = EXPRESSION'; found {text!r}")
+        found[name.strip()] = _expression(f"figures, {name.strip()}", expression.strip())
+    if "each_second" in options:
+        _expression("each_second", str(options["each_second"]))
+    return found
+
+
+def _expression(where: str, text: str) -> re.Pattern[str]:
+    """`#` stands for a number."""
+    try:
+        compiled = re.compile(text.replace("#", _NUMBER), re.MULTILINE)
+    except re.error as error:
+        raise ValueError(f"`{where}`: no regular expression: {error}") from error
+    if compiled.groups != 1:
+        raise ValueError(f"`{where}`: expected one # or one group, the number; found {text!r}")
+    return compiled
+
+
+def outcome(
+    said: str,
+    options: Mapping[str, Option],
+    began_ns: int,
+    ended_ns: int,
+    command_line: tuple[str, ...],
+) -> ToolOutcome:
+    """What the program said, by the study's expressions; of several matches the last one counts.
+
+    # Errors
+    `EngineError` when one finds nothing, or no number.
+    """
+    found = {name: _last(name, expression, said) for name, expression in figures(options).items()}
+    window_s = found.pop("window_s", (ended_ns - began_ns) / 1e9)
+    rate = found.pop("events_per_s", None)
+    events = round(found.pop("events")) if "events" in found else round((rate or 0.0) * window_s)
+    statements, errors = (round(found.pop(name, 0.0)) for name in ("statements", "errors"))
+    times = {name: match for name in found if (match := _TIMES.fullmatch(name))}
+    return ToolOutcome(
+        window_s=window_s,
+        events=events,
+        statements=statements,
+        errors=errors,
+        latency_us={m[1]: found[name] * _MICROSECONDS[m[2]] for name, m in times.items()},
+        figures={name: value for name, value in found.items() if name not in times},
+        samples=tuple(_samples(said, options, began_ns)),
+        command_line=command_line,
+        ended_unix_ns=ended_ns,
+    )
+
+
+def _last(name: str, expression: re.Pattern[str], said: str) -> float:
+    matches = expression.findall(said)
+    try:
+        return float(matches[-1])
+    except IndexError:
+        raise EngineError(
+            f"nothing that the program said is `{name}`: {expression.pattern}",
+            hint=said[-500:] or "it said nothing",
+        ) from None
+    except ValueError:
+        raise EngineError(f"`{name}`: expected a number; found {matches[-1]!r}") from None
+
+
+def _samples(said: str, options: Mapping[str, Option], began_ns: int) -> Iterator[Sample]:
+    if "each_second" not in options:
+        return
+    lines = _expression("each_second", str(options["each_second"])).findall(said)
+    for second, rate in enumerate(lines, 1):
+        yield Sample(began_ns + second * 10**9, "command", "events_per_s", "", float(rate))
+
+
+GENERATOR: Generator = Command()
