@@ -138,8 +138,7 @@ fn a_client_of_mysqls_says_that_it_has_found_postgresql() {
     let Some(server) = Server::get() else { return };
     for endpoint in [server.tcp(), Endpoint::Unix(server.socket.clone())] {
         let target = ServerTarget { endpoints: vec![endpoint], ..server.target("trusty") };
-        let error =
-            connect_telling(&Target::Mysql(target), 0, PATIENCE, &mut |_| {}).unwrap_err();
+        let error = connect_telling(&Target::Mysql(target), 0, PATIENCE, &mut |_| {}).unwrap_err();
         assert!(
             error.to_string().ends_with(" is a PostgreSQL server, not a MySQL or MariaDB server"),
             "{error}"

@@ -122,7 +122,7 @@ def url(target: Mapping[str, Any]) -> str:
 def figures(options: Mapping[str, Option]) -> Mapping[str, re.Pattern[str]]:
     """Figure → expression whose one group is its number. Raises `ValueError`."""
     found: dict[str, re.Pattern[str]] = {}
-    for text in _words(options.get("figures", ())):
+    for text in _words(options.get("figures", [])):
         name, equals, expression = text.partition("=")
         if not equals:
             raise ValueError(f"`figures`: expected 'NAME = EXPRESSION'; found {text!r}")
