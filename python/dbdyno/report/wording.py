@@ -88,14 +88,17 @@ def spread_text(found: Spread | None, unit: str) -> str:
 
 def ratio(value: float) -> str:
     """A ratio as a change in percent, or as a multiple where that reads better."""
-    if value >= 2:
-        return f"×{number(value)}"
-    if value <= 0.5:
+    if _is_multiple(value):
         return f"×{number(value)}"
     change = 100 * (value - 1)
     if abs(change) < 0.05:
         return "±0.0\u202f%"
     return f"{'+' if change > 0 else '−'}{abs(change):.1f}\u202f%"
+
+
+def _is_multiple(value: float) -> bool:
+    """Whether nobody would tell it in percent: half or less, double or more."""
+    return value <= 0.5 or value >= 2
 
 
 def share_text(value: float) -> str:
@@ -121,11 +124,14 @@ def _shares_text(effect: ShareEffect) -> str:
 
 
 def interval(low: float, high: float) -> str:
-    """A ratio's interval, cut where its ends are too far out to mean anything."""
+    """A ratio's interval, both ends in the same way, cut where they are too far out to mean
+    anything."""
     if low < 1 / WIDE and high > WIDE:
         return "from below a tenth to above ten times: no answer"
-    below = f"below ×{number(1 / WIDE)}" if low < 1 / WIDE <= high else ratio(low)
-    above = f"above ×{number(WIDE)}" if low <= WIDE < high else ratio(high)
+    multiple = _is_multiple(low) or _is_multiple(high)
+    ends = [f"×{number(end)}" if multiple else ratio(end) for end in (low, high)]
+    below = f"below ×{number(1 / WIDE)}" if low < 1 / WIDE <= high else ends[0]
+    above = f"above ×{number(WIDE)}" if low <= WIDE < high else ends[1]
     return f"{below} to {above}"
 
 
