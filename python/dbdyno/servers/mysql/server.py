@@ -244,6 +244,13 @@ class MysqlServer(OwnServer):
                 f"{name} needs the library {library[1]}, which is not installed",
                 hint=f"`apt-get install {package}`" if package else "install the one it names",
             )
+        if re.search(r"io_setup\(\) failed with EAGAIN|Cannot initialize AIO", log):
+            return ServerError(
+                f"{name} gets no asynchronous I/O: the machine's servers together ask for more "
+                "than `fs.aio-max-nr` allows",
+                hint="fewer `innodb_read_io_threads` and `innodb_write_io_threads` (each asks for 256), "
+                "or `sysctl fs.aio-max-nr=1048576` as root",
+            )
         complaint = re.search(r"\[ERROR\] (?:\[[^]]+\] )*(.+)", log)
         if complaint is None:
             return None
