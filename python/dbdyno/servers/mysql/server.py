@@ -248,8 +248,8 @@ class MysqlServer(OwnServer):
             return ServerError(
                 f"{name} gets no asynchronous I/O: the machine's servers together ask for more "
                 "than `fs.aio-max-nr` allows",
-                hint="fewer `innodb_read_io_threads` and `innodb_write_io_threads` (each asks for 256), "
-                "or `sysctl fs.aio-max-nr=1048576` as root",
+                hint="fewer `innodb_read_io_threads` and `innodb_write_io_threads` (each asks for "
+                "256), or `sysctl fs.aio-max-nr=1048576` as root",
             )
         complaint = re.search(r"\[ERROR\] (?:\[[^]]+\] )*(.+)", log)
         if complaint is None:
