@@ -90,8 +90,8 @@ def test_kill_9_of_lab_and_server_together_leaves_nothing(lab: subprocess.Popen[
     pids = below(lab)
     (guard,) = children_of(lab.pid)
     (postmaster,) = children_of(guard)
+    os.kill(postmaster, signal.SIGKILL)  # The guard would do it as soon as the lab is gone.
     lab.kill()
-    os.kill(postmaster, signal.SIGKILL)
 
     wait_until_gone(pids)
 
