@@ -7,7 +7,7 @@ import io
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from dbdyno.report.wording import MISSING, number, percent
+from dbdyno.report.wording import MISSING, number, percent, ratio, ratio_ends
 
 Scalar = str | float | int | None
 Value = Scalar | tuple[float, ...]
@@ -51,7 +51,8 @@ class Column:
             show = self.show or str
             if self.estimate:
                 return show(value[0]) + _reach(*value)
-            return f"{show(value[0])} to {show(value[1])}"
+            ends = ratio_ends(*value) if show is ratio else map(show, value)
+            return " to ".join(ends)
         if self.show is None or value is None or isinstance(value, str):
             return as_text(value)
         return self.show(value)

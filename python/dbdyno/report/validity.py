@@ -94,7 +94,7 @@ def _store(analysis: Analysis) -> Iterable[Gate]:
 def _declared(analysis: Analysis) -> Iterable[Gate]:
     changes = analysis.material.changes
     if changes:
-        told = "; ".join(f"`{c.what}` was {c.then}, is {c.now}" for c in changes)
+        told = "; ".join(f"`{c.what}` was {c.then}, is {c.now}" for c in changes).rstrip(".")
         why = " What decides was chosen after the data: the verdicts are exploratory."
         explored = is_exploratory(changes)
         told = f"Changed in the study's file since the first run: {told}.{why if explored else ''}"

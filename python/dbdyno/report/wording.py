@@ -123,13 +123,18 @@ def _shares_text(effect: ShareEffect) -> str:
     )
 
 
+def ratio_ends(low: float, high: float) -> tuple[str, str]:
+    """Both ends of a ratio's interval in the same way."""
+    if _is_multiple(low) or _is_multiple(high):
+        return f"×{number(low)}", f"×{number(high)}"
+    return ratio(low), ratio(high)
+
+
 def interval(low: float, high: float) -> str:
-    """A ratio's interval, both ends in the same way, cut where they are too far out to mean
-    anything."""
+    """A ratio's interval, cut where its ends are too far out to mean anything."""
     if low < 1 / WIDE and high > WIDE:
         return "from below a tenth to above ten times: no answer"
-    multiple = _is_multiple(low) or _is_multiple(high)
-    ends = [f"×{number(end)}" if multiple else ratio(end) for end in (low, high)]
+    ends = ratio_ends(low, high)
     below = f"below ×{number(1 / WIDE)}" if low < 1 / WIDE <= high else ends[0]
     above = f"above ×{number(WIDE)}" if low <= WIDE < high else ends[1]
     return f"{below} to {above}"
