@@ -316,7 +316,7 @@ class RunConductor:
                 outcome.summary,
                 outcome.summary_line,
                 backlog=outcome.backlog,
-                clients=step.clients,
+                clients=self.setting.study.load.all_clients(step.clients),
                 size_bytes=(self._size_before, self.server.size_bytes()),
             )
             self.summaries.append(summary)
