@@ -49,8 +49,8 @@ def _section(study: Study, answer: Mapping[str, Any] | None) -> Iterator[str]:
     yield f"## {study.name}\n"
     yield f"**{study.question}** After: {study.source}\n"
     yield f"Needs: {'; '.join(_needs(study))}.\n"
-    if answer is None:
-        yield "Not run here yet.\n"
+    if answer is None or answer["failed"]:
+        yield "Not run here to its end yet.\n"
         return
     verdicts = ", ".join(f"{word} in {count}" for word, count in answer["verdicts"].items())
     yield f"> {answer['answer']}\n"
