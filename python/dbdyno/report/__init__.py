@@ -76,7 +76,7 @@ def write(store: Path, study: str, out: Path, *, asked: Study | None = None) -> 
             f"the report {page} can't be written: {error.strerror}",
             hint="name another place with --out",
         ) from error
-    asked_for = [chart.kind for chart in analysis.material.study.charts]
-    shown = [chart.name for chart in drawn if chart.name in asked_for or not asked_for]
+    kinds = tuple(chart.kind for chart in analysis.material.study.charts)
+    shown = [one.name for one in drawn if one.name.startswith(kinds)] or [one.name for one in drawn]
     picture = folder / f"{shown[0]}.svg" if shown else None
     return Written(page, headline(analysis), remarks(analysis), tally(analysis), picture)
