@@ -81,9 +81,12 @@ def files(*suffixes: str) -> Iterator[tuple[str, str]]:
             yield name, path.read_text(errors="replace")
 
 
+NOT_BY_HAND = (".lock", "LICENSE", ".hlog", ".ndjson", ".png", ".svg")
+
+
 def written_by_hand() -> Iterator[tuple[str, str]]:
-    """Everything but locks, the licence and recorded data."""
-    return ((n, t) for n, t in files() if not n.endswith((".lock", "LICENSE", ".hlog", ".ndjson")))
+    """Everything but locks, the licence, recorded data and pictures."""
+    return ((name, text) for name, text in files() if not name.endswith(NOT_BY_HAND))
 
 
 def lines(source: Iterator[tuple[str, str]]) -> Iterator[tuple[str, str, str]]:
