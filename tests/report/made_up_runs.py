@@ -184,7 +184,7 @@ def _documents(writer: RunWriter, run: PlannedRun) -> None:
     flag = {"code": "swap", "message": f"{run.position} MiB are swapped out", "hint": "free it"}
     facts = {
         "host": {
-            "cpus": 2,
+            "processor": {"threads": 2},
             "kernel": "6.1",
             "storage": {"devices": [{"name": "loop3p1"}, {"name": "vda"}]},
         },

@@ -121,6 +121,13 @@ def test_what_is_stolen_is_a_share_of_the_time_it_was_counted_over(tmp_path: Pat
         assert len(found.set_aside) == aside
 
 
+def test_what_is_stolen_is_a_share_of_all_processors(tmp_path: Path) -> None:
+    """0.2 s in 2.5 s are 8 % of one processor and 4 % of two: the runs' machine has two."""
+    found = only(told(tmp_path, driven(steal_s=lambda _run, _number: 0.2)))
+
+    assert found.set_aside == ()
+
+
 def test_a_block_without_a_turn_left_is_out_and_named(tmp_path: Path) -> None:
     found = only(told(tmp_path, driven(steal_s=lambda run, _: 4.0 if run.block == 2 else 0.0)))
     assert found.blocks == (1, 3)

@@ -79,6 +79,18 @@ class RunMaterial:
     """Where cells were driven in turns."""
     samples: Samples = NO_SAMPLES
 
+    def host(self, group: str) -> Mapping[str, object]:
+        """One group of the host's facts, such as `processor`; empty if the run has none."""
+        host = self.facts.get("host")
+        found = host.get(group) if isinstance(host, Mapping) else None
+        return found if isinstance(found, Mapping) else {}
+
+    @property
+    def processors(self) -> int | None:
+        """Processors that the kernel shows, hardware threads included; `None` if not recorded."""
+        threads = self.host("processor").get("threads")
+        return threads if isinstance(threads, int) and threads > 0 else None
+
 
 @dataclass(frozen=True, slots=True)
 class Change:

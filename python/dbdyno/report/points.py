@@ -157,14 +157,8 @@ def _figures(run: RunMaterial, step: int) -> BlockFigures:
         warm_up_intervals=first,
         histogram=merge_histograms(_event_histograms(summary)),
         turns={turn.round: turn for turn in run.turns if turn.step == step},
-        cpus=_cpus(run),
+        cpus=run.processors or 1,
     )
-
-
-def _cpus(run: RunMaterial) -> int:
-    host = run.facts.get("host")
-    found = host.get("cpus") if isinstance(host, Mapping) else None
-    return found if isinstance(found, int) and found > 0 else 1
 
 
 def _event_histograms(summary: StepSummary) -> Iterable[HdrHistogram]:

@@ -192,9 +192,7 @@ def instances(
 def data_disk(run: RunMaterial, known: Mapping[str, object]) -> str:
     """The outermost device below the server's data among those sampled; a partition's is the disk
     it lies on."""
-    host = run.facts.get("host")
-    storage = host.get("storage") if isinstance(host, Mapping) else None
-    devices = storage.get("devices") if isinstance(storage, Mapping) else None
+    devices = run.host("storage").get("devices")
     for device in devices if isinstance(devices, list) else []:
         name = str(device.get("name"))
         whole = [one for one in known if name == one or (name.startswith(one) and one)]

@@ -421,12 +421,11 @@ def _without_hardware_threads(analysis: Analysis) -> Iterable[str]:
     sides = [side for one in asked if isinstance(one, Mapping) for side in one.values()]
     if "cores" not in sides:
         return
-    hosts = [run.facts.get("host") for run in analysis.material.runs]
-    processors = [host.get("processor", {}) for host in hosts if isinstance(host, Mapping)]
-    count = next((one["threads"] for one in processors if one.get("threads")), None)
-    if count is not None and any(one.get("cores") == count for one in processors):
+    runs = analysis.material.runs
+    shown = next(filter(None, (run.processors for run in runs)), None)
+    if shown is not None and any(run.host("processor").get("cores") == shown for run in runs):
         yield (
-            f"This machine shows {count} processors and as many cores: it has no "
+            f"This machine shows {shown} processors and as many cores: it has no "
             "hardware threads (or a hypervisor hides them), and cells that differ in their use of "
             "them are the same."
         )

@@ -1,7 +1,7 @@
 """How much of the machine is gone, and how much of its throughput is reached: both in percent over
 the number of clients, beside the straight line from the fewest clients on."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from statistics import median
 
 import altair as alt
@@ -58,7 +58,7 @@ def busy_by_clients(analysis: Analysis, *, name: str) -> Chart:
 
 
 def _rows(analysis: Analysis) -> Iterator[Row]:
-    processors = _processors(analysis)
+    processors = next(filter(None, (run.processors for run in analysis.material.runs)), None)
     by_cell: dict[str, list[tuple[Point, float]]] = {}
     for point in analysis.points:
         rates = point.values("throughput").values()
@@ -84,14 +84,3 @@ def _row(point: Point, what: str, share: float) -> Row:
         "what": what,
         "percent": 100 * share,
     }
-
-
-def _processors(analysis: Analysis) -> int | None:
-    """As many as the kernel shows; `None` where the store does not say."""
-    for run in analysis.material.runs:
-        host = run.facts.get("host")
-        processor = host.get("processor") if isinstance(host, Mapping) else None
-        threads = processor.get("threads") if isinstance(processor, Mapping) else None
-        if isinstance(threads, int):
-            return threads
-    return None
