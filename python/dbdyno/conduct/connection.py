@@ -8,7 +8,7 @@ from typing import Literal, cast
 
 from dbdyno.design.cells import cells
 from dbdyno.errors import ServerError
-from dbdyno.formats.study import KeyPath, StudyFile
+from dbdyno.formats.study import StudyFile, deciding_level
 from dbdyno.model import Cell, Missing, Study
 from dbdyno.servers import Server, Source, parse_provision
 from dbdyno.servers.certificate import PACKAGE, PROGRAM
@@ -47,7 +47,8 @@ def missing_for_connections(study: Study) -> tuple[Missing, ...]:
 def check_connections(loaded: StudyFile) -> None:
     """Raises `StudyError` with the line of a connection that a cell's server can't have."""
     for cell in cells(loaded.study):
-        path = _place(loaded.study, cell)
+        table = deciding_level(loaded.study, cell, lambda level: level.connection)
+        path = (*(table or ()), "connection")
         try:
             refuse_connection(cell.provision, cell.connection)
         except ServerError as error:
@@ -77,15 +78,3 @@ def _wrong(cell: Cell) -> tuple[str, str] | None:
 
 def _encrypted(study: Study) -> tuple[Cell, ...]:
     return tuple(cell for cell in cells(study) if wants_tls(cell))
-
-
-def _place(study: Study, cell: Cell) -> KeyPath:
-    """The last level that says something of the cell's connections, or the study itself."""
-    place: KeyPath = ("connection",)
-    for factor in study.factors:
-        for level in factor.levels:
-            if level.name == cell.levels[factor.name] and level.connection:
-                server = factor.name == "server"
-                table = ("server",) if server else ("factor", factor.name)
-                place = (*table, level.name, "connection")
-    return place

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from dbdyno.design.cells import cells
 from dbdyno.errors import UsageError
-from dbdyno.formats.study import KeyPath, StudyFile
+from dbdyno.formats.study import KeyPath, StudyFile, level_path
 from dbdyno.guard.account import server_account
 from dbdyno.guard.guarded import Guarded
 from dbdyno.model import Missing, Study
@@ -67,4 +67,4 @@ def _tables(study: Study) -> Iterator[tuple[KeyPath, Mapping[str, object]]]:
     yield ("host",), study.host
     for factor in study.factors:
         for level in factor.levels:
-            yield ("factor", factor.name, level.name, "host"), level.host
+            yield (*level_path(factor.name, level.name), "host"), level.host

@@ -17,7 +17,7 @@ from dbdyno.design.batches import why_not_turns
 from dbdyno.engine import find_script
 from dbdyno.engine.script import script_path
 from dbdyno.errors import ScriptError, ServerError, StudyError, UsageError
-from dbdyno.formats.study import PAPER, StudyFile, nearest, read_study
+from dbdyno.formats.study import PAPER, StudyFile, level_path, nearest, read_study
 from dbdyno.generators.generator import find_file
 from dbdyno.model import ENGINE, Cell, Study
 from dbdyno.servers import parse_provision
@@ -132,14 +132,13 @@ def _check_order(loaded: StudyFile) -> None:
 
 def _check_servers(loaded: StudyFile) -> None:
     for factor in loaded.study.factors:
-        table = ("server",) if factor.name == "server" else ("factor", factor.name)
         for level in factor.levels:
             if level.provision is None:
                 continue
             try:
                 parse_provision(level.provision)
             except ServerError as error:
-                path = (*table, level.name, "provision")
+                path = (*level_path(factor.name, level.name), "provision")
                 raise loaded.error(path, error.message, hint=error.hint) from error
 
 
@@ -151,13 +150,12 @@ def c_function_files(cell: Cell, folders: Sequence[Path]) -> tuple[Path, ...]:
 def _check_c_functions(loaded: StudyFile) -> None:
     folders = study_script_path(loaded.file)
     for factor in loaded.study.factors:
-        table = ("server",) if factor.name == "server" else ("factor", factor.name)
         for level in factor.levels:
             for name in level.c_functions:
                 try:
                     find_file(name, folders, "file in C")
                 except UsageError as error:
-                    path = (*table, level.name, "c_functions")
+                    path = (*level_path(factor.name, level.name), "c_functions")
                     raise loaded.error(path, error.message, hint=error.hint) from error
 
 
@@ -186,5 +184,5 @@ def _script_key(loaded: StudyFile, script: str) -> tuple[str, ...]:
     for factor in loaded.study.factors:
         for level in factor.levels:
             if level.script == script and factor.name != "script":
-                return ("factor", factor.name, level.name, "script")
+                return (*level_path(factor.name, level.name), "script")
     return ("workload", "script")

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from dbdyno.design.cells import cells
 from dbdyno.errors import LabError
-from dbdyno.formats.study import KeyPath, StudyFile
-from dbdyno.model import ENGINE, Cell, Study
+from dbdyno.formats.study import StudyFile, deciding_level
+from dbdyno.model import ENGINE, Cell
 from dbdyno.servers import Source, parse_provision, parse_tool
 from dbdyno.servers.proxy.proxy import Proxy, Wish, read_wish
 from dbdyno.servers.proxy.registry import find_proxy
@@ -31,7 +31,8 @@ def check_proxies(loaded: StudyFile) -> None:
         wish = proxy_wish(cell)
         if wish is None:
             continue
-        path = _place(loaded.study, cell)
+        table = deciding_level(loaded.study, cell, lambda level: level.proxy)
+        path = (*table, "proxy") if table else ("server",)
         try:
             proxy = find_proxy(wish.kind)
             parse_tool(tool_text(wish.kind, wish.version))
@@ -63,14 +64,3 @@ def _wrong(cell: Cell, wish: Wish, proxy: Proxy, *, prepared: bool) -> Iterator[
             'are lost: say `statements = "text"` in [load], `pool_mode = "session"`, or, from '
             "1.21 on, `max_prepared_statements`"
         )
-
-
-def _place(study: Study, cell: Cell) -> KeyPath:
-    """The level that names the proxy: the last that does."""
-    found: KeyPath = ("server",)
-    for factor in study.factors:
-        for level in factor.levels:
-            if level.name == cell.levels[factor.name] and level.proxy:
-                table = ("server",) if factor.name == "server" else ("factor", factor.name)
-                found = (*table, level.name, "proxy")
-    return found

@@ -12,7 +12,7 @@ from dbdyno.conduct.connection import run_target
 from dbdyno.conduct.proxy import program_of_proxy
 from dbdyno.design.cells import cells
 from dbdyno.errors import LabError, UsageError
-from dbdyno.formats.study import KeyPath, StudyFile
+from dbdyno.formats.study import KeyPath, StudyFile, deciding_level
 from dbdyno.generators.generator import Job, ToolOutcome, find_file
 from dbdyno.generators.registry import find_generator
 from dbdyno.guard.launch import Launch
@@ -26,7 +26,6 @@ from dbdyno.model import (
     Step,
     StepResult,
     StepSummary,
-    Study,
 )
 from dbdyno.servers import Server, open_tool, parse_provision
 
@@ -159,17 +158,8 @@ def check_tools(loaded: StudyFile, folders: Sequence[Path]) -> None:
         key = (cell.generator, repr(sorted(cell.options.items())))
         if cell.generator != ENGINE and key not in told:
             told.add(key)
-            path = _named_by(loaded.study, cell)
-            _check(loaded, path, cell.generator, cell.options, folders)
-
-
-def _named_by(study: Study, cell: Cell) -> KeyPath:
-    """The table that names a cell's generator: that of its last level to do so, or the workload."""
-    for factor in reversed(study.factors):
-        level = cell.levels[factor.name]
-        if any(one.name == level and one.generator for one in factor.levels):
-            return ("factor", factor.name, level)
-    return ("workload",)
+            table = deciding_level(loaded.study, cell, lambda level: level.generator)
+            _check(loaded, table or ("workload",), cell.generator, cell.options, folders)
 
 
 def _check(

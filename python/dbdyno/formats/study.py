@@ -10,7 +10,7 @@ import re
 import tomllib
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -25,6 +25,7 @@ from dbdyno.model import (
     AGAIN,
     ENGINE,
     MAIN,
+    Cell,
     Closed,
     Design,
     Factor,
@@ -89,6 +90,20 @@ def read_study(file: Path, *, scale: str | None = None, name: str | None = None)
         chosen = study if each == wanted else chosen
     assert chosen is not None
     return StudyFile(study=replace(chosen, name=name or file.stem), file=file, lines=lines)
+
+
+def level_path(factor: str, level: str) -> KeyPath:
+    """The table of a factor's level: `server.NAME`, or `factor.FACTOR.NAME`."""
+    return ("server", level) if factor == "server" else ("factor", factor, level)
+
+
+def deciding_level(study: Study, cell: Cell, says: Callable[[Level], object]) -> KeyPath | None:
+    """The table of the last of a cell's levels that says something; `None` if none does."""
+    for factor in reversed(study.factors):
+        for level in factor.levels:
+            if level.name == cell.levels[factor.name] and says(level):
+                return level_path(factor.name, level.name)
+    return None
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
@@ -309,9 +324,8 @@ def _check_most_clients(factors: tuple[Factor, ...], load: LoadTable, fail: _Fai
     for factor in factors:
         for level in factor.levels:
             if level.most_clients is not None and level.most_clients < least:
-                table = ("server",) if factor.name == "server" else ("factor", factor.name)
-                message = f"`most_clients` leaves no step: the smallest has {least} clients"
-                raise fail((*table, level.name, "most_clients"), message)
+                path = (*level_path(factor.name, level.name), "most_clients")
+                raise fail(path, f"`most_clients` leaves no step: the smallest has {least} clients")
 
 
 def _proxy(table: ProxyTable | None) -> Mapping[str, object]:
