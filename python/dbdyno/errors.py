@@ -20,6 +20,8 @@ room that meets them; the command line catches `LabError` and nothing else.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Collection
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -52,6 +54,13 @@ class UsageError(LabError):
     """A wrong flag, name or value."""
 
     exit_code = 2
+
+
+def unknown_name(told: str, name: str, known: Collection[str]) -> UsageError:
+    """The error for a name that a study file makes up: `told`, the nearest known one, and all."""
+    close = difflib.get_close_matches(name, known, n=1)
+    guess = f"; did you mean `{close[0]}`?" if close else ""
+    return UsageError(f"{told}{guess}", hint=f"there are: {', '.join(known)}")
 
 
 class StudyError(UsageError):

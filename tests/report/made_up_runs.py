@@ -43,6 +43,7 @@ from dbdyno.report.analyse import analyse
 from dbdyno.report.charts import charts
 from dbdyno.report.gather import gather
 from dbdyno.report.page import context, render
+from dbdyno.report.provenance import provenance
 from dbdyno.report.tables import tables
 from dbdyno.stats import merge_histograms
 from dbdyno.store import RunWriter, Store, open_study_folder, step_summary
@@ -111,7 +112,9 @@ def page_of(store: Path) -> str:
     """The page alone: drawing its exported pictures takes longer than all the rest."""
     analysis = analyse(gather(store, "study"))
     drawn = charts(analysis)
-    return render(context(analysis, drawn, tables(analysis)), drawn, folder="out")
+    return render(
+        context(analysis, drawn, tables(analysis), provenance(analysis)), drawn, folder="out"
+    )
 
 
 def _carry_out(

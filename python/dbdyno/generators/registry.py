@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import pkgutil
 from collections.abc import Mapping
 from functools import cache
 
 import dbdyno.generators
-from dbdyno.errors import UsageError
+from dbdyno.errors import unknown_name
 from dbdyno.generators.generator import Generator
+from dbdyno.model import ENGINE
 
 
 @cache
@@ -29,10 +29,5 @@ def find_generator(name: str) -> Generator:
     """The generator a study names; raises `UsageError` with the nearest and all there are."""
     known = generators()
     if name not in known:
-        close = difflib.get_close_matches(name, known, n=1)
-        guess = f"; did you mean `{close[0]}`?" if close else ""
-        raise UsageError(
-            f"there is no generator `{name}`{guess}",
-            hint=f"there are: engine, {', '.join(known)}",
-        )
+        raise unknown_name(f"there is no generator `{name}`", name, (ENGINE, *known))
     return known[name]

@@ -11,18 +11,12 @@ from pathlib import Path
 from dbdyno.errors import StoreError
 from dbdyno.model import Study
 from dbdyno.report.analyse import analyse
-from dbdyno.report.answer import headline, tally
+from dbdyno.report.answer import tally
 from dbdyno.report.charts import charts
 from dbdyno.report.export import export
 from dbdyno.report.gather import gather
 from dbdyno.report.page import context, render, render_summary
-from dbdyno.report.provenance import (
-    host_facts,
-    other_settings,
-    seeds,
-    settings_that_differ,
-    versions,
-)
+from dbdyno.report.provenance import provenance
 from dbdyno.report.tables import tables
 from dbdyno.report.validity import remarks
 
@@ -55,19 +49,13 @@ def write(store: Path, study: str, out: Path, *, asked: Study | None = None) -> 
     folder = page.with_suffix("")
     analysis = analyse(gather(store, study, asked=asked))
     drawn, figures = charts(analysis), tables(analysis)
-    said = context(analysis, drawn, figures)
-    provenance = (
-        host_facts(analysis),
-        settings_that_differ(analysis),
-        other_settings(analysis),
-        versions(analysis),
-        seeds(analysis),
-    )
+    sources = provenance(analysis)
+    said = context(analysis, drawn, figures, sources)
     try:
         export(
             folder,
             charts=drawn,
-            tables=(*figures, *provenance),
+            tables=(*figures, *sources.values()),
             summary=render_summary(said),
         )
         page.write_text(render(said, drawn, folder=folder.name), "utf-8")
@@ -79,4 +67,4 @@ def write(store: Path, study: str, out: Path, *, asked: Study | None = None) -> 
     kinds = tuple(chart.kind for chart in analysis.material.study.charts)
     shown = [one.name for one in drawn if one.name.startswith(kinds)] or [one.name for one in drawn]
     picture = folder / f"{shown[0]}.svg" if shown else None
-    return Written(page, headline(analysis), remarks(analysis), tally(analysis), picture)
+    return Written(page, str(said["headline"]), remarks(analysis), tally(analysis), picture)

@@ -19,12 +19,7 @@ from dbdyno.report.loads import loads_table
 from dbdyno.report.provenance import (
     command_lines,
     data_to_cache,
-    host_facts,
-    other_settings,
     rerun_lines,
-    seeds,
-    settings_that_differ,
-    versions,
 )
 from dbdyno.report.table import Table
 from dbdyno.report.validity import gates, limits
@@ -174,10 +169,14 @@ def render_summary(said: Mapping[str, object]) -> str:
 
 
 def context(
-    analysis: Analysis, charts: Sequence[Chart], tables: Sequence[Table]
+    analysis: Analysis,
+    charts: Sequence[Chart],
+    tables: Sequence[Table],
+    sources: Mapping[str, Table],
 ) -> dict[str, object]:
-    """What both templates say."""
+    """What both templates say; `sources` is the study's `provenance`."""
     return {
+        **sources,
         "analysis": analysis,
         "study": analysis.material.study,
         "plan": analysis.material.plan,
@@ -189,12 +188,7 @@ def context(
         "sections": sections(charts),
         "selectors": selectors(charts),
         "tables": {table.name: table for table in tables},
-        "facts": host_facts(analysis),
         "data_to_cache": data_to_cache(analysis),
-        "settings": settings_that_differ(analysis),
-        "other_settings": other_settings(analysis),
-        "versions": versions(analysis),
-        "seeds": seeds(analysis),
         "loads": loads_table(analysis),
         "commands": command_lines(analysis),
         "rerun": rerun_lines(analysis),

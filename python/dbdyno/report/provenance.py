@@ -14,6 +14,17 @@ from dbdyno.report.table import Column, Table
 from dbdyno.report.wording import number
 
 
+def provenance(analysis: Analysis) -> Mapping[str, Table]:
+    """The tables that say where the numbers come from, by their names in the templates."""
+    return {
+        "facts": host_facts(analysis),
+        "settings": settings_that_differ(analysis),
+        "other_settings": other_settings(analysis),
+        "versions": versions(analysis),
+        "seeds": seeds(analysis),
+    }
+
+
 def host_facts(analysis: Analysis) -> Table:
     """Facts of the first run's host and server, and what later runs had otherwise."""
     runs = analysis.material.runs

@@ -115,11 +115,10 @@ def points_text(value: float) -> str:
 def _shares_text(effect: ShareEffect) -> str:
     """Both shares as counted, their difference and its interval."""
     ours, theirs = effect.candidate, effect.baseline
-    low, high = effect.interval()
+    difference, sure = effect_words(effect)
     return (
         f"{ours.found} of {ours.trials} against {theirs.found} of {theirs.trials}, "
-        f"{points_text(effect.difference)} (95\u202f% interval {points_text(low)} to "
-        f"{points_text(high)})"
+        f"{difference} (95\u202f% interval {sure})"
     )
 
 
@@ -191,7 +190,7 @@ def judged_text(judgement: Judgement, figure: Figure) -> str:
         return f"cannot tell: {effect.reason}."
     word = verdict_word(judgement.verdict, figure)
     if isinstance(effect, ShareEffect):
-        return f"{word}, {figure.title.lower()} {_shares_text(effect)}." + _size(judgement)
+        return f"{word}, {figure.words} {_shares_text(effect)}." + _size(judgement)
     low, high = effect.ratio_interval
     told = (
         f"{word}, {figure.words} {ratio(effect.ratio)} "

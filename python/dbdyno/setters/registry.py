@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import pkgutil
 from collections.abc import Mapping
 from functools import cache
 
 import dbdyno.setters
-from dbdyno.errors import UsageError
+from dbdyno.errors import unknown_name
 from dbdyno.setters.setter import Setter
 
 
@@ -35,9 +34,5 @@ def find_setter(name: str) -> Setter:
     """
     known = setters()
     if name not in known:
-        close = difflib.get_close_matches(name, known, n=1)
-        guess = f"; did you mean `{close[0]}`?" if close else ""
-        raise UsageError(
-            f"there is no setter `{name}` for `host`{guess}", hint=f"there are: {', '.join(known)}"
-        )
+        raise unknown_name(f"there is no setter `{name}` for `host`", name, known)
     return known[name]

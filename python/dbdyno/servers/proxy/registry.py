@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 
-from dbdyno.errors import UsageError
+from dbdyno.errors import unknown_name
 from dbdyno.servers.proxy.haproxy import PROXY as HAPROXY
 from dbdyno.servers.proxy.pgbouncer import PROXY as PGBOUNCER
 from dbdyno.servers.proxy.proxy import Proxy
@@ -16,9 +15,5 @@ PROXIES: Mapping[str, Proxy] = {proxy.name: proxy for proxy in (PGBOUNCER, HAPRO
 def find_proxy(name: str) -> Proxy:
     """The kind a study names; raises `UsageError` with the nearest and all there are."""
     if name not in PROXIES:
-        close = difflib.get_close_matches(name, PROXIES, n=1)
-        guess = f"; did you mean `{close[0]}`?" if close else ""
-        raise UsageError(
-            f"there is no proxy `{name}`{guess}", hint=f"there are: {', '.join(PROXIES)}"
-        )
+        raise unknown_name(f"there is no proxy `{name}`", name, PROXIES)
     return PROXIES[name]
