@@ -11,16 +11,17 @@ import json
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dbdyno.collect import machine_limits
+from dbdyno.conduct.cell_server import open_cell_server
 from dbdyno.conduct.connection import missing_for_connections, run_target, wants_tls
 from dbdyno.conduct.host import missing_of_study
-from dbdyno.conduct.load import c_function_files, study_script_path
+from dbdyno.conduct.load import study_script_path
 from dbdyno.conduct.preflight import limits, loader_count, require
-from dbdyno.conduct.proxy import program_of_proxy, proxy_wish
+from dbdyno.conduct.proxy import program_of_proxy
 from dbdyno.conduct.room import most_clients, require_room
 from dbdyno.conduct.tool import tool_of
 from dbdyno.engine import Engine, find_script, run_engine, run_spec
@@ -29,10 +30,8 @@ from dbdyno.formats.study import StudyFile
 from dbdyno.model import ENGINE, Arrival, Cell, Option, Plan, Replay, Tables
 from dbdyno.servers import (
     Capacity,
-    Server,
     Source,
     absent_target,
-    open_server,
     open_tool,
     parse_provision,
     resolve,
@@ -66,13 +65,14 @@ def examine_servers(loaded: StudyFile, plan: Plan) -> Iterator[Started | LabErro
             yield Started(cell.label, tool, open_tool(tool).version)
         except LabError as error:
             yield _placed(loaded, error, cell)
+    folders = study_script_path(loaded.file)
     for cell in _distinct(plan, _server_of):
         source = parse_provision(cell.provision).source
         if source is Source.EMBEDDED:
             continue
         with tempfile.TemporaryDirectory(prefix="dbdyno-check-") as name:
             try:
-                with _opened(loaded, cell, Path(name)) as server:
+                with open_cell_server(cell, folders, Path(name)) as server:
                     server.start()
                     yield Started(cell.label, cell.provision, str(server.facts().get("version")))
                     clients = most_clients(cell, loaded.study.load)
@@ -84,9 +84,10 @@ def examine_servers(loaded: StudyFile, plan: Plan) -> Iterator[Started | LabErro
 
 
 def _complaints(loaded: StudyFile, plan: Plan, engine: Engine, scratch: Path) -> Iterator[LabError]:
+    machine = machine_limits()
     for cell in _distinct(plan, _server_of):
         try:
-            require_room(cell, loaded.study.load, machine_limits())
+            require_room(cell, loaded.study.load, machine)
             _try_settings(loaded, cell, scratch)
         except LabError as error:
             yield _placed(loaded, error, cell)
@@ -152,7 +153,7 @@ def _text(values: Mapping[str, Option] | Mapping[str, str]) -> str:
 
 
 def _try_settings(loaded: StudyFile, cell: Cell, scratch: Path) -> None:
-    with _opened(loaded, cell, scratch) as server:
+    with open_cell_server(cell, study_script_path(loaded.file), scratch) as server:
         if parse_provision(cell.provision).source is not Source.EMBEDDED:
             return
         server.start()
@@ -165,17 +166,6 @@ def _try_settings(loaded: StudyFile, cell: Cell, scratch: Path) -> None:
                 "this study does not fit: " + "; ".join(map(str, missed)),
                 hint="; ".join(limit.cure for limit in missed),
             )
-
-
-def _opened(loaded: StudyFile, cell: Cell, folder: Path) -> AbstractContextManager[Server]:
-    return open_server(
-        cell.provision,
-        cell.settings,
-        folder,
-        tls=wants_tls(cell),
-        c_functions=c_function_files(cell, study_script_path(loaded.file)),
-        proxy=proxy_wish(cell),
-    )
 
 
 def _try_script(loaded: StudyFile, cell: Cell, command: str, engine: Engine, scratch: Path) -> None:

@@ -18,7 +18,8 @@ from pathlib import Path
 from dbdyno import collect
 from dbdyno.collect import Sampler, Watched, collectors
 from dbdyno.conduct.bottleneck import client_warnings
-from dbdyno.conduct.connection import run_target, wants_tls
+from dbdyno.conduct.cell_server import open_cell_server
+from dbdyno.conduct.connection import run_target
 from dbdyno.conduct.ending import raise_failure, step_result
 from dbdyno.conduct.events import (
     HostInspected,
@@ -29,10 +30,8 @@ from dbdyno.conduct.events import (
     TablesLoaded,
 )
 from dbdyno.conduct.host import UNCHANGED, Host
-from dbdyno.conduct.load import c_function_files
 from dbdyno.conduct.manifest import manifest_of
 from dbdyno.conduct.preflight import loader_count, require
-from dbdyno.conduct.proxy import proxy_wish
 from dbdyno.conduct.tool import drive_tool, tool_metrics, tool_result
 from dbdyno.conduct.verify import load_warnings, verify_others, verify_tables
 from dbdyno.engine import Engine, Outcome, find_script, run_engine, run_spec
@@ -58,7 +57,7 @@ from dbdyno.model import (
     Study,
     TableLoad,
 )
-from dbdyno.servers import Server, Source, open_server, parse_provision
+from dbdyno.servers import Server, Source, parse_provision
 from dbdyno.store import RunWriter, step_summary
 
 _MOST_PREPARERS = 8
@@ -144,14 +143,8 @@ class RunConductor:
     def set_up(self) -> None:
         """Everything up to the first step. Raises `LabError`."""
         cell = self.run.cell
-        opened = open_server(
-            cell.provision,
-            cell.settings,
-            self.writer.logs,
-            self.host.server,
-            tls=wants_tls(cell),
-            c_functions=c_function_files(cell, self.setting.script_path),
-            proxy=proxy_wish(cell),
+        opened = open_cell_server(
+            cell, self.setting.script_path, self.writer.logs, self.host.server
         )
         server = self._server = self._parts.enter_context(opened)
         with self._phase("provision"):

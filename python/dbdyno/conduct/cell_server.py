@@ -1,0 +1,30 @@
+"""The server of a cell, with everything that the cell asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from dbdyno.conduct.connection import wants_tls
+from dbdyno.conduct.load import c_function_files
+from dbdyno.conduct.proxy import proxy_wish
+from dbdyno.guard.launch import ORDINARY, Launch
+from dbdyno.model import Cell
+from dbdyno.servers import Server, open_server
+
+
+def open_cell_server(
+    cell: Cell, folders: Sequence[Path], logs: Path, launch: Launch = ORDINARY
+) -> AbstractContextManager[Server]:
+    """`open_server` for a cell. Files that the cell names are searched in `folders`; the server's
+    logs stay in `logs`. Raises `LabError`."""
+    return open_server(
+        cell.provision,
+        cell.settings,
+        logs,
+        launch,
+        tls=wants_tls(cell),
+        c_functions=c_function_files(cell, folders),
+        proxy=proxy_wish(cell),
+    )
