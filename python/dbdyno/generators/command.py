@@ -16,7 +16,14 @@ from typing import Any, ClassVar
 from urllib.parse import quote
 
 from dbdyno.errors import EngineError, UsageError
-from dbdyno.generators.generator import Generator, Job, ToolOutcome, call, find_file
+from dbdyno.generators.generator import (
+    Generator,
+    Job,
+    ToolOutcome,
+    call,
+    find_file,
+    host_and_port,
+)
 from dbdyno.model import Metric, Option, Sample
 
 _OWN = ("program", "figures", "each_second")
@@ -115,7 +122,7 @@ def url(target: Mapping[str, Any]) -> str:
         )
     if scheme == "mysql":
         return f"mysql://{account}@/{database}?socket={quote(str(endpoint['unix']))}"
-    folder, _, port = str(endpoint["unix"]).rpartition("/.s.PGSQL.")
+    folder, port = host_and_port(endpoint)
     return f"{scheme}://{account}@/{database}?host={quote(folder)}&port={port}"
 
 

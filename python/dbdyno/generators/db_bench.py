@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from dbdyno.errors import EngineError
-from dbdyno.generators.generator import Generator, Job, ToolOutcome, call
+from dbdyno.generators.generator import Generator, Job, ToolOutcome, call, tool_text
 from dbdyno.model import Metric, Option, Sample
 
 _OWN = ("benchmark", "prepare", "version", "suite")
@@ -80,8 +80,7 @@ class DbBench:
         """The newest installed one, or the release asked for."""
         if "suite" in options:
             return f"tool:rocksdb-tools@{options['suite']}"
-        version = options.get("version")
-        return f"tool:rocksdb-tools:{version}" if version else "tool:rocksdb-tools"
+        return tool_text("rocksdb-tools", options)
 
     def files(self, options: Mapping[str, Option]) -> Mapping[str, str]:
         """None."""

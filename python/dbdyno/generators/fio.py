@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from dbdyno.errors import EngineError
-from dbdyno.generators.generator import Generator, Job, ToolOutcome, call, find_file
+from dbdyno.generators.generator import Generator, Job, ToolOutcome, call, find_file, tool_text
 from dbdyno.model import Metric, Option, Sample
 
 _FILE = "job file"
@@ -50,8 +50,7 @@ class Fio:
 
     def provision(self, options: Mapping[str, Option]) -> str:
         """The newest installed one, or the version asked for."""
-        version = options.get("version")
-        return f"tool:fio:{version}" if version else "tool:fio"
+        return tool_text("fio", options)
 
     def files(self, options: Mapping[str, Option]) -> Mapping[str, str]:
         """The job file."""

@@ -139,6 +139,20 @@ class Generator(Protocol):
         """Carries out one step. Raises `LabError`; nothing is left running."""
 
 
+def tool_text(name: str, options: Mapping[str, Option]) -> str:
+    """The provision text of a tool: the installed one or the newest, or the option `version`."""
+    version = options.get("version")
+    return f"tool:{name}:{version}" if version else f"tool:{name}"
+
+
+def host_and_port(endpoint: Mapping[str, Any]) -> tuple[str, str]:
+    """Of an endpoint of a target; the host of a PostgreSQL socket is its folder, as for libpq."""
+    if "unix" in endpoint:
+        folder, _, port = str(endpoint["unix"]).rpartition("/.s.PGSQL.")
+        return folder, port
+    return str(endpoint["tcp"]["host"]), str(endpoint["tcp"]["port"])
+
+
 def find_file(name: str, folders: Sequence[Path], what: str) -> Path:
     """A file that an option names, in the current folder or one of these. Raises `UsageError`."""
     searched = tuple(dict.fromkeys(folder.absolute() for folder in (Path(), *folders)))

@@ -16,7 +16,15 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from dbdyno.errors import EngineError, UsageError
-from dbdyno.generators.generator import Generator, Job, ToolOutcome, call, find_file
+from dbdyno.generators.generator import (
+    Generator,
+    Job,
+    ToolOutcome,
+    call,
+    find_file,
+    host_and_port,
+    tool_text,
+)
 from dbdyno.model import Metric, Option, Sample
 
 _BUILT_IN = ("tpcb-like", "simple-update", "select-only")
@@ -59,8 +67,7 @@ class Pgbench:
 
     def provision(self, options: Mapping[str, Option]) -> str:
         """The newest installed one, or the version asked for."""
-        version = options.get("version")
-        return f"tool:pgbench:{version}" if version else "tool:pgbench"
+        return tool_text("pgbench", options)
 
     def files(self, options: Mapping[str, Option]) -> Mapping[str, str]:
         """A script of one's own."""
@@ -109,10 +116,7 @@ def connection(target: Mapping[str, Any]) -> Mapping[str, str]:
             f"pgbench can't load {target.get('driver')}", hint="name a PostgreSQL server"
         )
     (endpoint, *_) = target["endpoints"]
-    if "unix" in endpoint:
-        host, _, port = str(endpoint["unix"]).rpartition("/.s.PGSQL.")
-    else:
-        host, port = endpoint["tcp"]["host"], str(endpoint["tcp"]["port"])
+    host, port = host_and_port(endpoint)
     given = {"PGHOST": host, "PGPORT": port, "PGUSER": target["user"]}
     password = {"PGPASSWORD": target["password"]} if target.get("password") else {}
     tls = {"PGSSLMODE": str(target["tls"]["mode"])} if "tls" in target else {}

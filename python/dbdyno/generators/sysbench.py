@@ -17,7 +17,15 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from dbdyno.errors import EngineError, UsageError
-from dbdyno.generators.generator import Generator, Job, ToolOutcome, call, find_file
+from dbdyno.generators.generator import (
+    Generator,
+    Job,
+    ToolOutcome,
+    call,
+    find_file,
+    host_and_port,
+    tool_text,
+)
 from dbdyno.model import Metric, Option, Sample
 
 _FILE = "sysbench script"
@@ -69,8 +77,7 @@ class Sysbench:
 
     def provision(self, options: Mapping[str, Option]) -> str:
         """The newest installed one, or the version asked for."""
-        version = options.get("version")
-        return f"tool:sysbench:{version}" if version else "tool:sysbench"
+        return tool_text("sysbench", options)
 
     def files(self, options: Mapping[str, Option]) -> Mapping[str, str]:
         """A script of one's own."""
@@ -140,13 +147,11 @@ def connection(target: Mapping[str, Any]) -> Sequence[str]:
             "sysbench 1.0 has no TLS without files of its own", hint="leave `generator` out"
         )
     (endpoint, *_) = target["endpoints"]
-    if "unix" not in endpoint:
-        place = dict(endpoint["tcp"])
-    elif family == "mysql":
+    if "unix" in endpoint and family == "mysql":
         place = {"socket": endpoint["unix"]}
     else:
-        folder, _, port = str(endpoint["unix"]).rpartition("/.s.PGSQL.")
-        place = {"host": folder, "port": port}
+        host, port = host_and_port(endpoint)
+        place = {"host": host, "port": port}
     account = {"user": target["user"], "password": target.get("password", "")}
     if target.get("compression"):
         place["compression"] = "on"
