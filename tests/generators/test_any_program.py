@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from jobs import STEP
 
 from dbdyno.errors import EngineError
 from dbdyno.generators.command import GENERATOR, outcome, url
 from dbdyno.generators.generator import Job
-from dbdyno.guard.launch import ORDINARY
 from dbdyno.model import Option
 from dbdyno.servers import open_server
 
@@ -77,24 +78,19 @@ def test_a_server_is_told_as_a_url() -> None:
     assert url({"driver": "null"}) == ""
 
 
-def job(folder: Path, program: list[str], **given: object) -> Job:
+def job(folder: Path, program: list[str]) -> Job:
     scratch = folder / "scratch"
     scratch.mkdir()
     options: dict[str, Option] = {"program": program, "figures": ["events = ^events #"], "rows": 7}
-    fixed: dict[str, object] = {
-        "program": Path(),
-        "options": options,
-        "clients": 3,
-        "warm_up_s": 0.5,
-        "measure_s": 2.0,
-        "data_folder": folder,
-        "scratch": scratch,
-        "folders": (folder,),
-        "launch": ORDINARY,
-        "watch": lambda pid: None,
-        "target": dict,
-    }
-    return Job(**{**fixed, **given})  # type: ignore[arg-type]
+    return replace(
+        STEP,
+        options=options,
+        clients=3,
+        warm_up_s=0.5,
+        data_folder=folder,
+        scratch=scratch,
+        folders=(folder,),
+    )
 
 
 def test_a_program_beside_the_study_is_told_of_the_step(tmp_path: Path) -> None:
@@ -121,6 +117,6 @@ def test_a_program_reaches_the_server_by_its_url(tmp_path: Path) -> None:
     with open_server("postgresql@system", {}, tmp_path / "logs") as server:
         server.start()
         ask = """psql "$DATABASE_URL" -AtF ' ' -c "SELECT 'events', 6 * 7" """
-        found = GENERATOR.run(job(tmp_path, ["sh", "-c", ask], target=server.target))
+        found = GENERATOR.run(replace(job(tmp_path, ["sh", "-c", ask]), target=server.target))
 
     assert found.events == 42

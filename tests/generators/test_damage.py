@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
 import pytest
+from jobs import STEP
 
 from dbdyno.errors import UsageError
 from dbdyno.generators import flips
@@ -17,7 +19,6 @@ from dbdyno.generators.flips import BLOCK, DAMAGES, Flip, Span
 from dbdyno.generators.generator import Job
 from dbdyno.generators.known_rows import Table
 from dbdyno.generators.outcomes import OUTCOMES, Seen, outcome_of, shape, unusual
-from dbdyno.guard.launch import ORDINARY
 from dbdyno.model import Option
 from dbdyno.servers import open_server
 from traces import nothing_left
@@ -163,18 +164,8 @@ def test_wrong_options_are_told(options: Mapping[str, Option], said: str) -> Non
 def job(folder: Path, **more: object) -> Job:
     scratch = folder / "scratch"
     scratch.mkdir()
-    given = {"options": {"rows": 200}, "clients": 1, "events": 3, "kind": "sqlite", **more}
-    return Job(
-        program=Path(),
-        warm_up_s=0.0,
-        measure_s=0.0,
-        scratch=scratch,
-        folders=(),
-        launch=ORDINARY,
-        watch=lambda pid: None,
-        seed=5,
-        **{"data_folder": None, **given},  # type: ignore[arg-type]
-    )
+    usual = {"options": {"rows": 200}, "clients": 1, "events": 3, "kind": "sqlite", "seed": 5}
+    return replace(STEP, **{"scratch": scratch, **usual, **more})  # type: ignore[arg-type]
 
 
 def test_a_folder_of_files_can_not_be_damaged(tmp_path: Path) -> None:

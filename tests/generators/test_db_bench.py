@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from jobs import STEP
 
 from dbdyno.errors import EngineError
 from dbdyno.generators.db_bench import GENERATOR, outcome, shape_warnings
-from dbdyno.generators.generator import Job
-from dbdyno.guard.launch import ORDINARY
 from dbdyno.model import Option
 from dbdyno.servers import open_tool
 
@@ -114,18 +114,8 @@ def test_a_real_release_runs(suite: str, tmp_path: Path) -> None:
         "num": 20_000,
         "suite": suite,
     }
-    job = Job(
-        program=open_tool(str(GENERATOR.provision(options))).path,
-        options=options,
-        clients=2,
-        warm_up_s=0.0,
-        measure_s=3.0,
-        data_folder=None,
-        scratch=tmp_path,
-        folders=(),
-        launch=ORDINARY,
-        watch=lambda pid: None,
-    )
+    program = open_tool(str(GENERATOR.provision(options))).path
+    job = replace(STEP, program=program, options=options, measure_s=3.0, scratch=tmp_path)
 
     told = GENERATOR.run(job)
 

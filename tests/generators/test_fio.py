@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from jobs import STEP
 
 from dbdyno.errors import EngineError, UsageError
 from dbdyno.generators.fio import GENERATOR
 from dbdyno.generators.generator import Job
 from dbdyno.generators.registry import find_generator, generators
-from dbdyno.guard.launch import ORDINARY
 from dbdyno.model import Option
 
 JOB = """\
@@ -39,17 +40,13 @@ def job(folder: Path, text: str = JOB, **options: Option) -> Job:
     data, scratch = folder / "data", folder / "scratch"
     data.mkdir()
     scratch.mkdir()
-    return Job(
+    return replace(
+        STEP,
         program=Path("/usr/bin/fio"),
         options={"jobfile": "mix.fio", "data_size": "4m", **options},
-        clients=2,
-        warm_up_s=0.0,
-        measure_s=2.0,
         data_folder=data,
         scratch=scratch,
         folders=(folder,),
-        launch=ORDINARY,
-        watch=lambda _: None,
     )
 
 

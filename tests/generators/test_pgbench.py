@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from jobs import STEP
 
 from dbdyno.errors import EngineError, UsageError
-from dbdyno.generators.generator import Job
 from dbdyno.generators.pgbench import GENERATOR, connection, latencies, outcome
-from dbdyno.guard.launch import ORDINARY
 from dbdyno.servers import open_server, open_tool
 
 SAID = """\
@@ -92,18 +92,13 @@ def test_a_real_server_is_loaded_and_counts_the_same(tmp_path: Path) -> None:
         server.start()
         scratch = tmp_path / "scratch"
         scratch.mkdir()
-        job = Job(
+        job = replace(
+            STEP,
             program=open_tool(str(GENERATOR.provision({}))).path,
             options={"script": "tpcb-like", "scale": 1},
-            clients=2,
-            warm_up_s=0.0,
             measure_s=3.0,
             target=server.target,
-            data_folder=None,
             scratch=scratch,
-            folders=(),
-            launch=ORDINARY,
-            watch=lambda pid: None,
         )
         told = GENERATOR.run(job)
         environment = dict(connection(server.target()))

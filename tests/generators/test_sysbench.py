@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from jobs import STEP
 
 from dbdyno.errors import EngineError, UsageError
-from dbdyno.generators.generator import Job
 from dbdyno.generators.sysbench import GENERATOR, connection, latencies, outcome
-from dbdyno.guard.launch import ORDINARY
 from dbdyno.model import Option
 from dbdyno.servers import open_server, open_tool
 
@@ -115,18 +115,12 @@ def test_a_real_server_is_loaded(provision: str, tmp_path: Path) -> None:
     scratch.mkdir()
     with open_server(provision, {}, tmp_path / "logs") as server:
         server.start()
-        job = Job(
-            program=open_tool(GENERATOR.provision({}) or "").path,
+        job = replace(
+            STEP,
+            program=open_tool(str(GENERATOR.provision({}))).path,
             options={"script": "oltp_read_only", "tables": 1, "table_size": 100},
-            clients=2,
-            warm_up_s=0.0,
-            measure_s=2.0,
             target=server.target,
-            data_folder=None,
             scratch=scratch,
-            folders=(),
-            launch=ORDINARY,
-            watch=lambda pid: None,
         )
         told = GENERATOR.run(job)
         tables = list(server.tables())

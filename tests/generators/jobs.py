@@ -1,0 +1,19 @@
+"""What tests of generators share: a step to be changed by `dataclasses.replace`."""
+
+from pathlib import Path
+
+from dbdyno.generators.generator import Job
+from dbdyno.guard.launch import ORDINARY
+
+STEP = Job(
+    program=Path(),
+    options={},
+    clients=2,
+    warm_up_s=0.0,
+    measure_s=2.0,
+    data_folder=None,
+    scratch=Path(),
+    folders=(),
+    launch=ORDINARY,
+    watch=lambda _: None,
+)
