@@ -6,35 +6,18 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from two_ways import assert_refused, study
 
 from dbdyno.conduct.load import load_study
 from dbdyno.design import plan
-from dbdyno.errors import StudyError
 from dbdyno.formats.study import StudyFile
 
+STEPS = 'clients = [10, 100], measure = "8 s"'
 POOL = 'proxy = { kind = "pgbouncer" }'
 
 
-def study(folder: Path, level: str, provision: str = "postgresql:18.4", load: str = "") -> Path:
-    (folder / "nothing.lua").write_text("function event() end\n")
-    file = folder / "pooled.toml"
-    file.write_text(
-        f"""\
-question = "Does it matter?"
-workload.script = "nothing"
-load = {{ clients = [10, 100], measure = "8 s"{load} }}
-[server.one]
-provision = "{provision}"
-[factor.way]
-direct = {{}}
-other = {{ {level} }}
-"""
-    )
-    return file
-
-
 def loaded(folder: Path, level: str) -> StudyFile:
-    return load_study(str(study(folder, level, load=', statements = "text"')))
+    return load_study(str(study(folder, level, load=f'{STEPS}, statements = "text"')))
 
 
 @pytest.mark.parametrize(
@@ -60,11 +43,7 @@ def loaded(folder: Path, level: str) -> StudyFile:
 def test_what_can_not_be_is_told_with_its_line(
     level: str, provision: str, told: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(StudyError) as caught:
-        load_study(str(study(tmp_path, level, provision)))
-
-    assert told in caught.value.message
-    assert caught.value.line == 8
+    assert_refused(study(tmp_path, level, provision, STEPS), told)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +55,7 @@ def test_what_can_not_be_is_told_with_its_line(
     ],
 )
 def test_what_keeps_statements_may_have_them(level: str, tmp_path: Path) -> None:
-    load_study(str(study(tmp_path, level)))
+    load_study(str(study(tmp_path, level, load=STEPS)))
 
 
 def test_a_proxy_is_part_of_what_a_study_is(tmp_path: Path) -> None:
@@ -94,7 +73,7 @@ def test_steps_beyond_a_level_s_most_clients_are_left_out(tmp_path: Path) -> Non
 
 
 def test_a_step_keeps_its_number_where_others_are_left_out(tmp_path: Path) -> None:
-    file = study(tmp_path, "most_clients = 10", load=', statements = "text"')
+    file = study(tmp_path, "most_clients = 10", load=f'{STEPS}, statements = "text"')
     file.write_text(file.read_text().replace("[10, 100]", "[100, 10]"))
     made = plan(load_study(str(file)).study)
     (run,) = [run for run in made.runs if run.cell.levels["way"] == "other" and run.block == 1]
