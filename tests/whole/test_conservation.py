@@ -26,6 +26,8 @@ QUIET = {
     # From 14 on a prepared BEGIN counts the first time only: its cached plan has no query id.
     "pg_stat_statements.track_utility": "off",
 }
+# Deadlock; the same key inserted by another client.
+CONFLICTS = {"40P01", "23505"}
 TABLES = 2
 OPTIONS: Mapping[str, Option] = {"tables": TABLES, "table_size": 500}
 
@@ -118,11 +120,14 @@ def test_the_engine_s_counts_are_the_server_s_own(
     summary = lab.command("run", script, clients=clients, processes=processes)
     assert summary is not None
     total, kind = summary.total, KINDS[script]
-    assert total.errors == total.restarts, "deadlocks, and nothing else"
+    # What fails after the end of the load isn't begun again: its event is unfinished.
+    assert 0 <= total.errors - total.restarts <= total.unfinished
+    assert summary.errors.keys() <= CONFLICTS, "clients meet one another, and nothing else fails"
+    assert sum(summary.errors.values()) == summary.measured.errors
     assert total.reconnects == 0
 
     expected = {
-        "statements_calls": total.statements - kind.marks * (total.events + total.restarts),
+        "statements_calls": total.statements - kind.marks * (total.events + total.errors),
         "xact_commit": total.events + clients * (1 + kind.prepared),
         "xact_rollback": total.errors,
     }
