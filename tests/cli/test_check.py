@@ -96,7 +96,7 @@ def test_all_that_is_wrong_is_told_at_once(here: Path, capsys: pytest.CaptureFix
     here.write_text(text.replace('journal_mode = "wal"', 'jornal_mode = "wal"'))
     assert call(["check", "example.toml"]) == 4
     told = capsys.readouterr().err
-    assert "2 things would stop this study:" in told
+    assert "2 problems would stop this study:" in told
     assert "`tabel_size`" in told
     assert "`jornal_mode`" in told
 

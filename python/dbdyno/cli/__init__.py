@@ -18,17 +18,23 @@ from dbdyno.cli.interruption import end_at_second_signal
 from dbdyno.errors import InterruptedRunError, LabError, ScriptError
 
 VERBS: Mapping[str, tuple[str, str]] = {
-    "bench": ("bench.bench", "Measure the server at URL, which somebody else runs."),
+    "bench": ("bench.bench", "Measure a server that is already running, given by its URL."),
     "calibrate": (
         "calibrate.calibrate",
         "Measure this machine's noise for the workload of STUDY.",
     ),
-    "check": ("check.check", "Explain what STUDY would run: cells, order, disk, time."),
-    "classics": ("classics.classics", "Carry out the published benchmarks, one after another."),
+    "check": (
+        "check.check",
+        "Validate STUDY and show what it would run: cells, order, disk, time.",
+    ),
+    "classics": ("classics.classics", "Run the published benchmarks, one after another."),
     "cleanup": ("bench.cleanup", "Drop a script's tables from the server at URL."),
     "compare": ("compare.compare", "Compare B with A, each a cell of a study in the store."),
-    "doctor": ("doctor.doctor", "Tell what distorts measurements on this machine or limits a run."),
-    "fetch": ("fetching.fetch_command", "Get servers and tools beforehand."),
+    "doctor": (
+        "doctor.doctor",
+        "Report what distorts measurements on this machine or limits a run.",
+    ),
+    "fetch": ("fetching.fetch_command", "Download servers and tools in advance."),
     "list": ("listing.list_command", "List the bundled studies, and what the store holds."),
     "prepare": ("bench.prepare", "Load a script's tables into the server at URL."),
     "quickstart": ("run.quickstart", "Measure what SQLite's settings cost, in two minutes."),
@@ -36,14 +42,14 @@ VERBS: Mapping[str, tuple[str, str]] = {
         "report.report",
         "Write the report of STUDY from what is in the store.",
     ),
-    "resume": ("run.resume", "Carry on with STUDY where it was left."),
-    "run": ("run.run", "Carry out STUDY and write its report."),
+    "resume": ("run.resume", "Resume STUDY where it stopped."),
+    "run": ("run.run", "Run STUDY and write its report."),
     "scripts": (
         "scripts.scripts",
         "List the workload scripts, each with its options and their defaults.",
     ),
     "servers": ("servers.servers", "List the servers and tools a study can name."),
-    "sysbench": ("sysbench.sysbench", "Do what sysbench does with the same ARGUMENTS."),
+    "sysbench": ("sysbench.sysbench", "Run sysbench's command line with dbdyno's engine."),
 }
 """Verb → where it is, and its first line, so that a list of verbs needs none of them."""
 
@@ -63,7 +69,7 @@ Exit codes:
 
 
 class _Verbs(click.Group):
-    """Imports the verb that is called and no other: each pays for what it needs."""
+    """Imports only the verb that is called, so that each pays for its own imports only."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
@@ -95,7 +101,7 @@ def main() -> None:
 
 
 def call(arguments: Sequence[str]) -> int:
-    """Runs one verb and answers its exit code; anything but a `LabError` is a bug and escapes."""
+    """Runs one verb and returns its exit code; anything but a `LabError` is a bug and escapes."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     try:
@@ -115,7 +121,7 @@ def call(arguments: Sequence[str]) -> int:
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    """A polite end asked for by another process is treated like Ctrl-C."""
+    """SIGTERM is treated like Ctrl-C."""
     raise KeyboardInterrupt
 
 

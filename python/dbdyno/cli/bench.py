@@ -1,4 +1,4 @@
-"""`dbdyno bench`: one measurement of a server somebody runs, without a study file."""
+"""`dbdyno bench`: one measurement of a running server, without a study file."""
 
 from __future__ import annotations
 
@@ -94,9 +94,9 @@ _SEED = click.option("--seed", type=click.IntRange(0, 2**48 - 1), default=1, sho
     flag_value="new",
     default="no",
     type=click.Choice(["no", "new", "replace"]),
-    help="Let the script load its tables first; with `--prepare=replace` it drops those there are.",
+    help="Load the script's tables first; `--prepare=replace` drops existing ones before.",
 )
-@click.option("--cleanup", is_flag=True, help="Let the script drop its tables in the end.")
+@click.option("--cleanup", is_flag=True, help="Drop the script's tables at the end.")
 @load_options
 @_SEED
 @click.option(
@@ -105,11 +105,11 @@ _SEED = click.option("--seed", type=click.IntRange(0, 2**48 - 1), default=1, sho
     multiple=True,
     callback=thresholds,
     metavar="CONDITION",
-    help="End with 1 if this holds: 'p99 > 10ms', 'errors > 0'; can be repeated. "
+    help="Exit with 1 if this holds: 'p99 > 10ms', 'errors > 0'; can be repeated. "
     f"Figures: {', '.join(FIGURES)}.",
 )
 @store_option
-@click.option("--discard", is_flag=True, help="Keep nothing in the store.")
+@click.option("--discard", is_flag=True, help="Do not keep the result in the store.")
 @json_option
 def bench(
     url: str,
@@ -124,7 +124,7 @@ def bench(
     as_json: bool,
     **pace: Any,
 ) -> None:
-    """Measure the server at URL, which somebody else runs.
+    """Measure a server that is already running, given by its URL.
 
     \b
     postgresql://user:password@host:port/database
@@ -161,19 +161,18 @@ def bench(
     if result.failure is not None:
         raise result.failure
     if result.interrupted:
-        raise InterruptedRunError("interrupted; the figures are of what was measured until then")
+        raise InterruptedRunError("interrupted; the figures cover what was measured until then")
     _judge(result.summary, broken)
 
 
 @click.command()
 @click.argument("url")
 @_script_options
-@click.option("--replace", is_flag=True, help="Drop the tables there are first.")
+@click.option("--replace", is_flag=True, help="Drop existing tables first.")
 @click.option(
     "--loaders",
     type=click.IntRange(0, 1024),
-    help="Connections that carry rows; 0: the script's own only.  [default: two a core, 16 at "
-    "most]",
+    help="Connections that load rows; 0: the script's own only.  [default: two a core, 16 at most]",
 )
 @click.option(
     "--verify",
@@ -266,7 +265,7 @@ def _codes(summary: StepSummary) -> str:
 
 
 class _Teller:
-    """Tells on standard error what happens; what takes long, once a second."""
+    """Shows progress on standard error, once a second."""
 
     def __init__(self) -> None:
         self._next = time.monotonic() + _PROGRESS_S
@@ -335,7 +334,7 @@ def _loads(loads: Sequence[TableLoad]) -> str:
 
 
 def _open_loop(summary: StepSummary) -> Iterator[tuple[str, str]]:
-    """What a closed loop has not."""
+    """Figures that only an open loop has."""
     if summary.wait_us:
         yield "wait p99", latency(summary.wait_us["p99"])
         yield "service p99", latency(summary.service_us["p99"])

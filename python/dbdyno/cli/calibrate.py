@@ -93,11 +93,13 @@ def _tell(loaded: StudyFile, noise: Noise, seen: Mapping[int, float | None]) -> 
         f"{BLOCKS} blocks of {noise.pairs} pairs of turns: a pair varies by "
         f"{math.expm1(noise.within_sd):.1%}, set-ups by {math.expm1(noise.between_sd):.1%} besides"
     )
-    click.echo("\nthe smallest effect between two cells that is found four times in five:")
+    click.echo("\nthe smallest effect between two cells that a study detects with 80 % power:")
     for minutes, found in seen.items():
         told = "too short for two blocks" if found is None else f"{found:.1%}"
         click.echo(f"  {minutes:>3} min  {told}")
-    click.echo("\nThree set-ups say little of how set-ups differ: take it as a guess.", err=True)
+    click.echo(
+        "\nThree set-ups say little about how set-ups differ: take this as a rough guide.", err=True
+    )
 
 
 def _document(

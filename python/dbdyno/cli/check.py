@@ -49,7 +49,7 @@ def check(
     servers: bool,
     as_json: bool,
 ) -> None:
-    """Explain what STUDY would run: cells, order, disk, time.
+    """Validate STUDY and show what it would run: cells, order, disk, time.
 
     Whatever can be asked without starting a server is asked: scripts and their options, loads,
     pragmas of SQLite. What a run would refuse is told, all of it, and ends the command as the run
@@ -106,7 +106,9 @@ def _raise_all(errors: Sequence[LabError]) -> None:
         raise first
     told = "\n".join(f"  {error.message}" for error in errors)
     hints = "\n      ".join(dict.fromkeys(error.hint for error in errors if error.hint))
-    raise first.reworded(f"{len(errors)} things would stop this study:\n{told}", hint=hints or None)
+    raise first.reworded(
+        f"{len(errors)} problems would stop this study:\n{told}", hint=hints or None
+    )
 
 
 def _servers(plan: Plan) -> dict[str, str]:

@@ -62,7 +62,7 @@ class Answer:
 def classics(
     studies: Sequence[str], scale: str, store: Path, catalogue: Path | None, as_json: bool
 ) -> None:
-    """Carry out the published benchmarks, one after another.
+    """Run the published benchmarks, one after another.
 
     STUDIES are names of bundled ones; without any, all that name a source. One that fails does not
     stop the others. What the store holds already is not repeated: called again, the command goes on

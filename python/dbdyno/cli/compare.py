@@ -40,7 +40,7 @@ def _fraction(_ctx: click.Context, _param: click.Parameter, text: str) -> float:
 @click.option(
     "--fail-on",
     type=click.Choice(FAIL_ON),
-    help="End with 1 if B is slower (worse), or if it isn't shown to be equivalent or better.",
+    help="Exit with 1 if B is slower (worse), or if it isn't shown to be equivalent or better.",
 )
 @json_option
 def compare(
@@ -78,7 +78,7 @@ def _tell(a: str, b: str, metric: str, outcome: Outcome) -> None:
 
     click.echo(f"A  {a}\nB  {b}\n")
     if not outcome.differences:
-        click.echo("nothing differs but the time")
+        click.echo("nothing differs but the date")
     for one in outcome.differences:
         click.echo(f"{one.group}: {one.what}: {one.a} → {one.b}")
     if outcome.refused:

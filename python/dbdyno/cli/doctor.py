@@ -1,4 +1,4 @@
-"""`dbdyno doctor`: what this machine will do to the numbers, and what it can hold."""
+"""`dbdyno doctor`: what distorts measurements on this machine, and what limits a run."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from dbdyno.guard.guarded import sweep
     type=click.IntRange(1, 1_000_000),
     default=1000,
     show_default=True,
-    help="As many as you mean to run, over TCP.",
+    help="Number of TCP clients you plan to run.",
 )
 @click.option(
     "--addresses",
     type=click.IntRange(1, 10_000),
     default=1,
     show_default=True,
-    help="Over how many addresses of servers or poolers they are dealt out.",
+    help="Number of server or pooler addresses they are spread over.",
 )
 @click.option(
     "--mend",
     is_flag=True,
-    help="Only undo what killed runs have left: switches, mounts, control groups, folders.",
+    help="Only undo what killed runs left behind: switches, mounts, control groups, folders.",
 )
 @json_option
 def doctor(clients: int, addresses: int, mend: bool, as_json: bool) -> None:
-    """Tell what distorts measurements on this machine or limits a run.
+    """Report what distorts measurements on this machine or limits a run.
 
     Each with its cure. Run it where the data will lie: the disk is looked at, too.
     """

@@ -1,4 +1,4 @@
-"""`dbdyno fetch`: getting servers and tools beforehand, with progress."""
+"""`dbdyno fetch`: downloading servers and tools in advance, with progress."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MEGABYTE = 1_000_000
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @json_option
 def fetch_command(names: tuple[str, ...], as_json: bool) -> None:
-    """Get servers and tools beforehand.
+    """Download servers and tools in advance.
 
     NAME is a provision text: mysql:9.7, mariadb:11.8@trixie, tool:fio:3.39. What is here already
     is not downloaded again. Prints the folder of each one's programs, where it has one.

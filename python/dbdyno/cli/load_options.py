@@ -64,7 +64,7 @@ _OPTIONS = (
     click.option(
         "--time", "time_s", type=Duration(_LEAST_S), help="Length of the window.  [default: 10s]"
     ),
-    click.option("--events", type=click.IntRange(1), help="Stop after so many measured events."),
+    click.option("--events", type=click.IntRange(1), help="Stop after this many measured events."),
     click.option("--interval", type=Duration(_LEAST_S, 3600.0), default="1s", show_default=True),
     click.option(
         "--rate",
@@ -83,14 +83,14 @@ _OPTIONS = (
         "--reconnect-every",
         type=click.IntRange(0),
         default=0,
-        help="Make a client's connection anew after so many of its events.",
+        help="Reconnect a client after this many of its events.",
     ),
     click.option(
         "--reconnect-for",
         type=Duration(),
         default="60s",
         show_default=True,
-        help="Patience with a lost connection.",
+        help="How long to keep reconnecting after a connection is lost.",
     ),
     click.option(
         "--on-error",
@@ -105,7 +105,7 @@ _OPTIONS = (
         type=click.Choice(["prepared", "text"]),
         default="prepared",
         show_default=True,
-        help="How prepared statements travel: `text` suits poolers that can't keep them.",
+        help="Protocol of prepared statements: `text` for poolers that cannot keep them.",
     ),
     click.option(
         "--reactor",
@@ -130,7 +130,7 @@ _OPTIONS = (
     click.option(
         "--loaders",
         type=click.IntRange(0, 1024),
-        help="Connections that carry rows while data is made; 0: the script's own only.  "
+        help="Connections that load rows in prepare; 0: the script's own only.  "
         "[default: two a core, 16 at most]",
     ),
     click.option(
@@ -138,7 +138,7 @@ _OPTIONS = (
         type=click.Choice(get_args(Verify)),
         default="counts",
         show_default=True,
-        help="What --prepare has loaded: `counts` its rows, `checksums` digests them as well.",
+        help="After --prepare: `counts` counts the loaded rows, `checksums` digests them as well.",
     ),
     click.option(
         "--processes",

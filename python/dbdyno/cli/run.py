@@ -67,7 +67,7 @@ def _out_option(function: click.decorators.FC) -> click.decorators.FC:
 
 def _again_option(function: click.decorators.FC) -> click.decorators.FC:
     return click.option(
-        "--again", is_flag=True, help="Measure anew, beside the results there are."
+        "--again", is_flag=True, help="Measure again, beside the existing results."
     )(function)
 
 
@@ -89,7 +89,7 @@ def run(
     again: bool,
     as_json: bool,
 ) -> None:
-    """Carry out STUDY and write its report.
+    """Run STUDY and write its report.
 
     STUDY is a file or a bundled name. Runs that are in the store already are not repeated;
     more blocks than it holds go on where they ended. Baseline, primary figure, charts and wording
@@ -123,7 +123,7 @@ def quickstart(store: Path, out: Path | None, again: bool, as_json: bool) -> Non
 @_out_option
 @json_option
 def resume(study: str, store: Path, out: Path | None, as_json: bool) -> None:
-    """Carry on with STUDY where it was left.
+    """Resume STUDY where it stopped.
 
     STUDY is its name in the store, or its file. Only what is missing, failed or was interrupted
     is run.

@@ -38,7 +38,7 @@ def servers(as_json: bool) -> None:
         click.echo(f"{server.provision:<{width}}  {_state(server)}")
     click.echo(
         "\nalso: KIND:VERSION@maven, KIND@path:/folder, url:KIND://…; "
-        "`dbdyno fetch NAME` downloads one beforehand",
+        "`dbdyno fetch NAME` downloads one in advance",
         err=True,
     )
 

@@ -16,7 +16,7 @@ from dbdyno.engine import find_engine
 )
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def sysbench(arguments: tuple[str, ...]) -> None:
-    """Do what sysbench does with the same ARGUMENTS.
+    """Run sysbench's command line with dbdyno's engine.
 
     Its exit codes, too: 0 done, 1 failed, 2 not ready in time or given up, 130 interrupted.
     """

@@ -1,4 +1,4 @@
-"""`--fail-if 'p99 > 10ms'`: when a measurement that went well is still not good enough."""
+"""`--fail-if 'p99 > 10ms'`: when a successful measurement still fails a threshold."""
 
 from __future__ import annotations
 
