@@ -14,6 +14,7 @@ from dbdyno.model import PlannedRun, Sample, Step, TurnResult
 from dbdyno.report.analyse import Analysis, analyse
 from dbdyno.report.gather import gather
 from dbdyno.report.operations import operations_tables
+from dbdyno.report.sampled import is_on
 
 SHORT = (
     SMALL.replace('"30 s"', '"10 s"').replace('"5 s"', '"2 s"').replace("[1, 4]", "1")
@@ -128,3 +129,19 @@ def test_turns_count_between_their_edges(tmp_path: Path) -> None:
     figures = analysis.points[0].blocks[0].summary.figures
     # The first turn's load began at 3 − 0.3 − 2 = 0.7 s, before any sample: it is left out.
     assert figures["server_switches_per_event"] == pytest.approx(3)
+
+
+@pytest.mark.parametrize(
+    ("device", "disk", "whether"),
+    [
+        ("loop1", "loop1", True),
+        ("loop10", "loop1", False),
+        ("loop1p2", "loop1", True),
+        ("sda1", "sda", True),
+        ("sdaa", "sda", False),
+        ("nvme0n1p2", "nvme0n1", True),
+        ("nvme0n12", "nvme0n1", False),
+    ],
+)
+def test_a_partition_is_on_its_own_disk_only(device: str, disk: str, whether: bool) -> None:
+    assert is_on(device, disk) is whether

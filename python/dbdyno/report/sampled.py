@@ -8,6 +8,7 @@ piece begins and ends between two samples a second apart: there, counters are in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -195,10 +196,17 @@ def data_disk(run: RunMaterial, known: Mapping[str, object]) -> str:
     devices = run.host("storage").get("devices")
     for device in devices if isinstance(devices, list) else []:
         name = str(device.get("name"))
-        whole = [one for one in known if name == one or (name.startswith(one) and one)]
-        if whole:
-            return max(whole, key=len)
+        disk = next((one for one in known if is_on(name, one)), None)
+        if disk is not None:
+            return disk
     return "no disk"
+
+
+def is_on(device: str, disk: str) -> bool:
+    """Whether a device is the disk or a partition of it: `sda1` of `sda`, `nvme0n1p2` of
+    `nvme0n1`; `loop10` is no partition of `loop1`."""
+    separator = "p" if disk[-1:].isdigit() else ""
+    return device == disk or bool(re.fullmatch(rf"{re.escape(disk)}{separator}\d+", device))
 
 
 def _growth(series: SampleSeries, stretch: Stretch) -> float | None:
