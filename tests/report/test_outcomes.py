@@ -11,10 +11,11 @@ from made_up_runs import World, page_of, write_study
 from dbdyno.model import PlannedRun
 from dbdyno.report.analyse import analyse
 from dbdyno.report.answer import headline
+from dbdyno.report.charts import charts
 from dbdyno.report.gather import gather
 from dbdyno.report.outcomes import outcome_tables
 from dbdyno.report.validity import gates
-from dbdyno.stats import Verdict
+from dbdyno.stats import Share, Verdict
 
 STUDY = """
 question = "Is damage noticed?"
@@ -72,8 +73,26 @@ def test_the_outcome_that_decides_stands_first(store: Path) -> None:
     assert [row[-1] for row in differences.rows] == ["better (lower)"]
 
 
-def test_the_page_shows_them(store: Path) -> None:
+def test_the_page_shows_them_and_no_pace_that_trials_have_not(store: Path) -> None:
     page = page_of(store)
 
     assert "Outcomes" in page
     assert "differences of shares" in page
+    assert "<h2>Throughput</h2>" not in page
+
+
+def test_the_chart_has_every_cell_s_share_with_its_interval(store: Path) -> None:
+    (chart,) = charts(analyse(gather(store, "study")))
+
+    names = ("cell", "found", "trials", "share", "low", "high")
+    assert [tuple(row[name] for name in names) for row in chart.rows] == [
+        ("without", 15, 30, 0.5, *Share(15, 30).interval()),
+        ("with", 0, 30, 0.0, *Share(0, 30).interval()),
+    ]
+
+
+def test_an_outcome_that_no_trial_had_takes_no_column(tmp_path: Path) -> None:
+    never = World(lambda *_: 100.0, outcomes=lambda run: {**outcomes(run), "repaired": 0})
+    counts, _ = outcome_tables(analyse(gather(write_study(tmp_path, STUDY, never), "study")))
+
+    assert "repaired" not in [column.name for column in counts.columns]

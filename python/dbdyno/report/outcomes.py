@@ -24,12 +24,16 @@ def outcome_tables(analysis: Analysis) -> tuple[Table, ...]:
 
 
 def _names(analysis: Analysis) -> tuple[str, ...]:
-    """All classes, in the order in which generators tell them; the one that decides first."""
-    found: dict[str, None] = {}
+    """All classes that any trial ended in, in the order in which generators tell them; the one
+    that decides first, and always."""
+    found: dict[str, int] = {}
     for point in analysis.points:
         for figures in point.blocks:
-            found |= dict.fromkeys(figures.summary.outcomes)
-    return tuple(sorted(found, key=lambda name: share_name(name) != analysis.metric_name))
+            for name, events in figures.summary.outcomes.items():
+                found[name] = found.get(name, 0) + events
+    decides = {name: share_name(name) == analysis.metric_name for name in found}
+    seen = [name for name in found if found[name] or decides[name]]
+    return tuple(sorted(seen, key=lambda name: not decides[name]))
 
 
 def share_name(outcome: str) -> str:

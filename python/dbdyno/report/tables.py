@@ -34,18 +34,23 @@ def tables(analysis: Analysis) -> tuple[Table, ...]:
         *_factor_tables(analysis),
         *_turn_tables(analysis),
         *published_tables(analysis),
-        cells_table(analysis),
-        *_unless_empty(latency_table(analysis), "p50_us"),
-        *_open_loop_tables(analysis),
-        *_label_tables(analysis),
-        statements_table(analysis),
-        stability_table(analysis),
+        *(() if analysis.metric.share else _load_tables(analysis)),
         *operations_tables(analysis),
         *host_change_tables(analysis),
         errors_table(analysis),
         *_unless_empty(client_table(analysis), "cpu_us_per_statement"),
         runs_table(analysis),
     )
+
+
+def _load_tables(analysis: Analysis) -> Iterator[Table]:
+    """Pace and times; trials have neither of their own."""
+    yield cells_table(analysis)
+    yield from _unless_empty(latency_table(analysis), "p50_us")
+    yield from _open_loop_tables(analysis)
+    yield from _label_tables(analysis)
+    yield statements_table(analysis)
+    yield stability_table(analysis)
 
 
 def _unless_empty(table: Table, name: str) -> Iterator[Table]:

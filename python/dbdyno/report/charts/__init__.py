@@ -15,6 +15,7 @@ from dbdyno.report.charts.effects import effects
 from dbdyno.report.charts.latency import latency_curve, latency_percentiles
 from dbdyno.report.charts.load import by_clients
 from dbdyno.report.charts.panels import panels
+from dbdyno.report.charts.shares import shares
 from dbdyno.report.charts.time import over_time
 
 __all__ = ["Chart", "charts"]
@@ -36,10 +37,9 @@ def _generic(analysis: Analysis, asked: Asked) -> Chart:
             return by_clients(analysis, asked.metrics[0], name=asked.name, note="")
 
 
-def charts(analysis: Analysis) -> tuple[Chart, ...]:
-    """All charts that have something to show: the comparison, what the study asks for, the rest."""
-    study = analysis.material.study
-    made = (
+def _usual(analysis: Analysis) -> tuple[Chart, ...]:
+    """Of a load; trials have no pace of their own."""
+    return (
         effects(analysis),
         by_clients(analysis, analysis.pace_name, name="throughput-by-clients", note=""),
         latency_percentiles(analysis),
@@ -59,6 +59,14 @@ def charts(analysis: Analysis) -> tuple[Chart, ...]:
             name="bytes-per-statement",
             note=" Sent and received, as they went through the client's sockets.",
         ),
+    )
+
+
+def charts(analysis: Analysis) -> tuple[Chart, ...]:
+    """All charts that have something to show: the comparison, what the study asks for, the rest."""
+    study = analysis.material.study
+    made = (
+        *((shares(analysis),) if analysis.metric.share else _usual(analysis)),
         *(_generic(analysis, chart) for chart in study.charts if chart.kind in WHERE_NAMED),
     )
     asked = {chart.name: chart.title for chart in study.charts}
