@@ -57,7 +57,7 @@ class Section:
 
 
 SECTIONS = (
-    Section("Throughput", ("throughput-by-clients",), table="cells"),
+    Section("Throughput", ("throughput-by-clients", "scaling"), table="cells", more=("scaling",)),
     Section(
         "Response time",
         ("latency-percentiles", "latency-curve"),

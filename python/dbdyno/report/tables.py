@@ -10,6 +10,7 @@ from dbdyno.report.operations import operations_tables
 from dbdyno.report.outcomes import outcome_tables
 from dbdyno.report.points import BlockFigures, Point, label
 from dbdyno.report.published import published_tables
+from dbdyno.report.scaling import scaling_tables
 from dbdyno.report.table import Column, Table, Value
 from dbdyno.report.wording import (
     advice_text,
@@ -46,6 +47,7 @@ def tables(analysis: Analysis) -> tuple[Table, ...]:
 def _load_tables(analysis: Analysis) -> Iterator[Table]:
     """Pace and times; trials have neither of their own."""
     yield cells_table(analysis)
+    yield from scaling_tables(analysis)
     yield from _unless_empty(latency_table(analysis), "p50_us")
     yield from _open_loop_tables(analysis)
     yield from _label_tables(analysis)

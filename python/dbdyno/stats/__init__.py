@@ -25,6 +25,7 @@ from dbdyno.stats.paired import (
     tost_p,
 )
 from dbdyno.stats.power import MOST_BLOCKS, Advice, advise, blocks_needed, detectable, power
+from dbdyno.stats.scaling import Curve, Scaling, scaling
 from dbdyno.stats.shares import Share, ShareEffect
 from dbdyno.stats.spread import (
     Estimate,
@@ -44,6 +45,7 @@ __all__ = [
     "MOST_BLOCKS",
     "Advice",
     "Change",
+    "Curve",
     "Distribution",
     "Estimate",
     "Event",
@@ -55,6 +57,7 @@ __all__ = [
     "NotComparable",
     "PairedEffect",
     "Period",
+    "Scaling",
     "Settling",
     "Share",
     "ShareEffect",
@@ -86,6 +89,7 @@ __all__ = [
     "percentiles",
     "period",
     "power",
+    "scaling",
     "set_aside",
     "settling",
     "spread",

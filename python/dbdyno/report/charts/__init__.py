@@ -15,6 +15,7 @@ from dbdyno.report.charts.effects import effects
 from dbdyno.report.charts.latency import latency_curve, latency_percentiles
 from dbdyno.report.charts.load import by_clients
 from dbdyno.report.charts.panels import panels
+from dbdyno.report.charts.scaling import fitted_curves
 from dbdyno.report.charts.shares import shares
 from dbdyno.report.charts.time import over_time
 
@@ -42,6 +43,7 @@ def _usual(analysis: Analysis) -> tuple[Chart, ...]:
     return (
         effects(analysis),
         by_clients(analysis, analysis.pace_name, name="throughput-by-clients", note=""),
+        fitted_curves(analysis),
         latency_percentiles(analysis),
         latency_curve(analysis),
         over_time(analysis, "throughput"),

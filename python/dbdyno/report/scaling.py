@@ -1,0 +1,82 @@
+"""How each cell's throughput grows with its clients: the curve that describes it best."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from dbdyno.model import Study
+from dbdyno.report.analyse import Analysis
+from dbdyno.report.points import Point
+from dbdyno.report.table import Column, Table, Value
+from dbdyno.report.wording import number, percent
+from dbdyno.stats import Estimate, NotComparable, Scaling, scaling
+from dbdyno.stats.scaling import LEAST_LOADS
+
+
+def curves(analysis: Analysis) -> Mapping[str, tuple[Sequence[Point], Scaling | NotComparable]]:
+    """Cell → its points and their curve. Empty where the number of clients is not what loads differ
+    in, or there are too few."""
+    if len(analysis.clients) < LEAST_LOADS or not _is_plain(analysis.material.study):
+        return {}
+    by_cell: dict[str, list[Point]] = {}
+    for point in analysis.points:
+        by_cell.setdefault(point.label, []).append(point)
+    return {label: (points, _curve(points, analysis)) for label, points in by_cell.items()}
+
+
+def _is_plain(study: Study) -> bool:
+    """Every client is always in an event: a closed loop without pauses, and nothing beside it."""
+    load = study.load
+    return not load.is_open and not load.think_time_s and not load.groups
+
+
+def _curve(points: Sequence[Point], analysis: Analysis) -> Scaling | NotComparable:
+    """Of the blocks that enter verdicts at every load."""
+    by_load = {point.clients: point.judged(analysis.pace_name) for point in points}
+    whole = set.intersection(*(set(values) for values in by_load.values()))
+    if not whole:
+        return NotComparable("no block is sound at every load")
+    return scaling(
+        [{load: values[block] for load, values in by_load.items()} for block in sorted(whole)]
+    )
+
+
+def scaling_tables(analysis: Analysis) -> Iterator[Table]:
+    """A row a cell; none where no study of clients was made."""
+    rows = tuple(_row(label, found) for label, (_, found) in curves(analysis).items())
+    if rows:
+        title = "How throughput grows with clients: the curve that describes it best"
+        yield Table("scaling", title, _COLUMNS, rows).without_empty()
+
+
+_COLUMNS = (
+    Column("Cell", "cell"),
+    Column("Curve", "curve"),
+    Column("One client, events/s", "rate", number, estimate=True),
+    Column("Serial share (σ)", "contention", percent, estimate=True),
+    Column("Coherency (κ)", "coherency", number, estimate=True),
+    Column("Peak at clients", "peak_clients", number),
+    Column("Peak, events/s", "peak_rate", number, estimate=True),
+    Column("Worst miss", "worst_miss", percent),
+)
+
+
+def _row(label: str, found: Scaling | NotComparable) -> tuple[Value, ...]:
+    if isinstance(found, NotComparable):
+        return (label, f"none: {found.reason}", *[None] * 6)
+    return (
+        label,
+        found.curve.value,
+        _value(found.rate),
+        _value(found.contention),
+        _value(found.coherency),
+        found.peak_clients,
+        _value(found.peak_rate),
+        found.worst_miss,
+    )
+
+
+def _value(found: Estimate | None) -> Value:
+    if found is None:
+        return None
+    if found.low is None or found.high is None:
+        return found.value
+    return found.value, found.low, found.high
