@@ -1,9 +1,16 @@
-"""The tables of figures: cells, comparisons, times, errors, client, evenness, runs."""
+"""The tables of figures: cells, times, errors, client, evenness, runs."""
 
 from collections.abc import Callable, Iterator
 
 from dbdyno.model import Subject, find_figure
 from dbdyno.report.analyse import Analysis
+from dbdyno.report.comparison_tables import (
+    LEAD,
+    comparisons_table,
+    factor_tables,
+    lead,
+    turn_tables,
+)
 from dbdyno.report.faults import attempted
 from dbdyno.report.host_changes import host_change_tables
 from dbdyno.report.operations import operations_tables
@@ -13,18 +20,12 @@ from dbdyno.report.published import published_tables
 from dbdyno.report.scaling import scaling_tables
 from dbdyno.report.table import Column, Table, Value
 from dbdyno.report.wording import (
-    advice_text,
     count,
     number,
     percent,
-    ratio,
     time_unit,
-    verdict_word,
 )
-from dbdyno.stats import NotComparable, PairedEffect, Spread
-
-LEAD = (Column("Cell", "cell"), Column("Clients", "clients", count))
-"""Every table of points begins so."""
+from dbdyno.stats import Spread
 
 
 def tables(analysis: Analysis) -> tuple[Table, ...]:
@@ -32,8 +33,8 @@ def tables(analysis: Analysis) -> tuple[Table, ...]:
     return (
         *outcome_tables(analysis),
         comparisons_table(analysis),
-        *_factor_tables(analysis),
-        *_turn_tables(analysis),
+        *factor_tables(analysis),
+        *turn_tables(analysis),
         *published_tables(analysis),
         *(() if analysis.metric.share else _load_tables(analysis)),
         *operations_tables(analysis),
@@ -62,161 +63,9 @@ def _unless_empty(table: Table, name: str) -> Iterator[Table]:
         yield table
 
 
-def _lead(point: Point) -> tuple[str, int]:
-    return point.label, point.clients
-
-
 def _range(found: Spread | None) -> tuple[float, float] | None:
     """Least and greatest block; one block has no range."""
     return (found.low, found.high) if found and found.blocks > 1 else None
-
-
-def comparisons_table(analysis: Analysis) -> Table:
-    """Verdicts against the baseline."""
-    rows: list[tuple[Value, ...]] = []
-    for c in analysis.comparisons:
-        effect = c.judgement.effect
-        word = verdict_word(c.judgement.verdict, analysis.metric)
-        lead = (*_lead(c.point), c.baseline.label)
-        if not isinstance(effect, PairedEffect):
-            why = effect.reason if isinstance(effect, NotComparable) else effect.method
-            rows.append((*lead, *[None] * 8, word, None, why))
-            continue
-        rows.append(
-            (
-                *lead,
-                effect.ratio,
-                effect.ratio_interval,
-                effect.ratio_interval90,
-                c.judgement.smallest_effect,
-                effect.median_ratio,
-                effect.blocks,
-                effect.p,
-                c.judgement.p_adjusted,
-                word,
-                advice_text(c.judgement.advice),
-                effect.method,
-            )
-        )
-    columns = (
-        *LEAD,
-        Column("Baseline", "baseline"),
-        Column("Effect", "ratio", ratio),
-        Column("95 % interval", "ratio_95", ratio, pair=True),
-        Column("90 % interval", "ratio_90", ratio, pair=True),
-        Column("δ", "smallest_effect", percent),
-        Column("Median block", "ratio_median", ratio),
-        Column("Blocks", "blocks", count),
-        Column("p", "p", number),
-        Column("p, adjusted", "p_adjusted", number),
-        Column("Verdict", "verdict"),
-        Column("More blocks needed", "more_blocks"),
-        Column("Method", "method"),
-    )
-    title = f"{analysis.metric.title} against the baseline"
-    return Table("comparisons", title, columns, tuple(rows)).without_empty()
-
-
-def _factor_tables(analysis: Analysis) -> Iterator[Table]:
-    """Only of studies whose baseline leaves more than one matched pair or factor."""
-    if analysis.main_effects:
-        yield main_effects_table(analysis)
-        yield matched_table(analysis)
-
-
-def main_effects_table(analysis: Analysis) -> Table:
-    """Each factor by itself, over all matched pairs."""
-    rows: list[tuple[Value, ...]] = []
-    for one in analysis.main_effects:
-        effect = one.judgement.effect
-        word = verdict_word(one.judgement.verdict, analysis.metric)
-        lead = (one.factor, one.level, one.baseline, one.clients, len(one.pairs))
-        if not isinstance(effect, PairedEffect):
-            why = effect.reason if isinstance(effect, NotComparable) else effect.method
-            rows.append((*lead, None, None, None, None, word, why))
-            continue
-        depends = "on the other factors" if one.depends else "not seen to depend on others"
-        figures = (effect.ratio, effect.ratio_interval, effect.blocks, one.judgement.p_adjusted)
-        rows.append((*lead, *figures, word, depends))
-    columns = (
-        Column("Factor", "factor"),
-        Column("Level", "level"),
-        Column("Baseline", "baseline"),
-        Column("Clients", "clients", count),
-        Column("Matched pairs", "pairs", count),
-        Column("Effect", "ratio", ratio),
-        Column("95 % interval", "ratio_95", ratio, pair=True),
-        Column("Blocks", "blocks", count),
-        Column("p, adjusted", "p_adjusted", number),
-        Column("Verdict", "verdict"),
-        Column("Depends", "depends"),
-    )
-    title = f"{analysis.metric.title} by factor: one changes, the others alike"
-    return Table("main-effects", title, columns, tuple(rows))
-
-
-def matched_table(analysis: Analysis) -> Table:
-    """The pairs behind the main effects, judged factor by factor."""
-    rows: list[tuple[Value, ...]] = []
-    for one in analysis.main_effects:
-        for pair in one.pairs:
-            effect = pair.judgement.effect
-            word = verdict_word(pair.judgement.verdict, analysis.metric)
-            lead = (one.factor, *_lead(pair.point), pair.baseline.label)
-            if not isinstance(effect, PairedEffect):
-                rows.append((*lead, None, None, None, word))
-            else:
-                rows.append((*lead, effect.ratio, effect.ratio_interval, effect.blocks, word))
-    columns = (
-        Column("Factor", "factor"),
-        *LEAD,
-        Column("Compared with", "baseline"),
-        Column("Effect", "ratio", ratio),
-        Column("95 % interval", "ratio_95", ratio, pair=True),
-        Column("Blocks", "blocks", count),
-        Column("Verdict", "verdict"),
-    )
-    return Table("matched", "Matched pairs: one factor changes", columns, tuple(rows))
-
-
-def _turn_tables(analysis: Analysis) -> Iterator[Table]:
-    """Only where cells were driven in turns."""
-    if any(comparison.turns for comparison in analysis.comparisons):
-        yield turns_table(analysis)
-
-
-def turns_table(analysis: Analysis) -> Table:
-    """Where the noise of comparisons made in turns comes from, and what would lessen it."""
-    rows: list[tuple[Value, ...]] = []
-    for comparison in analysis.comparisons:
-        found = comparison.turns
-        if found is None:
-            continue
-        rows.append(
-            (
-                *_lead(comparison.point),
-                comparison.baseline.label,
-                len(found.turns),
-                sum(found.turns),
-                len(comparison.set_aside),
-                found.within_sd,
-                None if found.one_set_up else found.between_sd,
-                None if found.one_set_up else found.between_share,
-                "more blocks" if found.one_set_up or found.blocks_help_more else "longer blocks",
-            )
-        )
-    columns = (
-        *LEAD,
-        Column("Baseline", "baseline"),
-        Column("Blocks", "blocks", count),
-        Column("Pairs of turns", "turns", count),
-        Column("Set aside", "set_aside", count),
-        Column("Spread of pairs", "within_sd", percent),
-        Column("Spread of blocks", "between_sd", percent),
-        Column("Noise that only blocks lessen", "between_share", percent),
-        Column("What helps more", "helps"),
-    )
-    return Table("turns", "Where the noise comes from: turns and blocks", columns, tuple(rows))
 
 
 def cells_table(analysis: Analysis) -> Table:
@@ -231,7 +80,7 @@ def cells_table(analysis: Analysis) -> Table:
         sure = found.interval if found else None
         rows.append(
             (
-                *_lead(point),
+                *lead(point),
                 found.median if found else None,
                 _range(found),
                 found.cv if found else None,
@@ -272,7 +121,7 @@ def latency_table(analysis: Analysis) -> Table:
         times = (d.p50, d.p95, d.p99, d.p999, d.max) if d else ()
         rows.append(
             (
-                *_lead(point),
+                *lead(point),
                 *_five([t / 1000 for t in times]),
                 _range(point.spread("p99")),
                 d.count if d else None,
@@ -332,7 +181,7 @@ def labels_table(analysis: Analysis) -> Table:
         group, _, event = told.partition("/")
         events = figures.summary.events_by_label.get(told)
         rate = None if events is None else events / figures.summary.window_s
-        rows.append((*_lead(point), figures.block, group, event, time, rate, *found))
+        rows.append((*lead(point), figures.block, group, event, time, rate, *found))
     columns = (
         *LEAD,
         Column("Block", "block", count),
@@ -349,7 +198,7 @@ def statements_table(analysis: Analysis) -> Table:
     """The times of each class of statements, block by block."""
     rows: list[tuple[Value, ...]] = []
     for point, figures, told, time, found in _times(analysis, "statement"):
-        rows.append((*_lead(point), figures.block, told, time, *found))
+        rows.append((*lead(point), figures.block, told, time, *found))
     columns = (
         *LEAD,
         Column("Block", "block", count),
@@ -425,7 +274,7 @@ def _by_block(
     """A row a block of every point; each column beside what stands in it."""
     columns, readers = zip(*fields, strict=True)
     rows = tuple(
-        (*_lead(point), figures.block, *(read(figures) for read in readers))
+        (*lead(point), figures.block, *(read(figures) for read in readers))
         for point in analysis.points
         for figures in point.blocks
     )
@@ -443,7 +292,7 @@ def errors_table(analysis: Analysis) -> Table:
             for code, errors in figures.summary.errors_by_code.items():
                 codes[code] = codes.get(code, 0) + errors
         for code, errors in sorted(codes.items()):
-            rows.append((*_lead(point), code, errors, errors / tried if tried else None))
+            rows.append((*lead(point), code, errors, errors / tried if tried else None))
     columns = (
         *LEAD,
         Column("Code", "code"),
@@ -461,7 +310,7 @@ def client_table(analysis: Analysis) -> Table:
         rss = max((f.summary.client_rss_peak_kb for f in point.counted), default=None)
         moved = point.spread("bytes_per_statement")
         told = (cpu.median if cpu else None, _range(cpu), rss, moved.median if moved else None)
-        rows.append((*_lead(point), *told))
+        rows.append((*lead(point), *told))
     columns = (
         *LEAD,
         Column("CPU per statement, µs", "cpu_us_per_statement", number),
