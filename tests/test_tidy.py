@@ -35,7 +35,7 @@ BANNED_CALLS: dict[str, tuple[str | tuple[str, ...], str]] = {
         "wait for the condition itself, with a deadline",
     ),
     r"\benv::(var|vars|var_os)\(": (
-        ("crates/cli/", "crates/driver/tests/"),
+        ("crates/cli/", "crates/driver/tests/", "crates/record/tests/"),
         "let `cli` read it and pass it on",
     ),
     r"\b(todo|unimplemented)!\(": ("", "write it, or return an error that says so"),
