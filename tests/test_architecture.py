@@ -110,7 +110,6 @@ def imported_files(source: Path) -> dict[str, set[str]]:
 # Crates whose files do import one another in a circle, and what has to move.
 CIRCLES = {
     "driver": "carriers of bulk inserts connect by themselves, and sessions name their tables",
-    "engine": "the shard's messages stand beside the loop that needs the load that sends them",
 }
 
 

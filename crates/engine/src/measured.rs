@@ -6,8 +6,8 @@ use measure::{Counters, Recorder};
 use record::{ClientTotal, CpuTime, Interval, PhaseName, Summary, Turn};
 
 use crate::labels::Labels;
+use crate::message::ShardInterval;
 use crate::report::{Merged, counters, histograms};
-use crate::shard::ShardInterval;
 
 /// CPU time so far, and resident memory in KiB.
 pub(crate) type Sample = (CpuTime, u64);
@@ -83,7 +83,7 @@ struct TurnParts {
     cpu: CpuTime,
 }
 
-/// See the module's page.
+/// Sums of what the shards have reported.
 #[derive(Debug)]
 pub(crate) struct Measured {
     shards: usize,

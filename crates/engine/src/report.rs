@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use measure::{Counters, Distribution, Recorder, Times};
 use record::{CpuTime, HistogramRecord, Interval, PhaseName, Subject, TimeKind};
 
-use crate::shard::ShardInterval;
+use crate::message::ShardInterval;
 
 const CLASSES: [&str; 3] = ["read", "write", "other"];
 

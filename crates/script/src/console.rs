@@ -46,7 +46,7 @@ pub struct OptionFacts {
     pub default: Option<String>,
 }
 
-/// See the module's page.
+/// A script and the load that it runs its hooks with.
 pub struct Console {
     workload: ScriptWorkload,
     load: Load,

@@ -1,7 +1,7 @@
 //! Ending a script that does not return: another thread sets this hook, the script's own runs it.
 //!
-//! Compiled loops look for it because LuaJIT is built so (.cargo/config.toml); functions of C's,
-//! and what they call, are not reached.
+//! Compiled loops look for it because LuaJIT is built so (.cargo/config.toml); C functions and
+//! what they call are not interrupted.
 
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -14,13 +14,13 @@ use runtime::fault;
 use crate::host::{Host, with, with_load};
 use crate::lua::{self, State};
 
-/// Raises an error that says where the script was, unless it has come to hear of the end by itself.
+/// Raises an error that says where the script was, unless the shard is neither given up nor late.
 /// A script that catches it gets no further: the next instruction raises it again.
 pub(crate) unsafe extern "C-unwind" fn end(state: *mut State, _: *mut ffi::lua_Debug) {
     // SAFETY: called by Lua between two instructions; nothing with a destructor is alive when the
     // error is raised.
     unsafe {
-        // What prepares a client runs unprotected, and comes to its end.
+        // What prepares a client runs on the main state, unprotected: it is left to return.
         if with(|host| ptr::eq(host.main, state)) {
             return;
         }

@@ -1,4 +1,4 @@
-//! The way to a shard's Lua state from another thread: nothing but its hook may be set from there.
+//! Interrupts a shard's Lua state from another thread, which may do nothing to it but set a hook.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -27,7 +27,7 @@ struct Reached {
 // SAFETY: other threads do nothing with the pointer but set a hook, which LuaJIT allows.
 unsafe impl Send for Reached {}
 
-/// See the module's page.
+/// Sets the hook of a Lua state, as long as the state exists.
 #[derive(Debug, Clone)]
 pub(crate) struct Interrupter(Arc<Mutex<Reached>>);
 

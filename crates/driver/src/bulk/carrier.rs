@@ -61,7 +61,7 @@ pub struct Carried {
     pub bytes_received: u64,
 }
 
-/// See the module's page.
+/// A session and its socket, used for one batch at a time.
 #[derive(Debug)]
 pub struct Carrier {
     session: Session,

@@ -1,18 +1,18 @@
-//! The end of a run: how long it is waited for, and what becomes of those who do not hear of it.
+//! The end of a run: how long shards may take to finish, and what happens to those that do not.
 
 use std::time::Duration;
 
 use record::{FatalKind, PhaseName};
 
 use super::{Coordinator, Reached, failure};
-use crate::shard::Failure;
+use crate::message::Failure;
 
 /// A run that was interrupted or has failed waits no longer than this for events in flight.
 const HURRIED_DRAIN_NS: u64 = 5_000_000_000;
 
-/// Who has not heard so long after its events were given up is interrupted.
-const DEAF_NS: u64 = 500_000_000;
-/// A shard that says nothing for so long after its events were given up hangs.
+/// A shard that has not returned so long after its events were given up is interrupted.
+const INTERRUPT_NS: u64 = 500_000_000;
+/// A shard that has not returned so long after its events were given up hangs.
 const HANGS_NS: u64 = 5_000_000_000;
 
 /// Why and how the run ends.
@@ -27,12 +27,12 @@ pub(super) struct Ending {
     pub(super) abandoned_at: Option<u64>,
     /// What to fail with then, unless a shard knows better why they did not end.
     pub(super) given_up: Option<Failure>,
-    /// Shards that did not hear of it were interrupted.
+    /// Shards that did not return were interrupted.
     pub(super) interrupts: bool,
 }
 
 impl Coordinator<'_> {
-    /// What the end asks for, once it has come into sight.
+    /// Takes the steps that are due: stop, drain, give up, interrupt.
     pub(super) fn wind_up(&mut self, now: u64) {
         let end = self.course.timeline.map_or(u64::MAX, |timeline| timeline.measure_end());
         if now.saturating_sub(end) > self.plan.patience_ns
@@ -51,7 +51,7 @@ impl Coordinator<'_> {
         let over = self.control.stopping() || self.course.phase == Some(PhaseName::Drain);
         if over {
             self.ending.over_at.get_or_insert(now);
-            // Who gets in a hurry later only brings the end nearer.
+            // An interruption during the drain can only shorten it.
             let end = now.saturating_add(self.drain_ns());
             self.ending.stop_at = Some(self.ending.stop_at.map_or(end, |planned| planned.min(end)));
         }
@@ -64,14 +64,14 @@ impl Coordinator<'_> {
         }
     }
 
-    /// Some shard hears of nothing any more. Before that is said it is interrupted.
+    /// Whether a shard hangs although it was interrupted; the run then fails.
     pub(super) fn is_stuck(&mut self, now: u64) -> bool {
-        let deaf_for = self.ending.abandoned_at.map_or(0, |at| now.saturating_sub(at));
-        if deaf_for > DEAF_NS && !std::mem::replace(&mut self.ending.interrupts, true) {
+        let late_by = self.ending.abandoned_at.map_or(0, |at| now.saturating_sub(at));
+        if late_by > INTERRUPT_NS && !std::mem::replace(&mut self.ending.interrupts, true) {
             self.interrupt(now);
         }
-        // A call of the database's can't be helped; what was measured can.
-        let hangs = deaf_for > HANGS_NS;
+        // A blocking call into the database can't be ended; the other shards are reported.
+        let hangs = late_by > HANGS_NS;
         if hangs {
             self.hangs(now);
         }
@@ -104,18 +104,18 @@ impl Coordinator<'_> {
         self.ending.abandoned_at.get_or_insert(now);
     }
 
-    /// How long the end is waited for, seconds.
+    /// Time since events may no longer begin.
     fn waited(&self, now: u64) -> Duration {
         Duration::from_nanos(now.saturating_sub(self.ending.over_at.unwrap_or(now)))
     }
 
-    /// Ends what shards are busy with that have not heard of the end.
+    /// Asks each shard to end what it is busy with.
     fn interrupt(&self, now: u64) {
         let waited = self.waited(now);
         self.interrupters.iter().for_each(|shard| shard.interrupt(waited));
     }
 
-    /// Some shard did not even hear of that.
+    /// Fails the run: shards did not return although they were interrupted.
     fn hangs(&mut self, now: u64) {
         let Reached { closed, finished, .. } = self.reached;
         let back = if closed < self.shards { closed } else { finished };

@@ -18,8 +18,8 @@ use ending::Ending;
 
 use crate::control::{Control, Stage, TurnTimes};
 use crate::measured::Measured;
+use crate::message::{Failure, Interrupt, Message};
 use crate::plan::Plan;
-use crate::shard::{Failure, Interrupt, Message};
 use crate::timeline::Timeline;
 
 /// How far ahead the common beginning lies, so that every shard hears of it in time.

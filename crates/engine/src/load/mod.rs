@@ -10,8 +10,8 @@ use measure::{Clock, Recorder};
 use record::{ClientTotal, PhaseName};
 
 use crate::control::Control;
+use crate::message::{Message, ShardInterval};
 use crate::plan::Plan;
-use crate::shard::{Message, ShardInterval};
 use crate::timeline::{Slice, Timeline};
 
 mod events;
@@ -63,7 +63,7 @@ struct GroupPart {
     parked: VecDeque<u32>,
 }
 
-/// See the module's page.
+/// A shard's view of the run.
 #[derive(Debug)]
 pub struct Load {
     control: Arc<Control>,
