@@ -143,6 +143,7 @@ def test_bundled_studies_are_valid(name: str) -> None:
         ('"2 %"', '"two"', 3, "expected a share", None),
         ("[1, 8]", "[1, 0]", 21, "`load.clients.1`: input should be greater than", None),
         ("[1, 8]", "[1, 1]", 21, "names a count twice", None),
+        ("[1, 8]", "true", 21, "input should be a valid integer", None),
         ('"p99"', '"p98"', 3, "`primary.metric`", None),
         ("blocks = 4", "blocks = 0", 26, "`design.blocks`", None),
         ('journal = "delete"', 'journl = "delete"', 27, "a factor `journl`", "`journal`"),
@@ -167,6 +168,15 @@ def test_a_complaint_names_file_line_and_nearest_key(
     assert error.line == line
     assert error.message.startswith(f"{tmp_path / 'example.toml'}:" + (f"{line}:" if line else ""))
     assert hint is None or hint in (error.hint or "")
+
+
+def test_a_matrix_beyond_measure_is_refused_before_it_is_made(tmp_path: Path) -> None:
+    ten = "".join(f"l{level} = {{}}\n" for level in range(10))
+    many = "".join(f"[factor.f{factor}]\n{ten}" for factor in range(6))
+    error = complaint(tmp_path, WHOLE.replace("[factor.journal]", f"{many}[factor.journal]", 1))
+
+    assert "cells; a study has at most 1,000" in error.message
+    assert error.line
 
 
 def test_a_study_needs_a_server_and_a_script(tmp_path: Path) -> None:

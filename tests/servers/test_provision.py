@@ -96,6 +96,7 @@ def test_a_password_is_used_and_not_shown(url: str, masked: str) -> None:
         ("sqlite:3.40", "in one version only"),
         ("sqlite@wheel", "in one version only"),
         ("url:oracle://db", "`oracle` is not a scheme of a server's URL"),
+        ("url:postgresql://me:secret@[::1/x", "`url:postgresql://me:***@[::1/x` is no URL"),
         ("", "does not name a server"),
     ],
 )

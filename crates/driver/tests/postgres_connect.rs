@@ -8,7 +8,7 @@ use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use client::{Client, PATIENCE};
-use driver::{ConnectError, connect, connect_telling};
+use driver::{Carrier, ConnectError, connect, connect_telling};
 use postgres_server::{ROLES, Server};
 use record::{Endpoint, ServerTarget, Target};
 
@@ -44,6 +44,15 @@ fn every_authentication_method_works_over_both_transports() {
             assert_eq!(client.session.name(), "pgsql");
         }
     }
+}
+
+#[test]
+fn a_loader_s_statement_may_take_longer_than_connecting() {
+    let Some(server) = Server::get() else { return };
+    let limit = Duration::from_secs(2);
+    let target = Target::Postgresql(server.target("trusty"));
+    let slow = b"SELECT pg_sleep(2.2)".to_vec();
+    Carrier::connect(&target, 0, limit, &[slow]).unwrap();
 }
 
 #[test]

@@ -6,6 +6,7 @@ known, the nearest one that is.
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 import types
@@ -43,6 +44,9 @@ PAPER = "paper"
 
 SMOKE = "smoke"
 """The scale whose runs only show that a study can be carried out."""
+
+MOST_CELLS = 1000
+"""Of a study: `check` tries each one, and a run takes seconds at least."""
 
 _RESERVED_FACTORS = ("server", "settings", "script", "clients")
 
@@ -185,6 +189,7 @@ def _build(
         raise fail(*_complaint(error)) from error
     every = _factors(document, fail)
     factors = _chosen(document.design.levels, every, fail)
+    _check_extent(factors, fail)
     _check_baseline(document.design.baseline, factors, fail)
     _check_published(document, every, fail)
     _check_most_clients(factors, document.load, fail)
@@ -316,6 +321,19 @@ def _factors(document: StudyDocument, fail: _Fail) -> tuple[Factor, ...]:
     named = document.workload.generator != ENGINE
     _check_complete(factors, bool(scripts) or named, fail)
     return tuple(factors)
+
+
+def _check_extent(factors: tuple[Factor, ...], fail: _Fail) -> None:
+    """Before any cell is made: a few factors of ten levels are a million cells."""
+    made = math.prod(len(factor.levels) for factor in factors)
+    if made > MOST_CELLS:
+        largest = max(factors, key=lambda factor: len(factor.levels))
+        sizes = " × ".join(str(len(factor.levels)) for factor in factors)
+        raise fail(
+            level_path(largest.name, largest.levels[0].name)[:-1],
+            f"{sizes} levels are {made:,} cells; a study has at most {MOST_CELLS:,}",
+            "name fewer levels, or those that a scale runs (`design.levels`)",
+        )
 
 
 def _check_most_clients(factors: tuple[Factor, ...], load: LoadTable, fail: _Fail) -> None:

@@ -100,12 +100,15 @@ def is_before_release(version: str) -> bool:
 
 def _parse_url(text: str, kinds: Mapping[str, Kind]) -> Provision:
     url = text.removeprefix("url:")
-    scheme = urlsplit(url).scheme
+    masked = _PASSWORD.sub("***", text)
+    try:
+        scheme = urlsplit(url).scheme
+    except ValueError as error:
+        raise ServerError(f"`{masked}` is no URL of a server: {error}", hint=_SEE) from error
     schemes = {scheme: kind for kind in kinds.values() for scheme in kind.url_schemes}
     if scheme not in schemes:
         raise _unknown("scheme of a server's URL", scheme, schemes)
     kind = schemes[scheme]
-    masked = _PASSWORD.sub("***", text)
     return Provision(masked, kind.name, Source.URL, url=url)
 
 

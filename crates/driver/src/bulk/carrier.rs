@@ -88,6 +88,9 @@ impl Carrier {
         let socket = socket.ok_or(ProtocolError::Misuse("the database has no connections"))?;
         let socket = Socket::from(socket);
         socket.set_nonblocking(false)?;
+        // Connecting has left the rest of its own time there; a batch may take any time.
+        socket.set_read_timeout(None)?;
+        socket.set_write_timeout(None)?;
         let mut carrier = Self {
             session,
             socket,
