@@ -227,6 +227,15 @@ def test_a_failed_run_is_kept_and_attempted_again(tmp_path: Path) -> None:
     assert store.study("example").runs()[run.id].manifest.attempt == 2
 
 
+def test_a_run_with_a_damaged_file_is_attempted_again(tmp_path: Path) -> None:
+    run = PLAN.runs[0]
+    with open_study_folder(Store(tmp_path), DECLARED) as folder:
+        written = write(folder.path / "runs" / run.id, run)
+        assert folder.missing([[run]]) == ()
+        os.truncate(written / "series.parquet", 9)
+        assert folder.missing([[run]]) == (run,)
+
+
 def test_another_plan_never_goes_into_the_same_folder(tmp_path: Path) -> None:
     store, other = Store(tmp_path), plan(STUDY, seed=99)
 

@@ -328,7 +328,7 @@ def _check_extent(factors: tuple[Factor, ...], fail: _Fail) -> None:
     made = math.prod(len(factor.levels) for factor in factors)
     if made > MOST_CELLS:
         largest = max(factors, key=lambda factor: len(factor.levels))
-        sizes = " × ".join(str(len(factor.levels)) for factor in factors)
+        sizes = " × ".join(str(len(f.levels)) for f in factors if len(f.levels) > 1)
         raise fail(
             level_path(largest.name, largest.levels[0].name)[:-1],
             f"{sizes} levels are {made:,} cells; a study has at most {MOST_CELLS:,}",

@@ -32,12 +32,14 @@ class StudyFolder:
         return self.stored.path
 
     def missing(self, batches: Iterable[Sequence[PlannedRun]]) -> tuple[PlannedRun, ...]:
-        """Runs of the batches that are not whole: all complete, and all at the same time.
+        """Runs of the batches that are not whole: all complete, all at the same time, and every
+        file as it was written.
 
         Runs of a batch have the same number of attempt (`next_attempt`), so that two numbers are
         two times: what lies hours apart is not compared turn by turn.
         """
-        kept = {name: run.manifest for name, run in self.stored.runs().items()}
+        sound = self.stored.survey(whole=True).runs
+        kept = {name: run.manifest for name, run in sound.items()}
         attempts = {name: one.attempt for name, one in kept.items() if one.status == "complete"}
         return tuple(
             run
