@@ -127,7 +127,7 @@ struct Crew {
     told: Option<u32>,
 }
 
-/// See the module's page.
+/// Threads that carry bulk inserts for all clients of the process, each with its own connection.
 #[derive(Debug)]
 pub(crate) struct Loaders {
     /// Threads, each with its connection, at most.

@@ -30,7 +30,7 @@ pub(crate) enum Way {
     Mapped,
 }
 
-/// See the module's page. Sizes in bytes.
+/// The options of the file I/O test, checked. Sizes in bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     pub(crate) mode: Option<Mode>,
