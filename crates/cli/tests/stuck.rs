@@ -4,9 +4,10 @@
 
 mod program;
 
-use std::time::Instant;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
-use program::{Ended, Folder, end_after, interrupt, read_until, run, spec, start};
+use program::{Ended, Folder, end, end_after, interrupt, read_until, run, spec, start};
 use record::{Fatal, PhaseName, Record};
 use serde_json::{Value, json};
 
@@ -106,24 +107,32 @@ fn a_turn_whose_event_does_not_return_ends_the_run() {
 #[test]
 fn ctrl_c_ends_what_does_not_return_outside_of_events() {
     for (text, place) in [
-        ("while true do end function event() end", ":1: the script did not return"),
-        ("function init() while true do end end function event() end", ":1: the script did not"),
-        ("function event() end\nfunction thread_init() while true do end end", ":2: the script"),
-        ("function event() end\nfunction done() while true do end end", ":2: the script did not"),
+        ("HANG function event() end", ":1: the script did not return"),
+        ("function init() HANG end function event() end", ":1: the script did not"),
+        ("function event() end\nfunction thread_init() HANG end", ":2: the script"),
+        ("function event() end\nfunction done() HANG end", ":2: the script did not"),
     ] {
         let folder = Folder::new("outside");
-        let script = folder.script("stuck.lua", text);
-        let mut child = start(&spec(&script, json!({"measure_s": 0.05, "drain_s": 0.1})));
-        let after = text.contains("done");
-        let begun = |record: &Record| match record {
-            Record::Phase(phase) => !after || phase.phase == PhaseName::Drain,
-            _ => false,
-        };
-        let records = read_until(&mut child, begun);
+        let mark = folder.script("mark", "");
+        std::fs::remove_file(&mark).unwrap();
+        let hang = format!("io.open('{mark}', 'w'):close() while true do end");
+        let script = folder.script("stuck.lua", &text.replace("HANG", &hang));
+        let child = start(&spec(&script, json!({"measure_s": 0.05, "drain_s": 0.1})));
+        wait_for(&mark);
         interrupt(&child);
-        let ended = end_after(records, child);
+        let ended = end(child);
         assert_eq!(ended.code, 3, "{}", ended.stderr);
         assert!(fatal(&ended).message.contains(place), "{}", fatal(&ended).message);
+    }
+}
+
+/// A script makes the file right before it hangs.
+#[track_caller]
+fn wait_for(file: &str) {
+    let began = Instant::now();
+    while !Path::new(file).exists() {
+        assert!(began.elapsed() < Duration::from_secs(60), "the script does not come to {file}");
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 
