@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from dbdyno.design.batches import batches, order_of, turns_of, why_not_turns
 from dbdyno.design.plan import plan
-from dbdyno.model import Design, Factor, Level, Load, Order, Study, Workload
+from dbdyno.model import OWN_HOST_PARTS, Design, Factor, Level, Load, Order, Study, Workload
+from dbdyno.setters.registry import setters
 
 SERVER = Factor("server", (Level("old", "sqlite"), Level("new", "sqlite")))
 SCRIPT = Factor("script", (Level("read", script="a"), Level("write", script="b")))
@@ -49,6 +50,20 @@ def test_a_state_of_the_host_is_not_shared() -> None:
         ["new, small", "old, small"],
         ["new, small", "old, small"],
     ]
+
+
+def test_what_is_a_runs_own_of_the_host_keeps_nobody_apart() -> None:
+    disks = Factor(
+        "disk",
+        (Level("ext4", host={"filesystem": "ext4"}), Level("xfs", host={"filesystem": "xfs"})),
+    )
+
+    assert order_of(study(disks)) == "turns"
+    assert [len(batch) for batch in labels(study(disks))] == [4, 4]
+
+
+def test_every_part_that_is_a_runs_own_is_a_setter() -> None:
+    assert set(setters()) >= OWN_HOST_PARTS
 
 
 def test_a_study_of_one_cell_has_nothing_to_take_turns_with() -> None:

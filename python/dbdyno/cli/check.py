@@ -21,6 +21,7 @@ from dbdyno.conduct.estimate import estimate
 from dbdyno.conduct.examine import Started, examine, examine_servers
 from dbdyno.conduct.load import load_study, scale_reason
 from dbdyno.conduct.planning import plan_study
+from dbdyno.design.batches import batches, why_not_turns
 from dbdyno.engine import find_engine
 from dbdyno.errors import LabError
 from dbdyno.formats.quantities import format_duration
@@ -86,7 +87,7 @@ def check(
     click.echo(f"{len(plan.runs)} runs, seed {plan.seed}, plan {plan.fingerprint}")
     click.echo(f"time     about {format_duration(round(cost.time_s))}")
     click.echo(f"disk     about {size(cost.disk_bytes)} at a time; {size(free)} are free")
-    click.echo("\norder")
+    click.echo(f"\norder    {_order(loaded, plan)}")
     for run in plan.runs:
         click.echo(f"  {run.position:>3}  block {run.block}  {run.label}")
 
@@ -135,6 +136,16 @@ def _pace(load: Load | Group) -> str:
             return "idle" if idle else "closed loop"
         case _:
             return f"{load.arrival.kind} arrivals"
+
+
+def _order(study: Study, plan: Plan) -> str:
+    """One by one, or in turns, and how many cells are up at the same time."""
+    if plan.order == "runs":
+        why = why_not_turns(study)
+        return "one by one" + (f": {why}" if why and study.design.order is None else "")
+    most = max(len(batch) for batch in batches(plan, plan.runs))
+    turn = format_duration(study.design.turn_s)
+    return f"in turns of {turn}, up to {most} cells up together"
 
 
 def _existing(path: Path) -> Path:

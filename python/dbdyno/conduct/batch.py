@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 
 from dbdyno.collect import Sampler, Watched, collectors
 from dbdyno.conduct.events import RunEnded, RunStarted
-from dbdyno.conduct.host import Host, apply_host
+from dbdyno.conduct.host import Host, apply_host, own_part, shared_part
 from dbdyno.conduct.run import RunConductor, Setting
 from dbdyno.conduct.turns import drive_turns
 from dbdyno.errors import (
@@ -41,8 +41,8 @@ def conduct_batch(
     common: LabError | None = None
     with Sampler(collectors("host"), Watched()) as shared:
         try:
-            with apply_host(runs[0].cell.host, folder.path) as host:
-                _carry_out(conductors, host, shared)
+            with apply_host(shared_part(runs[0].cell.host), folder.path) as host:
+                _carry_out(conductors, host, shared, folder)
         except KeyboardInterrupt:
             names = ", ".join(run.id for run in runs)
             common = InterruptedRunError(f"interrupted in run {names}; what was measured is kept")
@@ -69,10 +69,13 @@ def _begin(
     return RunConductor(setting, run, writer, attempt, batch=tuple(each.id for each in runs))
 
 
-def _carry_out(conductors: Sequence[RunConductor], host: Host, shared: Sampler) -> None:
+def _carry_out(
+    conductors: Sequence[RunConductor], host: Host, shared: Sampler, folder: StudyFolder
+) -> None:
     with ExitStack() as stack:
         for conductor in conductors:
-            conductor.host = host
+            own = apply_host(own_part(conductor.run.cell.host), folder.path)
+            conductor.host = host.joined(stack.enter_context(own))
             stack.callback(conductor.take_down)
         for conductor in conductors:
             stack.callback(_leave, conductor)

@@ -6,9 +6,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dbdyno.design.batches import batches
 from dbdyno.generators.registry import find_generator
 from dbdyno.model import ENGINE, Cell, Load, Option, Plan, PlannedRun, Verify
 from dbdyno.servers import Source, parse_provision
+from dbdyno.setters.registry import find_setter
 
 _SET_UP_S = 5.0
 """Starting, collecting and stopping one server, without a download."""
@@ -34,15 +36,25 @@ class Estimate:
 
     time_s: float
     disk_bytes: int
-    """The largest data folder at any moment; runs remove theirs."""
+    """Of all data folders at any moment, the most; runs remove theirs."""
 
 
 def estimate(plan: Plan, load: Load) -> Estimate:
-    """Time for all runs and disk for one at a time."""
+    """Time for all runs, and disk for those that are up together."""
+    together = batches(plan, plan.runs)
     return Estimate(
         time_s=sum(run_time_s(run, load) for run in plan.runs),
-        disk_bytes=max((rows(run.cell) * _BYTES_PER_ROW for run in plan.runs), default=0),
+        disk_bytes=max(
+            (sum(_disk_bytes(run.cell) for run in batch) for batch in together), default=0
+        ),
     )
+
+
+def _disk_bytes(cell: Cell) -> int:
+    """Of the rows, or of the image of a file system, which takes all of its room from the start."""
+    wish = cell.host.get("filesystem")
+    image_bytes = 0 if wish is None else find_setter("filesystem").read(wish).size_bytes
+    return max(image_bytes, rows(cell) * _BYTES_PER_ROW)
 
 
 def run_time_s(run: PlannedRun, load: Load) -> float:

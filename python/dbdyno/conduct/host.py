@@ -1,5 +1,5 @@
-"""The state of the host that a batch of runs asks for: its setters, applied in order and undone in
-reverse, with what was so before and after."""
+"""The state of the host that runs ask for: setters applied in order and undone in reverse, with
+what was so before and after. What every process sees is applied for a batch, the rest for a run."""
 
 from __future__ import annotations
 
@@ -12,22 +12,41 @@ from dbdyno.errors import UsageError
 from dbdyno.formats.study import KeyPath, StudyFile, level_path
 from dbdyno.guard.account import server_account
 from dbdyno.guard.guarded import Guarded
-from dbdyno.model import Missing, Study
+from dbdyno.model import OWN_HOST_PARTS, Missing, Study
 from dbdyno.servers.place import data_parent
 from dbdyno.setters.outfit import UNCHANGED, Outfit, apply_all, missing_of_host
 from dbdyno.setters.registry import find_setter
 from dbdyno.setters.setter import Scene
 
-__all__ = ["UNCHANGED", "Host", "apply_host", "check_host", "missing_of", "missing_of_study"]
+__all__ = [
+    "UNCHANGED",
+    "Host",
+    "apply_host",
+    "check_host",
+    "missing_of",
+    "missing_of_study",
+    "own_part",
+    "shared_part",
+]
 
 
 Host = Outfit
-"""This machine as a batch of runs finds it."""
+"""This machine as a run finds it."""
+
+
+def shared_part(wishes: Mapping[str, object]) -> Mapping[str, object]:
+    """What of a cell's wishes every process of the host sees."""
+    return {name: value for name, value in wishes.items() if name not in OWN_HOST_PARTS}
+
+
+def own_part(wishes: Mapping[str, object]) -> Mapping[str, object]:
+    """What of a cell's wishes only its own server and clients get."""
+    return {name: value for name, value in wishes.items() if name in OWN_HOST_PARTS}
 
 
 @contextmanager
 def apply_host(wishes: Mapping[str, object], folder: Path) -> Iterator[Host]:
-    """Applies what a cell asks of the host, and takes it back when the block ends, or we die.
+    """Applies wishes of a cell to the host, and takes them back when the block ends, or we die.
 
     `folder` is where large things may be put. Raises `MachineError` naming all that is missing.
     """

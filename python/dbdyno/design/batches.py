@@ -2,7 +2,8 @@
 
 Noise of a machine drifts over seconds to minutes. Cells that are compared are therefore set up
 together and driven in turns of a few seconds, wherever they can be up at the same time: they load
-the same script with the same options by the engine, and ask for the same state of the host.
+the same script with the same options by the engine, and ask for the same state of what every
+process of the host sees. File systems, networks, limits and processors can be each run's own.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from dbdyno.design.cells import cells
-from dbdyno.model import ENGINE, Cell, Order, Plan, PlannedRun, Study
+from dbdyno.model import ENGINE, OWN_HOST_PARTS, Cell, Order, Plan, PlannedRun, Study
 
 LEAST_TURNS = 2
 """A step with fewer turns of each cell is one window: turns would say nothing of their spread."""
@@ -36,7 +37,10 @@ def why_not_turns(study: Study) -> str | None:
         )
     matrix = cells(study)
     if len({_together(cell) for cell in matrix}) == len(matrix):
-        return "no two cells can be up together: they differ in script, options, tool or host"
+        return (
+            "no two cells can be up together: they differ in script, options, tool, or in what "
+            "every process of the host sees"
+        )
     return None
 
 
@@ -59,7 +63,7 @@ def batches(plan: Plan, runs: Sequence[PlannedRun]) -> tuple[tuple[PlannedRun, .
 def _together(cell: Cell) -> str:
     """Cells with the same key can be up together; a tool can't pause, so it stays alone."""
     alone = "" if cell.generator == ENGINE else json.dumps(_plain(cell.levels))
-    host = _plain(cell.host)
+    host = sorted((name, wish) for name, wish in cell.host.items() if name not in OWN_HOST_PARTS)
     return json.dumps([cell.script, _plain(cell.options), host, alone, cell.most_clients])
 
 

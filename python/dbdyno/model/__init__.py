@@ -43,7 +43,7 @@ from dbdyno.model.measurement import (
     TimeKind,
     Turn,
 )
-from dbdyno.model.part import Metric, MetricKind, Missing, Reading, Sample
+from dbdyno.model.part import OWN_HOST_PARTS, Metric, MetricKind, Missing, Reading, Sample
 from dbdyno.model.plan import AGAIN, ENGINE, Cell, Order, Plan, PlannedRun, Step, Tables
 from dbdyno.model.result import (
     PERCENTILES,
@@ -74,6 +74,7 @@ __all__ = [
     "ENGINE",
     "FIGURES",
     "MAIN",
+    "OWN_HOST_PARTS",
     "PERCENTILES",
     "PER_EVENT",
     "Arrival",

@@ -33,6 +33,10 @@ class Outfit:
         """How the programs that put load on are started."""
         return _joined([part.client for part in self.parts.values()])
 
+    def joined(self, own: Outfit) -> Outfit:
+        """This and what one run has of its own."""
+        return Outfit({**self.parts, **own.parts})
+
     def before_step(self) -> None:
         """To be called before each step."""
         for part in self.parts.values():

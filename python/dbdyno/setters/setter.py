@@ -50,7 +50,8 @@ class Applied:
     client: Launch = ORDINARY
     """How the programs that put load on are to be started."""
     before_step: Callable[[], None] | None = None
-    """To be called before each step."""
+    """To be called before each step; of a setter of the whole host only, since it is called once
+    where several runs are up together."""
     witness: Callable[[Sequence[int]], Facts] = _nothing
     """What the server's processes, by their pids, really got of it; asked after the load."""
 
