@@ -54,6 +54,7 @@ DIALECTS: Mapping[str, Dialect] = {
     ),
     "mysql": _MYSQL,
     "mariadb": _MYSQL,
+    "duckdb": Dialect("md5(c)", _md5),
     "sqlite": Dialect("hex(c)", _hex, by_index=f" INDEXED BY {_INDEX}"),
 }
 """By kind of server."""

@@ -1,9 +1,10 @@
-"""A session with a database file in a process of its own, which the lab survives.
+"""Sessions with a database file in a process of its own, which the lab survives.
 
-A damaged file may make a library that opens it crash or never come back. The process is a guard's,
-and answers `apart_program.py`'s way: a line of JSON for a statement, one back.
+A damaged file may make a library that opens it crash or never come back. The process is a guard's.
+SQLite's answers `apart_program.py`'s way: a line of JSON for a statement, one back.
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -24,19 +25,27 @@ _CONNECT_LIMIT_S = 30.0
 _POLL_S = 0.02
 
 
-class ApartSession:
-    """Opened at once; ends with `close`, with its process, or `limit_s` without an answer."""
+class ApartProcess:
+    """A Python program of ours that calls back over a socket; `argv[0]` is its file, and the
+    socket's path its first argument. Ends with `close`, by itself, or `limit_s` without an answer.
 
-    def __init__(self, guarded: Guarded, *arguments: Path, limit_s: float) -> None:
+    # Errors
+    `ServerError` when it ends before it has called.
+    """
+
+    def __init__(self, guarded: Guarded, argv: Sequence[Path | str], *, limit_s: float) -> None:
         self._guarded = guarded
         self._folder = socket_folder(guarded, None)
         self._stream: socket.SocketIO | Any = None
+        self.is_over = False
+        """Whether its end of the socket is closed."""
         where, log = self._folder / "lab.sock", self._folder / "log"
+        program, *arguments = argv
         with socket.socket(socket.AF_UNIX) as listening:
             listening.bind(str(where))
             listening.listen(1)
             self._pid = guarded.spawn(
-                [sys.executable, "-I", "-S", apart_program.__file__, where, *arguments],
+                [sys.executable, "-I", "-S", program, where, *arguments],
                 output=log,
                 cwd=self._folder,
                 env=dict(os.environ),
@@ -62,20 +71,68 @@ class ApartSession:
                 if ended or time.monotonic() > deadline:
                     raise
 
+    def write(self, text: bytes) -> None:
+        """Sends it. A process that is gone is found by the next `line`, with what it said last.
+
+        # Errors
+        `LostError` when it does not read.
+        """
+        if self._stream is None:
+            raise LostError("the session with the database file is closed")
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except BrokenPipeError:
+            self.is_over = True
+        except OSError as error:
+            raise LostError(f"no answer from the database's process: {error}") from error
+
+    def line(self) -> bytes:
+        """The next one of its answers; empty where it has ended.
+
+        # Errors
+        `LostError` when it does not answer.
+        """
+        if self._stream is None:
+            raise LostError("the session with the database file is closed")
+        try:
+            line: bytes = self._stream.readline()
+        except OSError as error:
+            raise LostError(f"no answer from the database's process: {error}") from error
+        self.is_over = not line
+        return line
+
+    def close(self) -> None:
+        """Ends the process, whatever it is busy with."""
+        if self._stream is not None:
+            with contextlib.suppress(OSError):
+                self._stream.close()
+            self._socket.close()
+            self._stream = None
+        self._guarded.signal(self._pid, signal.SIGKILL)
+        self._guarded.wait(self._pid, _CONNECT_LIMIT_S)
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class ApartSession:
+    """With a SQLite file, opened at once: the file, and the extension for checksums if it is used.
+
+    # Errors
+    `ServerError` when it can't be opened.
+    """
+
+    def __init__(self, guarded: Guarded, *arguments: Path, limit_s: float) -> None:
+        argv: list[Path | str] = [apart_program.__file__, *arguments]
+        self._process = ApartProcess(guarded, argv, limit_s=limit_s)
+
     def rows(self, statement: str) -> Sequence[Mapping[str, Any]]:
         """The result of a statement.
 
         # Errors
         `ServerError` when it is refused, `LostError` when the process has died or does not answer.
         """
-        if self._stream is None:
-            raise LostError("the session with the database file is closed")
-        try:
-            self._stream.write(json.dumps(statement).encode() + b"\n")
-            self._stream.flush()
-            line = self._stream.readline()
-        except OSError as error:
-            raise LostError(f"no answer from the database's process: {error}") from error
+        self._process.write(json.dumps(statement).encode() + b"\n")
+        line = self._process.line()
         if not line:
             raise LostError("the database's process has died")
         answer = json.loads(line)
@@ -85,10 +142,4 @@ class ApartSession:
 
     def close(self) -> None:
         """Ends the process, whatever it is busy with."""
-        if self._stream is not None:
-            self._stream.close()
-            self._socket.close()
-            self._stream = None
-        self._guarded.signal(self._pid, signal.SIGKILL)
-        self._guarded.wait(self._pid, _CONNECT_LIMIT_S)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._process.close()

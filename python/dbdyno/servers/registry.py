@@ -9,6 +9,7 @@ from dbdyno.errors import ServerError
 from dbdyno.guard.guarded import sweep
 from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.servers import cache, packaged, suite
+from dbdyno.servers.duckdb.kind import KIND as DUCKDB
 from dbdyno.servers.files.kind import KIND as FILES
 from dbdyno.servers.mariadb.kind import KIND as MARIADB
 from dbdyno.servers.mysql.kind import KIND as MYSQL
@@ -30,7 +31,7 @@ from dbdyno.servers.source.client import Progress
 from dbdyno.servers.sqlite.kind import KIND as SQLITE
 from dbdyno.servers.tool import PREFIX, TOOLS, Tool, open_found
 
-KINDS = {kind.name: kind for kind in (SQLITE, POSTGRESQL, MARIADB, MYSQL, FILES)}
+KINDS = {kind.name: kind for kind in (SQLITE, POSTGRESQL, MARIADB, MYSQL, DUCKDB, FILES)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +62,18 @@ def parse_provision(text: str) -> Provision:
 
 def absent_target(provision: str, folder: Path) -> Mapping[str, object]:
     """A run spec's `target` like those of this kind of server, at a place where none is: for
-    whoever wants to know what fails before anything is connected."""
+    whoever wants to know what fails before anything is connected.
+
+    # Errors
+    `ServerError` when the engine can't drive this kind.
+    """
     driver = KINDS[parse_provision(provision).kind].driver
+    if not driver:
+        able = ", ".join(kind.name for kind in KINDS.values() if kind.driver)
+        raise ServerError(
+            f"`{provision}`: the engine has no driver for it",
+            hint=f"name a tool that works on it as `generator`, or a server of: {able}",
+        )
     if driver == "sqlite":
         return {"driver": driver, "path": str(folder / "absent/nothing.db"), "pragmas": []}
     place = {"unix": str(folder / "absent.sock")}

@@ -1,0 +1,1 @@
+"""DuckDB: a file in the run's folder, asked through the database's own command-line program."""
