@@ -56,6 +56,16 @@ def test_the_environment_id_forgets_what_changes_by_itself(facts: dict[str, Any]
     assert len(environment_id(facts)) == 16
 
 
+def test_the_number_of_a_loop_device_is_chance(facts: dict[str, Any]) -> None:
+    def on(device: str, size_bytes: int = 1) -> str:
+        disk = {"name": device, "size_bytes": size_bytes}
+        return environment_id({**facts, "storage": {"source": f"/dev/{device}", "devices": [disk]}})
+
+    assert on("loop0") == on("loop12")
+    assert on("loop0") != on("loop12", size_bytes=2)
+    assert on("sda") != on("sdb")
+
+
 def test_two_looks_at_one_machine_have_one_id(tmp_path: Path) -> None:
     assert environment_id(host_facts(tmp_path)) == environment_id(host_facts(tmp_path))
 
