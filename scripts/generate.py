@@ -35,7 +35,35 @@ What is sampled beside the load, once a second and at the edges of every turn, a
 run's `metrics.parquet`. A **counter** only grows: differences of two samples mean something. A \
 **gauge** is true at the instant of its sample. What a machine or server does not have is left \
 out, and the run's manifest says why. Generated from the code by `make generate`.
+
+## A collector of one's own
+
+`dbdyno run STUDY --collector FILE`, or `collect = ["./FILE"]` in the study's file: what it reads \
+is kept like any other metric under the file's name as its source, and can be a chart's or the \
+primary figure (`run_queue.runnable`). `check` reads it, so that what is wrong with it is told \
+with its line before anything runs. The run's manifest keeps the file's SHA-256. What fails later \
+is a gap.
+
+A file in Python (`run_queue.py`) looks like those of `python/dbdyno/collect/sources/`:
+
+```python
+{python}```
+
+Any program that may be run can be one too. It is run once a second, and prints lines:
+
+```text
+# lines like this are for people
+name value
+name{{instance}} value
+name value unit
+```
+
+A name that ends in `_total` is a counter, any other a gauge. What it prints when it is checked \
+are all the names there are. It has 5 s, and finds what it may look at in `DBDYNO_SERVER` (the \
+kind), `DBDYNO_SERVER_PIDS`, `DBDYNO_CLIENT_PIDS` and `DBDYNO_DATA_FOLDER`.
 """
+EXAMPLE = Path(__file__).parents[1] / "tests" / "collect" / "run_queue.py"
+"""A collector of one's own, as the page shows it and the tests sample it."""
 
 
 def page() -> str:
@@ -47,7 +75,8 @@ def page() -> str:
 
 def metrics_page() -> str:
     """One table a collector, by the name of its source."""
-    return METRICS_HEAD + "\n".join(line for one in all_collectors() for line in source(one))
+    head = METRICS_HEAD.format(python=EXAMPLE.read_text())
+    return head + "\n".join(line for one in all_collectors() for line in source(one))
 
 
 def source(collector: Collector) -> Iterator[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from dbdyno.cli.options import (
+    collector_option,
     json_option,
     plan_options,
     print_json,
@@ -34,6 +35,7 @@ from dbdyno.store import Store
 @click.argument("study")
 @scale_option
 @plan_options
+@collector_option
 @store_option
 @click.option(
     "--servers",
@@ -46,6 +48,7 @@ def check(
     scale: str | None,
     seed: int | None,
     blocks: int | None,
+    collect: tuple[str, ...],
     store: Path,
     servers: bool,
     as_json: bool,
@@ -56,7 +59,7 @@ def check(
     pragmas of SQLite. What a run would refuse is told, all of it, and ends the command as the run
     would end.
     """
-    file = load_study(study, scale=scale)
+    file = load_study(study, scale=scale, collect=collect)
     loaded = file.study
     plan = plan_study(loaded, Store(store), seed=seed, blocks=blocks)
     _raise_all(list(examine(file, plan, find_engine())))

@@ -49,6 +49,25 @@ def plan_options(function: _F) -> _F:
     return seed(blocks(function))
 
 
+def collector_option(function: _F) -> _F:
+    """`--collector`: files that sample something, beside the study's `collect`."""
+
+    def absolute(
+        _context: click.Context, _option: click.Parameter, files: tuple[Path, ...]
+    ) -> tuple[str, ...]:
+        return tuple(str(file.absolute()) for file in files)
+
+    return click.option(
+        "--collector",
+        "collect",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        multiple=True,
+        callback=absolute,
+        help="A file in Python with a `COLLECTOR`, or a program that prints `name value` lines: "
+        "sampled every second and kept with the run; can be repeated.",
+    )(function)
+
+
 def json_option(function: _F) -> _F:
     """`--json`: for programs."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)

@@ -13,6 +13,7 @@ from rich.console import Console
 
 from dbdyno.cli.fetching import fetch_all
 from dbdyno.cli.options import (
+    collector_option,
     json_option,
     plan_options,
     print_json,
@@ -75,6 +76,7 @@ def _again_option(function: click.decorators.FC) -> click.decorators.FC:
 @click.argument("study")
 @scale_option
 @plan_options
+@collector_option
 @store_option
 @_out_option
 @_again_option
@@ -84,6 +86,7 @@ def run(
     scale: str | None,
     seed: int | None,
     blocks: int | None,
+    collect: tuple[str, ...],
     store: Path,
     out: Path | None,
     again: bool,
@@ -95,7 +98,7 @@ def run(
     more blocks than it holds go on where they ended. Baseline, primary figure, charts and wording
     are taken from the file as it is.
     """
-    loaded = load_study(study, scale=scale)
+    loaded = load_study(study, scale=scale, collect=collect)
     reason = scale_reason(loaded.study, scale)
     if reason:
         click.echo(reason, err=True)

@@ -1,9 +1,10 @@
 """Facts of the host that a run is made on, and what is sampled while it runs."""
 
-from dbdyno.collect.collector import Asking, Collector, Watched
+from dbdyno.collect.collector import Asking, Collector, Readings, Scope, Watched
 from dbdyno.collect.flags import RedFlag, red_flags
 from dbdyno.collect.host import environment_id, host_facts
 from dbdyno.collect.limits import MachineLimits, machine_limits
+from dbdyno.collect.own import OwnCollector, read_own
 from dbdyno.collect.registry import collectors, optional_sources
 from dbdyno.collect.sampler import Cost, Sampler
 
@@ -12,13 +13,17 @@ __all__ = [
     "Collector",
     "Cost",
     "MachineLimits",
+    "OwnCollector",
+    "Readings",
     "RedFlag",
     "Sampler",
+    "Scope",
     "Watched",
     "collectors",
     "environment_id",
     "host_facts",
     "machine_limits",
     "optional_sources",
+    "read_own",
     "red_flags",
 ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
-from dbdyno.collect import Sampler, Watched, collectors
+from dbdyno.collect import Sampler, Watched
 from dbdyno.conduct.events import RunEnded, RunStarted
 from dbdyno.conduct.host import Host, apply_host, own_part, shared_part
 from dbdyno.conduct.run import RunConductor, Setting
@@ -39,7 +39,7 @@ def conduct_batch(
     attempt = folder.next_attempt(runs)
     conductors = [_begin(setting, run, runs, folder, attempt) for run in runs]
     common: LabError | None = None
-    with Sampler(collectors("host"), Watched()) as shared:
+    with Sampler(setting.collectors("host"), Watched()) as shared:
         try:
             with apply_host(shared_part(runs[0].cell.host), folder.path) as host:
                 _carry_out(conductors, host, shared, folder)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from dbdyno.collect import optional_sources
 from dbdyno.conduct.connection import check_connections
 from dbdyno.conduct.host import check_host
 from dbdyno.conduct.proxy import check_proxies
-from dbdyno.conduct.sampling import check_metrics
+from dbdyno.conduct.sampling import check_metrics, check_sources
 from dbdyno.conduct.tool import check_tools
 from dbdyno.design import cells
 from dbdyno.design.batches import why_not_turns
@@ -40,26 +40,35 @@ def bundled_studies() -> Mapping[str, Path]:
     return dict(sorted(files.items()))
 
 
-def load_study(name: str, *, scale: str | None = None, called: str | None = None) -> StudyFile:
+def load_study(
+    name: str,
+    *,
+    scale: str | None = None,
+    called: str | None = None,
+    collect: Sequence[str] = (),
+) -> StudyFile:
     """A study by its file or its bundled name, read and checked.
 
     Without a scale, a small machine takes the study's `small` one if it has it; `called` is the
-    study's name, if not the file's. Raises `StudyError`, or `UsageError` if there is no such study.
+    study's name, if not the file's; `collect` names sources besides the study's own. Raises
+    `StudyError`, or `UsageError` if there is no such study.
     """
     file = study_file(name)
     loaded = read_study(file, scale=scale, name=called)
     if scale is None and SMALL in loaded.study.scales and _is_small_machine():
         loaded = read_study(file, scale=SMALL, name=called)
+    asked = tuple(dict.fromkeys((*loaded.study.collect, *collect)))
+    loaded = replace(loaded, study=replace(loaded.study, collect=asked))
     _check_names(loaded)
     _check_order(loaded)
     _check_servers(loaded)
     check_host(loaded)
     check_connections(loaded)
     check_proxies(loaded)
-    check_tools(loaded, study_script_path(loaded.file))
-    _check_sources(loaded)
+    folders = study_script_path(loaded.file)
+    check_tools(loaded, folders)
     _check_c_functions(loaded)
-    check_metrics(loaded)
+    check_metrics(loaded, check_sources(loaded, folders))
     _check_scripts(loaded)
     return loaded
 
@@ -96,13 +105,6 @@ def scale_reason(study: Study, asked: str | None) -> str | None:
 def _is_small_machine() -> bool:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return (os.cpu_count() or 1) < _LARGE_CORES or memory < _LARGE_MEMORY_BYTES
-
-
-def _check_sources(loaded: StudyFile) -> None:
-    for name in loaded.study.collect:
-        if name not in optional_sources():
-            there = ", ".join(f"`{one}`" for one in optional_sources())
-            raise loaded.error(("collect",), f"`collect`: expected {there}; found `{name}`")
 
 
 def _check_names(loaded: StudyFile) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dbdyno.conduct.load import bundled_studies, load_study
@@ -56,7 +56,8 @@ def load_unfinished(name: str, store: Store) -> tuple[StudyFile, Plan]:
     loaded, plan = _planned(file, stored.plan)
     if plan.fingerprint != stored.plan.fingerprint:
         raise _other(str(file), stored, "`dbdyno run` begins anew")
-    return loaded, plan
+    # Sources that were named on the command line go on.
+    return replace(loaded, study=replace(loaded.study, collect=stored.study.collect)), plan
 
 
 def _planned(file: Path, recorded: Plan) -> tuple[StudyFile, Plan]:

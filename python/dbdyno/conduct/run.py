@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 
 from dbdyno import collect
-from dbdyno.collect import Sampler, Watched, collectors
+from dbdyno.collect import OwnCollector, Sampler, Watched
 from dbdyno.conduct.bottleneck import client_warnings
 from dbdyno.conduct.cell_server import open_cell_server
 from dbdyno.conduct.connection import run_target
@@ -72,6 +72,14 @@ class Setting:
     engine: Engine
     script_path: tuple[Path, ...]
     observe: Observer
+    own: tuple[OwnCollector, ...] = ()
+    """Collectors in files of the user's own."""
+
+    def collectors(self, scope: collect.Scope) -> tuple[collect.Collector, ...]:
+        """Those there are of a scope, and the user's own."""
+        own = (one.collector for one in self.own)
+        there = collect.collectors(scope, self.study.collect)
+        return (*there, *(one for one in own if one.scope == scope))
 
 
 @dataclass(slots=True)
@@ -164,7 +172,7 @@ class RunConductor:
         self.size_bytes["prepared"] = server.size_bytes()
         self._parts.enter_context(self._sampling)
         self.sampler = self._sampling.enter_context(
-            Sampler(collectors("run", self.setting.study.collect), self._watched())
+            Sampler(self.setting.collectors("run"), self._watched())
         )
 
     def sample_edge(self, shared: Sampler) -> None:
@@ -411,6 +419,10 @@ class RunConductor:
         for each in samplers:
             self.collected |= {name: asdict(cost) for name, cost in each.costs().items()}
             self.collected |= {name: asdict(why) for name, why in each.missing.items()}
+        for own in self.setting.own:
+            told = self.collected.get(own.collector.source, {})
+            proof = {"file": own.file, "sha256": own.sha256}
+            self.collected[own.collector.source] = {**told, **proof}
 
     def phase(self, step: Step) -> AbstractContextManager[None]:
         """The phase of a step."""

@@ -1,18 +1,59 @@
-"""Whether what a study calls sampled metrics are any."""
+"""The sources that a study asks for, and whether what it calls sampled metrics are any."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
+from dbdyno.collect import OwnCollector, optional_sources, read_own
 from dbdyno.collect.registry import all_collectors
+from dbdyno.errors import UsageError
 from dbdyno.formats.study import KeyPath, StudyFile, nearest
+from dbdyno.generators.generator import find_file
 from dbdyno.generators.registry import generators
 from dbdyno.model import FIGURES, Sampled, Study
 
 
-def check_metrics(loaded: StudyFile) -> None:
+def own_collectors(study: Study, folders: Sequence[Path]) -> tuple[OwnCollector, ...]:
+    """The collectors in files that a study names, searched like scripts.
+
+    # Errors
+    `UsageError` when there is no such file, it holds none, or its source is taken.
+    """
+    found: list[OwnCollector] = []
+    for name in study.collect:
+        if not _is_file(name):
+            continue
+        own = read_own(name, find_file(name, folders, "collector"))
+        source = own.collector.source
+        if source in _known(found):
+            raise UsageError(
+                f"{name}: there is a source `{source}` already", hint="rename the file"
+            )
+        found.append(own)
+    return tuple(found)
+
+
+def check_sources(loaded: StudyFile, folders: Sequence[Path]) -> tuple[OwnCollector, ...]:
+    """Raises `StudyError` with the line of a source that there isn't; those in files."""
+    for name in loaded.study.collect:
+        if not _is_file(name) and name not in optional_sources():
+            there = ", ".join(f"`{one}`" for one in optional_sources())
+            message = f"`collect`: expected {there}, or a file; found `{name}`"
+            raise loaded.error(("collect",), message)
+    try:
+        return own_collectors(loaded.study, folders)
+    except UsageError as error:
+        raise loaded.error(("collect",), error.message, hint=error.hint) from error
+
+
+def _is_file(name: str) -> bool:
+    return "/" in name or "." in name
+
+
+def check_metrics(loaded: StudyFile, own: Sequence[OwnCollector] = ()) -> None:
     """Raises `StudyError` with the line of a sampled metric that nobody samples."""
-    known = _known()
+    known = _known(own)
     for path, name, must_be in _named(loaded.study):
         sampled = Sampled.parse(name) if name not in FIGURES else None
         if sampled is None or (sampled.source not in known and not must_be):
@@ -32,9 +73,10 @@ def _hint(word: str, known: Mapping[str, object] | tuple[str, ...]) -> str | Non
     return f"did you mean `{match}`?" if match else None
 
 
-def _known() -> Mapping[str, tuple[str, ...]]:
+def _known(own: Sequence[OwnCollector]) -> Mapping[str, tuple[str, ...]]:
     """Source → its metrics."""
-    found = {one.source: one.metrics for one in all_collectors()}
+    every = (*all_collectors(), *(one.collector for one in own))
+    found = {one.source: one.metrics for one in every}
     found |= {one.name: one.metrics for one in generators().values()}
     return {source: tuple(metric.name for metric in metrics) for source, metrics in found.items()}
 

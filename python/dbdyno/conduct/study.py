@@ -13,6 +13,7 @@ from dbdyno.conduct.batch import conduct_batch
 from dbdyno.conduct.events import Observer, StudyStarted
 from dbdyno.conduct.load import study_script_path
 from dbdyno.conduct.run import Setting
+from dbdyno.conduct.sampling import own_collectors
 from dbdyno.design.batches import batches
 from dbdyno.engine import Engine
 from dbdyno.formats.stored_study import Declared
@@ -50,12 +51,14 @@ def conduct_study(
     what was measured is in the store.
     """
     with open_study_folder(store, Declared(loaded.study, plan), again=again) as folder:
+        folders = study_script_path(loaded.file)
         setting = Setting(
             study=loaded.study,
             plan=plan,
             engine=engine,
-            script_path=study_script_path(loaded.file),
+            script_path=folders,
             observe=observe,
+            own=own_collectors(loaded.study, folders),
         )
         missing = folder.missing(batches(plan, plan.runs))
         observe(StudyStarted(plan, folder.stored.name, missing))

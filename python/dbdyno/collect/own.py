@@ -1,0 +1,230 @@
+"""Collectors of the user's own: a file in Python like those of `sources/`, or a program that prints
+`name value` lines.
+
+A program is run once a second. A line is a name, an instance in braces where there are several, a
+value, and a unit if it has one: `waiting{disk0} 3 requests`. A name that ends in `_total` is a
+counter, any other a gauge; lines that begin with `#` are for people. It finds what it may look at
+in DBDYNO_SERVER, DBDYNO_SERVER_PIDS, DBDYNO_CLIENT_PIDS and DBDYNO_DATA_FOLDER.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import math
+import os
+import re
+import subprocess
+import traceback
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from dbdyno.collect.collector import Collector, Readings, Watched
+from dbdyno.errors import LabError, MachineError, UsageError
+from dbdyno.model import Metric, MetricKind, Missing, Reading
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_LINE = re.compile(r"(?P<name>[a-z][a-z0-9_]*)(?:\{(?P<instance>[^{}]*)\})?\s+(?P<rest>.+)")
+_LIMIT_S = 5.0
+_TOLD_CHARACTERS = 300
+_EXPECTED = "expected `name value`, `name{instance} value` or `name value unit`"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCollector:
+    """A collector with the proof of what it was."""
+
+    collector: Collector
+    file: str
+    """As the study names it."""
+    sha256: str
+
+
+def read_own(named: str, file: Path) -> OwnCollector:
+    """The collector in a file. A program is run once, to learn what it prints.
+
+    # Errors
+    `UsageError` with the file, and its line where one is at fault.
+    """
+    if not _NAME.fullmatch(file.stem):
+        raise UsageError(
+            f"{file}: a collector's source is called like its file; expected small letters, digits "
+            f"and `_`, found `{file.stem}`",
+            hint="rename the file",
+        )
+    if file.suffix == ".py":
+        collector = _python(file)
+    elif os.access(file, os.X_OK):
+        collector = _program(file)
+    else:
+        raise UsageError(
+            f"{file}: neither a file in Python (`.py`) nor a program that may be run",
+            hint=f"`chmod +x {file}`",
+        )
+    return OwnCollector(collector, named, hashlib.sha256(file.read_bytes()).hexdigest())
+
+
+def _python(file: Path) -> Collector:
+    spec = importlib.util.spec_from_file_location(f"dbdyno_own_{file.stem}", file)
+    assert spec is not None, "a file that ends in .py"
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        raise UsageError(f"{file}:{error.lineno}: {error.msg}") from error
+    except Exception as error:
+        raise UsageError(_told(file, error)) from error
+    found = getattr(module, "COLLECTOR", None)
+    if not isinstance(found, Collector):
+        raise UsageError(
+            f"{file}: holds no collector; expected `COLLECTOR = Collector(…)`",
+            hint="docs/reference/metrics.md has an example",
+        )
+    if found.source != file.stem:
+        raise UsageError(
+            f"{file}: its source is called `{found.source}`; expected `{file.stem}`, like its file"
+        )
+
+    def opened(watched: Watched) -> Readings | Missing | None:
+        try:
+            readings = _opened(file, found, watched)
+        except MachineError as error:
+            return Missing(error.message, "mend the file")
+        if readings is None or isinstance(readings, Missing):
+            return readings
+        return _Checked(file, frozenset(metric.name for metric in found.metrics), readings)
+
+    return replace(found, open=opened, optional=False)
+
+
+def _opened(file: Path, found: Collector, watched: Watched) -> Readings | Missing | None:
+    try:
+        return found.open(watched)
+    except Exception as error:
+        raise MachineError(_told(file, error)) from error
+
+
+def _told(file: Path, error: Exception) -> str:
+    """The last line of the file that had a part in it, and what went wrong."""
+    frames = traceback.extract_tb(error.__traceback__)
+    line = next((one.lineno for one in reversed(frames) if one.filename == str(file)), None)
+    place = f"{file}:{line}" if line else str(file)
+    return f"{place}: {type(error).__name__}: {error}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """Somebody else's readings: whatever goes wrong in them is a sample that is missing."""
+
+    file: Path
+    known: frozenset[str]
+    readings: Readings
+
+    def sample(self) -> Iterable[Reading]:
+        try:
+            found = list(self.readings.sample())
+            strange = [one.metric for one in found if one.metric not in self.known]
+        except (LabError, OSError):
+            raise
+        except Exception as error:
+            raise MachineError(_told(self.file, error)) from error
+        if strange:
+            raise MachineError(f"{self.file}: reads `{strange[0]}`, which its metrics lack")
+        return found
+
+    def close(self) -> None:
+        self.readings.close()
+
+
+def _program(file: Path) -> Collector:
+    try:
+        told = _lines(file, _printed(file, Watched()))
+    except MachineError as error:
+        raise UsageError(error.message, hint=error.hint) from error
+    if not told:
+        raise UsageError(f"{file}: printed nothing; {_EXPECTED}")
+    metrics = {reading.metric: _metric(file, reading.metric, unit) for reading, unit in told}
+
+    def opened(watched: Watched) -> Readings:
+        return _Checked(file, frozenset(metrics), _Program(file, watched))
+
+    return Collector(file.stem, "run", tuple(metrics.values()), opened)
+
+
+def _metric(file: Path, name: str, unit: str) -> Metric:
+    kind: MetricKind = "counter" if name.endswith("_total") else "gauge"
+    return Metric(name, unit, kind, f"Printed by {file.name}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Program:
+    file: Path
+    watched: Watched
+
+    def sample(self) -> Iterable[Reading]:
+        return [reading for reading, _ in _lines(self.file, _printed(self.file, self.watched))]
+
+    def close(self) -> None:
+        """Nothing runs between two samples."""
+
+
+def _printed(file: Path, watched: Watched) -> str:
+    """What it prints now; it dies with us.
+
+    # Errors
+    `MachineError` when it fails or takes too long.
+    """
+    environment = {
+        **os.environ,
+        "DBDYNO_SERVER": watched.kind,
+        "DBDYNO_SERVER_PIDS": _numbers(watched.server_pids()),
+        "DBDYNO_CLIENT_PIDS": _numbers(watched.client_pids()),
+        "DBDYNO_DATA_FOLDER": str(watched.data_folder or ""),
+    }
+    argv: list[Path | str] = ["setpriv", "--pdeathsig", "KILL", "--", file.absolute()]
+    try:
+        done = subprocess.run(
+            argv,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_LIMIT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise MachineError(f"{file}: did not end within {_LIMIT_S:g} s") from error
+    except OSError as error:
+        raise MachineError(f"{file}: {error.strerror}") from error
+    if done.returncode:
+        said = " ".join(done.stderr.decode(errors="replace").split())[-_TOLD_CHARACTERS:]
+        raise MachineError(f"{file}: ended with {done.returncode}{f': {said}' if said else ''}")
+    return done.stdout.decode(errors="replace")
+
+
+def _numbers(pids: Sequence[int]) -> str:
+    return " ".join(map(str, pids))
+
+
+def _lines(file: Path, text: str) -> list[tuple[Reading, str]]:
+    """Readings with their units. Raises `MachineError` with the line of what is none."""
+    found = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        parts = _LINE.fullmatch(line.strip())
+        value, unit = _value(parts["rest"]) if parts else (math.nan, "")
+        if parts is None or not math.isfinite(value):
+            raise MachineError(f"{file}: line {number} of what it prints: {_EXPECTED}; `{line}`")
+        found.append((Reading(parts["name"], value, parts["instance"] or ""), unit))
+    return found
+
+
+def _value(text: str) -> tuple[float, str]:
+    """A number and its unit; not a number where there is none."""
+    number, _, unit = text.strip().partition(" ")
+    try:
+        return float(number), unit.strip()
+    except ValueError:
+        return math.nan, ""

@@ -1,0 +1,94 @@
+"""Collectors in files of the user's own: what they may be, and what is told when they are not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dbdyno.collect import Sampler, Watched, read_own
+from dbdyno.collect.own import OwnCollector
+from dbdyno.errors import UsageError
+
+PYTHON = (Path(__file__).parent / "run_queue.py").read_text()
+
+
+def own(folder: Path, name: str, text: str, *, mode: int = 0o755) -> OwnCollector:
+    file = folder / name
+    file.write_text(text)
+    file.chmod(mode)
+    return read_own(name, file)
+
+
+def sampled(one: OwnCollector, watched: Watched | None = None) -> Sampler:
+    with Sampler([one.collector], watched or Watched()) as sampler:
+        sampler.edge()
+        sampler.edge()
+    return sampler
+
+
+def test_a_file_in_python_is_sampled_like_any_other(tmp_path: Path) -> None:
+    sampler = sampled(own(tmp_path, "run_queue.py", PYTHON, mode=0o644))
+
+    values = {(one.source, one.metric): one.value for one in sampler.samples()}
+    assert values[("run_queue", "runnable")] >= 1
+    assert sampler.metrics()["run_queue"][0].text == "Threads that run or could"
+
+
+def test_a_program_prints_names_and_values(tmp_path: Path) -> None:
+    one = own(
+        tmp_path,
+        "waiting",
+        "#!/bin/sh\n"
+        "echo '# for people'\n"
+        "echo 'waiting{disk0} 3 requests'\n"
+        "echo 'done_total 1e3'\n"
+        'echo "server_pids $(echo $DBDYNO_SERVER_PIDS | wc -w)"\n',
+    )
+
+    sampler = sampled(one, Watched(kind="mysql", server_pids=lambda: (11, 12)))
+
+    latest = {(each.metric, each.instance): each.value for each in sampler.samples()}
+    assert latest == {("waiting", "disk0"): 3, ("done_total", ""): 1000, ("server_pids", ""): 2}
+    kinds = {metric.name: (metric.kind, metric.unit) for metric in one.collector.metrics}
+    assert kinds["done_total"] == ("counter", "")
+    assert kinds["waiting"] == ("gauge", "requests")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("two words.py", PYTHON, "small letters, digits and `_`, found `two words`"),
+        ("wrong.py", "x = (\n", r"wrong\.py:1: '\(' was never closed"),
+        ("wrong.py", "import os\n\n1 / 0\n", r"wrong\.py:3: ZeroDivisionError: division by zero"),
+        ("wrong.py", "COLLECTOR = 5\n", "holds no collector; expected `COLLECTOR = Collector"),
+        ("wrong.py", PYTHON, "called `run_queue`; expected `wrong`"),
+        ("wrong", "#!/bin/sh\nexit 3\n", "wrong: ended with 3"),
+        ("wrong", "#!/bin/sh\necho no >&2; exit 3\n", "ended with 3: no"),
+        ("wrong", "#!/bin/sh\ntrue\n", "printed nothing; expected `name value`"),
+        ("wrong", "#!/bin/sh\necho a 1; echo b nan\n", "line 2 of what it prints: .*`b nan`"),
+        ("wrong", "#!/bin/sh\necho Hello\n", "line 1 of what it prints: .*`Hello`"),
+        ("wrong", "#!/no/such/shell\n", "No such file|ended with 127"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_file_and_line(
+    tmp_path: Path, name: str, text: str, told: str
+) -> None:
+    with pytest.raises(UsageError, match=told):
+        own(tmp_path, name, text)
+
+
+def test_a_file_that_nobody_may_run_is_no_program(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="neither a file in Python"):
+        own(tmp_path, "notes", "waiting 3\n", mode=0o644)
+
+
+def test_what_goes_wrong_later_is_a_gap_with_its_line(tmp_path: Path) -> None:
+    text = PYTHON.replace('yield Reading("runnable"', 'yield Reading("runable"')
+    sampler = sampled(own(tmp_path, "run_queue.py", text))
+    assert not sampler.samples()
+    assert "reads `runable`, which its metrics lack" in str(sampler.costs()["run_queue"].failure)
+
+    text = PYTHON.replace("running, _", "raise KeyError('x')\n        running, _")
+    sampler = sampled(own(tmp_path, "run_queue.py", text))
+    assert "run_queue.py:14: KeyError: 'x'" in str(sampler.costs()["run_queue"].failure)
