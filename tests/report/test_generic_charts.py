@@ -10,10 +10,10 @@ import vl_convert
 from made_up_runs import World, page_of, write_study
 from test_sampled import SHORT, rate, sampled
 
-from dbdyno.model import PlannedRun, Step
+from dbdyno.model import PlannedRun, Step, chart_kinds
 from dbdyno.report.analyse import analyse
 from dbdyno.report.charts import Chart, charts
-from dbdyno.report.charts.busy import REACHED, STRAIGHT
+from dbdyno.report.charts.of_load.busy_by_clients import REACHED, STRAIGHT
 from dbdyno.report.gather import gather
 from dbdyno.report.page import VEGA_LITE
 
@@ -103,3 +103,24 @@ def test_busy_processors_stand_beside_throughput_and_a_straight_line(tmp_path: P
             figures = [(row["clients"], row["percent"]) for row in rows]
             found = [tuple(round(float(str(one))) for one in pair) for pair in figures]
             assert found == points
+
+
+def test_every_chart_that_a_study_names_has_its_place_in_the_page(tmp_path: Path) -> None:
+    named = "".join(
+        f'\n[[chart]]\nkind = "{kind}"\n{takes}'
+        for draws, takes in (
+            ("of_load", ""),
+            ("of_figure", 'metric = "mysql.syncs"\n'),
+            ("of_metrics", 'metrics = ["mysql.syncs"]\n'),
+        )
+        for kind in chart_kinds(draws)
+    )
+    text = SHORT.replace("clients = 1\n", "clients = [2, 4]\n") + named
+    store = write_study(tmp_path, text, World(rate, samples=sampled))
+
+    page = page_of(store)
+
+    drawn = charts(analyse(gather(store, "study")))
+    assert "busy-by-clients" in {chart.name for chart in drawn}
+    for chart in drawn:
+        assert page.count(f'data-chart="{chart.name}"') == 1, chart.name

@@ -11,7 +11,7 @@ from dbdyno.errors import UsageError
 from dbdyno.formats.study import KeyPath, StudyFile, nearest
 from dbdyno.generators.generator import find_file
 from dbdyno.generators.registry import generators
-from dbdyno.model import FIGURES, Sampled, Study
+from dbdyno.model import FIGURES, Sampled, Study, draws_what
 
 
 def own_collectors(study: Study, folders: Sequence[Path]) -> tuple[OwnCollector, ...]:
@@ -87,7 +87,7 @@ def _named(study: Study) -> Iterator[tuple[KeyPath, str, bool]]:
     for place, published in enumerate(study.published):
         yield ("published", str(place), "metric"), published.metric, False
     for place, chart in enumerate(study.charts):
-        over_time = chart.kind == "metrics-over-time"
+        over_time = draws_what(chart.kind) == "of_metrics"
         for number, name in enumerate(chart.metrics):
             path: KeyPath = ("chart", str(place), "metric")
             if over_time:

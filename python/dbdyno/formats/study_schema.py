@@ -27,10 +27,13 @@ from dbdyno.model import (
     ANSWER_FIELDS,
     ENGINE,
     FIGURES,
+    USUAL,
     Chart,
     Order,
     Published,
     Sampled,
+    chart_kinds,
+    draws_what,
     find_figure,
 )
 
@@ -168,27 +171,27 @@ class PrimaryTable(Table):
     smallest_effect: Fraction = 0.02
 
 
+def _chart_kind(kind: str) -> str:
+    """One that there is."""
+    own = (*chart_kinds("of_figure"), *chart_kinds("of_metrics"), *chart_kinds("of_load"))
+    if kind not in (*USUAL, *own):
+        known = ", ".join(f"`{name}`" for name in sorted((*USUAL, *own)))
+        raise ValueError(f"there is no kind of chart `{kind}`; there are {known}")
+    return kind
+
+
 class ChartTable(Table):
     """A chart the report shows first."""
 
-    kind: Literal[
-        "throughput-by-clients",
-        "latency-percentiles",
-        "throughput-over-time",
-        "latency-over-time",
-        "bytes-per-statement",
-        "metrics-over-time",
-        "bars",
-        "by-load",
-        "busy-by-clients",
-    ]
+    kind: Annotated[str, AfterValidator(_chart_kind)]
     title: str | None = None
     metric: Annotated[str, AfterValidator(_figure)] | None = None
     metrics: list[str] = Field(default=[])
 
     @model_validator(mode="after")
     def _metrics_fit(self) -> Self:
-        over_time, one = self.kind == "metrics-over-time", self.kind in ("bars", "by-load")
+        draws = draws_what(self.kind)
+        over_time, one = draws == "of_metrics", draws == "of_figure"
         wrong = [name for name in self.metrics if not Sampled.parse(name)]
         if over_time and (wrong or not self.metrics):
             found = f"; found `{wrong[0]}`" if wrong else ""

@@ -1,5 +1,6 @@
 """The words of the lab as frozen values: no input, no output, no import from any other room."""
 
+from dbdyno.model.charts import USUAL, Draws, chart_kinds, draws_what
 from dbdyno.model.figures import FIGURES, PER_EVENT, Counted, Figure, Sampled, find_figure
 from dbdyno.model.load import (
     MAIN,
@@ -77,6 +78,7 @@ __all__ = [
     "OWN_HOST_PARTS",
     "PERCENTILES",
     "PER_EVENT",
+    "USUAL",
     "Arrival",
     "Backlog",
     "Cell",
@@ -87,6 +89,7 @@ __all__ = [
     "Counters",
     "CpuTime",
     "Design",
+    "Draws",
     "EngineWarning",
     "ErrorAction",
     "ErrorPolicy",
@@ -144,5 +147,7 @@ __all__ = [
     "TurnResult",
     "Verify",
     "Workload",
+    "chart_kinds",
+    "draws_what",
     "find_figure",
 ]

@@ -12,6 +12,7 @@ import altair as alt
 import jinja2
 import vl_convert
 
+from dbdyno.model import chart_kinds
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.answer import answers, headline
 from dbdyno.report.charts import Chart
@@ -85,12 +86,12 @@ def sections(charts: Sequence[Chart]) -> tuple[Section, ...]:
     def place(name: str) -> int:
         return places.get(name, len(places))
 
-    over_time = tuple(name for name in places if name.startswith("metrics-over-time"))
-    generic = tuple(name for name in places if name.startswith(("bars-", "by-load-")))
-    every = [
-        replace(one, charts=(*one.charts, *over_time)) if one.selector == "point" else one
-        for one in SECTIONS
-    ]
+    over_time = tuple(name for name in places if name.startswith(chart_kinds("of_metrics")))
+    kinds = tuple(f"{kind}-" for kind in chart_kinds("of_figure"))
+    generic = tuple(name for name in places if name.startswith(kinds))
+    of_load = tuple(name for name in places if name in chart_kinds("of_load"))
+    besides = {"Throughput": of_load, "Second by second": over_time}
+    every = [replace(one, charts=(*one.charts, *besides.get(one.title, ()))) for one in SECTIONS]
     every += [Section("More figures", generic, selector="clients")] if generic else []
     ordered = (replace(s, charts=tuple(sorted(s.charts, key=place))) for s in every)
     return tuple(sorted(ordered, key=lambda section: place(section.charts[0])))

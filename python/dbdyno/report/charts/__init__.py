@@ -1,20 +1,22 @@
 """Every chart of a report, as Vega-Lite through Altair; data stays apart from the drawing.
 
+Kinds that are drawn only where a study names them are a module each, in the folder that says what
+they draw: `of_figure`, `of_metrics`, `of_load`.
+
 Colour follows the level of the first factor that varies, so a level looks the same in all charts;
 the other factors show as shape and dash.
 """
 
 from dataclasses import replace
+from importlib import import_module
 
 from dbdyno.model import Chart as Asked
+from dbdyno.model import draws_what
 from dbdyno.report.analyse import Analysis
-from dbdyno.report.charts.bars import bars
-from dbdyno.report.charts.busy import busy_by_clients
 from dbdyno.report.charts.chart import Chart
 from dbdyno.report.charts.effects import effects
 from dbdyno.report.charts.latency import latency_curve, latency_percentiles
 from dbdyno.report.charts.load import by_clients
-from dbdyno.report.charts.panels import panels
 from dbdyno.report.charts.scaling import fitted_curves
 from dbdyno.report.charts.shares import shares
 from dbdyno.report.charts.time import over_time
@@ -22,20 +24,21 @@ from dbdyno.report.charts.time import over_time
 __all__ = ["Chart", "charts"]
 
 
-WHERE_NAMED = ("metrics-over-time", "bars", "by-load", "busy-by-clients")
-"""Kinds that are drawn only where a study names them."""
-
-
-def _generic(analysis: Analysis, asked: Asked) -> Chart:
-    match asked.kind:
-        case "metrics-over-time":
-            return panels(analysis, asked.metrics, name=asked.name)
-        case "bars":
-            return bars(analysis, asked.metrics[0], name=asked.name)
-        case "busy-by-clients":
-            return busy_by_clients(analysis, name=asked.name)
-        case _:
-            return by_clients(analysis, asked.metrics[0], name=asked.name, note="")
+def _named(analysis: Analysis, asked: Asked) -> Chart | None:
+    """A chart of a kind that is drawn only where it is named; `None` for the usual ones."""
+    draws = draws_what(asked.kind)
+    if draws is None:
+        return None
+    module = import_module(f"{__name__}.{draws}.{asked.kind.replace('-', '_')}")
+    drawn: Chart
+    match draws:
+        case "of_figure":
+            drawn = module.draw(analysis, asked.metrics[0], name=asked.name)
+        case "of_metrics":
+            drawn = module.draw(analysis, asked.metrics, name=asked.name)
+        case "of_load":
+            drawn = module.draw(analysis, name=asked.name)
+    return drawn
 
 
 def _usual(analysis: Analysis) -> tuple[Chart, ...]:
@@ -69,7 +72,7 @@ def charts(analysis: Analysis) -> tuple[Chart, ...]:
     study = analysis.material.study
     made = (
         *((shares(analysis),) if analysis.metric.share else _usual(analysis)),
-        *(_generic(analysis, chart) for chart in study.charts if chart.kind in WHERE_NAMED),
+        *filter(None, (_named(analysis, chart) for chart in study.charts)),
     )
     asked = {chart.name: chart.title for chart in study.charts}
     titled = (replace(c, title=asked.get(c.name) or c.title) for c in made if c.rows)

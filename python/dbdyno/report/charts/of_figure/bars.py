@@ -23,7 +23,7 @@ CAPTION = (
 )
 
 
-def bars(analysis: Analysis, metric: str, *, name: str) -> Chart:
+def draw(analysis: Analysis, metric: str, *, name: str) -> Chart:
     """A bar a cell; what no run has measured has none."""
     title = analysis.material.words_of(metric) or find_figure(metric).label
     rows = _rows(analysis, metric)

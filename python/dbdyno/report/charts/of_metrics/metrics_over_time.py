@@ -26,7 +26,7 @@ CAPTION = (
 PACE = {"throughput": "Events per second", "p99": "p99 of each interval, ms"}
 
 
-def panels(analysis: Analysis, metrics: Sequence[str], *, name: str) -> Chart:
+def draw(analysis: Analysis, metrics: Sequence[str], *, name: str) -> Chart:
     """One point (cell and load) at a time; metrics that were not sampled have no panel."""
     rows = tuple(row for point in analysis.points for row in _rows(analysis, point, metrics))
     there = {str(row["panel"]) for row in rows if row["value"] is not None}

@@ -22,7 +22,7 @@ CAPTION = (
 )
 
 
-def busy_by_clients(analysis: Analysis, *, name: str) -> Chart:
+def draw(analysis: Analysis, *, name: str) -> Chart:
     """Nothing to show with a single number of clients."""
     rows = tuple(_rows(analysis)) if len(analysis.clients) > 1 else ()
     several = len({row["cell"] for row in rows}) > 1
