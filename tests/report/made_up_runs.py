@@ -87,16 +87,23 @@ class World:
     """What was sampled beside its load."""
     failed_before: Mapping[str, int] = field(default_factory=dict)
     """Run id → failed attempts before the one kept."""
+    version: Callable[[PlannedRun], str] = lambda _run: "1.0"
+    """Of its server."""
+    day: int = 0
+    """Days after the first on which it all happens."""
+    environment: str = "env:test"
 
 
-def write_study(folder: Path, text: str, world: World, *, name: str = "study") -> Path:
+def write_study(
+    folder: Path, text: str, world: World, *, name: str = "study", again: bool = False
+) -> Path:
     """Carries out `text` in `world`; returns the store's folder."""
     file = folder / f"{name}.toml"
     file.write_text(text)
     study = read_study(file).study
     plan = make_plan(study)
     store = folder / "store"
-    with open_study_folder(Store(store), Declared(study, plan)) as opened:
+    with open_study_folder(Store(store), Declared(study, plan), again=again) as opened:
         for run in plan.runs:
             if run.id in world.missing:
                 continue
@@ -148,7 +155,7 @@ def _carry_out(
     writer.metrics(world.samples(run), METRICS)
     if status != "failed":
         _documents(writer, run)
-    started = START_UNIX_NS / SECOND_NS + 60 * run.position
+    started = START_UNIX_NS / SECOND_NS + 60 * run.position + 86_400 * world.day
     manifest = RunManifest(
         id=run.id,
         study=study.name,
@@ -169,8 +176,8 @@ def _carry_out(
         started_unix_s=started,
         ended_unix_s=started + 50,
         command_lines=("dbdyno-engine run -",),
-        versions={"dbdyno": "0.1.0", "engine": "0.1.0", "server": "1.0"},
-        environment_id="env:test",
+        versions={"dbdyno": "0.1.0", "engine": "0.1.0", "server": world.version(run)},
+        environment_id=world.environment,
         phases=(PhaseSpan("step 0", started, started + 50),),
         steps=tuple(results),
         server={},

@@ -15,7 +15,7 @@ from dbdyno.report.analyse import analyse
 from dbdyno.report.charts import Chart, charts
 from dbdyno.report.charts.of_load.busy_by_clients import REACHED, STRAIGHT
 from dbdyno.report.gather import gather
-from dbdyno.report.page import VEGA_LITE
+from dbdyno.report.paper import VEGA_LITE
 
 ASKED = (
     SHORT

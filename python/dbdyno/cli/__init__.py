@@ -35,6 +35,10 @@ VERBS: Mapping[str, tuple[str, str]] = {
         "Report what distorts measurements on this machine or limits a run.",
     ),
     "fetch": ("fetching.fetch_command", "Download servers and tools in advance."),
+    "history": (
+        "history.history",
+        "Tell METRIC over versions or dates, and where its level changed.",
+    ),
     "list": ("listing.list_command", "List the bundled studies, and what the store holds."),
     "prepare": ("bench.prepare", "Load a script's tables into the server at URL."),
     "quickstart": ("run.quickstart", "Measure what SQLite's settings cost, in two minutes."),

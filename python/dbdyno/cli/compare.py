@@ -7,22 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dbdyno.cli.options import json_option, print_json, store_option
+from dbdyno.cli.options import fraction, json_option, print_json, store_option
 from dbdyno.errors import NotValidError
-from dbdyno.formats.quantities import parse_fraction
 from dbdyno.model import FIGURES, Primary
 
 if TYPE_CHECKING:
     from dbdyno.report.sides import Outcome
 
 FAIL_ON = ("slower", "not-equivalent")
-
-
-def _fraction(_ctx: click.Context, _param: click.Parameter, text: str) -> float:
-    try:
-        return parse_fraction(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
 
 
 @click.command()
@@ -32,7 +24,7 @@ def _fraction(_ctx: click.Context, _param: click.Parameter, text: str) -> float:
 @click.option("--metric", type=click.Choice(list(FIGURES)), default="throughput", show_default=True)
 @click.option(
     "--smallest-effect",
-    callback=_fraction,
+    callback=fraction,
     default="2 %",
     show_default=True,
     help="The smallest difference that matters.",

@@ -14,6 +14,7 @@ from dbdyno.formats.quantities import (
     SECONDS_MAX,
     format_duration,
     parse_duration,
+    parse_fraction,
     parse_rate,
 )
 
@@ -71,6 +72,14 @@ def collector_option(function: _F) -> _F:
 def json_option(function: _F) -> _F:
     """`--json`: for programs."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(function)
+
+
+def fraction(_ctx: click.Context, _param: click.Parameter, text: str) -> float:
+    """The value of an option such as `2 %`."""
+    try:
+        return parse_fraction(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
 
 
 class Duration(click.ParamType[float]):

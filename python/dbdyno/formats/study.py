@@ -89,7 +89,7 @@ def read_study(file: Path, *, scale: str | None = None, name: str | None = None)
         )
     chosen: Study | None = None
     for each in names:
-        merged = _merge(document, overrides.get(each, {}))
+        merged = with_scale(document, overrides.get(each, {}))
         study = _build(file, text, merged, lines, each, names)
         chosen = study if each == wanted else chosen
     assert chosen is not None
@@ -150,14 +150,16 @@ def _parse(file: Path, text: str) -> dict[str, object]:
         raise StudyError("not a study: nested too deeply to be read", file=file) from None
 
 
-def _merge(base: Mapping[str, object], override: object) -> dict[str, object]:
+def with_scale(base: Mapping[str, object], override: object) -> dict[str, object]:
     """Tables are merged, everything else is replaced."""
     merged = dict(base)
     if isinstance(override, dict):
         for key, value in override.items():
             below = merged.get(key)
-            both = isinstance(below, dict) and isinstance(value, dict)
-            merged[key] = _merge(typing.cast("dict[str, object]", below), value) if both else value
+            if isinstance(below, dict) and isinstance(value, dict):
+                merged[key] = with_scale(typing.cast("dict[str, object]", below), value)
+            else:
+                merged[key] = value
     return merged
 
 

@@ -1,6 +1,6 @@
 """Who is compared with whom, and what came out: verdicts against the baseline and by factor."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -275,13 +275,9 @@ def effect_between(point: Point, baseline: Point, metric: str) -> Found:
     """The effect over the blocks in which both sides are sound; from turns where there are any."""
     ours, theirs = point.judged(metric), baseline.judged(metric)
     blocks = tuple(sorted(ours.keys() & theirs.keys()))
-    figure = find_figure(metric)
-    sides = [figures for side in (point, baseline) for figures in side.counted]
-    few = [figure.events(figures.summary) for figures in sides if figures.block in blocks]
-    if few and min(few) < figure.least_events:
-        needed, least = figure.least_events, min(few)
-        told = f"{metric} needs {needed:,} events in each block; the fewest are {least:,}"
-        return Found(NotComparable(told.replace(",", "\u202f")), blocks)
+    few = too_few_events((point, baseline), blocks, metric)
+    if few is not None:
+        return Found(few, blocks)
     if not blocks and (why := {**baseline.why_left_out(), **point.why_left_out()}):
         first = next(iter(why.values()))
         return Found(NotComparable(f"no block passed its gates ({first})"), blocks)
@@ -290,6 +286,20 @@ def effect_between(point: Point, baseline: Point, metric: str) -> Found:
         return by_turns
     values = ([theirs[block] for block in blocks], [ours[block] for block in blocks])
     return Found(paired_effect(*values), blocks)
+
+
+def too_few_events(
+    sides: Iterable[Point], blocks: Collection[int], metric: str
+) -> NotComparable | None:
+    """Where a block has less events than the figure needs to mean anything."""
+    figure = find_figure(metric)
+    found = [figures for side in sides for figures in side.counted]
+    events = [figure.events(figures.summary) for figures in found if figures.block in blocks]
+    if not events or min(events) >= figure.least_events:
+        return None
+    needed, least = figure.least_events, min(events)
+    told = f"{metric} needs {needed:,} events in each block; the fewest are {least:,}"
+    return NotComparable(told.replace(",", "\u202f"))
 
 
 def _turns_effect(

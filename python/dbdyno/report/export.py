@@ -7,7 +7,7 @@ from pathlib import Path
 import vl_convert
 
 from dbdyno.report.charts import Chart
-from dbdyno.report.page import VEGA_LITE
+from dbdyno.report.paper import VEGA_LITE
 from dbdyno.report.table import Table
 
 

@@ -1,22 +1,14 @@
 """The page: one HTML file that needs nothing but itself."""
 
-import base64
-import gzip
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib import resources
-
-import altair as alt
-import jinja2
-import vl_convert
 
 from dbdyno.model import chart_kinds
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.answer import answers, headline
 from dbdyno.report.charts import Chart
 from dbdyno.report.loads import loads_table
+from dbdyno.report.paper import bundle, environment, payload, template_text
 from dbdyno.report.provenance import (
     command_lines,
     data_to_cache,
@@ -24,11 +16,6 @@ from dbdyno.report.provenance import (
 )
 from dbdyno.report.table import Table
 from dbdyno.report.validity import gates, limits
-
-VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
-"""The release whose rules Altair writes by."""
-
-EXPOSE = "window.vegaEmbed = vegaEmbed;"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,27 +84,6 @@ def sections(charts: Sequence[Chart]) -> tuple[Section, ...]:
     return tuple(sorted(ordered, key=lambda section: place(section.charts[0])))
 
 
-def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("dbdyno.report"),
-        autoescape=jinja2.select_autoescape(["html", "html.j2"]),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-
-
-def _text(name: str) -> str:
-    return (resources.files("dbdyno.report") / "templates" / name).read_text("utf-8")
-
-
-@cache
-def _bundle() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script, safe inside a `script` element."""
-    script: str = vl_convert.javascript_bundle(EXPOSE, vl_version=VEGA_LITE)
-    return script.replace("</script", "<\\/script")
-
-
 def selectors(charts: Sequence[Chart]) -> dict[str, Selector]:
     """What the reader may choose, from the charts' rows; the last load is shown first."""
     labels = {"clients": "Clients", "point": "Cell and clients"}
@@ -137,36 +103,22 @@ def selectors(charts: Sequence[Chart]) -> dict[str, Selector]:
     return found
 
 
-def _payload(charts: Sequence[Chart]) -> str:
-    """Drawings and rows, the rows by column, as gzip in base64."""
-    drawn = {}
-    for chart in charts:
-        names = list(chart.rows[0])
-        drawn[chart.name] = {
-            "spec": chart.spec(),
-            "selector": chart.selector,
-            "columns": {name: [row[name] for row in chart.rows] for name in names},
-        }
-    text = json.dumps(drawn, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
-
-
 def render(said: Mapping[str, object], charts: Sequence[Chart], *, folder: str) -> str:
     """The whole page, from its `context`. `folder` is where the exports lie, relative to it."""
-    template = _environment().get_template("report.html.j2")
+    template = environment().get_template("report.html.j2")
     return template.render(
         **said,
         folder=folder,
-        style=_text("style.css"),
-        script=_text("page.js"),
-        bundle=_bundle(),
-        payload=_payload(charts),
+        style=template_text("style.css"),
+        script=template_text("page.js"),
+        bundle=bundle(),
+        payload=payload(charts),
     )
 
 
 def render_summary(said: Mapping[str, object]) -> str:
     """The same in Markdown, with the exported pictures."""
-    return _environment().get_template("summary.md.j2").render(**said)
+    return environment().get_template("summary.md.j2").render(**said)
 
 
 def context(

@@ -99,7 +99,7 @@ def confront(a: Side, b: Side, primary: Primary) -> Outcome:
 
     Blocks of one study are paired; runs of two studies are not (Welch).
     """
-    found = tuple(_differences(a, b))
+    found = tuple(differences(a, b))
     refused = _refusal(found)
     if refused is not None:
         return Outcome(found, refused, ())
@@ -139,7 +139,8 @@ def _refusal(found: tuple[Difference, ...]) -> str | None:
     return None
 
 
-def _differences(a: Side, b: Side) -> Iterator[Difference]:
+def differences(a: Side, b: Side) -> Iterator[Difference]:
+    """All that is known to differ between two sides."""
     server_differs = host_differs = False
     for group, what, read in (
         ("server", "provision", lambda run: run.manifest.provision),

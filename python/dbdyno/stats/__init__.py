@@ -5,7 +5,7 @@ Nothing here reads a file, a clock or a study. A statistic that can't be compute
 METHODOLOGY.md explains the choices.
 """
 
-from dbdyno.stats.changes import Change, History, history
+from dbdyno.stats.changes import Change, History, history, least_points
 from dbdyno.stats.histogram import (
     Distribution,
     mean,
@@ -78,6 +78,7 @@ __all__ = [
     "judge",
     "judge_family",
     "judge_shares",
+    "least_points",
     "log_ratios",
     "loss",
     "mean",

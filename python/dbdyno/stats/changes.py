@@ -6,12 +6,17 @@ off are outliers and not changes.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 import scipy
+from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
+
+from dbdyno.stats.divergence import best_split, divergences_of
+from dbdyno.stats.drifting import drifting_p
 
 Array = NDArray[np.float64]
 
@@ -31,7 +36,7 @@ class Change:
     index: int
     before: float
     after: float
-    """Means of the segments on both sides, outliers left out."""
+    """Means of the segments on both sides (geometric ones of ratios), outliers left out."""
     p: float
     """By permutation within the segment that the change splits, (0, 1]."""
 
@@ -50,6 +55,17 @@ class History:
     """Places of single values that agree with neither neighbour."""
 
 
+def least_points(level: float, least_segment: int = LEAST_SEGMENT) -> int:
+    """The shortest series in which a change can have p ≤ `level`.
+
+    A perfect step in the middle of n values has p = 2 / C(n, ⌊n/2⌋): its mirror image is as good.
+    """
+    n = 2 * least_segment
+    while 2 / math.comb(n, n // 2) > level:
+        n += 1
+    return n
+
+
 def history(
     series: ArrayLike,
     *,
@@ -57,16 +73,22 @@ def history(
     least_change: float = 0.0,
     least_segment: int = LEAST_SEGMENT,
     seed: int = 0,
+    permutations: int = PERMUTATIONS,
+    ratios: bool = False,
+    drifting: bool = False,
 ) -> History:
     """Changes of level with p ≤ `level` and at least `least_change` (relative), in order.
 
     Candidates maximise the energy divergence Q over all splits and ends (Matteson and James 2014,
-    α = 1); each is tested by 199 permutations of its segment, p = (count + 1) / 200.
-    Outliers (Hampel over 7 neighbours, 5 robust standard deviations) are left out first.
+    α = 1); each is tested by permutations of its segment, p = (count + 1) / (permutations + 1).
+    Outliers (Hampel over 7 neighbours, 5 robust standard deviations) are left out first, of the
+    permuted values too. `ratios`: values above zero, judged by their logarithms. `drifting`: what
+    noise that remembers itself would do as often is no change either (`drifting_p`).
     """
     x = np.asarray(series, dtype=np.float64)
     if x.size < 2 * least_segment:
         return History((), ())
+    x = np.log(x) if ratios else x
     outliers = _outliers(x)
     kept = np.delete(np.arange(x.size), outliers)
     clean = x[kept]
@@ -75,21 +97,30 @@ def history(
     open_segments = [(0, clean.size)]
     while open_segments:
         start, end = open_segments.pop()
-        split = _best_split(clean[start:end], least_segment)
+        split = best_split(clean[start:end], least_segment)
         if split is None:
             continue
         place, divergence = split
         left, right = clean[start : start + place], clean[start + place : end]
-        if abs(right.mean() - left.mean()) < least_change * abs(left.mean()):
+        if _too_small(float(left.mean()), float(right.mean()), least_change, ratios):
             continue
-        p = _permutation_p(clean[start:end], divergence, least_segment, level, rng)
+        whole = x[kept[start] : kept[end - 1] + 1]
+        p = _permutation_p(whole, divergence, least_segment, level, permutations, rng)
+        if drifting and p <= level:
+            p = max(p, drifting_p(clean[start:end], least_segment, permutations))
         if p <= level:
             found[start + place] = p
             open_segments += [(start, start + place), (start + place, end)]
-    told = _told(clean, _placed(clean, found, least_segment), least_change)
+    placed = _placed(clean, found, least_segment)
+    told = _told(clean, placed, least_change, ratios)
     return History(
         tuple(replace(change, index=int(kept[change.index])) for change in told), outliers
     )
+
+
+def _too_small(before: float, after: float, least_change: float, ratios: bool) -> bool:
+    least = math.log1p(least_change) if ratios else least_change * abs(before)
+    return abs(after - before) < least
 
 
 def _placed(clean: Array, found: dict[int, float], least: int) -> dict[int, float]:
@@ -111,7 +142,9 @@ def _placed(clean: Array, found: dict[int, float], least: int) -> dict[int, floa
     return told
 
 
-def _told(clean: Array, found: dict[int, float], least_change: float) -> tuple[Change, ...]:
+def _told(
+    clean: Array, found: dict[int, float], least_change: float, ratios: bool
+) -> tuple[Change, ...]:
     """Changes between neighbouring segments; those that came out too small are taken back."""
     places = sorted(found)
     while True:
@@ -120,11 +153,12 @@ def _told(clean: Array, found: dict[int, float], least_change: float) -> tuple[C
         small = [
             place
             for place, (before, after) in zip(places, pairwise(means), strict=True)
-            if abs(after - before) < least_change * abs(before)
+            if _too_small(before, after, least_change, ratios)
         ]
         if not small:
             break
         places.remove(max(small, key=lambda place: found[place]))
+    means = [math.exp(mean) for mean in means] if ratios else means
     return tuple(
         Change(place, before, after, found[place])
         for place, before, after in zip(places, means, means[1:], strict=False)
@@ -132,57 +166,30 @@ def _told(clean: Array, found: dict[int, float], least_change: float) -> tuple[C
 
 
 def _outliers(x: Array) -> tuple[int, ...]:
-    """Single values; two neighbours that are both far off may be the beginning of a change."""
+    """Single values, far from the median around them and from both neighbours: two that are both
+    far off may be the beginning of a change."""
     if x.size < _NEIGHBOURS:
         return ()
     median = scipy.ndimage.median_filter(x, size=_NEIGHBOURS, mode="nearest")
     scale = 1.4826 * float(np.median(np.abs(x - median)))
-    far = np.abs(x - median) > _FAR * max(scale, 1e-12 * float(np.abs(median).max()))
-    alone = far & ~np.r_[False, far[:-1]] & ~np.r_[far[1:], False]
+    limit = _FAR * max(scale, 1e-12 * float(np.abs(median).max()))
+    far = np.abs(x - median) > limit
+    apart = np.r_[True, np.abs(np.diff(x)) > limit, True]
+    alone = far & apart[:-1] & apart[1:] & ~np.r_[False, far[:-1]] & ~np.r_[far[1:], False]
     alone[[0, -1]] = False
     return tuple(int(place) for place in np.flatnonzero(alone))
 
 
-def _best_split(x: Array, least: int) -> tuple[int, float] | None:
-    """The split with the greatest divergence, over all ends; `None` for a short segment."""
-    if x.size < 2 * least:
-        return None
-    divergences = _divergences(np.abs(x[:, None] - x[None, :]), least)
-    place, _ = np.unravel_index(int(divergences.argmax()), divergences.shape)
-    greatest = float(divergences.max())
-    return (int(place), greatest) if greatest > 0 else None
-
-
-def _divergences(distances: Array, least: int) -> Array:
-    """Q[τ, κ] of the values before τ against those from τ to before κ; −∞ where too few.
-
-    Q = 2/(n+m)·ΣΣ|X−Y| − 2m/((n+m)(n−1))·Σ|X−X'| − 2n/((n+m)(m−1))·Σ|Y−Y'|, sums over pairs.
-    """
-    size = distances.shape[0]
-    sums = np.zeros((size + 1, size + 1))
-    sums[1:, 1:] = distances.cumsum(axis=0).cumsum(axis=1)
-    tau, kappa = np.arange(size + 1)[:, None], np.arange(size + 1)[None, :]
-    n, m = tau.astype(np.float64), (kappa - tau).astype(np.float64)
-    allowed = (tau >= max(2, least)) & (kappa - tau >= max(2, least))
-    square = np.diag(sums)[:, None]
-    within_x = square / 2
-    within_y = (np.diag(sums)[None, :] - 2 * sums + square) / 2
-    between = sums - square
-    with np.errstate(divide="ignore", invalid="ignore"):
-        q = (2 * between - 2 * m / (n - 1) * within_x - 2 * n / (m - 1) * within_y) / (n + m)
-    divergences: Array = np.where(allowed, q, -np.inf)
-    return divergences
-
-
 def _permutation_p(
-    x: Array, divergence: float, least: int, level: float, rng: np.random.Generator
+    x: Array, divergence: float, least: int, level: float, permutations: int, rng: Generator
 ) -> float:
     """Ends early where the level can't be reached any more."""
-    distances = np.abs(x[:, None] - x[None, :])
     greater = 0
-    for done in range(PERMUTATIONS):
-        order = rng.permutation(x.size)
-        greater += bool(_divergences(distances[np.ix_(order, order)], least).max() >= divergence)
-        if (greater + 1) / (PERMUTATIONS + 1) > level:
+    for done in range(permutations):
+        drawn = rng.permutation(x)
+        drawn = np.delete(drawn, _outliers(drawn))
+        distances = np.abs(drawn[:, None] - drawn[None, :])
+        greater += bool(divergences_of(distances, least).max() >= divergence * (1 - 1e-12))
+        if (greater + 1) / (permutations + 1) > level:
             return (greater + 1) / (done + 2)
-    return (greater + 1) / (PERMUTATIONS + 1)
+    return (greater + 1) / (permutations + 1)
