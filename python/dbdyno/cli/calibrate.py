@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -24,7 +22,8 @@ from dbdyno.formats.study import StudyFile
 from dbdyno.store import Store
 
 if TYPE_CHECKING:
-    from dbdyno.report.noise import Noise
+    from dbdyno.guard.scratch import scratch_folder
+from dbdyno.report.noise import Noise
 
 MINUTES = (2, 5, 10, 30, 60)
 """Lengths of studies that are told."""
@@ -51,8 +50,8 @@ def calibrate(study: str, scale: str | None, time_s: float, as_json: bool) -> No
     """
     asked = load_study(study, scale=scale)
     loaded = calibration(asked, measured_s=time_s)
-    with tempfile.TemporaryDirectory(prefix="dbdyno-calibrate-") as folder:
-        noise = _measure(loaded, Store(Path(folder)))
+    with scratch_folder("calibrate") as folder:
+        noise = _measure(loaded, Store(folder / "store"))
     load, design = asked.study.load, asked.study.design
     measure_s = load.measure_s or loaded.study.load.measure_s or design.turn_s
     seen = {

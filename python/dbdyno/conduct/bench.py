@@ -6,7 +6,6 @@ What was measured is kept as a study of one run (`kept.py`), unless nobody wants
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -25,6 +24,7 @@ from dbdyno.engine.process import Call
 from dbdyno.engine.script import script_path
 from dbdyno.errors import EngineError, InterruptedRunError, LabError, StatementError
 from dbdyno.formats.records import SCHEMA
+from dbdyno.guard.scratch import scratch_folder
 from dbdyno.model import EngineWarning, Load, Option, Record, StepSummary, TableLoad
 from dbdyno.store import Store, step_summary
 
@@ -193,10 +193,10 @@ def _opened(bench_plan: BenchPlan, engine: Engine, observe: RecordObserver) -> I
     folders = script_path()
     script = find_script(bench_plan.script, folders)
     with (
-        tempfile.TemporaryDirectory(prefix="dbdyno-bench-") as name,
-        open_address(bench_plan.url, Path(name)) as addressed,
+        scratch_folder("bench") as folder,
+        open_address(bench_plan.url, folder) as addressed,
     ):
-        log = Path(name) / "engine.log"
+        log = folder / "engine.log"
         yield _Caller(bench_plan, engine, observe, addressed, script, folders, log)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -27,6 +26,7 @@ from dbdyno.conduct.tool import tool_of
 from dbdyno.engine import Engine, find_script, run_engine, run_spec
 from dbdyno.errors import ConnectError, LabError, MachineError, StudyError
 from dbdyno.formats.study import StudyFile
+from dbdyno.guard.scratch import scratch_folder
 from dbdyno.model import ENGINE, Arrival, Cell, Option, Plan, Replay, Tables
 from dbdyno.servers import (
     Capacity,
@@ -50,8 +50,8 @@ class Started:
 def examine(loaded: StudyFile, plan: Plan, engine: Engine) -> Iterator[LabError]:
     """All that `run` would refuse, each once, without starting a server process."""
     told: set[str] = set()
-    with tempfile.TemporaryDirectory(prefix="dbdyno-check-") as name:
-        for error in _complaints(loaded, plan, engine, Path(name)):
+    with scratch_folder("check") as folder:
+        for error in _complaints(loaded, plan, engine, folder):
             if error.message not in told:
                 told.add(error.message)
                 yield error
@@ -70,9 +70,9 @@ def examine_servers(loaded: StudyFile, plan: Plan) -> Iterator[Started | LabErro
         source = parse_provision(cell.provision).source
         if source is Source.EMBEDDED:
             continue
-        with tempfile.TemporaryDirectory(prefix="dbdyno-check-") as name:
+        with scratch_folder("check") as folder:
             try:
-                with open_cell_server(cell, folders, Path(name)) as server:
+                with open_cell_server(cell, folders, folder) as server:
                     server.start()
                     yield Started(cell.label, cell.provision, str(server.facts().get("version")))
                     clients = most_clients(cell, loaded.study.load)
