@@ -19,11 +19,11 @@ from dbdyno.conduct.planning import plan_study
 from dbdyno.engine import find_engine
 from dbdyno.errors import NotValidError
 from dbdyno.formats.study import StudyFile
+from dbdyno.guard.scratch import scratch_folder
 from dbdyno.store import Store
 
 if TYPE_CHECKING:
-    from dbdyno.guard.scratch import scratch_folder
-from dbdyno.report.noise import Noise
+    from dbdyno.report.noise import Noise
 
 MINUTES = (2, 5, 10, 30, 60)
 """Lengths of studies that are told."""
