@@ -15,8 +15,9 @@ from dbdyno.formats.study import read_study
 from dbdyno.model import PlannedRun, Step
 from dbdyno.report.analyse import Analysis, analyse
 from dbdyno.report.answer import answers, headline
+from dbdyno.report.gate import Gate
 from dbdyno.report.gather import gather
-from dbdyno.report.validity import Gate, gates, limits
+from dbdyno.report.validity import gates, limits
 
 SHORT = SMALL.replace('"30 s"', '"12 s"').replace('"5 s"', '"2 s"').replace("[1, 4]", "4")
 TWICE = SHORT.replace("[design]\n", "[design]\naa = true\n")

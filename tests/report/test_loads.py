@@ -11,8 +11,9 @@ from made_up_studies import SMALL
 
 from dbdyno.model import PlannedRun, TableLoad
 from dbdyno.report.analyse import analyse
+from dbdyno.report.gate import Gate
 from dbdyno.report.gather import gather
-from dbdyno.report.validity import Gate, gates
+from dbdyno.report.validity import gates
 
 SHORT = SMALL.replace('"30 s"', '"6 s"').replace('"5 s"', '"1 s"')
 

@@ -16,8 +16,9 @@ from dbdyno.report.analyse import Analysis, analyse
 from dbdyno.report.answer import answers
 from dbdyno.report.comparisons import Comparison
 from dbdyno.report.faults import faults
+from dbdyno.report.gate import Gate
 from dbdyno.report.gather import gather
-from dbdyno.report.validity import Gate, gates, limits
+from dbdyno.report.validity import gates, limits
 from dbdyno.stats import NotComparable, PairedEffect
 
 TEXT = """

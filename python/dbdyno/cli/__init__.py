@@ -34,10 +34,18 @@ VERBS: Mapping[str, tuple[str, str]] = {
         "doctor.doctor",
         "Report what distorts measurements on this machine or limits a run.",
     ),
+    "export": (
+        "exporting.export_command",
+        "Write what is stored of STUDY in a format of other programs.",
+    ),
     "fetch": ("fetching.fetch_command", "Download servers and tools in advance."),
     "history": (
         "history.history",
         "Tell METRIC over versions or dates, and where its level changed.",
+    ),
+    "import": (
+        "importing.import_command",
+        "Put what another tool has printed into the store.",
     ),
     "list": ("listing.list_command", "List the bundled studies, and what the store holds."),
     "prepare": ("bench.prepare", "Load a script's tables into the server at URL."),

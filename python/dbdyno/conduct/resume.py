@@ -9,7 +9,7 @@ from pathlib import Path
 from dbdyno.conduct.load import bundled_studies, load_study
 from dbdyno.design import plan as make_plan
 from dbdyno.errors import UsageError
-from dbdyno.formats.stored_study import ONE_CALL
+from dbdyno.formats.stored_study import IMPORTED, ONE_CALL
 from dbdyno.formats.study import StudyFile
 from dbdyno.model import Plan, Study
 from dbdyno.store import Store, StoredStudy
@@ -51,6 +51,11 @@ def load_unfinished(name: str, store: Store) -> tuple[StudyFile, Plan]:
         raise UsageError(
             f"{stored.path} is one call of `dbdyno bench`: there is nothing to carry on with",
             hint=f"call it again: {stored.text.removeprefix('# ').strip()}",
+        )
+    if stored.text.startswith(IMPORTED):
+        raise UsageError(
+            f"{stored.path} holds imported results: there is nothing to carry on with",
+            hint="import all files again, the new ones among them, under a name of their own",
         )
     file = _file(name, stored)
     loaded, plan = _planned(file, stored.plan)

@@ -13,7 +13,7 @@ from dbdyno.conduct.proxy import program_of_proxy
 from dbdyno.design.cells import cells
 from dbdyno.errors import LabError, UsageError
 from dbdyno.formats.study import KeyPath, StudyFile, deciding_level
-from dbdyno.generators.generator import Job, ToolOutcome, find_file
+from dbdyno.generators.generator import Job, ToolOutcome, find_file, step_summary
 from dbdyno.generators.registry import find_generator
 from dbdyno.guard.launch import Launch
 from dbdyno.model import (
@@ -41,32 +41,7 @@ class ToolStep:
 
     def summary(self, step: Step) -> StepSummary:
         """Its figures, under the engine's names where they mean the same."""
-        told = self.outcome
-        window_s = told.window_s
-        return StepSummary(
-            step=step.index,
-            clients=step.clients,
-            interrupted=False,
-            window_s=window_s,
-            events=told.events,
-            statements=told.statements,
-            events_per_s=told.events / window_s if window_s > 0 else 0.0,
-            statements_per_s=told.statements / window_s if window_s > 0 else 0.0,
-            errors=told.errors,
-            errors_by_code={},
-            restarts=0,
-            reconnects=0,
-            latency_us=told.latency_us,
-            latency_by_label_us={},
-            client_cpu_us_per_statement=None,
-            client_rss_kb=0,
-            client_rss_peak_kb=0,
-            total_statements=told.statements,
-            total_events=told.events,
-            generator=self.generator,
-            figures=told.figures,
-            outcomes=told.outcomes,
-        )
+        return step_summary(step.index, step.clients, self.generator, self.outcome)
 
 
 def drive_tool(

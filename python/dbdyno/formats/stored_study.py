@@ -27,6 +27,9 @@ SCHEMA = 2
 ONE_CALL = "# dbdyno bench "
 """A `study.toml` that begins so is no study's file but the call of a bench."""
 
+IMPORTED = "# dbdyno import "
+"""One that begins so is the call that brought another tool's results here."""
+
 LOST = "put it back from a copy, or take the study's folder out of the store and run it again"
 """What to do about a `study.json` that is missing or not as it was."""
 

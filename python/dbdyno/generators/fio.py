@@ -11,6 +11,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -72,31 +73,38 @@ class Fio:
         began_ns = time.time_ns()
         said = call(argv, job, limit_s=limit_s, environment={**os.environ, **variables})
         over_ns = time.time_ns()
-        document = _document(said)
-        started_ns = int(document.get("timestamp_ms", began_ns // 10**6)) * 10**6
-        jobs: Sequence[Mapping[str, Any]] = document["jobs"]
-        names = [str(one["jobname"]) for one in jobs]
+        report = document(said)
+        jobs: Sequence[Mapping[str, Any]] = report["jobs"]
+        started_ns = int(report.get("timestamp_ms", began_ns // 10**6)) * 10**6
         ended_ns = max((started_ns, began_ns + round(limit_s - _SPARE_S) * 10**9))
-        return ToolOutcome(
-            window_s=max(one[way]["runtime"] for one in jobs for way in _DIRECTIONS) / 1000,
-            events=sum(one[way]["total_ios"] for one in jobs for way in _DIRECTIONS),
-            errors=sum(one["error"] != 0 for one in jobs),
-            latency_us=_slowest(jobs),
-            figures=dict(_figures(jobs)),
-            samples=tuple(_samples(log, ended_ns - _lasted_ns(log), names)),
-            command_line=tuple(map(str, (Path(argv[0]).name, *argv[1:-1], file.name))),
-            ended_unix_ns=over_ns,
-        )
+        words = map(str, (Path(argv[0]).name, *argv[1:-1], file.name))
+        names = [str(one["jobname"]) for one in jobs]
+        samples = tuple(_samples(log, ended_ns - _lasted_ns(log), names))
+        told = replace(outcome(report, tuple(words)), samples=samples)
+        return replace(told, ended_unix_ns=over_ns)
 
 
-def _document(said: str) -> Mapping[str, Any]:
+def outcome(report: Mapping[str, Any], command_line: Sequence[str]) -> ToolOutcome:
+    """fio's document, understood. Raises `KeyError` where it has not what fio writes."""
+    jobs: Sequence[Mapping[str, Any]] = report["jobs"]
+    return ToolOutcome(
+        window_s=max(one[way]["runtime"] for one in jobs for way in _DIRECTIONS) / 1000,
+        events=sum(one[way]["total_ios"] for one in jobs for way in _DIRECTIONS),
+        errors=sum(one["error"] != 0 for one in jobs),
+        latency_us=_slowest(jobs),
+        figures=dict(_figures(jobs)),
+        command_line=tuple(command_line),
+    )
+
+
+def document(said: str) -> Mapping[str, Any]:
     """fio may print warnings before its JSON."""
     start = said.find("{")
     try:
-        document: Mapping[str, Any] = json.loads(said[start:])
+        found: Mapping[str, Any] = json.loads(said[start:])
     except ValueError as error:
         raise EngineError(f"fio printed no JSON: {error}", hint=said[:500] or None) from error
-    return document
+    return found
 
 
 def _figures(jobs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, float]]:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 
 from dbdyno.errors import EngineError, InterruptedRunError, UsageError
 from dbdyno.guard.launch import Launch
-from dbdyno.model import Metric, Option, Sample
+from dbdyno.model import Metric, Option, Sample, StepSummary
 
 _GRACE_S = 10.0
 
@@ -115,6 +115,43 @@ class ToolOutcome:
     """When its window ended by the wall clock, near enough: when the program ended."""
     outcomes: Mapping[str, int] = field(default_factory=dict)
     """Events by what became of them, where it classes them: all classes there are."""
+
+
+def step_summary(
+    index: int,
+    clients: int,
+    generator: str,
+    told: ToolOutcome,
+    record: Mapping[str, object] | None = None,
+) -> StepSummary:
+    """The figures of a step under the engine's names where they mean the same; `record` is what is
+    kept beside them."""
+    window_s = told.window_s
+    return StepSummary(
+        step=index,
+        clients=clients,
+        interrupted=False,
+        window_s=window_s,
+        events=told.events,
+        statements=told.statements,
+        events_per_s=told.events / window_s if window_s > 0 else 0.0,
+        statements_per_s=told.statements / window_s if window_s > 0 else 0.0,
+        errors=told.errors,
+        errors_by_code={},
+        restarts=0,
+        reconnects=0,
+        latency_us=told.latency_us,
+        latency_by_label_us={},
+        client_cpu_us_per_statement=None,
+        client_rss_kb=0,
+        client_rss_peak_kb=0,
+        total_statements=told.statements,
+        total_events=told.events,
+        record=record or {},
+        generator=generator,
+        figures=told.figures,
+        outcomes=told.outcomes,
+    )
 
 
 class Generator(Protocol):

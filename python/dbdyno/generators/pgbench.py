@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dbdyno.errors import EngineError, UsageError
 from dbdyno.generators.generator import (
@@ -26,6 +26,10 @@ from dbdyno.generators.generator import (
     tool_text,
 )
 from dbdyno.model import Metric, Option, Sample
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 _BUILT_IN = ("tpcb-like", "simple-update", "select-only")
 _PROTOCOLS = ("simple", "extended", "prepared")
@@ -129,13 +133,20 @@ def latencies(logs: Sequence[Path]) -> Mapping[str, float]:
 
     texts = (line.split()[2] for log in logs for line in log.read_text().splitlines())
     times = np.fromiter((int(text) for text in texts if text.isdigit()), dtype=np.int64)
-    if not len(times):
+    return figures_of(times)
+
+
+def figures_of(times_us: NDArray[np.int64]) -> Mapping[str, float]:
+    """Percentiles, maximum and mean of response times; empty without any."""
+    import numpy as np
+
+    if not len(times_us):
         return {}
     found = {
-        name: float(np.percentile(times, rank, method="inverted_cdf"))
+        name: float(np.percentile(times_us, rank, method="inverted_cdf"))
         for name, rank in _PERCENTILES.items()
     }
-    return {**found, "max": float(times.max()), "mean": float(times.mean())}
+    return {**found, "max": float(times_us.max()), "mean": float(times_us.mean())}
 
 
 def outcome(

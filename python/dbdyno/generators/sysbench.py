@@ -161,17 +161,22 @@ def connection(target: Mapping[str, Any]) -> Sequence[str]:
 
 def latencies(said: str) -> Mapping[str, float]:
     """Percentiles of its histogram, µs: the values of the buckets in which they lie."""
-    buckets = [(float(value) * 1000, int(count)) for value, count in _BUCKET.findall(said)]
-    whole = sum(count for _, count in buckets)
+    counts = buckets(said)
+    whole = sum(count for _, count in counts)
     found: dict[str, float] = {}
     for name, rank in _RANKS.items():
         passed = 0
-        for value, count in buckets:
+        for value, count in counts:
             passed += count
             if passed >= whole * rank / 100:
                 found[name] = value
                 break
     return found
+
+
+def buckets(said: str) -> list[tuple[float, int]]:
+    """Of the histogram it printed, if it did: value in µs, and how many events."""
+    return [(float(value) * 1000, int(count)) for value, count in _BUCKET.findall(said)]
 
 
 def outcome(said: str, began_ns: int, command_line: Sequence[str]) -> ToolOutcome:

@@ -106,6 +106,29 @@ class StepResult:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file that a result was imported from."""
+
+    name: str
+    sha256: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What another tool has measured and dbdyno has only read."""
+
+    tool: str
+    version: str
+    """As the tool tells it; empty: it doesn't."""
+    files: tuple[SourceFile, ...]
+    dated_by: Literal["tool", "file"]
+    """Whether the tool says when its run was, or only the date of the file does."""
+    not_known: tuple[str, ...]
+    """What no file of these says, such as `host`, `server`, `errors`."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunManifest:
     """The head of a run folder."""
 
@@ -152,6 +175,8 @@ class RunManifest:
     """Source → what sampling it took, or why it could not be read."""
     attempt: int = 1
     """From 1; a run that failed or was interrupted is attempted again by `resume`."""
+    imported: Imported | None = None
+    """Where its figures come from, if dbdyno has not measured them."""
     schema: int = 1
 
 
@@ -195,7 +220,7 @@ class StepSummary:
     events_by_label: Mapping[str, int] = field(default_factory=dict)
     """Events in the window, by group, and by `group/name` where the script names its events."""
     record: Mapping[str, object] = field(default_factory=dict)
-    """The engine's summary record as it came."""
+    """The engine's summary record as it came; of an imported step its `histograms`, if any."""
     generator: str = "engine"
     """Who put the load on."""
     figures: Mapping[str, float] = field(default_factory=dict)

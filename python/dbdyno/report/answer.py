@@ -9,8 +9,10 @@ from dbdyno.formats.study import SMOKE
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.comparisons import Comparison, MainEffect
 from dbdyno.report.declared import is_exploratory
+from dbdyno.report.gate import Gate
+from dbdyno.report.imported import preface
 from dbdyno.report.published import agreement
-from dbdyno.report.validity import Gate, gates
+from dbdyno.report.validity import gates
 from dbdyno.report.wording import (
     effect_words,
     evenness,
@@ -36,6 +38,7 @@ def headline(analysis: Analysis) -> str:
     explored = is_exploratory(analysis.material.changes)
     told = f"{'Exploratory, chosen after the data: ' if explored else ''}{_answer(analysis)}"
     smoke = analysis.material.plan.scale == SMOKE
+    told = preface(analysis.material.runs) + told
     return (_SMOKE if smoke else "") + told + qualification(gates(analysis))
 
 

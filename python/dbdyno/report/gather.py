@@ -46,6 +46,12 @@ def gather(store: Path, study: str, *, asked: Study | None = None) -> Material:
     )
 
 
+def latency_log(store: Path, study: str, run: str) -> str:
+    """A run's distributions as HdrHistogram's log; empty where it holds none."""
+    text = Store(store).study(study).runs()[run].read("latency.hlog").decode()
+    return text if "\nTag=" in text else ""
+
+
 def _run(run: StoredRun, needed: Collection[tuple[str, str]]) -> RunMaterial:
     table = run.series
     steps = sorted(set(table.column("step").to_pylist()))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from dbdyno.formats.stored_study import ONE_CALL
+from dbdyno.formats.stored_study import IMPORTED, ONE_CALL
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.material import OF_A_RUN
 from dbdyno.report.points import label
@@ -235,7 +235,7 @@ def command_lines(analysis: Analysis) -> tuple[str, ...]:
 def rerun_lines(analysis: Analysis) -> tuple[str, ...]:
     """What to type to run the study again."""
     study = analysis.material.study
-    if study.text.startswith(ONE_CALL):
+    if study.text.startswith((ONE_CALL, IMPORTED)):
         return (study.text.removeprefix("# ").strip(),)
     return (
         f"# save the study below as {study.name}.toml",

@@ -9,6 +9,7 @@ from dbdyno.errors import UsageError
 from dbdyno.model import Load, Primary, Study
 from dbdyno.report.comparisons import compare, judged_family
 from dbdyno.report.gather import gather
+from dbdyno.report.imported import not_known
 from dbdyno.report.material import OF_A_RUN, Material, RunMaterial
 from dbdyno.report.points import Point, label, points_of, varying
 from dbdyno.stats import Judgement, unpaired_effect
@@ -49,6 +50,8 @@ class Outcome:
     """Why no verdict is given."""
     judged: tuple[tuple[int, Judgement], ...]
     """Clients and judgement of B against A; empty if refused."""
+    not_known: tuple[str, ...] = ()
+    """What nobody can say of imported results, and so whether it differs."""
 
 
 def open_side(store: Path, name: str) -> Side:
@@ -56,7 +59,7 @@ def open_side(store: Path, name: str) -> Side:
 
     Raises `UsageError` naming the cells there are, `LabError` for what can't be read.
     """
-    root, study, cell = _place(store, name)
+    root, study, cell = place(store, name)
     material = gather(root, study)
     matrix = cells(material.study)
     names = [label(one.levels, varying(material.study)) for one in matrix]
@@ -75,7 +78,8 @@ def open_side(store: Path, name: str) -> Side:
     return _side(name, (root / study).resolve(), material, chosen[0].levels)
 
 
-def _place(store: Path, name: str) -> tuple[Path, str, str | None]:
+def place(store: Path, name: str) -> tuple[Path, str, str | None]:
+    """The store, the study and what is named within it: a cell, a run, or nothing."""
     study, slash, cell = name.partition("/")
     if (store / study / "study.json").is_file() or not slash:
         return store, study, cell or None
@@ -94,20 +98,28 @@ def _side(name: str, home: Path, material: Material, levels: Mapping[str, str]) 
     return Side(name, home, material.study, tuple(points), tuple(runs))
 
 
-def confront(a: Side, b: Side, primary: Primary) -> Outcome:
+def confront(a: Side, b: Side, primary: Primary, *, assume_alike: bool = False) -> Outcome:
     """B against A on the figure of `primary`, unless more than one factor or anything else differs.
 
-    Blocks of one study are paired; runs of two studies are not (Welch).
+    Blocks of one study are paired; runs of two studies, and imported ones, are not (Welch). What is
+    not known of imported results may differ, which refuses a verdict too, unless somebody who knows
+    says that it is alike.
     """
-    found = tuple(differences(a, b))
+    unknown = not_known((*a.runs, *b.runs))
+    found = tuple(_imported_differences(a, b) if unknown else differences(a, b))
     refused = _refusal(found)
+    if refused is None and unknown and not assume_alike:
+        refused = (
+            f"{', '.join(unknown)} of imported results are not known, and may differ "
+            "(`--assume-alike` takes them to be alike)"
+        )
     if refused is not None:
-        return Outcome(found, refused, ())
+        return Outcome(found, refused, (), unknown)
     theirs = {point.clients: point for point in a.points}
     pairs = [(point, theirs[point.clients]) for point in b.points if point.clients in theirs]
     if not pairs:
-        return Outcome(found, "no load was driven on both sides", ())
-    if _one_study(a, b):
+        return Outcome(found, "no load was driven on both sides", (), unknown)
+    if not unknown and _one_study(a, b):
         judged = [comparison.judgement for comparison in compare(pairs, primary)]
     else:
         effects = [
@@ -119,7 +131,7 @@ def confront(a: Side, b: Side, primary: Primary) -> Outcome:
         ]
         judged = list(judged_family(effects, primary))
     clients = [point.clients for point, _ in pairs]
-    return Outcome(found, None, tuple(zip(clients, judged, strict=True)))
+    return Outcome(found, None, tuple(zip(clients, judged, strict=True)), unknown)
 
 
 def _one_study(a: Side, b: Side) -> bool:
@@ -178,6 +190,41 @@ def differences(a: Side, b: Side) -> Iterator[Difference]:
         before, after = ours_set.get(name, "–"), theirs_set.get(name, "–")
         if before != after:
             yield Difference("settings" if name in asked else group, name, before, after)
+
+
+def _imported_differences(a: Side, b: Side) -> Iterator[Difference]:
+    """What both sides tell of the load, where one of them was imported or both were. Server,
+    settings and host are told by neither; a name that only one tells is no difference."""
+    for group, what, read in (
+        ("workload", "generator", lambda run: run.manifest.generator),
+        ("workload", "version", _version),
+        ("workload", "script", lambda run: run.manifest.script),
+    ):
+        ours, theirs = _values(a, read), _values(b, read)
+        if ours != theirs and ours and theirs:
+            yield Difference(group, what, ours, theirs)
+    told, others = _told(a), _told(b)
+    for name in sorted(told.keys() & others.keys()):
+        if told[name] != others[name]:
+            group = "load" if name == _DURATION else "workload"
+            yield Difference(group, name, told[name], others[name])
+
+
+_DURATION = "duration_s"
+
+
+def _told(side: Side) -> dict[str, str]:
+    """Options of its load; of what dbdyno has measured, the window's length is one."""
+    options = [run.manifest.options for run in side.runs[:1]]
+    found = {name: str(value) for one in options for name, value in one.items()}
+    if side.study.load.measure_s is not None:
+        found[_DURATION] = f"{side.study.load.measure_s:g}"
+    return found
+
+
+def _version(run: RunMaterial) -> str:
+    """Of the tool; empty for the engine, which goes with dbdyno's."""
+    return run.manifest.imported.version if run.manifest.imported else ""
 
 
 def _values(side: Side, read: Callable[[RunMaterial], str]) -> str:

@@ -2,8 +2,6 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 from dbdyno.design.batches import batches
 from dbdyno.formats.quantities import format_duration
@@ -11,13 +9,13 @@ from dbdyno.model import ENGINE
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.declared import is_exploratory
 from dbdyno.report.faults import MOST_ERRORS, SATURATED, attempted, engine_busy, tried_word
+from dbdyno.report.gate import Gate, GateState
+from dbdyno.report.imported import as_known, limits_of
 from dbdyno.report.loads import differences, found_loads, otherwise
 from dbdyno.report.material import RunMaterial
 from dbdyno.report.points import BlockFigures
 from dbdyno.report.wording import count, effect_text, percent, sentence_case, where
 from dbdyno.stats import NotComparable, Verdict
-
-GateState = Literal["ok", "doubtful", "failed", "not judged"]
 
 BUSY = 0.85
 """Share of its shards' time above which the engine itself may set the pace."""
@@ -30,18 +28,9 @@ BLOCKS_FOR_INTERVAL, BLOCKS_FOR_MEDIAN = 2, 6
 FAIR_TRIALS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
-    """One condition and how it came out."""
-
-    name: str
-    state: GateState
-    told: str
-
-
 def gates(analysis: Analysis) -> tuple[Gate, ...]:
     """All gates, worst first within the page's order kept."""
-    return (
+    found = (
         _runs(analysis),
         *_store(analysis),
         *_declared(analysis),
@@ -59,6 +48,7 @@ def gates(analysis: Analysis) -> tuple[Gate, ...]:
         *_load_warnings(analysis),
         *_step_warnings(analysis),
     )
+    return as_known(found, analysis.material.runs)
 
 
 def _all_blocks(analysis: Analysis) -> list[BlockFigures]:
@@ -444,6 +434,7 @@ def limits(analysis: Analysis) -> tuple[str, ...]:
     """What this study does not show, in sentences."""
     study = analysis.material.study
     told = [*_without_hardware_threads(analysis), *_not_sampled(analysis)]
+    told += limits_of(analysis.material.runs)
     by_trials = analysis.metric.share
     if not by_trials and analysis.points and min(len(p.counted) for p in analysis.points) < 2:
         told.append(

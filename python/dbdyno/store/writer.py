@@ -12,6 +12,7 @@ from dbdyno.formats import hlog
 from dbdyno.formats.documents import dump_json, dump_manifest, dump_summary
 from dbdyno.model import (
     Hello,
+    HistogramRecord,
     Interval,
     Metric,
     Record,
@@ -80,6 +81,14 @@ class RunWriter:
     def turn(self, turn: TurnResult) -> None:
         """Keeps a turn."""
         self._turns.append(turn)
+
+    def distribution(
+        self, step: int, record: HistogramRecord, *, start_unix_s: float, length_s: float
+    ) -> None:
+        """Keeps how long the events of a whole step took, where no engine told it by intervals."""
+        self._begin_step(start_unix_s)
+        told = hlog.line(step, record, start_s=self._step_offset_s, length_s=length_s)
+        self._write(self._log, told.encode())
 
     def metrics(self, samples: Iterable[Sample], known: Mapping[str, Sequence[Metric]]) -> None:
         """Keeps what was sampled beside the load."""

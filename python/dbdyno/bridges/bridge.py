@@ -1,0 +1,116 @@
+"""What every bridge looks like: the files of one result in, its figures and its load out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+from hdrh.histogram import HdrHistogram
+
+from dbdyno.errors import UsageError
+from dbdyno.generators.generator import ToolOutcome
+from dbdyno.model import HistogramRecord, Metric, Option
+from dbdyno.stats.histogram import HIGHEST, LOWEST, SIGNIFICANT_DIGITS
+
+ALWAYS_UNKNOWN = ("host", "server", "settings", "data", "order", "warm-up")
+"""What no tool's text says. A tool may print the name of a host, and not what it was."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A file with what a tool printed."""
+
+    path: Path
+    content: str
+
+    def error(self, told: str, *, line: int | None = None, hint: str | None = None) -> UsageError:
+        """Why the file can't be imported, with the place in it."""
+        place = f"{self.path}:{line}" if line else str(self.path)
+        return UsageError(f"{place}: {told}", hint=hint)
+
+    def cut(self, tool: str, missing: str) -> UsageError:
+        """The text begins like the tool's and ends before its figures."""
+        last = len(self.content.splitlines()) or 1
+        told = f"the text ends without {missing}: {tool} was stopped, or the text was cut"
+        return self.error(told, line=last, hint="import the whole of what the tool printed")
+
+    def line_of(self, position: int) -> int:
+        """The line, from 1, of a position in the content."""
+        return self.content.count("\n", 0, position) + 1
+
+    def only(self, summary: re.Pattern[str], tool: str) -> None:
+        """Raises `UsageError` with the line of a second summary."""
+        found = list(summary.finditer(self.content))
+        if len(found) > 1:
+            raise self.error(
+                f"holds {len(found)} results of {tool}; the second one's stands here",
+                line=self.line_of(found[1].start()),
+                hint="put each result into a file of its own",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What one or more files say of one run of a tool."""
+
+    outcome: ToolOutcome
+    clients: int | None
+    """`None`: the text does not say."""
+    version: str = ""
+    script: str = ""
+    """What the tool calls its workload; empty: the text does not say."""
+    options: Mapping[str, Option] = field(default_factory=dict)
+    """What the text says of the load: `duration_s`, scale, …"""
+    not_known: tuple[str, ...] = ()
+    """Beside `ALWAYS_UNKNOWN`."""
+    histogram: HdrHistogram | None = None
+    """Response times of all events, nanoseconds, where the text has them."""
+
+
+class Bridge(Protocol):
+    """Reads what one tool prints."""
+
+    tool: ClassVar[str]
+    metrics: ClassVar[tuple[Metric, ...]]
+    """Of the samples its outcomes have."""
+
+    def recognises(self, content: str) -> bool:
+        """Whether a file's content is this tool's, whole or not."""
+
+    def read(self, texts: Sequence[Text]) -> Result:
+        """One result, whose parts `texts` are. Raises `UsageError` with file and line."""
+
+
+def first(pattern: re.Pattern[str], content: str) -> str | None:
+    """The first group of the first match."""
+    found = pattern.search(content)
+    return found[1] if found else None
+
+
+def whole(pattern: re.Pattern[str], content: str) -> int | None:
+    """The same, as a whole number."""
+    found = first(pattern, content)
+    return int(found) if found else None
+
+
+def histogram_of(counts: Iterable[tuple[int, int]]) -> HdrHistogram:
+    """Of (nanoseconds, how often)."""
+    histogram = HdrHistogram(LOWEST, HIGHEST, SIGNIFICANT_DIGITS)
+    for value_ns, count in counts:
+        histogram.record_value(max(LOWEST, min(HIGHEST, value_ns)), count)
+    return histogram
+
+
+def histogram_record(histogram: HdrHistogram) -> HistogramRecord:
+    """As the store keeps it: response times of the main clients' events."""
+    return HistogramRecord(
+        subject="event",
+        label="main",
+        time="service",
+        count=histogram.get_total_count(),
+        out_of_range=0,
+        hdr=histogram.encode().decode("ascii"),
+    )

@@ -1,0 +1,252 @@
+"""Results of other tools as a study of the store: a cell a name, a step a number of clients, a
+block a repeat."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import groupby
+
+from dbdyno import __version__
+from dbdyno.bridges.bridge import ALWAYS_UNKNOWN, histogram_record
+from dbdyno.bridges.sources import Source
+from dbdyno.design import plan as make_plan
+from dbdyno.errors import UsageError
+from dbdyno.formats.stored_study import IMPORTED, Declared
+from dbdyno.generators.generator import step_summary
+from dbdyno.model import (
+    Design,
+    Factor,
+    Imported,
+    Level,
+    Load,
+    Plan,
+    PlannedRun,
+    RunManifest,
+    Step,
+    StepResult,
+    Study,
+    Workload,
+)
+from dbdyno.store import RunWriter, Store, open_study_folder
+
+PROVISION = "imported"
+"""In place of a server's provision: whoever measured knows which one it was."""
+
+FACTOR = "result"
+
+Steps = Mapping[Step, Source]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What became of an import."""
+
+    study: str
+    """Its name in the store."""
+    runs: int
+    new: bool
+    """False: the store had these very files already, under this name."""
+
+
+def keep(store: Store, name: str, sources: Sequence[Source], command_line: str) -> Kept:
+    """Puts the results into the store as the study `name`, or `name.2` … if that is another.
+
+    Raises `UsageError` where results of one cell are of different loads, `StoreError`.
+    """
+    study = _study(name, sources, command_line)
+    runs = _runs(study, sources)
+    plan = Plan(
+        study=name,
+        scale=study.scale,
+        seed=0,
+        runs=tuple(run for run, _ in runs),
+        fingerprint=_fingerprint(name, sources),
+    )
+    with open_study_folder(store, Declared(study, plan)) as folder:
+        new = not folder.has_runs()
+        missing = {run.id for run in folder.missing([[run] for run in plan.runs])}
+        for run, steps in runs:
+            if run.id in missing:
+                with folder.writer(run, attempt=folder.next_attempt([run])) as writer:
+                    _write(writer, plan, run, steps, command_line)
+        return Kept(folder.stored.name, len(runs), new)
+
+
+def _study(name: str, sources: Sequence[Source], command_line: str) -> Study:
+    cells: dict[str, list[Source]] = defaultdict(list)
+    for source in sources:
+        cells[source.cell].append(source)
+    levels = tuple(_level(cell, found) for cell, found in cells.items())
+    tools = " and ".join(dict.fromkeys(source.bridge.tool for source in sources))
+    return Study(
+        name=name,
+        question=f"What did {tools} measure?",
+        factors=(Factor(FACTOR, levels),),
+        workload=Workload(None, generator=sources[0].bridge.tool),
+        load=Load(
+            clients=tuple(sorted({source.clients for source in sources})),
+            warm_up_s=0.0,
+            measure_s=None,
+        ),
+        design=Design(blocks=max(len(found) for found in cells.values()), seed=0, order="runs"),
+        text=f"{IMPORTED}{command_line.removeprefix('dbdyno import').strip()}\n",
+    )
+
+
+def _level(cell: str, sources: Sequence[Source]) -> Level:
+    """A cell; raises `UsageError` where its results are of different loads."""
+    first, *others = sources
+    for other in others:
+        for what, ours, theirs in (
+            ("tool", first.bridge.tool, other.bridge.tool),
+            ("version", first.result.version, other.result.version),
+            ("script", first.result.script, other.result.script),
+            *_options(first, other),
+        ):
+            if ours != theirs:
+                raise UsageError(
+                    f"{other.path} and {first.path} are not repeats of one another: {what} "
+                    f"{ours or 'not told'} → {theirs or 'not told'}",
+                    hint=f"name two cells: `a={first.path}` `b={other.path}`",
+                )
+    result = first.result
+    return Level(
+        cell,
+        provision=PROVISION,
+        script=result.script or None,
+        options=result.options,
+        generator=first.bridge.tool,
+    )
+
+
+def _options(a: Source, b: Source) -> list[tuple[str, object, object]]:
+    """Of two clients' numbers the number of threads may differ too."""
+    names = dict.fromkeys((*a.result.options, *b.result.options))
+    if a.clients != b.clients:
+        names.pop("threads", None)
+    return [(name, a.result.options.get(name), b.result.options.get(name)) for name in names]
+
+
+def _runs(study: Study, sources: Sequence[Source]) -> list[tuple[PlannedRun, Steps]]:
+    """The runs there are files for, each with its steps: of the files of a cell with as many
+    clients, the first is of block 1, the second of block 2."""
+    found: dict[tuple[str, int], dict[int, Source]] = defaultdict(dict)
+    ordered = sorted(sources, key=lambda one: (one.cell, one.clients))
+    for (cell, clients), repeats in groupby(ordered, key=lambda one: (one.cell, one.clients)):
+        for block, source in enumerate(repeats, 1):
+            found[cell, block][clients] = source
+    runs: list[tuple[PlannedRun, Steps]] = []
+    for run in make_plan(study, seed=0).runs:
+        here = found.get((run.cell.levels[FACTOR], run.block), {})
+        steps = {step: here[step.clients] for step in run.steps if step.clients in here}
+        if steps:
+            runs.append((replace(run, position=len(runs) + 1, steps=tuple(steps)), steps))
+    return runs
+
+
+def _fingerprint(name: str, sources: Sequence[Source]) -> str:
+    shape = [
+        name,
+        *([one.cell, one.clients, [file.sha256 for file in one.files]] for one in sources),
+    ]
+    return hashlib.sha256(json.dumps(shape).encode()).hexdigest()[:16]
+
+
+def _write(writer: RunWriter, plan: Plan, run: PlannedRun, steps: Steps, command_line: str) -> None:
+    summaries, results, samples, spans = [], [], [], []
+    for step, source in steps.items():
+        told = source.result.outcome
+        ended_ns = told.ended_unix_ns or round(source.modified_unix_s * 1e9)
+        began_ns = ended_ns - round(told.window_s * 1e9)
+        spans += [began_ns, ended_ns]
+        record: dict[str, object] = {}
+        if source.result.histogram is not None:
+            kept = histogram_record(source.result.histogram)
+            record["histograms"] = [asdict(kept)]
+            writer.distribution(
+                step.index, kept, start_unix_s=began_ns / 1e9, length_s=told.window_s
+            )
+        summaries.append(step_summary(step.index, step.clients, source.bridge.tool, told, record))
+        results.append(_step_result(step, source, ended_ns))
+        samples += [
+            one if one.unix_ns > _EARLY_NS else replace(one, unix_ns=began_ns + one.unix_ns)
+            for one in told.samples
+        ]
+    if samples:
+        tools = {source.bridge.tool: source.bridge.metrics for source in steps.values()}
+        writer.metrics(samples, tools)
+    manifest = _manifest(plan, run, list(steps.values()), results, spans, command_line)
+    writer.commit(manifest, tuple(summaries))
+
+
+_EARLY_NS = 10**17
+"""Of before 1973: seconds since the tool began."""
+
+
+def _step_result(step: Step, source: Source, ended_ns: int) -> StepResult:
+    told = "; ".join(source.result.outcome.warnings)
+    return StepResult(
+        index=step.index,
+        clients=step.clients,
+        seed=step.seed,
+        status="complete",
+        engine_start_unix_ns=None,
+        reactor=None,
+        shards=None,
+        warnings=({"code": source.bridge.tool, "message": told},) if told else (),
+        ended_unix_ns=ended_ns,
+    )
+
+
+def _manifest(
+    plan: Plan,
+    run: PlannedRun,
+    sources: Sequence[Source],
+    steps: Sequence[StepResult],
+    spans_ns: Sequence[int],
+    command_line: str,
+) -> RunManifest:
+    cell, (first, *_) = run.cell, sources
+    unknown = (*ALWAYS_UNKNOWN, *(word for one in sources for word in one.result.not_known))
+    dated = all(one.result.outcome.ended_unix_ns is not None for one in sources)
+    return RunManifest(
+        id=run.id,
+        study=plan.study,
+        scale=plan.scale,
+        plan=plan.fingerprint,
+        status="complete",
+        cell=cell.levels,
+        provision=cell.provision,
+        settings={},
+        script=cell.script,
+        options=cell.options,
+        block=run.block,
+        position=run.position,
+        seed=run.seed,
+        data_seed=run.data_seed,
+        started_unix_s=min(spans_ns) / 1e9,
+        ended_unix_s=max(spans_ns) / 1e9,
+        command_lines=(command_line,),
+        versions={
+            "dbdyno": __version__,
+            "python": platform.python_version(),
+            cell.generator: first.result.version,
+        },
+        environment_id="",
+        phases=(),
+        steps=tuple(steps),
+        server={},
+        generator=cell.generator,
+        imported=Imported(
+            tool=cell.generator,
+            version=first.result.version,
+            files=tuple(file for one in sources for file in one.files),
+            dated_by="tool" if dated else "file",
+            not_known=tuple(dict.fromkeys(unknown)),
+        ),
+    )

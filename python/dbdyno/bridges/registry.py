@@ -1,0 +1,51 @@
+"""The bridges there are: the modules of this room that have a `BRIDGE`."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+
+import dbdyno.bridges
+from dbdyno.bridges.bridge import Bridge, Text
+from dbdyno.errors import unknown_name
+
+
+@cache
+def bridges() -> Mapping[str, Bridge]:
+    """All, by the tool's name."""
+    found: dict[str, Bridge] = {}
+    for module in pkgutil.iter_modules(dbdyno.bridges.__path__):
+        name = f"{dbdyno.bridges.__name__}.{module.name}"
+        bridge = getattr(importlib.import_module(name), "BRIDGE", None)
+        if bridge is not None:
+            found[bridge.tool] = bridge
+    return found
+
+
+def find_bridge(tool: str) -> Bridge:
+    """Raises `UsageError` with the tools there are."""
+    known = bridges()
+    if tool not in known:
+        raise unknown_name(f"nothing can be imported from `{tool}`", tool, tuple(known))
+    return known[tool]
+
+
+def recognise(text: Text) -> Bridge:
+    """The bridge whose tool printed this. Raises `UsageError` if there is none, or several."""
+    known = bridges()
+    found = [bridge for bridge in known.values() if bridge.recognises(text.content)]
+    if len(found) == 1:
+        return found[0]
+    lines = text.content.splitlines()
+    shown = next((line.strip() for line in lines if line.strip()), "")
+    if not found:
+        raise text.error(
+            f"not recognised as the output of any of {', '.join(known)}; begins {shown[:60]!r}",
+            line=1,
+            hint="name the tool with --tool; what its text must have is in "
+            "docs/guides/coming-from-other-tools.md",
+        )
+    names = " and ".join(bridge.tool for bridge in found)
+    raise text.error(f"could be of {names}", line=1, hint="name the tool with --tool")

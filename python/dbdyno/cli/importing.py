@@ -1,0 +1,61 @@
+"""`dbdyno import`: results of other tools into the store."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from dbdyno.cli.options import store_option
+from dbdyno.errors import UsageError
+from dbdyno.store import Store
+
+TOOLS = ("sysbench", "pgbench")
+
+
+@click.command("import")
+@click.argument("results", nargs=-1, required=True, metavar="[CELL=]FILE[+FILE]...")
+@click.option("--tool", type=click.Choice(TOOLS), help="Whose output it is.  [default: found out]")
+@click.option(
+    "--as", "name", help="The study's name in the store.  [default: the first file's name]"
+)
+@click.option(
+    "--clients",
+    type=click.IntRange(min=1),
+    help="How many there were, where the output does not say.",
+)
+@store_option
+def import_command(
+    results: tuple[str, ...], tool: str | None, name: str | None, clients: int | None, store: Path
+) -> None:
+    """Put what another tool has printed into the store.
+
+    Each FILE is one result of sysbench or pgbench (its text, or a log of -l). Results of one
+    CELL with as many clients are repeats: its blocks. A result in several files (pgbench's text
+    and its logs) is FILE+FILE. Prints the study's name; `report`, `compare` and `export` take it
+    like any other, and say what is not known of it.
+    """
+    # numpy and Arrow take a second to import: only who imports pays for it.
+    from dbdyno.bridges.keep import keep
+    from dbdyno.bridges.sources import read_sources
+
+    sources = read_sources(results, tool=tool, clients=clients)
+    called = shlex.join(["dbdyno", "import", *results])
+    kept = keep(Store(store), name or _name(sources[0].path), sources, called)
+    for source in sources:
+        for warning in source.result.outcome.warnings:
+            click.echo(f"note: {source.path}: {warning}", err=True)
+    tools = " and ".join(dict.fromkeys(source.bridge.tool for source in sources))
+    what = f"{len(sources)} result{'' if len(sources) == 1 else 's'} of {tools}"
+    done = "imported" if kept.new else "the store has these files already"
+    click.echo(f"{what}: {done}", err=True)
+    click.echo(kept.study)
+
+
+def _name(path: Path) -> str:
+    words = [word if word.isalnum() or word in "._+-" else "-" for word in path.stem]
+    name = "".join(words).strip(".-")
+    if not name:
+        raise UsageError(f"{path} gives no name for a study", hint="name it with --as")
+    return name

@@ -1,0 +1,67 @@
+"""What is not known of results that another tool has measured, and what that takes from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from dbdyno.model import Imported
+from dbdyno.report.gate import Gate
+from dbdyno.report.material import RunMaterial
+
+_GATES = {
+    "Order": "order",
+    "Errors": "errors",
+    "Warm-up": "warm-up",
+    "Load generator": "host",
+    "Data": "data",
+    "Host": "host",
+}
+"""Gate → what it needs to know."""
+
+
+def imports(runs: Iterable[RunMaterial]) -> list[Imported]:
+    """Where figures come from that dbdyno has not measured."""
+    return [run.manifest.imported for run in runs if run.manifest.imported is not None]
+
+
+def not_known(runs: Iterable[RunMaterial]) -> tuple[str, ...]:
+    """What no file says of some of these runs; empty where all were measured by dbdyno."""
+    return tuple(dict.fromkeys(word for one in imports(runs) for word in one.not_known))
+
+
+def tools(runs: Iterable[RunMaterial]) -> str:
+    """Who measured: `pgbench 15.18`."""
+    told = (f"{one.tool} {one.version}".strip() for one in imports(runs))
+    return " and ".join(dict.fromkeys(told))
+
+
+def preface(runs: Sequence[RunMaterial]) -> str:
+    """Before the answer; empty where dbdyno has measured itself."""
+    return f"Imported from {tools(runs)}, not measured by dbdyno. " if imports(runs) else ""
+
+
+def as_known(found: Iterable[Gate], runs: Sequence[RunMaterial]) -> tuple[Gate, ...]:
+    """Gates of imported results: what they would need to know is not known, so none passes. One
+    that has found something wrong keeps saying so."""
+    missing = not_known(runs)
+    return tuple(_as_known(gate, missing, runs) for gate in found)
+
+
+def _as_known(gate: Gate, missing: Sequence[str], runs: Sequence[RunMaterial]) -> Gate:
+    needed = _GATES.get(gate.name)
+    found_wrong = gate.name == "Errors" and gate.state == "failed"
+    if needed not in missing or found_wrong:
+        return gate
+    told = f"Not known: the output of {tools(runs)} does not say it."
+    return Gate(gate.name, "not judged", told)
+
+
+def limits_of(runs: Sequence[RunMaterial]) -> Iterable[str]:
+    """What imported figures do not show, in sentences."""
+    found = imports(runs)
+    if not found:
+        return
+    words = ", ".join(not_known(runs))
+    yield f"Of the imported results these are not known: {words}."
+    if any(one.dated_by == "file" for one in found):
+        yield "When they were measured is the date of the imported files, where no tool tells it."

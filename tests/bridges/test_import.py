@@ -1,0 +1,219 @@
+"""Results of other tools: recognised, read, put into a store; what is not known is not passed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from outputs import HISTOGRAM, pgbench, sysbench
+
+from dbdyno.bridges.keep import keep
+from dbdyno.bridges.sources import Source, read_sources
+from dbdyno.cli import call
+from dbdyno.errors import UsageError
+from dbdyno.report.analyse import analyse
+from dbdyno.report.gather import gather
+from dbdyno.report.validity import gates, limits
+from dbdyno.store import Store
+
+LOG = [
+    f"{n % 2} {n} {100 * n} 0 {1_700_000_000 + n // 25} {n % 25 * 40_000}" for n in range(1, 101)
+]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def file(name: str, content: str) -> str:
+    Path(name).write_text(content)
+    return name
+
+
+def read(*named: str, tool: str | None = None, clients: int | None = None) -> list[Source]:
+    return read_sources(named, tool=tool, clients=clients)
+
+
+def test_sysbench_is_recognised_and_read() -> None:
+    (one,) = read(file("a.txt", sysbench()))
+    told = one.result.outcome
+    assert (one.bridge.tool, one.clients, one.result.version) == ("sysbench", 2, "1.0.20")
+    assert (told.events, told.statements, told.window_s) == (100, 1600, 2.0183)
+    assert told.latency_us == {"mean": 6250, "max": 91_500, "p95": 2000}
+    assert one.result.histogram is None
+
+
+def test_a_histogram_of_sysbench_gives_percentiles_and_a_distribution() -> None:
+    text = sysbench().replace("SQL statistics", f"{HISTOGRAM}SQL statistics")
+    (one,) = read(file("a.txt", text))
+    assert one.result.outcome.latency_us["p50"] == 1500
+    assert one.result.histogram is not None
+    assert one.result.histogram.get_total_count() == 100
+
+
+def test_pgbench_is_recognised_and_read() -> None:
+    (one,) = read(file("a.txt", pgbench()))
+    told = one.result.outcome
+    assert (one.bridge.tool, one.clients, one.result.version) == ("pgbench", 4, "15.18")
+    assert one.result.script == "select only"
+    assert one.result.options == {"scale": 1, "protocol": "simple", "threads": 2, "duration_s": 3}
+    assert (told.events, told.window_s, told.latency_us) == (3000, 3.0, {"mean": 390.0})
+    assert [sample.value for sample in told.samples] == [1000.0, 0.394]
+
+
+def test_a_log_of_pgbench_alone_is_a_result() -> None:
+    (one,) = read(
+        file("pgbench_log.7", "\n".join(LOG[:50])), file("pgbench_log.7.1", "\n".join(LOG[50:]))
+    )
+    told = one.result.outcome
+    assert (one.bridge.tool, one.clients, told.events) == ("pgbench", 2, 100)
+    assert [one.name for one in one.files] == ["pgbench_log.7", "pgbench_log.7.1"]
+    assert (told.latency_us["p50"], told.latency_us["max"]) == (5000, 10_000)
+    assert told.window_s == pytest.approx(4.0 - 0.04 + 0.0001)
+    assert told.ended_unix_ns == 1_700_000_004 * 10**9
+    assert [s.value for s in told.samples if s.metric == "transactions_per_s"] == [25.0, 25.0, 25.0]
+
+
+def test_logs_beside_the_text_say_how_many_they_hold() -> None:
+    text, log = file("a.txt", pgbench()), file("pgbench_log.1", "\n".join(LOG))
+    (one,) = read(f"{text}+{log}")
+    assert one.result.outcome.events == 3000
+    assert one.result.outcome.latency_us["p99"] == 9900
+    (warning,) = one.result.outcome.warnings
+    assert "100 of 3000" in warning
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "a.txt: is empty"),
+        ("hello\n", "a.txt:1: not recognised"),
+        (sysbench().partition("General")[0], "a.txt:11: the text ends without `General"),
+        (sysbench().partition("Threads fairness")[0], "Threads fairness"),
+        (sysbench() + sysbench(), "a.txt:39: holds 2 results"),
+        (pgbench().partition("tps = ")[0][:-1], "the text ends without a summary"),
+        ("\n".join([*LOG[:3], "0 4 12"]), "a.txt:4: not a transaction"),
+        ("\n".join([LOG[0], "1700000000 25 9 9 9 9"]), "a.txt:2: an aggregated log"),
+        ("pgbench (15.18)\n", "a.txt:1: the text ends without"),
+    ],
+)
+def test_what_can_not_be_read_is_told_with_file_and_line(content: str, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read(file("a.txt", content))
+    assert said in caught.value.message
+
+
+def test_bytes_that_are_no_text_are_told_with_their_line() -> None:
+    Path("a.txt").write_bytes(b"sysbench 1.0\n\xff\n")
+    with pytest.raises(UsageError, match=r"a\.txt:2: is not text"):
+        read("a.txt")
+
+
+def test_another_tool_than_the_one_named_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"a\.txt:1: is no output of pgbench"):
+        read(file("a.txt", sysbench()), tool="pgbench")
+
+
+def test_clients_must_be_what_the_text_says() -> None:
+    with pytest.raises(UsageError, match="says 2 clients; --clients says 3"):
+        read(file("a.txt", sysbench()), clients=3)
+
+
+def test_files_become_cells_blocks_and_steps() -> None:
+    names = [file(f"{t}-{n}.txt", sysbench(threads=t) + "\n" * n) for t in (1, 8) for n in (1, 2)]
+    other = file("b.txt", sysbench(threads=8).replace("1600", "1601"))
+    kept = keep(
+        Store(Path("s")), "mine", read(*(f"a={n}" for n in names), f"b={other}"), "dbdyno import …"
+    )
+    runs = Store(Path("s")).study("mine").survey(whole=True).runs
+    assert (kept.study, kept.new) == ("mine", True)
+    found = {name: [s.clients for s in run.summaries] for name, run in runs.items()}
+    assert found == {"b1-a": [1, 8], "b2-a": [1, 8], "b1-b": [8]}
+    imported = runs["b1-b"].manifest.imported
+    assert imported is not None
+    assert (imported.tool, imported.dated_by, imported.files[0].name) == (
+        "sysbench",
+        "file",
+        "b.txt",
+    )
+    assert "host" in imported.not_known
+
+
+def test_the_same_files_are_kept_once_and_others_beside_them() -> None:
+    sources = read(file("a.txt", sysbench()))
+    store = Store(Path("s"))
+    assert keep(store, "mine", sources, "…").new
+    again = keep(store, "mine", sources, "…")
+    assert (again.study, again.new) == ("mine", False)
+    assert keep(store, "mine", read(file("b.txt", sysbench(threads=3))), "…").study == "mine.2"
+
+
+def test_results_of_another_load_are_no_repeats() -> None:
+    sources = read(file("a.txt", pgbench(scale=1)), file("b.txt", pgbench(scale=10)))
+    with pytest.raises(UsageError, match=r"b\.txt and a\.txt are not repeats .*: scale 1 → 10"):
+        keep(Store(Path("s")), "mine", sources, "…")
+
+
+def test_gates_that_nothing_is_known_of_do_not_pass() -> None:
+    keep(Store(Path("s")), "mine", read(file("a.txt", pgbench())), "…")
+    analysis = analyse(gather(Path("s"), "mine"))
+    found = {gate.name: gate for gate in gates(analysis)}
+    for name in ("Order", "Warm-up", "Load generator", "Data", "Host"):
+        assert found[name].state == "not judged"
+        assert found[name].told.startswith("Not known")
+    assert found["Errors"].state == "ok"
+    assert any("are not known: host, server" in told for told in limits(analysis))
+
+
+def test_errors_that_the_tool_counted_fail_their_gate() -> None:
+    keep(Store(Path("s")), "mine", read(file("a.txt", pgbench(failed=50))), "…")
+    found = {gate.name: gate.state for gate in gates(analyse(gather(Path("s"), "mine")))}
+    assert found["Errors"] == "failed"
+
+
+def run(*words: str) -> int:
+    return call([*words, "--store", "s"])
+
+
+def test_a_verdict_on_imported_results_needs_a_word_for_what_is_not_known(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rates = np.random.default_rng(3).normal(1, 0.01, (2, 4)) * [[1000.0], [2000.0]]
+    named = [
+        f"{cell}={file(f'{cell}{n}.txt', pgbench(rate=round(rate, 3)))}"
+        for cell, row in zip("ab", rates.tolist(), strict=True)
+        for n, rate in enumerate(row)
+    ]
+    assert run("import", *named, "--as", "mine") == 0
+    assert capsys.readouterr().out == "mine\n"
+    assert run("compare", "mine/a", "mine/b", "--json") == 0
+    refused = json.loads(capsys.readouterr().out)
+    assert refused["judged"] == []
+    assert "host, server, settings" in refused["refused"]
+    assert run("compare", "mine/a", "mine/b", "--json", "--assume-alike") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [one["verdict"] for one in told["judged"]] == ["better"]
+    assert "host" in told["not_known"]
+    assert run("compare", "mine/a", "mine/b", "--fail-on", "slower") == 1
+
+
+def test_another_length_refuses_a_verdict_even_so(capsys: pytest.CaptureFixture[str]) -> None:
+    longer = pgbench().replace("duration: 3 s", "duration: 9 s")
+    named = [f"a={file('a.txt', pgbench())}", f"b={file('b.txt', longer)}"]
+    assert run("import", *named, "--as", "mine") == 0
+    assert run("compare", "mine/a", "mine/b", "--assume-alike", "--json") == 0
+    assert "load differ" in json.loads(capsys.readouterr().out.partition("\n")[2])["refused"]
+
+
+def test_imported_results_are_reported_and_not_carried_on(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run("import", file("a.txt", sysbench())) == 0
+    assert run("report", "a") == 0
+    assert "Imported from sysbench 1.0.20, not measured by dbdyno." in capsys.readouterr().err
+    assert run("resume", "a") == 2
+    assert "holds imported results" in capsys.readouterr().err
