@@ -11,12 +11,15 @@ import pytest
 from made_up_runs import World, write_study
 
 from dbdyno.cli import call
+from dbdyno.conduct import bundled_studies
+from dbdyno.design.cells import cells
 from dbdyno.errors import UsageError
 from dbdyno.formats.study import read_study
-from dbdyno.model import PlannedRun, Step
+from dbdyno.model import PlannedRun, Primary, Step
+from dbdyno.report.confirmation import Confirmation, confirmation
 from dbdyno.report.history import Asked, Histories, histories
 from dbdyno.report.history_page import render_history
-from dbdyno.report.sessions import sessions_of, version_key
+from dbdyno.report.sessions import sessions_of, version_factors, version_key
 from dbdyno.store import Store
 
 NIGHTLY = """
@@ -149,6 +152,16 @@ def test_versions_of_one_study_stand_in_their_order(versions: Path) -> None:
     assert change.relative == pytest.approx(-0.08, abs=0.01)
 
 
+def test_versions_of_several_studies_are_linked_by_the_anchor(tmp_path: Path) -> None:
+    text = NIGHTLY.replace("[1, 4]", "[4]")
+    for day in (0, 7):
+        store = write_study(tmp_path, text, night(day), name="nightly", again=day > 0)
+    (series,) = told(store, by="version").series
+    points = [(p.session.version, p.session.side.name) for p in series.places]
+    assert points == [("17.5", "nightly"), ("18.3", "nightly"), ("18.4", "nightly.2")]
+    assert [place.value for place in series.places] == pytest.approx([1, 1.01, 0.91], abs=0.02)
+
+
 def test_versions_are_ordered_by_their_numbers_and_betas_come_first() -> None:
     known = ["9.6.24", "10.0", "18beta1", "18beta2", "18rc1", "18.0", "18.1", "19devel"]
     backwards = list(reversed(known))
@@ -212,8 +225,9 @@ def test_what_was_measured_otherwise_is_left_out_and_named(tmp_path: Path) -> No
         store = write_study(tmp_path, text, night(day), name="nightly", again=day > 1)
     (series,) = told(store).series
     assert len(series.places) == 2
-    (left_out,) = series.left_out
-    assert "measured otherwise than later (load: " in left_out
+    ((why, studies),) = series.left_out.items()
+    assert "measured otherwise than later (load: " in why
+    assert studies == ("nightly",)
     assert series.not_searched == "2 points: changes are looked for in 8 or more"
 
 
@@ -261,6 +275,7 @@ def test_it_fails_on_what_it_is_asked_to(nights: Path, capsys: pytest.CaptureFix
 WRONG: list[tuple[list[str], str]] = [
     (["through"], "there is no figure `through`"),
     (["wrong_share"], "`wrong_share` is a share"),
+    (["process.user_s"], "no point has a figure `process.user_s`: it was not measured"),
     (["throughput", "nightli"], "holds no study `nightli`"),
     (["throughput", "--cell", "newst"], "no level `newst` in the study `nightly`"),
     (["throughput", "--anchor", "fxed"], "did you mean `fixed`?"),
@@ -299,3 +314,47 @@ def test_two_cells_of_one_version_are_told_apart_by_name(
     assert call(["history", "throughput", "--store", str(store)]) == 2
     assert "are both of 18.0" in capsys.readouterr().err
     assert call(["history", "throughput", "--store", str(store), "--cell", "newest"]) == 0
+
+
+def of_bundled() -> list[tuple[str, str]]:
+    """Bundled studies with two servers or more in one factor, at each scale."""
+    found = []
+    for name, file in bundled_studies().items():
+        for scale in read_study(file).study.scales:
+            study = read_study(file, scale=scale).study
+            if len({cell.provision for cell in cells(study)}) > 1:
+                found.append((name, scale))
+    return found
+
+
+@pytest.mark.parametrize(("name", "scale"), of_bundled())
+def test_any_bundled_study_of_versions_gives_a_study_of_two(
+    nights: Path, tmp_path: Path, name: str, scale: str
+) -> None:
+    """Whatever such a file says: scales, scripts, charts, published figures."""
+    stored = read_study(bundled_studies()[name], scale=scale).study
+    factor = max(version_factors(stored))
+    first, *others = cells(stored)
+    rest = {key: level for key, level in first.levels.items() if key != factor}
+    second = next(
+        cell
+        for cell in others
+        if rest.items() <= cell.levels.items() and cell.provision != first.provision
+    )
+    session = sessions_of(Store(nights), ("nightly",), "throughput")[0]
+    before, after = (
+        replace(session, study=stored, version=version, point=replace(session.point, cell=cell))
+        for version, cell in (("1.0", first), ("2.0", second))
+    )
+    made = confirmation(before, after, Primary("p99", "lower", 0.05))
+    assert isinstance(made, Confirmation), made
+    file = tmp_path / "ab.toml"
+    file.write_text(made.text)
+    study = read_study(file).study
+    assert [cell.levels[factor] for cell in cells(study)] == [made.before, made.after]
+    assert [cell.provision for cell in cells(study)] == [first.provision, second.provision]
+    assert [cell.settings for cell in cells(study)] == [first.settings, second.settings]
+    assert [cell.script for cell in cells(study)] == [first.script, second.script]
+    assert study.load.clients == (session.point.clients,)
+    assert study.load.measure_s == stored.load.measure_s
+    assert study.design.blocks == stored.design.blocks

@@ -125,7 +125,8 @@ def _tell(told: Histories, written: dict[tuple[int, int], str] | None) -> None:
     click.echo(fold(headline(told), columns))
     for place, series in enumerate(told.series):
         click.echo(f"\n{title(series)}")
-        _print_table(table(series, told))
+        if series.places:
+            _print_table(table(series, told))
         for note in notes(series, told):
             click.echo(fold(f"  note: {note}", columns))
         for change in series.found.changes:

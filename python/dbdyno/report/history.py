@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
@@ -83,8 +83,8 @@ class Series:
     """The cell that each point is relative to; `None`: values are as measured."""
     raw_because: str | None
     """Why there is no anchor."""
-    left_out: tuple[str, ...]
-    """Points that are no part of it, each with why."""
+    left_out: Mapping[str, tuple[str, ...]]
+    """Why points are no part of it → the studies they are of."""
     found: History = NOTHING
     not_searched: str | None = None
     """Why no change was looked for."""
@@ -125,6 +125,12 @@ def histories(sessions: Sequence[Session], asked: Asked) -> Histories:
     made = [
         one for group in groups if (one := _series(group, sessions, asked, by, alone)) is not None
     ]
+    if not any(one.places for one in made):
+        why = next((why for one in made for why in one.left_out), "no run is complete")
+        raise UsageError(
+            f"no point has a figure `{asked.metric}`: {why}",
+            hint="the studies' reports say what was measured",
+        )
     level = LEVEL / max(1, sum(len(one.places) > 1 for one in made))
     return Histories(
         asked, by, figure, tuple(_searched(one, asked, by, level) for one in made), level
@@ -174,7 +180,7 @@ def _series(
     for session, anchor in zip(kept, held, strict=True):
         made = _place(session, anchor, asked.metric)
         if isinstance(made, NotComparable):
-            left_out.append(f"{session.side.name}, {where(session, by)}: {made.reason}")
+            left_out.append((made.reason, session))
         elif anchor is not session or not any(one.session in held for one in places):
             places.append(made)
     places = places if asked.last is None else places[-asked.last :]
@@ -188,7 +194,10 @@ def _series(
         _with_differences(places),
         anchor_name,
         why_not,
-        tuple(left_out),
+        {
+            reason: tuple(one.side.name for why, one in left_out if why == reason)
+            for reason in dict.fromkeys(why for why, _ in left_out)
+        },
     )
 
 
@@ -223,15 +232,18 @@ def _check_versions(group: Sequence[Session]) -> None:
             )
 
 
-def _measured_alike(group: Sequence[Session]) -> tuple[list[Session], list[str]]:
+def _measured_alike(
+    group: Sequence[Session],
+) -> tuple[list[Session], list[tuple[str, Session]]]:
     """Those measured as the one that was measured last, and why the others are not."""
     newest = max(group, key=lambda one: one.began_unix_s)
-    kept, left_out = [], []
+    kept: list[Session] = []
+    left_out: list[tuple[str, Session]] = []
     for one in group:
         found = [d for d in differences(one.side, newest.side) if d.group in MEASURED_OTHERWISE]
         if found:
             told = "; ".join(f"{d.what}: {d.a} → {d.b}" for d in found)
-            left_out.append(f"{one.side.name}, {one.day}: measured otherwise than later ({told})")
+            left_out.append((f"measured otherwise than later ({told})", one))
         else:
             kept.append(one)
     return kept, left_out
@@ -294,6 +306,8 @@ def _place(session: Session, anchor: Session | None, metric: str) -> Place | Not
     The anchor is 1 by definition, without an interval.
     """
     point = session.point
+    if not point.values(metric):
+        return NotComparable("it was not measured")
     if anchor is session:
         return Place(session, 1.0, None, None, len(point.counted))
     if anchor is not None:

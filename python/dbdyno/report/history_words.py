@@ -8,7 +8,7 @@ from itertools import pairwise
 from dbdyno.model import Figure
 from dbdyno.report.history import Histories, Place, Series, where
 from dbdyno.report.table import Column, Table, Value
-from dbdyno.report.wording import count, number, ratio, sentence_case
+from dbdyno.report.wording import count, number, ratio
 from dbdyno.stats import Change
 
 
@@ -35,7 +35,7 @@ def headline(told: Histories) -> str:
     """What was found, in a sentence or two."""
     changes = sum(len(series.found.changes) for series in told.series)
     searched = sum(series.not_searched is None for series in told.series)
-    figure = sentence_case(told.figure.title)
+    figure = told.figure.title
     if not searched:
         return f"{figure}: there are too few points to look for changes."
     of = f"in {searched} series" if searched > 1 else "in the series"
@@ -98,7 +98,8 @@ def notes(series: Series, told: Histories) -> Iterator[str]:
             f"where nothing changes, a change is found in {100 * told.level:.2g} % of such series "
             f"at most; one below {100 * told.asked.smallest_effect:.2g} % is none"
         )
-    yield from (f"left out: {one}" for one in series.left_out)
+    for why, studies in series.left_out.items():
+        yield f"left out: {', '.join(studies)}: {why}"
 
 
 def segments(series: Series) -> tuple[float, ...]:
