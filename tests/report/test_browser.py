@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from made_up_history import write_nights
 from made_up_runs import World, page_of, write_study
 from made_up_studies import SMALL, WIDE
 from selenium import webdriver
@@ -15,6 +16,10 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from dbdyno.model import PlannedRun, Step
+from dbdyno.report.history import Asked, histories
+from dbdyno.report.history_page import render_history
+from dbdyno.report.sessions import sessions_of
+from dbdyno.store import Store
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +50,7 @@ def browser() -> Iterator[webdriver.Chrome]:
         yield opened
 
 
-@pytest.fixture(scope="module", params=["small", "wide", "one step", "nothing complete"])
+@pytest.fixture(scope="module", params=["small", "wide", "one step", "nothing complete", "history"])
 def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     def rate(run: PlannedRun, step: Step, second: int) -> float:
         return 200.0 + 40 * len(run.cell.label) + 20 * step.clients
@@ -61,6 +66,10 @@ def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         world = World(rate, status={f"b1-{name}": "failed" for name in ids})
     folder = tmp_path_factory.mktemp("browser")
     page = folder / f"{request.param.replace(' ', '-')}.html"
+    if request.param == "history":
+        sessions = sessions_of(Store(write_nights(folder)), (), "throughput")
+        page.write_text(render_history(histories(sessions, Asked("throughput"))), "utf-8")
+        return page
     page.write_text(page_of(write_study(folder, text, world)), "utf-8")
     return page
 
@@ -113,7 +122,7 @@ def test_every_chart_is_drawn_without_complaint_or_network(
 def test_choosing_another_cell_draws_another_line(browser: webdriver.Chrome, page: Path) -> None:
     opened(browser, page)
     boxes = browser.find_elements(By.CSS_SELECTOR, "select[data-selector=point]")
-    if page.stem == "nothing-complete":
+    if page.stem in ("nothing-complete", "history"):
         assert not boxes, "there is nothing to choose from"
         return
     assert boxes, "the page has lost its selector"

@@ -86,8 +86,8 @@ def notes(series: Series, told: Histories) -> Iterator[str]:
         )
     elif len({place.session.folder for place in series.places}) > 1:
         yield (
-            f"as measured ({series.raw_because}): host drift is not cancelled, and what noise "
-            "with a memory might do is no change"
+            f"as measured ({series.raw_because}): host drift is not cancelled; a change must also "
+            "exceed what autocorrelated noise would show"
         )
     else:
         yield "as measured; all points are of one study, in the same blocks"
@@ -95,8 +95,8 @@ def notes(series: Series, told: Histories) -> Iterator[str]:
         yield series.not_searched
     else:
         yield (
-            f"where nothing changes, a change is found in {100 * told.level:.2g} % of such series "
-            f"at most; one below {100 * told.asked.smallest_effect:.2g} % is none"
+            f"of such series without any change, at most {100 * told.level:.2g} % show one; "
+            f"changes below {100 * told.asked.smallest_effect:.2g} % are not told"
         )
     for why, studies in series.left_out.items():
         yield f"left out: {', '.join(studies)}: {why}"
