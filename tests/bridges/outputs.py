@@ -64,3 +64,76 @@ def pgbench(
 ) -> str:
     """Standard output and standard error of a run of three seconds."""
     return PGBENCH_15.format(rate=rate, script=script, scale=scale, failed=failed)
+
+
+YCSB_0_17 = """\
+Command line: -t -db site.ycsb.BasicDB -P workloads/workloada -threads 2 -s -target 8000
+YCSB Client 0.17.0
+
+2026-11-23 09:30:15:088 1 sec: 7948 operations; 7371 current ops/sec; est completion in 2 second
+[OVERALL], RunTime(ms), 2500
+[OVERALL], Throughput(ops/sec), 4000.0
+[TOTAL_GCS_G1_Young_Generation], Count, 0
+[TOTAL_GC_TIME_%], Time(%), 0.0
+[READ], Operations, 7500
+[READ], AverageLatency(us), 100.5
+[READ], MinLatency(us), 2
+[READ], MaxLatency(us), 900
+[READ], 95thPercentileLatency(us), 200
+[READ], 99thPercentileLatency(us), 300
+[READ], Return=OK, 7500
+[READ], Return=ERROR, 3
+[READ-FAILED], Operations, 3
+[READ-FAILED], AverageLatency(us), 9000000.0
+[CLEANUP], Operations, 2
+[CLEANUP], AverageLatency(us), 2.0
+[UPDATE], Operations, 2500
+[UPDATE], AverageLatency(us), 200.5
+[UPDATE], MaxLatency(us), 2947
+[UPDATE], 95thPercentileLatency(us), 400
+[UPDATE], 99thPercentileLatency(us), 500
+[UPDATE], Return=OK, 2500
+"""
+"""The text exporter of release 0.17.0 (compared with one run of it), with `-s`."""
+
+HAMMERDB_4 = """\
+HammerDB CLI v4.7
+ pg_count_ware       = 400
+Vuser 1:Beginning rampup time of 2 minutes
+Vuser 1:Timing test period of 5 in minutes
+Vuser 1:5 ...,
+Vuser 1:Test complete, Taking end Transaction Count.
+Vuser 1:100 Active Virtual Users configured
+Vuser 1:TEST RESULT : System achieved 2891 NOPM from 6888 PostgreSQL TPM
+Vuser 1:FINISHED SUCCESS
+"""
+"""What a timed TPROC-C run of release 4.7 logs, shortened; by its documentation and public logs."""
+
+HAMMERDB_3 = HAMMERDB_4.replace(
+    "2891 NOPM from 6888 PostgreSQL TPM", "6888 PostgreSQL TPM at 2891 NOPM"
+)
+"""The order of releases up to 3.x."""
+
+HAMMERDB_PROFILE = """\
+>>>>> PROC: NEWORD
+CALLS: 9\tMIN: 1.000ms\tAVG: 99.000ms\tMAX: 99.000ms\tTOTAL: 18.000ms
+P99: 99.000ms\tP95: 99.000ms\tP50: 99.000ms\tSD: 0.500\tRATIO: 50.000%
+>>>>> SUMMARY OF 2 ACTIVE VIRTUAL USERS : MEDIAN ELAPSED TIME : 127146ms
+>>>>> PROC: NEWORD
+CALLS: 3427\tMIN: 1.730ms\tAVG: 36.332ms\tMAX: 120.500ms\tTOTAL: 124509.000ms
+P99: 80.250ms\tP95: 60.500ms\tP50: 30.125ms\tSD: 15.500\tRATIO: 70.000%
+"""
+"""Of release 4: one user's part and the summary."""
+
+DB_BENCH_9 = """\
+RocksDB:    version 9.10.0
+Keys:       16 bytes each (+ 0 bytes user-defined timestamp)
+Values:     100 bytes each (50 bytes after compression)
+Entries:    20000
+WARNING: Assertions are enabled; benchmarks unnecessarily slow
+fillrandom   :       5.271 micros/op 189641 ops/sec 0.105 seconds 20000 operations;   21.0 MB/s
+Microseconds per write:
+Count: 20000 Average: 5.3072  StdDev: 47.95
+Min: 2  Median: 3.4744  Max: 4852
+Percentiles: P50: 3.47 P75: 3.99 P99: 17.71 P99.9: 110.00 P99.99: 1300.00
+"""

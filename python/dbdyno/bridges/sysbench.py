@@ -51,7 +51,6 @@ class Sysbench:
             outcome=replace(told, latency_us={**shown, **told.latency_us}),
             clients=whole(_THREADS, text.content),
             version=first(_BANNER, text.content) or "",
-            options={"duration_s": round(told.window_s)},
             histogram=histogram_of((round(us * 1000), n) for us, n in counts) if counts else None,
         )
 

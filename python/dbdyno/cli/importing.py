@@ -11,7 +11,7 @@ from dbdyno.cli.options import store_option
 from dbdyno.errors import UsageError
 from dbdyno.store import Store
 
-TOOLS = ("sysbench", "pgbench")
+TOOLS = ("sysbench", "pgbench", "hammerdb", "ycsb", "db_bench", "fio")
 
 
 @click.command("import")
@@ -31,10 +31,10 @@ def import_command(
 ) -> None:
     """Put what another tool has printed into the store.
 
-    Each FILE is one result of sysbench or pgbench (its text, or a log of -l). Results of one
-    CELL with as many clients are repeats: its blocks. A result in several files (pgbench's text
-    and its logs) is FILE+FILE. Prints the study's name; `report`, `compare` and `export` take it
-    like any other, and say what is not known of it.
+    Each FILE is one result of sysbench, pgbench (its text, or a log of -l), HammerDB, YCSB,
+    db_bench or fio (JSON). Results of one CELL with as many clients are repeats: its blocks. A
+    result in several files (pgbench's text and its logs) is FILE+FILE. Prints the study's name;
+    `report`, `compare` and `export` take it like any other, and say what is not known of it.
     """
     # numpy and Arrow take a second to import: only who imports pays for it.
     from dbdyno.bridges.keep import keep

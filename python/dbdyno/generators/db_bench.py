@@ -34,7 +34,7 @@ _SPARE_S = 120.0
 _UNLIMITED = ("--benchmark_write_rate_limit=0", "--benchmark_read_rate_limit=0")
 """A rate is the benchmark's, not of what fills the database; the last word counts."""
 _PREPARE_LIMIT_S = 24 * 3600.0
-_SUMMARY = re.compile(
+SUMMARY = re.compile(
     r"^(?P<name>\w+) +: +(?P<micros>[\d.]+) micros/op (?P<rate>\d+) ops/sec"
     r"( (?P<seconds>[\d.]+) seconds (?P<operations>\d+) operations)?",
     re.MULTILINE,
@@ -114,11 +114,12 @@ class DbBench:
         lines = reports.read_text().splitlines() if reports.exists() else []
         words = [Path(argv[0]).name, *(str(word) for word in argv[2:-1])]
         told = outcome(said, lines, began_ns, words)
-        warnings = (*_own_warnings(said + complaints), *shape_warnings(job.options))
+        warnings = (*own_warnings(said + complaints), *shape_warnings(job.options))
         return replace(told, warnings=warnings, ended_unix_ns=ended_ns)
 
 
-def _own_warnings(said: str) -> Iterator[str]:
+def own_warnings(said: str) -> Iterator[str]:
+    """What db_bench says that spoils its figures, such as a build with assertions."""
     for text in dict.fromkeys(_WARNING.findall(said)):
         yield f"db_bench says of itself: {text.strip().rstrip('.').lower()}"
 
@@ -153,7 +154,7 @@ def outcome(
     # Errors
     `EngineError` when it printed no summary.
     """
-    summary, counted = _SUMMARY.search(said), _COUNT.search(said)
+    summary, counted = SUMMARY.search(said), _COUNT.search(said)
     operations = summary["operations"] if summary else None
     events = int(operations or (counted[1] if counted else 0))
     if summary is None or not events or not int(summary["rate"]):

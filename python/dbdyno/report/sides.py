@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from statistics import median
 
 from dbdyno.design.cells import cells
 from dbdyno.errors import UsageError
@@ -208,9 +209,12 @@ def _imported_differences(a: Side, b: Side) -> Iterator[Difference]:
         if told[name] != others[name]:
             group = "load" if name == _DURATION else "workload"
             yield Difference(group, name, told[name], others[name])
+    if not {_DURATION} <= told.keys() & others.keys():
+        yield from _other_length(a, b)
 
 
 _DURATION = "duration_s"
+_ALIKE = 1.1
 
 
 def _told(side: Side) -> dict[str, str]:
@@ -220,6 +224,17 @@ def _told(side: Side) -> dict[str, str]:
     if side.study.load.measure_s is not None:
         found[_DURATION] = f"{side.study.load.measure_s:g}"
     return found
+
+
+def _other_length(a: Side, b: Side) -> Iterator[Difference]:
+    """Where a text does not say what ended the run: a number of events, if that is the same, or
+    time."""
+    ours, theirs = ([f.summary for p in side.points for f in p.counted] for side in (a, b))
+    if not ours or not theirs or {one.events for one in ours} == {one.events for one in theirs}:
+        return
+    lengths = [median(one.window_s for one in side) for side in (ours, theirs)]
+    if max(lengths) > _ALIKE * min(lengths):
+        yield Difference("load", "window", *(f"{length:.3g} s" for length in lengths))
 
 
 def _version(run: RunMaterial) -> str:
