@@ -94,7 +94,7 @@ def test_logs_beside_the_text_say_how_many_they_hold() -> None:
         ("hello\n", "a.txt:1: not recognised"),
         (sysbench().partition("General")[0], "a.txt:11: the text ends without `General"),
         (sysbench().partition("Threads fairness")[0], "Threads fairness"),
-        (sysbench() + sysbench(), "a.txt:39: holds 2 results"),
+        (sysbench() + sysbench(), "a.txt:39: here stands a second result"),
         (pgbench().partition("tps = ")[0][:-1], "the text ends without a summary"),
         ("\n".join([*LOG[:3], "0 4 12"]), "a.txt:4: not a transaction"),
         ("\n".join([LOG[0], "1700000000 25 9 9 9 9"]), "a.txt:2: an aggregated log"),
@@ -105,6 +105,30 @@ def test_what_can_not_be_read_is_told_with_file_and_line(content: str, said: str
     with pytest.raises(UsageError) as caught:
         read(file("a.txt", content))
     assert said in caught.value.message
+
+
+@pytest.mark.parametrize("content", [sysbench(), pgbench()])
+def test_two_results_are_not_joined_into_one(content: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read(f"{file('a.txt', content)}+{file('b.txt', content)}")
+    assert caught.value.message.startswith("b.txt")
+    assert "`a.txt` `b.txt`" in str(caught.value.hint)
+
+
+def test_a_folder_in_place_of_a_file(here: Path) -> None:
+    with pytest.raises(UsageError, match=f"{here} is a folder"):
+        read(str(here))
+
+
+@pytest.mark.parametrize("name", ["../out", "/out", "..", "a/b", ".hidden", "a\nb"])
+def test_a_name_never_leads_out_of_the_store(
+    name: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = here / "inner" / "store"
+    a = file("a.txt", sysbench())
+    assert call(["import", a, "--as", name, "--store", str(store)]) == 2
+    assert "is not a name a folder can have" in capsys.readouterr().err
+    assert not store.parent.exists()
 
 
 def test_bytes_that_are_no_text_are_told_with_their_line() -> None:

@@ -41,16 +41,6 @@ class Text:
         """The line, from 1, of a position in the content."""
         return self.content.count("\n", 0, position) + 1
 
-    def only(self, summary: re.Pattern[str], tool: str) -> None:
-        """Raises `UsageError` with the line of a second summary."""
-        found = list(summary.finditer(self.content))
-        if len(found) > 1:
-            raise self.error(
-                f"holds {len(found)} results of {tool}; the second one's stands here",
-                line=self.line_of(found[1].start()),
-                hint="put each result into a file of its own",
-            )
-
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -82,6 +72,29 @@ class Bridge(Protocol):
 
     def read(self, texts: Sequence[Text]) -> Result:
         """One result, whose parts `texts` are. Raises `UsageError` with file and line."""
+
+
+def holding(texts: Sequence[Text], summary: re.Pattern[str], tool: str) -> Text | None:
+    """The one file with the summary. Raises `UsageError` with file and line of a second one."""
+    found = [(text, match) for text in texts for match in summary.finditer(text.content)]
+    if len(found) > 1:
+        text, match = found[1]
+        raise text.error(
+            f"here stands a second result of {tool}: one import is of one result",
+            line=text.line_of(match.start()),
+            hint="put each result into a file of its own, and name them apart: `a.txt` `b.txt`",
+        )
+    return found[0][0] if found else None
+
+
+def single(texts: Sequence[Text], tool: str) -> Text:
+    """The one file of a result of a tool that prints everything into one."""
+    if len(texts) > 1:
+        raise texts[1].error(
+            f"a result of {tool} is one file, and this is a second one",
+            hint=f"name them apart: `{texts[0].path}` `{texts[1].path}`",
+        )
+    return texts[0]
 
 
 def first(pattern: re.Pattern[str], content: str) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from dbdyno.bridges.bridge import Bridge, Result, Text, first
+from dbdyno.bridges.bridge import Bridge, Result, Text, first, holding
 from dbdyno.errors import EngineError
 from dbdyno.generators.db_bench import GENERATOR, SUMMARY, outcome, own_warnings
 from dbdyno.model import Metric
@@ -41,8 +41,7 @@ class DbBench:
                 "is a report over time, without the figures of the run",
                 hint="name it with the text that db_bench printed: TEXT+REPORT",
             )
-        main = next((text for text in said if SUMMARY.search(text.content)), said[0])
-        main.only(SUMMARY, self.tool)
+        main = holding(said, SUMMARY, self.tool) or said[0]
         content = "\n".join(text.content for text in said)
         lines = [line for text in reports for line in text.content.splitlines()]
         try:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from dbdyno.bridges.bridge import Bridge, Result, Text
+from dbdyno.bridges.bridge import Bridge, Result, Text, single
 from dbdyno.generators.fio import GENERATOR, outcome
 from dbdyno.model import Metric, Option
 
@@ -33,7 +33,7 @@ class Fio:
 
     def read(self, texts: Sequence[Text]) -> Result:
         """Clients are jobs: `numjobs`, added up. Its date is fio's own."""
-        (text,) = texts
+        text = single(texts, self.tool)
         report = _document(text)
         try:
             jobs: Sequence[Mapping[str, Any]] = report["jobs"]

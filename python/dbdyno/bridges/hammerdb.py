@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from dbdyno.bridges.bridge import Bridge, Result, Text, first, whole
+from dbdyno.bridges.bridge import Bridge, Result, Text, first, holding, whole
 from dbdyno.generators.generator import ToolOutcome
 from dbdyno.model import Metric
 
@@ -51,10 +51,9 @@ class HammerDb:
     def read(self, texts: Sequence[Text]) -> Result:
         """Rates of the result line; times of the profile's summary, as it tells them."""
         content = "\n".join(text.content for text in texts)
-        main = next((text for text in texts if _RESULT.search(text.content)), None)
+        main = holding(texts, _RESULT, self.tool)
         if main is None:
             raise texts[0].cut(self.tool, "`TEST RESULT : System achieved … NOPM`")
-        main.only(_RESULT, self.tool)
         found, minutes = _RESULT.search(main.content), whole(_PERIOD, content)
         assert found is not None
         if minutes is None:

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 from hdrh.histogram import HdrHistogram
 
-from dbdyno.bridges.bridge import Bridge, Result, Text, first, histogram_of, whole
+from dbdyno.bridges.bridge import (
+    Bridge,
+    Result,
+    Text,
+    first,
+    histogram_of,
+    holding,
+    whole,
+)
 from dbdyno.errors import EngineError, UsageError
 from dbdyno.generators.generator import ToolOutcome
 from dbdyno.generators.pgbench import GENERATOR, figures_of, outcome
@@ -69,8 +77,7 @@ class Pgbench:
         if not said:
             assert log is not None
             return _of_log(log, logs[0])
-        main = next((text for text in said if _HEAD.search(text.content)), said[0])
-        main.only(_SUMMARY, self.tool)
+        main = holding(said, _SUMMARY, self.tool) or said[0]
         content = "\n".join(text.content for text in said)
         mean_ms = first(_MEAN_MS, content)
         times = figures_of(log.took_us) if log else {}

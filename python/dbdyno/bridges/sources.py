@@ -54,7 +54,8 @@ def _named(argument: str) -> tuple[str | None, list[Path]]:
     paths = [Path(files)] if Path(files).is_file() else [Path(each) for each in files.split("+")]
     for path in paths:
         if not path.is_file():
-            raise UsageError(f"there is no file {path}", hint="expected FILE or CELL=FILE")
+            what = "is a folder" if path.is_dir() else "is not there, or is no file"
+            raise UsageError(f"{path} {what}", hint="expected FILE or CELL=FILE, one result each")
     return cell if equals else None, paths
 
 
@@ -113,6 +114,9 @@ def _text(path: Path) -> tuple[Text, SourceFile]:
         decoded = content.decode()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise UsageError(f"{path}:{line}: is not text (UTF-8)") from error
+        raise UsageError(
+            f"{path}:{line}: is not text (UTF-8)",
+            hint="import what the tool printed, unpacked, as UTF-8",
+        ) from error
     text = Text(path, decoded.replace("\r\n", "\n"))
     return text, SourceFile(path.name, sha256(content), len(content))

@@ -7,7 +7,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from dbdyno.bridges.bridge import Bridge, Result, Text, first, histogram_of, whole
+from dbdyno.bridges.bridge import (
+    Bridge,
+    Result,
+    Text,
+    first,
+    histogram_of,
+    holding,
+    single,
+    whole,
+)
 from dbdyno.errors import EngineError
 from dbdyno.generators.sysbench import GENERATOR, buckets, outcome
 from dbdyno.model import Metric
@@ -33,8 +42,8 @@ class Sysbench:
 
     def read(self, texts: Sequence[Text]) -> Result:
         """Figures of the summary; percentiles of the histogram, or the one it shows."""
-        (text,) = texts
-        text.only(_SUMMARY, self.tool)
+        text = single(texts, self.tool)
+        holding(texts, _SUMMARY, self.tool)
         try:
             told = outcome(text.content, 0, ())
         except EngineError as error:

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import ClassVar
 
-from dbdyno.bridges.bridge import Bridge, Result, Text, first
+from dbdyno.bridges.bridge import Bridge, Result, Text, first, holding
 from dbdyno.generators.generator import ToolOutcome
 from dbdyno.model import Metric, Option, Sample
 
@@ -41,10 +41,9 @@ class Ycsb:
 
     def read(self, texts: Sequence[Text]) -> Result:
         """Events are operations that succeeded; the mean is over all kinds of them."""
-        main = next((text for text in texts if _RUNTIME.search(text.content)), None)
+        main = holding(texts, _RUNTIME, self.tool)
         if main is None:
             raise texts[0].cut(self.tool, "`[OVERALL], RunTime(ms)`")
-        main.only(_RUNTIME, self.tool)
         content = "\n".join(text.content for text in texts)
         kinds = _kinds(main.content)
         done = {

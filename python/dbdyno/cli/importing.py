@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 
@@ -42,7 +43,7 @@ def import_command(
 
     sources = read_sources(results, tool=tool, clients=clients)
     called = shlex.join(["dbdyno", "import", *results])
-    kept = keep(Store(store), name or _name(sources[0].path), sources, called)
+    kept = keep(Store(store), _checked(name) if name else _name(sources[0].path), sources, called)
     for source in sources:
         for warning in source.result.outcome.warnings:
             click.echo(f"note: {source.path}: {warning}", err=True)
@@ -53,9 +54,19 @@ def import_command(
     click.echo(kept.study)
 
 
+def _checked(name: str) -> str:
+    from dbdyno.formats.load_schema import NAME
+
+    if not re.fullmatch(NAME, name):
+        raise UsageError(
+            f"--as: `{name}` is not a name a folder can have",
+            hint="use letters, digits, `.`, `_`, `+` and `-`",
+        )
+    return name
+
+
 def _name(path: Path) -> str:
-    words = [word if word.isalnum() or word in "._+-" else "-" for word in path.stem]
-    name = "".join(words).strip(".-")
+    name = re.sub(r"[^A-Za-z0-9._+-]", "-", path.stem).strip(".+-_")
     if not name:
         raise UsageError(f"{path} gives no name for a study", hint="name it with --as")
     return name

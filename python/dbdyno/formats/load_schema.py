@@ -56,7 +56,10 @@ def check_code(value: object) -> str:
 
 Duration = Annotated[float, BeforeValidator(parse_duration)]
 OptionValue = Annotated[str | int | float | bool | list[str], BeforeValidator(_option)]
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]*$")]
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._+-]*$"
+"""What a folder can be called, and nothing that leads out of its parent."""
+
+Name = Annotated[str, StringConstraints(pattern=NAME)]
 Options = dict[str, OptionValue]
 Clients = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]
 Rate = Annotated[float, Field(gt=0, le=RATE_MAX)]
