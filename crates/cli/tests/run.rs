@@ -316,6 +316,28 @@ fn what_the_user_gets_wrong_is_said_with_its_place_and_cure() {
 }
 
 #[test]
+fn an_error_without_words_and_a_call_misused_have_the_script_s_line() {
+    let folder = Folder::new("line");
+    let database = json!({"driver": "sqlite", "path": folder.0.join("a.db")});
+    for (source, told) in [
+        ("function event()\n  error({})\nend", ":2: error() was called with a value"),
+        ("function event()\n  error(nil)\nend", ":2: error() was called with a value"),
+        (
+            "function thread_init()\n  error({})\nend function event() end",
+            ":2: error() was called with a value",
+        ),
+        (
+            "function event()\n  local con = sysbench.sql.driver():connect()\n  con:query()\nend",
+            ":3: con:query() needs the statement's text",
+        ),
+    ] {
+        let script = folder.script("line.lua", source);
+        let told = format!("line.lua{told}");
+        check_failure(&spec(&script, json!({"target": database.clone()})), 3, &[&told]);
+    }
+}
+
+#[test]
 fn servers_that_are_not_there_and_statements_that_fail_have_codes_of_their_own() {
     let folder = Folder::new("codes");
     let script = folder.script(

@@ -360,7 +360,12 @@ unsafe fn death(thread: *mut State) -> Failure {
                 text
             };
             let message = field(c"message").or_else(|| field(c"sql_errmsg"));
-            (message.unwrap_or_else(|| NOT_TEXT.into()), field(c"traceback"))
+            let message = message.unwrap_or_else(|| {
+                let told = with(|host| host.config.surroundings.tells_failures);
+                let place = if told { String::new() } else { lua::place(thread) };
+                format!("{place}{NOT_TEXT}")
+            });
+            (message, field(c"traceback"))
         } else {
             (lua::describe(thread, -1), None)
         }

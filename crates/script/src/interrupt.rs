@@ -3,7 +3,6 @@
 //! Compiled loops look for it because LuaJIT is built so (.cargo/config.toml); C functions and
 //! what they call are not interrupted.
 
-use std::mem::MaybeUninit;
 use std::ptr;
 
 use engine::Failure;
@@ -39,31 +38,15 @@ pub(crate) unsafe extern "C-unwind" fn end(state: *mut State, _: *mut ffi::lua_D
 
 unsafe fn describe(state: *mut State) -> Failure {
     let (what, waited) = with(|host| (host.what_runs(), host.interrupter.waited()));
-    // SAFETY: the caller's; the record is filled before it is read.
+    // SAFETY: the caller's.
     let (place, traceback) =
-        unsafe { (place(state), lua::traceback(state, state).trim().to_owned()) };
+        unsafe { (lua::place(state), lua::traceback(state, state).trim().to_owned()) };
     let seconds = waited.as_secs_f64();
     let message =
         format!("{place}{what} did not return within {seconds:.1} s of the end of the load");
     let hint = "a loop without an end? no other client of its thread can go on meanwhile";
     let traceback = Some(traceback);
     Failure { traceback, ..fault(FatalKind::Script, message, Some(hint)) }
-}
-
-/// The file and line that runs, as Lua puts them before its own messages.
-unsafe fn place(state: *mut State) -> String {
-    let mut record = MaybeUninit::<ffi::lua_Debug>::zeroed();
-    // SAFETY: the caller's; the record is filled by the calls before it is read.
-    unsafe {
-        let found = ffi::lua_getstack(state, 0, record.as_mut_ptr()) != 0
-            && ffi::lua_getinfo(state, c"Sl".as_ptr(), record.as_mut_ptr()) != 0;
-        let record = record.assume_init();
-        if !found || record.currentline < 0 {
-            return String::new();
-        }
-        let source = std::ffi::CStr::from_ptr(record.short_src.as_ptr()).to_string_lossy();
-        format!("{source}:{}: ", record.currentline)
-    }
 }
 
 impl Host {

@@ -5,6 +5,7 @@
 #![allow(clippy::missing_safety_doc)]
 
 use std::ffi::{CStr, c_char, c_int};
+use std::mem::MaybeUninit;
 
 use mlua_sys as ffi;
 
@@ -52,13 +53,39 @@ pub(crate) unsafe fn describe(state: *mut State, index: c_int) -> String {
     }
 }
 
-/// Raises a Lua error with this message.
+/// Raises a Lua error with this message, after the line of the script that called.
 pub(crate) unsafe fn raise(state: *mut State, message: &str) -> ! {
     // SAFETY: the caller's; the message is copied before the stack is left.
     unsafe {
+        push_bytes(state, place(state).as_bytes());
         push_bytes(state, message.as_bytes());
+        ffi::lua_concat(state, 2);
         ffi::lua_error(state)
     }
+}
+
+/// File and line of the innermost function that a file holds, as Lua puts them before its own
+/// messages; empty where none runs. What this crate has in Lua is no file.
+pub(crate) unsafe fn place(state: *mut State) -> String {
+    let mut record = MaybeUninit::<ffi::lua_Debug>::zeroed();
+    for level in 0.. {
+        // SAFETY: the caller's; the record is filled by the calls before it is read.
+        let record = unsafe {
+            if ffi::lua_getstack(state, level, record.as_mut_ptr()) == 0
+                || ffi::lua_getinfo(state, c"Sl".as_ptr(), record.as_mut_ptr()) == 0
+            {
+                break;
+            }
+            record.assume_init_ref()
+        };
+        // SAFETY: Lua's own C strings, which live as long as the function.
+        let (source, short) =
+            unsafe { (CStr::from_ptr(record.source), CStr::from_ptr(record.short_src.as_ptr())) };
+        if source.to_bytes().starts_with(b"@") && record.currentline > 0 {
+            return format!("{}:{}: ", short.to_string_lossy(), record.currentline);
+        }
+    }
+    String::new()
 }
 
 /// Puts a function into the table on top of the stack.

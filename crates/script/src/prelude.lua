@@ -47,17 +47,16 @@ local function with_traceback(message)
   return { message = tostring(message), traceback = traceback("", 2) }
 end
 
--- For errors that nobody will catch: those without a text get one.
+-- For errors that nobody will catch: those without a text get one, and the script's line.
 local function in_words(value)
-  local raised = with_traceback(value)
-  if type(value) == "string" or type(value) == "number" then
-    return raised
-  elseif type(value) ~= "table" then
-    raised.message = settings.not_text
-  elseif not (value.message or value.sql_errmsg or value.errcode) then
-    return { message = settings.not_text, traceback = traceback("", 2) }
+  local kind = type(value)
+  if kind == "string" or kind == "number" then
+    return with_traceback(value)
+  elseif kind == "table" and (value.message or value.sql_errmsg or value.errcode) then
+    return value
   end
-  return raised
+  local place = settings.drop_in and "" or host.place()
+  return { message = place .. settings.not_text, traceback = traceback("", 2) }
 end
 
 -- The table `sysbench`.

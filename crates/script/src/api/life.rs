@@ -32,6 +32,7 @@ pub(crate) unsafe fn register(state: *mut State) {
         set_function(state, c"module", module);
         set_function(state, c"print", print);
         set_function(state, c"write", write);
+        set_function(state, c"place", place);
     }
 }
 
@@ -54,6 +55,16 @@ pub(super) extern "C" fn next_turn() -> c_int {
 unsafe extern "C-unwind" fn suspend(state: *mut State) -> c_int {
     // SAFETY: called from a coroutine.
     unsafe { ffi::lua_yield(state, 0) }
+}
+
+/// The line of the script that runs, as it stands before messages.
+unsafe extern "C-unwind" fn place(state: *mut State) -> c_int {
+    // SAFETY: a live state.
+    unsafe {
+        let place = lua::place(state);
+        lua::push_bytes(state, place.as_bytes());
+    }
+    1
 }
 
 /// [`next_turn`] for scripts that say themselves when an event ends: one that is still open when
