@@ -115,12 +115,36 @@ def test_two_results_are_not_joined_into_one(content: str) -> None:
     assert "`a.txt` `b.txt`" in str(caught.value.hint)
 
 
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (sysbench().replace("events:              100", f"events:     {'9' * 400}"), "events: "),
+        (sysbench().replace("2.0183s", "0.0000s"), "a window of 0 s"),
+        (sysbench().replace("threads: 2", f"threads: {'9' * 30}"), "clients: "),
+        (f"0 1 {'9' * 40} 0 1700000000 5\n", "a number that pgbench can't have printed"),
+        ('{"fio version" : "fio-3.33", "jobs": []}', "fio ran no job"),
+        ('{"fio version" : "fio-3.33", "jobs": [5]}', "fio's JSON has no"),
+    ],
+)
+def test_figures_that_no_run_can_have_are_told(content: str, said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        read(file("a.txt", content))
+    assert caught.value.message.startswith("a.txt")
+    assert said in caught.value.message
+
+
+@pytest.mark.parametrize("named", ["", "a=", "a=+", "+"])
+def test_no_file_at_all(named: str) -> None:
+    with pytest.raises(UsageError, match="names no file"):
+        read(named)
+
+
 def test_a_folder_in_place_of_a_file(here: Path) -> None:
     with pytest.raises(UsageError, match=f"{here} is a folder"):
         read(str(here))
 
 
-@pytest.mark.parametrize("name", ["../out", "/out", "..", "a/b", ".hidden", "a\nb"])
+@pytest.mark.parametrize("name", ["", "../out", "/out", "..", "a/b", ".hidden", "a\nb", "a" * 201])
 def test_a_name_never_leads_out_of_the_store(
     name: str, here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

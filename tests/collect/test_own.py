@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import psutil
 import pytest
 
 from dbdyno.collect import Sampler, Watched, read_own
@@ -76,6 +77,27 @@ def test_what_is_wrong_is_told_with_its_file_and_line(
 ) -> None:
     with pytest.raises(UsageError, match=told):
         own(tmp_path, name, text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("quits.py", "import sys\nsys.exit(3)\n", r"quits\.py:2: SystemExit: 3"),
+        ("stays.py", "while True:\n    pass\n", r"stays\.py:[12]: TimeoutError: .* more than 1 s"),
+        ("floods", "#!/bin/sh\nyes 'a 1'\n", "floods: prints more than 256 KiB"),
+        ("waits", "#!/bin/sh\nsleep 600\n", "waits: did not end within 1 s"),
+        ("hides", "#!/bin/sh\necho a 1\nsleep 601 &\n", "hides: did not end within 1 s"),
+    ],
+)
+def test_what_does_not_end_is_ended_with_all_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str, told: str
+) -> None:
+    monkeypatch.setattr("dbdyno.collect.own._LIMIT_S", 1.0)
+    with pytest.raises(UsageError, match=told):
+        own(tmp_path, name, text)
+    left = [one for one in psutil.process_iter() if one.name() in ("yes", "sleep")]
+    lines = [" ".join(one.cmdline()) for one in left if one.status() != psutil.STATUS_ZOMBIE]
+    assert not {"yes a 1", "sleep 600", "sleep 601"} & set(lines)
 
 
 def test_a_file_that_nobody_may_run_is_no_program(tmp_path: Path) -> None:

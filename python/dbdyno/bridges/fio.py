@@ -35,12 +35,15 @@ class Fio:
         """Clients are jobs: `numjobs`, added up. Its date is fio's own."""
         text = single(texts, self.tool)
         report = _document(text)
+        if not report.get("jobs"):
+            raise text.error("fio ran no job")
         try:
             jobs: Sequence[Mapping[str, Any]] = report["jobs"]
             told = outcome(report, ())
             ended_ns = int(report["timestamp_ms"]) * 10**6
             names = [str(one["jobname"]) for one in jobs]
-        except (KeyError, TypeError, ValueError) as error:
+            clients, options = _clients(report, names), dict(_options(report, told.window_s))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise text.error(
                 f"fio's JSON has no {error}: it is of another version than 3, or was altered"
             ) from error
@@ -54,10 +57,10 @@ class Fio:
         }
         return Result(
             outcome=replace(told, figures=figures, ended_unix_ns=ended_ns),
-            clients=_clients(report, names),
+            clients=clients,
             version=str(report.get("fio version", "")).removeprefix("fio-"),
             script="+".join(dict.fromkeys(names)),
-            options=dict(_options(report, told.window_s)),
+            options=options,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from dbdyno.store.disk import sha256
 _CELL = re.compile(r"\w[\w.+-]*")
 _LOG_OF_THREAD = re.compile(r"(.+)\.\d+")
 _LARGEST = 1 << 30
+_MOST = {"events": 1 << 62, "statements": 1 << 62, "errors": 1 << 62, "clients": 10_000_000}
+_LONGEST_S = 100 * 365.25 * 86400
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,8 @@ def _named(argument: str) -> tuple[str | None, list[Path]]:
             f"`{cell}` can't be the name of a cell", hint="use letters, digits, `.`, `-`, `_`"
         )
     files = rest if equals else argument
+    if not files.strip("+"):
+        raise UsageError(f"`{argument}` names no file", hint="expected FILE or CELL=FILE")
     paths = [Path(files)] if Path(files).is_file() else [Path(each) for each in files.split("+")]
     for path in paths:
         if not path.is_file():
@@ -81,7 +86,7 @@ def _read(cell: str | None, paths: Sequence[Path], tool: str | None, clients: in
     for text in texts:
         if not bridge.recognises(text.content):
             raise text.error(f"is no output of {bridge.tool}", line=1)
-    result = bridge.read(texts)
+    result = _believable(bridge, texts)
     told = result.clients or clients
     if told is None:
         raise texts[0].error(
@@ -99,6 +104,36 @@ def _read(cell: str | None, paths: Sequence[Path], tool: str | None, clients: in
         paths[0],
         max(path.stat().st_mtime for path in paths),
     )
+
+
+def _believable(bridge: Bridge, texts: Sequence[Text]) -> Result:
+    """What the bridge reads, unless figures are none that a run can have."""
+    try:
+        result = bridge.read(texts)
+    except (OverflowError, ValueError) as error:
+        raise texts[0].error(
+            f"holds a number that {bridge.tool} can't have printed: {error}"
+        ) from error
+    outcome = result.outcome
+    amounts = {
+        "events": outcome.events,
+        "statements": outcome.statements,
+        "errors": outcome.errors,
+        "clients": result.clients or 0,
+    }
+    strange = [
+        f"{name}: {value}"[:60] for name, value in amounts.items() if not 0 <= value < _MOST[name]
+    ]
+    if not 0 < outcome.window_s < _LONGEST_S:
+        strange.append(f"a window of {outcome.window_s:g} s")
+    figures = {**outcome.latency_us, **outcome.figures}
+    strange += [f"{name}: {value}" for name, value in figures.items() if not math.isfinite(value)]
+    if strange:
+        raise texts[0].error(
+            f"{bridge.tool} can't have measured this: {strange[0]}",
+            hint="import the text as the tool printed it",
+        )
+    return result
 
 
 def _text(path: Path) -> tuple[Text, SourceFile]:

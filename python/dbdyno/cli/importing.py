@@ -43,7 +43,8 @@ def import_command(
 
     sources = read_sources(results, tool=tool, clients=clients)
     called = shlex.join(["dbdyno", "import", *results])
-    kept = keep(Store(store), _checked(name) if name else _name(sources[0].path), sources, called)
+    study = _name(sources[0].path) if name is None else _checked(name)
+    kept = keep(Store(store), study, sources, called)
     for source in sources:
         for warning in source.result.outcome.warnings:
             click.echo(f"note: {source.path}: {warning}", err=True)
@@ -60,13 +61,13 @@ def _checked(name: str) -> str:
     if not re.fullmatch(NAME, name):
         raise UsageError(
             f"--as: `{name}` is not a name a folder can have",
-            hint="use letters, digits, `.`, `_`, `+` and `-`",
+            hint="use letters, digits, `.`, `_`, `+` and `-`, 200 at most",
         )
     return name
 
 
 def _name(path: Path) -> str:
-    name = re.sub(r"[^A-Za-z0-9._+-]", "-", path.stem).strip(".+-_")
+    name = re.sub(r"[^A-Za-z0-9._+-]", "-", path.stem).strip(".+-_")[:200]
     if not name:
         raise UsageError(f"{path} gives no name for a study", hint="name it with --as")
     return name

@@ -14,11 +14,16 @@ import importlib.util
 import math
 import os
 import re
+import selectors
+import signal
 import subprocess
+import time
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import IO
 
 from dbdyno.collect.collector import Collector, Readings, Watched
 from dbdyno.errors import LabError, MachineError, UsageError
@@ -27,6 +32,8 @@ from dbdyno.model import Metric, MetricKind, Missing, Reading
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _LINE = re.compile(r"(?P<name>[a-z][a-z0-9_]*)(?:\{(?P<instance>[^{}]*)\})?\s+(?P<rest>.+)")
 _LIMIT_S = 5.0
+_LARGEST = 256 << 10
+"""What a program may print, bytes."""
 _TOLD_CHARACTERS = 300
 _EXPECTED = "expected `name value`, `name{instance} value` or `name value unit`"
 
@@ -71,10 +78,11 @@ def _python(file: Path) -> Collector:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     try:
-        spec.loader.exec_module(module)
+        with _in_time(file):
+            spec.loader.exec_module(module)
     except SyntaxError as error:
         raise UsageError(f"{file}:{error.lineno}: {error.msg}") from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UsageError(_told(file, error)) from error
     found = getattr(module, "COLLECTOR", None)
     if not isinstance(found, Collector):
@@ -99,6 +107,22 @@ def _python(file: Path) -> Collector:
     return replace(found, open=opened, optional=False)
 
 
+@contextmanager
+def _in_time(file: Path) -> Iterator[None]:
+    """Ends what a file does when it is read, should it not return."""
+
+    def end(*_: object) -> None:
+        raise TimeoutError(f"reading the file took more than {_LIMIT_S:g} s")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.setitimer(signal.ITIMER_REAL, _LIMIT_S)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def _opened(file: Path, found: Collector, watched: Watched) -> Readings | Missing | None:
     try:
         return found.open(watched)
@@ -106,7 +130,7 @@ def _opened(file: Path, found: Collector, watched: Watched) -> Readings | Missin
         raise MachineError(_told(file, error)) from error
 
 
-def _told(file: Path, error: Exception) -> str:
+def _told(file: Path, error: BaseException) -> str:
     """The last line of the file that had a part in it, and what went wrong."""
     frames = traceback.extract_tb(error.__traceback__)
     line = next((one.lineno for one in reversed(frames) if one.filename == str(file)), None)
@@ -171,10 +195,10 @@ class _Program:
 
 
 def _printed(file: Path, watched: Watched) -> str:
-    """What it prints now; it dies with us.
+    """What it prints now. Whatever it started ends with it, and within 6 s though we die.
 
     # Errors
-    `MachineError` when it fails or takes too long.
+    `MachineError` when it fails, takes too long or prints too much.
     """
     environment = {
         **os.environ,
@@ -183,24 +207,55 @@ def _printed(file: Path, watched: Watched) -> str:
         "DBDYNO_CLIENT_PIDS": _numbers(watched.client_pids()),
         "DBDYNO_DATA_FOLDER": str(watched.data_folder or ""),
     }
-    argv: list[Path | str] = ["setpriv", "--pdeathsig", "KILL", "--", file.absolute()]
+    # Should we die, `timeout` kills the process group, a little later than we would.
+    argv: list[Path | str] = ["timeout", "--signal=KILL", f"{_LIMIT_S + 1:g}s", file.absolute()]
+    ends_s = time.monotonic() + _LIMIT_S
     try:
-        done = subprocess.run(
+        child = subprocess.Popen(
             argv,
             env=environment,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_LIMIT_S,
-            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            process_group=0,
         )
-    except subprocess.TimeoutExpired as error:
-        raise MachineError(f"{file}: did not end within {_LIMIT_S:g} s") from error
     except OSError as error:
         raise MachineError(f"{file}: {error.strerror}") from error
-    if done.returncode:
-        said = " ".join(done.stderr.decode(errors="replace").split())[-_TOLD_CHARACTERS:]
-        raise MachineError(f"{file}: ended with {done.returncode}{f': {said}' if said else ''}")
-    return done.stdout.decode(errors="replace")
+    assert child.stdout is not None
+    assert child.stderr is not None
+    with child:
+        try:
+            printed, said = _read_both(child.stdout, child.stderr, ends_s)
+            if max(len(printed), len(said)) > _LARGEST:
+                raise MachineError(f"{file}: prints more than {_LARGEST >> 10} KiB")
+            code = child.wait(max(0.0, ends_s - time.monotonic()))
+        except subprocess.TimeoutExpired as error:
+            raise MachineError(f"{file}: did not end within {_LIMIT_S:g} s") from error
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+    if code:
+        words = " ".join(said.decode(errors="replace").split())[-_TOLD_CHARACTERS:]
+        raise MachineError(f"{file}: ended with {code}{f': {words}' if words else ''}")
+    return printed.decode(errors="replace")
+
+
+def _read_both(printed: IO[bytes], said: IO[bytes], ends_s: float) -> tuple[bytearray, bytearray]:
+    """Both streams up to their end, or until one is longer than may be; `TimeoutExpired`."""
+    kept = {printed: bytearray(), said: bytearray()}
+    with selectors.DefaultSelector() as open_ones:
+        for stream in kept:
+            open_ones.register(stream, selectors.EVENT_READ, stream)
+        while open_ones.get_map() and all(len(read) <= _LARGEST for read in kept.values()):
+            ready = open_ones.select(max(0.0, ends_s - time.monotonic()))
+            if not ready:
+                raise subprocess.TimeoutExpired("timeout", _LIMIT_S)
+            for key, _ in ready:
+                piece = os.read(key.fd, 1 << 16)
+                kept[key.data] += piece
+                if not piece:
+                    open_ones.unregister(key.fileobj)
+    return kept[printed], kept[said]
 
 
 def _numbers(pids: Sequence[int]) -> str:

@@ -459,7 +459,7 @@ def _complaint(error: ValidationError) -> tuple[KeyPath, str, str | None]:
             return path, f"`{dotted}`: {detail['ctx']['error']}", None
         case "string_pattern_mismatch":
             found = f"`{dotted}` is not a name a folder can have"
-            return path, found, "use letters, digits, `.`, `_`, `+` and `-`"
+            return path, found, "use letters, digits, `.`, `_`, `+` and `-`, 200 at most"
         case _:
             message = detail["msg"][0].lower() + detail["msg"][1:]
             return path, f"`{dotted}`: {message}; found {detail['input']!r}", None
