@@ -43,6 +43,7 @@ from dbdyno.report.analyse import analyse
 from dbdyno.report.charts import charts
 from dbdyno.report.gather import gather
 from dbdyno.report.page import context, render
+from dbdyno.report.panels import packed_lines
 from dbdyno.report.provenance import provenance
 from dbdyno.report.tables import tables
 from dbdyno.stats import merge_histograms
@@ -117,11 +118,11 @@ def write_study(
 
 def page_of(store: Path) -> str:
     """The page alone: drawing its exported pictures takes longer than all the rest."""
-    analysis = analyse(gather(store, "study"))
+    analysis = analyse(gather(store, "study", every_sample=True))
     drawn = charts(analysis)
-    return render(
-        context(analysis, drawn, tables(analysis), provenance(analysis)), drawn, folder="out"
-    )
+    lines = packed_lines(analysis, {name for chart in drawn for name in chart.panels})
+    said = context(analysis, drawn, tables(analysis), provenance(analysis))
+    return render(said, drawn, folder="out", lines=lines)
 
 
 def _carry_out(

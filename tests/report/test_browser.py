@@ -13,7 +13,9 @@ from made_up_runs import World, page_of, write_study
 from made_up_studies import SMALL, WIDE
 from selenium import webdriver
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
+from test_sampled import SHORT, rate, sampled
 
 from dbdyno.model import PlannedRun, Step
 from dbdyno.report.history import Asked, histories
@@ -158,3 +160,63 @@ def test_nothing_is_cut_off(browser: webdriver.Chrome, page: Path, width: int) -
         assert cut == []
     finally:
         browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+@pytest.fixture(scope="module")
+def sampled_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sampled")
+    page = folder / "sampled.html"
+    text = SHORT.replace("blocks = 3", "blocks = 1")
+    page.write_text(page_of(write_study(folder, text, World(rate, samples=sampled))), "utf-8")
+    return page
+
+
+def titles(browser: webdriver.Chrome) -> list[str]:
+    """Of the panels that have a line."""
+    found = browser.execute_script(
+        """return [...document.querySelectorAll("[data-chart^=metrics-over-time] g.mark-group")]
+             .filter(group => group.querySelector(":scope g.mark-line path"))
+             .flatMap(group => [...group.querySelectorAll(":scope .role-title-text text")])
+             .map(text => text.textContent)"""
+    )
+    return list(dict.fromkeys(str(title) for title in found))
+
+
+def test_any_metric_is_added_by_keyboard_and_taken_away(
+    browser: webdriver.Chrome, sampled_page: Path
+) -> None:
+    browser.get_log("browser")  # type: ignore[no-untyped-call]
+    opened(browser, sampled_page)
+    added = "mysql.history_list: Transactions not purged"
+    assert added not in titles(browser)
+    box = browser.find_element(By.CSS_SELECTOR, "[role=combobox]")
+    box.send_keys("not purged")
+    WebDriverWait(browser, 60).until(
+        lambda seen: len(seen.find_elements(By.CSS_SELECTOR, "[role=option]")) == 1
+    )
+    box.send_keys(Keys.ENTER)
+    WebDriverWait(browser, 60).until(lambda seen: added in titles(seen))
+    browser.find_element(By.CSS_SELECTOR, ".added button").click()
+    WebDriverWait(browser, 60).until(lambda seen: added not in titles(seen))
+    said = browser.get_log("browser")  # type: ignore[no-untyped-call]
+    assert [entry["message"] for entry in said] == []
+
+
+def test_the_axis_of_time_is_marked_and_can_be_that_of_the_whole_run(
+    browser: webdriver.Chrome, sampled_page: Path
+) -> None:
+    opened(browser, sampled_page)
+
+    def words(seen: webdriver.Chrome) -> list[str]:
+        return list(
+            seen.execute_script(
+                """return [...document.querySelectorAll("[data-chart^=metrics-over-time] text")]
+                     .map(text => text.textContent)"""
+            )
+        )
+
+    assert {"warm-up", "measured", "10"} <= set(words(browser))
+    assert "11" not in words(browser)
+    browser.find_element(By.CSS_SELECTOR, ".whole input").click()
+    # The window has 10 s; sampling ended 1.3 s behind it.
+    WebDriverWait(browser, 60).until(lambda seen: "11" in words(seen))

@@ -51,13 +51,13 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Chart], P
 def test_panels_share_one_axis_of_time(drawn: tuple[dict[str, Chart], Path]) -> None:
     chart = drawn[0]["metrics-over-time-mysql-history_list"]
     panels = list(dict.fromkeys(row["panel"] for row in chart.rows))
-    assert panels == ["throughput", "p99", "mysql.history_list", "mysql.syncs"]
+    assert panels == ["throughput", "p99", "mysql.history_list", "mysql.syncs", "marks"]
     syncs = {row["second"]: row["value"] for row in chart.rows if row["panel"] == "mysql.syncs"}
     assert set(syncs.values()) == {400.0}  # a counter, by second
     # The window begins 2 s after the engine; samples lie 0.3 s behind each second.
     assert min(float(str(second)) for second in syncs) == pytest.approx(-0.7)
     spec = chart.spec()
-    assert len(spec["vconcat"]) == 4  # type: ignore[arg-type]
+    assert len(spec["vconcat"]) == 5  # type: ignore[arg-type]
     assert spec["resolve"] == {"scale": {"x": "shared"}}
     assert "Transactions not purged" in json.dumps(spec)
 

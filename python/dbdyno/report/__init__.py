@@ -16,6 +16,7 @@ from dbdyno.report.charts import charts
 from dbdyno.report.export import export
 from dbdyno.report.gather import gather
 from dbdyno.report.page import context, render, render_summary
+from dbdyno.report.panels import packed_lines
 from dbdyno.report.provenance import provenance
 from dbdyno.report.tables import tables
 from dbdyno.report.validity import remarks
@@ -47,9 +48,10 @@ def write(store: Path, study: str, out: Path, *, asked: Study | None = None) -> 
     """
     page = out if out.suffix == ".html" else out / f"{study}.html"
     folder = page.with_suffix("")
-    analysis = analyse(gather(store, study, asked=asked))
+    analysis = analyse(gather(store, study, asked=asked, every_sample=True))
     drawn, figures = charts(analysis), tables(analysis)
     sources = provenance(analysis)
+    lines = packed_lines(analysis, {name for chart in drawn for name in chart.panels})
     said = context(analysis, drawn, figures, sources)
     try:
         export(
@@ -58,7 +60,7 @@ def write(store: Path, study: str, out: Path, *, asked: Study | None = None) -> 
             tables=(*figures, *sources.values()),
             summary=render_summary(said),
         )
-        page.write_text(render(said, drawn, folder=folder.name), "utf-8")
+        page.write_text(render(said, drawn, folder=folder.name, lines=lines), "utf-8")
     except OSError as error:
         raise StoreError(
             f"the report {page} can't be written: {error.strerror}",

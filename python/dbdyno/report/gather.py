@@ -24,18 +24,21 @@ LOADED = ("warm-up", "measure")
 """Phases with load; connecting and draining would only distort the lines."""
 
 
-def gather(store: Path, study: str, *, asked: Study | None = None) -> Material:
+def gather(
+    store: Path, study: str, *, asked: Study | None = None, every_sample: bool = False
+) -> Material:
     """Everything a report says about a study. Raises `LabError` for what can't be read.
 
     The study is the one stored with its runs; of `asked`, its file as it is now, comes only what
-    is no matter of measurement. Every file of every run is held against its checksum.
+    is no matter of measurement. Every file of every run is held against its checksum. Of what was
+    sampled only that is kept which the study's figures and charts need, unless `every_sample` is.
     """
     stored = Store(store).study(study)
     survey = stored.survey(whole=True)
     runs = sorted(survey.runs.values(), key=lambda run: run.manifest.started_unix_s)
     analysed, changes = asked_now(stored.study, asked or stored.study)
     names = wanted(analysed)
-    needed = sources(names)
+    needed = None if every_sample else sources(names)
     return Material(
         study=analysed,
         plan=stored.plan,
@@ -52,7 +55,7 @@ def latency_log(store: Path, study: str, run: str) -> str:
     return text if "\nTag=" in text else ""
 
 
-def _run(run: StoredRun, needed: Collection[tuple[str, str]]) -> RunMaterial:
+def _run(run: StoredRun, needed: Collection[tuple[str, str]] | None) -> RunMaterial:
     table = run.series
     steps = sorted(set(table.column("step").to_pylist()))
     return RunMaterial(
@@ -66,8 +69,8 @@ def _run(run: StoredRun, needed: Collection[tuple[str, str]]) -> RunMaterial:
     )
 
 
-def _samples(run: StoredRun, needed: Collection[tuple[str, str]]) -> Samples:
-    """Of the (source, metric) needed alone: a long run has millions of samples."""
+def _samples(run: StoredRun, needed: Collection[tuple[str, str]] | None) -> Samples:
+    """Of the (source, metric) needed, or of all: a long run has millions of samples."""
     if run.metrics is None or not run.metrics[0].num_rows:
         return NO_SAMPLES
     table, known = run.metrics
@@ -86,7 +89,7 @@ def _samples(run: StoredRun, needed: Collection[tuple[str, str]]) -> Samples:
         source, metric, instance = (
             every[place] for every, place in zip(names, places, strict=True)
         )
-        if (source, metric) in needed or source == run.manifest.generator:
+        if needed is None or (source, metric) in needed or source == run.manifest.generator:
             found = SampleSeries(times[rows], values[rows])
             series.setdefault((source, metric), {})[instance] = found
     return Samples(series, known)
@@ -103,9 +106,9 @@ def _document(run: StoredRun, name: str) -> Mapping[str, object]:
 def _series(table: pa.Table, step: int) -> StepSeries:
     loaded = pc.is_in(table.column("phase"), pa.array(LOADED))
     rows = table.filter(pc.and_(pc.equal(table.column("step"), step), loaded))
-    start, end, events, p99 = (
+    start, end, events, p99, errors, reconnects = (
         rows.column(name).cast(pa.float64(), safe=False).to_numpy()
-        for name in ("start_s", "end_s", "events", "response_ns_p99")
+        for name in ("start_s", "end_s", "events", "response_ns_p99", "errors", "reconnects")
     )
     measured = np.asarray(rows.column("phase").to_pylist()) == "measure"
     origin = float(start[measured][0]) if measured.any() else float(end[-1]) if end.size else 0.0
@@ -116,4 +119,7 @@ def _series(table: pa.Table, step: int) -> StepSeries:
         measured=measured,
         events_per_s=np.divide(events, length, out=np.zeros_like(length), where=length > 0),
         p99_ns=p99,
+        origin_s=origin,
+        errors=errors,
+        reconnects=reconnects,
     )

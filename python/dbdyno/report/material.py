@@ -32,6 +32,11 @@ class StepSeries:
     events_per_s: Column
     p99_ns: Column
     """NaN where no event ended."""
+    origin_s: float = 0.0
+    """The beginning of the window, from the start of the step's engine."""
+    errors: Column = field(default_factory=lambda: np.empty(0))
+    """Statements that failed in each interval; empty where nobody counted by interval."""
+    reconnects: Column = field(default_factory=lambda: np.empty(0))
 
     @property
     def interval_s(self) -> float:

@@ -87,30 +87,34 @@ def sections(charts: Sequence[Chart]) -> tuple[Section, ...]:
 def selectors(charts: Sequence[Chart]) -> dict[str, Selector]:
     """What the reader may choose, from the charts' rows; the last load is shown first."""
     labels = {"clients": "Clients", "point": "Cell and clients"}
-    found: dict[str, Selector] = {}
+    found: dict[str, dict[str, str]] = {}
     for chart in charts:
-        if chart.selector is None or chart.selector in found:
-            continue
-        views = {str(row["key"]): str(row["view"]) for row in chart.rows}
-        keys = list(views)
-        if chart.selector == "clients":
-            keys.sort(key=int)
-        chosen = keys[-1] if chart.selector == "clients" else keys[0]
+        if chart.selector is not None:
+            views = {str(row["key"]): str(row["view"]) for row in chart.rows}
+            views |= {view: view for view in chart.views}
+            found[chart.selector] = views | found.get(chart.selector, {})
+    told: dict[str, Selector] = {}
+    for name, views in found.items():
+        keys = sorted(views, key=int) if name == "clients" else list(views)
         texts = tuple(views[key] for key in keys)
-        found[chart.selector] = Selector(
-            chart.selector, labels[chart.selector], tuple(keys), texts, chosen
-        )
-    return found
+        chosen = keys[-1] if name == "clients" else keys[0]
+        told[name] = Selector(name, labels[name], tuple(keys), texts, chosen)
+    return told
 
 
-def render(said: Mapping[str, object], charts: Sequence[Chart], *, folder: str) -> str:
-    """The whole page, from its `context`. `folder` is where the exports lie, relative to it."""
+def render(
+    said: Mapping[str, object], charts: Sequence[Chart], *, folder: str, lines: str = ""
+) -> str:
+    """The whole page, from its `context`. `folder` is where the exports lie, relative to it;
+    `lines` are those that its panels are drawn from (`panels.py`)."""
     template = environment().get_template("report.html.j2")
     return template.render(
         **said,
         folder=folder,
         style=template_text("style.css"),
         script=template_text("page.js"),
+        panels=template_text("panels.js"),
+        lines=lines,
         bundle=bundle(),
         payload=payload(charts),
     )

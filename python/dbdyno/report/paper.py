@@ -43,13 +43,14 @@ def bundle() -> str:
 
 
 def payload(charts: Sequence[Chart]) -> str:
-    """Drawings and rows, the rows by column, as gzip in base64."""
+    """Drawings and rows, the rows by column, as gzip in base64; panels have theirs elsewhere."""
     drawn = {}
     for chart in charts:
-        names = list(chart.rows[0])
+        names = () if chart.panels else tuple(chart.rows[0])
         drawn[chart.name] = {
             "spec": chart.spec(),
             "selector": chart.selector,
+            "panels": chart.panels,
             "columns": {name: [row[name] for row in chart.rows] for name in names},
         }
     text = json.dumps(drawn, ensure_ascii=False, separators=(",", ":"), allow_nan=False)

@@ -23,6 +23,9 @@ from dbdyno.report.charts.time import over_time
 
 __all__ = ["Chart", "charts"]
 
+PANELS = ("processor.idle_s", "disk.written_bytes")
+"""Metrics shown over time where the study names none: is it the processors, is it the disk?"""
+
 
 def _named(analysis: Analysis, asked: Asked) -> Chart | None:
     """A chart of a kind that is drawn only where it is named; `None` for the usual ones."""
@@ -67,12 +70,27 @@ def _usual(analysis: Analysis) -> tuple[Chart, ...]:
     )
 
 
+def _panels(analysis: Analysis) -> Chart | None:
+    """What every report of sampled runs has where its study names no such chart: a place to add
+    any metric to."""
+    asked = analysis.material.study.charts
+    if analysis.metric.share or any(draws_what(chart.kind) == "of_metrics" for chart in asked):
+        return None
+    sampled = {
+        f"{source}.{metric}": None
+        for run in analysis.material.runs
+        for source, metric in run.samples.series
+    }
+    metrics = tuple(name for name in PANELS if name in sampled) or tuple(sampled)[:1]
+    return _named(analysis, Asked("metrics-over-time", metrics=metrics)) if metrics else None
+
+
 def charts(analysis: Analysis) -> tuple[Chart, ...]:
     """All charts that have something to show: the comparison, what the study asks for, the rest."""
     study = analysis.material.study
     made = (
         *((shares(analysis),) if analysis.metric.share else _usual(analysis)),
-        *filter(None, (_named(analysis, chart) for chart in study.charts)),
+        *filter(None, (_panels(analysis), *(_named(analysis, chart) for chart in study.charts))),
     )
     asked = {chart.name: chart.title for chart in study.charts}
     titled = (replace(c, title=asked.get(c.name) or c.title) for c in made if c.rows)

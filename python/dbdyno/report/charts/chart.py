@@ -23,6 +23,11 @@ class Chart:
     height: int = 300
     log_scale: bool = False
     """The page offers a logarithmic y axis."""
+    panels: tuple[str, ...] = ()
+    """Lines that the page takes from its store of lines (`panels.py`), where the reader may add
+    others; `rows` are then of the first view alone."""
+    views: tuple[str, ...] = ()
+    """All that can be selected, where `rows` do not say it."""
 
     def spec(self) -> dict[str, object]:
         """Vega-Lite without rows, as wide as the page allows; panels the page widens by itself."""

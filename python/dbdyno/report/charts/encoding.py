@@ -141,3 +141,8 @@ def zoom() -> alt.Parameter:
 def clients_text(clients: int) -> str:
     """`1 client`, `16 clients`, on one line."""
     return f"{clients}\u00a0client{'s' if clients > 1 else ''}"
+
+
+def view_key(point: Point) -> str:
+    """A cell at a load, as the page's selector calls it."""
+    return f"{point.label} · {clients_text(point.clients)}"

@@ -8,7 +8,7 @@ import altair as alt
 
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.charts.chart import Chart, Row
-from dbdyno.report.charts.encoding import PALETTE, clients_text, fade, named, number_axis, zoom
+from dbdyno.report.charts.encoding import PALETTE, fade, named, number_axis, view_key, zoom
 from dbdyno.report.material import Column, RunMaterial, StepSeries
 from dbdyno.report.points import Point
 
@@ -72,7 +72,7 @@ def _warm_up(analysis: Analysis) -> alt.Chart:
 
 
 def _rows(analysis: Analysis, point: Point, figure: Figure) -> Iterable[Row]:
-    view = f"{point.label} · {clients_text(point.clients)}"
+    view = view_key(point)
     counted = {figures.run_id for figures in point.counted}
     for run, series in _series(analysis, point):
         block = str(run.manifest.block)

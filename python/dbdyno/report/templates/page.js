@@ -1,9 +1,13 @@
 "use strict";
 // Draws every chart from the payload, feeds it the rows the reader chose, follows the colour scheme.
 (async () => {
-  const bytes = Uint8Array.from(atob(document.getElementById("payload").textContent), c => c.charCodeAt(0));
-  const unzipped = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const charts = JSON.parse(await new Response(unzipped).text());
+  const unzipped = id => {
+    const bytes = Uint8Array.from(atob(document.getElementById(id).textContent), c => c.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
+  };
+  const charts = await unzipped("payload").json();
+  let lines = null;
+  const store = () => lines ??= unzipped("lines").arrayBuffer().then(buffer => linePanels.unpacked(new Uint8Array(buffer)));
   const chosen = {};
   for (const box of document.querySelectorAll("select[data-selector]")) chosen[box.dataset.selector] = box.value;
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -51,19 +55,28 @@
     key === "y" && value && value.type === "quantitative" ? { ...value, scale: { type: "log" } } : value);
 
   // Stacked panels can't take their width from the page: what the axes leave is told to each.
-  const panelled = (spec, place, all) => ({
-    ...spec,
-    vconcat: spec.vconcat.map(panel => ({ ...panel, width: Math.max(160, place.clientWidth - 90) })),
-    datasets: { ...spec.datasets, rows: all },
-  });
+  const panelled = async (chart, place) => {
+    const read = await store();
+    const { rows, domain, thinned } = linePanels.shown(read, chosen[chart.selector] ?? Object.keys(read.head.views)[0], [...chart.panels, ...chart.added], chart.whole);
+    const spec = linePanels.spec(read, chart, domain, rows);
+    chart.say(thinned);
+    return {
+      ...spec,
+      vconcat: spec.vconcat.map(panel => ({ ...panel, width: Math.max(160, place.clientWidth - 104) })),
+      datasets: { ...spec.datasets, rows },
+    };
+  };
 
   const draw = async place => {
     const name = place.dataset.chart, chart = charts[name];
     const spec = logarithmic.has(name) ? withLogarithms(chart.spec) : chart.spec;
     if (chart.view) chart.view.finalize();
-    const all = rows(chart);
-    const sized = place.clientWidth < 560 ? narrowed(spec, all) : spec;
-    const drawn = sized.vconcat ? panelled(sized, place, all) : { ...sized, autosize: { type: "fit-x", contains: "padding" }, datasets: { ...spec.datasets, rows: all } };
+    const flat = () => {
+      const all = rows(chart);
+      const sized = place.clientWidth < 560 ? narrowed(spec, all) : spec;
+      return { ...sized, autosize: { type: "fit-x", contains: "padding" }, datasets: { ...spec.datasets, rows: all } };
+    };
+    const drawn = chart.panels.length ? await panelled(chart, place) : flat();
     const result = await vegaEmbed(place, drawn, {
       renderer: "svg", config: theme(), actions: { export: true, source: false, compiled: false, editor: false }, downloadFileName: name,
     });
@@ -92,6 +105,10 @@
       button.textContent = logarithmic.has(name) ? "linear scale" : "log scale";
       drawAll(chart => chart === charts[name]);
     });
+  for (const place of document.querySelectorAll("[data-panels]")) {
+    const chart = charts[place.dataset.panels];
+    linePanels.adding(place, chart, store, () => drawAll(one => one === chart));
+  }
   dark.addEventListener("change", () => drawAll());
   await drawAll();
   document.documentElement.dataset.drawn = "yes";

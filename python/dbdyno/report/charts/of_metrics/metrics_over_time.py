@@ -1,63 +1,92 @@
-"""Chosen metrics below throughput and p99, on one axis of time: what the server and the machine
-were doing when the load slowed down."""
+"""Chosen metrics below throughput and p99, on one axis of time with phases and faults marked: what
+the server and the machine were doing when the load slowed down."""
 
 import math
 import warnings
 from collections.abc import Iterator, Sequence
 
 import altair as alt
-import numpy as np
 
 from dbdyno.model import Sampled
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.charts.chart import Chart, Row
-from dbdyno.report.charts.encoding import PALETTE, clients_text, named, number_axis
-from dbdyno.report.material import RunMaterial
-from dbdyno.report.points import Point
-from dbdyno.report.sampled import instances, stretches_of
+from dbdyno.report.charts.encoding import PALETTE, named, number_axis
+from dbdyno.report.lines import Instants, line
+from dbdyno.report.marks import FAULTS, MEASURED, NOT_COUNTED, Mark
+from dbdyno.report.material import Column
+from dbdyno.report.panels import PACE, Timeline, pace_of, timeline
+from dbdyno.report.sampled import instances
+from dbdyno.report.timeline import Span
 
 PANEL_HEIGHT = 110
-SHORTEST_S = 0.2
-"""Samples at the edges of turns may lie close to others: too close to tell a rate."""
+LANE_HEIGHT = 15
+LEFT = 86
+"""Pixels for the words of the lanes, and so for the numbers of every panel."""
+MARKS = "marks"
+"""The panel of a row that is a phase or a fault."""
 CAPTION = (
-    "One line a block. Counters are shown by second. The line under the pointer is at the same "
-    "second in all panels; dragging moves and shift and wheel zoom all of them."
+    "One line a block. Counters are shown by second. Phases and faults of all blocks stand above "
+    "the panels, and are shaded in them unless measured; the pointer tells which block and what. "
+    "The line under the pointer is at the same second in all panels; dragging moves and shift and "
+    "wheel zoom all of them."
 )
-PACE = {"throughput": "Events per second", "p99": "p99 of each interval, ms"}
+FAULT_COLOURS = dict(
+    zip(FAULTS, ("#C51B2B", "#D55E00", "#E69F00", "#8C6BB1", "#7F7F7F"), strict=True)
+)
+PHASE_COLOURS = {
+    MEASURED: "#009E73",
+    "warm-up": "#56B4E9",
+    "lead-in": "#9CCBE8",
+    "load": "#0072B2",
+}
+OTHER_PHASE = "#A9B2BC"
 
 
 def draw(analysis: Analysis, metrics: Sequence[str], *, name: str) -> Chart:
     """One point (cell and load) at a time; metrics that were not sampled have no panel."""
-    rows = tuple(row for point in analysis.points for row in _rows(analysis, point, metrics))
-    there = {str(row["panel"]) for row in rows if row["value"] is not None}
-    drawn = [one for one in (*PACE, *metrics) if one in there]
-    blocks = sorted({int(str(row["block"])) for row in rows})
+    there = tuple(metric for metric in metrics if _is_sampled(analysis, metric))
+    found = timeline(analysis)
+    rows = tuple(_rows(found, there)) if there and found.views else ()
+    paced = {str(row["panel"]) for row in rows if row["value"] is not None}
+    drawn = (*(one for one in PACE if one in paced), *there)
+    blocks = sorted(
+        {span.block for spans in found.views.values() for span in spans},
+        key=lambda block: (int(block.split()[0]), block),
+    )
     shade = alt.Color(
         "block:N",
         title="block",
         scale=alt.Scale(
-            domain=[str(block) for block in blocks],
-            range=[PALETTE[(block - 1) % len(PALETTE)] for block in blocks],
+            domain=blocks,
+            range=[PALETTE[(int(block.split()[0]) - 1) % len(PALETTE)] for block in blocks],
         ),
         legend=alt.Legend(orient="top", columns=8) if len(blocks) > 1 else None,
     )
     selections = _selections()
-    each = [
-        _panel(one, _title(analysis, one), shade, selections, last=one == drawn[-1])
-        for one in drawn
-    ]
+    each = [_panel(one, _title(analysis, one), shade, found.kinds, selections) for one in drawn]
     with warnings.catch_warnings():
         # Altair tells that the panels' selections are one, which is meant.
         warnings.simplefilter("ignore", UserWarning)
-        stacked = alt.vconcat(*each, spacing=6).resolve_scale(x="shared")
+        stacked = alt.vconcat(_lanes(found.kinds, selections), *each, spacing=6)
+        stacked = stacked.resolve_scale(x="shared")
     return Chart(
         name,
         "Metrics over time",
         CAPTION,
         stacked,
-        rows if there & set(metrics) else (),
+        rows,
         selector="point",
-        height=(PANEL_HEIGHT + 36) * max(1, len(drawn)),
+        height=(PANEL_HEIGHT + 30) * len(drawn) + 3 * LANE_HEIGHT + 40,
+        panels=drawn,
+        views=tuple(found.views),
+    )
+
+
+def _is_sampled(analysis: Analysis, metric: str) -> bool:
+    name = Sampled.parse(metric)
+    return name is not None and any(
+        len(instances(run, name.source, name.metric, name.instance)) > 0
+        for run in analysis.material.runs
     )
 
 
@@ -81,23 +110,73 @@ def _selections() -> tuple[alt.Parameter, alt.Parameter]:
     return hover, zoom
 
 
+def _x(*, labels: bool = False) -> alt.X:
+    """The page shows the axis below the last panel, whichever that is there."""
+    return alt.X(
+        "second:Q",
+        title="seconds into the window" if labels else None,
+        scale=alt.Scale(nice=False),
+        axis=alt.Axis(labels=labels, ticks=labels, tickCount=10),
+    )
+
+
+def _shades(kinds: Sequence[str]) -> tuple[alt.Fill, alt.Stroke]:
+    """The outline makes an instant visible."""
+    colours = {**PHASE_COLOURS, **FAULT_COLOURS}
+    scale = alt.Scale(domain=list(kinds), range=[colours.get(kind, OTHER_PHASE) for kind in kinds])
+    return (
+        alt.Fill("kind:N", scale=scale, legend=None),
+        alt.Stroke("kind:N", scale=scale, legend=None),
+    )
+
+
+def _lanes(
+    kinds: Sequence[str], selections: tuple[alt.Parameter, alt.Parameter]
+) -> alt.LayerChart | alt.FacetChart:
+    """A row a kind of phase or fault; its word at the axis is the legend."""
+    _, zoom = selections
+    fill, stroke = _shades(kinds)
+    base = alt.Chart(named()).transform_filter(alt.datum.panel == MARKS)
+    axis = alt.Axis(minExtent=LEFT, domain=False, ticks=False, labelLimit=LEFT)
+    drawn = base.mark_bar(clip=True, height=LANE_HEIGHT - 4, strokeWidth=1.5, opacity=0.85).encode(
+        x=_x(),
+        x2="until:Q",
+        y=alt.Y("kind:N", title=None, sort=list(kinds), axis=axis),
+        fill=fill,
+        stroke=stroke,
+        tooltip=[
+            alt.Tooltip("text:N", title="what"),
+            alt.Tooltip("block:N"),
+            alt.Tooltip("second:Q", title="from second", format=".1f"),
+            alt.Tooltip("until:Q", title="to second", format=".1f"),
+        ],
+    )
+    lanes: alt.LayerChart | alt.FacetChart = alt.layer(drawn.add_params(zoom)).properties(
+        width=640,
+        height=alt.Step(LANE_HEIGHT),
+        title=alt.Title("Phases and faults", anchor="start", fontSize=12, frame="group"),
+    )
+    return lanes
+
+
 def _panel(
     panel: str,
     title: str,
     shade: alt.Color,
+    kinds: Sequence[str],
     selections: tuple[alt.Parameter, alt.Parameter],
-    *,
-    last: bool,
 ) -> alt.LayerChart | alt.FacetChart:
     hover, zoom = selections
+    fill, stroke = _shades(kinds)
     base = alt.Chart(named()).transform_filter(alt.datum.panel == panel)
-    x = alt.X(
-        "second:Q",
-        title="seconds into the window" if last else None,
-        scale=alt.Scale(nice=False),
-        axis=alt.Axis(labels=last, ticks=last, tickCount=10),
+    x = _x(labels=True)
+    y = alt.Y("value:Q", title=None, axis=_numbers())
+    shaded = alt.Chart(named()).transform_filter(
+        (alt.datum.panel == MARKS) & (alt.datum.shaded == "yes")
     )
-    y = alt.Y("value:Q", title=None, axis=number_axis())
+    bands = shaded.mark_rect(clip=True, opacity=0.12).encode(
+        x=x, x2="until:Q", fill=fill, stroke=stroke
+    )
     lines = base.mark_line(strokeWidth=1.4, clip=True, point=alt.OverlayMarkDef(size=10)).encode(
         x=x, y=y, color=shade
     )
@@ -114,7 +193,7 @@ def _panel(
     )
     rule = base.mark_rule(color="#888888").encode(x=x).transform_filter(hover)
     drawn: alt.LayerChart | alt.FacetChart = alt.layer(
-        lines, points.add_params(hover, zoom), rule
+        bands, lines, points.add_params(hover, zoom), rule
     ).properties(
         width=640,
         height=PANEL_HEIGHT,
@@ -123,57 +202,55 @@ def _panel(
     return drawn
 
 
-def _rows(analysis: Analysis, point: Point, metrics: Sequence[str]) -> Iterator[Row]:
-    counted = {figures.run_id for figures in point.counted}
-    view = f"{point.label} · {clients_text(point.clients)}"
-    for run in analysis.material.runs:
-        if run.manifest.id not in counted:
-            continue
-        told = [*_pace(run, point.step)]
-        for metric in metrics:
-            told += _sampled(analysis, run, point.step, metric)
-        for panel, second, value in told:
-            yield {
-                "key": view,
-                "view": view,
-                "panel": panel,
-                "block": str(run.manifest.block),
-                "second": round(second, 1),
-                "value": None if math.isnan(value) else float(f"{value:.5g}"),
-            }
+def _numbers() -> alt.Axis:
+    axis = number_axis()
+    axis.minExtent = LEFT
+    return axis
 
 
-def _pace(run: RunMaterial, step: int) -> Iterator[tuple[str, float, float]]:
-    series = run.series.get(step)
-    if series is None or not series.start_s.size:
-        return
-    ends = series.start_s + series.length_s
-    for panel, values in (("throughput", series.events_per_s), ("p99", series.p99_ns / 1e6)):
-        for second, value in zip(ends, values, strict=True):
-            yield panel, float(second), float(value)
+def _rows(found: Timeline, metrics: Sequence[str]) -> Iterator[Row]:
+    """Of a picture, which shows the first view; the page has all lines elsewhere (`panels.py`)."""
+    view, spans = next(iter(found.views.items()))
+    for span in spans:
+        told = [*pace_of(span), *((metric, *_line(span, metric)) for metric in metrics)]
+        for panel, times, values in told:
+            inside = (times >= span.begin_ns) & (times <= span.end_ns)
+            for at_ns, value in zip(times[inside], values[inside], strict=True):
+                yield _row(view, span, panel, (at_ns - span.origin_ns) / 1e9, value)
+        for mark in found.marks[span.run.manifest.id]:
+            if mark.end_ns >= span.begin_ns and mark.begin_ns <= span.end_ns:
+                yield _mark(view, span, mark)
 
 
-def _sampled(
-    analysis: Analysis, run: RunMaterial, step: int, metric: str
-) -> Iterator[tuple[str, float, float]]:
-    """Metric, second into the window, value: of several instances the sum, of a counter its
-    growth."""
-    name, study = Sampled.parse(metric), analysis.material.study
-    stretches = stretches_of(run, study, run.summaries[step])
-    series = instances(run, name.source, name.metric, name.instance) if name else ()
-    if name is None or not stretches or not series:
-        return
-    first = stretches[0].begin_ns
-    turns = [turn.start_unix_ns for turn in run.turns if turn.step == step]
-    origin = min(turns, default=first)
-    begin = min(first, origin - round(study.load.warm_up_s * 1e9))
-    times = np.unique(np.concatenate([one.unix_ns for one in series]))
-    times = times[(times >= begin) & (times <= stretches[-1].end_ns)]
-    values = np.sum([np.interp(times, one.unix_ns, one.values) for one in series], axis=0)
-    seconds = (times - origin) / 1e9
-    if run.samples.is_counter(name.source, name.metric) and times.size:
-        lengths, grown = np.diff(seconds), np.diff(values)
-        told = lengths > SHORTEST_S
-        seconds, values = seconds[1:][told], grown[told] / lengths[told]
-    for second, value in zip(seconds, values, strict=True):
-        yield metric, float(second), float(value)
+def _row(view: str, span: Span, panel: str, second: float, value: float) -> Row:
+    return {
+        "key": view,
+        "view": view,
+        "panel": panel,
+        "block": span.block,
+        "second": round(float(second), 1),
+        "value": None if math.isnan(value) else float(f"{value:.5g}"),
+        "until": None,
+        "kind": None,
+        "text": None,
+        "shaded": None,
+    }
+
+
+def _mark(view: str, span: Span, mark: Mark) -> Row:
+    begin_ns, end_ns = max(mark.begin_ns, span.begin_ns), min(mark.end_ns, span.end_ns)
+    return {
+        **_row(view, span, MARKS, (begin_ns - span.origin_ns) / 1e9, math.nan),
+        "until": round((end_ns - span.origin_ns) / 1e9, 1),
+        "kind": mark.kind,
+        "text": mark.text,
+        "shaded": "yes" if mark.kind in (*NOT_COUNTED, *FAULTS) else "no",
+    }
+
+
+def _line(span: Span, metric: str) -> tuple[Instants, Column]:
+    """Of several instances the sum, of a counter its growth by second."""
+    name = Sampled.parse(metric)
+    assert name is not None, "the study's reader and `_is_sampled` let only such names pass"
+    counter = span.run.samples.is_counter(name.source, name.metric)
+    return line(instances(span.run, name.source, name.metric, name.instance), counter=counter)

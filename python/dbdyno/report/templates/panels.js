@@ -1,0 +1,189 @@
+"use strict";
+// Lines over time out of the page's compact store (compact.py says how it is laid out), and the
+// panels that a reader adds to a chart of them.
+const linePanels = (() => {
+  const MOST_FOUND = 60;
+  const GAP_MS = 2500, GAP_PERIODS = 2.5;
+  const EMPTY_FINE = 65535, EMPTY_COARSE = 255;
+
+  const unpacked = bytes => {
+    const length = new DataView(bytes.buffer).getUint32(0, true);
+    const head = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
+    const times = head.grids.map(({ ms }) => { let at = 0; return Float64Array.from(ms, step => at += step); });
+    const apart = times.map(grid => {
+      const steps = [...grid].slice(1).map((at, place) => at - grid[place]).sort((a, b) => a - b);
+      return Math.max(GAP_MS, GAP_PERIODS * (steps[steps.length >> 1] || 0));
+    });
+    const sizes = head.grid.map((grid, line) => head.high[line] === null ? 0 : times[grid].length);
+    const fine = sizes.slice(0, head.fine).reduce((sum, size) => sum + size, 0);
+    let fineAt = 4 + length, coarseAt = 4 + length + 2 * fine;
+    const starts = sizes.map((size, line) => line < head.fine ? (fineAt += size) - size : (coarseAt += size) - size);
+    const places = head.base_ms.map(() => new Map());
+    head.name.forEach((name, line) => places[head.run[line]].set(head.names[name], line));
+    const value = (line, place) => {
+      const low = head.low[line], high = head.high[line], at = starts[line] + place;
+      if (high === null) return low;
+      if (line >= head.fine) return bytes[at] === EMPTY_COARSE ? null : low + bytes[at] / (EMPTY_COARSE - 1) * (high - low);
+      const code = bytes[at] << 8 | bytes[at + fine];
+      return code === EMPTY_FINE ? null : low + code / (EMPTY_FINE - 1) * (high - low);
+    };
+    return { head, times, apart, places, value };
+  };
+
+  const tenth = ms => Math.round(ms / 100) / 10;
+
+  // What a chart's panels show of one view: lines, phases and faults, and the axis's two ends.
+  const shown = (store, view, names, whole) => {
+    const { head, times, apart, places, value } = store;
+    const rows = [], thinned = new Set();
+    let from = Infinity, to = -Infinity;
+    const row = (panel, block, ms, more) => {
+      if (whole) { from = Math.min(from, ms); to = Math.max(to, ms); }
+      rows.push({ panel, block, second: tenth(ms), value: null, until: null, kind: null, text: null, shaded: null, ...more });
+    };
+    for (const [run, block, origin, begin, end] of head.views[view] || []) {
+      if (!whole) { from = Math.min(from, begin - origin); to = Math.max(to, end - origin); }
+      for (const name of names) {
+        const line = places[run].get(name);
+        if (line === undefined) continue;
+        const grid = head.grid[line], instants = times[grid];
+        if (head.grids[grid].thinned_s) thinned.add(head.grids[grid].thinned_s);
+        let last = null;
+        for (let place = 0; place < instants.length; place++) {
+          const at = head.base_ms[run] + instants[place];
+          if (!whole && (at < begin || at > end)) continue;
+          if (last !== null && at - last > apart[grid]) row(name, block, last + 1 - origin);
+          row(name, block, at - origin, { value: value(line, place) });
+          last = at;
+        }
+      }
+      for (const [kind, first, last, text, shaded] of head.marks[run]) {
+        if (!whole && (last < begin || first > end)) continue;
+        const ends = whole ? [first, last] : [Math.max(first, begin), Math.min(last, end)];
+        row("marks", block, ends[0] - origin, { until: tenth(ends[1] - origin), kind, text, shaded: shaded ? "yes" : "no" });
+        if (whole) to = Math.max(to, ends[1] - origin);
+      }
+    }
+    return { rows, domain: [tenth(from), tenth(to)], thinned: [...thinned].sort((a, b) => a - b) };
+  };
+
+  const title = (head, name) => {
+    const [text, unit, kind] = head.metrics[name] || ["", "", "gauge"];
+    return `${name}: ${text}${unit ? `, ${unit}` : ""}${kind === "counter" ? " per second" : ""}`;
+  };
+
+  // The last panel again, of another metric; the selections of all panels are its too.
+  const panelOf = (spec, name, text) => {
+    const panel = structuredClone(spec.vconcat.at(-1));
+    panel.title = { ...panel.title, text };
+    for (const layer of panel.layer) {
+      for (const one of layer.transform)
+        if (typeof one.filter === "string" && !one.filter.includes("'marks'")) one.filter = `datum.panel === ${JSON.stringify(name)}`;
+      for (const tip of layer.encoding.tooltip || []) if (tip.field === "value") tip.title = name;
+      if (!layer.name) continue;
+      const before = layer.name;
+      layer.name = `${before} of ${name}`.replace(/\W/g, "_");
+      for (const selection of spec.params) if (selection.views && selection.views.includes(before)) selection.views.push(layer.name);
+    }
+    return panel;
+  };
+
+  const spec = (store, chart, domain, rows) => {
+    const spec = structuredClone(chart.spec);
+    const added = chart.added.map(name => panelOf(spec, name, title(store.head, name)));
+    spec.vconcat.push(...added);
+    const there = new Set(rows.map(row => row.panel));
+    [...chart.panels, ...chart.added].forEach((name, place) => {
+      if (there.has(name)) return;
+      const panel = spec.vconcat[place + 1];
+      panel.title.text += " (not sampled here)";
+      for (const { encoding: { y } } of panel.layer) if (y) { y.scale = { domain: [0, 1] }; y.axis = { ...y.axis, values: [] }; }
+    });
+    spec.vconcat.forEach((panel, place) => {
+      const last = place === spec.vconcat.length - 1;
+      for (const { encoding: { x } } of panel.layer) {
+        x.scale = { ...x.scale, domain };
+        x.axis = { ...x.axis, labels: last, ticks: last };
+        x.title = last ? "seconds into the window" : null;
+      }
+    });
+    return spec;
+  };
+
+  // Metrics with all the words; those whose names have them first.
+  const found = (head, text) => {
+    const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+    const has = string => words.every(word => string.toLowerCase().includes(word));
+    const names = Object.keys(head.metrics);
+    const byName = names.filter(has);
+    const byWords = names.filter(name => !has(name) && has(`${name} ${head.metrics[name].join(" ")}`));
+    return [...byName, ...byWords];
+  };
+
+  // A combobox: arrows choose, Enter adds, Escape closes.
+  const adding = (place, chart, store, redraw) => {
+    const input = place.querySelector("input[type=text]"), list = place.querySelector("ul");
+    const added = place.querySelector(".added"), note = place.querySelector(".note"), whole = place.querySelector("input[type=checkbox]");
+    let names = [], chosen = -1;
+    chart.added = [];
+
+    const close = () => { list.hidden = true; chosen = -1; input.setAttribute("aria-expanded", "false"); input.removeAttribute("aria-activedescendant"); };
+    const choose = to => {
+      chosen = to;
+      [...list.querySelectorAll("[role=option]")].forEach((option, at) => option.setAttribute("aria-selected", at === to));
+      const option = list.children[to];
+      if (option) { input.setAttribute("aria-activedescendant", option.id); option.scrollIntoView({ block: "nearest" }); }
+    };
+    const open = async () => {
+      const { head } = await store();
+      const every = found(head, input.value).filter(name => !chart.panels.includes(name) && !chart.added.includes(name));
+      names = every.slice(0, MOST_FOUND);
+      list.replaceChildren(...names.map((name, at) => {
+        const option = document.createElement("li"), word = document.createElement("code");
+        option.id = `${list.id}-${at}`;
+        option.setAttribute("role", "option");
+        word.textContent = name;
+        option.append(word, ` ${title(head, name).slice(name.length + 2)}`);
+        option.addEventListener("pointerdown", event => { event.preventDefault(); add(name); });
+        return option;
+      }));
+      if (every.length !== names.length || !names.length) {
+        const rest = document.createElement("li");
+        rest.className = "rest";
+        rest.textContent = names.length ? `${every.length - names.length} more: type some of the name` : "No metric has these words.";
+        list.append(rest);
+      }
+      list.hidden = false;
+      input.setAttribute("aria-expanded", "true");
+      choose(names.length ? 0 : -1);
+    };
+    const chips = () => added.replaceChildren(...chart.added.map(name => {
+      const chip = document.createElement("button");
+      chip.type = "button";
+      chip.textContent = `${name} ×`;
+      chip.setAttribute("aria-label", `Remove ${name}`);
+      chip.addEventListener("click", () => { chart.added = chart.added.filter(one => one !== name); chips(); redraw(); input.focus(); close(); });
+      return chip;
+    }));
+    const add = name => { chart.added.push(name); input.value = ""; close(); chips(); redraw(); };
+
+    input.addEventListener("focus", open);
+    input.addEventListener("input", open);
+    input.addEventListener("blur", close);
+    input.addEventListener("keydown", event => {
+      if (event.key === "Escape") close();
+      else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+        event.preventDefault();
+        if (list.hidden) open();
+        else if (names.length) choose((chosen + (event.key === "ArrowDown" ? 1 : names.length - 1)) % names.length);
+      }
+      else if (event.key === "Enter" && !list.hidden && names[chosen]) { event.preventDefault(); add(names[chosen]); }
+    });
+    whole.addEventListener("change", () => { chart.whole = whole.checked; redraw(); });
+    chart.say = thinned => {
+      note.textContent = thinned.length ? `Thinned to keep this page small: of every ${thinned.map(s => s.toFixed(1)).join(" or ")} s the lowest and the highest value are shown.` : "";
+    };
+  };
+
+  return { unpacked, shown, spec, adding };
+})();
