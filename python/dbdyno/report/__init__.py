@@ -57,7 +57,7 @@ def write(store: Path, study: str, out: Path, *, asked: Study | None = None) -> 
         export(
             folder,
             charts=drawn,
-            tables=(*figures, *sources.values()),
+            tables=(*figures, *sources.values(), *(c.table for c in drawn if c.table)),
             summary=render_summary(said),
         )
         page.write_text(render(said, drawn, folder=folder.name, lines=lines), "utf-8")

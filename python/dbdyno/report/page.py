@@ -76,8 +76,10 @@ def sections(charts: Sequence[Chart]) -> tuple[Section, ...]:
     over_time = tuple(name for name in places if name.startswith(chart_kinds("of_metrics")))
     kinds = tuple(f"{kind}-" for kind in chart_kinds("of_figure"))
     generic = tuple(name for name in places if name.startswith(kinds))
-    of_load = tuple(name for name in places if name in chart_kinds("of_load"))
-    besides = {"Throughput": of_load, "Second by second": over_time}
+    own = {chart.name: chart.section for chart in charts}
+    besides = {"Second by second": list(over_time)}
+    for name in (name for name in places if name in chart_kinds("of_load")):
+        besides.setdefault(own[name] or "Throughput", []).append(name)
     every = [replace(one, charts=(*one.charts, *besides.get(one.title, ()))) for one in SECTIONS]
     every += [Section("More figures", generic, selector="clients")] if generic else []
     ordered = (replace(s, charts=tuple(sorted(s.charts, key=place))) for s in every)

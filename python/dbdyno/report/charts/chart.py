@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import altair as alt
 
+from dbdyno.report.table import Table
+
 Row = Mapping[str, object]
 Drawing = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart
 
@@ -28,6 +30,10 @@ class Chart:
     others; `rows` are then of the first view alone."""
     views: tuple[str, ...] = ()
     """All that can be selected, where `rows` do not say it."""
+    section: str = ""
+    """The part of the page where it stands; empty: that of its kind."""
+    table: Table | None = None
+    """The same as figures, shown when asked for; its name is that of its file."""
 
     def spec(self) -> dict[str, object]:
         """Vega-Lite without rows, as wide as the page allows; panels the page widens by itself."""
