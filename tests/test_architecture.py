@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from rust_imports import imports
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "python" / "dbdyno"
 
@@ -88,36 +90,65 @@ def test_a_circle_is_found() -> None:
     assert circle({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == []
 
 
-def imported_files(source: Path) -> dict[str, set[str]]:
-    """Top-level file or folder of a crate → those its `crate::` paths name, tests' excepted."""
-    found: dict[str, set[str]] = {}
-    for path in source.rglob("*.rs"):
-        own = path.relative_to(source).parts[0].removesuffix(".rs")
-        text = path.read_text().split("#[cfg(test)]\nmod tests {", 1)[0]
-        code = "\n".join(line.split("//", 1)[0] for line in text.splitlines())
-        names = set(re.findall(r"\bcrate::(\w+)::", code))
-        for several in re.findall(r"\bcrate::\{([^}]*)\}", code):
-            names |= set(re.findall(r"\b[a-z_]+\b", several))
-        found.setdefault(own, set()).update(names)
-    # The crate's page only says what is public. Functions and macros of it are no files.
-    return {
-        own: (names & found.keys()) - {own}
-        for own, names in found.items()
-        if own not in ("lib", "main")
-    }
-
-
-# Crates whose files do import one another in a circle, and what has to move.
-CIRCLES = {
-    "driver": "carriers of bulk inserts connect by themselves, and sessions name their tables",
-}
-
-
 @pytest.mark.parametrize("room", sorted(path.name for path in (ROOT / "crates").iterdir()))
 def test_no_files_of_a_crate_import_one_another_in_a_circle(room: str) -> None:
-    found = circle(imported_files(ROOT / "crates" / room / "src"))
+    assert circle(imports(ROOT / "crates" / room / "src")) == []
 
-    assert bool(found) == (room in CIRCLES), found
+
+# How a file can name something of `b.rs`, or of a file below it.
+@pytest.mark.parametrize(
+    ("code", "named"),
+    [
+        ("use crate::b;", "b.rs"),
+        ("use crate::b::*;", "b.rs"),
+        ("use crate::b::{self, Thing};", "b.rs"),
+        ("use super::b::Thing as Other;", "b.rs"),
+        ("use crate::{a::{Own}, b::{Thing}};", "b.rs"),
+        ("pub(crate) use super::{\n    b::c::{deep, deeper},\n};", "b/c.rs"),
+        ("fn f() { crate::b::f() }", "b.rs"),
+        ("fn f() -> Vec<super::b::Thing> { vec![] }", "b.rs"),
+        ("use crate::b;\nfn f() { b::c::f() }", "b/c.rs"),
+        ("use crate::PassedOn;", "b/c.rs"),
+        ("use crate::b::PassedOn;", "b/c.rs"),
+        ("use crate::InTheRoot;", "lib.rs"),
+    ],
+)
+def test_every_form_of_naming_another_file_is_seen(tmp_path: Path, code: str, named: str) -> None:
+    write_crate(tmp_path, code)
+
+    assert named in imports(tmp_path)["a.rs"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "// use crate::b;",
+        "/* crate::b::f() */",
+        "/// See [`crate::b::f`].\nfn f() {}",
+        'const TEXT: &str = "crate::b::f()";',
+        'const TEXT: &str = r#"a " crate::b::f()"#;',
+        "use b::Thing;",
+        "use std::{b::f, fmt};",
+        "fn f(value: crate::a::Own) {}",
+        "#[cfg(test)]\nuse crate::b;",
+        "#[cfg(test)]\nmod tests {\n    use crate::b;\n    fn f() { b::f() }\n}",
+        "#[cfg(all(test, not(miri)))]\nmod tests;",
+    ],
+)
+def test_what_names_no_other_file_is_no_import(tmp_path: Path, code: str) -> None:
+    write_crate(tmp_path, code)
+
+    assert imports(tmp_path)["a.rs"] == set()
+
+
+def write_crate(source: Path, code: str) -> None:
+    """A crate of four files, one of which, `a.rs`, has this code."""
+    root = "mod a;\nmod b;\npub use b::PassedOn;\npub struct InTheRoot;\n"
+    (source / "b").mkdir()
+    (source / "lib.rs").write_text(root)
+    (source / "a.rs").write_text(code)
+    (source / "b.rs").write_text("pub mod c;\npub use c::PassedOn;\npub struct Thing;\n")
+    (source / "b" / "c.rs").write_text("pub struct PassedOn;\n")
 
 
 def test_no_modules_of_the_lab_import_one_another_in_a_circle() -> None:

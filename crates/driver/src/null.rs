@@ -1,7 +1,7 @@
 //! The driver that answers at once. What remains of a run's cost is the engine's own, which every
 //! report shows beside the servers'.
 
-use crate::session::{Class, Reply, StatementId, Tally};
+use crate::reply::{Class, Reply, StatementId, Tally};
 
 /// A session with nothing.
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use record::Endpoint;
 
-use crate::dial::{open_socket, time_left};
+use crate::socket::{open_socket, time_left};
 
 /// How long each question may take.
 const ANSWER_LIMIT: Duration = Duration::from_millis(500);

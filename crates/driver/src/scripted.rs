@@ -11,7 +11,7 @@ use record::ScriptedPlan;
 
 use crate::error::ServerError;
 use crate::null::NullSession;
-use crate::session::{Progress, Reply, StatementId};
+use crate::reply::{Progress, Reply, StatementId};
 
 /// A session with a server that exists on paper.
 #[derive(Debug)]

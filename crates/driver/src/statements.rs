@@ -1,7 +1,7 @@
 //! The prepared statements of a session.
 
 use crate::error::ProtocolError;
-use crate::session::StatementId;
+use crate::reply::StatementId;
 
 /// Prepared statements by id. The ids of closed ones are used again, so that a script which
 /// prepares and closes for ever needs no more memory for it.

@@ -8,6 +8,7 @@
 
 mod check;
 mod order;
+mod schema;
 mod scripted;
 mod spec;
 mod stream;
@@ -15,6 +16,7 @@ mod target;
 
 pub use check::{CLIENTS_MAX, SpecError};
 pub use order::{Order, OrderError, TurnOrder};
+pub use schema::SCHEMA;
 pub use scripted::{PlannedError, ScriptedPlan, Stretch};
 pub use spec::{
     Arrival, Endpoint, ErrorAction, ErrorPolicy, ErrorRule, Group, LoadBy, Part, ReactorChoice,
@@ -25,6 +27,3 @@ pub use stream::{
     Loaded, Output, Phase, PhaseName, Progress, Ready, Record, Subject, Summary, TimeKind, Turn,
     Warning,
 };
-
-/// Version of both the spec and the record stream. A reader refuses any other.
-pub const SCHEMA: u32 = 2;

@@ -1,6 +1,6 @@
 //! What `--help` and `TEST help` say.
 
-use crate::builtin;
+use crate::builtin::{TESTS, options};
 use crate::options::{Kind, OPTIONS, Section, Since, Treatment};
 
 /// An option that a script defines.
@@ -79,7 +79,7 @@ pub fn global_help() -> String {
         text.push_str(&format!("{heading}\n{}\n", columns(&rows)));
     }
     text.push_str("Compiled-in tests:\n");
-    for (name, what) in builtin::TESTS {
+    for (name, what) in TESTS {
         text.push_str(&format!("  {name} - {what}\n"));
     }
     text.push_str("\nSee 'sysbench <testname> help' for a list of options for each test.\n\n");
@@ -102,7 +102,7 @@ pub fn script_help(script: &str, options: &[ScriptOption]) -> String {
 
 /// The answer to `help` of a built-in test.
 pub fn test_help(name: &str) -> String {
-    let rows: Vec<_> = builtin::options(name)
+    let rows: Vec<_> = options(name)
         .iter()
         .map(|option| {
             let written = format!("--{}{}", option.name.replace('_', "-"), suffix(option.kind));

@@ -6,19 +6,18 @@ use std::time::Duration;
 use record::Target;
 use socket2::Socket;
 
-use super::Table;
 use crate::channel::Channel;
-use crate::connect::{ConnectError, Connected, connect};
+use crate::connect::{Connected, connect};
+use crate::connect_error::ConnectError;
 use crate::error::{ProtocolError, ServerError};
 use crate::load::{Form, wrong_row_count};
-use crate::session::{Class, Progress, Reply, RowCursor, Sent, Session, Tally};
+use crate::reply::{Class, Progress, Reply, RowCursor, Sent, Tally};
+use crate::session::Session;
+use crate::table::{Rows, Table};
 use crate::{mysql, postgres};
 
 /// So much is read at once.
 const PIECE: usize = 16 * 1024;
-
-/// Values of a result set's rows, as text.
-pub(crate) type Rows = Vec<Vec<Option<String>>>;
 
 /// Why a batch was not carried.
 #[derive(Debug, thiserror::Error)]
@@ -112,8 +111,8 @@ impl Carrier {
     /// [`CarrierError`], also if there is no such table.
     pub fn look(&mut self, prefix: &[u8]) -> Result<Option<Table>, CarrierError> {
         match self.session {
-            Session::Postgres(_) => postgres::look(self, prefix),
-            Session::Mysql(_) => mysql::look(self, prefix),
+            Session::Postgres(_) => postgres::look(prefix, |sql| self.rows(sql.as_bytes())),
+            Session::Mysql(_) => mysql::look(prefix, |sql| self.rows(sql.as_bytes())),
             _ => Ok(None),
         }
     }
@@ -174,7 +173,7 @@ impl Carrier {
     }
 
     /// The rows of a statement's first result set.
-    pub(crate) fn rows(&mut self, sql: &[u8]) -> Result<Rows, CarrierError> {
+    fn rows(&mut self, sql: &[u8]) -> Result<Rows, CarrierError> {
         let sent = self.request(|session, out| session.query(sql, out))?;
         let reply = self.reply(sent)?;
         if let Some(error) = reply.error {

@@ -1,7 +1,7 @@
 //! What MySQL or MariaDB says of a table that rows are to be loaded into.
 
-use crate::bulk::{Carrier, CarrierError, Column, Table};
 use crate::load::{Form, Insert};
+use crate::table::{Column, Rows, Table};
 
 /// Types that store a number the same, be it written as a number or as text, and bytes as text.
 const PLAIN: [&str; 12] = [
@@ -19,8 +19,12 @@ const PLAIN: [&str; 12] = [
     "longtext",
 ];
 
-/// See [`Carrier::look`]. Triggers may do anything, so tables with them are not plain.
-pub(crate) fn look(carrier: &mut Carrier, prefix: &[u8]) -> Result<Option<Table>, CarrierError> {
+/// See [`crate::Carrier::look`]; `rows` asks the server. Triggers may do anything, so tables with
+/// them are not plain.
+pub(crate) fn look<E>(
+    prefix: &[u8],
+    mut rows: impl FnMut(&str) -> Result<Rows, E>,
+) -> Result<Option<Table>, E> {
     let Some(insert) = Insert::parse(prefix, b'`') else { return Ok(None) };
     let Ok(name) = str::from_utf8(insert.table) else { return Ok(None) };
     let (schema, bare) = match name.rsplit_once('.') {
@@ -33,7 +37,7 @@ pub(crate) fn look(carrier: &mut Carrier, prefix: &[u8]) -> Result<Option<Table>
          information_schema.triggers WHERE event_object_schema = {schema} \
          AND event_object_table = {bare})"
     );
-    let surroundings = carrier.rows(sql.as_bytes())?;
+    let surroundings = rows(&sql)?;
     let Some([Some(key), Some(increment), Some(triggers)]) =
         surroundings.first().map(|row| &row[..])
     else {
@@ -43,7 +47,7 @@ pub(crate) fn look(carrier: &mut Carrier, prefix: &[u8]) -> Result<Option<Table>
         return Ok(None);
     }
     let mut columns = Vec::new();
-    for row in carrier.rows(format!("SHOW FULL COLUMNS FROM {name}").as_bytes())? {
+    for row in rows(&format!("SHOW FULL COLUMNS FROM {name}"))? {
         let (Some(Some(field)), Some(Some(kind))) = (row.first(), row.get(1)) else {
             return Ok(None);
         };
@@ -61,7 +65,7 @@ pub(crate) fn look(carrier: &mut Carrier, prefix: &[u8]) -> Result<Option<Table>
     }
     let mut table = Table { key: key.clone(), quote: b'`', columns, next: 0, sequence: None };
     if table.columns.iter().any(|column| column.numbered) {
-        let made = carrier.rows(format!("SHOW CREATE TABLE {name}").as_bytes())?;
+        let made = rows(&format!("SHOW CREATE TABLE {name}"))?;
         let made = made.into_iter().next().and_then(|row| row.into_iter().nth(1)).flatten();
         let Some(next) = made.and_then(|text| next_number(&text)) else { return Ok(None) };
         table.next = next;

@@ -4,8 +4,8 @@
 use wire_mysql::WireError;
 use wire_mysql::backend::{self, Column};
 
-use super::Statement;
-use crate::session::StatementId;
+use super::statement::Statement;
+use crate::reply::StatementId;
 use crate::statements::Statements;
 
 /// What the last reply defined, and for which statement.
@@ -84,10 +84,10 @@ impl Columns {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::MysqlSession;
-    use super::super::tests::{agreed_session, done, end, packet};
+    use super::super::session::MysqlSession;
+    use super::super::session::tests::{agreed_session, done, end, packet};
     use super::*;
-    use crate::session::RowCursor;
+    use crate::reply::RowCursor;
 
     /// TINY, LONGLONG and VAR_STRING.
     const KINDS: [u8; 3] = [1, 8, 0xfd];

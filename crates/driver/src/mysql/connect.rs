@@ -7,12 +7,13 @@ use wire_mysql::{
     Algorithm, Compression, Credentials, Handshake, HandshakeError, Step, Wishes, backend,
 };
 
-use super::{MysqlSession, server_error};
-use crate::connect::{ConnectError, Connected, NO_TLS};
+use super::error::server_error;
+use super::session::MysqlSession;
+use crate::connect_error::{ConnectError, NO_TLS};
 use crate::dial::{Attempt, Dialled, address_of, endpoint_of, tls_host};
 use crate::error::ProtocolError;
 use crate::peer::Peer;
-use crate::session::Session;
+use crate::transport::Opened;
 
 /// Packets of a handshake are a few hundred bytes; certificates of plugins a few thousand.
 const PACKET_SIZE_MAX: usize = 64 * 1024;
@@ -23,7 +24,7 @@ pub(crate) fn connect<'a>(
     ordinal: u64,
     limit: Duration,
     tell: Option<&'a mut (dyn FnMut(String) + 'a)>,
-) -> Result<Connected, ConnectError> {
+) -> Result<Opened<MysqlSession>, ConnectError> {
     let endpoint = endpoint_of(target, ordinal)?;
     let unsupported = |what| ConnectError::Unsupported { address: address_of(endpoint), what };
     let wished = target.compression.as_deref().map(|name| {
@@ -49,8 +50,8 @@ pub(crate) fn connect<'a>(
         return Err(unsupported(format!("the server does not offer compression by {name}")));
     }
     let session = MysqlSession::new(target.prepared_statements, agreed);
-    Ok(Connected {
-        session: Session::Mysql(session),
+    Ok(Opened {
+        session,
         transport: wire.finish(agreed.compression.map(Compression::new))?,
         server_version: handshake.server_version().to_owned(),
     })

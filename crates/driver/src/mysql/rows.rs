@@ -6,7 +6,7 @@ use wire_mysql::backend::{self, Column, HEADER_SIZE, SetHead};
 use wire_mysql::{PACKET_SIZE_MAX, WireError, binary};
 
 use crate::error::ProtocolError;
-use crate::session::{Class, Reply, RowCursor};
+use crate::reply::{Class, Reply, RowCursor};
 
 /// How a reply is laid out.
 #[derive(Debug, Clone, Copy)]

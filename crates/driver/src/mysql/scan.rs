@@ -7,11 +7,12 @@ use wire_mysql::backend::{self, HEADER_SIZE, Prepared, SetHead};
 use wire_mysql::{Agreed, PACKET_SIZE_MAX, WireError};
 
 use super::columns::Columns;
+use super::error::server_error;
 use super::rows::Layout;
-use super::{Statement, Text, next_prepared, server_error};
+use super::statement::{Statement, Text, next_prepared};
 use crate::error::{ProtocolError, ServerError};
 use crate::load::wrong_row_count;
-use crate::session::{Class, Progress, Reply, StatementId};
+use crate::reply::{Class, Progress, Reply, StatementId};
 use crate::statements::Statements;
 
 /// What may come.

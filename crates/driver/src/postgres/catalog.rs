@@ -1,10 +1,14 @@
 //! What PostgreSQL's catalog says of a table that rows are to be loaded into.
 
-use crate::bulk::{Carrier, CarrierError, Column, Table};
 use crate::load::{Form, Insert};
+use crate::table::{Column, Rows, Table};
 
-/// See [`Carrier::look`]. Triggers and rules may do anything, so tables with them are not plain.
-pub(crate) fn look(carrier: &mut Carrier, prefix: &[u8]) -> Result<Option<Table>, CarrierError> {
+/// See [`crate::Carrier::look`]; `rows` asks the server. Triggers and rules may do anything, so
+/// tables with them are not plain.
+pub(crate) fn look<E>(
+    prefix: &[u8],
+    mut rows: impl FnMut(&str) -> Result<Rows, E>,
+) -> Result<Option<Table>, E> {
     let Some(insert) = Insert::parse(prefix, b'"') else { return Ok(None) };
     let Ok(name) = str::from_utf8(insert.table) else { return Ok(None) };
     let literal = name.replace('\'', "''");
@@ -13,17 +17,14 @@ pub(crate) fn look(carrier: &mut Carrier, prefix: &[u8]) -> Result<Option<Table>
          AND relkind IN ('r', 'p') AND relpersistence <> 't' AND NOT relhasrules \
          AND NOT EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = c.oid AND NOT tgisinternal)"
     );
-    let Some(oid) = first_value(carrier, &plain)? else { return Ok(None) };
-    let described = carrier.rows(
-        format!(
-            "SELECT a.attname, pg_get_serial_sequence('{literal}', a.attname), \
+    let Some(oid) = first_value(rows(&plain)?) else { return Ok(None) };
+    let described = rows(&format!(
+        "SELECT a.attname, pg_get_serial_sequence('{literal}', a.attname), \
              a.attidentity <> '' OR coalesce(pg_get_expr(adbin, adrelid), '') LIKE '%nextval(%', \
              atttypid::regtype \
              FROM pg_attribute a LEFT JOIN pg_attrdef d ON adrelid = attrelid AND adnum = attnum \
              WHERE attrelid = {oid} AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
-        )
-        .as_bytes(),
-    )?;
+    ))?;
     let mut table = Table { key: oid, quote: b'"', columns: Vec::new(), next: 0, sequence: None };
     for row in described {
         let [Some(name), sequence, Some(numbered), Some(kind)] = &row[..] else { return Ok(None) };
@@ -44,7 +45,7 @@ pub(crate) fn look(carrier: &mut Carrier, prefix: &[u8]) -> Result<Option<Table>
              WHERE seqrelid = '{literal}'::regclass AND seqincrement = 1 AND NOT seqcycle \
              AND has_sequence_privilege(seqrelid, 'UPDATE')"
         );
-        let next = first_value(carrier, &next)?.and_then(|next| next.parse().ok());
+        let next = first_value(rows(&next)?).and_then(|next| next.parse().ok());
         let Some(next) = next else { return Ok(None) };
         table.next = next;
     }
@@ -62,7 +63,6 @@ fn form(kind: &str) -> Form {
     }
 }
 
-fn first_value(carrier: &mut Carrier, sql: &str) -> Result<Option<String>, CarrierError> {
-    let rows = carrier.rows(sql.as_bytes())?;
-    Ok(rows.into_iter().next().and_then(|row| row.into_iter().next()).flatten())
+fn first_value(rows: Rows) -> Option<String> {
+    rows.into_iter().next().and_then(|row| row.into_iter().next()).flatten()
 }

@@ -5,12 +5,13 @@ use std::time::Duration;
 use record::{ServerTarget, TlsMode};
 use wire_postgres::{Credentials, Handshake, HandshakeError, Step, backend, frontend};
 
-use super::{PostgresSession, server_error};
-use crate::connect::{ConnectError, Connected, NO_TLS};
+use super::error::server_error;
+use super::session::PostgresSession;
+use crate::connect_error::{ConnectError, NO_TLS};
 use crate::dial::{Attempt, Dialled, address_of, endpoint_of, tls_host};
 use crate::error::ProtocolError;
 use crate::peer::Peer;
-use crate::session::Session;
+use crate::transport::Opened;
 
 /// Settings every session begins with.
 const PARAMETERS: &[(&str, &str)] = &[("client_encoding", "UTF8"), ("application_name", "dbdyno")];
@@ -24,7 +25,7 @@ pub(crate) fn connect<'a>(
     ordinal: u64,
     limit: Duration,
     tell: Option<&'a mut (dyn FnMut(String) + 'a)>,
-) -> Result<Connected, ConnectError> {
+) -> Result<Opened<PostgresSession>, ConnectError> {
     let endpoint = endpoint_of(target, ordinal)?;
     if let Some(kind) = &target.compression {
         let what = format!("compression `{kind}` to PostgreSQL is not supported");
@@ -36,8 +37,8 @@ pub(crate) fn connect<'a>(
         encrypt(target, host, &mut wire)?;
     }
     let server_version = shake_hands(target, &mut wire)?;
-    Ok(Connected {
-        session: Session::Postgres(PostgresSession::new(target.prepared_statements)),
+    Ok(Opened {
+        session: PostgresSession::new(target.prepared_statements),
         transport: wire.finish(None)?,
         server_version,
     })

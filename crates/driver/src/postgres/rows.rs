@@ -3,7 +3,7 @@
 use wire_postgres::backend::{self, HEADER_SIZE};
 
 use crate::error::ProtocolError;
-use crate::session::{Class, Reply, RowCursor};
+use crate::reply::{Class, Reply, RowCursor};
 
 /// A message of a reply.
 struct Message<'a> {

@@ -5,10 +5,11 @@ use std::collections::VecDeque;
 
 use wire_postgres::backend::{self, HEADER_SIZE, Header, Verb};
 
-use super::{Statement, server_error};
+use super::error::server_error;
+use super::statement::Statement;
 use crate::error::ProtocolError;
 use crate::load::wrong_row_count;
-use crate::session::{Class, Progress, Reply, StatementId};
+use crate::reply::{Class, Progress, Reply, StatementId};
 use crate::statements::Statements;
 
 /// What may come.

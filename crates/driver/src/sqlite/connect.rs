@@ -6,16 +6,21 @@ use std::time::{Duration, Instant};
 use record::SqliteTarget;
 use rusqlite::{Connection, OpenFlags};
 
-use super::{SqliteSession, raw};
-use crate::connect::{ConnectError, Connected, Transport};
+use super::raw;
+use super::session::SqliteSession;
+use crate::connect_error::ConnectError;
 use crate::error::ServerError;
-use crate::session::{Reply, RowCursor, Session};
+use crate::reply::{Reply, RowCursor};
+use crate::transport::{Opened, Transport};
 
 /// Pause before a pragma that met a lock is tried again.
 const LOCK_PAUSE: Duration = Duration::from_millis(2);
 
 /// Opens the file and applies the pragmas in order; `timeout` bounds how long they wait for locks.
-pub(crate) fn connect(target: &SqliteTarget, timeout: Duration) -> Result<Connected, ConnectError> {
+pub(crate) fn connect(
+    target: &SqliteTarget,
+    timeout: Duration,
+) -> Result<Opened<SqliteSession>, ConnectError> {
     let address = target.path.display().to_string();
     let mut session =
         open(target).map_err(|error| ConnectError::Refused { address: address.clone(), error })?;
@@ -32,11 +37,7 @@ pub(crate) fn connect(target: &SqliteTarget, timeout: Duration) -> Result<Connec
                 .map_err(|what| ConnectError::Unsupported { address: address.clone(), what })?;
         }
     }
-    Ok(Connected {
-        session: Session::Sqlite(session),
-        transport: Transport::None,
-        server_version: rusqlite::version().into(),
-    })
+    Ok(Opened { session, transport: Transport::None, server_version: rusqlite::version().into() })
 }
 
 fn open(target: &SqliteTarget) -> Result<SqliteSession, ServerError> {

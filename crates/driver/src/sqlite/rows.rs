@@ -1,6 +1,6 @@
 //! Rows of the last request, kept by the session in buffers that are used again.
 
-use crate::session::{Class, Reply, RowCursor};
+use crate::reply::{Class, Reply, RowCursor};
 
 /// Result sets one behind the other: all values in one buffer, all value ends in another.
 #[derive(Debug, Default)]

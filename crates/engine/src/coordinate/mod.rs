@@ -2,6 +2,7 @@
 //! records in order.
 
 mod ending;
+mod wind_up;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

@@ -15,9 +15,10 @@ use crate::plan::Plan;
 use crate::timeline::{Slice, Timeline};
 
 mod events;
+mod source;
 mod turns;
 
-use turns::Source;
+use source::Source;
 
 /// The pause of a shard that waits for the others: at least so long, and at most.
 const PAUSE_NS: u64 = 200_000;

@@ -6,7 +6,8 @@ use std::slice;
 use mlua_sys as ffi;
 use runtime::Row;
 
-use super::{finish, slot_argument};
+use super::argument::slot_argument;
+use super::returned::finish;
 use crate::host::{with, with_load};
 use crate::lua::{self, State, set_function};
 use crate::random::{Random, name_number};

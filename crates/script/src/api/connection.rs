@@ -4,7 +4,9 @@ use std::ffi::c_int;
 
 use mlua_sys as ffi;
 
-use super::{finish, pipeline, push_connection, slot_argument};
+use super::argument::slot_argument;
+use super::pipeline;
+use super::returned::{finish, push_connection};
 use crate::host::{with, with_load};
 use crate::lua::{self, State, set_function};
 

@@ -5,7 +5,8 @@ use std::ffi::c_int;
 use mlua_sys as ffi;
 use runtime::DEPTH_MAX;
 
-use super::{finish, slot_argument};
+use super::argument::slot_argument;
+use super::returned::finish;
 use crate::host::{with, with_load};
 use crate::lua::{self, State, set_function};
 

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use mlua_sys as ffi;
 
-use super::{CLOSED, slot_argument};
+use super::argument::{CLOSED, slot_argument};
 use crate::host::{Host, Row, with};
 use crate::lua::{self, State, set_function};
 
@@ -21,28 +21,6 @@ pub(crate) unsafe fn register(state: *mut State) {
         set_function(state, c"more_results", more_results);
         set_function(state, c"next_result", next_result);
     }
-}
-
-/// Makes the object that shows a connection's results, if there is none yet.
-pub(super) unsafe fn make(slot: u32) {
-    let place = slot as usize;
-    let (main, metatable, made) = with(|host| {
-        if host.results.len() <= place {
-            host.results.resize(place + 1, 0);
-        }
-        (host.main, host.metatables.result, host.results[place])
-    });
-    if made != 0 {
-        return;
-    }
-    // SAFETY: the main state has room; the block holds a u32.
-    let object = unsafe {
-        ffi::lua_newuserdata(main, size_of::<u32>()).cast::<u32>().write(slot);
-        lua::push_kept(main, metatable);
-        ffi::lua_setmetatable(main, -2);
-        lua::keep(main)
-    };
-    with(|host| host.results[place] = object);
 }
 
 /// `host.keep_nothing(value)`: what a statement without rows returns.

@@ -6,63 +6,18 @@
 use std::ffi::c_int;
 use std::ptr;
 
-use driver::{StatementId, Value};
+use driver::StatementId;
 use mlua_sys as ffi;
 
-use super::{finish, pipeline, slot_argument};
+use super::argument::slot_argument;
+use super::objects::{PARAMETER, Parameter, STATEMENT, Statement};
+use super::pipeline;
+use super::returned::finish;
 use crate::host::{with, with_load};
 use crate::lua::{self, State, set_function};
 
-/// Tells our blocks from any other userdata.
-const STATEMENT: u32 = 0xd817_0001;
-const PARAMETER: u32 = 0xd817_0002;
 /// What `lua_type` calls an object of the FFI.
 const TYPE_FFI: c_int = 10;
-
-/// The memory of a statement object.
-#[repr(C)]
-struct Statement {
-    kind: u32,
-    slot: u32,
-    id: u32,
-    /// Bound parameters; the objects are kept alive by the statement's environment table.
-    parameters: Vec<*const Parameter>,
-}
-
-/// What a parameter holds; anything else is NULL.
-const INTEGER: u8 = 1;
-const NUMBER: u8 = 2;
-const TEXT: u8 = 3;
-
-/// The memory of a parameter object: `dbdyno_parameter` of `native.lua`, which writes it. Text
-/// follows behind it.
-#[repr(C)]
-struct Parameter {
-    mark: u32,
-    sql_type: u8,
-    content: u8,
-    length: u32,
-    capacity: u32,
-    integer: i64,
-    number: f64,
-}
-
-impl Parameter {
-    #[inline]
-    fn value(&self) -> Value<'_> {
-        match self.content {
-            INTEGER => Value::Int(self.integer),
-            NUMBER => Value::Double(self.number),
-            TEXT => {
-                let text = ptr::from_ref(self).wrapping_add(1).cast::<u8>();
-                let length = self.length.min(self.capacity) as usize;
-                // SAFETY: the object was made with `capacity` bytes behind this header.
-                Value::Bytes(unsafe { std::slice::from_raw_parts(text, length) })
-            }
-            _ => Value::Null,
-        }
-    }
-}
 
 pub(crate) unsafe fn register(state: *mut State) {
     // SAFETY: the caller's: the table is on top of the stack.
@@ -73,18 +28,6 @@ pub(crate) unsafe fn register(state: *mut State) {
         set_function(state, c"statement_slot", slot);
         set_function(state, c"statement_text", text);
         set_function(state, c"statement_collect", collect);
-    }
-}
-
-/// Pushes a new statement object.
-pub(super) unsafe fn push(state: *mut State, slot: u32, id: StatementId) {
-    let metatable = with(|host| host.metatables.statement);
-    // SAFETY: the caller's; the block is written before anyone sees it.
-    unsafe {
-        let block = ffi::lua_newuserdata(state, size_of::<Statement>()).cast::<Statement>();
-        ptr::write(block, Statement { kind: STATEMENT, slot, id: id.0, parameters: Vec::new() });
-        lua::push_kept(state, metatable);
-        ffi::lua_setmetatable(state, -2);
     }
 }
 

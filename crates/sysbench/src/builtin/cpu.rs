@@ -3,8 +3,8 @@
 
 use std::hint::black_box;
 
-use super::Figures;
 use super::client::Client;
+use super::figures::Figures;
 use crate::value::Values;
 
 #[derive(Debug, Clone)]

@@ -3,8 +3,8 @@
 use std::hint::black_box;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::Figures;
 use super::client::Client;
+use super::figures::Figures;
 use crate::value::Values;
 
 type Locks = Arc<Vec<Mutex<u64>>>;

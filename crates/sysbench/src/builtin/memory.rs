@@ -4,8 +4,8 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, compiler_fence};
 
-use super::Figures;
 use super::client::Client;
+use super::figures::Figures;
 use crate::value::Values;
 
 const WORD: usize = size_of::<usize>();

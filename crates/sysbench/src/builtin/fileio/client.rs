@@ -10,10 +10,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use script::Random;
 
 use super::block::{self, Buffer};
+use super::files;
 use super::ring::Ring;
 use super::settings::{Mode, Settings, Way};
 use super::shared::{InUse, Rounds};
-use super::{Done, FileIo, files};
+use super::state::{Done, FileIo};
 use crate::builtin::Client;
 
 /// One file in memory.

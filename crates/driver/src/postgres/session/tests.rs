@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::session::{Class, Tally};
+use crate::reply::{Class, Tally};
 
 /// A message of the server's.
 fn message(tag: u8, body: &[u8]) -> Vec<u8> {

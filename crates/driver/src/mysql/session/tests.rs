@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::session::{Class, Tally};
+use crate::reply::{Class, Tally};
 
 const OK: &[u8] = b"\0\0\0\x02\0\0\0";
 const DEFINITION: &[u8] = b"\x03def\0\x01t\x01t\x01a\x01a\x0c\x3f\0\x0b\0\0\0\xfd\0\0\0\0\0";
@@ -18,7 +18,7 @@ const MYSQL: Agreed = Agreed {
 };
 
 /// A packet of the server's.
-pub(super) fn packet(payload: &[u8]) -> Vec<u8> {
+pub(in crate::mysql) fn packet(payload: &[u8]) -> Vec<u8> {
     let mut bytes = (payload.len() as u32).to_le_bytes().to_vec();
     bytes[3] = 1;
     bytes.extend_from_slice(payload);
@@ -26,7 +26,7 @@ pub(super) fn packet(payload: &[u8]) -> Vec<u8> {
 }
 
 /// The end of rows, or of definitions, with these flags.
-pub(super) fn end(deprecates_eof: bool, status: u8) -> Vec<u8> {
+pub(in crate::mysql) fn end(deprecates_eof: bool, status: u8) -> Vec<u8> {
     if deprecates_eof {
         packet(&[0xfe, 0, 0, status, 0, 0, 0])
     } else {
@@ -54,7 +54,10 @@ fn idle_session(deprecates_eof: bool) -> MysqlSession {
     agreed_session(deprecates_eof, false)
 }
 
-pub(super) fn agreed_session(deprecates_eof: bool, caches_metadata: bool) -> MysqlSession {
+pub(in crate::mysql) fn agreed_session(
+    deprecates_eof: bool,
+    caches_metadata: bool,
+) -> MysqlSession {
     MysqlSession::new(true, Agreed { deprecates_eof, caches_metadata, ..MYSQL })
 }
 
@@ -65,7 +68,7 @@ fn asked(deprecates_eof: bool) -> MysqlSession {
     session
 }
 
-pub(super) fn done(session: &mut MysqlSession, bytes: &[u8]) -> (Reply, usize) {
+pub(in crate::mysql) fn done(session: &mut MysqlSession, bytes: &[u8]) -> (Reply, usize) {
     match session.feed(bytes) {
         Ok(Progress::Done { reply, consumed }) => (reply, consumed),
         other => panic!("{other:?}"),

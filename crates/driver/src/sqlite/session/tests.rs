@@ -6,8 +6,9 @@ use std::time::Duration;
 use record::SqliteTarget;
 
 use super::*;
-use crate::connect::ConnectError;
-use crate::session::{Session, Tally};
+use crate::connect_error::ConnectError;
+use crate::reply::Tally;
+use crate::sqlite::connect;
 
 fn target(path: &Path, pragmas: &[(&str, &str)]) -> SqliteTarget {
     let pragmas = pragmas.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
@@ -15,10 +16,7 @@ fn target(path: &Path, pragmas: &[(&str, &str)]) -> SqliteTarget {
 }
 
 fn try_open(target: &SqliteTarget) -> Result<SqliteSession, ConnectError> {
-    match connect(target, Duration::from_millis(200))?.session {
-        Session::Sqlite(session) => Ok(session),
-        other => panic!("{other:?}"),
-    }
+    Ok(connect(target, Duration::from_millis(200))?.session)
 }
 
 /// A session with a file of its own.

@@ -1,0 +1,187 @@
+//! The table that a bulk insert goes to: what its catalog says, and whether rows may arrive in any
+//! order.
+
+use std::sync::Arc;
+
+use crate::load::{Form, Insert, Literal};
+
+/// Values of a result set's rows, as text.
+pub(crate) type Rows = Vec<Vec<Option<String>>>;
+
+/// A table, as its server's catalog describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// The same, however the table's name is written.
+    pub key: String,
+    pub(crate) quote: u8,
+    /// In the table's order.
+    pub(crate) columns: Vec<Column>,
+    /// The next number of the column that the server numbers, if there is one.
+    pub(crate) next: i64,
+    /// The sequence it takes the numbers from, if that is a thing of its own.
+    pub(crate) sequence: Option<String>,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Column {
+    /// As the catalog has it.
+    pub name: String,
+    /// The server gives each row that has no value the next number.
+    pub numbered: bool,
+    /// How its values can be sent.
+    pub form: Form,
+}
+
+/// How a bulk insert's rows travel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// The text before the rows. With `numbered`, each row begins with one more value.
+    pub prefix: Vec<u8>,
+    /// The rows' numbers are ours to give.
+    pub numbered: bool,
+    /// Of a row's values ([`crate::Session::load`]).
+    pub forms: Vec<Form>,
+}
+
+impl Table {
+    /// The first number that is free.
+    pub fn next(&self) -> i64 {
+        self.next
+    }
+
+    /// The sequence that has to be told of the numbers given.
+    pub fn sequence(&self) -> Option<&str> {
+        self.sequence.as_deref()
+    }
+
+    /// How rows like `row`, the first one, may travel in any order; `None`: what is stored might
+    /// depend on it, or the row is not plain.
+    pub fn route(&self, prefix: &[u8], row: &[u8]) -> Option<Route> {
+        let insert = Insert::parse(prefix, self.quote)?;
+        let named: Vec<_> = insert.columns.iter().map(|name| self.position(name)).collect();
+        let places: Vec<usize> = match named.is_empty() {
+            true => (0..self.columns.len()).collect(),
+            false => named.into_iter().collect::<Option<_>>()?,
+        };
+        let numbered = self.columns.iter().position(|column| column.numbered);
+        let mut values = 0;
+        let mut numbers_itself = false;
+        let row = Insert { table: insert.table, columns: Vec::new(), rows: row };
+        let rows = row.rows(true, |column, literal, _| {
+            values += 1;
+            let unset = matches!(literal, Literal::Null | Literal::Integer(b"0"));
+            numbers_itself |= unset && places.get(column).copied() == numbered;
+            Some(())
+        })?;
+        if rows != 1 || values != places.len() || numbers_itself {
+            return None;
+        }
+        let left_out = numbered.filter(|place| !places.contains(place));
+        let sent = left_out.iter().chain(&places);
+        let forms = sent.map(|place| self.columns[*place].form).collect();
+        let mut text = prefix.to_vec();
+        if let Some(place) = left_out {
+            let first = insert.columns.first()?;
+            let at = first.as_ptr().addr() - prefix.as_ptr().addr();
+            let quote = [self.quote];
+            let name = [&quote, self.columns[place].name.as_bytes(), &quote, b", "].concat();
+            text.splice(at..at, name);
+        }
+        Some(Route { prefix: text, numbered: left_out.is_some(), forms })
+    }
+
+    fn position(&self, written: &[u8]) -> Option<usize> {
+        let bare = written.strip_prefix(&[self.quote]);
+        let bare = bare.and_then(|name| name.strip_suffix(&[self.quote]));
+        self.columns.iter().position(|column| match bare {
+            Some(name) if self.quote == b'"' => column.name.as_bytes() == name,
+            name => column.name.as_bytes().eq_ignore_ascii_case(name.unwrap_or(written)),
+        })
+    }
+}
+
+/// The table's name in an INSERT's beginning, as written; `None`: it isn't plain.
+pub fn table_of(prefix: &[u8]) -> Option<Arc<str>> {
+    let found = [b'"', b'`'].into_iter().find_map(|quote| Insert::parse(prefix, quote))?;
+    str::from_utf8(found.table).ok().map(Arc::from)
+}
+
+/// Whether `values` is one row in parentheses, of whatever values.
+pub fn is_one_row(values: &[u8]) -> bool {
+    let values = values.trim_ascii();
+    let one = || {
+        let insert = Insert { table: b"", columns: Vec::new(), rows: values };
+        insert.rows(true, |_, _, _| Some(())) == Some(1)
+    };
+    let closes = memchr::memchr(b')', values);
+    values.first() == Some(&b'(') && (closes.map(|at| at + 1) == Some(values.len()) || one())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(quote: u8) -> Table {
+        let column = |name: &str, form| Column { name: name.into(), numbered: name == "id", form };
+        let columns = vec![
+            column("id", Form::Integer(8)),
+            column("k", Form::Text),
+            column("bits", Form::Literal),
+        ];
+        Table { key: "t".into(), quote, columns, next: 1, sequence: None }
+    }
+
+    #[track_caller]
+    fn check(prefix: &str, row: &str, expected: Option<(&str, bool, &[Form])>) {
+        let found = table(b'"').route(prefix.as_bytes(), row.as_bytes());
+        let found = found
+            .map(|route| (String::from_utf8(route.prefix).unwrap(), route.numbered, route.forms));
+        let expected =
+            expected.map(|(text, numbered, forms)| (text.to_owned(), numbered, forms.to_vec()));
+        assert_eq!(found, expected, "{prefix} {row}");
+    }
+
+    #[test]
+    fn rows_without_a_number_get_one() {
+        let (number, text) = (Form::Integer(8), Form::Text);
+        let numbered = "INSERT INTO t(\"id\", k) VALUES";
+        check("INSERT INTO t(k) VALUES", "(1)", Some((numbered, true, &[number, text])));
+        let all = "INSERT INTO t VALUES";
+        check(all, "(1, 2, 3)", Some((all, false, &[number, text, Form::Literal])));
+        let named = "INSERT INTO t (K, \"id\") VALUES";
+        check(named, "(1, 2)", Some((named, false, &[text, number])));
+    }
+
+    #[test]
+    fn what_depends_on_the_order_stays() {
+        check("INSERT INTO t VALUES", "(NULL, 2, 3)", None);
+        check("INSERT INTO t(id) VALUES", "(0)", None);
+        check("INSERT INTO t(k) VALUES", "(now())", None);
+        check("INSERT INTO t(k) VALUES", "(1), (2)", None);
+        check("INSERT INTO t(k, k2) VALUES", "(1, 2)", None);
+        check("INSERT INTO t VALUES", "(1, 2)", None);
+        check("INSERT IGNORE INTO t VALUES", "(1, 2, 3)", None);
+    }
+
+    #[test]
+    fn a_table_is_named_as_the_script_wrote_it() {
+        let check = |prefix: &str, expected: Option<&str>| {
+            assert_eq!(table_of(prefix.as_bytes()).as_deref(), expected, "{prefix}");
+        };
+        check("INSERT INTO t(k) VALUES", Some("t"));
+        check("insert into a.\"B\" values", Some("a.\"B\""));
+        check("INSERT INTO `a b` (k) VALUES", Some("`a b`"));
+        check("INSERT IGNORE INTO t VALUES", None);
+        check("INSERT INTO t SELECT", None);
+    }
+
+    #[test]
+    fn one_row_is_told_from_several() {
+        assert!(is_one_row(b" (1, 'a') "));
+        assert!(is_one_row(b"(1, 'a)')"));
+        assert!(!is_one_row(b"(1, now())"));
+        assert!(!is_one_row(b"(1), (2)"));
+        assert!(!is_one_row(b"1, 2"));
+    }
+}
