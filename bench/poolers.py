@@ -24,6 +24,7 @@ import psutil
 from dbdyno.collect import machine_limits
 from dbdyno.errors import MachineError
 from dbdyno.guard.account import server_account
+from dbdyno.servers.proxy.proxy import open_files
 
 LEAST = 6
 """Poolers, where fewer would have files enough: each has one thread, and so many share the work."""
@@ -59,12 +60,7 @@ ignore_startup_parameters = extra_float_digits
 
 def count_for(clients: int, least: int = LEAST) -> int:
     """So many poolers can hold these clients."""
-    return max(least, -(-clients // (_open_files() - _OWN_FILES)))
-
-
-def _open_files() -> int:
-    """Of one process."""
-    return machine_limits().open_files or 2**20
+    return max(least, -(-clients // (open_files() - _OWN_FILES)))
 
 
 @contextmanager
@@ -140,7 +136,7 @@ def pooled(
     """
     poolers = count_for(clients, least)
     require(clients, poolers)
-    each = min(_open_files() - _OWN_FILES, -(-clients // poolers) + _OWN_FILES)
+    each = min(open_files() - _OWN_FILES, -(-clients // poolers) + _OWN_FILES)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     addresses = [f"127.0.0.{number}" for number in range(1, poolers + 1)]
     with ExitStack() as running:

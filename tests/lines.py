@@ -86,6 +86,31 @@ def summary(**changes: object) -> bytes:
     return _line("summary", **{**fields, **changes})
 
 
+def plan(clients: int) -> bytes:
+    """The engine's answer to `plan`: one process, whatever the spec says."""
+    document = {
+        "schema": 2,
+        "engine_version": "0.1.0",
+        "clients": clients,
+        "processes": 1,
+        "shards": 1,
+        "shards_bound": False,
+        "reactor": "none",
+        "loaders": 0,
+        "connectors": 1,
+        "connecting": 1,
+        "connections": clients,
+        "open_files": clients,
+        "open_files_limit": None,
+        "open_files_of_all": clients,
+        "memory_bytes_per_client": 1,
+        "memory_bytes": clients,
+        "is_local": True,
+        "back_off": {"first_ms": 10, "longest_ms": 250, "give_up_s": 60.0},
+    }
+    return json.dumps(document).encode() + b"\n"
+
+
 def fatal(kind: str, message: str) -> bytes:
     return _line("fatal", kind=kind, message=message, hint=None, traceback="kv.lua:3: in event")
 

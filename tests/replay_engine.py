@@ -23,8 +23,11 @@ def main() -> int:
         sys.stdout.write('{"engine_version": "0.1.0", "schema": 2}\n')
         return 0
     spec = json.loads(sys.stdin.buffer.read())
-    options = spec["groups"][0]["options"]
+    options = spec["groups"][0].get("options", {})
     clients = spec["groups"][0]["clients"]
+    if sys.argv[1] == "plan":
+        say(lines.plan(clients))
+        return 0
     if not Path(spec["target"].get("path", "here")).parent.is_dir():
         say(lines.fatal("connection", "unable to open database file"))
         return 4

@@ -137,9 +137,11 @@ def commands(folder: Path) -> list[str]:
 
 @pytest.fixture
 def specs(replay_engine: Path, tmp_path: Path) -> Path:
-    """The played engine notes each spec it gets."""
-    script = replay_engine.read_text().replace("exec ", f"tee -a {tmp_path}/specs | exec ", 1)
-    replay_engine.write_text(script)
+    """The played engine notes each spec that it is to run."""
+    script = replay_engine.read_text()
+    noting = script.replace("exec ", f"tee -a {tmp_path}/specs | exec ", 1).splitlines()[-1]
+    chosen = f'if [ "$1" = run ]; then\n{noting}\nexit\nfi\n'
+    replay_engine.write_text(script.replace("PYTHONPATH=", f"{chosen}PYTHONPATH=", 1))
     return tmp_path
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,31 +13,40 @@ from dbdyno.collect import MachineLimits
 from dbdyno.collect.limits import machine_limits
 from dbdyno.collect.tree import Tree
 from dbdyno.conduct.bottleneck import client_warnings
-from dbdyno.conduct.preflight import limits, loader_count
-from dbdyno.engine import Outcome
-from dbdyno.engine.parts import OWN_FILES
-from dbdyno.formats.records import parse_record
-from dbdyno.model import Backlog, Hello, Load, Summary
+from dbdyno.conduct.preflight import Limit, limits
+from dbdyno.engine import Outcome, find_engine, plan_engine
+from dbdyno.formats.records import SCHEMA, parse_record
+from dbdyno.model import Backlog, Hello, Summary
 from dbdyno.servers import Capacity
 from dbdyno.store import step_summary
 
-ROOMY = MachineLimits(open_files=None, files_of_all=None, ports=None, accept_queue=None)
+ROOMY = MachineLimits(files_of_all=None, ports=None, accept_queue=None)
 
 
 def spec(clients: int = 100, script: str = "work", **changes: Any) -> dict[str, Any]:
     group = {"script": f"/x/{script}.lua", "clients": clients, "options": {"tables": 4}}
     endpoint = {"tcp": {"host": "127.0.0.1", "port": 5432}}
     target = {"driver": "mysql", "endpoints": [endpoint], **changes}
-    return {"target": target, "groups": [group], "shards": 1}
+    target |= {"user": "u", "database": "d"}
+    return {"schema": SCHEMA, "target": target, "groups": [group], "shards": 1}
 
 
-def missed(
+def limits_of(
     whole: dict[str, Any],
     machine: MachineLimits = ROOMY,
     capacity: Capacity | None = None,
-    processes: int = 1,
-) -> list[tuple[str, int]]:
-    found = limits(whole, machine, capacity or Capacity(), processes=processes)
+    *,
+    processes: int | None = None,
+    **changes: Any,
+) -> list[Limit]:
+    """By the plan of the engine itself, `changes` of it aside."""
+    plan = plan_engine(find_engine(), whole, processes=processes)
+    plan = replace(plan, **{"open_files_limit": None, **changes})
+    return list(limits(whole, plan, machine, capacity or Capacity()))
+
+
+def missed(*arguments: Any, **changes: Any) -> list[tuple[str, int]]:
+    found = limits_of(*arguments, **changes)
     return [(limit.code, limit.needed) for limit in found if not limit.is_met]
 
 
@@ -61,26 +69,16 @@ def test_loaders_count_beside_the_clients_that_make_rows(
     assert missed(whole, capacity=Capacity(connections=left)) == expected
 
 
-@pytest.mark.parametrize(("cores", "loaders"), [(1, 2), (2, 4), (64, 16)])
-def test_there_are_two_loaders_a_core_unless_told(
-    monkeypatch: pytest.MonkeyPatch, cores: int, loaders: int
-) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: range(cores))
-    load = Load(clients=(1,), warm_up_s=0, measure_s=1)
-    assert loader_count(load) == loaders
-    assert loader_count(replace(load, loaders=0)) == 0
-
-
 def test_open_files_are_shared_among_processes() -> None:
-    machine = MachineLimits(open_files=600, files_of_all=None, ports=None, accept_queue=None)
+    one = plan_engine(find_engine(), spec(100)).open_files
 
-    assert missed(spec(100), machine) == []
-    assert missed(spec(101), machine) == [("open-files", 601)]
-    assert missed(spec(200), machine, processes=2) == []
+    assert missed(spec(100), open_files_limit=one) == []
+    assert missed(spec(101), open_files_limit=one) == [("open-files", one + 1)]
+    assert missed(spec(200), processes=2, open_files_limit=one) == []
 
 
 def test_ports_count_for_each_address_of_the_server() -> None:
-    machine = MachineLimits(open_files=None, files_of_all=None, ports=50, accept_queue=None)
+    machine = MachineLimits(files_of_all=None, ports=50, accept_queue=None)
     two = [{"tcp": {"host": host, "port": 5432}} for host in ("127.0.0.1", "127.0.0.2")]
 
     assert missed(spec(100), machine) == [("ports", 100)]
@@ -98,7 +96,7 @@ def test_prepared_statements_count_for_each_table() -> None:
 
 
 def test_queues_hold_what_is_connected_at_a_time() -> None:
-    machine = MachineLimits(open_files=None, files_of_all=None, ports=None, accept_queue=5)
+    machine = MachineLimits(files_of_all=None, ports=None, accept_queue=5)
 
     assert ("accept-queue", 6) in missed(spec(6), machine)
     assert missed(spec(5), machine) == []
@@ -107,13 +105,13 @@ def test_queues_hold_what_is_connected_at_a_time() -> None:
 
 def test_a_database_in_process_is_limited_by_open_files_alone() -> None:
     pragmas = [["journal_mode", "wal"]]
-    whole = {"target": {"driver": "sqlite", "path": "a.db"}, "groups": spec(100)["groups"]}
+    whole = {**spec(), "target": {"driver": "sqlite", "path": "a.db"}}
     with_log = {**whole, "target": {"driver": "sqlite", "path": "a.db", "pragmas": pragmas}}
 
-    assert all(limit.is_met for limit in limits(whole, ROOMY, Capacity()))
-    assert [limit.needed for limit in limits(whole, ROOMY, Capacity())] == [100 + OWN_FILES]
-    assert [limit.needed for limit in limits(with_log, ROOMY, Capacity())] == [200 + OWN_FILES]
-    assert list(limits({**whole, "target": {"driver": "null"}}, ROOMY, Capacity())) == []
+    (files,), (more_files,) = limits_of(whole), limits_of(with_log)
+    assert files.code == more_files.code == "open-files"
+    assert more_files.needed - files.needed == 100
+    assert not limits_of(whole, open_files_limit=files.needed - 1)[0].is_met
 
 
 def test_the_machine_is_read_as_it_is(tmp_path: Path) -> None:

@@ -48,7 +48,8 @@ def run(tmp_path: Path, engine: Engine, seen: list[Record] | None = None) -> Out
         if seen is not None:
             seen.append(record)
 
-    return run_engine(engine, {"schema": 2}, listener=listen, log=tmp_path / "engine.log")
+    log = tmp_path / "engine.log"
+    return run_engine(engine, {"schema": 2}, listener=listen, log=log, processes=1)
 
 
 def test_records_arrive_in_order_and_the_spec_gets_there(tmp_path: Path) -> None:
@@ -148,7 +149,7 @@ def test_a_listener_s_exception_leaves_no_engine_behind(tmp_path: Path) -> None:
         raise KeyError("a fault of ours")
 
     with pytest.raises(KeyError):
-        run_engine(engine, {}, listener=listen, log=tmp_path / "engine.log")
+        run_engine(engine, {}, listener=listen, log=tmp_path / "engine.log", processes=1)
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
@@ -156,7 +157,9 @@ def test_a_listener_s_exception_leaves_no_engine_behind(tmp_path: Path) -> None:
 def test_an_engine_that_can_not_be_started_as_told_says_why(tmp_path: Path) -> None:
     engine = replay(tmp_path, lines.hello())
     log = tmp_path / "engine.log"
-    outcome = run_engine(engine, {}, listener=lambda *_: None, log=log, launch=Launch(cpus=(4095,)))
+    outcome = run_engine(
+        engine, {}, listener=lambda *_: None, log=log, processes=1, launch=Launch(cpus=(4095,))
+    )
 
     assert outcome.failure is not None and "taskset" in outcome.failure.message
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -17,7 +17,7 @@ import pytest
 from dbdyno.engine import run_spec
 from dbdyno.engine.merge import Merger
 from dbdyno.engine.parts import split
-from dbdyno.formats.records import dump_record, parse_record
+from dbdyno.formats.records import dump_record, parse_engine_plan, parse_record
 from dbdyno.model import (
     MAIN,
     Arrival,
@@ -71,6 +71,12 @@ def read(kind: str) -> list[tuple[dict[str, Any], Record]]:
 def test_the_lab_reads_each_field_of_a_record_and_knows_no_other(kind: str) -> None:
     for written, record in read(kind):
         assert json.loads(dump_record(record)) == written
+
+
+def test_the_lab_reads_each_field_of_a_plan_and_knows_no_other() -> None:
+    (written,) = documents("plans.ndjson")
+
+    assert asdict(parse_engine_plan(json.dumps(written))) == written
 
 
 def values(documents: Sequence[Any], field: str) -> Iterator[str]:

@@ -24,6 +24,12 @@ pub fn code_of(kind: FatalKind) -> u8 {
     }
 }
 
+/// Says that nobody can be answered.
+pub fn without_output(error: &std::io::Error) -> ExitCode {
+    eprintln!("error: standard output is closed: {error}");
+    ExitCode::from(code_of(FatalKind::Environment))
+}
+
 /// The code of a whole run.
 pub fn of(outcome: &Outcome) -> ExitCode {
     match outcome {

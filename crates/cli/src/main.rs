@@ -9,6 +9,7 @@ mod exit;
 mod libpq;
 mod memory;
 mod output;
+mod plan;
 mod process;
 mod run;
 mod scheduling;
@@ -38,6 +39,17 @@ enum Verb {
         /// The spec's file, or `-`.
         spec: PathBuf,
     },
+    /// Say what `run` would do with a spec on this machine, as one JSON object: processes, shards,
+    /// connections, open files, memory.
+    ///
+    /// It connects to nobody and reads no script.
+    Plan {
+        /// Engine processes that share the run; without: as few as may open all their files.
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+        processes: Option<u32>,
+        /// The spec's file, or `-`: standard input.
+        spec: PathBuf,
+    },
     /// Do what the sysbench command does with the same arguments.
     ///
     /// The program also does so when it is called by the name `sysbench`.
@@ -60,6 +72,7 @@ fn main() -> ExitCode {
     }
     match Arguments::parse().verb {
         Verb::Run { spec } => run::run(&spec),
+        Verb::Plan { processes, spec } => plan::plan(&spec, processes),
         Verb::Sysbench { arguments } => sysbench::run(&arguments),
         Verb::Version => {
             println!(

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::fd::{AsFd, AsRawFd};
 
-use record::Record;
+use record::{EnginePlan, Record};
 
 /// The stream of records. Lines are flushed one by one, so that a crash loses nothing recorded.
 pub struct Output {
@@ -30,10 +30,19 @@ impl Output {
 
     /// Writes a record.
     pub fn write(&mut self, record: &Record) {
+        self.write_line(|stream| serde_json::to_writer(stream, record));
+    }
+
+    /// Writes the answer of the verb `plan`.
+    pub fn answer(&mut self, plan: &EnginePlan) {
+        self.write_line(|stream| serde_json::to_writer(stream, plan));
+    }
+
+    fn write_line(&mut self, write: impl FnOnce(&mut BufWriter<File>) -> serde_json::Result<()>) {
         if self.broken {
             return;
         }
-        let written = serde_json::to_writer(&mut self.stream, record)
+        let written = write(&mut self.stream)
             .map_err(io::Error::from)
             .and_then(|()| self.stream.write_all(b"\n"))
             .and_then(|()| self.stream.flush());

@@ -162,16 +162,24 @@ pub fn end_with_parent() {
     }
 }
 
+/// How many files this process may open once it has raised its limit; `None`: any number.
+pub fn open_files_limit() -> Option<u64> {
+    hard_limit_of_open_files().filter(|limit| *limit != libc::RLIM_INFINITY)
+}
+
 /// Raises the soft limit of open files to the hard one: each client needs a socket.
 pub fn raise_open_files() {
-    // SAFETY: plain system calls on a structure of our own.
-    unsafe {
-        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 {
-            limit.rlim_cur = limit.rlim_max;
-            libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
-        }
-    }
+    let Some(most) = hard_limit_of_open_files() else { return };
+    let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
+    // SAFETY: plain system call on a structure of our own.
+    unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) };
+}
+
+fn hard_limit_of_open_files() -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: plain system call on a structure of our own.
+    let done = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } == 0;
+    done.then_some(limit.rlim_max)
 }
 
 /// Lets timers of the calling thread be exact: the default slack of 50 µs would blur intended

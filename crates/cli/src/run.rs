@@ -18,8 +18,6 @@ use crate::shards::{Make, drive};
 
 /// The first shard opens its event loop and compiles the script in much less.
 const OPENING: Duration = Duration::from_secs(10);
-/// Clients a shard should have before another one pays.
-const CLIENTS_A_SHARD: u32 = 8;
 
 /// Patience with events in flight: at least so long, and so long for each client.
 const DRAIN_S: f64 = 5.0;
@@ -33,10 +31,7 @@ pub fn run(path: &Path) -> ExitCode {
     }
     let mut output = match Output::take() {
         Ok(output) => output,
-        Err(error) => {
-            eprintln!("error: standard output is closed: {error}");
-            return ExitCode::from(exit::code_of(FatalKind::Environment));
-        }
+        Err(error) => return exit::without_output(&error),
     };
     match prepare(path) {
         Ok(run) => {
@@ -46,17 +41,16 @@ pub fn run(path: &Path) -> ExitCode {
             }
             exit::of(&outcome)
         }
-        Err(failure) => {
-            output.write(&Record::Fatal(Fatal {
-                kind: failure.kind,
-                message: failure.message.clone(),
-                hint: failure.hint.clone(),
-                traceback: failure.traceback.clone(),
-            }));
-            explain(&failure);
-            ExitCode::from(exit::code_of(failure.kind))
-        }
+        Err(failure) => refuse(&mut output, failure),
     }
+}
+
+/// Says why nothing was done, to programs and to people.
+pub fn refuse(output: &mut Output, failure: Failure) -> ExitCode {
+    explain(&failure);
+    let Failure { kind, message, hint, traceback } = failure;
+    output.write(&Record::Fatal(Fatal { kind, message, hint, traceback }));
+    ExitCode::from(exit::code_of(kind))
 }
 
 /// Says a failure to people.
@@ -79,7 +73,8 @@ struct Run {
     process: Process,
 }
 
-fn usage(message: String, hint: Option<String>) -> Failure {
+/// A failure of whoever wrote the spec or the arguments.
+pub fn usage(message: String, hint: Option<String>) -> Failure {
     Failure { kind: FatalKind::Usage, message, hint, traceback: None }
 }
 
@@ -88,7 +83,7 @@ fn prepare(path: &Path) -> Result<Run, Failure> {
     let spec = read_spec(path)?;
     let config = Config::new(&spec, Surroundings::default()).map_err(config_failure)?;
     let plan = plan(&spec)?;
-    let shards = shards(&spec, &config);
+    let shards = runtime::shards(&spec, runtime::cores());
     let mut process = Process::watch().map_err(|error| Failure {
         kind: FatalKind::Environment,
         message: format!("signals can't be handled: {error}"),
@@ -102,7 +97,7 @@ fn prepare(path: &Path) -> Result<Run, Failure> {
 }
 
 /// Reads one JSON document. Standard input may go on behind it: with the word to begin.
-fn read_spec(path: &Path) -> Result<RunSpec, Failure> {
+pub fn read_spec(path: &Path) -> Result<RunSpec, Failure> {
     let spec = if path == Path::new("-") {
         let mut documents = serde_json::Deserializer::from_reader(std::io::stdin()).into_iter();
         let document = documents
@@ -221,21 +216,6 @@ fn times(file: &Path) -> Result<Vec<u64>, Failure> {
             )),
         })
         .collect()
-}
-
-/// How many shards: as asked for; one a client where the database is in process; else as many as
-/// the clients keep busy, on all cores — on half of them where the server shares this machine.
-pub fn shards(spec: &RunSpec, config: &Config) -> u32 {
-    let clients = config.clients();
-    if config.one_client_a_shard() {
-        return clients;
-    }
-    if let Some(shards) = spec.shards {
-        return shards.min(clients);
-    }
-    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-    let cores = if spec.target.is_local() { (cores / 2).max(1) } else { cores };
-    clients.div_ceil(CLIENTS_A_SHARD).clamp(1, cores)
 }
 
 /// What the first shard has found possible.

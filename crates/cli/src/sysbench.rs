@@ -190,7 +190,7 @@ fn script(
     if is_parallel(&facts, command) && job.spec.clients() > 1 {
         say("Initializing worker threads...\n\n");
     }
-    let shards = run::shards(&job.spec, &config);
+    let shards = runtime::shards(&job.spec, runtime::cores());
     let report = Report::new(&line, job.forced_shutdown_s, None, hooks(&facts, command))?;
     let scheduling = shard_scheduling(&config, job.spec.scheduling);
     let make: Make<ScriptWorkload> = Arc::new(move |shard, shards| {

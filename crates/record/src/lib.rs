@@ -6,6 +6,7 @@
 //! names, are versioned by [`SCHEMA`], and are converted to and from inner types at once.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod check;
 mod order;
 mod schema;
@@ -14,6 +15,7 @@ mod spec;
 mod stream;
 mod target;
 
+pub use answer::{BackOff, EnginePlan};
 pub use check::{CLIENTS_MAX, SpecError};
 pub use order::{Order, OrderError, TurnOrder};
 pub use schema::SCHEMA;

@@ -38,7 +38,8 @@ pub struct RunSpec {
     /// Everything random is derived from this.
     #[serde(default)]
     pub seed: u64,
-    /// Number of shards; `None`: chosen from the cores and the clients, and recorded.
+    /// Number of shards of this process; `None`: chosen from the cores and the clients, and
+    /// recorded.
     #[serde(default)]
     pub shards: Option<u32>,
     /// Which event loop to use.
@@ -327,8 +328,8 @@ pub struct ErrorPolicy {
     /// Try to re-establish lost connections for so long before giving up, seconds.
     #[serde(default = "default_reconnect_s")]
     pub reconnect_s: f64,
-    /// First pause between attempts, milliseconds; doubles up to a quarter of a second, with
-    /// jitter.
+    /// First pause between attempts to reconnect, milliseconds, at least 1; doubles up to 250 ms.
+    /// Each pause is shortened or lengthened by up to a quarter, at random.
     #[serde(default = "default_back_off_ms")]
     pub back_off_ms: u64,
 }
@@ -364,7 +365,8 @@ pub enum ErrorAction {
     Ignore,
     /// Count it; begin the event again, as often as it takes.
     RestartEvent,
-    /// Count it; begin the event again with back-off, up to the limit.
+    /// Count it; begin the event again after a pause, up to the limit. The first pause is 1 ms; it
+    /// doubles up to a second.
     Retry,
     /// Count it; drop the connection, make a new one, begin the event again.
     Reconnect,

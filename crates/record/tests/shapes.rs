@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use record::{
-    Arrival, ClientTotal, Clients, Counters, CpuTime, ErrorAction, ErrorPolicy, ErrorRule, Fatal,
-    FatalKind, Group, Hello, HistogramRecord, Interval, LoadBy, Loaded, Output, Part, Phase,
-    PhaseName, Progress, ReactorChoice, Ready, Record, RunSpec, Scheduling, Subject, Summary,
-    Target, TimeKind, Turn, Warning,
+    Arrival, BackOff, ClientTotal, Clients, Counters, CpuTime, EnginePlan, ErrorAction,
+    ErrorPolicy, ErrorRule, Fatal, FatalKind, Group, Hello, HistogramRecord, Interval, LoadBy,
+    Loaded, Output, Part, Phase, PhaseName, Progress, ReactorChoice, Ready, Record, RunSpec,
+    Scheduling, Subject, Summary, Target, TimeKind, Turn, Warning,
 };
 
 /// All values of an enum. `after` matches on it without a wildcard: a new variant does not compile.
@@ -316,6 +316,29 @@ fn specs() -> Vec<RunSpec> {
     reactors.chain(schedulings).collect()
 }
 
+fn plan() -> EnginePlan {
+    EnginePlan {
+        schema: record::SCHEMA,
+        engine_version: "1.2.3".to_owned(),
+        clients: 1000,
+        processes: 2,
+        shards: 4,
+        shards_bound: true,
+        reactor: "epoll".to_owned(),
+        loaders: 3,
+        connectors: 16,
+        connecting: 128,
+        connections: 1003,
+        open_files: 1500,
+        open_files_limit: Some(2000),
+        open_files_of_all: 3000,
+        memory_bytes_per_client: 20_000,
+        memory_bytes: 40_000_000,
+        is_local: true,
+        back_off: BackOff { first_ms: 10, longest_ms: 250, give_up_s: 60.0 },
+    }
+}
+
 fn check(name: &str, lines: &[String]) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
@@ -335,6 +358,7 @@ fn the_files_that_the_lab_compares_itself_with_are_what_these_types_write() {
         "records.ndjson",
         &records.iter().map(|r| json(serde_json::json!(r))).collect::<Vec<_>>(),
     );
+    check("plans.ndjson", &[json(serde_json::json!(plan()))]);
     check("specs.ndjson", &specs.iter().map(|s| json(serde_json::json!(s))).collect::<Vec<_>>());
 }
 

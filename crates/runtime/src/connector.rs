@@ -7,8 +7,7 @@ use std::time::Duration;
 use driver::{ConnectError, Connected};
 use record::Target;
 
-/// Threads at most. Handshakes mostly wait; this many keep a server busy.
-const THREADS_MAX: u32 = 16;
+use crate::sizing::connectors;
 
 struct Job {
     slot: u32,
@@ -50,7 +49,7 @@ impl Connector {
         let (jobs, queue) = channel::<Job>();
         let (tell, news) = channel();
         let queue = Arc::new(Mutex::new(queue));
-        for _ in 0..clients.clamp(1, THREADS_MAX) {
+        for _ in 0..connectors(clients) {
             let (queue, tell, wake, target) =
                 (Arc::clone(&queue), tell.clone(), wake.clone(), target.clone());
             // A thread that can't be made leaves the work to the others; the first must exist.

@@ -1,6 +1,10 @@
 //! What happens to an event whose statement failed.
 
-use record::{ErrorAction, ErrorPolicy, ErrorRule};
+use record::{BackOff, ErrorAction, ErrorPolicy, ErrorRule};
+
+/// Longest pause between attempts to make a connection anew: a quarter of the usual interval, so
+/// that an outage seems longer than it was by less than an interval.
+const LONGEST_BACK_OFF_MS: u64 = 250;
 
 /// An error as the policy sees it.
 #[derive(Debug, Clone)]
@@ -47,6 +51,20 @@ fn matches(code: &str, fault: &Fault<'_>) -> bool {
     }
 }
 
+/// Pauses between attempts to make a lost connection anew.
+pub(crate) fn back_off(policy: &ErrorPolicy) -> BackOff {
+    BackOff {
+        first_ms: policy.back_off_ms.clamp(1, LONGEST_BACK_OFF_MS),
+        longest_ms: LONGEST_BACK_OFF_MS,
+        give_up_s: policy.reconnect_s,
+    }
+}
+
+/// The pause before attempt `number`, from 1, nanoseconds, without its jitter.
+pub(crate) fn pause_ns(back_off: BackOff, number: u32) -> u64 {
+    back_off_ns(back_off.first_ms * 1_000_000, number, back_off.longest_ms * 1_000_000)
+}
+
 /// The pause before attempt `number`, from 1: `first_ns`, then twice the last, `most_ns` at most.
 pub(crate) fn back_off_ns(first_ns: u64, number: u32, most_ns: u64) -> u64 {
     first_ns.saturating_mul(1 << number.saturating_sub(1).min(20)).min(most_ns)
@@ -61,6 +79,19 @@ mod tests {
         let pauses: Vec<_> = (1..=6).map(|number| back_off_ns(10, number, 250)).collect();
         assert_eq!(pauses, [10, 20, 40, 80, 160, 250]);
         assert_eq!(back_off_ns(u64::MAX, u32::MAX, 250), 250);
+    }
+
+    #[test]
+    fn a_connection_s_first_pause_is_the_one_set_and_the_longest_a_quarter_of_a_second() {
+        let pauses_ms = |back_off_ms| {
+            let policy = ErrorPolicy { back_off_ms, ..ErrorPolicy::default() };
+            let pause_ms = |number| pause_ns(back_off(&policy), number) / 1_000_000;
+            [1, 2, 3, 9].map(pause_ms)
+        };
+        assert_eq!(pauses_ms(ErrorPolicy::default().back_off_ms), [10, 20, 40, 250]);
+        assert_eq!(pauses_ms(0), [1, 2, 4, 250]);
+        assert_eq!(pauses_ms(1_000), [250; 4]);
+        assert_eq!(pauses_ms(u64::MAX), [250; 4]);
     }
 
     fn check(rules: &[(&str, ErrorAction)], fault: Fault<'_>, expected: ErrorAction) {

@@ -10,14 +10,11 @@ use crate::client::Waiting;
 use crate::connector::News;
 use crate::drive::{Wake, Woken};
 use crate::outcome::{Conclusion, Failed, Purpose};
-use crate::policy::{Fault, back_off_ns, decide};
+use crate::policy::{Fault, back_off, decide, pause_ns};
 use crate::runtime::{Runtime, fault};
 use crate::slot::{RowBytes, Slot};
 use crate::telling;
 
-/// Longest pause between attempts to reconnect: a quarter of the usual interval, so that an outage
-/// seems longer than it was by less than an interval.
-const BACK_OFF_MAX_NS: u64 = 250_000_000;
 /// What to try with a server that takes a connection and does not answer.
 const SLOW_SERVER: &str = "is it the right port? A server may also be looking up its clients' \
     names (MySQL: skip_name_resolve), be stopped, or be overloaded";
@@ -234,7 +231,7 @@ impl Runtime {
         let now = load.now();
         let policy = &self.settings.errors;
         let limit_ns = (policy.reconnect_s * 1e9) as u64;
-        let first_ns = policy.back_off_ms * 1_000_000;
+        let back_off = back_off(policy);
         let Some(slot) = self.slot(index) else { return Ok(None) };
         let client = slot.client;
         slot.attempts += 1;
@@ -252,7 +249,7 @@ impl Runtime {
             let hint = Some("is the server still running?");
             return Err(fault(FatalKind::Connection, message, hint));
         }
-        let pause = back_off_ns(first_ns, attempts, BACK_OFF_MAX_NS).max(1_000_000);
+        let pause = pause_ns(back_off, attempts);
         let jitter = jitter(self.settings.seed, client, attempts) % (pause / 2 + 1);
         self.clients[client as usize].waiting = Waiting::Reconnect(index);
         load.sleep_until(client, now + pause * 3 / 4 + jitter);

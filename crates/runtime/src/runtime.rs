@@ -11,6 +11,7 @@ use record::{FatalKind, Target};
 
 use crate::client::{Client, Waiting};
 use crate::connector::Connector;
+use crate::event_loop;
 use crate::loaders::Done;
 use crate::outcome::Failed;
 use crate::settings::Settings;
@@ -96,17 +97,8 @@ impl Runtime {
         shards: u32,
         clients: u32,
     ) -> Result<Self, Failure> {
-        let reactor = if settings.networked() {
-            Some(Reactor::new(settings.reactor).map_err(|error| {
-                fault(
-                    FatalKind::Environment,
-                    format!("no event loop: {error}"),
-                    Some("choose another one, or raise the limits of open files and locked memory"),
-                )
-            })?)
-        } else {
-            None
-        };
+        let reactor =
+            if settings.networked() { Some(event_loop::open(settings.reactor)?) } else { None };
         let connector = reactor.as_ref().map(|reactor| {
             let waker = reactor.waker();
             Connector::new(&settings.target, settings.connect_timeout, clients, move || {

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use record::{ErrorPolicy, Part, Target};
 
+use crate::event_loop::choice;
 use crate::loaders::Loaders;
-
-/// However many cores there are: so many connections carry what a few scripts can make.
-const MOST_LOADERS: u32 = 16;
+use crate::sizing::{cores, loaders, loads, one_client_a_shard};
 
 /// The connections' part of a run's spec.
 #[derive(Debug, Clone)]
@@ -39,18 +38,13 @@ impl Settings {
     /// The connections of a spec.
     pub fn new(spec: &record::RunSpec, tells_failures: bool) -> Self {
         let connect_timeout = Duration::from_secs_f64(spec.connect_timeout_s);
-        let cores = || std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32);
-        let loaders = spec.loaders.unwrap_or_else(|| (2 * cores()).min(MOST_LOADERS));
+        let loaders = loaders(spec, cores());
         Self {
             target: spec.target.clone(),
             errors: spec.errors.clone(),
             connect_timeout,
-            reactor: match spec.reactor {
-                record::ReactorChoice::Auto => reactor::Choice::Auto,
-                record::ReactorChoice::IoUring => reactor::Choice::IoUring,
-                record::ReactorChoice::Epoll => reactor::Choice::Epoll,
-            },
-            loads: spec.load == record::LoadBy::Auto && spec.command != "run",
+            reactor: choice(spec.reactor),
+            loads: loads(spec),
             seed: spec.seed,
             part: spec.part.unwrap_or(Part { index: 0, count: 1, clients: spec.clients() }),
             clients: spec.clients(),
@@ -66,6 +60,6 @@ impl Settings {
 
     /// In-process databases block the caller, so each client needs a thread of its own.
     pub fn one_client_a_shard(&self) -> bool {
-        matches!(self.target, Target::Sqlite(_))
+        one_client_a_shard(&self.target)
     }
 }

@@ -23,7 +23,7 @@ from dbdyno.conduct.examine import Started, examine, examine_servers
 from dbdyno.conduct.load import load_study, scale_reason
 from dbdyno.conduct.planning import plan_study
 from dbdyno.design.batches import batches, why_not_turns
-from dbdyno.engine import find_engine
+from dbdyno.engine import Engine, find_engine
 from dbdyno.errors import LabError
 from dbdyno.formats.quantities import format_duration
 from dbdyno.formats.study import StudyFile
@@ -62,8 +62,9 @@ def check(
     file = load_study(study, scale=scale, collect=collect)
     loaded = file.study
     plan = plan_study(loaded, Store(store), seed=seed, blocks=blocks)
-    _raise_all(list(examine(file, plan, find_engine())))
-    started = _start_servers(file, plan) if servers else []
+    engine = find_engine()
+    _raise_all(list(examine(file, plan, engine)))
+    started = _start_servers(file, plan, engine) if servers else []
     cost = estimate(plan, loaded.load)
     free = shutil.disk_usage(_existing(store)).free
     if as_json:
@@ -95,8 +96,8 @@ def check(
         click.echo(f"  {run.position:>3}  block {run.block}  {run.label}")
 
 
-def _start_servers(file: StudyFile, plan: Plan) -> list[Started]:
-    found = list(examine_servers(file, plan))
+def _start_servers(file: StudyFile, plan: Plan, engine: Engine) -> list[Started]:
+    found = list(examine_servers(file, plan, engine))
     _raise_all([one for one in found if isinstance(one, LabError)])
     return [one for one in found if isinstance(one, Started)]
 

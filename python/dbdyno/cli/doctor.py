@@ -10,7 +10,7 @@ from dbdyno.cli.options import json_option, print_json
 from dbdyno.cli.text import fold, width
 from dbdyno.collect import host_facts, machine_limits, red_flags
 from dbdyno.conduct.preflight import Limit, machine_needs
-from dbdyno.engine.parts import clients_a_process
+from dbdyno.engine import find_engine, plan_engine, spec_of_clients
 from dbdyno.errors import MachineError
 from dbdyno.guard.guarded import sweep
 
@@ -46,9 +46,9 @@ def doctor(clients: int, addresses: int, mend: bool, as_json: bool) -> None:
         return
     flags = red_flags(host_facts(Path.cwd()))
     machine = machine_limits()
-    processes = -(-clients // clients_a_process())
     places = [{"tcp": {"host": "127.0.0.1", "port": number}} for number in range(addresses)]
-    needs = list(machine_needs(clients, machine, processes=processes, endpoints=places))
+    plan = plan_engine(find_engine(), spec_of_clients(clients, places))
+    needs = list(machine_needs(plan, machine, places))
     if as_json:
         print_json(
             {
@@ -58,7 +58,7 @@ def doctor(clients: int, addresses: int, mend: bool, as_json: bool) -> None:
                     for flag in flags
                 ],
                 "clients": clients,
-                "processes": processes,
+                "processes": plan.processes,
                 "limits": [_document(limit) for limit in needs],
             }
         )

@@ -1,8 +1,8 @@
-"""What this machine lets one run have: open files, ports, places in a queue."""
+"""What this machine lets one run have: open files of all, ports, places in a queue. What one
+process may open, the engine says of itself."""
 
 from __future__ import annotations
 
-import resource
 from dataclasses import dataclass
 
 from dbdyno.collect.tree import Tree
@@ -12,8 +12,6 @@ from dbdyno.collect.tree import Tree
 class MachineLimits:
     """`None` where there is no limit, or none that can be seen."""
 
-    open_files: int | None
-    """Of one process, at most: an engine raises its soft limit to the hard one."""
     files_of_all: int | None
     """Of all processes together."""
     ports: int | None
@@ -25,9 +23,7 @@ class MachineLimits:
 def machine_limits(tree: Tree | None = None) -> MachineLimits:
     """Read anew: they can be changed at any time."""
     source = tree or Tree()
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     return MachineLimits(
-        open_files=None if hard == resource.RLIM_INFINITY else hard,
         files_of_all=source.number("proc/sys/fs/file-max"),
         ports=_ports(source.text("proc/sys/net/ipv4/ip_local_port_range")),
         accept_queue=source.number("proc/sys/net/core/somaxconn"),

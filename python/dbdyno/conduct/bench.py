@@ -16,10 +16,9 @@ from dbdyno import __version__
 from dbdyno.conduct.address import Addressed, open_address
 from dbdyno.conduct.bottleneck import client_warnings
 from dbdyno.conduct.kept import Keeper, keeping
-from dbdyno.conduct.preflight import loader_count, require
+from dbdyno.conduct.preflight import require
 from dbdyno.conduct.verify import load_warnings, verify_tables
-from dbdyno.engine import Engine, Outcome, find_script, run_engine, run_spec
-from dbdyno.engine.parts import processes_needed
+from dbdyno.engine import Engine, Outcome, find_script, plan_engine, run_engine, run_spec
 from dbdyno.engine.process import Call
 from dbdyno.engine.script import script_path
 from dbdyno.errors import EngineError, InterruptedRunError, LabError, StatementError
@@ -139,19 +138,20 @@ class _Caller:
             options=plan.options,
             clients=plan.clients,
             seed=plan.seed,
-            loaders=None if runs else loader_count(plan.load),
+            loaders=None if runs else plan.load.loaders,
             load=plan.load if runs else None,
         )
 
     @property
     def processes(self) -> int:
         """Of the engine, while it measures."""
-        return self.plan.load.processes or processes_needed(self.spec("run"))
+        asked = self.plan.load.processes
+        return asked or plan_engine(self.engine, self.spec("run")).processes
 
     def require_room(self) -> None:
         """Raises `MachineError` if this doesn't fit here."""
         commands = ("run",) if self.plan.prepare == "no" else ("prepare", "run")
-        require(map(self.spec, commands), self.addressed.server, self.processes)
+        require(self.engine, map(self.spec, commands), self.addressed.server, self.processes)
 
     def call(self, command: str) -> Outcome:
         def listen(line: bytes, record: Record, _call: Call) -> None:

@@ -19,11 +19,11 @@ from dbdyno.conduct.cell_server import open_cell_server
 from dbdyno.conduct.connection import missing_for_connections, run_target, wants_tls
 from dbdyno.conduct.host import missing_of_study
 from dbdyno.conduct.load import study_script_path
-from dbdyno.conduct.preflight import limits, loader_count, require
+from dbdyno.conduct.preflight import limits, require
 from dbdyno.conduct.proxy import program_of_proxy
 from dbdyno.conduct.room import most_clients, require_room
 from dbdyno.conduct.tool import tool_of
-from dbdyno.engine import Engine, find_script, run_engine, run_spec
+from dbdyno.engine import Engine, find_script, plan_engine, run_engine, run_spec
 from dbdyno.errors import ConnectError, LabError, MachineError, StudyError
 from dbdyno.formats.study import StudyFile
 from dbdyno.guard.scratch import scratch_folder
@@ -57,7 +57,7 @@ def examine(loaded: StudyFile, plan: Plan, engine: Engine) -> Iterator[LabError]
                 yield error
 
 
-def examine_servers(loaded: StudyFile, plan: Plan) -> Iterator[Started | LabError]:
+def examine_servers(loaded: StudyFile, plan: Plan, engine: Engine) -> Iterator[Started | LabError]:
     """Starts each server of the study once with each set of its settings, and stops it; asks each
     tool for its version."""
     for tool, cell in _tools(plan).items():
@@ -78,7 +78,7 @@ def examine_servers(loaded: StudyFile, plan: Plan) -> Iterator[Started | LabErro
                     clients = most_clients(cell, loaded.study.load)
                     if cell.generator == ENGINE:
                         spec = _spec(loaded, cell, "run", run_target(server, cell), clients)
-                        require((spec,), server, loaded.study.load.processes)
+                        require(engine, (spec,), server, loaded.study.load.processes)
             except LabError as error:
                 yield _placed(loaded, error, cell)
 
@@ -87,8 +87,8 @@ def _complaints(loaded: StudyFile, plan: Plan, engine: Engine, scratch: Path) ->
     machine = machine_limits()
     for cell in _distinct(plan, _server_of):
         try:
-            require_room(cell, loaded.study.load, machine)
-            _try_settings(loaded, cell, scratch)
+            require_room(cell, loaded.study.load, machine, engine)
+            _try_settings(loaded, cell, engine, scratch)
         except LabError as error:
             yield _placed(loaded, error, cell)
     for tool, cell in _tools(plan).items():
@@ -152,7 +152,7 @@ def _text(values: Mapping[str, Option] | Mapping[str, str]) -> str:
     return json.dumps(dict(values), sort_keys=True)
 
 
-def _try_settings(loaded: StudyFile, cell: Cell, scratch: Path) -> None:
+def _try_settings(loaded: StudyFile, cell: Cell, engine: Engine, scratch: Path) -> None:
     with open_cell_server(cell, study_script_path(loaded.file), scratch) as server:
         if parse_provision(cell.provision).source is not Source.EMBEDDED:
             return
@@ -160,7 +160,8 @@ def _try_settings(loaded: StudyFile, cell: Cell, scratch: Path) -> None:
         if cell.generator != ENGINE:
             return
         spec = _spec(loaded, cell, "run", server.target(), most_clients(cell, loaded.study.load))
-        missed = [one for one in limits(spec, machine_limits(), Capacity()) if not one.is_met]
+        needs = limits(spec, plan_engine(engine, spec), machine_limits(), Capacity())
+        missed = [one for one in needs if not one.is_met]
         if missed:
             raise MachineError(
                 "this study does not fit: " + "; ".join(map(str, missed)),
@@ -200,7 +201,7 @@ def _spec(
         options=called.options,
         clients=clients,
         seed=1,
-        loaders=None if runs else loader_count(load),
+        loaders=None if runs else load.loaders,
         load=load if runs else None,
     )
 

@@ -11,7 +11,7 @@ from typing import Any
 from dbdyno.collect import MachineLimits
 from dbdyno.conduct.preflight import Limit, machine_needs
 from dbdyno.conduct.proxy import proxy_wish
-from dbdyno.engine.parts import clients_a_process
+from dbdyno.engine import Engine, plan_engine, spec_of_clients
 from dbdyno.errors import MachineError
 from dbdyno.model import ENGINE, Cell, Load
 from dbdyno.servers import Source, parse_provision
@@ -26,9 +26,9 @@ def most_clients(cell: Cell, load: Load) -> int:
     return max(clients for clients in load.clients if most is None or clients <= most)
 
 
-def require_room(cell: Cell, load: Load, machine: MachineLimits) -> None:
+def require_room(cell: Cell, load: Load, machine: MachineLimits, engine: Engine) -> None:
     """Raises `MachineError` with every limit of this machine that the cell goes beyond."""
-    missed = [limit for limit in _limits(cell, load, machine) if not limit.is_met]
+    missed = [limit for limit in _limits(cell, load, machine, engine) if not limit.is_met]
     if missed:
         raise MachineError(
             f"{most_clients(cell, load):,} clients do not fit this machine:\n"
@@ -37,13 +37,15 @@ def require_room(cell: Cell, load: Load, machine: MachineLimits) -> None:
         )
 
 
-def _limits(cell: Cell, load: Load, machine: MachineLimits) -> Iterator[Limit]:
+def _limits(cell: Cell, load: Load, machine: MachineLimits, engine: Engine) -> Iterator[Limit]:
     source = parse_provision(cell.provision).source
     if cell.generator != ENGINE or source in (Source.EMBEDDED, Source.URL):
         return
     clients = most_clients(cell, load) + sum(group.clients for group in load.groups)
-    processes = load.processes or -(-clients // clients_a_process())
-    for limit in machine_needs(clients, machine, processes=processes, endpoints=_endpoints(cell)):
+    endpoints = _endpoints(cell)
+    spec = spec_of_clients(clients, endpoints, load.shards)
+    plan = plan_engine(engine, spec, processes=load.processes)
+    for limit in machine_needs(plan, machine, endpoints):
         if "network" not in cell.host or limit.code not in _OF_THE_HOST_S_NETWORK:
             yield limit
     if wish := proxy_wish(cell):

@@ -31,7 +31,7 @@ from dbdyno.conduct.events import (
 )
 from dbdyno.conduct.host import UNCHANGED, Host
 from dbdyno.conduct.manifest import manifest_of
-from dbdyno.conduct.preflight import loader_count, require
+from dbdyno.conduct.preflight import require
 from dbdyno.conduct.tool import drive_tool, tool_metrics, tool_result
 from dbdyno.conduct.verify import load_warnings, verify_others, verify_tables
 from dbdyno.engine import Engine, Outcome, find_script, run_engine, run_spec
@@ -255,7 +255,13 @@ class RunConductor:
         step = max(self.run.steps, key=lambda step: step.clients)
         tables, target = cell.preparing, self._load_target
         prepare = self._spec("prepare", tables.script, tables.options, _preparers(target))
-        require((prepare, self.spec(step)), self.server, self.setting.study.load.processes)
+        require(
+            self.setting.engine,
+            (prepare, self.spec(step)),
+            self.server,
+            self.setting.study.load.processes,
+            self.host.client,
+        )
 
     def _commands(self, command: str) -> Mapping[str, Sequence[Loaded]]:
         """Of the workload's script, and of groups' scripts that have tables of their own; what
@@ -349,7 +355,7 @@ class RunConductor:
             options=options,
             clients=clients,
             seed=self.run.data_seed if step is None else step.seed,
-            loaders=loader_count(self.setting.study.load) if step is None else None,
+            loaders=self.setting.study.load.loaders if step is None else None,
             load=None if step is None else self.setting.study.load,
         )
 

@@ -8,6 +8,7 @@ from dbdyno.lazy import on_demand
 
 if TYPE_CHECKING:
     from dbdyno.engine.binary import Engine, find_engine
+    from dbdyno.engine.plan import plan_engine, spec_of_clients
     from dbdyno.engine.process import Outcome, run_engine
     from dbdyno.engine.script import find_script, known_scripts
     from dbdyno.engine.session import Session, open_turns
@@ -21,8 +22,10 @@ __all__ = [
     "find_script",
     "known_scripts",
     "open_turns",
+    "plan_engine",
     "run_engine",
     "run_spec",
+    "spec_of_clients",
 ]
 
 _PLACES = {
@@ -30,6 +33,8 @@ _PLACES = {
     "find_engine": "binary",
     "Outcome": "process",
     "run_engine": "process",
+    "plan_engine": "plan",
+    "spec_of_clients": "plan",
     "Session": "session",
     "open_turns": "session",
     "find_script": "script",

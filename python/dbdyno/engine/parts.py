@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import resource
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,28 +9,10 @@ from dbdyno.errors import UsageError
 
 Spec = Mapping[str, Any]
 
-OWN_FILES = 500
-"""Open files of an engine beside its clients' sockets: shards, connectors, scripts, with room."""
-
-_LOCAL = ("localhost", "::1")
-
-
-def clients_a_process() -> int:
-    """How many sockets one engine may open; it raises its soft limit to the hard one itself."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return max(1, (2**31 if hard == resource.RLIM_INFINITY else hard) - OWN_FILES)
-
-
-def processes_needed(spec: Spec) -> int:
-    """So many engine processes can open all the sockets of a run."""
-    if "endpoints" not in spec.get("target", ()):
-        return 1
-    clients: int = sum(group["clients"] for group in spec["groups"])
-    return -(-clients // clients_a_process())
-
 
 def split(spec: Spec, count: int) -> tuple[Spec, ...]:
-    """The parts of a run of `count` processes: clients dealt out in turn, events divided.
+    """The parts of a run of `count` processes: clients dealt out in turn, events divided. Each
+    process knows by its part how many shards all of them have.
 
     Raises `UsageError` when the run can't be divided so finely.
     """
@@ -48,13 +28,11 @@ def split(spec: Spec, count: int) -> tuple[Spec, ...]:
                 f"{count} engine processes, each of which starts its share of the events",
                 hint=f"give it {count} clients or more; its rate stays the same",
             )
-    shards = spec.get("shards") or _shards(spec, count)
     return tuple(
         {
             **spec,
             "groups": list(_groups(spec["groups"], index, count)),
             "events": None if events is None else _share(events, index, count),
-            "shards": shards,
             "part": {"index": index, "count": count, "clients": clients},
             "wait_for_begin": True,
         }
@@ -84,19 +62,3 @@ def _groups(
 def _share(whole: int, index: int, count: int) -> int:
     """How many of the numbers below `whole` fall to `index` when they are dealt out in turn."""
     return (whole + count - 1 - index) // count
-
-
-def _shards(spec: Spec, count: int) -> int:
-    """Of each process; all have the same number, since arrivals are dealt out over all shards."""
-    cores = len(os.sched_getaffinity(0))
-    if all(map(_is_local, spec["target"].get("endpoints", ()))):
-        cores //= 2  # the server needs the rest
-    smallest = _share(sum(group["clients"] for group in spec["groups"]), count - 1, count)
-    return max(1, min(cores // count, smallest))
-
-
-def _is_local(endpoint: Mapping[str, Any]) -> bool:
-    if "unix" in endpoint:
-        return True
-    host = endpoint["tcp"]["host"]
-    return host in _LOCAL or host.startswith("127.")

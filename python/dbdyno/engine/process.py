@@ -16,24 +16,16 @@ from typing import Any
 
 from dbdyno.engine.binary import Engine
 from dbdyno.engine.death import lost_engine, out_of_memory_kills, stopped_engine
-from dbdyno.engine.parts import processes_needed, split
-from dbdyno.errors import (
-    ConnectError,
-    EngineError,
-    LabError,
-    MachineError,
-    ScriptError,
-    StatementError,
-    StoreError,
-    UsageError,
-)
+from dbdyno.engine.fatal import error_of, error_of_code
+from dbdyno.engine.parts import split
+from dbdyno.engine.plan import plan_engine
+from dbdyno.errors import EngineError, LabError, StoreError
 from dbdyno.formats.records import parse_record
 from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.model import (
     Backlog,
     EngineWarning,
     Fatal,
-    FatalKind,
     Hello,
     Interval,
     Loaded,
@@ -42,22 +34,6 @@ from dbdyno.model import (
 )
 
 INTERRUPTED = 130
-
-_BY_KIND: Mapping[FatalKind, type[LabError]] = {
-    "usage": UsageError,
-    "script": ScriptError,
-    "connection": ConnectError,
-    "statement": StatementError,
-    "environment": MachineError,
-    "internal": EngineError,
-}
-_BY_CODE: Mapping[int, type[LabError]] = {
-    2: UsageError,
-    3: ScriptError,
-    4: ConnectError,
-    5: StatementError,
-    6: MachineError,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +104,7 @@ def run_engine(
     still arrives. A listener's exception stops the engine and goes on up. `launch` says how it is
     started.
     """
-    processes = processes or processes_needed(spec)
+    processes = processes or plan_engine(engine, spec, launch=launch).processes
     specs = (spec,) if processes == 1 else split(spec, processes)
     mark = size(log)
     with started(engine, len(specs), log, launch) as running:
@@ -253,18 +229,14 @@ class Reader:
 
     def _failure(self, code: int, said: str) -> LabError | None:
         if self.fatal is not None:
-            fatal = self.fatal
-            if fatal.kind == "script":
-                return ScriptError(fatal.message, hint=fatal.hint, traceback=fatal.traceback)
-            return _BY_KIND[fatal.kind](fatal.message, hint=fatal.hint)
+            return error_of(self.fatal)
         if code == INTERRUPTED and not self.call.stopped:
             return stopped_engine()
         if code in (0, INTERRUPTED):
             return None
         if code < 0:
             return lost_engine(-code, self.kills_before, said)
-        message = said or f"the engine ended with code {code} and said nothing"
-        return _BY_CODE.get(code, EngineError)(message)
+        return error_of_code(code, said)
 
 
 def send(process: subprocess.Popen[bytes], spec: Mapping[str, object], *, more: bool) -> None:

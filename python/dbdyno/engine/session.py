@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from dbdyno.engine.binary import Engine
-from dbdyno.engine.parts import processes_needed, split
+from dbdyno.engine.parts import split
+from dbdyno.engine.plan import plan_engine
 from dbdyno.engine.process import (
     Call,
     Listener,
@@ -130,7 +131,7 @@ def open_turns(
     under way. No process outlives the block.
     """
     turned = {name: value for name, value in spec.items() if name not in _WHOLE} | {"turns": True}
-    processes = processes or processes_needed(turned)
+    processes = processes or plan_engine(engine, turned, launch=launch).processes
     specs = (turned,) if processes == 1 else split(turned, processes)
     with started(engine, len(specs), log, launch) as running:
         session = Session(running, listener, log, keep)

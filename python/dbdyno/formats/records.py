@@ -9,6 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from dbdyno.errors import EngineError
 from dbdyno.model import (
+    EnginePlan,
     EngineWarning,
     Fatal,
     Hello,
@@ -93,4 +94,23 @@ def parse_record(line: bytes | str, *, number: int) -> Record:
     return record
 
 
+def parse_engine_plan(line: bytes | str) -> EnginePlan:
+    """The engine's answer to `plan`. Raises `EngineError` for anything else."""
+    try:
+        plan = _PLAN.validate_json(line)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise EngineError(
+            f"the engine's plan has a wrong `{place}`: {first['msg']}", hint=_MISMATCH
+        ) from error
+    if plan.schema != SCHEMA:
+        raise EngineError(
+            f"the engine plans by schema {plan.schema}; this lab reads schema {SCHEMA}",
+            hint=_MISMATCH,
+        )
+    return plan
+
+
+_PLAN = TypeAdapter(EnginePlan)
 _MISMATCH = "engine and lab must be of one version: `dbdyno-engine version` shows the engine's"

@@ -1,6 +1,7 @@
 """The words of the lab as frozen values: no input, no output, no import from any other room."""
 
 from dbdyno.model.charts import USUAL, Draws, chart_kinds, draws_what
+from dbdyno.model.engine_plan import BackOff, EnginePlan
 from dbdyno.model.figures import FIGURES, PER_EVENT, Counted, Figure, Sampled, find_figure
 from dbdyno.model.load import (
     MAIN,
@@ -82,6 +83,7 @@ __all__ = [
     "PER_EVENT",
     "USUAL",
     "Arrival",
+    "BackOff",
     "Backlog",
     "Cell",
     "Chart",
@@ -92,6 +94,7 @@ __all__ = [
     "CpuTime",
     "Design",
     "Draws",
+    "EnginePlan",
     "EngineWarning",
     "ErrorAction",
     "ErrorPolicy",

@@ -123,9 +123,9 @@ class ErrorPolicy:
 
     rules: tuple[ErrorRule, ...] = ()
     reconnect_s: float = 60.0
-    """Patience with a lost connection."""
+    """How long to keep reconnecting after a connection is lost."""
     back_off_s: float = 0.01
-    """First pause between attempts; doubles up to a quarter of a second."""
+    """First pause between attempts to reconnect; doubles up to 250 ms, each ±25 % at random."""
 
 
 @dataclass(frozen=True, slots=True)

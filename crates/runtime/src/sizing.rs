@@ -1,0 +1,326 @@
+//! How large a run is: shards, loaders, connections, files and memory, each rule once. `run` goes
+//! by them, and `plan` says what they come to.
+
+use record::{EnginePlan, LoadBy, RunSpec, SqliteTarget, Target};
+
+use crate::policy::back_off;
+
+/// Clients a shard should have before another one pays.
+const CLIENTS_A_SHARD: u32 = 8;
+/// However many cores there are: so many connections carry what a few scripts can make.
+const LOADERS_MAX: u32 = 16;
+/// Of a shard. Handshakes mostly wait; this many keep a server busy.
+const CONNECTORS_MAX: u32 = 16;
+/// Open files of a process besides its connections and event loops: scripts, libraries, and room.
+const OWN_FILES: u64 = 500;
+/// Open files of an event loop, with room.
+const FILES_A_SHARD: u64 = 4;
+
+/// What a machine has, as far as the engine's choices depend on it.
+#[derive(Debug, Clone, Copy)]
+pub struct Machine {
+    /// Processors that the engine may use.
+    pub cores: u32,
+    /// Files that a process may open; `None`: any number.
+    pub open_files_limit: Option<u64>,
+}
+
+/// Processors that this process may use, by its affinity and its control group.
+pub fn cores() -> u32 {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get() as u32)
+}
+
+/// What one process carries out of a run.
+#[derive(Debug, Clone, Copy)]
+struct Share {
+    processes: u32,
+    /// Of all processes.
+    clients: u32,
+    /// Of this process; of a whole run those of the first, which has most.
+    own: u32,
+}
+
+impl Share {
+    fn of(spec: &RunSpec) -> Self {
+        let own = spec.clients();
+        spec.part.map_or(Self { processes: 1, clients: own, own }, |part| Self {
+            processes: part.count,
+            clients: part.clients,
+            own,
+        })
+    }
+
+    /// The first of so many processes that share a run's clients.
+    fn first_of(processes: u32, clients: u32) -> Self {
+        Self { processes, clients, own: clients.div_ceil(processes) }
+    }
+
+    /// Clients of the process that has fewest: all processes go by them.
+    fn least(self) -> u32 {
+        (self.clients / self.processes).clamp(1, self.own)
+    }
+}
+
+/// In-process databases block the caller, so each client needs a thread of its own.
+pub(crate) fn one_client_a_shard(target: &Target) -> bool {
+    matches!(target, Target::Sqlite(_))
+}
+
+/// How many shards this process has, of as many cores: as asked for; one a client where the
+/// database is in process; else as many as the clients keep busy, on all cores — on half of them
+/// where the server shares this machine. Processes of one run share the cores and have the same
+/// number, since arrivals are dealt out over all shards.
+pub fn shards(spec: &RunSpec, cores: u32) -> u32 {
+    shards_of(spec, Share::of(spec), cores)
+}
+
+fn shards_of(spec: &RunSpec, share: Share, cores: u32) -> u32 {
+    if one_client_a_shard(&spec.target) {
+        return share.own;
+    }
+    let clients = share.least();
+    if let Some(shards) = spec.shards {
+        return shards.min(clients);
+    }
+    let cores = if spec.target.is_local() { cores / 2 } else { cores };
+    clients.div_ceil(CLIENTS_A_SHARD).min((cores / share.processes).max(1))
+}
+
+/// Whether bulk inserts go in the server's own way of loading rows.
+pub(crate) fn loads(spec: &RunSpec) -> bool {
+    spec.load == LoadBy::Auto && spec.command != "run"
+}
+
+/// Connections that carry rows besides the script's own, at most: two a core, since one waits for
+/// the log's flush while the other stores.
+pub(crate) fn loaders(spec: &RunSpec, cores: u32) -> u32 {
+    loaders_of(spec, Share::of(spec), cores)
+}
+
+fn loaders_of(spec: &RunSpec, share: Share, cores: u32) -> u32 {
+    // Each process would number the rows of a table from the beginning.
+    if !loads(spec) || spec.target.server().is_none() || share.processes > 1 {
+        return 0;
+    }
+    spec.loaders.unwrap_or_else(|| (2 * cores).min(LOADERS_MAX))
+}
+
+/// Threads that make the connections of a shard's clients.
+pub(crate) fn connectors(clients: u32) -> u32 {
+    clients.clamp(1, CONNECTORS_MAX)
+}
+
+/// What a run of a spec takes. `reactor` is the event loop that shards have; without `processes`,
+/// and without a `part` in the spec, it is as few as may open all files, or one if no number would.
+pub fn plan(spec: &RunSpec, machine: Machine, reactor: &str, processes: Option<u32>) -> EnginePlan {
+    let share = match (spec.part, processes) {
+        (Some(_), _) => Share::of(spec),
+        (None, Some(processes)) => Share::first_of(processes, spec.clients()),
+        (None, None) => fewest(spec, machine),
+    };
+    let is_networked = spec.target.server().is_some();
+    let shards = shards_of(spec, share, machine.cores);
+    let loaders = loaders_of(spec, share, machine.cores);
+    let connectors = if is_networked { connectors(share.own.div_ceil(shards)) } else { 0 };
+    let own_files = open_files(spec, share, machine.cores);
+    let empty = own_files - files_for(spec, share.own);
+    let memory = Memory::of(&spec.target);
+    let processes = u64::from(share.processes);
+    EnginePlan {
+        schema: record::SCHEMA,
+        engine_version: env!("CARGO_PKG_VERSION").to_owned(),
+        clients: share.clients,
+        processes: share.processes,
+        shards,
+        shards_bound: false,
+        reactor: reactor.to_owned(),
+        loaders,
+        connectors,
+        connecting: (connectors.saturating_mul(shards).saturating_mul(share.processes))
+            .min(share.clients + loaders),
+        connections: share.clients + loaders,
+        open_files: own_files,
+        open_files_limit: machine.open_files_limit,
+        open_files_of_all: processes * empty + files_for(spec, share.clients),
+        memory_bytes_per_client: memory.a_client,
+        memory_bytes: processes * (memory.a_process + u64::from(shards) * memory.a_shard)
+            + u64::from(share.clients) * memory.a_client,
+        is_local: spec.target.is_local(),
+        back_off: back_off(&spec.errors),
+    }
+}
+
+/// As few processes as may open all the files of a run.
+fn fewest(spec: &RunSpec, machine: Machine) -> Share {
+    let clients = spec.clients();
+    let alone = Share::first_of(1, clients);
+    let Some(limit) = machine.open_files_limit.filter(|_| spec.target.server().is_some()) else {
+        return alone;
+    };
+    (1..=clients)
+        .map(|processes| Share::first_of(processes, clients))
+        .find(|share| open_files(spec, *share, machine.cores) <= limit)
+        .unwrap_or(alone)
+}
+
+/// Files of the process with most clients.
+fn open_files(spec: &RunSpec, share: Share, cores: u32) -> u64 {
+    let shards = match spec.target.server() {
+        Some(_) => u64::from(shards_of(spec, share, cores)),
+        None => 0,
+    };
+    let loaders = u64::from(loaders_of(spec, share, cores));
+    files_for(spec, share.own) + loaders + shards * FILES_A_SHARD + OWN_FILES
+}
+
+/// Files of so many clients' connections. In SQLite each has the database open, and its log if
+/// there is one; a rollback journal is open for whoever writes, shared memory once.
+fn files_for(spec: &RunSpec, clients: u32) -> u64 {
+    let each = match &spec.target {
+        Target::Null | Target::Scripted { .. } => 0,
+        Target::Sqlite(target) => 1 + u64::from(has_log(target)),
+        Target::Postgresql(_) | Target::Mysql(_) => 1,
+    };
+    u64::from(clients) * each
+}
+
+fn has_log(target: &SqliteTarget) -> bool {
+    let is_wal = |(name, value): &(String, String)| {
+        name.eq_ignore_ascii_case("journal_mode") && value.eq_ignore_ascii_case("wal")
+    };
+    target.pragmas.iter().any(is_wal)
+}
+
+/// Resident memory, bytes: what peaks of the bundled scripts came to, rounded up.
+struct Memory {
+    a_process: u64,
+    a_shard: u64,
+    a_client: u64,
+}
+
+impl Memory {
+    fn of(target: &Target) -> Self {
+        const KIB: u64 = 1024;
+        let (a_shard, a_client) = match target {
+            // Most of a shard is Lua's garbage; a client of oltp_read_write has eleven prepared
+            // statements and rows of a range.
+            Target::Postgresql(_) | Target::Mysql(_) => (9 * 1024, 40),
+            // Each client is a shard with a Lua state and SQLite's page cache.
+            Target::Sqlite(_) => (0, 2816),
+            Target::Null | Target::Scripted { .. } => (9 * 1024, 8),
+        };
+        Self { a_process: 12 * 1024 * KIB, a_shard: a_shard * KIB, a_client: a_client * KIB }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOCAL: &str = r#"{"unix": "/s"}"#;
+    const FAR: &str = r#"{"tcp": {"host": "db.example", "port": 1}}"#;
+    const ANY: Machine = Machine { cores: 8, open_files_limit: None };
+
+    fn server(endpoint: &str) -> String {
+        format!(r#"{{"driver": "mysql", "user": "u", "database": "d", "endpoints": [{endpoint}]}}"#)
+    }
+
+    fn sqlite(mode: &str) -> String {
+        format!(r#"{{"driver": "sqlite", "path": "f", "pragmas": [["journal_mode", "{mode}"]]}}"#)
+    }
+
+    fn spec(target: &str, clients: u32, more: &str) -> RunSpec {
+        RunSpec::from_json(&format!(
+            r#"{{"schema": 2, "target": {target}, {more}
+                "groups": [{{"script": "s", "clients": {clients}}}]}}"#
+        ))
+        .unwrap()
+    }
+
+    fn planned(target: &str, clients: u32, more: &str) -> EnginePlan {
+        plan(&spec(target, clients, more), ANY, "epoll", None)
+    }
+
+    #[test]
+    fn shards_are_as_many_as_clients_keep_busy_on_the_cores_there_are() {
+        let shards = |endpoint, clients| planned(&server(endpoint), clients, "").shards;
+        assert_eq!([1, 8, 9, 16, 17, 1000].map(|n| shards(FAR, n)), [1, 1, 2, 2, 3, 8]);
+        assert_eq!([1, 16, 1000].map(|n| shards(LOCAL, n)), [1, 2, 4]);
+        let asked = |clients| planned(&server(FAR), clients, r#""shards": 20,"#).shards;
+        assert_eq!([1, 16, 1000].map(asked), [1, 16, 20]);
+        let in_process = |clients| planned(&sqlite("wal"), clients, "").shards;
+        assert_eq!([1, 16, 1000].map(in_process), [1, 16, 1000]);
+        let one_core = Machine { cores: 1, ..ANY };
+        assert_eq!(plan(&spec(&server(LOCAL), 99, ""), one_core, "epoll", None).shards, 1);
+    }
+
+    #[test]
+    fn processes_share_the_cores_and_each_has_the_shards_that_the_plan_of_the_whole_says() {
+        for (clients, count, more) in
+            [(1000, 2, ""), (9, 2, r#""shards": 5,"#), (100, 3, ""), (1000, 16, "")]
+        {
+            let whole = plan(&spec(&server(FAR), clients, more), ANY, "epoll", Some(count));
+            for index in 0..count {
+                let own = (clients + count - 1 - index) / count;
+                let place = format!(r#""index": {index}, "count": {count}"#);
+                let part = format!(r#"{more} "part": {{{place}, "clients": {clients}}},"#);
+                let part = spec(&server(FAR), own, &part);
+                assert_eq!(shards(&part, ANY.cores), whole.shards, "{clients} in {count}");
+            }
+        }
+        let shards_of = |count| plan(&spec(&server(FAR), 1000, ""), ANY, "epoll", Some(count));
+        assert_eq!([1, 2, 3, 16].map(|count| shards_of(count).shards), [8, 4, 2, 1]);
+    }
+
+    #[test]
+    fn there_are_two_loaders_a_core_where_rows_can_be_loaded_besides() {
+        let loaders = |more| planned(&server(FAR), 4, more).loaders;
+        assert_eq!(loaders(""), 0);
+        assert_eq!(loaders(r#""command": "prepare","#), 16);
+        assert_eq!(loaders(r#""command": "prepare", "loaders": 3,"#), 3);
+        assert_eq!(loaders(r#""command": "prepare", "load": "insert","#), 0);
+        assert_eq!(planned(&sqlite("wal"), 4, r#""command": "prepare","#).loaders, 0);
+        let prepare = spec(&server(FAR), 4, r#""command": "prepare","#);
+        let on = |cores| plan(&prepare, Machine { cores, ..ANY }, "epoll", None).loaders;
+        assert_eq!([1, 2, 64].map(on), [2, 4, 16]);
+        assert_eq!(plan(&prepare, ANY, "epoll", Some(2)).loaders, 0);
+        assert_eq!(plan(&prepare, ANY, "epoll", None).connections, 4 + 16);
+    }
+
+    #[test]
+    fn as_few_processes_as_may_open_all_the_files() {
+        let with = |limit, clients| {
+            let machine = Machine { cores: 1, open_files_limit: Some(limit) };
+            plan(&spec(&server(FAR), clients, ""), machine, "epoll", None)
+        };
+        let edge = with(604, 100);
+        assert_eq!((edge.processes, edge.open_files, edge.open_files_of_all), (1, 604, 604));
+        let beyond = with(604, 101);
+        assert_eq!((beyond.processes, beyond.open_files), (2, 51 + 504));
+        assert_eq!(beyond.open_files_of_all, 101 + 2 * 504);
+        let hopeless = with(100, 1000);
+        assert_eq!((hopeless.processes, hopeless.open_files_limit), (1, Some(100)));
+        assert_eq!(with(604, 1000).connecting, 10 * 16);
+    }
+
+    #[test]
+    fn a_database_in_process_has_a_file_and_perhaps_a_log_for_each_client() {
+        let files = |target: &str| planned(target, 100, "").open_files;
+        assert_eq!(files(&sqlite("wal")), 200 + 500);
+        assert_eq!(files(&sqlite("delete")), 100 + 500);
+        assert_eq!(files(r#"{"driver": "null"}"#), 500);
+        let limited = Machine { open_files_limit: Some(600), ..ANY };
+        assert_eq!(plan(&spec(&sqlite("wal"), 100, ""), limited, "none", None).processes, 1);
+    }
+
+    #[test]
+    fn connections_are_made_so_many_at_a_time() {
+        let of = |clients| {
+            let found = planned(&server(FAR), clients, r#""shards": 2,"#);
+            (found.connectors, found.connecting)
+        };
+        assert_eq!([1, 3, 20, 1000].map(of), [(1, 1), (2, 3), (10, 20), (16, 32)]);
+        let in_process = planned(&sqlite("wal"), 1000, "");
+        assert_eq!((in_process.connectors, in_process.connecting), (0, 0));
+    }
+}

@@ -1,0 +1,46 @@
+"""What the engine says went wrong, as an error of the lab's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dbdyno.errors import (
+    ConnectError,
+    EngineError,
+    LabError,
+    MachineError,
+    ScriptError,
+    StatementError,
+    UsageError,
+)
+from dbdyno.model import Fatal, FatalKind
+
+_BY_KIND: Mapping[FatalKind, type[LabError]] = {
+    "usage": UsageError,
+    "script": ScriptError,
+    "connection": ConnectError,
+    "statement": StatementError,
+    "environment": MachineError,
+    "internal": EngineError,
+}
+_BY_CODE: Mapping[int, type[LabError]] = {
+    2: UsageError,
+    3: ScriptError,
+    4: ConnectError,
+    5: StatementError,
+    6: MachineError,
+}
+
+
+def error_of(fatal: Fatal) -> LabError:
+    """What it has said in a record."""
+    if fatal.kind == "script":
+        return ScriptError(fatal.message, hint=fatal.hint, traceback=fatal.traceback)
+    return _BY_KIND[fatal.kind](fatal.message, hint=fatal.hint)
+
+
+def error_of_code(code: int, said: str) -> LabError:
+    """Of an engine that ended with this exit code and left no record; `said`: the end of its
+    standard error."""
+    message = said or f"the engine ended with code {code} and said nothing"
+    return _BY_CODE.get(code, EngineError)(message)

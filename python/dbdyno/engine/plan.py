@@ -1,0 +1,69 @@
+"""What the engine would do with a spec on this machine: the engine is asked, and nobody else
+computes it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from dbdyno.engine.binary import Engine
+from dbdyno.engine.fatal import error_of
+from dbdyno.errors import EngineError
+from dbdyno.formats.records import SCHEMA, parse_engine_plan, parse_record
+from dbdyno.guard.launch import ORDINARY, Launch
+from dbdyno.model import EnginePlan, Fatal
+
+_LIMIT_S = 20.0
+_NO_SUCH_VERB = "engine and lab must be of one version: `make setup` builds it in a checkout"
+
+
+def plan_engine(
+    engine: Engine,
+    spec: Mapping[str, Any],
+    *,
+    processes: int | None = None,
+    launch: Launch = ORDINARY,
+) -> EnginePlan:
+    """What a run of `spec` takes; over so many processes, or (`None`) as few as may open all their
+    files.
+
+    `launch` says how the engine will be started: it may have other processors then. Raises what
+    the engine says against the spec, as a run would.
+    """
+    words = [*launch.prefix(), str(engine.path), "plan"]
+    if processes is not None:
+        words += ["--processes", str(processes)]
+    try:
+        answer = subprocess.run(
+            [*words, "-"],
+            input=json.dumps(spec).encode(),
+            capture_output=True,
+            timeout=_LIMIT_S,
+            check=False,
+        )
+    except OSError as error:
+        raise EngineError(f"{engine.path} can't be started: {error.strerror}") from error
+    except subprocess.TimeoutExpired as error:
+        raise EngineError(f"{engine.path} did not answer `plan` within {_LIMIT_S:g} s") from error
+    if answer.returncode == 0:
+        return parse_engine_plan(answer.stdout)
+    if answer.stdout.endswith(b"\n"):
+        fatal = parse_record(answer.stdout, number=1)
+        if isinstance(fatal, Fatal):
+            raise error_of(fatal)
+    said = answer.stderr.decode(errors="replace").strip() or f"exit code {answer.returncode}"
+    raise EngineError(
+        f"{engine.path} does not answer `plan`: {said}",
+        hint=_NO_SUCH_VERB if answer.returncode == 2 else None,
+    )
+
+
+def spec_of_clients(
+    clients: int, endpoints: Sequence[Mapping[str, Any]], shards: int | None = None
+) -> Mapping[str, Any]:
+    """A spec of so many clients of a server, to be planned and not to be run."""
+    target = {"driver": "postgresql", "user": "", "database": "", "endpoints": list(endpoints)}
+    group = {"script": "", "clients": clients}
+    return {"schema": SCHEMA, "target": target, "groups": [group], "shards": shards}
