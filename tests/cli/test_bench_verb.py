@@ -46,6 +46,32 @@ def test_a_bench_is_kept_as_a_study_of_one_run_with_its_report(
     assert "dbdyno run" not in page.split("<h2>Run it again</h2>")[1]
 
 
+def test_machine_and_database_are_sampled_beside_it(url: str, tmp_path: Path) -> None:
+    own = tmp_path / "pages"
+    own.write_text('#!/bin/sh\nls "$DBDYNO_DATA_FOLDER" | wc -l | sed "s/^/files /"\n')
+    own.chmod(0o755)
+    assert bench(url, "--collector", str(own)) == 0
+    store = Store(tmp_path / "results")
+    (run,) = store.study(*store.names()).runs().values()
+    assert run.metrics is not None
+    table, _ = run.metrics
+    seen = set(zip(*table.select(["source", "metric"]).to_pydict().values(), strict=True))
+    assert ("pages", "files") in seen
+    assert {"disk", "memory", "processor", "pressure"} <= {source for source, _ in seen}
+    assert len(str(run.manifest.collected["pages"]["sha256"])) == 64
+    assert run.manifest.lab is not None
+    assert run.manifest.lab.cpu_s > 0
+
+
+def test_a_collector_that_is_none_is_told_before_anything_is_measured(
+    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "wrong.py").write_text("x = (\n")
+    assert bench(url, "--collector", str(tmp_path / "wrong.py")) == 2
+    assert "wrong.py:1: " in capsys.readouterr().err
+    assert not list((tmp_path / "results").glob("bench*"))
+
+
 def test_with_discard_nothing_is_kept(url: str, tmp_path: Path) -> None:
     assert bench(url, "--discard") == 0
     assert not (tmp_path / "results").exists()

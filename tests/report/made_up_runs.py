@@ -24,6 +24,7 @@ from dbdyno.model import (
     Hello,
     HistogramRecord,
     Interval,
+    LabCost,
     Metric,
     PhaseSpan,
     Plan,
@@ -93,6 +94,8 @@ class World:
     day: int = 0
     """Days after the first on which it all happens."""
     environment: str = "env:test"
+    lab: LabCost | None = None
+    """What the lab took in each run."""
 
 
 def write_study(
@@ -183,6 +186,7 @@ def _carry_out(
         steps=tuple(results),
         server={},
         loads=world.loads(run),
+        lab=world.lab,
         error=Failure("ServerError", "the server ended while warming up", 4)
         if status == "failed"
         else None,

@@ -10,11 +10,12 @@ import pytest
 from made_up_runs import SECOND_NS, START_UNIX_NS, World, page_of, write_study
 from made_up_studies import SMALL
 
-from dbdyno.model import PlannedRun, Sample, Step, TurnResult
+from dbdyno.model import LabCost, PlannedRun, Sample, Step, TurnResult
 from dbdyno.report.analyse import Analysis, analyse
 from dbdyno.report.gather import gather
 from dbdyno.report.operations import operations_tables
 from dbdyno.report.sampled import is_on
+from dbdyno.report.validity import gates
 
 SHORT = (
     SMALL.replace('"30 s"', '"10 s"').replace('"5 s"', '"2 s"').replace("[1, 4]", "1")
@@ -145,3 +146,21 @@ def test_turns_count_between_their_edges(tmp_path: Path) -> None:
 )
 def test_a_partition_is_on_its_own_disk_only(device: str, disk: str, whether: bool) -> None:
     assert is_on(device, disk) is whether
+
+
+@pytest.mark.parametrize(
+    ("cpu_s", "state", "told"),
+    [
+        (0.3, "ok", "took 0.60\u202f% of a core while the load was on"),
+        (2.0, "doubtful", "took 4.0\u202f% of a core"),
+        (None, None, ""),
+    ],
+)
+def test_what_the_lab_took_is_told(
+    tmp_path: Path, cpu_s: float | None, state: str | None, told: str
+) -> None:
+    lab = LabCost(cpu_s, 50.0) if cpu_s is not None else None
+    analysis = analyse(gather(write_study(tmp_path, SMALL, World(rate, lab=lab)), "study"))
+    found = {gate.name: gate for gate in gates(analysis)}.get("Lab")
+    assert (found.state if found else None) == state
+    assert told in (found.told if found else "")

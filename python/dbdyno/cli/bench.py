@@ -14,7 +14,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from dbdyno.cli.load_options import load_of, load_options
-from dbdyno.cli.options import json_option, print_json, store_option
+from dbdyno.cli.options import collector_option, json_option, print_json, store_option
 from dbdyno.cli.pace import Pace
 from dbdyno.cli.text import count, latency
 from dbdyno.cli.thresholds import FIGURES, Threshold, thresholds
@@ -108,6 +108,7 @@ _SEED = click.option("--seed", type=click.IntRange(0, 2**48 - 1), default=1, sho
     help="Exit with 1 if this holds: 'p99 > 10ms', 'errors > 0'; can be repeated. "
     f"Figures: {', '.join(FIGURES)}.",
 )
+@collector_option
 @store_option
 @click.option("--discard", is_flag=True, help="Do not keep the result in the store.")
 @json_option
@@ -119,6 +120,7 @@ def bench(
     cleanup: bool,
     seed: int,
     limits: tuple[Threshold, ...],
+    collect: tuple[str, ...],
     store: Path,
     discard: bool,
     as_json: bool,
@@ -147,6 +149,7 @@ def bench(
         seed=seed,
         prepare=prepare,
         cleanup=cleanup,
+        collect=collect,
         command_line=_command_line(),
     )
     keep = None if discard else Store(store)

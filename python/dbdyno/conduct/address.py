@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit, urlunsplit
 
 from dbdyno.conduct.verify import Look
 from dbdyno.errors import ServerError, UsageError
-from dbdyno.servers import Contents, Server, open_server
+from dbdyno.servers import Contents, Server, open_server, parse_provision
 from dbdyno.servers.sqlite.contents import contents
 
 
@@ -19,6 +19,8 @@ from dbdyno.servers.sqlite.contents import contents
 class Addressed:
     """A database by its URL."""
 
+    kind: str
+    """Of the database, as collectors know it; empty: none."""
     target: Mapping[str, object]
     """As the run spec has it."""
     server: Server | None
@@ -34,17 +36,21 @@ def open_address(url: str, scratch: Path) -> Iterator[Addressed]:
     """The database at `url`, reached; nothing in it is changed. Raises `LabError`."""
     match _split(url).scheme:
         case "null":
-            yield Addressed({"driver": "null"}, None, _nothing, scratch)
+            yield Addressed("", {"driver": "null"}, None, _nothing, scratch)
         case "sqlite":
             target = _sqlite(url)
             file = Path(str(target["path"]))
-            yield Addressed(target, None, partial(contents, file), file.parent)
+            yield Addressed("sqlite", target, None, partial(contents, file), file.parent)
         case "":
             raise UsageError(f"`{url}` is not a URL", hint=_EXAMPLES)
         case _:
-            with open_server(f"url:{url}", {}, scratch) as server:
+            provision = f"url:{url}"
+            kind = parse_provision(provision).kind
+            with open_server(provision, {}, scratch) as server:
                 server.start()
-                yield Addressed(server.target(), server, server.contents, server.data_folder())
+                yield Addressed(
+                    kind, server.target(), server, server.contents, server.data_folder()
+                )
 
 
 def without_password(url: str) -> str:

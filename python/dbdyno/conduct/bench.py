@@ -46,6 +46,8 @@ class BenchPlan:
     seed: int
     prepare: Prepare = "no"
     cleanup: bool = False
+    collect: tuple[str, ...] = ()
+    """Files with collectors of the user's own; sampled only where the result is kept."""
     command_line: str = "dbdyno bench"
     """As it was typed, without a password."""
 
@@ -88,9 +90,8 @@ def bench(
         caller.keeper = keeper
         if bench_plan.prepare != "no":
             caller.prepare()
-        keeper.before()
-        outcome = caller.call("run")
-        keeper.after()
+        with keeper.measuring():
+            outcome = caller.call("run")
         if bench_plan.cleanup:
             _finished(caller.call("cleanup"))
         result = _result(outcome, caller)
@@ -154,9 +155,9 @@ class _Caller:
         require(self.engine, map(self.spec, commands), self.addressed.server, self.processes)
 
     def call(self, command: str) -> Outcome:
-        def listen(line: bytes, record: Record, _call: Call) -> None:
+        def listen(line: bytes, record: Record, call: Call) -> None:
             if self.keeper is not None:
-                self.keeper.record(command, line, record)
+                self.keeper.record(command, line, record, call)
             self.observe(command, record)
 
         return run_engine(

@@ -10,18 +10,23 @@ from __future__ import annotations
 import re
 import shutil
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, get_args
 
 from dbdyno import collect
+from dbdyno.collect import OwnCollector, Sampler, Watched
 from dbdyno.conduct.address import Addressed, without_password
 from dbdyno.conduct.ending import step_result
 from dbdyno.conduct.manifest import manifest_of
+from dbdyno.conduct.sampled import Stopwatch, keep_samples
+from dbdyno.conduct.sampling import own_collectors
 from dbdyno.design import plan as make_plan
 from dbdyno.engine import Engine, Outcome
+from dbdyno.engine.process import Call
+from dbdyno.engine.script import script_path
 from dbdyno.errors import ServerError
 from dbdyno.formats.stored_study import ONE_CALL, Declared
 from dbdyno.model import (
@@ -57,6 +62,8 @@ class Called(Protocol):
     def seed(self) -> int: ...
     @property
     def command_line(self) -> str: ...
+    @property
+    def collect(self) -> tuple[str, ...]: ...
 
 
 @dataclass(slots=True)
@@ -74,29 +81,54 @@ class Keeper:
     counters: dict[str, object] = field(default_factory=dict)
     size_bytes: dict[str, int] = field(default_factory=dict)
     luajit: str = ""
+    own: Sequence[OwnCollector] = ()
+    """Collectors in files of the user's own."""
+    samplers: tuple[Sampler, ...] = ()
+    stopwatch: Stopwatch = field(default_factory=Stopwatch)
     _phase_from: float = field(default_factory=time.time)
+    _pids: Sequence[int] = ()
 
-    def record(self, command: str, line: bytes, record: Record) -> None:
+    def record(self, command: str, line: bytes, record: Record, call: Call) -> None:
         """One record of a command. Raises `StoreError`."""
         if isinstance(record, Hello):
             self.luajit = record.luajit_version
+            self._pids = call.pids
         if self.writer is not None:
             self.writer.record(0 if command == "run" else None, line, record)
 
-    def before(self) -> None:
-        """The load is about to begin: what came before was preparation."""
+    @contextmanager
+    def measuring(self) -> Iterator[None]:
+        """Around the load: what came before was preparation. Samples, unless nothing is kept."""
         self._phase("prepare")
-        if self.writer is not None and self.addressed.server is not None:
-            self.counters["before"] = dict(self.addressed.server.counters())
-            self.size_bytes["prepared"] = self.addressed.server.size_bytes()
-
-    def after(self) -> None:
-        """The load has ended."""
-        self._phase("step 0")
+        if self.writer is None:
+            yield
+            return
         server = self.addressed.server
-        if self.writer is not None and server is not None:
+        if server is not None:
+            self.counters["before"] = dict(server.counters())
+            self.size_bytes["prepared"] = server.size_bytes()
+        with ExitStack() as stack:
+            self.samplers = tuple(stack.enter_context(one) for one in self._samplers())
+            with self.stopwatch.counted():
+                yield
+                for one in self.samplers:
+                    one.edge()
+        self._phase("step 0")
+        if server is not None:
             with suppress(ServerError):  # it may have died: the outcome says so
                 self.counters["after"] = dict(server.counters())
+
+    def _samplers(self) -> Iterator[Sampler]:
+        server = self.addressed.server
+        watched = Watched(
+            kind=self.addressed.kind,
+            data_folder=self.addressed.folder,
+            client_pids=lambda: self._pids,
+            ask=server.ask if server is not None else lambda: None,
+        )
+        for scope in get_args(collect.Scope):
+            own = (one.collector for one in self.own if one.collector.scope == scope)
+            yield Sampler((*collect.collectors(scope), *own), watched)
 
     def keep(
         self,
@@ -108,6 +140,7 @@ class Keeper:
         """Gives the run its name; the study's name in the store. Raises `StoreError`."""
         if self.writer is None or self.folder is None or self.plan is None:
             return None
+        collected = keep_samples(self.writer, self.samplers, self.own)
         facts, settings = self._looked_at()
         self.writer.document("facts.json", facts)
         self.writer.document("settings.json", settings)
@@ -128,6 +161,8 @@ class Keeper:
             loads=loads,
             failure=outcome.failure,
             interrupted=outcome.interrupted,
+            collected=collected,
+            lab=self.stopwatch.cost(),
         )
         self.writer.commit(manifest, (summary,))
         return self.folder.stored.name
@@ -152,17 +187,22 @@ class Keeper:
 
 @contextmanager
 def keeping(
-    called: Called, script: Path, engine: Engine, store: Store | None, addressed: Addressed
+    called: Called,
+    script: Path,
+    engine: Engine,
+    store: Store | None,
+    addressed: Addressed,
 ) -> Iterator[Keeper]:
     """A keeper for one bench; without a store it keeps nothing.
 
     Where nothing was measured, nothing stays. Raises `StoreError`, before anything is measured if
-    the store can't be written.
+    the store can't be written, and `UsageError` for a collector that is none.
     """
     if store is None:
         yield Keeper(addressed, engine)
         return
     study = _study(called, script)
+    own = own_collectors(study, script_path())
     plan = make_plan(study, seed=called.seed)
     # The script's own seed is the one that was asked for, not one derived from it.
     (run,) = plan.runs
@@ -179,6 +219,7 @@ def keeping(
                     folder,
                     writer,
                     command_line=called.command_line,
+                    own=own,
                 )
         finally:
             folder.remove_partial()
@@ -207,6 +248,7 @@ def _study(called: Called, script: Path) -> Study:
         workload=Workload(script.stem, dict(called.options)),
         load=called.load,
         design=Design(blocks=1, seed=called.seed),
+        collect=called.collect,
         text=f"{ONE_CALL}{called.command_line.removeprefix('dbdyno bench').strip()}\n",
     )
 

@@ -14,6 +14,7 @@ from dbdyno.errors import LabError
 from dbdyno.formats.records import SCHEMA
 from dbdyno.model import (
     EngineWarning,
+    LabCost,
     PhaseSpan,
     Plan,
     PlannedRun,
@@ -43,6 +44,7 @@ def manifest_of(
     interrupted: bool = False,
     batch: Sequence[str] = (),
     collected: Mapping[str, Mapping[str, object]] | None = None,
+    lab: LabCost | None = None,
     attempt: int = 1,
 ) -> RunManifest:
     """The manifest of a run that ends now. `counters` has an entry for each step."""
@@ -86,5 +88,6 @@ def manifest_of(
         proxy=cell.proxy,
         batch=tuple(batch),
         collected=collected or {},
+        lab=lab,
         attempt=attempt,
     )

@@ -10,7 +10,7 @@ import shlex
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -32,6 +32,7 @@ from dbdyno.conduct.events import (
 from dbdyno.conduct.host import UNCHANGED, Host
 from dbdyno.conduct.manifest import manifest_of
 from dbdyno.conduct.preflight import require
+from dbdyno.conduct.sampled import Stopwatch, keep_samples
 from dbdyno.conduct.tool import drive_tool, tool_metrics, tool_result
 from dbdyno.conduct.verify import load_warnings, verify_others, verify_tables
 from dbdyno.engine import Engine, Outcome, find_script, run_engine, run_spec
@@ -121,7 +122,8 @@ class RunConductor:
     tools: dict[str, Mapping[str, object]] = field(default_factory=dict)
     """Generator → which program it was."""
     tool_samples: list[Sample] = field(default_factory=list)
-    collected: dict[str, Mapping[str, object]] = field(default_factory=dict)
+    collected: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    stopwatch: Stopwatch = field(default_factory=Stopwatch)
     engine_start_unix_ns: int | None = None
     """Wall clock at the time 0 of the engine that was started last."""
     _before: Mapping[str, int] = field(default_factory=dict)
@@ -418,21 +420,16 @@ class RunConductor:
 
     def _keep_samples(self, shared: Sampler) -> None:
         samplers = [shared, *([self.sampler] if self.sampler else [])]
-        known = {name: metrics for each in samplers for name, metrics in each.metrics().items()}
-        known |= tool_metrics(self.run.cell.generator)
-        samples = (one for each in samplers for one in each.samples())
-        self.writer.metrics((*samples, *self.tool_samples), known)
-        for each in samplers:
-            self.collected |= {name: asdict(cost) for name, cost in each.costs().items()}
-            self.collected |= {name: asdict(why) for name, why in each.missing.items()}
-        for own in self.setting.own:
-            told = self.collected.get(own.collector.source, {})
-            proof = {"file": own.file, "sha256": own.sha256}
-            self.collected[own.collector.source] = {**told, **proof}
+        told = tool_metrics(self.run.cell.generator)
+        self.collected = keep_samples(
+            self.writer, samplers, self.setting.own, self.tool_samples, told
+        )
 
-    def phase(self, step: Step) -> AbstractContextManager[None]:
+    @contextmanager
+    def phase(self, step: Step) -> Iterator[None]:
         """The phase of a step."""
-        return self._phase(f"step {step.index}")
+        with self._phase(f"step {step.index}"), self.stopwatch.counted():
+            yield
 
     @contextmanager
     def _phase(self, name: str) -> Iterator[None]:
@@ -462,6 +459,7 @@ class RunConductor:
             failure=self.failure,
             batch=self.batch,
             collected=self.collected,
+            lab=self.stopwatch.cost(),
             attempt=self.attempt,
         )
 

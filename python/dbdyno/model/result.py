@@ -129,6 +129,16 @@ class Imported:
 
 
 @dataclass(frozen=True, slots=True)
+class LabCost:
+    """What the lab itself took while steps were driven, its collectors included."""
+
+    cpu_s: float
+    """Processor time of all its threads."""
+    wall_s: float
+    """How long the steps took."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunManifest:
     """The head of a run folder."""
 
@@ -173,6 +183,8 @@ class RunManifest:
     """Ids of the runs that were up at the same time, this one's included."""
     collected: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """Source → what sampling it took, or why it could not be read."""
+    lab: LabCost | None = None
+    """`None`: not counted. Of runs up at the same time: of all of them together."""
     attempt: int = 1
     """From 1; a run that failed or was interrupted is attempted again by `resume`."""
     imported: Imported | None = None

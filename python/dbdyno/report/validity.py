@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 
 from dbdyno.design.batches import batches
 from dbdyno.formats.quantities import format_duration
@@ -42,6 +43,7 @@ def gates(analysis: Analysis) -> tuple[Gate, ...]:
         _warm_up(analysis),
         _window(analysis),
         _generator(analysis),
+        *_lab(analysis),
         _stability(analysis),
         _data(analysis),
         _host(analysis),
@@ -297,6 +299,26 @@ def _generator(analysis: Analysis) -> Gate:
     if worst > BUSY:
         return Gate("Load generator", "doubtful", f"{told} The client may have set the pace.")
     return Gate("Load generator", "ok", told)
+
+
+LAB_SHARE = 0.02
+"""From this share of a core on, the lab is no longer out of the way."""
+
+
+def _lab(analysis: Analysis) -> Iterable[Gate]:
+    """What the lab and its collectors took while steps were driven, where it was counted."""
+    shares = sorted(
+        run.manifest.lab.cpu_s / run.manifest.lab.wall_s
+        for run in analysis.material.runs
+        if run.manifest.lab is not None and run.manifest.lab.wall_s > 0
+    )
+    if not shares:
+        return
+    told = (
+        f"The lab and its collectors took {percent(median(shares))} of a core while the load was "
+        f"on (median of {len(shares)} runs; at most {percent(shares[-1])})."
+    )
+    yield Gate("Lab", "doubtful" if median(shares) > LAB_SHARE else "ok", told)
 
 
 UNEVEN = frozenset({"collapsing", "stalling", "stepping", "drifting"})

@@ -1,0 +1,62 @@
+"""What was sampled beside a run, put into its folder, and what that cost."""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+
+from dbdyno.collect import OwnCollector, Sampler
+from dbdyno.model import LabCost, Metric, Sample
+from dbdyno.store import RunWriter
+
+
+def keep_samples(
+    writer: RunWriter,
+    samplers: Sequence[Sampler],
+    own: Sequence[OwnCollector],
+    told: Sequence[Sample] = (),
+    told_metrics: Mapping[str, Sequence[Metric]] | None = None,
+) -> Mapping[str, Mapping[str, object]]:
+    """Writes all samples, and what a program `told` of itself; returns, by source, what sampling
+    took or why it could not be. Raises `StoreError`."""
+    known = {name: metrics for each in samplers for name, metrics in each.metrics().items()}
+    samples = (one for each in samplers for one in each.samples())
+    writer.metrics((*samples, *told), known | dict(told_metrics or {}))
+    collected: dict[str, Mapping[str, object]] = {}
+    for each in samplers:
+        collected |= {name: asdict(cost) for name, cost in each.costs().items()}
+        collected |= {name: asdict(why) for name, why in each.missing.items()}
+    for one in own:
+        proof = {"file": one.file, "sha256": one.sha256}
+        collected[one.collector.source] = {**collected.get(one.collector.source, {}), **proof}
+    return collected
+
+
+@dataclass(slots=True)
+class Stopwatch:
+    """Counts the processor time of the lab itself, its collectors' threads included."""
+
+    cpu_s: float = 0.0
+    wall_s: float = 0.0
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Adds what the block takes."""
+        cpu_s, wall_s = _own_cpu_s(), time.monotonic()
+        try:
+            yield
+        finally:
+            self.cpu_s += _own_cpu_s() - cpu_s
+            self.wall_s += time.monotonic() - wall_s
+
+    def cost(self) -> LabCost:
+        """All that was counted."""
+        return LabCost(self.cpu_s, self.wall_s)
+
+
+def _own_cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
