@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from test_sampled import SHORT, rate, sampled
 from dbdyno.model import PlannedRun, Step, chart_kinds
 from dbdyno.report.analyse import analyse
 from dbdyno.report.charts import Chart, charts
+from dbdyno.report.charts.chart import fewer
 from dbdyno.report.charts.of_load.busy_by_clients import REACHED, STRAIGHT
 from dbdyno.report.gather import gather
 from dbdyno.report.paper import VEGA_LITE
@@ -80,6 +82,27 @@ def test_their_pictures_can_be_drawn(drawn: tuple[dict[str, Chart], Path], kind:
     chart = next(one for name, one in drawn[0].items() if name.startswith(kind))
     picture = json.dumps(chart.picture(), allow_nan=False)
     assert "</svg>" in vl_convert.vegalite_to_svg(picture, vl_version=VEGA_LITE)
+
+
+def test_a_picture_over_time_shows_in_each_view_its_own_lines(
+    drawn: tuple[dict[str, Chart], Path],
+) -> None:
+    chart = drawn[0]["throughput-over-time"]
+    svg = vl_convert.vegalite_to_svg(json.dumps(chart.picture()), vl_version=VEGA_LITE)
+    lines = re.findall(r'aria-roledescription="line mark" d="([^"]*)"', svg)
+    views = {row["view"] for row in chart.rows}
+    assert len(lines) == 3 * len(views)
+    assert {line.count(",") for line in lines} == {len(chart.rows) / len(lines)}
+
+
+def test_a_picture_of_long_lines_keeps_their_extremes() -> None:
+    rows = [{"second": at, "value": 1.0} for at in range(1000)]
+    rows[123]["value"], rows[321]["value"], rows[777]["value"] = 9.0, -9.0, 5.0
+    kept = fewer(rows, 100)
+    assert len(kept) <= 100
+    assert {9.0, -9.0, 5.0} < {row["value"] for row in kept}
+    assert [row["second"] for row in kept] == sorted(float(str(row["second"])) for row in kept)
+    assert fewer(rows[:100], 100) == rows[:100]
 
 
 def test_the_page_shows_them(drawn: tuple[dict[str, Chart], Path]) -> None:

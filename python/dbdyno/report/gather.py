@@ -1,5 +1,6 @@
 """From a store to material. The only file of this room that knows how a store looks."""
 
+import math
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
@@ -81,6 +82,8 @@ def _samples(run: StoredRun, needed: Collection[tuple[str, str]] | None) -> Samp
     sizes = [len(every) for every in names]
     codes = np.ravel_multi_index([column.indices.to_numpy() for column in columns], sizes)
     times, values = (table.column(name).to_numpy() for name in ("unix_ns", "value"))
+    if math.prod(sizes) <= np.iinfo(np.uint16).max:
+        codes = codes.astype(np.uint16)  # so narrow, they are sorted by counting
     order = np.argsort(codes, kind="stable")
     kinds, starts = np.unique(codes[order], return_index=True)
     series: dict[tuple[str, str], dict[str, SampleSeries]] = {}

@@ -1,11 +1,16 @@
 """What a chart is: a drawing and its rows, for the page and for pictures."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import altair as alt
 
 from dbdyno.report.table import Table
+
+MOST_IN_PICTURE = 240
+"""Values of one line over time: a view of a picture is 420 pixels wide."""
 
 Row = Mapping[str, object]
 Drawing = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart
@@ -25,6 +30,8 @@ class Chart:
     height: int = 300
     log_scale: bool = False
     """The page offers a logarithmic y axis."""
+    line_by: tuple[str, ...] = ()
+    """Columns that tell lines over time apart; of long ones a picture shows lowest and highest."""
     panels: tuple[str, ...] = ()
     """Lines that the page takes from its store of lines (`panels.py`), where the reader may add
     others; `rows` are then of the first view alone."""
@@ -43,27 +50,66 @@ class Chart:
         return dict(drawn.to_dict())
 
     def picture(self) -> dict[str, object]:
-        """Vega-Lite with rows, one panel a selectable view."""
+        """Vega-Lite with rows, one panel a selectable view. Rows are put in behind Altair, which
+        would hold each of them against its schema."""
         if isinstance(self.drawing, alt.VConcatChart):
             return self._first_view()
-        drawing = self.drawing.copy(deep=True)
-        data = alt.InlineData(values=[dict(row) for row in self.rows])
         if self.selector is None:
-            whole = drawing.properties(width=640, height=self.height, title=self.title)
-            whole.data = data
-            return dict(whole.to_dict())
+            whole = self.drawing.properties(width=640, height=self.height, title=self.title)
+            return self._filled(whole.to_dict(), self.rows)
+        drawing = self.drawing.copy(deep=True)
         drawing.data = alt.Undefined
         views = list(dict.fromkeys(str(row["view"]) for row in self.rows))
         panels = drawing.properties(width=420, height=self.height).facet(
             facet=alt.Facet("view:N", title=None, sort=views),
             columns=2,
-            data=data,
+            data=alt.NamedData(name="rows"),
             title=self.title,
         )
-        return dict(panels.to_dict())
+        spec = dict(panels.to_dict())
+        for layer in spec["spec"].get("layer", ()):
+            # A layer that names its table would show the rows of all views in each.
+            if layer.get("data") == {"name": "rows"}:
+                del layer["data"]
+        return self._filled(spec, self.rows)
 
     def _first_view(self) -> dict[str, object]:
         """Stacked panels can't stand beside one another: a picture shows one selectable view."""
         view = self.rows[0]["view"]
         drawn = dict(self.drawing.properties(title=f"{self.title}: {view}").to_dict())
-        return {**drawn, "datasets": {"rows": [dict(r) for r in self.rows if r["view"] == view]}}
+        rows = [row for row in self.rows if row["view"] == view]
+        return self._filled(drawn, rows)
+
+    def _filled(self, spec: Mapping[str, Any], rows: Sequence[Row]) -> dict[str, object]:
+        """The picture's drawing with its rows beside the tables that it has of its own."""
+        shown = [dict(row) for row in self._drawn(rows)]
+        return {**spec, "datasets": {**spec.get("datasets", {}), "rows": shown}}
+
+    def _drawn(self, rows: Sequence[Row]) -> Sequence[Row]:
+        """Those of a picture."""
+        if not self.line_by:
+            return rows
+        lines: dict[tuple[object, ...], list[Row]] = {}
+        for row in rows:
+            lines.setdefault(tuple(row[name] for name in self.line_by), []).append(row)
+        return [row for line in lines.values() for row in fewer(line, MOST_IN_PICTURE)]
+
+
+def fewer(line: Sequence[Row], most: int) -> Sequence[Row]:
+    """At most `most` rows of a line: the lowest and the highest `value` of each stretch of it.
+    A line without values, such as the marks, stays as it is."""
+    known = [row for row in line if row["value"] is not None]
+    if len(known) <= most:
+        return line
+    length = math.ceil(2 * len(known) / most)
+    parts = (known[start : start + length] for start in range(0, len(known), length))
+    kept = [sorted({_lowest(part), _highest(part)}) for part in parts]
+    return [known[length * place + at] for place, ats in enumerate(kept) for at in ats]
+
+
+def _lowest(rows: Sequence[Row]) -> int:
+    return min(range(len(rows)), key=lambda at: float(str(rows[at]["value"])))
+
+
+def _highest(rows: Sequence[Row]) -> int:
+    return max(range(len(rows)), key=lambda at: float(str(rows[at]["value"])))

@@ -143,6 +143,21 @@ def clients_text(clients: int) -> str:
     return f"{clients}\u00a0client{'s' if clients > 1 else ''}"
 
 
+MOST_DOTS = 150
+"""Intervals of a line above which dots on it are only a thicker line, and take long to draw."""
+
+
+def longest(analysis: Analysis) -> int:
+    """Intervals of the longest load."""
+    steps = (series for run in analysis.material.runs for series in run.series.values())
+    return max((series.start_s.size for series in steps), default=0)
+
+
+def dots(intervals: int, size: int) -> alt.OverlayMarkDef | bool:
+    """On a line of so many intervals."""
+    return alt.OverlayMarkDef(size=size) if intervals <= MOST_DOTS else False
+
+
 def view_key(point: Point) -> str:
     """A cell at a load, as the page's selector calls it."""
     return f"{point.label} · {clients_text(point.clients)}"

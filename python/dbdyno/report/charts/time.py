@@ -8,7 +8,16 @@ import altair as alt
 
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.charts.chart import Chart, Row
-from dbdyno.report.charts.encoding import PALETTE, fade, named, number_axis, view_key, zoom
+from dbdyno.report.charts.encoding import (
+    PALETTE,
+    dots,
+    fade,
+    longest,
+    named,
+    number_axis,
+    view_key,
+    zoom,
+)
 from dbdyno.report.material import Column, RunMaterial, StepSeries
 from dbdyno.report.points import Point
 
@@ -32,7 +41,7 @@ def over_time(analysis: Analysis, figure: Figure) -> Chart:
     chosen, when = fade("block")
     lines = (
         alt.Chart(named())
-        .mark_line(strokeWidth=1.4, point=alt.OverlayMarkDef(size=14))
+        .mark_line(strokeWidth=1.4, point=dots(longest(analysis), 14))
         .encode(
             x=alt.X(
                 "second:Q",
@@ -61,6 +70,7 @@ def over_time(analysis: Analysis, figure: Figure) -> Chart:
         selector="point",
         height=220,
         log_scale=True,
+        line_by=("view", "block"),
     )
 
 

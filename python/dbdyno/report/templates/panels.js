@@ -3,6 +3,7 @@
 // panels that a reader adds to a chart of them.
 const linePanels = (() => {
   const MOST_FOUND = 60;
+  const MOST_POINTED = 150;
   const GAP_MS = 2500, GAP_PERIODS = 2.5;
   const EMPTY_FINE = 65535, EMPTY_COARSE = 255;
 
@@ -39,7 +40,13 @@ const linePanels = (() => {
     let from = Infinity, to = -Infinity;
     const row = (panel, block, ms, more) => {
       if (whole) { from = Math.min(from, ms); to = Math.max(to, ms); }
-      rows.push({ panel, block, second: tenth(ms), value: null, until: null, kind: null, text: null, shaded: null, ...more });
+      rows.push({ panel, block, second: tenth(ms), value: null, until: null, kind: null, text: null, shaded: null, hover: null, ...more });
+    };
+    // The pointer finds the highest of each stretch of a long line, so that spikes can be read.
+    const pointed = line => {
+      const length = Math.ceil(line.length / MOST_POINTED);
+      for (let start = 0; start < line.length; start += length)
+        line.slice(start, start + length).reduce((one, other) => other.value > one.value ? other : one).hover = "yes";
     };
     for (const [run, block, origin, begin, end] of head.views[view] || []) {
       if (!whole) { from = Math.min(from, begin - origin); to = Math.max(to, end - origin); }
@@ -48,6 +55,7 @@ const linePanels = (() => {
         if (line === undefined) continue;
         const grid = head.grid[line], instants = times[grid];
         if (head.grids[grid].thinned_s) thinned.add(head.grids[grid].thinned_s);
+        const first = rows.length;
         let last = null;
         for (let place = 0; place < instants.length; place++) {
           const at = head.base_ms[run] + instants[place];
@@ -56,6 +64,7 @@ const linePanels = (() => {
           row(name, block, at - origin, { value: value(line, place) });
           last = at;
         }
+        pointed(rows.slice(first).filter(row => row.value !== null));
       }
       for (const [kind, first, last, text, shaded] of head.marks[run]) {
         if (!whole && (last < begin || first > end)) continue;
@@ -78,7 +87,7 @@ const linePanels = (() => {
     panel.title = { ...panel.title, text };
     for (const layer of panel.layer) {
       for (const one of layer.transform)
-        if (typeof one.filter === "string" && !one.filter.includes("'marks'")) one.filter = `datum.panel === ${JSON.stringify(name)}`;
+        if (/datum\.panel/.test(one.filter) && !one.filter.includes("'marks'")) one.filter = `datum.panel === ${JSON.stringify(name)}`;
       for (const tip of layer.encoding.tooltip || []) if (tip.field === "value") tip.title = name;
       if (!layer.name) continue;
       const before = layer.name;

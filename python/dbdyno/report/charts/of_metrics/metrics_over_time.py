@@ -10,7 +10,7 @@ import altair as alt
 from dbdyno.model import Sampled
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.charts.chart import Chart, Row
-from dbdyno.report.charts.encoding import PALETTE, named, number_axis
+from dbdyno.report.charts.encoding import PALETTE, dots, longest, named, number_axis
 from dbdyno.report.lines import Instants, line
 from dbdyno.report.marks import FAULTS, MEASURED, NOT_COUNTED, Mark
 from dbdyno.report.material import Column
@@ -62,8 +62,12 @@ def draw(analysis: Analysis, metrics: Sequence[str], *, name: str) -> Chart:
         ),
         legend=alt.Legend(orient="top", columns=8) if len(blocks) > 1 else None,
     )
+    intervals = longest(analysis)
     selections = _selections()
-    each = [_panel(one, _title(analysis, one), shade, found.kinds, selections) for one in drawn]
+    each = [
+        _panel(one, _title(analysis, one), shade, found.kinds, intervals, selections)
+        for one in drawn
+    ]
     with warnings.catch_warnings():
         # Altair tells that the panels' selections are one, which is meant.
         warnings.simplefilter("ignore", UserWarning)
@@ -77,6 +81,7 @@ def draw(analysis: Analysis, metrics: Sequence[str], *, name: str) -> Chart:
         rows,
         selector="point",
         height=(PANEL_HEIGHT + 30) * len(drawn) + 3 * LANE_HEIGHT + 40,
+        line_by=("panel", "block"),
         panels=drawn,
         views=tuple(found.views),
     )
@@ -164,6 +169,7 @@ def _panel(
     title: str,
     shade: alt.Color,
     kinds: Sequence[str],
+    intervals: int,
     selections: tuple[alt.Parameter, alt.Parameter],
 ) -> alt.LayerChart | alt.FacetChart:
     hover, zoom = selections
@@ -177,10 +183,11 @@ def _panel(
     bands = shaded.mark_rect(clip=True, opacity=0.12).encode(
         x=x, x2="until:Q", fill=fill, stroke=stroke
     )
-    lines = base.mark_line(strokeWidth=1.4, clip=True, point=alt.OverlayMarkDef(size=10)).encode(
+    lines = base.mark_line(strokeWidth=1.4, clip=True, point=dots(intervals, 10)).encode(
         x=x, y=y, color=shade
     )
-    points = base.mark_point(size=22, filled=True).encode(
+    pointed = base.transform_filter(alt.datum.hover == "yes")
+    points = pointed.mark_point(size=22, filled=True).encode(
         x=x,
         y=y,
         color=shade,
@@ -234,6 +241,7 @@ def _row(view: str, span: Span, panel: str, second: float, value: float) -> Row:
         "kind": None,
         "text": None,
         "shaded": None,
+        "hover": None,
     }
 
 
