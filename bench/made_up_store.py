@@ -41,6 +41,7 @@ from dbdyno.store import RunWriter, Store, open_study_folder, step_summary
 SECOND_NS = 1_000_000_000
 START_UNIX_NS = 1_700_000_000 * SECOND_NS
 WARM_UP_S = 30
+CLIENTS = 16
 BLOCKS = 5
 CELLS = 12
 SOURCES = 3
@@ -82,7 +83,7 @@ provision = "sqlite"
 script = "kv_update"
 
 [load]
-clients = 16
+clients = {CLIENTS}
 warm_up = "{WARM_UP_S} s"
 measure = "{seconds} s"
 
@@ -121,7 +122,7 @@ def _load(writer: RunWriter, rng: np.random.Generator, run: PlannedRun, seconds:
             phase="warm-up" if second < WARM_UP_S else "measure",
             start_ns=second * SECOND_NS,
             end_ns=(second + 1) * SECOND_NS,
-            clients=16,
+            clients=CLIENTS,
             counters=counters,
             errors={"40001": errors} if errors else {},
             backlog=0,
@@ -142,7 +143,7 @@ def _load(writer: RunWriter, rng: np.random.Generator, run: PlannedRun, seconds:
         cpu=CpuTime(40_000 * seconds, 20_000 * seconds),
         rss_peak_kb=30_000,
         rss_kb=28_000,
-        clients=16,
+        clients=CLIENTS,
         histograms=(_record(merge_histograms(every)),),
     )
 

@@ -31,6 +31,8 @@ class Options:
     """`BENCH_SCRIPT_SECONDS`: the same where all of the field's scripts are measured."""
     script_rows: int = 100_000
     """`BENCH_SCRIPT_ROWS`: rows of their table, made anew for each measurement."""
+    report_s: int = 600
+    """`BENCH_REPORT_SECONDS`: windows of the made-up runs that are reported."""
     most_clients: int = 100_000
     """`BENCH_MOST_CLIENTS`: cells with more clients are left out."""
     seed: int = 0
@@ -58,6 +60,7 @@ def read_options(environment: Mapping[str, str] = os.environ) -> Options:
         scripts=_names(environment, "BENCH_SCRIPTS"),
         script_window_s=_number(environment, "BENCH_SCRIPT_SECONDS", plain.script_window_s),
         script_rows=int(_number(environment, "BENCH_SCRIPT_ROWS", plain.script_rows)),
+        report_s=int(_number(environment, "BENCH_REPORT_SECONDS", plain.report_s)),
         most_clients=int(_number(environment, "BENCH_MOST_CLIENTS", plain.most_clients)),
         seed=int(_number(environment, "BENCH_SEED", time.time_ns() % 2**32)),
         folder=Path(environment.get("BENCH_FOLDER", plain.folder)),

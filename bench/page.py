@@ -23,6 +23,12 @@ _UNITS = {
     "errors": "errors and reconnects",
     "memory_in_all_kb": "peak memory in all, KiB",
     "elapsed_s": "whole command, s",
+    "build_s": "building, s",
+    "build_cpu_s": "CPU of it, s",
+    "page_mb": "page, MB",
+    "content_s": "content loaded, s",
+    "panels_s": "panels drawn, s",
+    "opened_s": "all drawn, s",
 }
 
 

@@ -41,7 +41,7 @@ class Place:
 
     engine: Engine
     floors: Path
-    """The folder of the built raw loops."""
+    """The folder of the built raw loops, or of whatever else is measured."""
     target: Mapping[str, Any] = field(default_factory=lambda: {"driver": "null"})
     facts: Mapping[str, object] = field(default_factory=dict)
     """Of the server."""

@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
-from bench import contenders, place
+from bench import contenders, place, reports
 from bench.contenders import Contender
+from bench.made_up_store import CLIENTS as REPORTED_CLIENTS
 from bench.options import Options
 from bench.place import SYSBENCH_SCRIPTS, Place
 from dbdyno.engine import Engine
@@ -312,6 +313,20 @@ ROWS: Sequence[Row] = (
             ("postgresql", "PostgreSQL", place.postgresql_empty),
             ("mariadb", "MariaDB", place.mariadb_empty),
         )
+    ),
+    Row(
+        "report",
+        f"A report of 60 runs × 600 s × {reports.METRICS} metrics",
+        "`dbdyno report` on a made-up store of 12 cells in 5 blocks, and its page in headless "
+        "Chromium.",
+        reports.made_up_runs,
+        ("build_s", "build_cpu_s", "page_mb", "content_s", "panels_s", "opened_s"),
+        {Cell(OURS, REPORTED_CLIENTS): reports.report},
+        (
+            Budget("build_s", Cell(OURS, REPORTED_CLIENTS), at_most=10.0),
+            Budget("opened_s", Cell(OURS, REPORTED_CLIENTS), at_most=2.0),
+            Budget("page_mb", Cell(OURS, REPORTED_CLIENTS), at_most=10.0),
+        ),
     ),
 )
 

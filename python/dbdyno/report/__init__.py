@@ -5,6 +5,7 @@ any stored study can be reported again by a later version.
 """
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from dbdyno.report.export import export
 from dbdyno.report.gather import gather
 from dbdyno.report.page import context, render, render_summary
 from dbdyno.report.panels import packed_lines
+from dbdyno.report.paper import bundle
 from dbdyno.report.provenance import provenance
 from dbdyno.report.tables import tables
 from dbdyno.report.validity import remarks
@@ -46,6 +48,12 @@ def write(store: Path, study: str, out: Path, *, asked: Study | None = None) -> 
     it is now, where its analysis is to be used; what was measured comes from the store.
     Raises `StoreError` if the study can't be read or the page can't be written.
     """
+    with ThreadPoolExecutor(1) as beside:
+        beside.submit(bundle)  # takes seconds that reading the store need not wait for
+        return _write(store, study, out, asked)
+
+
+def _write(store: Path, study: str, out: Path, asked: Study | None) -> Written:
     page = out if out.suffix == ".html" else out / f"{study}.html"
     folder = page.with_suffix("")
     analysis = analyse(gather(store, study, asked=asked, every_sample=True))

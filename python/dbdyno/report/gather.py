@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +26,9 @@ from dbdyno.store import Store, StoredRun
 LOADED = ("warm-up", "measure")
 """Phases with load; connecting and draining would only distort the lines."""
 
+READ_AT_ONCE = 2
+"""Decoding and sorting a run's samples let others work beside them."""
+
 
 def gather(
     store: Path, study: str, *, asked: Study | None = None, every_sample: bool = False
@@ -40,10 +45,12 @@ def gather(
     analysed, changes = asked_now(stored.study, asked or stored.study)
     names = wanted(analysed)
     needed = None if every_sample else sources(names)
+    with ThreadPoolExecutor(READ_AT_ONCE) as pool:
+        read = tuple(pool.map(partial(_run, needed=needed), runs))
     return Material(
         study=analysed,
         plan=stored.plan,
-        runs=tuple(with_figures(_run(run, needed), stored.study, names) for run in runs),
+        runs=tuple(with_figures(run, stored.study, names) for run in read),
         replaced=tuple(run.manifest for run in survey.replaced),
         damages=tuple(damage.told for damage in survey.damages),
         changes=changes,

@@ -71,6 +71,8 @@ def _sum(series: Sequence[SampleSeries]) -> tuple[Instants, Column]:
     if not series:
         return np.empty(0, dtype=np.int64), np.empty(0)
     first = series[0].unix_ns
+    if len(series) == 1:
+        return first, series[0].values
     if all(np.array_equal(one.unix_ns, first) for one in series[1:]):
         return first, np.sum([one.values for one in series], axis=0)
     times = np.unique(np.concatenate([one.unix_ns for one in series]))

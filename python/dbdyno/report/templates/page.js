@@ -2,7 +2,9 @@
 // Draws every chart from the payload, feeds it the rows the reader chose, follows the colour scheme.
 (async () => {
   const unzipped = id => {
-    const bytes = Uint8Array.from(atob(document.getElementById(id).textContent), c => c.charCodeAt(0));
+    const text = atob(document.getElementById(id).textContent);
+    const bytes = new Uint8Array(text.length);
+    for (let place = 0; place < text.length; place++) bytes[place] = text.charCodeAt(place);
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
   };
   const charts = await unzipped("payload").json();
