@@ -27,7 +27,7 @@ from dbdyno.engine import Engine, find_engine
 from dbdyno.errors import LabError
 from dbdyno.formats.quantities import format_duration
 from dbdyno.formats.study import StudyFile
-from dbdyno.model import Closed, Constant, Group, Load, Plan, Poisson, Study
+from dbdyno.model import FIRST_LOOK, Closed, Constant, Group, Load, Plan, Poisson, Study
 from dbdyno.store import Store
 
 
@@ -87,9 +87,15 @@ def check(
     for group in loaded.load.groups:
         click.echo(f"beside   {group.name}: {clients(group.clients)}, {_pace(group)}")
     blocks_run = plan.blocks
-    click.echo(f"design   {blocks_run} blocks × {len(plan.runs) // blocks_run} cells, ", nl=False)
+    half_width = loaded.design.stop_half_width
+    stops = half_width is not None and blocks_run > FIRST_LOOK
+    blocks_text = f"{FIRST_LOOK} to {blocks_run}" if stops else str(blocks_run)
+    click.echo(f"design   {blocks_text} blocks × {len(plan.runs) // blocks_run} cells, ", nl=False)
     click.echo(f"{len(plan.runs)} runs, seed {plan.seed}, plan {plan.fingerprint}")
-    click.echo(f"time     about {format_duration(round(cost.time_s))}")
+    if half_width is not None:
+        click.echo(f"stops    as soon as every interval is within ±{100 * half_width:g} %")
+    most = "at most " if stops else ""
+    click.echo(f"time     {most}about {format_duration(round(cost.time_s))}")
     click.echo(f"disk     about {size(cost.disk_bytes)} at a time; {size(free)} are free")
     click.echo(f"\norder    {_order(loaded, plan)}")
     for run in plan.runs:

@@ -124,7 +124,7 @@ class Lines:
         match event:
             case StudyStarted(plan=plan, missing=missing):
                 self._total, self._number = len(plan.runs), len(plan.runs) - len(missing)
-                if self._number:
+                if self._number and not self._numbers:
                     self._print(f"{self._number} of {self._total} runs are in the store already")
             case RunStarted(run=run, attempt=attempt):
                 self._number += 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ from dbdyno.conduct.load import scale_reason
 from dbdyno.conduct.planning import plan_study
 from dbdyno.conduct.resume import load_unfinished
 from dbdyno.conduct.tool import provisions_of
+from dbdyno.design import plan as make_plan
 from dbdyno.engine import find_engine
 from dbdyno.errors import (
     EngineLostError,
@@ -36,7 +38,7 @@ from dbdyno.errors import (
     StatementError,
 )
 from dbdyno.formats.study import StudyFile
-from dbdyno.model import Plan
+from dbdyno.model import FIRST_LOOK, Plan, Study
 from dbdyno.store import Store
 
 if TYPE_CHECKING:
@@ -132,6 +134,9 @@ def resume(study: str, store: Path, out: Path | None, as_json: bool) -> None:
     is run.
     """
     loaded, plan = load_unfinished(study, Store(store))
+    if loaded.study.design.stop_half_width is not None:
+        most = max(plan.blocks, loaded.study.design.blocks)
+        plan = make_plan(loaded.study, seed=plan.seed, blocks=most)
     _carry_out(
         loaded,
         plan,
@@ -156,7 +161,7 @@ def carry_out(loaded: StudyFile, plan: Plan, way: Way) -> tuple[StudyOutcome, Wr
     """
     outcome = _conduct(loaded, plan, way)
     _raise_if_nothing_measured(outcome)
-    if outcome.already == len(plan.runs):
+    if outcome.already and not outcome.complete and not outcome.failures:
         click.echo("nothing is missing; `dbdyno run --again` measures anew", err=True)
     click.echo("writing the report", err=True)
     asked = loaded.study if way.asked else None
@@ -178,18 +183,45 @@ def raise_failures(outcome: StudyOutcome, plan: Plan, store: Store) -> None:
 
 
 def _conduct(loaded: StudyFile, plan: Plan, way: Way) -> StudyOutcome:
+    """All of the plan, or as many of its blocks as its rule of stopping asks for."""
     engine = find_engine()
     for provision in dict.fromkeys(provisions_of(plan)):
         with suppress(ServerError):  # Runs that need it will say so; the others are measured.
             fetch_all([provision])
     with shower(loaded.study.load, Console(stderr=True)) as shown:
+        first, *longer = _extents(loaded.study, plan)
         try:
-            return conduct_study(
-                loaded, plan, way.store, engine, observe=shown.show, again=way.again
+            found = conduct_study(
+                loaded, first, way.store, engine, observe=shown.show, again=way.again
             )
+            for more in longer:
+                if found.failures or _is_enough(loaded.study, way.store, found.folder):
+                    break
+                went_on = conduct_study(loaded, more, way.store, engine, observe=shown.show)
+                found = found.followed_by(went_on)
         except InterruptedRunError as error:
             hint = f"`{_resume(way.study, way.store)}` carries on"
             raise InterruptedRunError(error.message, hint=hint) from error
+    return found
+
+
+def _extents(study: Study, plan: Plan) -> Sequence[Plan]:
+    """The plan; where the study may stop early, its first blocks, then a block more each time."""
+    if study.design.stop_half_width is None or plan.blocks <= FIRST_LOOK:
+        return (plan,)
+    numbers = range(FIRST_LOOK, plan.blocks + 1)
+    return [make_plan(study, seed=plan.seed, blocks=number) for number in numbers]
+
+
+def _is_enough(study: Study, store: Store, folder: str) -> bool:
+    half_width = study.design.stop_half_width
+    # Statistics take a second to import: only who may stop pays for it.
+    from dbdyno.report.precision import is_precise
+
+    if half_width is None or not is_precise(store, folder):
+        return False
+    click.echo(f"enough blocks: every interval is within ±{100 * half_width:g} %", err=True)
+    return True
 
 
 def _resume(study: str, store: Store) -> str:

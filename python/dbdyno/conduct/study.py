@@ -35,6 +35,15 @@ class StudyOutcome:
     failures: tuple[RunManifest, ...]
     """Runs that failed now; `resume` tries them again."""
 
+    def followed_by(self, more: StudyOutcome) -> StudyOutcome:
+        """Both together: `more` went on with the same study."""
+        return StudyOutcome(
+            more.folder,
+            self.already,
+            self.complete + more.complete,
+            (*self.failures, *more.failures),
+        )
+
 
 def conduct_study(
     loaded: StudyFile,

@@ -98,6 +98,12 @@ def _turns_shape(study: Study) -> dict[str, object]:
     return {"turn_s": study.design.turn_s, "lead_in_s": study.design.lead_in_s}
 
 
+def _stop_shape(study: Study) -> dict[str, object]:
+    """When it stops is decided before anything is measured: another rule is another study."""
+    stop = study.design.stop_half_width
+    return {} if stop is None else {"stop_half_width": stop}
+
+
 def _fingerprint(study: Study, seed: int, matrix: tuple[Cell, ...]) -> str:
     shape = {
         "study": study.name,
@@ -105,6 +111,7 @@ def _fingerprint(study: Study, seed: int, matrix: tuple[Cell, ...]) -> str:
         "seed": seed,
         "load": _load_shape(study.load),
         **_turns_shape(study),
+        **_stop_shape(study),
         "clients": study.load.clients,
         "cells": [
             {

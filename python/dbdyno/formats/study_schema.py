@@ -128,6 +128,12 @@ class WorkloadTable(Table):
     tables: TablesTable | None = None
 
 
+class StopTable(Table):
+    """When no further block is needed."""
+
+    half_width: Annotated[Fraction, Field(gt=0, le=1)]
+
+
 class DesignTable(Table):
     """How often, against what, in which order."""
 
@@ -139,6 +145,7 @@ class DesignTable(Table):
     turn: Annotated[Duration, Field(ge=0.2, le=600)] = 2.0
     lead_in: Annotated[Duration, Field(ge=0, le=600)] = 0.3
     aa: bool = False
+    stop: StopTable | None = None
 
 
 def _figure(name: str) -> str:

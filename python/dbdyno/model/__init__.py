@@ -63,6 +63,7 @@ from dbdyno.model.result import (
 )
 from dbdyno.model.study import (
     ANSWER_FIELDS,
+    FIRST_LOOK,
     Chart,
     Design,
     Factor,
@@ -78,6 +79,7 @@ __all__ = [
     "ANSWER_FIELDS",
     "ENGINE",
     "FIGURES",
+    "FIRST_LOOK",
     "MAIN",
     "OWN_HOST_PARTS",
     "PERCENTILES",

@@ -68,6 +68,10 @@ class Workload:
     """`None`: the script's own `prepare` makes them."""
 
 
+FIRST_LOOK = 5
+"""Blocks before a study may stop: the spread of fewer says too little."""
+
+
 @dataclass(frozen=True, slots=True)
 class Design:
     """How often and against what."""
@@ -83,6 +87,9 @@ class Design:
     """Measured length of a turn."""
     lead_in_s: float = 0.3
     """Load at the beginning of each turn that is thrown away."""
+    stop_half_width: float | None = None
+    """Fraction: no further block once every interval of the primary family lies within ± this;
+    `None`: all blocks are run."""
     twice: Mapping[str, str] = field(default_factory=dict)
     """Factor → level of the cell that stands twice, to check the machine by; empty: none."""
 

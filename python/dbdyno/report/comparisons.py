@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dbdyno.design.cells import twice
-from dbdyno.model import Primary, TurnResult, find_figure
+from dbdyno.model import Primary, Study, TurnResult, find_figure
 from dbdyno.report.material import Material
 from dbdyno.report.points import BlockFigures, Point
 from dbdyno.stats import (
@@ -24,6 +24,7 @@ from dbdyno.stats import (
     paired_effect,
     set_aside,
     turns_effect,
+    widened,
 )
 
 LEVEL = 0.05
@@ -94,7 +95,7 @@ def against_baseline(material: Material, points: tuple[Point, ...]) -> Iterator[
         for point in _answering(material, points)
         if (baseline := baseline_of(point, material, points)) is not None
     ]
-    return compare(pairs, material.study.primary)
+    return compare(pairs, material.study)
 
 
 def against_itself(material: Material, points: tuple[Point, ...]) -> Iterator[Comparison]:
@@ -104,7 +105,7 @@ def against_itself(material: Material, points: tuple[Point, ...]) -> Iterator[Co
         return iter(())
     one, other = ([p for p in points if p.cell.levels == cell.levels] for cell in repeated)
     pairs = [(again, point) for point in one for again in other if again.step == point.step]
-    return compare(pairs, material.study.primary)
+    return compare(pairs, material.study)
 
 
 def _answering(material: Material, points: tuple[Point, ...]) -> tuple[Point, ...]:
@@ -113,14 +114,15 @@ def _answering(material: Material, points: tuple[Point, ...]) -> tuple[Point, ..
     return tuple(p for p in points if repeated is None or p.cell.levels != repeated[1].levels)
 
 
-def compare(pairs: Sequence[tuple[Point, Point]], primary: Primary) -> Iterator[Comparison]:
+def compare(pairs: Sequence[tuple[Point, Point]], study: Study) -> Iterator[Comparison]:
     """Points against baselines, judged as one family."""
+    primary = study.primary
     if find_figure(primary.metric).share:
         yield from _compare_shares(pairs, primary)
         return
     found = [effect_between(point, baseline, primary.metric) for point, baseline in pairs]
     for (point, baseline), judgement, one in zip(
-        pairs, judged_family([one.effect for one in found], primary), found, strict=True
+        pairs, judged_family([one.effect for one in found], study), found, strict=True
     ):
         left_out = {**baseline.why_left_out(), **point.why_left_out(), **one.dropped}
         yield Comparison(point, baseline, judgement, one.blocks, left_out, one.turns, one.set_aside)
@@ -158,14 +160,21 @@ def share_of(point: Point, metric: str) -> Share | None:
 
 
 def judged_family(
-    effects: Sequence[PairedEffect | NotComparable], primary: Primary
+    effects: Sequence[PairedEffect | NotComparable], study: Study
 ) -> tuple[Judgement, ...]:
-    """Verdicts by what the study declares: its smallest effect, and what is better."""
+    """Verdicts by what the study declares: its smallest effect, what is better, and whether it may
+    stop."""
+    primary = study.primary
     return judge_family(
-        effects,
+        [as_declared(one, study) for one in effects],
         smallest_effect=primary.smallest_effect,
         higher_is_better=primary.better == "higher",
     )
+
+
+def as_declared(effect: PairedEffect | NotComparable, study: Study) -> PairedEffect | NotComparable:
+    """An effect of blocks, wider where the study may stop early."""
+    return effect if study.design.stop_half_width is None else widened(effect)
 
 
 def main_effects(material: Material, points: tuple[Point, ...]) -> tuple[MainEffect, ...]:
@@ -180,7 +189,7 @@ def main_effects(material: Material, points: tuple[Point, ...]) -> tuple[MainEff
     groups = list(_matched(material, points))
     if len({name for name, *_ in groups}) < 2 and all(len(pairs) < 2 for *_, pairs in groups):
         return ()
-    compared = [tuple(compare(pairs, primary)) for *_, pairs in groups]
+    compared = [tuple(compare(pairs, material.study)) for *_, pairs in groups]
     tables = [_by_block(pairs) for pairs in compared]
     means = [
         effect_of(table.mean(axis=0), _within(pairs, np.full(len(pairs), 1 / len(pairs))))
@@ -194,7 +203,7 @@ def main_effects(material: Material, points: tuple[Point, ...]) -> tuple[MainEff
             factor, level, pairs[0].baseline.cell.levels[factor], clients, pairs, judgement, differs
         )
         for (factor, level, clients, _), pairs, judgement, differs in zip(
-            groups, compared, judged_family(means, primary), depends, strict=True
+            groups, compared, judged_family(means, material.study), depends, strict=True
         )
     )
 

@@ -14,7 +14,7 @@ from itertools import combinations
 
 from dbdyno.model import Figure, Published, Study, find_figure
 from dbdyno.report.analyse import Analysis
-from dbdyno.report.comparisons import effect_between
+from dbdyno.report.comparisons import as_declared, effect_between
 from dbdyno.report.points import Point, label
 from dbdyno.report.table import Column, Table, Value
 from dbdyno.report.wording import count, number, ratio
@@ -274,7 +274,7 @@ def _pair_of(
 
 
 def _compared(pair: Pair, point: Point, reference: Point, study: Study) -> Compared:
-    effect = effect_between(point, reference, pair.metric).effect
+    effect = as_declared(effect_between(point, reference, pair.metric).effect, study)
     if isinstance(effect, NotComparable):
         ours, theirs = point.values(pair.metric), reference.values(pair.metric)
         ratios = [ours[b] / theirs[b] for b in ours.keys() & theirs.keys() if ours[b] * theirs[b]]

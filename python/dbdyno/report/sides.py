@@ -120,8 +120,9 @@ def confront(a: Side, b: Side, primary: Primary, *, assume_alike: bool = False) 
     pairs = [(point, theirs[point.clients]) for point in b.points if point.clients in theirs]
     if not pairs:
         return Outcome(found, "no load was driven on both sides", (), unknown)
+    study = replace(b.study, primary=primary)
     if not unknown and _one_study(a, b):
-        judged = [comparison.judgement for comparison in compare(pairs, primary)]
+        judged = [comparison.judgement for comparison in compare(pairs, study)]
     else:
         effects = [
             unpaired_effect(
@@ -130,7 +131,7 @@ def confront(a: Side, b: Side, primary: Primary, *, assume_alike: bool = False) 
             )
             for point, other in pairs
         ]
-        judged = list(judged_family(effects, primary))
+        judged = list(judged_family(effects, study))
     clients = [point.clients for point, _ in pairs]
     return Outcome(found, None, tuple(zip(clients, judged, strict=True)), unknown)
 

@@ -37,6 +37,7 @@ from dbdyno.stats.spread import (
 )
 from dbdyno.stats.stability import Event, Loss, Stability, StabilityWord, loss, stability
 from dbdyno.stats.steady import Mser5, Period, Settling, mser5, period, settling, trend
+from dbdyno.stats.stopping import is_precise, widened
 from dbdyno.stats.turns import TurnsEffect, set_aside, turns_effect
 from dbdyno.stats.unpaired import unpaired_effect
 from dbdyno.stats.verdict import Judgement, Size, Verdict, judge, judge_family, judge_shares
@@ -75,6 +76,7 @@ __all__ = [
     "effect_of",
     "estimate",
     "history",
+    "is_precise",
     "judge",
     "judge_family",
     "judge_shares",
@@ -100,4 +102,5 @@ __all__ = [
     "trend",
     "turns_effect",
     "unpaired_effect",
+    "widened",
 ]

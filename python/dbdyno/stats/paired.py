@@ -66,6 +66,8 @@ class PairedEffect:
     """Where the standard error comes from: `t over blocks`, `t over turns of one block`."""
     within: Within | None = None
     """What turns say of the noise; `None` where there were none."""
+    wider: float = 1.0
+    """Factor in `standard_error` beside what the blocks say (`stopping.py`)."""
 
     @property
     def ratio(self) -> float:

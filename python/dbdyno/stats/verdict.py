@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -191,6 +191,7 @@ def _deciding(
         without = effect_of(np.delete(d, place), effect.within)
         told = Verdict.CANNOT_TELL
         if isinstance(without, PairedEffect):
+            without = replace(without, standard_error=effect.wider * without.standard_error)
             told = _verdict(without, without.p, tost_p(without, margin), higher_is_better)
         if told is not alone:
             found.append(place)
