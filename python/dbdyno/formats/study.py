@@ -25,7 +25,6 @@ from dbdyno.formats.toml_lines import key_lines
 from dbdyno.model import (
     AGAIN,
     ENGINE,
-    FIRST_LOOK,
     MAIN,
     Cell,
     Closed,
@@ -230,7 +229,7 @@ def _build(
             order=document.design.order,
             turn_s=document.design.turn,
             lead_in_s=document.design.lead_in,
-            stop_half_width=_stop(document, fail),
+            stop_half_width=document.design.stop and document.design.stop.half_width,
             twice=_twice(document.design, factors, fail),
         ),
         charts=tuple(chart.chart() for chart in document.chart),
@@ -426,24 +425,6 @@ def _check_baseline(baseline: Mapping[str, str], factors: tuple[Factor, ...], fa
         if level not in known[factor]:
             message = f"factor `{factor}` has no level `{level}`; it has {_listing(known[factor])}"
             raise fail(path, message, _nearest_hint(level, known[factor]))
-
-
-def _stop(document: StudyDocument, fail: _Fail) -> float | None:
-    """The half-width to stop at; there must be blocks to spare, and something compared."""
-    design = document.design
-    if design.stop is None:
-        return None
-    if design.blocks <= FIRST_LOOK:
-        raise fail(
-            ("design", "stop"),
-            f"a study stops after {FIRST_LOOK} blocks at the earliest; it has {design.blocks}",
-            f"`blocks` is the most there may be: `blocks = {4 * FIRST_LOOK}`",
-        )
-    if not design.baseline:
-        raise fail(("design", "stop"), "nothing is compared: name a `baseline`")
-    if find_figure(document.primary.metric).share:
-        raise fail(("design", "stop"), "a share of trials is no figure of blocks to stop by")
-    return design.stop.half_width
 
 
 def _twice(design: DesignTable, factors: tuple[Factor, ...], fail: _Fail) -> Mapping[str, str]:

@@ -27,6 +27,7 @@ from dbdyno.model import (
     ANSWER_FIELDS,
     ENGINE,
     FIGURES,
+    FIRST_LOOK,
     USUAL,
     Chart,
     Order,
@@ -146,6 +147,20 @@ class DesignTable(Table):
     lead_in: Annotated[Duration, Field(ge=0, le=600)] = 0.3
     aa: bool = False
     stop: StopTable | None = None
+
+    @model_validator(mode="after")
+    def _may_stop(self) -> Self:
+        if self.stop is None:
+            return self
+        if self.blocks <= FIRST_LOOK:
+            raise ValueError(
+                f"`stop`: a study may stop after {FIRST_LOOK} blocks at the earliest, and `blocks` "
+                f"is the most there may be: expected more, such as {4 * FIRST_LOOK}; found "
+                f"{self.blocks}"
+            )
+        if not self.baseline:
+            raise ValueError("`stop`: nothing is compared; expected a `baseline`")
+        return self
 
 
 def _figure(name: str) -> str:

@@ -15,8 +15,9 @@ from dbdyno.report.imported import as_known, limits_of
 from dbdyno.report.loads import differences, found_loads, otherwise
 from dbdyno.report.material import RunMaterial
 from dbdyno.report.points import BlockFigures
+from dbdyno.report.precision import width_gate
 from dbdyno.report.wording import count, effect_text, percent, sentence_case, where
-from dbdyno.stats import NotComparable, PairedEffect, Verdict
+from dbdyno.stats import NotComparable, Verdict
 
 BUSY = 0.85
 """Share of its shards' time above which the engine itself may set the pace."""
@@ -119,23 +120,11 @@ def _blocks(analysis: Analysis) -> Gate:
         told = f"{least} block{'' if least == 1 else 's'} in some cell: no interval can be given."
         return Gate("Blocks", "failed", told)
     if (stop := analysis.material.study.design.stop_half_width) is not None:
-        return _stopped(analysis, least, stop)
+        return width_gate(analysis, least, stop)
     if least < BLOCKS_FOR_MEDIAN:
         told = f"{least} blocks: enough for large effects; the interval of a median needs 6."
         return Gate("Blocks", "doubtful", told)
     return Gate("Blocks", "ok", f"At least {least} blocks in every cell.")
-
-
-def _stopped(analysis: Analysis, least: int, half_width: float) -> Gate:
-    """Of a study that may stop early: whether it had reached what it was to stop at."""
-    effects = [one.judgement.effect for one in analysis.comparisons]
-    widths = [one.half_width for one in effects if isinstance(one, PairedEffect)]
-    wanted = f"±{percent(half_width)}, where the study was to stop"
-    if len(widths) == len(effects) and widths and max(widths) <= half_width:
-        told = f"{least} blocks: every interval is within {wanted}; they are wider for having been"
-        return Gate("Blocks", "ok", f"{told} looked at.")
-    reached = f"; the widest is ±{percent(max(widths))}" if widths else ""
-    return Gate("Blocks", "doubtful", f"{least} blocks did not reach {wanted}{reached}.")
 
 
 def _one_set_up(analysis: Analysis) -> bool:
