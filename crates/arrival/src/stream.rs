@@ -156,6 +156,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "statistics of 200,000 draws")]
     fn a_poisson_process_has_its_mean_rate_and_spread() {
         let mut arrivals = Arrivals::new(Plan::Poisson { rate: 1000.0 }, 42, 0, 1);
         let times = times(&mut arrivals, 200_000);
@@ -180,6 +181,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "a million draws")]
     fn a_backlog_beyond_all_measure_is_counted_at_once() {
         for plan in [Plan::Constant { rate: 2e9 }, Plan::Poisson { rate: 2e9 }] {
             let arrivals = Arrivals::new(plan, 0, 0, 2);

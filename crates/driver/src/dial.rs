@@ -320,6 +320,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "connects by TCP")]
     fn a_silent_server_is_told_with_what_it_owes_us() {
         // Takes connections (in its backlog) and never says a word.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -330,6 +331,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "connects by TCP")]
     fn only_the_first_connection_tells() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (told, _) = wait(&listener, Duration::from_millis(100), false);
@@ -337,6 +339,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "connects by TCP")]
     fn a_server_that_hangs_up_is_told_so() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();

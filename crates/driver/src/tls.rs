@@ -234,6 +234,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "reads files")]
     fn settings_that_lack_something_say_what() {
         let check = |tls: Tls, expected: &str| {
             let error = config(&tls).unwrap_err();

@@ -170,6 +170,7 @@ mod tests {
 
     proptest! {
         #[test]
+        #[cfg_attr(miri, ignore = "walks through a whole histogram again and again")]
         fn a_percentile_is_the_sorted_values_own_within_three_digits(
             mut values in prop::collection::vec(1u64..10_000_000_000, 1..300),
             percentile in 0.1f64..100.0,
@@ -186,6 +187,7 @@ mod tests {
         }
 
         #[test]
+        #[cfg_attr(miri, ignore = "walks through whole histograms again and again")]
         fn merging_loses_nothing(
             left in prop::collection::vec(1u64..u64::MAX, 0..100),
             right in prop::collection::vec(1u64..u64::MAX, 0..100),

@@ -254,6 +254,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "walks through whole histograms again and again")]
     fn a_cleared_recorder_equals_a_new_one() {
         let mut recorder = Recorder::new(1);
         recorder.open_event(0, 5, 7);
@@ -275,6 +276,7 @@ mod tests {
 
     /// Whatever is recorded alone makes a recorder one that isn't empty, until it is cleared.
     #[test]
+    #[cfg_attr(miri, ignore = "walks through whole histograms again and again")]
     fn nothing_that_is_recorded_goes_unseen() {
         let each: [fn(&mut Recorder); 11] = [
             |recorder| recorder.error("40001"),
@@ -302,6 +304,7 @@ mod tests {
     proptest! {
         /// Whatever order events are spread over shards and intervals in, totals equal their parts.
         #[test]
+        #[cfg_attr(miri, ignore = "walks through whole histograms again and again")]
         fn totals_equal_the_sum_of_their_parts(
             events in prop::collection::vec((0usize..4, 0usize..2, 1u64..1_000_000), 0..200),
         ) {

@@ -2,12 +2,16 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::rc::Rc;
 use std::time::Duration;
 
 use crate::chunk::Pool;
+#[cfg(miri)]
+use crate::emulated::{Poll, send};
 use crate::slots::Slots;
+#[cfg(not(miri))]
+use crate::system::{Poll, send};
 use crate::waker::Waker;
 use crate::{Event, EventKind, SILENT_SEND_MAX, Token};
 
@@ -28,14 +32,10 @@ struct Socket {
     given_ns: u64,
 }
 
-fn errno() -> i32 {
-    io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)
-}
-
 /// See the crate's page.
 #[derive(Debug)]
 pub struct EpollReactor {
-    epoll: OwnedFd,
+    poll: Poll,
     waker: Waker,
     sockets: Slots<Socket>,
     pool: Rc<Pool>,
@@ -43,24 +43,17 @@ pub struct EpollReactor {
     ready: Box<[libc::epoll_event]>,
     ready_len: usize,
     ready_next: usize,
-    /// The kernel waits in whole milliseconds only.
-    coarse: bool,
     /// Outcomes of sends, found while submitting.
     pending: VecDeque<Event>,
 }
 
 impl EpollReactor {
     pub(crate) fn new() -> io::Result<Self> {
-        // SAFETY: plain system call; the result is checked.
-        let fd = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: a fresh descriptor.
-        let epoll = unsafe { OwnedFd::from_raw_fd(fd) };
+        let mut poll = Poll::new()?;
         let waker = Waker::new()?;
-        let reactor = Self {
-            epoll,
+        poll.add(waker.fd(), libc::EPOLLIN as u32, WAKER)?;
+        Ok(Self {
+            poll,
             waker,
             sockets: Slots::default(),
             pool: Pool::new(READ_SLICES, READ_BYTES),
@@ -68,18 +61,8 @@ impl EpollReactor {
             ready: vec![libc::epoll_event { events: 0, u64: 0 }; EVENTS_MAX].into_boxed_slice(),
             ready_len: 0,
             ready_next: 0,
-            coarse: false,
             pending: VecDeque::new(),
-        };
-        reactor.control(libc::EPOLL_CTL_ADD, reactor.waker.fd(), libc::EPOLLIN as u32, WAKER)?;
-        Ok(reactor)
-    }
-
-    fn control(&self, operation: i32, fd: i32, events: u32, data: u64) -> io::Result<()> {
-        let mut event = libc::epoll_event { events, u64: data };
-        // SAFETY: `event` lives through the call.
-        let done = unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), operation, fd, &mut event) };
-        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        })
     }
 
     pub(crate) fn waker(&self) -> Waker {
@@ -95,9 +78,7 @@ impl EpollReactor {
             blocked: false,
             given_ns: 0,
         });
-        if let Err(error) =
-            self.control(libc::EPOLL_CTL_ADD, fd, libc::EPOLLIN as u32, u64::from(token))
-        {
+        if let Err(error) = self.poll.add(fd, libc::EPOLLIN as u32, u64::from(token)) {
             self.sockets.take(token);
             return Err(error);
         }
@@ -142,15 +123,7 @@ impl EpollReactor {
             if rest.is_empty() {
                 break;
             }
-            // SAFETY: the pointer and length are those of a live slice.
-            let done = unsafe {
-                libc::send(
-                    socket.fd.as_raw_fd(),
-                    rest.as_ptr().cast(),
-                    rest.len(),
-                    libc::MSG_NOSIGNAL,
-                )
-            };
+            let done = send(socket.fd.as_raw_fd(), rest);
             if done >= 0 {
                 socket.sent += done as usize;
                 continue;
@@ -163,9 +136,7 @@ impl EpollReactor {
                         socket.blocked = true;
                         let fd = socket.fd.as_raw_fd();
                         let interest = (libc::EPOLLIN | libc::EPOLLOUT) as u32;
-                        if let Err(error) =
-                            self.control(libc::EPOLL_CTL_MOD, fd, interest, u64::from(token))
-                        {
+                        if let Err(error) = self.poll.modify(fd, interest, u64::from(token)) {
                             self.closed(token, Some(error));
                         }
                     }
@@ -183,9 +154,8 @@ impl EpollReactor {
         if socket.blocked {
             socket.blocked = false;
             let fd = socket.fd.as_raw_fd();
-            if let Err(error) =
-                self.control(libc::EPOLL_CTL_MOD, fd, libc::EPOLLIN as u32, u64::from(token))
-            {
+            let interest = libc::EPOLLIN as u32;
+            if let Err(error) = self.poll.modify(fd, interest, u64::from(token)) {
                 self.closed(token, Some(error));
                 return;
             }
@@ -206,47 +176,12 @@ impl EpollReactor {
         }
         self.ready_next = 0;
         self.ready_len = 0;
-        let mut outcome = if self.coarse { Err(libc::ENOSYS) } else { self.wait_exactly(timeout) };
-        if outcome == Err(libc::ENOSYS) {
-            self.coarse = true;
-            outcome = self.wait_milliseconds(timeout);
-        }
-        match outcome {
+        match self.poll.wait(&mut self.ready, timeout) {
             Ok(count) => self.ready_len = count,
             Err(libc::EINTR) => {}
             Err(code) => return Err(io::Error::from_raw_os_error(code)),
         }
         Ok(())
-    }
-
-    /// epoll_pwait2, by number, because its millisecond sister blurs intended start times.
-    fn wait_exactly(&mut self, timeout: Duration) -> Result<usize, i32> {
-        let timeout = libc::timespec {
-            tv_sec: timeout.as_secs() as libc::time_t,
-            tv_nsec: libc::c_long::from(timeout.subsec_nanos() as i32),
-        };
-        // SAFETY: the event array and the timeout live through the call.
-        let count = unsafe {
-            libc::syscall(
-                libc::SYS_epoll_pwait2,
-                self.epoll.as_raw_fd(),
-                self.ready.as_mut_ptr(),
-                EVENTS_MAX as i32,
-                &raw const timeout,
-                std::ptr::null::<libc::sigset_t>(),
-                8usize,
-            )
-        };
-        usize::try_from(count).map_err(|_| errno())
-    }
-
-    /// For kernels before 5.11: rounds down, so that the last millisecond is polled away.
-    fn wait_milliseconds(&mut self, timeout: Duration) -> Result<usize, i32> {
-        let millis = timeout.as_millis().min(60_000) as i32;
-        let (epoll, ready) = (self.epoll.as_raw_fd(), self.ready.as_mut_ptr());
-        // SAFETY: the event array lives through the call.
-        let count = unsafe { libc::epoll_wait(epoll, ready, EVENTS_MAX as i32, millis) };
-        usize::try_from(count).map_err(|_| errno())
     }
 
     pub(crate) fn next(&mut self) -> Option<Event> {

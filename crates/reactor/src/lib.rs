@@ -10,9 +10,13 @@
 //! receive buffer, which is most of what 100,000 connections would cost.
 
 mod chunk;
+#[cfg(miri)]
+mod emulated;
 mod epoll;
 mod event;
 mod slots;
+#[cfg(not(miri))]
+mod system;
 mod uring;
 mod waker;
 

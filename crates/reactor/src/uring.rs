@@ -425,6 +425,7 @@ mod tests {
 
     /// Where the ring is full, the kernel gets what is in it before the next wait.
     #[test]
+    #[cfg_attr(miri, ignore = "Miri has no io_uring")]
     fn bytes_are_stamped_when_the_kernel_gets_them() {
         let mut reactor = UringReactor::with_entries(4).expect("the kernel has io_uring");
         let mut peers = Vec::new();

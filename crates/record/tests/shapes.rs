@@ -350,6 +350,7 @@ fn check(name: &str, lines: &[String]) {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "reads files")]
 fn the_files_that_the_lab_compares_itself_with_are_what_these_types_write() {
     let json = |value| serde_json::to_string(&value).unwrap();
     let records = records();

@@ -30,6 +30,8 @@ mod settings;
 mod sizing;
 mod slot;
 mod telling;
+#[cfg(test)]
+mod tests;
 
 pub use bulk::Row;
 pub use client::Waiting;

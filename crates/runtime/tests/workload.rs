@@ -172,6 +172,7 @@ fn run(target: &str, clients: u32, events: u64) -> (Outcome, Summary) {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "the summary walks through dozens of whole histograms")]
 fn clients_of_a_database_in_process_share_the_thread() {
     for clients in [1, 3] {
         let (outcome, summary) = run(r#"{"driver":"null"}"#, clients, 5_000);
@@ -183,6 +184,7 @@ fn clients_of_a_database_in_process_share_the_thread() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "the summary walks through dozens of whole histograms")]
 fn a_client_that_waits_is_woken_by_its_reply() {
     let target = r#"{"driver":"scripted","plan":{"service_us":100}}"#;
     let (outcome, summary) = run(target, 8, 400);

@@ -72,16 +72,21 @@ mod tests {
 
     #[test]
     fn what_is_not_certain_is_none() {
-        let long = format!("INSERT INTO t(a) VALUES ('{}')", "x".repeat(SIZE_MAX));
         for sql in [
             "INSERT INTO t(a) VALUES (0.5)",
             "INSERT INTO t(a) VALUES (12345678901234567890)",
             "INSERT INTO t(a) VALUES ('1'), (1)",
             "INSERT INTO t(a) VALUES ('é')",
             "INSERT INTO t(a) VALUES (now())",
-            &long,
         ] {
             assert_eq!(batch(sql.as_bytes()), None, "{sql:.60}");
         }
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "looks at millions of bytes")]
+    fn what_is_too_long_is_none() {
+        let long = format!("INSERT INTO t(a) VALUES ('{}')", "x".repeat(SIZE_MAX));
+        assert_eq!(batch(long.as_bytes()), None);
     }
 }

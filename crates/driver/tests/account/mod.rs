@@ -5,18 +5,24 @@
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Servers refuse to run as root; then they run as Debian's `postgres`, or as `nobody`.
 pub fn server_user() -> Option<(u32, u32)> {
-    // SAFETY: geteuid can't fail; getpwnam's result is read before any other call.
-    unsafe {
-        if libc::geteuid() != 0 {
-            return None;
+    static USER: OnceLock<Option<(u32, u32)>> = OnceLock::new();
+    *USER.get_or_init(|| {
+        // SAFETY: geteuid can't fail. getpwnam's result lies in memory that all its callers share:
+        // tests run side by side, so it is called once.
+        unsafe {
+            if libc::geteuid() != 0 {
+                return None;
+            }
+            let entry = libc::getpwnam(c"postgres".as_ptr());
+            let nobody = (65_534, 65_534);
+            Some(if entry.is_null() { nobody } else { ((*entry).pw_uid, (*entry).pw_gid) })
         }
-        let entry = libc::getpwnam(c"postgres".as_ptr());
-        Some(if entry.is_null() { (65_534, 65_534) } else { ((*entry).pw_uid, (*entry).pw_gid) })
-    }
+    })
 }
 
 pub fn as_server_user(mut command: Command) -> Command {
