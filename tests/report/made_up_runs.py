@@ -29,6 +29,7 @@ from dbdyno.model import (
     PhaseSpan,
     Plan,
     PlannedRun,
+    RateSearch,
     RunManifest,
     RunStatus,
     Sample,
@@ -48,7 +49,7 @@ from dbdyno.report.panels import packed_lines
 from dbdyno.report.provenance import provenance
 from dbdyno.report.tables import tables
 from dbdyno.stats import merge_histograms
-from dbdyno.store import RunWriter, Store, open_study_folder, step_summary
+from dbdyno.store import RunWriter, Store, open_study_folder, step_summary, with_search
 
 SECOND_NS = 1_000_000_000
 OF_A_SERVER = {"page_size": "4096", "data_directory": "/somewhere"}
@@ -87,6 +88,8 @@ class World:
     """What became of its events, where these are trials."""
     samples: Callable[[PlannedRun], tuple[Sample, ...]] = lambda _run: ()
     """What was sampled beside its load."""
+    search: Callable[[PlannedRun], RateSearch] | None = None
+    """What its search has found."""
     failed_before: Mapping[str, int] = field(default_factory=dict)
     """Run id → failed attempts before the one kept."""
     version: Callable[[PlannedRun], str] = lambda _run: "1.0"
@@ -246,6 +249,8 @@ def _step(
     line = _line("summary", summary)
     writer.record(step.index, line, summary)
     told = step_summary(step.index, summary, json.loads(line))
+    if world.search is not None:
+        return with_search(told, world.search(run))
     if world.outcomes is not None:
         found = world.outcomes(run)
         events = sum(found.values())

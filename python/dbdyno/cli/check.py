@@ -23,11 +23,12 @@ from dbdyno.conduct.examine import Started, examine, examine_servers
 from dbdyno.conduct.load import load_study, scale_reason
 from dbdyno.conduct.planning import plan_study
 from dbdyno.design.batches import batches, why_not_turns
+from dbdyno.design.search import most_probes, usual_probes
 from dbdyno.engine import Engine, find_engine
 from dbdyno.errors import LabError
 from dbdyno.formats.quantities import format_duration
 from dbdyno.formats.study import StudyFile
-from dbdyno.model import FIRST_LOOK, Closed, Constant, Group, Load, Plan, Poisson, Study
+from dbdyno.model import FIRST_LOOK, Closed, Constant, FindMax, Group, Load, Plan, Poisson, Study
 from dbdyno.store import Store
 
 
@@ -84,6 +85,8 @@ def check(
     for one in started:
         click.echo(f"starts   {one.label}: {one.provision} is {one.version}")
     click.echo(f"load     {_load(loaded.load)}")
+    if loaded.load.find_max is not None:
+        click.echo(f"search   {_search(loaded.load.find_max)}")
     for group in loaded.load.groups:
         click.echo(f"beside   {group.name}: {clients(group.clients)}, {_pace(group)}")
     blocks_run = plan.blocks
@@ -136,8 +139,19 @@ def _load(load: Load) -> str:
     return f"{steps} {unit}, {_pace(load)}; warm-up {warm_up}, measured {measured}"
 
 
+def _search(asked: FindMax) -> str:
+    """Its bounds, and how many probes it takes."""
+    return (
+        f"from {asked.from_per_s:,.10g} to {asked.to_per_s:,.10g} events/s, to "
+        f"{100 * asked.precision:g} %; about {usual_probes(asked)} probes a run, at most "
+        f"{most_probes(asked)}"
+    )
+
+
 def _pace(load: Load | Group) -> str:
     """When events start, in a few words."""
+    if isinstance(load, Load) and load.find_max is not None:
+        return f"the highest rate with {load.find_max.objective}"
     match load.arrival:
         case Constant(rate_per_s=rate) | Poisson(rate_per_s=rate):
             return f"{load.arrival.kind} arrivals, {rate:g} events/s"
@@ -179,6 +193,7 @@ def _document(
         "servers": _servers(plan),
         "clients": list(study.load.clients),
         "time_s": time_s,
+        **_search_document(study.load.find_max),
         "disk_bytes": disk_bytes,
         "disk_free_bytes": free,
         "order": [
@@ -192,3 +207,9 @@ def _document(
             for run in plan.runs
         ],
     }
+
+
+def _search_document(asked: FindMax | None) -> dict[str, object]:
+    if asked is None:
+        return {}
+    return {"probes": {"usual": usual_probes(asked), "most": most_probes(asked)}}

@@ -7,7 +7,7 @@ import sys
 import textwrap
 
 from dbdyno.formats.quantities import format_duration
-from dbdyno.model import Step, StepSummary
+from dbdyno.model import RateSearch, Step, StepSummary
 
 
 def width(*, of_errors: bool = False) -> int | None:
@@ -66,6 +66,8 @@ def clients(number: int) -> str:
 
 def step_line(step: Step, summary: StepSummary) -> str:
     """A step in one line, by the clients it was to have: one cut short may have lost them."""
+    if summary.search is not None:
+        return f"{clients(step.clients)}: {_search_words(summary.search)}"
     parts = [f"{clients(step.clients)}: {count(summary.events_per_s)} events/s"]
     if "p99" in summary.latency_us:
         parts.append(f"p99 {latency(summary.latency_us['p99'])}")
@@ -76,3 +78,14 @@ def step_line(step: Step, summary: StepSummary) -> str:
     if summary.interrupted:
         parts.append(f"cut short after {format_duration(summary.window_s)}")
     return ", ".join(parts)
+
+
+def _search_words(search: RateSearch) -> str:
+    """What a search came to; one without an end was cut short, or has met its bounds."""
+    asked, rate = search.objective.objective, search.rate_per_s
+    probes = f"{len(search.probes)} probe" + ("" if len(search.probes) == 1 else "s")
+    if rate is not None:
+        return f"{count(rate)} events/s at most with {asked}, {probes}"
+    if search.low_per_s is None:
+        return f"no rate tried has met {asked}, {probes}"
+    return f"{asked} up to {count(search.low_per_s)} events/s at least, {probes}"

@@ -13,6 +13,7 @@ from dbdyno.collect import Sampler, Watched
 from dbdyno.conduct.events import RunEnded, RunStarted
 from dbdyno.conduct.host import Host, apply_host, own_part, shared_part
 from dbdyno.conduct.run import RunConductor, Setting
+from dbdyno.conduct.search import search_step
 from dbdyno.conduct.turns import drive_turns
 from dbdyno.errors import (
     EngineLostError,
@@ -98,7 +99,11 @@ def _step(going: Sequence[RunConductor], index: int, shared: Sampler) -> None:
         return
     for conductor in going:
         with _its_own_failure(conductor):
-            conductor.step(conductor.run.steps[index])
+            step = conductor.run.steps[index]
+            if going[0].setting.study.load.find_max is None:
+                conductor.step(step)
+            else:
+                search_step(conductor, step)
             conductor.sample_edge(shared)
 
 

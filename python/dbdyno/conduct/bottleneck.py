@@ -14,12 +14,19 @@ LATE_US = 1000.0
 """Lateness that shows in response times: lag is measured only while a client was free."""
 
 
+def client_busy(outcome: Outcome) -> float:
+    """Share of its shards' time that an engine used in the window; 0 for a database inside it."""
+    hello, record = outcome.hello, outcome.summary
+    if hello is None or record is None or hello.reactor == "none" or record.window_s <= 0:
+        return 0.0
+    return record.cpu.total_us / 1e6 / record.window_s / hello.shards
+
+
 def client_warnings(outcome: Outcome, summary: StepSummary) -> Iterator[EngineWarning]:
     """What the reader of a step's numbers should know about the engine that made them."""
-    hello, record = outcome.hello, outcome.summary
-    if hello is None or record is None or hello.reactor == "none" or summary.window_s <= 0:
+    hello, busy = outcome.hello, client_busy(outcome)
+    if hello is None or busy == 0:
         return
-    busy = record.cpu.total_us / 1e6 / summary.window_s / hello.shards
     if busy >= BUSY:
         yield EngineWarning(
             "client-bound",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dbdyno.design.batches import batches
+from dbdyno.design.search import usual_probes
 from dbdyno.generators.registry import find_generator
 from dbdyno.model import ENGINE, Cell, Load, Option, Plan, PlannedRun, Verify
 from dbdyno.servers import Source, parse_provision
@@ -66,14 +67,14 @@ def run_time_s(run: PlannedRun, load: Load) -> float:
 
 
 def step_time_s(load: Load, generator: str = ENGINE) -> float:
-    """Warm-up and window."""
+    """Warm-up and window; of a search, of as many probes as it usually takes."""
     event_s = None if generator == ENGINE else find_generator(generator).event_s
     if event_s is not None:
         return (load.events or 0) * event_s
     window_s = load.measure_s
     if window_s is None:
         window_s = (load.events or 0) / _EVENTS_PER_S
-    return load.warm_up_s + window_s
+    return (load.warm_up_s + window_s) * (usual_probes(load.find_max) if load.find_max else 1)
 
 
 def rows(cell: Cell) -> int:

@@ -49,6 +49,7 @@ from dbdyno.model import (
     Plan,
     PlannedRun,
     Progress,
+    RateSearch,
     Record,
     RunManifest,
     Sample,
@@ -59,7 +60,7 @@ from dbdyno.model import (
     TableLoad,
 )
 from dbdyno.servers import Server, Source, parse_provision
-from dbdyno.store import RunWriter, step_summary
+from dbdyno.store import RunWriter, step_summary, with_search
 
 _MOST_PREPARERS = 8
 
@@ -316,8 +317,8 @@ class RunConductor:
         after = dict(self.server.counters())
         self.counters.append({"step": step.index, "before": self._before, "after": after})
 
-    def conclude(self, step: Step, outcome: Outcome) -> None:
-        """Keeps what the engine said of a step; raises what cut it short."""
+    def conclude(self, step: Step, outcome: Outcome, *, search: RateSearch | None = None) -> None:
+        """Keeps what the engine said of a step, and of its search; raises what cut it short."""
         warnings = [*outcome.warnings]
         if outcome.summary is not None:
             summary = step_summary(
@@ -328,6 +329,7 @@ class RunConductor:
                 clients=self.setting.study.load.all_clients(step.clients),
                 size_bytes=(self._size_before, self.server.size_bytes()),
             )
+            summary = summary if search is None else with_search(summary, search)
             self.summaries.append(summary)
             warnings += client_warnings(outcome, summary)
         self.steps.append(step_result(step, outcome, warnings))
@@ -378,11 +380,15 @@ class RunConductor:
         self.writer.document(f"spec-{name}.json", _without_password(spec))
         self.specs.append(name)
 
-    def listener(self, step: Step | None) -> Listener:
-        """Keeps each of the engine's records and tells those who look on."""
+    def listener(self, step: Step | None, *, apart: list[Record] | None = None) -> Listener:
+        """Keeps each of the engine's records and tells those who look on. With `apart`, what a
+        step's series is made of goes there."""
 
         def listen(line: bytes, record: Record, call: Call) -> None:
-            self.writer.record(None if step is None else step.index, line, record)
+            in_series = step is not None and apart is None
+            self.writer.record(step.index if step and in_series else None, line, record)
+            if apart is not None and isinstance(record, (Hello, Interval)):
+                apart.append(record)
             if isinstance(record, Hello):
                 self.luajit = record.luajit_version
                 self.engine_start_unix_ns = record.start_unix_ns

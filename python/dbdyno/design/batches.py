@@ -28,6 +28,8 @@ def order_of(study: Study) -> Order:
 def why_not_turns(study: Study) -> str | None:
     """Why a study's cells can't be driven in turns, for people; `None` if some of them can."""
     load, design = study.load, study.design
+    if load.find_max is not None:
+        return "each cell is searched at rates of its own"
     if load.measure_s is None or load.events is not None:
         return "a window that ends after a number of events can't be cut into turns"
     if load.measure_s < LEAST_TURNS * design.turn_s:

@@ -74,6 +74,8 @@ def _load_shape(load: Load) -> dict[str, object]:
     kinds = [arrival.kind for arrival in arrivals]
     shape = {**asdict(load), "arrivals": kinds}
     del shape["clients"]
+    if load.find_max is None:
+        del shape["find_max"]
     return shape
 
 

@@ -15,6 +15,11 @@ def derive_seed(seed: int, *purpose: str | int) -> int:
     return int.from_bytes(hashlib.blake2b(text, digest_size=_SEED_BYTES).digest(), "big")
 
 
+def derive_share(seed: int, *purpose: str | int) -> float:
+    """A number for one purpose, uniform in [0, 1)."""
+    return derive_seed(seed, *purpose) / float(256**_SEED_BYTES)
+
+
 def shuffled(items: int, seed: int, *purpose: str | int) -> list[int]:
     """0…items−1 in a uniformly random order, which no version of a library can change."""
     return sorted(range(items), key=lambda item: (derive_seed(seed, *purpose, item), item))

@@ -12,12 +12,13 @@ if TYPE_CHECKING:
     from dbdyno.engine.process import Outcome, run_engine
     from dbdyno.engine.script import find_script, known_scripts
     from dbdyno.engine.session import Session, open_turns
-    from dbdyno.engine.spec import run_spec
+    from dbdyno.engine.spec import at_rate, run_spec
 
 __all__ = [
     "Engine",
     "Outcome",
     "Session",
+    "at_rate",
     "find_engine",
     "find_script",
     "known_scripts",
@@ -39,6 +40,7 @@ _PLACES = {
     "open_turns": "session",
     "find_script": "script",
     "known_scripts": "script",
+    "at_rate": "spec",
     "run_spec": "spec",
 }
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dbdyno.engine.script import find_script
 from dbdyno.formats.records import SCHEMA
-from dbdyno.model import MAIN, Arrival, ErrorPolicy, Group, Load, Option
+from dbdyno.model import MAIN, Arrival, ErrorPolicy, Group, Load, Option, Poisson
 
 Spec = dict[str, object]
 
@@ -61,6 +61,15 @@ def run_spec(
         "shards": load.shards,
         "errors": _errors(load.errors),
     }
+
+
+def at_rate(spec: Mapping[str, object], rate_per_s: float, seed: int) -> Spec:
+    """The same run with independent arrivals of its clients at a rate, and another seed."""
+    groups = spec["groups"]
+    assert isinstance(groups, list)
+    main, *others = groups
+    arrival = _arrival(Poisson(rate_per_s))
+    return {**spec, "seed": seed, "groups": [{**main, "arrival": arrival}, *others]}
 
 
 def _group(group: Group, main: Spec, script_path: Sequence[Path]) -> Spec:

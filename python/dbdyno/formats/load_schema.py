@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
-from dbdyno.formats.quantities import RATE_MAX, parse_duration
+from dbdyno.formats.quantities import RATE_MAX, parse_duration, parse_fraction
 from dbdyno.model import (
     Arrival,
     Closed,
@@ -16,6 +16,7 @@ from dbdyno.model import (
     ErrorAction,
     ErrorPolicy,
     ErrorRule,
+    FindMax,
     Group,
     Load,
     Poisson,
@@ -26,6 +27,7 @@ from dbdyno.model import (
     Sine,
     Steps,
     Verify,
+    find_figure,
 )
 
 _CODE = re.compile(r"all|connection|[0-9A-Z]{2}|[0-9A-Z]{5}|[0-9]{1,5}")
@@ -163,6 +165,35 @@ class ErrorsTable(Table):
     back_off: Duration = 0.01
 
 
+class FindMaxTable(Table):
+    """A search for the highest rate that meets an objective."""
+
+    p50: Duration | None = None
+    p95: Duration | None = None
+    p99: Duration | None = None
+    p999: Annotated[Duration | None, Field(alias="p99.9")] = None
+    max: Duration | None = None
+    from_: Annotated[Rate | None, Field(alias="from")] = None
+    to: Rate = 1e6
+    precision: Annotated[float, BeforeValidator(parse_fraction)] = 0.05
+
+    def objectives(self) -> dict[str, float]:
+        """Percentile → limit in seconds, of those that are named: one, if the study is right."""
+        told = {"p50": self.p50, "p95": self.p95, "p99": self.p99, "p99.9": self.p999}
+        told["max"] = self.max
+        return {name: limit for name, limit in told.items() if limit is not None}
+
+    def least_rate(self, percentile: str, measure_s: float) -> float:
+        """Below it a window has fewer events than the percentile needs, or than 100."""
+        return max(100, find_figure(percentile).least_events) / measure_s
+
+    def find_max(self, measure_s: float) -> FindMax:
+        """The model's; of a table without complaints."""
+        ((percentile, limit_s),) = self.objectives().items()
+        first = self.from_ or self.least_rate(percentile, measure_s)
+        return FindMax(percentile, limit_s, first, self.to, self.precision)
+
+
 class LoadTable(Pace):
     """How hard, and for how long."""
 
@@ -170,6 +201,7 @@ class LoadTable(Pace):
     warm_up: Duration = 0.0
     measure: Duration | None = None
     events: Annotated[int, Field(ge=1)] | None = None
+    find_max: FindMaxTable | None = None
     interval: Duration = 1.0
     group: dict[Name, GroupTable] = {}
     errors: ErrorsTable = ErrorsTable()
@@ -191,6 +223,7 @@ class LoadTable(Pace):
             interval_s=self.interval,
             think_time_s=self.think_time,
             arrival=_beside(self.arrival.arrival(), folder),
+            find_max=self.find_max.find_max(self.measure or 0.0) if self.find_max else None,
             reconnect_every=self.reconnect_every,
             groups=tuple(_group(name, table, folder) for name, table in self.group.items()),
             errors=ErrorPolicy(

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ValidationError
 
 from dbdyno.errors import StudyError
 from dbdyno.formats.load_schema import LoadTable, Pace
+from dbdyno.formats.search_rules import metric_of, search_complaints
 from dbdyno.formats.study_schema import DesignTable, ProxyTable, StudyDocument
 from dbdyno.formats.toml_lines import key_lines
 from dbdyno.model import (
@@ -195,16 +196,18 @@ def _build(
     _check_baseline(document.design.baseline, factors, fail)
     _check_published(document, every, fail)
     _check_most_clients(factors, document.load, fail)
+    for complaint in search_complaints(document):
+        raise fail(*complaint)
     scripts = document.workload.script
     tables = document.workload.tables
-    primary = document.primary
-    lower = not find_figure(primary.metric).higher_is_better
+    primary, metric = document.primary, metric_of(document)
+    lower = not find_figure(metric).higher_is_better
     return Study(
         name=file.stem,
         question=document.question,
         source=document.source,
         primary=Primary(
-            metric=primary.metric,
+            metric=metric,
             better=primary.better or ("lower" if lower else "higher"),
             smallest_effect=primary.smallest_effect,
         ),
@@ -480,7 +483,14 @@ def _keys_at(path: KeyPath) -> list[str]:
 def _member(annotation: object, part: str) -> object:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         field = annotation.model_fields.get(part)
-        return field.annotation if field else None
+        return _without_none(field.annotation) if field else None
     if isinstance(annotation, types.GenericAlias):
         return typing.get_args(annotation)[-1]
     return None
+
+
+def _without_none(annotation: object) -> object:
+    """Of a table that may be missing, the table."""
+    if isinstance(annotation, types.UnionType):
+        return next(one for one in typing.get_args(annotation) if one is not type(None))
+    return annotation

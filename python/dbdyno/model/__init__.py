@@ -61,6 +61,7 @@ from dbdyno.model.result import (
     TableLoad,
     TurnResult,
 )
+from dbdyno.model.search import FindMax, Miss, Probe, RateSearch
 from dbdyno.model.study import (
     ANSWER_FIELDS,
     FIRST_LOOK,
@@ -107,6 +108,7 @@ __all__ = [
     "Fatal",
     "FatalKind",
     "Figure",
+    "FindMax",
     "Group",
     "Hello",
     "HistogramRecord",
@@ -118,6 +120,7 @@ __all__ = [
     "Loaded",
     "Metric",
     "MetricKind",
+    "Miss",
     "Missing",
     "Option",
     "Order",
@@ -129,9 +132,11 @@ __all__ = [
     "PlannedRun",
     "Poisson",
     "Primary",
+    "Probe",
     "Progress",
     "Published",
     "Ramp",
+    "RateSearch",
     "Reactor",
     "Reading",
     "Ready",

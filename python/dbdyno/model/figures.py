@@ -225,6 +225,13 @@ _PER_EVENT: Mapping[str, tuple[str, str, tuple[Counted, ...]]] = {
 
 FIGURES: Mapping[str, Figure] = {
     "throughput": Figure("Throughput", "events/s", True, lambda s: s.events_per_s, rate=True),
+    "max_rate": Figure(
+        "Highest rate that meets the objective",
+        "events/s",
+        True,
+        lambda s: s.search.rate_per_s if s.search else None,
+        rate=True,
+    ),
     "statements_per_s": Figure(
         "Statement rate", "statements/s", True, lambda s: s.statements_per_s, rate=True
     ),

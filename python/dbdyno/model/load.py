@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
 
+from dbdyno.model.search import FindMax
+
 Option = str | int | float | bool | list[str]
 """A value of a script's own option, as the engine takes it."""
 
@@ -141,6 +143,8 @@ class Load:
     interval_s: float = 1.0
     think_time_s: float = 0.0
     arrival: Arrival = Closed()
+    find_max: FindMax | None = None
+    """Searched for in every step; its probes have Poisson arrivals instead of `arrival`."""
     reconnect_every: int = 0
     groups: tuple[Group, ...] = ()
     """Beside the clients of the step."""
@@ -167,4 +171,4 @@ class Load:
     def is_open(self) -> bool:
         """Whether any event has an intended start."""
         arrivals = (self.arrival, *(group.arrival for group in self.groups))
-        return any(not isinstance(arrival, Closed) for arrival in arrivals)
+        return self.find_max is not None or any(not isinstance(one, Closed) for one in arrivals)

@@ -8,6 +8,7 @@ from typing import Literal
 
 from dbdyno.model.load import Option
 from dbdyno.model.measurement import Backlog
+from dbdyno.model.search import RateSearch
 
 RunStatus = Literal["complete", "interrupted", "failed"]
 
@@ -241,3 +242,5 @@ class StepSummary:
     """Sent and received in the window, as they went through the socket; `None`: in process."""
     outcomes: Mapping[str, int] = field(default_factory=dict)
     """Events by what became of them, where the generator classes them."""
+    search: RateSearch | None = None
+    """The probes of a search for a rate; the other figures are those of its chosen one."""

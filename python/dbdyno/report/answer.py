@@ -120,7 +120,9 @@ def _ranking(analysis: Analysis) -> str:
         if (found := point.spread(analysis.metric_name)) is not None
     ]
     if not measured:
-        return "No run measured the figure this study asks for."
+        why = {reason: None for p in analysis.points for reason in p.why_left_out().values()}
+        told = f": {'; '.join(why)}" if why else ""
+        return f"No run measured the figure this study asks for{told}."
     choose = max if metric.higher_is_better else min
     _, point, found = choose(measured, key=lambda entry: entry[0])
     word = "highest" if metric.higher_is_better else "lowest"

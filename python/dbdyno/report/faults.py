@@ -4,18 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from dbdyno.model import ENGINE, RunManifest, StepSummary
-
-MOST_ERRORS = 1e-4
-"""Share of failed statements that is tolerated."""
-
-SATURATED = 0.97
-"""Share of its shards' time from which the engine itself has set the pace."""
-
-MOST_BACKLOG = 0.01
-"""Share of a window's events that may be due and not begun at its end."""
-
-LEAST_BACKLOG = 10
+from dbdyno.model import ENGINE, RateSearch, RunManifest, StepSummary
+from dbdyno.model.limits import SATURATED, attempted, fell_behind, too_many_errors
 
 
 def faults(run: RunManifest, summary: StepSummary) -> tuple[str, ...]:
@@ -24,24 +14,29 @@ def faults(run: RunManifest, summary: StepSummary) -> tuple[str, ...]:
 
 
 def _faults(run: RunManifest, summary: StepSummary) -> Iterator[str]:
-    tried = attempted(summary)
-    if tried and summary.errors > MOST_ERRORS * tried:
-        share = 100 * summary.errors / tried
+    if summary.search is not None:
+        yield from _without_answer(summary.search)
+    if too_many_errors(summary):
+        share = 100 * summary.errors / attempted(summary)
         yield f"{share:.2g} % of its {tried_word(summary.generator)} failed"
     for load in run.loads:
         if load.sent is not None and load.rows is not None and load.rows < load.sent:
             yield f"rows are missing in `{load.table}`"
     if engine_busy(run, summary) > SATURATED:
         yield "the client was saturated"
-    behind = summary.backlog.at_end
-    if behind > max(LEAST_BACKLOG, MOST_BACKLOG * summary.events):
-        yield f"{behind} events were due and not begun"
+    if fell_behind(summary):
+        yield f"{summary.backlog.at_end} events were due and not begun"
 
 
-def attempted(summary: StepSummary) -> int:
-    """What could fail, failed or not: statements of the engine, operations of a tool."""
-    done = summary.statements if summary.generator == ENGINE else summary.events
-    return summary.errors + done
+def _without_answer(search: RateSearch) -> Iterator[str]:
+    """Why a search's bracket says nothing of the server."""
+    asked, low, high = search.objective, search.low_per_s, search.high_per_s
+    if low is None:
+        yield f"the lowest rate, {search.first_per_s:,.1f}/s, missed {asked.objective} already"
+    elif high is None:
+        yield f"every rate up to {asked.to_per_s:,.10g}/s met {asked.objective}"
+    elif any(one.client_busy > SATURATED for one in search.probes if one.rate_per_s == high):
+        yield f"the client was saturated at {high:,.0f}/s, the lowest rate that missed"
 
 
 def tried_word(generator: str) -> str:

@@ -45,7 +45,12 @@ class Section:
 
 
 SECTIONS = (
-    Section("Throughput", ("throughput-by-clients", "scaling"), table="cells", more=("scaling",)),
+    Section(
+        "Throughput",
+        ("throughput-by-clients", "scaling", "search"),
+        table="cells",
+        more=("scaling", "search", "probes"),
+    ),
     Section(
         "Response time",
         ("latency-percentiles", "latency-curve"),

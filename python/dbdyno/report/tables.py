@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from dbdyno.model import Subject, find_figure
+from dbdyno.model.limits import attempted
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.comparison_tables import (
     LEAD,
@@ -11,13 +12,13 @@ from dbdyno.report.comparison_tables import (
     lead,
     turn_tables,
 )
-from dbdyno.report.faults import attempted
 from dbdyno.report.host_changes import host_change_tables
 from dbdyno.report.operations import operations_tables
 from dbdyno.report.outcomes import outcome_tables
 from dbdyno.report.points import BlockFigures, Point, label
 from dbdyno.report.published import published_tables
 from dbdyno.report.scaling import scaling_tables
+from dbdyno.report.searches import search_tables
 from dbdyno.report.table import Column, Table, Value
 from dbdyno.report.wording import (
     count,
@@ -49,6 +50,7 @@ def _load_tables(analysis: Analysis) -> Iterator[Table]:
     """Pace and times; trials have neither of their own."""
     yield cells_table(analysis)
     yield from scaling_tables(analysis)
+    yield from search_tables(analysis)
     yield from _unless_empty(latency_table(analysis), "p50_us")
     yield from _open_loop_tables(analysis)
     yield from _label_tables(analysis)

@@ -7,9 +7,10 @@ from statistics import median
 from dbdyno.design.batches import batches
 from dbdyno.formats.quantities import format_duration
 from dbdyno.model import ENGINE
+from dbdyno.model.limits import MOST_ERRORS, SATURATED, attempted
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.declared import is_exploratory
-from dbdyno.report.faults import MOST_ERRORS, SATURATED, attempted, engine_busy, tried_word
+from dbdyno.report.faults import engine_busy, tried_word
 from dbdyno.report.gate import Gate, GateState
 from dbdyno.report.imported import as_known, limits_of
 from dbdyno.report.loads import differences, found_loads, otherwise

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dbdyno.lazy import on_demand
 
 if TYPE_CHECKING:
-    from dbdyno.store.figures import response_figures_ns, step_summary
+    from dbdyno.store.figures import response_figures_ns, step_summary, with_search
     from dbdyno.store.reader import Store, StoredRun, StoredStudy, folders_of
     from dbdyno.store.study_folder import StudyFolder, open_study_folder
     from dbdyno.store.writer import RunWriter
@@ -25,11 +25,13 @@ __all__ = [
     "open_study_folder",
     "response_figures_ns",
     "step_summary",
+    "with_search",
 ]
 
 _PLACES = {
     "response_figures_ns": "figures",
     "step_summary": "figures",
+    "with_search": "figures",
     "Store": "reader",
     "StoredRun": "reader",
     "StoredStudy": "reader",

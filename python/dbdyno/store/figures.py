@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from dbdyno.formats.histograms import decode, event_responses, tag
 from dbdyno.model import (
     PERCENTILES,
     Backlog,
     HistogramRecord,
+    RateSearch,
     StepSummary,
     Subject,
     Summary,
@@ -75,6 +77,13 @@ def step_summary(
         figures={} if size_bytes is None else _growth(*size_bytes, summary.total.events),
         bytes_per_statement=moved / statements if statements and moved else None,
     )
+
+
+def with_search(summary: StepSummary, search: RateSearch) -> StepSummary:
+    """The chosen probe's figures as those of the whole search. By how much an event lets the data
+    grow is nobody's: the data grew by all probes."""
+    figures = {k: v for k, v in summary.figures.items() if k != "data_bytes_per_event"}
+    return replace(summary, search=search, figures=figures)
 
 
 def _growth(before: int, after: int, events: int) -> Mapping[str, float]:

@@ -67,12 +67,18 @@ class RunWriter:
         self._write(self._stream, self._packer.compress(line.rstrip(b"\n") + b"\n"))
         if step is None:
             return
-        if isinstance(record, Hello):
-            self._begin_step(record.start_unix_ns / 1e9)
-        elif isinstance(record, Interval):
-            self._rows.append(row(step, record))
-            self._log_interval(step, record)
+        self.series(step, (record,))
+        if isinstance(record, Interval):
             self._write(self._stream, self._packer.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK))
+
+    def series(self, step: int, records: Iterable[Record]) -> None:
+        """Makes records that `record` got without a step the series of one. Raises `StoreError`."""
+        for record in records:
+            if isinstance(record, Hello):
+                self._begin_step(record.start_unix_ns / 1e9)
+            elif isinstance(record, Interval):
+                self._rows.append(row(step, record))
+                self._log_interval(step, record)
 
     def document(self, name: str, value: object) -> None:
         """Keeps a JSON document such as `facts.json`."""

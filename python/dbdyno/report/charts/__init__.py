@@ -18,6 +18,7 @@ from dbdyno.report.charts.effects import effects
 from dbdyno.report.charts.latency import latency_curve, latency_percentiles
 from dbdyno.report.charts.load import by_clients
 from dbdyno.report.charts.scaling import fitted_curves
+from dbdyno.report.charts.search import search_chart
 from dbdyno.report.charts.shares import shares
 from dbdyno.report.charts.time import over_time
 
@@ -50,6 +51,7 @@ def _usual(analysis: Analysis) -> tuple[Chart, ...]:
         effects(analysis),
         by_clients(analysis, analysis.pace_name, name="throughput-by-clients", note=""),
         fitted_curves(analysis),
+        search_chart(analysis),
         latency_percentiles(analysis),
         latency_curve(analysis),
         over_time(analysis, "throughput"),

@@ -1,0 +1,108 @@
+"""One step as a search: the engine driven at one rate after another, a probe each, until the
+highest that meets the objective is known.
+
+Every probe is a call of the engine with warm-up, window and seed of its own. The step's figures and
+series are those of the last probe that met the objective at the highest rate met.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dbdyno.conduct.bottleneck import client_busy
+from dbdyno.conduct.run import RunConductor
+from dbdyno.design import derive_seed
+from dbdyno.design.search import begin, joined, misses, next_rate
+from dbdyno.engine import Outcome, at_rate, run_engine
+from dbdyno.errors import EngineError
+from dbdyno.model import FindMax, Probe, Record, Step
+from dbdyno.store import step_summary
+
+
+@dataclass(frozen=True, slots=True)
+class _Probed:
+    """A probe while its search goes on."""
+
+    outcome: Outcome
+    records: list[Record]
+    """What its series is made of."""
+
+
+def search_step(conductor: RunConductor, step: Step) -> None:
+    """One step. Raises `LabError`; what was measured stays."""
+    asked = conductor.setting.study.load.find_max
+    assert asked is not None, "a step of a study that searches"
+    conductor.host.before_step()
+    with conductor.phase(step):
+        conductor.begin_counting()
+        search = begin(asked, step.seed)
+        chosen: _Probed | None = None
+        while (rate_per_s := next_rate(search)) is not None:
+            number = len(search.probes)
+            seed = derive_seed(step.seed, "probe", number)
+            probed = _drive(conductor, step, number, rate_per_s, seed)
+            if _is_cut_short(probed.outcome):
+                conductor.writer.series(step.index, probed.records)
+                conductor.conclude(step, probed.outcome, search=search)
+                raise EngineError(f"the engine ended a probe of step {step.index} early")
+            probe = _judge(conductor, asked, step, probed.outcome, rate_per_s, seed)
+            search = joined(search, probe)
+            chosen = probed if search.chosen == number or chosen is None else chosen
+        assert chosen is not None, "a search has a first probe"
+        conductor.writer.series(step.index, chosen.records)
+        conductor.conclude(step, chosen.outcome, search=search)
+        conductor.end_counting(step)
+
+
+def _drive(
+    conductor: RunConductor, step: Step, number: int, rate_per_s: float, seed: int
+) -> _Probed:
+    """One call of the engine; its records are kept, its series waits for the search's end."""
+    name = f"step-{step.index}-probe-{number}"
+    spec = at_rate(conductor.spec(step), rate_per_s, seed)
+    conductor.keep_spec(name, spec)
+    records: list[Record] = []
+    outcome = run_engine(
+        conductor.setting.engine,
+        spec,
+        listener=conductor.listener(step, apart=records),
+        log=conductor.writer.logs / "engine.log",
+        processes=conductor.setting.study.load.processes,
+        keep=conductor.writer.logs / name,
+        launch=conductor.host.client,
+    )
+    return _Probed(outcome, records)
+
+
+def _is_cut_short(outcome: Outcome) -> bool:
+    """Its window did not come to its end."""
+    if outcome.failure is not None or outcome.interrupted:
+        return True
+    return outcome.summary is None or outcome.summary.interrupted
+
+
+def _judge(
+    conductor: RunConductor,
+    asked: FindMax,
+    step: Step,
+    outcome: Outcome,
+    rate_per_s: float,
+    seed: int,
+) -> Probe:
+    """What a whole window says of its rate. Raises `ServerError` where the server has died."""
+    conductor.server.check()
+    hello, summary = outcome.hello, outcome.summary
+    assert hello is not None and summary is not None, "its window came to its end"
+    told = step_summary(step.index, summary, outcome.summary_line, backlog=outcome.backlog)
+    return Probe(
+        rate_per_s=rate_per_s,
+        seed=seed,
+        start_unix_ns=hello.start_unix_ns,
+        window_s=told.window_s,
+        events=told.events,
+        latency_us=told.latency_us,
+        backlog=told.backlog.at_end,
+        errors=told.errors,
+        client_busy=client_busy(outcome),
+        missed=misses(asked, told),
+    )

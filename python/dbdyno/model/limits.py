@@ -1,0 +1,33 @@
+"""From where on a window's figures don't count: errors, arrivals left over, a busy client."""
+
+from __future__ import annotations
+
+from dbdyno.model.plan import ENGINE
+from dbdyno.model.result import StepSummary
+
+MOST_ERRORS = 1e-4
+"""Share of failed statements that is tolerated."""
+
+SATURATED = 0.97
+"""Share of its shards' time from which the engine itself has set the pace."""
+
+MOST_BACKLOG = 0.01
+"""Share of a window's events that may be due and not begun at its end."""
+
+LEAST_BACKLOG = 10
+
+
+def attempted(summary: StepSummary) -> int:
+    """What could fail, failed or not: statements of the engine, operations of a tool."""
+    done = summary.statements if summary.generator == ENGINE else summary.events
+    return summary.errors + done
+
+
+def too_many_errors(summary: StepSummary) -> bool:
+    """More failed than is tolerated."""
+    return summary.errors > MOST_ERRORS * attempted(summary)
+
+
+def fell_behind(summary: StepSummary) -> bool:
+    """The rate was not kept: too much was due and not begun at the end."""
+    return summary.backlog.at_end > max(LEAST_BACKLOG, MOST_BACKLOG * summary.events)
