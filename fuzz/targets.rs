@@ -9,14 +9,14 @@ use wire_mysql::{Algorithm, Compression, Wishes};
 
 /// Memory one input may ask for at once: one packed packet of MySQL's holds 16 MiB, and the buffer
 /// it goes into grows by doubling.
-#[allow(dead_code)] // Whoever runs the targets looks after it.
+#[allow(dead_code, reason = "whoever runs the targets looks after it")]
 pub const ALLOCATION_MAX: usize = 64 << 20;
 
 /// A target and its name.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-#[allow(dead_code)] // The fuzz project names them one by one.
+#[allow(dead_code, reason = "the fuzz project names them one by one")]
 pub const TARGETS: [Target; 5] = [
     ("postgres_handshake", postgres_handshake),
     ("mysql_handshake", mysql_handshake),

@@ -81,6 +81,7 @@ def files(*suffixes: str) -> Iterator[tuple[str, str]]:
             yield name, path.read_text(errors="replace")
 
 
+# Nobody writes these: locks, the licence, recorded data, pictures.
 NOT_BY_HAND = (".lock", "LICENSE", ".hlog", ".ndjson", ".png", ".svg")
 
 
@@ -270,6 +271,17 @@ def test_no_address_but_the_listed_ones() -> None:
     assert found == []
 
 
+def test_rust_s_lints_are_expected_to_complain_where_they_are_switched_off() -> None:
+    """The compiler finds an `expect` that is no longer needed; of an `allow` nobody hears."""
+    found = [
+        where
+        for _, where, line in lines(files(".rs"))
+        if re.search(r"#!?\[allow\(", line) and not re.search(r"\(dead_code, reason = \"", line)
+    ]
+
+    assert found == [], "say #[expect(lint, reason = …)]"
+
+
 def test_no_exception_outlives_its_use() -> None:
     text = list(files())
     named = {host for _, _, line in lines(written_by_hand()) for host in URL.findall(line)}
@@ -287,5 +299,6 @@ def test_no_exception_outlives_its_use() -> None:
         if word.lower() in BANNED_WORDS
     }
     words = [prefix for prefix in WORDS_OF_OTHERS if not any(f.startswith(prefix) for f in others)]
+    by_machine = [end for end in NOT_BY_HAND if not any(name.endswith(end) for name, _ in text)]
 
-    assert hosts + calls + words == [], "take it out of its list"
+    assert hosts + calls + words + by_machine == [], "take it out of its list"

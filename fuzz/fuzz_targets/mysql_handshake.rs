@@ -2,7 +2,7 @@
 #![no_main]
 
 #[path = "../targets.rs"]
-#[allow(dead_code)] // Each target is a program of its own.
+#[allow(dead_code, reason = "each program that has this uses its own part of it")]
 mod targets;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| targets::mysql_handshake(data));

@@ -1,7 +1,5 @@
 //! Connections that scripts close, lose sight of, or do wrong things with.
 
-#![allow(clippy::unwrap_used)]
-
 mod program;
 
 use program::{Ended, Folder, run, spec};

@@ -1,7 +1,5 @@
 //! Tables filled by the engine: the same rows however they travel, counted, at the server's pace.
 
-#![allow(clippy::unwrap_used)]
-
 #[path = "../../driver/tests/account/mod.rs"]
 mod account;
 #[path = "../../driver/tests/client/mod.rs"]

@@ -1,6 +1,6 @@
 //! Tables filled over several connections: the same rows, under the same numbers, however many.
 
-#![allow(clippy::unwrap_used)]
+#![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
 
 #[path = "../../driver/tests/account/mod.rs"]
 mod account;

@@ -1,7 +1,5 @@
 //! The binary against a real MariaDB: the field's scripts, deadlocks, killed connections.
 
-#![allow(clippy::unwrap_used)]
-
 #[path = "../../driver/tests/account/mod.rs"]
 mod account;
 #[path = "../../driver/tests/client/mod.rs"]

@@ -1,7 +1,5 @@
 //! Several statements of a connection under way at once: against the plan, and real servers.
 
-#![allow(clippy::unwrap_used)]
-
 #[path = "../../driver/tests/account/mod.rs"]
 mod account;
 #[path = "../../driver/tests/client/mod.rs"]

@@ -1,7 +1,5 @@
 //! The binary as a program: specs in, records and exit codes out, with drivers that need no server.
 
-#![allow(clippy::unwrap_used)]
-
 mod program;
 
 use std::io::Write;

@@ -1,6 +1,6 @@
 //! A whole run over TLS: loading, statements large and small, pipelines, killed connections.
 
-#![allow(clippy::unwrap_used)]
+#![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
 
 #[path = "../../driver/tests/account/mod.rs"]
 mod account;

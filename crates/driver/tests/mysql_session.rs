@@ -1,6 +1,6 @@
 //! Sessions with a real MariaDB: authentication, statements, rows, errors, the end of a connection.
 
-#![allow(clippy::unwrap_used)] // Test code, but in no function marked as such.
+#![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
 
 mod account;
 mod client;

@@ -106,7 +106,7 @@ pub(crate) struct Done {
     /// What each client did up to its end, where that is asked for.
     pub(crate) totals: Option<Vec<ClientTotal>>,
     /// Recorders to be used again, one a shard.
-    #[allow(clippy::vec_box)] // They came in these boxes, and go back in them.
+    #[expect(clippy::vec_box, reason = "they came in these boxes, and go back in them")]
     pub(crate) spares: Vec<Box<Recorder>>,
 }
 

@@ -63,7 +63,7 @@ impl Sources for Machine {
 
 #[cfg(target_arch = "x86_64")]
 #[inline]
-#[allow(unsafe_code)]
+#[expect(unsafe_code, reason = "no safe function reads the processor's counter")]
 fn counter() -> u64 {
     // SAFETY: every x86-64 has it; a process whose clock is the counter may read it.
     unsafe { std::arch::x86_64::_rdtsc() }

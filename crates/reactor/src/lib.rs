@@ -144,7 +144,10 @@ impl Reactor {
 
     /// The next thing that happened. (Not an iterator: the caller uses the reactor between events.)
     #[inline]
-    #[allow(clippy::should_implement_trait)]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "an iterator would keep the reactor borrowed"
+    )]
     pub fn next(&mut self) -> Option<Event> {
         each!(self, reactor => reactor.next())
     }

@@ -1,5 +1,5 @@
 //! Both event loops against real sockets: what goes in comes out, whatever the size.
-#![allow(clippy::unwrap_used, reason = "a test's helper fails the test")]
+#![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
 
 use std::fs::File;
 use std::io::{Read, Write};

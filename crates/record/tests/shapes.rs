@@ -3,7 +3,7 @@
 //! The lab's tests compare its own types with those files (`tests/formats/test_shapes.py`), so that
 //! no field can be added on one side alone: without a new field or variant this does not compile.
 //! `DBDYNO_UPDATE=1 cargo test -p record --test shapes` writes the files anew.
-#![allow(clippy::unwrap_used)]
+#![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
 
 use std::collections::BTreeMap;
 use std::path::Path;

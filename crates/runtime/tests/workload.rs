@@ -1,5 +1,5 @@
 //! A workload in Rust on the connection runtime: what a script does, without a script.
-#![allow(clippy::unwrap_used, reason = "a test's helper fails the test")]
+#![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;

@@ -2,7 +2,6 @@
 //!
 //! Raw on purpose: a call from Lua costs tens of nanoseconds here, and a statement may cost a few
 //! hundred in all. Every function's contract is Lua's own: a valid state, with room on its stack.
-#![allow(clippy::missing_safety_doc)]
 
 use std::ffi::{CStr, c_char, c_int};
 use std::mem::MaybeUninit;

@@ -1,6 +1,6 @@
 //! Whom a server of the tests runs as, where it listens, and how long it lives.
 
-#![allow(dead_code)] // Each test file is a program of its own and uses its own part of this.
+#![allow(dead_code, reason = "each program that has this uses its own part of it")]
 
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;

@@ -1,7 +1,7 @@
 //! A blocking client to drive a session with.
 
-#![allow(dead_code)] // Each test file is a program of its own and uses its own part of this.
-#![allow(clippy::unwrap_used)] // Test code, but in no marked function.
+#![allow(dead_code, reason = "each program that has this uses its own part of it")]
+#![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
 
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;

@@ -1,7 +1,11 @@
 //! A real MariaDB for the tests of this folder, started by themselves and gone with them.
 
-#![allow(dead_code)] // Each test file is a program of its own and uses its own part of this.
-#![allow(clippy::unwrap_used, clippy::print_stderr)] // Test code, but in no marked function.
+#![allow(dead_code, reason = "each program that has this uses its own part of it")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "test code in no marked function; it says what it leaves out"
+)]
 
 use std::fs::{self, File, Permissions};
 use std::io::Write;
