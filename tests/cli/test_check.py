@@ -27,6 +27,26 @@ def test_a_study_that_can_run_is_explained(capsys: pytest.CaptureFixture[str]) -
     assert not list(Path.cwd().glob("absent*"))
 
 
+def test_a_search_says_how_many_probes_it_takes(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = '{ p50 = "10 ms", from = 100, to = 3200, precision = "20 %" }'
+    text = here.read_text().replace("clients = [1, 4]", f"clients = 4\nfind_max = {table}")
+    here.write_text(text.replace('measure = "1 s"', 'measure = "4 s"\nwarm_up = "1 s"'))
+
+    assert call(["check", "example.toml"]) == 0
+
+    told = capsys.readouterr().out
+    assert "4 clients, the highest rate with p50 ≤ 10 ms; warm-up 1 s, measured 4 s" in told
+    # Five doublings, two halvings; half of the doublings and a repeated miss are usual.
+    assert "from 100 to 3,200 events/s, to 20 %; about 10 probes a run, at most 24" in told
+    assert "one by one: each cell is searched at rates of its own" in told
+    assert call(["check", "example.toml", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["probes"] == {"usual": 10, "most": 24}
+    assert document["time_s"] > 2 * 10 * 5
+
+
 @pytest.mark.parametrize(
     ("old", "new", "code", "said"),
     [

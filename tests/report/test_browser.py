@@ -16,6 +16,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 from test_sampled import SHORT, rate, sampled
+from test_searches import SEARCH, of_a_cell
 
 from dbdyno.model import PlannedRun, Step
 from dbdyno.report.history import Asked, histories
@@ -52,7 +53,10 @@ def browser() -> Iterator[webdriver.Chrome]:
         yield opened
 
 
-@pytest.fixture(scope="module", params=["small", "wide", "one step", "nothing complete", "history"])
+PAGES = ["small", "wide", "one step", "nothing complete", "search", "history"]
+
+
+@pytest.fixture(scope="module", params=PAGES)
 def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
     def rate(run: PlannedRun, step: Step, second: int) -> float:
         return 200.0 + 40 * len(run.cell.label) + 20 * step.clients
@@ -62,6 +66,8 @@ def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         text = WIDE
     elif request.param == "one step":
         text = SMALL.replace("[1, 4]", "[4]").replace("blocks = 3", "blocks = 1")
+    elif request.param == "search":
+        text, world = SEARCH, World(rate, search=of_a_cell)
     elif request.param == "nothing complete":
         text = SMALL.replace("blocks = 3", "blocks = 1")
         ids = ("delete,full", "delete,normal", "wal,full", "wal,normal")

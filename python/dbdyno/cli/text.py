@@ -66,7 +66,7 @@ def clients(number: int) -> str:
 
 def step_line(step: Step, summary: StepSummary) -> str:
     """A step in one line, by the clients it was to have: one cut short may have lost them."""
-    if summary.search is not None:
+    if summary.search is not None and not summary.interrupted:
         return f"{clients(step.clients)}: {_search_words(summary.search)}"
     parts = [f"{clients(step.clients)}: {count(summary.events_per_s)} events/s"]
     if "p99" in summary.latency_us:
@@ -81,7 +81,7 @@ def step_line(step: Step, summary: StepSummary) -> str:
 
 
 def _search_words(search: RateSearch) -> str:
-    """What a search came to; one without an end was cut short, or has met its bounds."""
+    """What a search came to; one without an end has met its bounds."""
     asked, rate = search.objective.objective, search.rate_per_s
     probes = f"{len(search.probes)} probe" + ("" if len(search.probes) == 1 else "s")
     if rate is not None:

@@ -65,7 +65,7 @@ def search_chart(analysis: Analysis) -> Chart:
         y=alt.Y("min(limit_ms):Q", title=f"{told}, ms (log scale)", scale=scale, axis=axis)
     )
     title = f"The search for the highest rate with {asked.objective}" if asked else ""
-    drawing = (limit + dots).add_params(chosen, zoom())
+    drawing = limit + dots.add_params(chosen, zoom())
     return Chart("search", title, CAPTION, drawing, rows, height=340)
 
 
