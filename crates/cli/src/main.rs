@@ -6,6 +6,7 @@
 
 mod endpoint;
 mod exit;
+mod files;
 mod libpq;
 mod memory;
 mod output;

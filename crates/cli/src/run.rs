@@ -11,6 +11,7 @@ use record::{Arrival, Fatal, FatalKind, Hello, Record, RunSpec, SpecError};
 use script::{Config, ConfigError, ScriptWorkload, Surroundings};
 
 use crate::exit;
+use crate::files::read_text;
 use crate::output::Output;
 use crate::process::{self, Process};
 use crate::scheduling::{schedule, shard_scheduling};
@@ -105,7 +106,7 @@ pub fn read_spec(path: &Path) -> Result<RunSpec, Failure> {
             .ok_or_else(|| usage("standard input holds no run spec".to_owned(), None))?;
         document.map_err(SpecError::from).and_then(|spec: RunSpec| spec.check().map(|()| spec))
     } else {
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let text = read_text(path).map_err(|error| {
             usage(format!("cannot read the spec {}: {error}", path.display()), None)
         })?;
         RunSpec::from_json(&text)
@@ -201,7 +202,7 @@ fn arrivals(arrival: &Arrival) -> Result<Option<arrival::Plan>, Failure> {
 
 /// Reads a file of start times: seconds, one a line; empty lines and `#` comments are skipped.
 fn times(file: &Path) -> Result<Vec<u64>, Failure> {
-    let text = std::fs::read_to_string(file).map_err(|error| {
+    let text = read_text(file).map_err(|error| {
         usage(format!("cannot read the times to replay, {}: {error}", file.display()), None)
     })?;
     text.lines()

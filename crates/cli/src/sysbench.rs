@@ -17,6 +17,7 @@ use sysbench::{
 
 use crate::endpoint::Endpoint;
 use crate::exit::{FAILED, FORCED, INTERRUPTED};
+use crate::files::read_text;
 use crate::libpq;
 use crate::process::{self, Process};
 use crate::run;
@@ -50,7 +51,7 @@ fn say(text: &str) {
 }
 
 fn carry_out(arguments: &[String]) -> Result<u8, Refusal> {
-    let line = CommandLine::parse(arguments, &|path| std::fs::read_to_string(path))?;
+    let line = CommandLine::parse(arguments, &|path| read_text(Path::new(path)))?;
     for warning in &line.warnings {
         eprintln!("{warning}");
     }

@@ -14,6 +14,8 @@ from dbdyno.store import Store
 
 TOOLS = ("sysbench", "pgbench", "hammerdb", "ycsb", "db_bench", "fio")
 
+_LONGEST_NAME = 200
+
 
 @click.command("import")
 @click.argument("results", nargs=-1, required=True, metavar="[CELL=]FILE[+FILE]...")
@@ -58,7 +60,7 @@ def import_command(
 def _checked(name: str) -> str:
     from dbdyno.formats.load_schema import NAME
 
-    if not re.fullmatch(NAME, name):
+    if not re.fullmatch(NAME, name) or len(name) > _LONGEST_NAME:
         raise UsageError(
             f"--as: `{name}` is not a name a folder can have",
             hint="use letters, digits, `.`, `_`, `+` and `-`, 200 at most",
@@ -67,7 +69,7 @@ def _checked(name: str) -> str:
 
 
 def _name(path: Path) -> str:
-    name = re.sub(r"[^A-Za-z0-9._+-]", "-", path.stem).strip(".+-_")[:200]
+    name = re.sub(r"[^A-Za-z0-9._+-]", "-", path.stem).strip(".+-_")[:_LONGEST_NAME]
     if not name:
         raise UsageError(f"{path} gives no name for a study", hint="name it with --as")
     return name

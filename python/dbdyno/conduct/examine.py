@@ -117,7 +117,9 @@ def _empty_replays(loaded: StudyFile) -> Iterator[LabError]:
     for path, arrival in paces:
         if isinstance(arrival, Replay):
             with suppress(OSError, UnicodeDecodeError):
-                if not arrival.file.read_text().strip():
+                with arrival.file.open() as opened:
+                    empty = not opened.read(1 << 20).strip()
+                if empty:
                     yield loaded.error(path, f"{arrival.file} holds no time to replay")
 
 

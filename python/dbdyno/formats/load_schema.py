@@ -58,7 +58,7 @@ def check_code(value: object) -> str:
 
 Duration = Annotated[float, BeforeValidator(parse_duration)]
 OptionValue = Annotated[str | int | float | bool | list[str], BeforeValidator(_option)]
-NAME = r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,199}$"
+NAME = r"^[A-Za-z0-9][A-Za-z0-9._+-]*$"
 """What a folder can be called, and nothing that leads out of its parent."""
 
 Name = Annotated[str, StringConstraints(pattern=NAME)]

@@ -68,6 +68,10 @@ class StudyFile:
         return StudyError(message, file=self.file, line=line, hint=hint)
 
 
+_LARGEST = 1 << 20
+"""Characters of a study file: what never ends is not read for ever."""
+
+
 def read_study(file: Path, *, scale: str | None = None, name: str | None = None) -> StudyFile:
     """Reads and checks a study file; all its scales are checked, not only the one asked for.
 
@@ -128,7 +132,8 @@ def _listing(names: Iterable[str]) -> str:
 
 def _read_text(file: Path) -> str:
     try:
-        return file.read_text(encoding="utf-8-sig")
+        with file.open(encoding="utf-8-sig") as opened:
+            text = opened.read(_LARGEST + 1)
     except FileNotFoundError:
         raise StudyError("there is no such study file", file=file) from None
     except OSError as error:
@@ -137,6 +142,9 @@ def _read_text(file: Path) -> str:
         raise StudyError(
             f"is not UTF-8 text: {error.reason} at byte {error.start}", file=file
         ) from error
+    if len(text) > _LARGEST:
+        raise StudyError(f"is no study file: it is longer than {_LARGEST:,} characters", file=file)
+    return text
 
 
 def _parse(file: Path, text: str) -> dict[str, object]:
@@ -232,7 +240,7 @@ def _build(
             order=document.design.order,
             turn_s=document.design.turn,
             lead_in_s=document.design.lead_in,
-            stop_half_width=document.design.stop and document.design.stop.half_width,
+            stop_half_width=document.design.stop_half_width(),
             twice=_twice(document.design, factors, fail),
         ),
         charts=tuple(chart.chart() for chart in document.chart),
@@ -463,10 +471,26 @@ def _complaint(error: ValidationError) -> tuple[KeyPath, str, str | None]:
             return path, f"`{dotted}`: {detail['ctx']['error']}", None
         case "string_pattern_mismatch":
             found = f"`{dotted}` is not a name a folder can have"
-            return path, found, "use letters, digits, `.`, `_`, `+` and `-`, 200 at most"
+            return path, found, "use letters, digits, `.`, `_`, `+` and `-`"
+        case kind if kind in _EXPECTED:
+            return path, f"`{dotted}`: expected {_EXPECTED[kind]}; found {detail['input']!r}", None
         case _:
             message = detail["msg"][0].lower() + detail["msg"][1:]
             return path, f"`{dotted}`: {message}; found {detail['input']!r}", None
+
+
+_EXPECTED = {
+    "model_type": "a table",
+    "model_attributes_type": "a table",
+    "dict_type": "a table",
+    "list_type": "a list",
+    "string_type": "a text",
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+}
+"""What TOML calls it."""
 
 
 def _keys_at(path: KeyPath) -> list[str]:

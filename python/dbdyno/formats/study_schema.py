@@ -162,6 +162,10 @@ class DesignTable(Table):
             raise ValueError("`stop`: nothing is compared; expected a `baseline`")
         return self
 
+    def stop_half_width(self) -> float | None:
+        """As the study has it."""
+        return None if self.stop is None else self.stop.half_width
+
 
 def _figure(name: str) -> str:
     try:
