@@ -20,7 +20,8 @@ from dbdyno.conduct import bundled_studies, load_study
 from dbdyno.conduct.load import SMALL
 from dbdyno.conduct.planning import plan_study
 from dbdyno.errors import InterruptedRunError, LabError, NotValidError, StoreError, UsageError
-from dbdyno.formats.study import nearest, read_study
+from dbdyno.formats.complaint import nearest
+from dbdyno.formats.study import read_study
 from dbdyno.model import RunManifest
 from dbdyno.store import Store
 

@@ -12,7 +12,7 @@ from dbdyno.engine import find_engine
 from dbdyno.engine.catalog import ScriptPage, script_pages
 from dbdyno.engine.script import script_path
 from dbdyno.errors import UsageError
-from dbdyno.formats.study import nearest
+from dbdyno.formats.complaint import nearest
 
 
 @click.command()

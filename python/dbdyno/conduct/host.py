@@ -9,7 +9,8 @@ from pathlib import Path
 
 from dbdyno.design.cells import cells
 from dbdyno.errors import UsageError
-from dbdyno.formats.study import KeyPath, StudyFile, level_path
+from dbdyno.formats.complaint import KeyPath
+from dbdyno.formats.study import StudyFile, level_path
 from dbdyno.guard.account import server_account
 from dbdyno.guard.guarded import Guarded
 from dbdyno.model import OWN_HOST_PARTS, Missing, Study

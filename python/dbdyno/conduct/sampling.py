@@ -8,7 +8,8 @@ from pathlib import Path
 from dbdyno.collect import OwnCollector, optional_sources, read_own
 from dbdyno.collect.registry import all_collectors
 from dbdyno.errors import UsageError
-from dbdyno.formats.study import KeyPath, StudyFile, nearest
+from dbdyno.formats.complaint import KeyPath, nearest
+from dbdyno.formats.study import StudyFile
 from dbdyno.generators.generator import find_file
 from dbdyno.generators.registry import generators
 from dbdyno.model import FIGURES, Sampled, Study, draws_what

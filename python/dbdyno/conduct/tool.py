@@ -12,7 +12,8 @@ from dbdyno.conduct.connection import run_target
 from dbdyno.conduct.proxy import program_of_proxy
 from dbdyno.design.cells import cells
 from dbdyno.errors import LabError, UsageError
-from dbdyno.formats.study import KeyPath, StudyFile, deciding_level
+from dbdyno.formats.complaint import KeyPath
+from dbdyno.formats.study import StudyFile, deciding_level
 from dbdyno.generators.generator import Job, ToolOutcome, find_file, step_summary
 from dbdyno.generators.registry import find_generator
 from dbdyno.guard.launch import Launch

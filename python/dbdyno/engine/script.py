@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from dbdyno.errors import ScriptError
-from dbdyno.formats.study import nearest
+from dbdyno.formats.complaint import nearest
 
 SUFFIX = ".lua"
 

@@ -9,16 +9,15 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from dbdyno.errors import StudyError
+from dbdyno.formats.complaint import KeyPath, complaint, nearest_hint
 from dbdyno.formats.load_schema import LoadTable, Pace
 from dbdyno.formats.search_rules import metric_of, search_complaints
 from dbdyno.formats.study_schema import DesignTable, ProxyTable, StudyDocument
@@ -50,8 +49,6 @@ MOST_CELLS = 1000
 """Of a study: `check` tries each one, and a run takes seconds at least."""
 
 _RESERVED_FACTORS = ("server", "settings", "script", "clients")
-
-KeyPath = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +87,7 @@ def read_study(file: Path, *, scale: str | None = None, name: str | None = None)
         raise StudyError(
             f"there is no scale `{wanted}`; this study has {_listing(names)}",
             file=file,
-            hint=_nearest_hint(wanted, names),
+            hint=nearest_hint(wanted, names),
         )
     chosen: Study | None = None
     for each in names:
@@ -113,17 +110,6 @@ def deciding_level(study: Study, cell: Cell, says: Callable[[Level], object]) ->
             if level.name == cell.levels[factor.name] and says(level):
                 return level_path(factor.name, level.name)
     return None
-
-
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known name somebody who wrote `word` most likely meant."""
-    matches = get_close_matches(word, list(known), n=1, cutoff=0.5)
-    return matches[0] if matches else None
-
-
-def _nearest_hint(word: str, known: Iterable[str]) -> str | None:
-    match = nearest(word, known)
-    return f"did you mean `{match}`?" if match else None
 
 
 def _listing(names: Iterable[str]) -> str:
@@ -197,7 +183,7 @@ def _build(
     try:
         document = StudyDocument.model_validate(merged)
     except ValidationError as error:
-        raise fail(*_complaint(error)) from error
+        raise fail(*complaint(error)) from error
     every = _factors(document, fail)
     factors = _chosen(document.design.levels, every, fail)
     _check_extent(factors, fail)
@@ -390,7 +376,7 @@ def _chosen(
         known = [factor.name for factor in factors]
         if name not in known:
             message = f"`levels` names a factor `{name}`; there are {_listing(known)}"
-            raise fail(("design", "levels", name), message, _nearest_hint(name, known))
+            raise fail(("design", "levels", name), message, nearest_hint(name, known))
     return tuple(
         replace(factor, levels=_those(factor, wanted[factor.name], fail))
         if factor.name in wanted
@@ -404,7 +390,7 @@ def _those(factor: Factor, names: list[str], fail: _Fail) -> tuple[Level, ...]:
     for name in names:
         if name not in known:
             message = f"factor `{factor.name}` has no level `{name}`; it has {_listing(known)}"
-            raise fail(("design", "levels", factor.name), message, _nearest_hint(name, known))
+            raise fail(("design", "levels", factor.name), message, nearest_hint(name, known))
     return tuple(level for level in factor.levels if level.name in names)
 
 
@@ -417,11 +403,11 @@ def _check_published(document: StudyDocument, factors: tuple[Factor, ...], fail:
                 path = ("published", str(place), key, factor)
                 if factor not in known:
                     message = f"`{key}` names a factor `{factor}`; there are {_listing(known)}"
-                    raise fail(path, message, _nearest_hint(factor, known))
+                    raise fail(path, message, nearest_hint(factor, known))
                 if level not in known[factor]:
                     there = _listing(known[factor])
                     message = f"factor `{factor}` has no level `{level}`; it has {there}"
-                    raise fail(path, message, _nearest_hint(level, known[factor]))
+                    raise fail(path, message, nearest_hint(level, known[factor]))
                 if key == "against" and published.cell.get(factor) == level:
                     raise fail(path, f"`against` names the cell's own `{factor} = {level}`")
 
@@ -432,10 +418,10 @@ def _check_baseline(baseline: Mapping[str, str], factors: tuple[Factor, ...], fa
         path = ("design", "baseline", factor)
         if factor not in known:
             message = f"`baseline` names a factor `{factor}`; there are {_listing(known)}"
-            raise fail(path, message, _nearest_hint(factor, known))
+            raise fail(path, message, nearest_hint(factor, known))
         if level not in known[factor]:
             message = f"factor `{factor}` has no level `{level}`; it has {_listing(known[factor])}"
-            raise fail(path, message, _nearest_hint(level, known[factor]))
+            raise fail(path, message, nearest_hint(level, known[factor]))
 
 
 def _twice(design: DesignTable, factors: tuple[Factor, ...], fail: _Fail) -> Mapping[str, str]:
@@ -451,70 +437,3 @@ def _twice(design: DesignTable, factors: tuple[Factor, ...], fail: _Fail) -> Map
         if design.baseline[name] + AGAIN in levels[name]:
             raise fail(path, f"`aa` needs the name `{design.baseline[name]}{AGAIN}` for itself")
     return design.baseline
-
-
-def _complaint(error: ValidationError) -> tuple[KeyPath, str, str | None]:
-    """Path, message and hint of the first thing wrong. Unknown keys first: they explain others."""
-    details = sorted(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
-    detail = details[0]
-    path = tuple(str(part) for part in detail["loc"] if part != "[key]")
-    dotted = ".".join(path)
-    match detail["type"]:
-        case "extra_forbidden":
-            known = _keys_at(path[:-1])
-            table = f" in [{'.'.join(path[:-1])}]" if len(path) > 1 else ""
-            hint = _nearest_hint(path[-1], known) or f"known here: {', '.join(known)}"
-            return path, f"unknown key `{path[-1]}`{table}", hint
-        case "missing":
-            return path, f"`{dotted}` is missing", None
-        case "value_error":
-            return path, f"`{dotted}`: {detail['ctx']['error']}", None
-        case "string_pattern_mismatch":
-            found = f"`{dotted}` is not a name a folder can have"
-            return path, found, "use letters, digits, `.`, `_`, `+` and `-`"
-        case kind if kind in _EXPECTED:
-            return path, f"`{dotted}`: expected {_EXPECTED[kind]}; found {detail['input']!r}", None
-        case _:
-            message = detail["msg"][0].lower() + detail["msg"][1:]
-            return path, f"`{dotted}`: {message}; found {detail['input']!r}", None
-
-
-_EXPECTED = {
-    "model_type": "a table",
-    "model_attributes_type": "a table",
-    "dict_type": "a table",
-    "list_type": "a list",
-    "string_type": "a text",
-    "bool_type": "true or false",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-}
-"""What TOML calls it."""
-
-
-def _keys_at(path: KeyPath) -> list[str]:
-    """The keys the table at `path` may hold."""
-    annotation: object = StudyDocument
-    for part in path:
-        annotation = _member(annotation, part)
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        scale = ["scale"] if annotation is StudyDocument else []
-        return [*(f.alias or name for name, f in annotation.model_fields.items()), *scale]
-    return []
-
-
-def _member(annotation: object, part: str) -> object:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        field = annotation.model_fields.get(part)
-        return _without_none(field.annotation) if field else None
-    if isinstance(annotation, types.GenericAlias):
-        return typing.get_args(annotation)[-1]
-    return None
-
-
-def _without_none(annotation: object) -> object:
-    """Of a table that may be missing, the table."""
-    if isinstance(annotation, types.UnionType):
-        return next(one for one in typing.get_args(annotation) if one is not type(None))
-    return annotation

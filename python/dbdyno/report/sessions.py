@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dbdyno.design.cells import cells, twice
 from dbdyno.errors import UsageError
-from dbdyno.formats.study import nearest
+from dbdyno.formats.complaint import nearest
 from dbdyno.model import Study
 from dbdyno.report.gather import gather
 from dbdyno.report.points import Point, points_of

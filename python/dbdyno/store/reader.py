@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from dbdyno.errors import StoreError, UsageError
+from dbdyno.formats.complaint import nearest
 from dbdyno.formats.documents import load_json, load_manifest, load_summary
 from dbdyno.formats.stored_study import LOST, Declared, load_declared
-from dbdyno.formats.study import nearest
 from dbdyno.model import Metric, Plan, RunManifest, StepSummary, Study, TurnResult
 from dbdyno.store.disk import sha256
 from dbdyno.store.places import ATTEMPT, PARTIAL, SUMS

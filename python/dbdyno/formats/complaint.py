@@ -1,0 +1,93 @@
+"""What is wrong with a study file, in the words of TOML and of whoever wrote it."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from pydantic import BaseModel, ValidationError
+
+from dbdyno.formats.study_schema import StudyDocument
+
+KeyPath = tuple[str, ...]
+"""Where in the file: keys, from the outermost."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known name somebody who wrote `word` most likely meant."""
+    matches = get_close_matches(word, list(known), n=1, cutoff=0.5)
+    return matches[0] if matches else None
+
+
+def nearest_hint(word: str, known: Iterable[str]) -> str | None:
+    match = nearest(word, known)
+    return f"did you mean `{match}`?" if match else None
+
+
+def complaint(error: ValidationError) -> tuple[KeyPath, str, str | None]:
+    """Path, message and hint of the first thing wrong. Unknown keys first: they explain others."""
+    details = sorted(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
+    detail = details[0]
+    path = tuple(str(part) for part in detail["loc"] if part != "[key]")
+    dotted = ".".join(path)
+    match detail["type"]:
+        case "extra_forbidden":
+            known = _keys_at(path[:-1])
+            table = f" in [{'.'.join(path[:-1])}]" if len(path) > 1 else ""
+            hint = nearest_hint(path[-1], known) or f"known here: {', '.join(known)}"
+            return path, f"unknown key `{path[-1]}`{table}", hint
+        case "missing":
+            return path, f"`{dotted}` is missing", None
+        case "value_error":
+            return path, f"`{dotted}`: {detail['ctx']['error']}", None
+        case "string_pattern_mismatch":
+            found = f"`{dotted}` is not a name a folder can have"
+            return path, found, "use letters, digits, `.`, `_`, `+` and `-`"
+        case kind if kind in _EXPECTED:
+            return path, f"`{dotted}`: expected {_EXPECTED[kind]}; found {detail['input']!r}", None
+        case _:
+            message = detail["msg"][0].lower() + detail["msg"][1:]
+            return path, f"`{dotted}`: {message}; found {detail['input']!r}", None
+
+
+_EXPECTED = {
+    "model_type": "a table",
+    "model_attributes_type": "a table",
+    "dict_type": "a table",
+    "list_type": "a list",
+    "string_type": "a text",
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+}
+"""What TOML calls it."""
+
+
+def _keys_at(path: KeyPath) -> list[str]:
+    """The keys the table at `path` may hold."""
+    annotation: object = StudyDocument
+    for part in path:
+        annotation = _member(annotation, part)
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        scale = ["scale"] if annotation is StudyDocument else []
+        return [*(f.alias or name for name, f in annotation.model_fields.items()), *scale]
+    return []
+
+
+def _member(annotation: object, part: str) -> object:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        field = annotation.model_fields.get(part)
+        return _without_none(field.annotation) if field else None
+    if isinstance(annotation, types.GenericAlias):
+        return typing.get_args(annotation)[-1]
+    return None
+
+
+def _without_none(annotation: object) -> object:
+    """Of a table that may be missing, the table."""
+    if isinstance(annotation, types.UnionType):
+        return next(one for one in typing.get_args(annotation) if one is not type(None))
+    return annotation
