@@ -190,8 +190,8 @@ def _build(
     _check_baseline(document.design.baseline, factors, fail)
     _check_published(document, every, fail)
     _check_most_clients(factors, document.load, fail)
-    for complaint in search_complaints(document):
-        raise fail(*complaint)
+    for wrong in search_complaints(document):
+        raise fail(*wrong)
     scripts = document.workload.script
     tables = document.workload.tables
     primary, metric = document.primary, metric_of(document)
