@@ -19,8 +19,6 @@ pub fn read_text(path: &Path) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use super::*;
 
     #[test]
