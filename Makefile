@@ -13,7 +13,7 @@ fmt:        setup ; cargo fmt --all && $(BIN)/ruff check --fix --quiet . && $(BI
 lint:       setup ; cargo fmt --all --check && cargo clippy --workspace --all-targets --locked -- -D warnings && $(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy
 test:       setup ; scripts/packages $(PACKAGES) && DBDYNO_MARIADB_PLUGINS=$$(scripts/mariadb-plugins) DBDYNO_MYSQLD=$$($(BIN)/dbdyno fetch mysql@sid) cargo test --workspace --locked && $(BIN)/pytest -m "not slow and not nightly"
 check:      lint  ; scripts/packages $(PACKAGES) && DBDYNO_MARIADB_PLUGINS=$$(scripts/mariadb-plugins) DBDYNO_MYSQLD=$$($(BIN)/dbdyno fetch mysql@sid) cargo test --workspace --locked && $(BIN)/pytest -m "not nightly"
-nightly:    setup ; scripts/packages $(PACKAGES) && DBDYNO_MARIADB_PLUGINS=$$(scripts/mariadb-plugins) DBDYNO_MYSQLD=$$($(BIN)/dbdyno fetch mysql@sid) scripts/soundness && $(BIN)/pytest -m nightly
+nightly:    setup ; scripts/packages $(PACKAGES) llvm && DBDYNO_MARIADB_PLUGINS=$$(scripts/mariadb-plugins) DBDYNO_MYSQLD=$$($(BIN)/dbdyno fetch mysql@sid) scripts/soundness && $(BIN)/pytest -m nightly
 fuzz:       ; scripts/fuzz
 generate:   setup ; $(BIN)/python scripts/generate.py
 lock:       setup ; $(BIN)/uv pip compile --quiet pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command "make lock" -o requirements.lock
