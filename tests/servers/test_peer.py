@@ -123,6 +123,22 @@ def test_a_silent_server_is_told_with_what_it_owes_us() -> None:
     assert "is it the right port?" in error.hint
 
 
+@pytest.mark.parametrize("cut", [9, 60])
+def test_a_server_that_falls_silent_while_it_greets_is_told_in_time(cut: int) -> None:
+    salt = b"12345678\0\xff\xf7\x08\2\0\xff\x81\x15" + bytes(10) + b"123456789012\0"
+    text = b"\n8.4.0\0\1\0\0\0" + salt + b"mysql_native_password\0"
+    greeting = len(text).to_bytes(3, "little") + b"\0" + text
+
+    def greet(client: socket.socket) -> None:
+        client.sendall(greeting[:cut] if cut < 60 else greeting)
+        silent(client)
+
+    with answering(greet) as port:
+        error = mysql_at(port, limit_s=0.3)
+
+    assert "it greeted and did not let us in within 0.3 s" in error.message
+
+
 def test_nobody_there_is_told_as_such() -> None:
     with answering(silent) as port:
         pass

@@ -144,13 +144,22 @@ class Session:
             charset="utf8mb4",
             autocommit=True,
             cursorclass=DictCursor,
-            read_timeout=self._answer_limit_s,
+            read_timeout=self._greeting_limit_s,
             write_timeout=_ANSWER_LIMIT_S,
             program_name="dbdyno",
             defer_connect=True,
             **({"ssl": address.tls} if address.tls else {"ssl_disabled": True}),
         )
-        connection.connect(plain)
+        try:
+            connection.connect(plain)
+        except pymysql.OperationalError as error:
+            if isinstance(error.__context__, TimeoutError):
+                raise TimeoutError(
+                    f"it greeted and did not let us in within {self._greeting_limit_s:g} s"
+                ) from error
+            raise
+        # It has only one limit for reading, and a statement may take longer than a greeting.
+        connection._read_timeout = self._answer_limit_s  # type: ignore[attr-defined]
         return connection
 
     def rows(self, statement: str, *parameters: object) -> Sequence[Mapping[str, Any]]:
