@@ -14,6 +14,9 @@ const INTERRUPT_NS: u64 = 500_000_000;
 /// A shard that has not returned so long after its events were given up hangs.
 const HANGS_NS: u64 = 5_000_000_000;
 
+const SLOW_TURN: &str = "is a statement waiting for a lock, or slower than a turn is long? \
+    `[design] order = \"runs\"` drives each cell in one window";
+
 impl Coordinator<'_> {
     /// Takes the steps that are due: stop, drain, give up, interrupt.
     pub(super) fn wind_up(&mut self, now: u64) {
@@ -78,7 +81,7 @@ impl Coordinator<'_> {
         }
         // No turn can follow: the clients that were in those events are gone.
         let mut failure = failure(FatalKind::Statement, format!("at the end of a turn, {message}"));
-        failure.hint = Some("is a statement waiting for a lock? `drain_s` sets the time".into());
+        failure.hint = Some(SLOW_TURN.into());
         self.ending.given_up = Some(failure);
     }
 
