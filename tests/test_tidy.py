@@ -53,7 +53,7 @@ BANNED_WORDS = {
 # Place → whose own word stands there.
 WORDS_OF_OTHERS = {
     "crates/wire-": "PostgreSQL's SSLRequest",
-    "crates/driver/": "PostgreSQL's SSLRequest; a request is what a session has sent and not heard of",
+    "crates/driver/": "PostgreSQL's SSLRequest; what a session has sent and not heard of",
     "tests/conftest.py": "pytest's request",
     "tests/report/": "pytest's request",
     "tests/whole/": "pytest's request; a published benchmark is its authors' word",
