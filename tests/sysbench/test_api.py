@@ -43,6 +43,11 @@ def arguments(script: Path) -> list[str]:
     return [*first, "--time=0"] if "run" in first else first
 
 
+SHREDDED = 3
+"""How often sysbench is asked again: its clients print into one another's lines, and what then
+begins no line is lost."""
+
+
 def said(finished: Finished) -> list[str]:
     """The words that the script printed. Clients have no order, and sysbench's share lines."""
     lines = (line for line in finished.output.splitlines() if line.startswith("> "))
@@ -71,6 +76,10 @@ def test_a_script_does_the_same(script: Path, commands: Commands) -> None:
     on_postgresql = "--db-driver=pgsql" in commands.target
     if script.stem in DIFFERENT or (on_postgresql and script.stem in DIFFERENT_ON_POSTGRESQL):
         return
+    for _ in range(SHREDDED):
+        if said(ours) == said(theirs):
+            break
+        theirs = commands.theirs(script.name, *arguments(script), folder=API)
     assert said(ours) == said(theirs), ours.output + ours.errors
     if theirs.code == 0:
         assert counts(ours) == counts(theirs)
