@@ -20,7 +20,7 @@ from dbdyno.conduct import bundled_studies, load_study
 from dbdyno.conduct.load import SMALL
 from dbdyno.conduct.planning import plan_study
 from dbdyno.errors import InterruptedRunError, LabError, NotValidError, StoreError, UsageError
-from dbdyno.formats.complaint import nearest
+from dbdyno.formats.complaint import nearest_hint
 from dbdyno.formats.study import read_study
 from dbdyno.model import RunManifest
 from dbdyno.store import Store
@@ -91,10 +91,9 @@ def _chosen(names: Sequence[str]) -> tuple[str, ...]:
     files = bundled_studies()
     for name in names:
         if name not in files:
-            match = nearest(name, files)
             raise UsageError(
                 f"there is no bundled study `{name}`",
-                hint=f"did you mean `{match}`?" if match else f"there are {', '.join(files)}",
+                hint=nearest_hint(name, files) or f"there are {', '.join(files)}",
             )
     if names:
         return tuple(dict.fromkeys(names))

@@ -12,7 +12,7 @@ from dbdyno.engine import find_engine
 from dbdyno.engine.catalog import ScriptPage, script_pages
 from dbdyno.engine.script import script_path
 from dbdyno.errors import UsageError
-from dbdyno.formats.complaint import nearest
+from dbdyno.formats.complaint import nearest_hint
 
 
 @click.command()
@@ -26,8 +26,7 @@ def scripts(names: tuple[str, ...], as_json: bool) -> None:
     pages = {page.name: page for page in script_pages(find_engine(), script_path())}
     for name in names:
         if name not in pages:
-            match = nearest(name, pages)
-            hint = f"did you mean `{match}`?" if match else f"there are {', '.join(pages)}"
+            hint = nearest_hint(name, pages) or f"there are {', '.join(pages)}"
             raise UsageError(f"there is no script `{name}`", hint=hint)
     chosen = [page for page in pages.values() if not names or page.name in names]
     if as_json:

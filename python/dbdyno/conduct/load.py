@@ -17,7 +17,7 @@ from dbdyno.design.batches import why_not_turns
 from dbdyno.engine import find_script
 from dbdyno.engine.script import script_path
 from dbdyno.errors import ScriptError, ServerError, StudyError, UsageError
-from dbdyno.formats.complaint import nearest
+from dbdyno.formats.complaint import nearest_hint
 from dbdyno.formats.study import PAPER, StudyFile, level_path, read_study
 from dbdyno.generators.generator import find_file
 from dbdyno.model import ENGINE, Cell, Study
@@ -84,10 +84,9 @@ def study_file(name: str) -> Path:
     bundled = bundled_studies()
     if name in bundled:
         return bundled[name]
-    match = nearest(name, bundled)
     raise UsageError(
         f"there is no study `{name}`; bundled are {', '.join(bundled)}",
-        hint=f"did you mean `{match}`?" if match else f"a file of your own: path/to/{name}.toml",
+        hint=nearest_hint(name, bundled) or f"a file of your own: path/to/{name}.toml",
     )
 
 

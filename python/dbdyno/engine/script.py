@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from dbdyno.errors import ScriptError
-from dbdyno.formats.complaint import nearest
+from dbdyno.formats.complaint import nearest_hint
 
 SUFFIX = ".lua"
 
@@ -44,8 +44,8 @@ def _is_file(path: Path) -> bool:
 
 
 def _advice(name: str, known: Sequence[str]) -> str:
-    if match := nearest(name, known):
-        return f"did you mean `{match}`?"
+    if hint := nearest_hint(name, known):
+        return hint
     if name.startswith("oltp_"):
         return "oltp_* scripts come with Debian's package `sysbench`"
     return f"there are {', '.join(known)}"

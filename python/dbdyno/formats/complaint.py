@@ -22,6 +22,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def nearest_hint(word: str, known: Iterable[str]) -> str | None:
+    """Asks whether that was meant; `None` where no known name is near."""
     match = nearest(word, known)
     return f"did you mean `{match}`?" if match else None
 

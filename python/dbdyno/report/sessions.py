@@ -11,7 +11,7 @@ from pathlib import Path
 
 from dbdyno.design.cells import cells, twice
 from dbdyno.errors import UsageError
-from dbdyno.formats.complaint import nearest
+from dbdyno.formats.complaint import nearest_hint
 from dbdyno.model import Study
 from dbdyno.report.gather import gather
 from dbdyno.report.points import Point, points_of
@@ -86,15 +86,12 @@ def named_levels(study: Study, text: str) -> Mapping[str, str]:
         ]
         if len(holders) != 1:
             known = [each.name for one in study.factors for each in one.levels]
-            close = nearest(level, known)
             told = f"several factors have a level `{level}`" if holders else f"no level `{level}`"
             raise UsageError(
                 f"`{text}`: {told} in the study `{study.name}`",
                 hint=f"name one as FACTOR=LEVEL: {', '.join(holders)}"
                 if holders
-                else f"did you mean `{close}`?"
-                if close
-                else f"its levels are {', '.join(known)}",
+                else nearest_hint(level, known) or f"its levels are {', '.join(known)}",
             )
         found[holders[0]] = level
     return found

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from dbdyno.errors import StoreError, UsageError
-from dbdyno.formats.complaint import nearest
+from dbdyno.formats.complaint import nearest_hint
 from dbdyno.formats.documents import load_json, load_manifest, load_summary
 from dbdyno.formats.stored_study import LOST, Declared, load_declared
 from dbdyno.model import Metric, Plan, RunManifest, StepSummary, Study, TurnResult
@@ -225,8 +225,7 @@ class Store:
         """Raises `UsageError` with the nearest name if there is none of this name."""
         if name in self.names():
             return StoredStudy(name, self.root / name)
-        match = nearest(name, self.names())
-        hint = f"did you mean `{match}`?" if match else "`dbdyno list` shows what there is"
+        hint = nearest_hint(name, self.names()) or "`dbdyno list` shows what there is"
         raise UsageError(f"the store {self.root} holds no study `{name}`", hint=hint)
 
 
