@@ -26,7 +26,7 @@ from dbdyno.design.batches import batches, why_not_turns
 from dbdyno.design.search import most_probes, usual_probes
 from dbdyno.engine import Engine, find_engine
 from dbdyno.errors import LabError
-from dbdyno.formats.quantities import format_duration
+from dbdyno.formats.quantities import format_duration, format_fraction
 from dbdyno.formats.study import StudyFile
 from dbdyno.model import FIRST_LOOK, Closed, Constant, FindMax, Group, Load, Plan, Poisson, Study
 from dbdyno.store import Store
@@ -96,7 +96,7 @@ def check(
     click.echo(f"design   {blocks_text} blocks × {len(plan.runs) // blocks_run} cells, ", nl=False)
     click.echo(f"{len(plan.runs)} runs, seed {plan.seed}, plan {plan.fingerprint}")
     if half_width is not None:
-        click.echo(f"stops    as soon as every interval is within ±{100 * half_width:g} %")
+        click.echo(f"stops    as soon as every interval is within ±{format_fraction(half_width)}")
     most = "at most " if stops else ""
     click.echo(f"time     {most}about {format_duration(round(cost.time_s))}")
     click.echo(f"disk     about {size(cost.disk_bytes)} at a time; {size(free)} are free")
@@ -143,7 +143,7 @@ def _search(asked: FindMax) -> str:
     """Its bounds, and how many probes it takes."""
     return (
         f"from {asked.from_per_s:,.10g} to {asked.to_per_s:,.10g} events/s, to "
-        f"{100 * asked.precision:g} %; about {usual_probes(asked)} probes a run, at most "
+        f"{format_fraction(asked.precision)}; about {usual_probes(asked)} probes a run, at most "
         f"{most_probes(asked)}"
     )
 

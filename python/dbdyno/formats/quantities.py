@@ -77,6 +77,11 @@ def format_duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
+def format_fraction(fraction: float) -> str:
+    """0.02 as `2 %`, which `parse_fraction` reads."""
+    return f"{100 * fraction:g} %"
+
+
 def parse_fraction(text: object) -> float:
     """`"2 %"` or `0.02` as 0.02. Raises `ValueError` outside (0, 10]."""
     expected = 'expected a share above 0, such as "2 %" or 0.02'

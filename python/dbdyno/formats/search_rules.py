@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dbdyno.formats.load_schema import FindMaxTable, LoadTable
+from dbdyno.formats.quantities import format_fraction
 from dbdyno.formats.study_schema import StudyDocument
 from dbdyno.model import ENGINE
 
@@ -83,7 +84,7 @@ def _itself(asked: FindMaxTable, load: LoadTable) -> Iterator[Complaint]:
     if limit_s <= 0:
         yield (*here, name), f"`find_max.{name}` must be longer than nothing", None
     if not 0.01 <= asked.precision <= 0.5:
-        told = f"`find_max.precision` is {100 * asked.precision:g} %; expected 1 % to 50 %"
+        told = f"`find_max.precision` is {format_fraction(asked.precision)}; expected 1 % to 50 %"
         yield (*here, "precision"), told, None
     if load.measure is None:
         return

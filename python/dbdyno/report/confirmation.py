@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
+from dbdyno.formats.quantities import format_fraction
 from dbdyno.formats.stored_study import ONE_CALL
 from dbdyno.formats.study import PAPER, with_scale
 from dbdyno.formats.toml_text import dump_toml
@@ -65,7 +66,7 @@ def confirmation(before: Session, after: Session, primary: Primary) -> Confirmat
         "primary": {
             "metric": primary.metric,
             "better": primary.better,
-            "smallest_effect": f"{100 * primary.smallest_effect:g} %",
+            "smallest_effect": format_fraction(primary.smallest_effect),
         },
         **{
             key: value for key, value in ours.items() if key not in (*_WORDS, "primary", "question")

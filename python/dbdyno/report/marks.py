@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +13,6 @@ from dbdyno.report.material import RunMaterial, StepSeries
 from dbdyno.report.timeline import Span
 from dbdyno.report.wording import count
 from dbdyno.stats import Event
-
-Group = Literal["phase", "fault"]
 
 PHASES = {"prepare": "load"}
 """What the manifest calls otherwise than a reader would."""
@@ -43,6 +40,11 @@ class Mark:
     begin_ns: int
     end_ns: int
     text: str
+
+    @property
+    def is_shaded(self) -> bool:
+        """Whether the panels below are shaded where it lies."""
+        return self.kind in (*NOT_COUNTED, *FAULTS)
 
 
 def phase_marks(run: RunMaterial) -> Iterator[Mark]:

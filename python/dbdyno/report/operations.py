@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dbdyno.model import FIGURES, PER_EVENT
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.points import Point
-from dbdyno.report.table import Column, Table, Value
+from dbdyno.report.table import Column, Table, Value, estimated
 from dbdyno.report.wording import count, number
 from dbdyno.stats import estimate
 
@@ -34,9 +34,4 @@ def _column(name: str) -> Column:
 
 def _value(point: Point, name: str) -> Value:
     values = list(point.values(name).values())
-    if not values:
-        return None
-    found = estimate(values)
-    if found.low is None or found.high is None:
-        return found.value
-    return found.value, found.low, found.high
+    return estimated(estimate(values)) if values else None

@@ -18,6 +18,8 @@ from dbdyno.report.compact import RunLines, pack
 from dbdyno.report.lines import Instants, Lines, lines_of
 from dbdyno.report.marks import (
     FAULTS,
+    GAP_PERIODS,
+    GAP_S,
     MEASURED,
     NOT_COUNTED,
     Mark,
@@ -90,8 +92,9 @@ def packed_lines(analysis: Analysis, whole: Collection[str]) -> str:
 
     The head says beside that `metrics`: name → its words, unit and kind; `views`: key → for each
     line laid over another its run, block, zero, beginning and end; `marks` of each run: kind,
-    beginning, end, text, whether panels are shaded; `kinds` of all marks. Times are milliseconds
-    of the wall clock.
+    beginning, end, text, whether panels are shaded; `kinds` of all marks; from how long
+    without a sample a line is broken (`gap_ms`, and `gap_periods` of its usual distance). Times are
+    milliseconds of the wall clock.
     """
     if not any(run.samples.series for run in analysis.material.runs):
         return ""
@@ -102,6 +105,8 @@ def packed_lines(analysis: Analysis, whole: Collection[str]) -> str:
     said = {
         "metrics": _metrics([span.run for span in every.values()]),
         "kinds": found.kinds,
+        "gap_ms": round(1000 * GAP_S),
+        "gap_periods": GAP_PERIODS,
         "views": {
             view: [
                 [places[span.run.manifest.id], span.block]
@@ -117,8 +122,8 @@ def packed_lines(analysis: Analysis, whole: Collection[str]) -> str:
 
 
 def _told(mark: Mark) -> list[object]:
-    shaded = mark.kind in (*NOT_COUNTED, *FAULTS)
-    return [mark.kind, mark.begin_ns // 1_000_000, mark.end_ns // 1_000_000, mark.text, shaded]
+    ends_ms = (mark.begin_ns // 1_000_000, mark.end_ns // 1_000_000)
+    return [mark.kind, *ends_ms, mark.text, mark.is_shaded]
 
 
 def _run_lines(run: RunMaterial, found: Timeline, whole: Collection[str]) -> RunLines:

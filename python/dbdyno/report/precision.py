@@ -8,6 +8,7 @@ from dbdyno.report.gate import Gate
 from dbdyno.report.gather import gather
 from dbdyno.report.wording import percent
 from dbdyno.stats import NotComparable, PairedEffect
+from dbdyno.stats.stopping import WIDER
 from dbdyno.store import Store
 
 
@@ -30,7 +31,10 @@ def width_gate(analysis: Analysis, least: int, half_width: float) -> Gate:
     widths = [one.half_width for one in effects if isinstance(one, PairedEffect)]
     wanted = f"±{percent(half_width)}, where the study was to stop"
     if len(widths) == len(effects) and widths and max(widths) <= half_width:
-        told = f"{least} blocks: every interval is within {wanted}; they are wider for having been"
-        return Gate("Blocks", "ok", f"{told} looked at.")
+        told = (
+            f"{least} blocks: every interval is within {wanted}. Standard errors are "
+            f"{percent(WIDER - 1)} larger than the blocks give, since the study may stop early."
+        )
+        return Gate("Blocks", "ok", told)
     reached = f"; the widest is ±{percent(max(widths))}" if widths else ""
     return Gate("Blocks", "doubtful", f"{least} blocks did not reach {wanted}{reached}.")

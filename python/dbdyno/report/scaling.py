@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dbdyno.model import Study
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.points import Point
-from dbdyno.report.table import Column, Table, Value
+from dbdyno.report.table import Column, Table, Value, estimated
 from dbdyno.report.wording import number, percent
-from dbdyno.stats import Estimate, NotComparable, Scaling, scaling
+from dbdyno.stats import NotComparable, Scaling, scaling
 from dbdyno.stats.scaling import LEAST_LOADS
 
 
@@ -65,18 +65,10 @@ def _row(label: str, found: Scaling | NotComparable) -> tuple[Value, ...]:
     return (
         label,
         found.curve.value,
-        _value(found.rate),
-        _value(found.contention),
-        _value(found.coherency),
+        estimated(found.rate),
+        estimated(found.contention),
+        estimated(found.coherency),
         found.peak_clients,
-        _value(found.peak_rate),
+        estimated(found.peak_rate),
         found.worst_miss,
     )
-
-
-def _value(found: Estimate | None) -> Value:
-    if found is None:
-        return None
-    if found.low is None or found.high is None:
-        return found.value
-    return found.value, found.low, found.high

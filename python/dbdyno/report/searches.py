@@ -6,7 +6,7 @@ from dbdyno.model import FindMax, Miss, Probe, RateSearch
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.comparison_tables import LEAD, lead
 from dbdyno.report.points import BlockFigures, Point
-from dbdyno.report.table import Column, Table, Value
+from dbdyno.report.table import Column, Table, Value, estimated
 from dbdyno.report.wording import count, number, percent
 from dbdyno.stats import estimate
 
@@ -68,12 +68,7 @@ def _found(analysis: Analysis, asked: FindMax) -> Table:
 
 def _over_blocks(values: Sequence[float]) -> Value:
     """With its 95 % interval where there are two blocks."""
-    if not values:
-        return None
-    found = estimate(values)
-    if found.low is None or found.high is None:
-        return found.value
-    return found.value, found.low, found.high
+    return estimated(estimate(values)) if values else None
 
 
 def _brackets(point: Point) -> tuple[Value, Value]:

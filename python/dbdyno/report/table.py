@@ -8,10 +8,20 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from dbdyno.report.wording import MISSING, number, percent, ratio, ratio_ends
+from dbdyno.stats import Estimate
 
 Scalar = str | float | int | None
 Value = Scalar | tuple[float, ...]
 """A pair is a range; a program reads it as two columns, an estimate as three."""
+
+
+def estimated(found: Estimate | None) -> Value:
+    """A figure with its interval, where it has one."""
+    if found is None:
+        return None
+    if found.low is None or found.high is None:
+        return found.value
+    return found.value, found.low, found.high
 
 
 def as_text(value: Scalar) -> str:

@@ -3,6 +3,7 @@
 import math
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 import altair as alt
 
@@ -56,6 +57,33 @@ def colour(analysis: Analysis) -> alt.Color:
         if len(domain) > 1
         else None,
     )
+
+
+def curves(
+    analysis: Analysis,
+    x: alt.X,
+    y: alt.Y,
+    interpolate: Literal["step-after", "step-before"],
+    beside: Sequence[alt.Tooltip],
+) -> alt.Chart:
+    """A line a cell, in the order of `x` unless the caller says another; `beside` is told of a
+    place on it, behind its cell."""
+    chosen, when = fade("colour")
+    drawn: alt.Chart = (
+        alt.Chart(named())
+        .mark_line(strokeWidth=2, interpolate=interpolate)
+        .encode(
+            x=x,
+            y=y,
+            color=colour(analysis),
+            strokeDash=dash(analysis),
+            detail="cell:N",
+            opacity=when.then(alt.value(1)).otherwise(alt.value(0.12)),
+            tooltip=[alt.Tooltip("cell:N"), *beside],
+        )
+        .add_params(chosen, zoom())
+    )
+    return drawn
 
 
 def wrapped(text: str) -> str:

@@ -10,16 +10,13 @@ from dbdyno.report.analyse import Analysis
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import (
     clients_text,
-    colour,
-    dash,
-    fade,
+    curves,
     label_axis,
     label_height,
     levels,
     log_ticks,
     named,
     wrapped,
-    zoom,
 )
 from dbdyno.report.points import Point
 from dbdyno.stats import percentiles
@@ -91,37 +88,27 @@ def _percentile_rows(point: Point) -> Iterable[Row]:
 def latency_curve(analysis: Analysis) -> Chart:
     """The whole distribution, with the tail stretched out: x is 1/(1 − q)."""
     rows = [row for point in analysis.points for row in _curve_rows(point)]
-    chosen, when = fade("colour")
     labels = "format(100 * (1 - 1 / datum.value), '.6~g') + ' %'"
     powers = [2, 10, 100, 1e3, 1e4, 1e5, 1e6, 1e7]
-    ticks = alt.Axis(values=powers, labelExpr=labels, labelSeparation=6)
-    lines = (
-        alt.Chart(named())
-        .mark_line(strokeWidth=2, interpolate="step-before")
-        .encode(
-            x=alt.X(
-                "inverse:Q",
-                title="share of events at or below",
-                scale=alt.Scale(type="log", nice=False),
-                axis=ticks,
-            ),
-            y=alt.Y(
-                "ms:Q",
-                title="response time, ms (log scale)",
-                scale=alt.Scale(type="log", nice=False, padding=8),
-                axis=alt.Axis(format="~r", values=log_ticks(_ms(rows))),
-            ),
-            color=colour(analysis),
-            strokeDash=dash(analysis),
-            detail="cell:N",
-            opacity=when.then(alt.value(1)).otherwise(alt.value(0.12)),
-            tooltip=[
-                alt.Tooltip("cell:N"),
-                alt.Tooltip("rank:Q", title="percentile"),
-                alt.Tooltip("ms:Q", format=",.4~g"),
-            ],
-        )
-        .add_params(chosen, zoom())
+    lines = curves(
+        analysis,
+        alt.X(
+            "inverse:Q",
+            title="share of events at or below",
+            scale=alt.Scale(type="log", nice=False),
+            axis=alt.Axis(values=powers, labelExpr=labels, labelSeparation=6),
+        ),
+        alt.Y(
+            "ms:Q",
+            title="response time, ms (log scale)",
+            scale=alt.Scale(type="log", nice=False, padding=8),
+            axis=alt.Axis(format="~r", values=log_ticks(_ms(rows))),
+        ),
+        "step-before",
+        [
+            alt.Tooltip("rank:Q", title="percentile"),
+            alt.Tooltip("ms:Q", format=",.4~g"),
+        ],
     )
     return Chart(
         "latency-curve",

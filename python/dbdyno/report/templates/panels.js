@@ -4,7 +4,6 @@
 const linePanels = (() => {
   const MOST_FOUND = 60;
   const MOST_POINTED = 150;
-  const GAP_MS = 2500, GAP_PERIODS = 2.5;
   const EMPTY_FINE = 65535, EMPTY_COARSE = 255;
 
   const unpacked = bytes => {
@@ -13,7 +12,7 @@ const linePanels = (() => {
     const times = head.grids.map(({ ms }) => { let at = 0; return Float64Array.from(ms, step => at += step); });
     const apart = times.map(grid => {
       const steps = [...grid].slice(1).map((at, place) => at - grid[place]).sort((a, b) => a - b);
-      return Math.max(GAP_MS, GAP_PERIODS * (steps[steps.length >> 1] || 0));
+      return Math.max(head.gap_ms, head.gap_periods * (steps[steps.length >> 1] || 0));
     });
     const sizes = head.grid.map((grid, line) => head.high[line] === null ? 0 : times[grid].length);
     const fine = sizes.slice(0, head.fine).reduce((sum, size) => sum + size, 0);

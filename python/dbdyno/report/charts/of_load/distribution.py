@@ -9,13 +9,9 @@ from dbdyno.report.analyse import Analysis
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import (
     clients_text,
-    colour,
-    dash,
-    fade,
+    curves,
     levels,
     log_ticks,
-    named,
-    zoom,
 )
 from dbdyno.report.comparison_tables import LEAD, lead
 from dbdyno.report.points import Point
@@ -36,35 +32,25 @@ CAPTION = (
 def draw(analysis: Analysis, *, name: str) -> Chart:
     """A curve a cell, one load at a time; nothing where no histogram was stored."""
     rows = tuple(row for point in analysis.points for row in _rows(point))
-    chosen, when = fade("colour")
-    drawing = (
-        alt.Chart(named())
-        .mark_line(strokeWidth=2, interpolate="step-after")
-        .encode(
-            x=alt.X(
-                "ms:Q",
-                title="response time, ms (log scale)",
-                scale=alt.Scale(type="log", nice=False, padding=8),
-                axis=alt.Axis(format="~r", values=log_ticks(float(str(r["ms"])) for r in rows)),
-            ),
-            y=alt.Y(
-                "rank:Q",
-                title="percent of events at or below",
-                scale=alt.Scale(domain=[0, 100]),
-            ),
-            order="rank:Q",
-            color=colour(analysis),
-            strokeDash=dash(analysis),
-            detail="cell:N",
-            opacity=when.then(alt.value(1)).otherwise(alt.value(0.12)),
-            tooltip=[
-                alt.Tooltip("cell:N"),
-                alt.Tooltip("rank:Q", title="percent at or below"),
-                alt.Tooltip("ms:Q", format=",.4~g"),
-            ],
-        )
-        .add_params(chosen, zoom())
-    )
+    drawing = curves(
+        analysis,
+        alt.X(
+            "ms:Q",
+            title="response time, ms (log scale)",
+            scale=alt.Scale(type="log", nice=False, padding=8),
+            axis=alt.Axis(format="~r", values=log_ticks(float(str(r["ms"])) for r in rows)),
+        ),
+        alt.Y(
+            "rank:Q",
+            title="percent of events at or below",
+            scale=alt.Scale(domain=[0, 100]),
+        ),
+        "step-after",
+        [
+            alt.Tooltip("rank:Q", title="percent at or below"),
+            alt.Tooltip("ms:Q", format=",.4~g"),
+        ],
+    ).encode(order="rank:Q")
     title = "Response times: share of events at or below"
     table = _table(analysis)
     return Chart(

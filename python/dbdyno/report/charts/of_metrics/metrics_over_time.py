@@ -12,7 +12,7 @@ from dbdyno.report.analyse import Analysis
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import PALETTE, dots, longest, named, number_axis
 from dbdyno.report.lines import Instants, line
-from dbdyno.report.marks import FAULTS, MEASURED, NOT_COUNTED, Mark
+from dbdyno.report.marks import FAULTS, MEASURED, Mark
 from dbdyno.report.material import Column
 from dbdyno.report.panels import PACE, Timeline, pace_of, timeline
 from dbdyno.report.sampled import instances
@@ -252,7 +252,7 @@ def _mark(view: str, span: Span, mark: Mark) -> Row:
         "until": round((end_ns - span.origin_ns) / 1e9, 1),
         "kind": mark.kind,
         "text": mark.text,
-        "shaded": "yes" if mark.kind in (*NOT_COUNTED, *FAULTS) else "no",
+        "shaded": "yes" if mark.is_shaded else "no",
     }
 
 
