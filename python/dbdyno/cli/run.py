@@ -37,6 +37,7 @@ from dbdyno.errors import (
     ServerError,
     StatementError,
 )
+from dbdyno.formats.quantities import format_fraction
 from dbdyno.formats.study import StudyFile
 from dbdyno.model import FIRST_LOOK, Plan, Study
 from dbdyno.store import Store
@@ -134,9 +135,6 @@ def resume(study: str, store: Path, out: Path | None, as_json: bool) -> None:
     is run.
     """
     loaded, plan = load_unfinished(study, Store(store))
-    if loaded.study.design.stop_half_width is not None:
-        most = max(plan.blocks, loaded.study.design.blocks)
-        plan = make_plan(loaded.study, seed=plan.seed, blocks=most)
     _carry_out(
         loaded,
         plan,
@@ -214,13 +212,15 @@ def _extents(study: Study, plan: Plan) -> Sequence[Plan]:
 
 
 def _is_enough(study: Study, store: Store, folder: str) -> bool:
-    half_width = study.design.stop_half_width
+    """Of a study that may stop early."""
     # Statistics take a second to import: only who may stop pays for it.
     from dbdyno.report.precision import is_precise
 
-    if half_width is None or not is_precise(store, folder):
+    if not is_precise(store, folder):
         return False
-    click.echo(f"enough blocks: every interval is within ±{100 * half_width:g} %", err=True)
+    assert study.design.stop_half_width is not None, "a study without the rule is never precise"
+    within = format_fraction(study.design.stop_half_width)
+    click.echo(f"enough blocks: every interval is within ±{within}", err=True)
     return True
 
 

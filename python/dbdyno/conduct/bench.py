@@ -128,6 +128,7 @@ class _Caller:
     keeper: Keeper | None = None
     loads: tuple[TableLoad, ...] = ()
     warnings: tuple[EngineWarning, ...] = field(default_factory=tuple)
+    _processes: int | None = None
 
     def spec(self, command: str) -> Mapping[str, object]:
         plan, runs = self.plan, command == "run"
@@ -145,9 +146,11 @@ class _Caller:
 
     @property
     def processes(self) -> int:
-        """Of the engine, while it measures."""
-        asked = self.plan.load.processes
-        return asked or plan_engine(self.engine, self.spec("run")).processes
+        """Of the engine, while it measures; it is asked once."""
+        if self._processes is None:
+            asked = self.plan.load.processes
+            self._processes = asked or plan_engine(self.engine, self.spec("run")).processes
+        return self._processes
 
     def require_room(self) -> None:
         """Raises `MachineError` if this doesn't fit here."""

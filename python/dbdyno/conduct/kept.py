@@ -22,7 +22,7 @@ from dbdyno.conduct.address import Addressed, without_password
 from dbdyno.conduct.ending import step_result
 from dbdyno.conduct.manifest import manifest_of
 from dbdyno.conduct.sampled import Stopwatch, keep_samples
-from dbdyno.conduct.sampling import own_collectors
+from dbdyno.conduct.sampling import chosen_collectors, own_collectors
 from dbdyno.design import plan as make_plan
 from dbdyno.engine import Engine, Outcome
 from dbdyno.engine.process import Call
@@ -127,8 +127,7 @@ class Keeper:
             ask=server.ask if server is not None else lambda: None,
         )
         for scope in get_args(collect.Scope):
-            own = (one.collector for one in self.own if one.collector.scope == scope)
-            yield Sampler((*collect.collectors(scope), *own), watched)
+            yield Sampler(chosen_collectors(scope, (), self.own), watched)
 
     def keep(
         self,
@@ -187,11 +186,7 @@ class Keeper:
 
 @contextmanager
 def keeping(
-    called: Called,
-    script: Path,
-    engine: Engine,
-    store: Store | None,
-    addressed: Addressed,
+    called: Called, script: Path, engine: Engine, store: Store | None, addressed: Addressed
 ) -> Iterator[Keeper]:
     """A keeper for one bench; without a store it keeps nothing.
 

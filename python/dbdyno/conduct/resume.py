@@ -66,9 +66,13 @@ def load_unfinished(name: str, store: Store) -> tuple[StudyFile, Plan]:
 
 
 def _planned(file: Path, recorded: Plan) -> tuple[StudyFile, Plan]:
-    """What a file would run now, at the scale, seed and length that were recorded."""
+    """What a file would run now, at the scale, seed and length that were recorded; where the study
+    may stop early, at the length it may come to."""
     loaded = load_study(str(file), scale=recorded.scale, called=recorded.study)
-    return loaded, make_plan(loaded.study, seed=recorded.seed, blocks=recorded.blocks)
+    design, blocks = loaded.study.design, recorded.blocks
+    if design.stop_half_width is not None:
+        blocks = max(blocks, design.blocks)
+    return loaded, make_plan(loaded.study, seed=recorded.seed, blocks=blocks)
 
 
 def _other(file: str, stored: StoredStudy, cure: str) -> UsageError:

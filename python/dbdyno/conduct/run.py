@@ -33,6 +33,7 @@ from dbdyno.conduct.host import UNCHANGED, Host
 from dbdyno.conduct.manifest import manifest_of
 from dbdyno.conduct.preflight import require
 from dbdyno.conduct.sampled import Stopwatch, keep_samples
+from dbdyno.conduct.sampling import chosen_collectors
 from dbdyno.conduct.tool import drive_tool, tool_metrics, tool_result
 from dbdyno.conduct.verify import load_warnings, verify_others, verify_tables
 from dbdyno.engine import Engine, Outcome, find_script, run_engine, run_spec
@@ -79,9 +80,7 @@ class Setting:
 
     def collectors(self, scope: collect.Scope) -> tuple[collect.Collector, ...]:
         """Those there are of a scope, and the user's own."""
-        own = (one.collector for one in self.own)
-        there = collect.collectors(scope, self.study.collect)
-        return (*there, *(one for one in own if one.scope == scope))
+        return chosen_collectors(scope, self.study.collect, self.own)
 
 
 @dataclass(slots=True)
@@ -190,7 +189,9 @@ class RunConductor:
         with self.phase(step):
             self.begin_counting()
             if self.run.cell.generator == ENGINE:
-                self.conclude(step, self._engine(f"step-{step.index}", self.spec(step), step=step))
+                self.conclude(
+                    step, self.call_engine(f"step-{step.index}", self.spec(step), step=step)
+                )
             else:
                 self._tool_step(step)
             self.end_counting(step)
@@ -272,7 +273,7 @@ class RunConductor:
         loaded: dict[str, Sequence[Loaded]] = {}
         for name, script, options in self._scripts(command):
             spec = self._spec(command, script, options, _preparers(self._load_target))
-            outcome = self._engine(name, spec, step=None)
+            outcome = self.call_engine(name, spec, step=None)
             for warning in outcome.warnings:
                 self._warn_of_load(warning)
             raise_failure(outcome, self.server)
@@ -363,12 +364,20 @@ class RunConductor:
             load=None if step is None else self.setting.study.load,
         )
 
-    def _engine(self, name: str, spec: Mapping[str, object], *, step: Step | None) -> Outcome:
+    def call_engine(
+        self,
+        name: str,
+        spec: Mapping[str, object],
+        *,
+        step: Step | None,
+        apart: list[Record] | None = None,
+    ) -> Outcome:
+        """One call of the engine, kept with its spec under `name`; for `apart`, see `listener`."""
         self.keep_spec(name, spec)
         return run_engine(
             self.setting.engine,
             spec,
-            listener=self.listener(step),
+            listener=self.listener(step, apart=apart),
             log=self.writer.logs / "engine.log",
             processes=self.setting.study.load.processes if step else None,
             keep=self.writer.logs / name,
@@ -384,9 +393,10 @@ class RunConductor:
         """Keeps each of the engine's records and tells those who look on. With `apart`, what a
         step's series is made of goes there."""
 
+        series = step.index if step is not None and apart is None else None
+
         def listen(line: bytes, record: Record, call: Call) -> None:
-            in_series = step is not None and apart is None
-            self.writer.record(step.index if step and in_series else None, line, record)
+            self.writer.record(series, line, record)
             if apart is not None and isinstance(record, (Hello, Interval)):
                 apart.append(record)
             if isinstance(record, Hello):

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from dbdyno.collect import OwnCollector, optional_sources, read_own
+from dbdyno.collect import (
+    Collector,
+    OwnCollector,
+    Scope,
+    collectors,
+    optional_sources,
+    read_own,
+)
 from dbdyno.collect.registry import all_collectors
 from dbdyno.errors import UsageError
-from dbdyno.formats.complaint import KeyPath, nearest
+from dbdyno.formats.complaint import KeyPath, nearest_hint
 from dbdyno.formats.study import StudyFile
 from dbdyno.generators.generator import find_file
 from dbdyno.generators.registry import generators
@@ -33,6 +40,14 @@ def own_collectors(study: Study, folders: Sequence[Path]) -> tuple[OwnCollector,
             )
         found.append(own)
     return tuple(found)
+
+
+def chosen_collectors(
+    scope: Scope, asked: Collection[str], own: Sequence[OwnCollector]
+) -> tuple[Collector, ...]:
+    """Those of a scope: the ones there always are, those asked for, and the user's own."""
+    files = (one.collector for one in own)
+    return (*collectors(scope, asked), *(one for one in files if one.scope == scope))
 
 
 def check_sources(loaded: StudyFile, folders: Sequence[Path]) -> tuple[OwnCollector, ...]:
@@ -61,17 +76,12 @@ def check_metrics(loaded: StudyFile, own: Sequence[OwnCollector] = ()) -> None:
             continue  # of a label, or what a program tells
         if sampled.source not in known:
             message = f"nobody samples `{name}`; sources are {', '.join(known)}"
-            raise loaded.error(path, message, hint=_hint(sampled.source, known))
+            raise loaded.error(path, message, hint=nearest_hint(sampled.source, known))
         metrics = known[sampled.source]
         if sampled.metric not in metrics:
             message = f"`{sampled.source}` has no metric `{sampled.metric}`"
-            hint = _hint(sampled.metric, metrics) or f"there are {', '.join(metrics)}"
+            hint = nearest_hint(sampled.metric, metrics) or f"there are {', '.join(metrics)}"
             raise loaded.error(path, message, hint=hint)
-
-
-def _hint(word: str, known: Mapping[str, object] | tuple[str, ...]) -> str | None:
-    match = nearest(word, known)
-    return f"did you mean `{match}`?" if match else None
 
 
 def _known(own: Sequence[OwnCollector]) -> Mapping[str, tuple[str, ...]]:

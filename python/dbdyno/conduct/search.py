@@ -13,7 +13,7 @@ from dbdyno.conduct.bottleneck import client_busy
 from dbdyno.conduct.run import RunConductor
 from dbdyno.design import derive_seed
 from dbdyno.design.search import begin, joined, misses, next_rate
-from dbdyno.engine import Outcome, at_rate, run_engine
+from dbdyno.engine import Outcome, at_rate
 from dbdyno.errors import EngineError
 from dbdyno.model import FindMax, Probe, Record, Step
 from dbdyno.store import step_summary
@@ -58,19 +58,10 @@ def _drive(
     conductor: RunConductor, step: Step, number: int, rate_per_s: float, seed: int
 ) -> _Probed:
     """One call of the engine; its records are kept, its series waits for the search's end."""
-    name = f"step-{step.index}-probe-{number}"
     spec = at_rate(conductor.spec(step), rate_per_s, seed)
-    conductor.keep_spec(name, spec)
     records: list[Record] = []
-    outcome = run_engine(
-        conductor.setting.engine,
-        spec,
-        listener=conductor.listener(step, apart=records),
-        log=conductor.writer.logs / "engine.log",
-        processes=conductor.setting.study.load.processes,
-        keep=conductor.writer.logs / name,
-        launch=conductor.host.client,
-    )
+    name = f"step-{step.index}-probe-{number}"
+    outcome = conductor.call_engine(name, spec, step=step, apart=records)
     return _Probed(outcome, records)
 
 

@@ -48,6 +48,9 @@ SMOKE = "smoke"
 MOST_CELLS = 1000
 """Of a study: `check` tries each one, and a run takes seconds at least."""
 
+_LARGEST = 1 << 20
+"""Characters of a study file: what never ends is not read for ever."""
+
 _RESERVED_FACTORS = ("server", "settings", "script", "clients")
 
 
@@ -63,10 +66,6 @@ class StudyFile:
         """A complaint about the key at `path` (or the nearest table above it)."""
         line = _line(self.lines, path, self.study.scale)
         return StudyError(message, file=self.file, line=line, hint=hint)
-
-
-_LARGEST = 1 << 20
-"""Characters of a study file: what never ends is not read for ever."""
 
 
 def read_study(file: Path, *, scale: str | None = None, name: str | None = None) -> StudyFile:
