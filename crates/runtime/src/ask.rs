@@ -1,4 +1,4 @@
-//! What a client asks of its connections.
+//! Requests a client can make on its connections.
 
 use driver::{ProtocolError, Sent, Session, StatementId, Value};
 use engine::Load;
@@ -12,8 +12,8 @@ use crate::runtime::Runtime;
 use crate::telling;
 
 impl Runtime {
-    /// Asks for a connection. [`Wake::Connected`](crate::Wake) or `NotConnected` tells of it;
-    /// `Some`: that is known at once.
+    /// Opens a connection. `Some`: the result is known at once; otherwise
+    /// [`Wake::Connected`](crate::Wake) or `NotConnected` reports it.
     pub fn connect(&mut self, load: &mut Load, client: u32) -> Option<Result<u32, ()>> {
         let ordinal = self.connections * u64::from(self.shards) + u64::from(self.shard);
         self.connections += 1;
@@ -35,7 +35,7 @@ impl Runtime {
     /// Sends statement text, which may hold several statements.
     ///
     /// # Errors
-    /// The session's own objection; nothing was sent.
+    /// The session rejects the request; nothing was sent.
     pub fn query(
         &mut self,
         load: &mut Load,
@@ -49,7 +49,7 @@ impl Runtime {
     /// Executes a prepared statement.
     ///
     /// # Errors
-    /// The session's own objection; nothing was sent.
+    /// The session rejects the request; nothing was sent.
     #[inline]
     pub fn execute<'a>(
         &mut self,
@@ -63,10 +63,10 @@ impl Runtime {
         })
     }
 
-    /// Gives a prepared statement back.
+    /// Closes a prepared statement.
     ///
     /// # Errors
-    /// The session's own objection; nothing was sent.
+    /// The session rejects the request; nothing was sent.
     pub fn close_statement(
         &mut self,
         load: &mut Load,
@@ -90,7 +90,8 @@ impl Runtime {
             id = prepared;
             Ok(sent)
         });
-        // The statement's id is known only when the request is encoded, and the reply needs it.
+        // The statement's id is known only once the request is encoded, and reading the reply needs
+        // it.
         if let Some(slot) = self.slot(index) {
             slot.purpose = Purpose::Prepare(id);
         }
@@ -98,7 +99,7 @@ impl Runtime {
         self.awaited(index, conclusion)
     }
 
-    /// Drops the connection and makes it anew, statements included; nothing has failed.
+    /// Drops the connection and reconnects, preparing its statements again; no error is counted.
     pub fn reconnect(&mut self, load: &mut Load, index: u32) -> Conclusion {
         self.drop_socket(index);
         if let Some(slot) = self.slot(index) {
@@ -117,7 +118,8 @@ impl Runtime {
         Some(failed)
     }
 
-    /// Says a failed statement that ends the run, if that is wanted. `executed`: it was prepared.
+    /// Prints a failed statement that ends the run, if failures are printed. `executed`: it was
+    /// prepared.
     pub fn tell_statement(
         &mut self,
         load: &mut Load,
@@ -128,7 +130,7 @@ impl Runtime {
         self.tell(load, |target| telling::statement(target, failed, text, executed));
     }
 
-    /// Begins a bulk insert with the text before its rows.
+    /// Starts a bulk insert; `prefix` is the text before its rows.
     pub fn begin_rows(&mut self, index: u32, prefix: &[u8]) -> Conclusion {
         if let Some(slot) = self.slot(index) {
             slot.bulk.begin(prefix);
@@ -137,19 +139,19 @@ impl Runtime {
         self.awaited(index, conclusion)
     }
 
-    /// Takes a row of the bulk insert, with its parentheses.
+    /// Adds a row, with its parentheses, to the bulk insert.
     #[inline]
     pub fn append_row(&mut self, index: u32, values: &[u8]) -> Row {
         self.slot(index).map_or(Row::Taken, |slot| slot.bulk.append(values))
     }
 
-    /// Sends the rows that are there.
+    /// Sends the rows collected so far.
     ///
     /// # Errors
-    /// The session's own objection; nothing was sent.
+    /// The session rejects the request; nothing was sent.
     pub fn flush_rows(&mut self, load: &mut Load, index: u32) -> Result<Conclusion, ProtocolError> {
-        // LOAD DATA takes numbers of an AUTO_INCREMENT column by the power of two: the same rows
-        // would get other numbers than by INSERT. Loaders give them themselves.
+        // LOAD DATA reserves AUTO_INCREMENT numbers in powers of two, so the same rows would get
+        // other numbers than by INSERT. Loaders number the rows themselves.
         let loads = self.settings.loads && !matches!(self.settings.target, Target::Mysql(_));
         let Some(slot) = self.slot(index) else { return Ok(Conclusion::Nothing) };
         if slot.bulk.rows == 0 {
@@ -168,7 +170,7 @@ impl Runtime {
             let loaded = if loads { session.load(&text, &[], out)? } else { None };
             loaded.map_or_else(|| session.query(&text, out), Ok)
         });
-        // It stays as it is until the next row, which waits for the reply.
+        // The text stays until the next row, which waits for the reply.
         if let Some(slot) = self.slot(index)
             && slot.bulk.text.is_empty()
         {
@@ -177,7 +179,7 @@ impl Runtime {
         concluded
     }
 
-    /// Waits until all rows are stored, and ends the bulk insert.
+    /// Waits until all rows are stored and ends the bulk insert.
     pub fn end_rows(&mut self, load: &mut Load, index: u32) -> Conclusion {
         let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
         if slot.bulk.fleet.is_some() {
@@ -188,7 +190,7 @@ impl Runtime {
         Conclusion::Nothing
     }
 
-    /// A connection of the client's with a bulk insert whose end was not waited for.
+    /// A connection of the client that has a bulk insert not yet waited for.
     pub fn open_rows(&self, client: u32) -> Option<u32> {
         let own = &self.clients[client as usize].slots;
         let open = |index: &&u32| {
@@ -198,7 +200,7 @@ impl Runtime {
         own.iter().find(open).copied()
     }
 
-    /// Connections that carry rows beside this one have to know what it has done.
+    /// Notes what the statement changes in the session: connections that carry its rows must know.
     #[inline]
     fn note_effect(&mut self, index: u32, sql: &[u8]) {
         if self.settings.loads
@@ -208,7 +210,7 @@ impl Runtime {
         }
     }
 
-    /// Sends a request, or joins it to the connection's pipeline.
+    /// Sends a request, or appends it to the connection's pipeline.
     #[inline]
     fn ask(
         &mut self,
@@ -230,7 +232,7 @@ impl Runtime {
         Ok(self.awaited(index, conclusion))
     }
 
-    /// The client waits if there is nothing to tell it yet.
+    /// Marks the client as waiting if the conclusion is still to come.
     #[inline]
     pub(crate) fn awaited(&mut self, index: u32, conclusion: Conclusion) -> Conclusion {
         if conclusion == Conclusion::Later {

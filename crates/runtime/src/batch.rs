@@ -1,21 +1,21 @@
-//! What a connection's pipeline holds.
+//! The state of a connection's pipeline.
 
 use std::collections::VecDeque;
 
 use crate::outcome::Failed;
 
-/// A connection's pipeline, from its beginning to its end.
+/// A connection's pipeline, from begin to end.
 #[derive(Debug)]
 pub(crate) struct Pipeline {
-    /// Statements under way at once.
+    /// Statements in flight at once, at most.
     pub(crate) depth: usize,
-    /// Requests of the batch, where nothing lies between them and the socket.
+    /// Encoded requests of the batch, where the session writes to a plain socket.
     pub(crate) requests: Vec<u8>,
-    /// Statements put together or under way; for planned replies, when each is due.
+    /// Statements queued or in flight; for planned replies, when each is due.
     pub(crate) under_way: VecDeque<u64>,
-    /// Statements so far, for messages.
+    /// Statements so far, for error messages.
     pub(crate) begun: u64,
-    /// The first failure that isn't to be ignored.
+    /// The first failure that isn't ignored.
     pub(crate) failed: Option<Failed>,
 }
 
@@ -25,7 +25,7 @@ impl Pipeline {
         Self { depth, requests: Vec::new(), under_way, begun: 0, failed: None }
     }
 
-    /// Nothing is put together or under way.
+    /// Nothing is queued or in flight.
     pub(crate) fn is_empty(&self) -> bool {
         self.under_way.is_empty()
     }

@@ -1,4 +1,4 @@
-//! A multi-row INSERT that is put together row by row, and the batches of it under way.
+//! A multi-row INSERT collected row by row, and its batches in flight.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -7,10 +7,10 @@ use driver::{CarrierError, Effect, Form};
 
 use crate::loaders::{Looked, Numbers, Place};
 
-/// A batch is sent when its text has grown to so many bytes.
+/// A batch is sent once its text has reached this size, bytes.
 const BULK_BYTES: usize = 512 * 1024;
 
-/// What a session has been told that another one would have to know.
+/// Session settings and effects that a loader's connection has to share.
 #[derive(Debug, Default)]
 pub(crate) struct Surroundings {
     pub(crate) private: bool,
@@ -18,7 +18,7 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// A statement was sent on it.
+    /// Notes a statement sent on the session.
     pub(crate) fn note(&mut self, sql: &[u8]) {
         match driver::effect(sql) {
             Effect::None => {}
@@ -32,66 +32,66 @@ impl Surroundings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wait {
     Nothing,
-    /// Until not too many batches are under way.
+    /// Until fewer batches are in flight.
     Room,
-    /// Until none is.
+    /// Until no batch is in flight.
     All,
 }
 
-/// Batches that travel over other connections.
+/// Batches sent over loader connections.
 #[derive(Debug)]
 pub(crate) struct Fleet {
     pub(crate) numbers: Arc<Numbers>,
-    /// Rows get their number from us.
+    /// The engine numbers the rows.
     pub(crate) numbered: bool,
     pub(crate) forms: Arc<[Form]>,
     pub(crate) outstanding: u32,
     pub(crate) wait: Wait,
     pub(crate) failed: Option<CarrierError>,
-    /// Memory of batches that have arrived.
+    /// Buffers of finished batches, for reuse.
     pub(crate) spare: Vec<Vec<u8>>,
 }
 
 /// A multi-row INSERT.
 #[derive(Debug, Default)]
 pub(crate) struct Bulk {
-    /// What was sent last, or grows to be sent next.
+    /// The batch sent last, or being collected.
     pub(crate) text: Vec<u8>,
-    /// The table's name, as the script wrote it; `None`: the INSERT isn't plain.
+    /// The table name as the script wrote it; `None`: not a plain INSERT.
     pub(crate) into: Option<Arc<str>>,
-    /// Bytes of it before the rows.
+    /// Length of the text before the rows, bytes.
     pub(crate) prefix: usize,
-    /// Rows in it that are not sent.
+    /// Rows collected and not sent.
     pub(crate) rows: u64,
-    /// Rows in it that are sent and not answered for.
+    /// Rows sent and not yet acknowledged.
     pub(crate) sent: u64,
-    /// The server refused to load it in its own way.
+    /// The server refused its native load (LOAD DATA, COPY).
     pub(crate) refused: bool,
-    /// Of this bulk insert, among all of the shard.
+    /// Identifies this bulk insert within the shard.
     pub(crate) ticket: u64,
-    /// Where its batches may be carried.
+    /// Where loaders must connect to carry its batches.
     pub(crate) place: Option<Arc<Place>>,
-    /// Its table, until the first row has come.
+    /// Its table from the catalog, until the first row decides the route.
     pub(crate) looked: Option<Looked>,
-    /// Its batches travel over other connections.
+    /// Set if its batches travel over loader connections.
     pub(crate) fleet: Option<Fleet>,
 }
 
-/// What became of a row of a bulk insert.
+/// What happened to a row of a bulk insert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Row {
-    /// It is part of the batch.
+    /// It was added to the batch.
     Taken,
-    /// The batch is large enough to be sent.
+    /// It was added, and the batch is large enough to send.
     Full,
-    /// No bulk insert has begun.
+    /// No bulk insert was started.
     NoInsert,
-    /// It isn't one row.
+    /// The text isn't exactly one row.
     NotOne,
 }
 
 impl Bulk {
-    /// Begins a bulk insert with the text before its rows.
+    /// Starts a bulk insert with the text before its rows.
     pub(crate) fn begin(&mut self, prefix: &[u8]) {
         let text = std::mem::take(&mut self.text);
         *self = Self { text, into: driver::table_of(prefix), ..Self::default() };
@@ -101,7 +101,7 @@ impl Bulk {
         self.prefix = self.text.len();
     }
 
-    /// Takes a row, with its parentheses.
+    /// Adds a row, with its parentheses.
     pub(crate) fn append(&mut self, values: &[u8]) -> Row {
         if self.prefix == 0 {
             return Row::NoInsert;
@@ -119,7 +119,7 @@ impl Bulk {
         if self.text.len() >= BULK_BYTES { Row::Full } else { Row::Taken }
     }
 
-    /// Appends a row, with its number if that is ours to give; `false`: it isn't one row.
+    /// Appends a row, with its number if the engine numbers the rows; `false`: it isn't one row.
     fn append_values(&mut self, values: &[u8]) -> bool {
         match &self.fleet {
             Some(Fleet { numbers, numbered: true, .. }) => {
@@ -137,7 +137,7 @@ impl Bulk {
         true
     }
 
-    /// The first row decides on the way that all of them take.
+    /// The first row decides which route all rows take.
     #[inline]
     fn choose_route(&mut self, values: &[u8]) {
         if let Some(looked) = self.looked.take() {

@@ -9,7 +9,7 @@ pub enum Waiting {
     Nothing,
     /// For the load to begin.
     Begin,
-    /// For its next event (its turn).
+    /// For its next event.
     Turn,
     /// For time to pass.
     Sleep,
@@ -17,9 +17,9 @@ pub enum Waiting {
     Reply,
     /// For a reply on the slot that is due at a known time.
     Planned(u32),
-    /// For a connection of its own making.
+    /// For a new connection.
     Connection,
-    /// For the next attempt to make the slot's connection anew.
+    /// For the next attempt to reconnect the slot.
     Reconnect(u32),
     /// It has ended.
     Ended,
@@ -28,22 +28,22 @@ pub enum Waiting {
 #[derive(Debug)]
 pub(crate) struct Client {
     pub(crate) group: u16,
-    /// Place among the shard's clients, from 0.
+    /// Index among the shard's clients, from 0.
     pub(crate) place: u32,
     pub(crate) waiting: Waiting,
     /// The event it is in.
     pub(crate) event: Option<OpenEvent>,
     /// Its connections.
     pub(crate) slots: Vec<u32>,
-    /// Events begun since it last went back to the loop: in-process drivers never suspend.
+    /// Events since it last yielded to the loop: in-process drivers never suspend.
     pub(crate) slice: u32,
-    /// Times the current event was begun again.
+    /// Restarts of the current event.
     pub(crate) attempts: u32,
-    /// How often the event may be begun again after the last failure.
+    /// Restarts of the event that the error policy allows.
     pub(crate) limit: u32,
-    /// Pause before it is.
+    /// Whether to pause before the restart.
     pub(crate) back_off: bool,
-    /// Events that have ended.
+    /// Finished events.
     pub(crate) events: u64,
 }
 

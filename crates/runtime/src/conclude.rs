@@ -1,5 +1,5 @@
-//! Requests out and replies counted: what a finished statement gives the script, and what an error
-//! means.
+//! Counts requests and replies: what a finished statement gives the script, and what the error
+//! policy makes of an error.
 
 use driver::{Class, ProtocolError, Reply, Sent, ServerError};
 use engine::Load;
@@ -11,9 +11,9 @@ use crate::outcome::{Conclusion, Failed, Purpose};
 use crate::policy::{Decision, Fault, decide};
 use crate::runtime::{Runtime, fault};
 
-/// MySQL's error that has rolled the transaction back already; it has no status that says so.
+/// MySQL's deadlock error: the server has rolled the transaction back, but no status flag says so.
 const MYSQL_DEADLOCK: i64 = 1213;
-/// What to try after an error that says nothing of its cure.
+/// Hint for an error without a hint of its own.
 pub const POLICY_HINT: &str = "an error policy can ignore, retry or restart on such errors";
 
 pub(crate) fn class(class: Class) -> StatementClass {
@@ -25,7 +25,7 @@ pub(crate) fn class(class: Class) -> StatementClass {
 }
 
 impl Runtime {
-    /// Counts a reply and says what becomes of it.
+    /// Counts a reply and decides how the request ends for the client.
     #[inline]
     pub(crate) fn conclude(
         &mut self,
@@ -49,7 +49,7 @@ impl Runtime {
                     load.recorder().counters.reconnects += 1;
                 }
                 self.failed = slot.failed.take();
-                // Without a failure it was the script that asked for a new connection.
+                // Without a failure, the script asked for the new connection.
                 let failed = self.failed.is_some();
                 return if failed { Conclusion::Failed } else { Conclusion::Nothing };
             }
@@ -119,7 +119,7 @@ impl Runtime {
         self.object(load, index, purpose, &error)
     }
 
-    /// What becomes of the client whose statement the server objects to.
+    /// Applies the error policy to a statement that the server refused.
     pub(crate) fn object(
         &mut self,
         load: &mut Load,
@@ -129,7 +129,7 @@ impl Runtime {
     ) -> Conclusion {
         let failed = self.judge(load, purpose, error);
         if purpose == Purpose::Adopt && error.closes {
-            // The server is still on its way out, or not yet back: the old failure stands.
+            // The server is still shutting down or starting: the earlier failure stands.
             self.drop_socket(index);
             self.unwelcome.push((index, error.message.clone()));
             return Conclusion::Later;
@@ -138,7 +138,7 @@ impl Runtime {
             && !error.closes
             && let Some(first) = self.slot(index).and_then(|slot| slot.failed.take())
         {
-            // The transaction is the script's own to end, such as XA's: the first failure stands.
+            // The script must end the transaction itself, as with XA: the first failure stands.
             self.failed = Some(first);
             return Conclusion::Failed;
         }
@@ -161,7 +161,7 @@ impl Runtime {
         };
         let mut decision = decide(&self.settings.errors, &fault_seen);
         if matches!(purpose, Purpose::Adopt | Purpose::Prepare(_)) && !error.closes {
-            // What can't be prepared won't be by trying again.
+            // Preparing it again would fail in the same way.
             decision = Decision { action: ErrorAction::Stop, limit: 0 };
         }
         Failed {
@@ -173,7 +173,7 @@ impl Runtime {
         }
     }
 
-    /// Says what failed, if that is wanted; the same words again and again only once.
+    /// Prints a failure, if failures are printed; the same lines in a row only once.
     pub(crate) fn tell(&mut self, load: &mut Load, lines: impl FnOnce(&Target) -> Vec<String>) {
         if !self.settings.tells_failures {
             return;
@@ -188,7 +188,7 @@ impl Runtime {
         self.told = lines;
     }
 
-    /// Does what the policy says, or lets the script do it.
+    /// Applies the decision, or leaves it to the script.
     pub(crate) fn act_on(
         &mut self,
         load: &mut Load,
@@ -226,8 +226,8 @@ impl Runtime {
         self.slot(index).is_some_and(|slot| slot.session.refused_load())
     }
 
-    /// Rows that could not be loaded in the server's own way, and those behind them, go by INSERT,
-    /// whose error, if it is one, is the one that counts.
+    /// Falls back to INSERT for rows that the native load refused and for those after them. If the
+    /// INSERT fails too, its error counts.
     fn insert_instead(&mut self, load: &mut Load, index: u32) -> Conclusion {
         let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
         slot.bulk.refused = true;
@@ -240,7 +240,7 @@ impl Runtime {
         self.concluded(load, index, sent)
     }
 
-    /// Ends a failed transaction, so that the event can begin again.
+    /// Rolls a failed transaction back, so that the event can restart.
     fn roll_back(&mut self, load: &mut Load, index: u32) -> Conclusion {
         let roll_back =
             |session: &mut driver::Session, out: &mut Vec<u8>| session.query(b"ROLLBACK", out);
@@ -248,8 +248,8 @@ impl Runtime {
         self.concluded(load, index, sent)
     }
 
-    /// What becomes of a request for the client: it is answered at once, or later, or could not be
-    /// sent and its connection is of no more use.
+    /// Turns the result of sending into a conclusion: answered at once, answered later, or not sent
+    /// because the connection is unusable.
     #[inline]
     pub(crate) fn concluded(
         &mut self,
@@ -267,7 +267,7 @@ impl Runtime {
         }
     }
 
-    /// When the kernel got the last request, or it began in process; `None`: neither.
+    /// When the kernel took the last request, or the in-process driver began it; `None`: not sent.
     pub(crate) fn given_ns(&mut self, index: u32) -> Option<u64> {
         let slot = self.slots.get(index as usize)?.as_deref().filter(|slot| slot.sent)?;
         Some(match (slot.token, &mut self.reactor) {
@@ -276,10 +276,10 @@ impl Runtime {
         })
     }
 
-    /// Sends a request. `Ok(Some)`: answered at once, by an in-process database.
+    /// Sends a request. `Ok(Some)`: an in-process database answered at once.
     ///
     /// # Errors
-    /// The session's own objection.
+    /// The session rejects the request.
     #[inline]
     pub(crate) fn send(
         &mut self,
@@ -329,7 +329,7 @@ impl Runtime {
         }
     }
 
-    /// Sends the rows the server has asked for; the statement goes on.
+    /// Sends the rows that the server has asked for; the statement goes on.
     pub(crate) fn send_rows(&mut self, load: &mut Load, index: u32) -> Conclusion {
         let Some(slot) = self.slots[index as usize].as_deref_mut() else {
             return Conclusion::Later;

@@ -1,4 +1,4 @@
-//! Connecting in the background: handshakes block, so a few threads make them.
+//! Connects in the background: handshakes block, so a few threads make them.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -12,13 +12,13 @@ use crate::sizing::connectors;
 struct Job {
     slot: u32,
     ordinal: u64,
-    /// It was there before, and is made anew.
+    /// A reconnect, not a new connection.
     again: bool,
 }
 
-/// What a thread has to say.
+/// A message from a connecting thread.
 pub(crate) enum News {
-    /// A server keeps us waiting.
+    /// A server accepted the connection and keeps us waiting.
     Waiting(String),
     /// An attempt has finished.
     Finished(Box<Attempt>),
@@ -26,20 +26,20 @@ pub(crate) enum News {
 
 /// A finished attempt.
 pub(crate) struct Attempt {
-    /// What the caller named it.
+    /// The caller's name for it.
     pub(crate) slot: u32,
     pub(crate) ordinal: u64,
     pub(crate) outcome: Result<Connected, ConnectError>,
 }
 
-/// The threads of one shard.
+/// The connecting threads of one shard.
 pub(crate) struct Connector {
     jobs: Sender<Job>,
     news: Receiver<News>,
 }
 
 impl Connector {
-    /// `wake` is called after each piece of news.
+    /// `wake` is called after each message.
     pub(crate) fn new(
         target: &Target,
         timeout: Duration,
@@ -52,7 +52,7 @@ impl Connector {
         for _ in 0..connectors(clients) {
             let (queue, tell, wake, target) =
                 (Arc::clone(&queue), tell.clone(), wake.clone(), target.clone());
-            // A thread that can't be made leaves the work to the others; the first must exist.
+            // If a thread can't be started, the others do its work; the first must start.
             let _ = std::thread::Builder::new()
                 .name("connector".into())
                 .stack_size(256 * 1024)
@@ -82,12 +82,12 @@ impl Connector {
         Self { jobs, news }
     }
 
-    /// Queues an attempt; `again`: to make a connection anew.
+    /// Queues an attempt; `again`: a reconnect.
     pub(crate) fn connect(&self, slot: u32, ordinal: u64, again: bool) {
         let _ = self.jobs.send(Job { slot, ordinal, again });
     }
 
-    /// What has happened since.
+    /// The next message of a thread, if there is one.
     pub(crate) fn news(&self) -> Option<News> {
         self.news.try_recv().ok()
     }

@@ -1,4 +1,4 @@
-//! Waiting, and who goes on after it.
+//! Waits for events and names the clients that can continue.
 
 use std::time::Duration;
 
@@ -9,37 +9,37 @@ use crate::client::Waiting;
 use crate::outcome::Conclusion;
 use crate::runtime::{Runtime, fault};
 
-/// A client that goes on.
+/// A client that can continue.
 #[derive(Debug)]
 pub struct Woken {
-    /// Which.
+    /// Its number.
     pub client: u32,
-    /// With what.
+    /// The reason.
     pub why: Wake,
 }
 
-/// Why a client goes on.
+/// Why a client continues.
 #[derive(Debug)]
 pub enum Wake {
     /// A request on this connection has ended.
     Concluded(u32, Conclusion),
-    /// It has the connection it asked for.
+    /// The connection it asked for is open.
     Connected(u32),
-    /// It does not; [`Runtime::take_cause`] says why.
+    /// The connection failed; [`Runtime::take_cause`] says why.
     NotConnected,
     /// Its pause is over.
     Slept,
-    /// Its event begins; `false`: the load is over.
+    /// Its event begins; `false`: the load has ended.
     Turn(bool),
-    /// It doesn't: the runtime has ended it, because its connection is gone and the load over.
+    /// The runtime has ended it: its connection is lost and the load is over.
     Ended,
 }
 
 impl Runtime {
-    /// Waits for what wakes clients, at most for `timeout`; [`Self::next`] then hands it out.
+    /// Waits at most `timeout` for anything that wakes a client; [`Self::next`] returns who.
     ///
     /// # Errors
-    /// An event loop that fails.
+    /// The event loop fails.
     pub fn wait(&mut self, load: &mut Load, timeout: Duration) -> Result<(), Failure> {
         self.give_back();
         let Some(reactor) = &mut self.reactor else {
@@ -56,8 +56,8 @@ impl Runtime {
         reactor.wait(timeout, &mut || load.now()).map_err(|error| {
             fault(FatalKind::Environment, format!("the event loop failed: {error}"), None)
         })?;
-        // What the kernel has now may have come since it was last asked, while clients ran; or
-        // during the wait, and then it is not as old.
+        // What arrived did so after the loop was last asked: while clients ran, or during this
+        // wait, which makes it younger. So it is at most as old as the time that clients ran.
         let now = load.now();
         let ran_ns = asked_ns.saturating_sub(self.asked_ns.min(asked_ns));
         self.unread_since_ns = now.saturating_sub(ran_ns);
@@ -65,11 +65,11 @@ impl Runtime {
         Ok(())
     }
 
-    /// The next client to go on; `None`: wait. Run it before asking again: its rows are there for
-    /// so long.
+    /// The next client to continue; `None`: wait. Run it before asking again: its rows stay valid
+    /// only until then.
     ///
     /// # Errors
-    /// A failure that the run can't go on after.
+    /// A failure that ends the run.
     #[inline]
     pub fn next(&mut self, load: &mut Load) -> Result<Option<Woken>, Failure> {
         self.give_back();
@@ -81,7 +81,7 @@ impl Runtime {
         self.next_attempt(load)
     }
 
-    /// What came of connections and loaders.
+    /// The next client whose connection attempt or loader job has finished.
     fn next_attempt(&mut self, load: &mut Load) -> Result<Option<Woken>, Failure> {
         while let Some((index, why)) = self.unwelcome.pop() {
             if let Some(woken) = self.retry_later(load, index, &why)? {
@@ -103,21 +103,21 @@ impl Runtime {
         Ok(None)
     }
 
-    /// Clients of in-process databases that let the others have their turn.
+    /// Clients of in-process databases that have yielded to the others.
     pub fn runnable(&self) -> usize {
         self.runnable.len()
     }
 
-    /// The next of [`Self::runnable`], if its event begins or it is over.
+    /// The next of [`Self::runnable`], if its event begins or the load has ended.
     pub fn next_runnable(&mut self, load: &mut Load) -> Option<Woken> {
         let client = self.runnable.pop_front()?;
         self.take_turn(load, client)
     }
 
-    /// A client that [`Load::due`] named; `None`: it does not go on yet.
+    /// Wakes a client that [`Load::due`] named; `None`: it goes on waiting.
     ///
     /// # Errors
-    /// A failure that the run can't go on after.
+    /// A failure that ends the run.
     pub fn wake(&mut self, load: &mut Load, client: u32) -> Result<Option<Woken>, Failure> {
         match self.clients[client as usize].waiting {
             Waiting::Turn => Ok(self.take_turn(load, client)),
@@ -128,7 +128,7 @@ impl Runtime {
         }
     }
 
-    /// Gives a conclusion to the client that waits for it.
+    /// Passes a conclusion to the client that waits for it.
     #[inline]
     pub(crate) fn hand_over(&mut self, index: u32, conclusion: Conclusion) -> Option<Woken> {
         if conclusion == Conclusion::Later {

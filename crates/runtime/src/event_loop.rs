@@ -1,10 +1,10 @@
-//! Which event loop the shards of a spec have.
+//! Chooses and opens the shards' event loop.
 
 use engine::Failure;
 use reactor::{Choice, Reactor};
 use record::{FatalKind, ReactorChoice, RunSpec};
 
-/// The event loop that a spec asks for.
+/// The event loop a spec asks for.
 pub(crate) fn choice(wanted: ReactorChoice) -> Choice {
     match wanted {
         ReactorChoice::Auto => Choice::Auto,
@@ -16,7 +16,7 @@ pub(crate) fn choice(wanted: ReactorChoice) -> Choice {
 /// Opens an event loop.
 ///
 /// # Errors
-/// A machine without it.
+/// The machine does not support it.
 pub(crate) fn open(wanted: Choice) -> Result<Reactor, Failure> {
     Reactor::new(wanted).map_err(|error| Failure {
         kind: FatalKind::Environment,
@@ -28,11 +28,11 @@ pub(crate) fn open(wanted: Choice) -> Result<Reactor, Failure> {
     })
 }
 
-/// `io_uring`, `epoll`, or `none` where the database is in this process: what the shards of a spec
-/// will have here. It is opened, to be sure, and closed.
+/// The name of the event loop that a spec's shards will use here: `io_uring`, `epoll`, or `none`
+/// for an in-process database. Opens and closes it to be sure.
 ///
 /// # Errors
-/// A machine without the one that the spec asks for.
+/// The machine does not support the event loop that the spec asks for.
 pub fn reactor_name(spec: &RunSpec) -> Result<&'static str, Failure> {
     match spec.target.server() {
         Some(_) => open(choice(spec.reactor)).map(|reactor| reactor.name()),

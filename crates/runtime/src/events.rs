@@ -1,4 +1,4 @@
-//! A client's events: its turns, restarts, pauses and its end.
+//! A client's events: turns, restarts, pauses and the client's end.
 
 use engine::{Load, Message, OpenEvent, Turn};
 
@@ -7,12 +7,12 @@ use crate::drive::{Wake, Woken};
 use crate::policy::back_off_ns;
 use crate::runtime::Runtime;
 
-/// Events an in-process client may run before the others get their turn.
+/// Events an in-process client may run before it yields to the others.
 const SLICE_EVENTS: u32 = 256;
-/// First and longest pause before a retried event, nanoseconds.
+/// First and longest pause before an event is retried, nanoseconds.
 const RETRY_NS: (u64, u64) = (1_000_000, 1_000_000_000);
 
-/// What a client that asks for its next event does.
+/// What a client does that asks for its next event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// It ends: the load is over.
@@ -23,21 +23,21 @@ pub enum Step {
     Wait,
 }
 
-/// What becomes of an event that failed and is to begin again.
+/// What happens to a failed event that is to restart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Restart {
-    /// It begins again at once.
+    /// It restarts at once.
     Now,
-    /// After a pause: the client is woken with [`Wake::Slept`].
+    /// It restarts after a pause: the client is woken with [`Wake::Slept`].
     Later,
-    /// The load is over: it is given up.
+    /// The load has ended: the event is given up.
     Over,
     /// It failed more often than the error policy allows.
     TooOften,
 }
 
 impl Runtime {
-    /// Counts the client's event, which ends at `now`; `false`: it was in none.
+    /// Counts the client's event, which ends at `now`; `false`: it had none.
     #[inline]
     pub fn finish_event(&mut self, load: &mut Load, client: u32, now: u64) -> bool {
         let client = &mut self.clients[client as usize];
@@ -49,7 +49,7 @@ impl Runtime {
         true
     }
 
-    /// Ends the client's event and begins the next one, unless the load is over.
+    /// Ends the client's event and begins the next one, unless the load has ended.
     #[inline]
     pub fn next_turn(&mut self, load: &mut Load, id: u32) -> Step {
         let now = load.now();
@@ -83,7 +83,7 @@ impl Runtime {
         }
     }
 
-    /// A client that waited for its turn asks for it again.
+    /// Asks again for the next event of a client that waited for it.
     pub(crate) fn take_turn(&mut self, load: &mut Load, id: u32) -> Option<Woken> {
         let now = load.now();
         let client = &mut self.clients[id as usize];
@@ -105,7 +105,7 @@ impl Runtime {
         Some(Woken { client: id, why: Wake::Turn(begins) })
     }
 
-    /// The event begins now; one that waited in the open loop keeps its intended start.
+    /// Starts the event now; one that waited in the open loop keeps its intended start.
     pub fn start_event(&mut self, load: &mut Load, client: u32) {
         let now = load.now();
         let client = &mut self.clients[client as usize];
@@ -118,19 +118,19 @@ impl Runtime {
         client.event = Some(OpenEvent { intended_ns, start_ns: now, label: group });
     }
 
-    /// The event under way is not to be counted.
+    /// Drops the event under way without counting it.
     pub fn abandon_event(&mut self, load: &mut Load, client: u32) {
         if self.clients[client as usize].event.take().is_some() {
             load.drop_event();
         }
     }
 
-    /// The client is in an event.
+    /// Whether the client is executing an event.
     pub fn in_event(&self, client: u32) -> bool {
         self.clients[client as usize].event.is_some()
     }
 
-    /// Records the event under way under a label; `false`: the client is in none.
+    /// Records the event under way under a label; `false`: the client has none.
     pub fn label_event(&mut self, client: u32, label: usize) -> bool {
         match &mut self.clients[client as usize].event {
             Some(event) => {
@@ -141,7 +141,7 @@ impl Runtime {
         }
     }
 
-    /// The client's event begins again.
+    /// Restarts the client's event.
     pub fn restart(&mut self, load: &mut Load, id: u32) -> Restart {
         let now = load.now();
         let client = &mut self.clients[id as usize];
@@ -165,21 +165,20 @@ impl Runtime {
         Restart::Now
     }
 
-    /// The client pauses; it is woken with [`Wake::Slept`].
+    /// Pauses the client; it is woken with [`Wake::Slept`].
     pub fn sleep(&mut self, load: &mut Load, client: u32, pause_ns: u64) {
         self.clients[client as usize].waiting = Waiting::Sleep;
         let now = load.now();
         load.sleep_until(client, now.saturating_add(pause_ns));
     }
 
-    /// The client is ready and waits for the load to begin.
+    /// Marks the client ready; it waits for the load to begin.
     pub fn ready(&mut self, load: &mut Load, client: u32) {
         self.clients[client as usize].waiting = Waiting::Begin;
         load.send(Message::ClientsReady(1));
     }
 
-    /// Lets go of a client and its connections. One that is no client of the load (number 0) is in
-    /// no count.
+    /// Ends a client and closes its connections. Client 0, which runs no load, is not counted.
     pub fn end_client(&mut self, load: &mut Load, client: u32) {
         let ended = &mut self.clients[client as usize];
         if ended.waiting == Waiting::Ended {

@@ -1,8 +1,9 @@
-//! A bulk insert whose rows travel over other connections than the script's own.
+//! Bulk inserts whose rows travel over loader connections instead of the script's own.
 //!
 //! What is stored must not depend on the order in which batches arrive. So the table is looked up
-//! in the server's catalog first, and a row whose number the server would give gets it from us.
-//! Whatever can't be told for certain stays on the script's own connection: see
+//! in the server's catalog first, and where the server would number the rows, the engine does. Any
+//! doubt keeps the rows on the script's own connection: see [`driver::Table::route`] and
+//! [`driver::effect`].
 //! [`driver::Table::route`] and [`driver::effect`].
 
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use crate::policy::{Decision, Fault, decide};
 use crate::runtime::{Runtime, fault};
 
 impl Runtime {
-    /// Has the table of a bulk insert that has just begun looked up, if that can be of use.
+    /// Looks up the table of a bulk insert that has just started, if loaders could carry it.
     pub(crate) fn look(&mut self, index: u32) -> Conclusion {
         let possible = self.settings.loads && self.settings.loaders.limit() > 0;
         let parts = self.settings.part.count;
@@ -52,7 +53,7 @@ impl Runtime {
         self.settings.loaders.submit(job);
     }
 
-    /// Sends the batch that has been put together.
+    /// Sends the collected batch to the loaders.
     pub(crate) fn dispatch(&mut self, index: u32) {
         let Some(bulk) = self.slot(index).map(|slot| &mut slot.bulk) else { return };
         let Some(fleet) = &mut bulk.fleet else { return };
@@ -67,7 +68,7 @@ impl Runtime {
         self.submit(index, Task::Carry { sql, rows, numbers, loads, forms });
     }
 
-    /// What the script hears, if it need not wait.
+    /// Decides whether the script has to wait for batches in flight.
     pub(crate) fn await_fleet(&mut self, load: &mut Load, index: u32, wait: Wait) -> Conclusion {
         let (loaders, clients) = (self.settings.loaders.limit(), self.settings.clients);
         let most = 1 + loaders.div_ceil(clients.max(1));
@@ -95,7 +96,7 @@ impl Runtime {
         Conclusion::Nothing
     }
 
-    /// Says so if there are fewer loaders than there should be.
+    /// Warns if fewer loaders are connected than configured.
     fn tell_shortage(&mut self, load: &mut Load) {
         if let Some(shortage) = self.settings.loaders.shortage() {
             let hint = "let the server take more connections, or set `loaders` to fewer";
@@ -103,7 +104,7 @@ impl Runtime {
         }
     }
 
-    /// Counts a batch that did not arrive, and says what is to become of the script.
+    /// Counts a batch that failed, and applies the error policy.
     fn not_carried(&mut self, load: &mut Load, index: u32, error: &CarrierError) -> Conclusion {
         let (sqlstate, number, kind, lost) = match error {
             CarrierError::Refused(error) => {
@@ -124,7 +125,7 @@ impl Runtime {
         });
         let message = format!("a batch of rows of `{into} …` was not loaded: {error}");
         if decision.action != ErrorAction::Ignore {
-            // The batch can't be made again: its rows are gone.
+            // The batch can't be retried: its rows are gone.
             decision = Decision { action: ErrorAction::Stop, limit: 0 };
             let hint = "other batches may have been: drop the table and prepare it anew";
             self.cause = Some(fault(kind, message.clone(), Some(hint)));
@@ -133,7 +134,7 @@ impl Runtime {
         Conclusion::Failed
     }
 
-    /// A loader has done a job.
+    /// Handles a finished loader job.
     pub(crate) fn arrived(&mut self, load: &mut Load, done: Done) -> Conclusion {
         let Done { slot: index, ticket, outcome } = done;
         let Some(slot) = self.slot(index).filter(|slot| slot.bulk.ticket == ticket) else {

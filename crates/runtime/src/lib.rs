@@ -1,10 +1,11 @@
 //! The connection runtime: clients and their connections on one thread, whatever runs the clients.
 //!
-//! A workload asks for things on behalf of a client ([`Runtime::query`], [`Runtime::connect`],
-//! [`Runtime::next_turn`], …) and is told at once ([`Conclusion`]) or later, by
-//! [`Runtime::next`], which client goes on and why ([`Woken`]). In between lie sockets, replies,
-//! lost connections, pipelines, error policies and loaders. It knows SQL as text and no language:
-//! `script` runs Lua on it, and a workload in Rust needs about thirty lines (`tests/workload.rs`).
+//! A workload makes requests for a client ([`Runtime::query`], [`Runtime::connect`],
+//! [`Runtime::next_turn`], …). Each returns a [`Conclusion`] at once, or [`Runtime::next`] later
+//! returns which client continues and why ([`Woken`]). The runtime handles sockets, replies, lost
+//! connections, pipelines, error policies and loaders. It treats SQL as text and knows no scripting
+//! language: `script` runs Lua on it, and a workload in Rust takes about thirty lines
+//! (`tests/workload.rs`).
 //!
 //! No function calls the workload back, so nothing is borrowed twice.
 

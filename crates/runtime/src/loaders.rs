@@ -1,9 +1,10 @@
-//! Connections that carry bulk inserts: a few threads for all clients of the process.
+//! Loader threads: a few connections that carry the bulk inserts of all clients of the process.
 //!
-//! The script's coroutine stays the only maker of rows, so they are the same whatever carries them;
-//! whatever would depend on their order of arrival is settled before they leave (`fleet`).
+//! Only the script's coroutine makes rows, so they are the same whichever connection carries them;
+//! anything that depends on their order of arrival is decided before they are sent (`fleet`).
 //!
-//! A loader has one connection at a time. One that can't have it leaves its work to the others.
+//! A loader has one connection at a time. Loaders that cannot connect exit; the others take over
+//! their work.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -15,22 +16,22 @@ use driver::{Carried, Carrier, CarrierError, Form, Table};
 use reactor::Waker;
 use record::Target;
 
-/// What makes one carrier as good as another.
+/// Where and how a loader has to connect; loaders with equal places are interchangeable.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// That of the script's own connection.
+    /// The endpoint of the script's own connection.
     pub(crate) endpoint: u64,
-    /// Statements that set the script's own session up.
+    /// Statements that set up the script's own session.
     pub(crate) settings: Vec<Vec<u8>>,
 }
 
-/// Numbers that rows of one table get, whoever makes the rows.
+/// The numbers for rows of one table, shared by all clients that load it.
 #[derive(Debug)]
 pub(crate) struct Numbers {
     pub(crate) next: AtomicI64,
-    /// What has to be told of them.
+    /// The sequence to advance, if the table has one.
     sequence: Option<String>,
-    /// The last one it has been told of.
+    /// The last number the sequence was advanced to.
     claimed: Mutex<i64>,
 }
 
@@ -43,8 +44,8 @@ impl Numbers {
         }
     }
 
-    /// Tells the sequence of the numbers given so far. It comes before the rows that have them:
-    /// however the load ends, the server gives none of them a second time.
+    /// Advances the sequence past the numbers given so far. This precedes the rows that have them:
+    /// however the load ends, the server gives none of them out again.
     fn claim(&self, carrier: &mut Carrier) -> Result<(), CarrierError> {
         let Some(sequence) = &self.sequence else { return Ok(()) };
         let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,12 +65,12 @@ pub(crate) struct Looked {
     pub(crate) numbers: Arc<Numbers>,
 }
 
-/// What is to be done.
+/// A loader's task.
 #[derive(Debug)]
 pub(crate) enum Task {
-    /// Look the table of an INSERT's beginning up.
+    /// Look up the table that an INSERT's prefix names.
     Look(Vec<u8>),
-    /// Carry a batch, whose rows have these numbers.
+    /// Carry a batch whose rows have these numbers.
     Carry {
         sql: Vec<u8>,
         rows: u64,
@@ -79,7 +80,7 @@ pub(crate) enum Task {
     },
 }
 
-/// For whom.
+/// A task and who waits for it.
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) task: Task,
@@ -91,13 +92,13 @@ pub(crate) struct Job {
     pub(crate) waker: Waker,
 }
 
-/// What became of a task.
+/// The result of a task.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// `None`: the rows have to go over the script's own connection.
+    /// `None`: the rows must go over the script's own connection.
     Looked(Option<Looked>),
     Carried {
-        /// The batch's memory, to be used again.
+        /// The batch's buffer, for reuse.
         text: Vec<u8>,
         rows: u64,
         took_ns: u64,
@@ -113,31 +114,31 @@ pub(crate) struct Done {
     pub(crate) outcome: Outcome,
 }
 
-/// Who is at work.
+/// The loader threads' state.
 #[derive(Debug, Default)]
 struct Crew {
     started: u32,
-    /// Could not connect, and are gone.
+    /// Loaders that could not connect and have exited.
     gone: u32,
-    /// Have a connection, or had one when they last needed it.
+    /// Loaders connected, or connected when they last needed it.
     connected: u32,
-    /// Why one could not connect.
+    /// Why the last one could not connect.
     reason: Option<String>,
-    /// How many were connected when that was last said.
+    /// The number connected when the shortage was last reported.
     told: Option<u32>,
 }
 
-/// Threads that carry bulk inserts for all clients of the process, each with its own connection.
+/// Threads that carry the bulk inserts of the whole process, each with its own connection.
 #[derive(Debug)]
 pub(crate) struct Loaders {
-    /// Threads, each with its connection, at most.
+    /// Threads at most.
     limit: u32,
     target: Target,
     timeout: Duration,
     jobs: Sender<Job>,
     queue: Mutex<Receiver<Job>>,
     crew: Mutex<Crew>,
-    /// Tables being loaded, by their key.
+    /// Tables being loaded, by key.
     tables: Mutex<HashMap<String, Weak<Numbers>>>,
 }
 
@@ -155,18 +156,18 @@ impl Loaders {
         })
     }
 
-    /// Connections at most; 0: there are none.
+    /// Connections at most; 0: loaders are off.
     pub(crate) fn limit(&self) -> u32 {
         self.limit
     }
 
-    /// Which of the target's endpoints the run's connection `ordinal` goes to.
+    /// Which of the target's endpoints connection `ordinal` of the run uses.
     pub(crate) fn endpoint(&self, ordinal: u64) -> u64 {
         let count = self.target.server().map_or(1, |server| server.endpoints.len());
         ordinal % count.max(1) as u64
     }
 
-    /// What there is to say, once, of loaders that can't connect.
+    /// A warning, once, that loaders can't connect.
     pub(crate) fn shortage(&self) -> Option<String> {
         let mut crew = self.crew();
         let reason = crew.reason.as_ref()?;
@@ -185,7 +186,7 @@ impl Loaders {
         self.crew.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a job, and makes one more thread for it while there may be more.
+    /// Queues a job, starting another thread for it while the limit allows.
     pub(crate) fn submit(self: &Arc<Self>, job: Job) {
         let mut crew = self.crew();
         if crew.started < self.limit {
@@ -194,12 +195,13 @@ impl Loaders {
                 std::thread::Builder::new().name("loader".into()).spawn(move || own.work());
             match spawned {
                 Ok(_) => crew.started += 1,
-                // The others do its work.
-                Err(error) => crew.reason = Some(format!("a thread can't be made: {error}")),
+                // The other loaders do its work.
+                Err(error) => crew.reason = Some(format!("a thread can't be started: {error}")),
             }
         }
         if crew.started == 0 {
-            // It is the first of all jobs that finds nobody, and that is to look.
+            // Only a lookup can get here, being the first job; it falls back to the script's
+            // connection.
             return job.answer(Outcome::Looked(None));
         }
         let _ = self.jobs.send(job);
@@ -227,7 +229,7 @@ impl Loaders {
         }
     }
 
-    /// Keeps account of who is connected; `true` for one that isn't and whose work others can do.
+    /// Counts connected loaders; `true`: this one is not, and others can do its work.
     fn count(&self, error: Option<&CarrierError>, connected: &mut bool) -> bool {
         let is_connected = error.is_none();
         if is_connected && *connected {
@@ -243,7 +245,7 @@ impl Loaders {
         others
     }
 
-    /// Returns the connection, unless there was an error on it.
+    /// Does a job; returns the connection unless it failed.
     fn do_job(
         &self,
         mut job: Job,
@@ -283,7 +285,7 @@ impl Loaders {
         kept.map(|carrier| (place, carrier))
     }
 
-    /// Clients that load the same table at the same time share its numbers.
+    /// Looks up a table; clients that load it at the same time share its numbers.
     fn look(&self, carrier: &mut Carrier, prefix: &[u8]) -> Result<Option<Looked>, CarrierError> {
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(table) = carrier.look(prefix)? else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! From bytes to conclusions: what came over the sockets, for whoever waits for it.
+//! From received bytes to conclusions.
 
 use driver::Progress;
 use engine::{Failure, Load};
@@ -9,11 +9,11 @@ use crate::outcome::{Conclusion, Purpose};
 use crate::runtime::{Lent, Runtime};
 use crate::slot::{RowBytes, Slot};
 
-/// A reply's rows are kept whole up to so many bytes; behind that only the last part can be read.
+/// A reply's rows are kept whole up to this size; of a larger one only the last part is readable.
 const KEEP_MAX: usize = 64 * 1024 * 1024;
 
 impl Runtime {
-    /// Takes what happened to a socket; the client that goes on with it, if one does.
+    /// Handles what happened to a socket; returns the client that continues, if one does.
     #[inline]
     pub(crate) fn take_event(
         &mut self,
@@ -41,7 +41,7 @@ impl Runtime {
         conclusion
     }
 
-    /// Rows that were read in memory which is not the slot's stay there while the client runs.
+    /// Rows that were read outside the slot's own buffer stay there while the client runs.
     #[inline]
     fn lend(&mut self, index: u32, lent: Lent) {
         if self.slot(index).is_some_and(|slot| matches!(slot.rows, RowBytes::Lent(_))) {
@@ -50,7 +50,7 @@ impl Runtime {
         }
     }
 
-    /// What came through a channel.
+    /// Handles bytes received through a TLS channel.
     fn received_sealed(&mut self, load: &mut Load, index: u32, chunk: &Chunk) -> Conclusion {
         let mut plain = std::mem::take(&mut self.opened);
         plain.clear();
@@ -70,7 +70,8 @@ impl Runtime {
         conclusion
     }
 
-    /// A large request is out: its buffer is free again, and what came meanwhile is looked at.
+    /// A large request has been sent: its buffer is free again, and bytes received meanwhile are
+    /// read.
     fn sent(&mut self, load: &mut Load, index: u32, token: Token) -> Conclusion {
         if let Some(reactor) = &mut self.reactor {
             reactor.output(token).shrink_to(SILENT_SEND_MAX);
@@ -85,12 +86,12 @@ impl Runtime {
         self.take(load, index, &[])
     }
 
-    /// Takes bytes of a slot's connection.
+    /// Handles bytes received on a slot's connection.
     #[inline]
     fn take(&mut self, load: &mut Load, index: u32, bytes: &[u8]) -> Conclusion {
         let Some(slot) = self.slot(index) else { return Conclusion::Later };
         if slot.purpose == Purpose::Idle {
-            // Notices, or a last word before the server closes: for the next reply to begin with.
+            // Notices, or a last message before the server closes: the next reply begins with them.
             slot.early.extend_from_slice(bytes);
             return Conclusion::Later;
         }
@@ -104,7 +105,7 @@ impl Runtime {
             slot.input.append(&mut slot.early);
             slot.input.extend_from_slice(bytes);
             if slot.sending {
-                // The next request would be written over what is still going out.
+                // The next request would overwrite what is still being sent.
                 return Conclusion::Later;
             }
             slot.session.feed(&slot.input)
@@ -135,8 +136,8 @@ impl Runtime {
         }
     }
 
-    /// Takes bytes that may end several replies. Nobody reads the rows of a pipeline: nothing is
-    /// kept but what is incomplete.
+    /// Handles bytes that may end several replies. A pipeline's rows are not read, so only an
+    /// incomplete reply is kept.
     fn take_pipelined(&mut self, load: &mut Load, index: u32, bytes: &[u8]) -> Conclusion {
         let Some(slot) = self.slot(index) else { return Conclusion::Later };
         let mut input = std::mem::take(&mut slot.input);
@@ -161,7 +162,7 @@ impl Runtime {
                     break None;
                 }
                 Ok(Progress::Wanted { .. }) => {
-                    break Some(self.lost(load, index, "it asks for rows"));
+                    break Some(self.lost(load, index, "the server asked for rows in a pipeline"));
                 }
                 Err(error) => break Some(self.lost(load, index, &error.to_string())),
             }
@@ -180,7 +181,7 @@ impl Runtime {
         conclusion.unwrap_or(Conclusion::Later)
     }
 
-    /// A reply that was due at a known time.
+    /// Delivers a reply that was due at a known time.
     pub(crate) fn planned(&mut self, load: &mut Load, index: u32) -> Option<Woken> {
         let now = load.now();
         let slot = self.slot(index)?;
@@ -207,7 +208,7 @@ impl Runtime {
             return Ok(None);
         };
         match slot.purpose {
-            // Nobody waits: the next statement will find out.
+            // Nobody waits: the next statement will report it.
             Purpose::Idle => {
                 self.drop_socket(index);
                 Ok(None)
@@ -224,7 +225,7 @@ impl Runtime {
     }
 }
 
-/// Keeps the beginning of a reply until the rest of it has come.
+/// Keeps an incomplete reply until the rest has arrived.
 fn keep_incomplete(slot: &mut Slot, bytes: &[u8], direct: bool) {
     if direct {
         slot.input.extend_from_slice(bytes);

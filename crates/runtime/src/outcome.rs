@@ -1,42 +1,42 @@
-//! What a statement is to the runtime, and how it ends for the client.
+//! What a request is for, and how it ends for the client.
 
 use driver::StatementId;
 
 use crate::policy::Decision;
 
-/// What a reply on a slot means to the runtime.
+/// What the reply expected on a slot is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// Nothing is outstanding.
     Idle,
-    /// A statement of the client's.
+    /// A statement of the client.
     Statement,
-    /// A prepare of the client's.
+    /// A prepare of the client.
     Prepare(StatementId),
-    /// A close of the client's.
+    /// A close of the client.
     Close,
-    /// Rows of a bulk insert, by the server's own way of loading.
+    /// Rows of a bulk insert, by the server's native load.
     Load,
     /// Rows of a bulk insert, by INSERT.
     Insert,
-    /// The runtime's own ROLLBACK after an error; the failure goes to the client behind it.
+    /// The runtime's own ROLLBACK after an error; the client is told of that error afterwards.
     RollBack,
-    /// Statements prepared again after a reconnect; the failure goes to the client behind it.
+    /// Statements prepared again after a reconnect; the client is told of the failure afterwards.
     Adopt,
 }
 
-/// A failed statement, until the client hears of it.
+/// A failed statement, until the client is told.
 #[derive(Debug, Clone)]
 pub struct Failed {
-    /// What the error policy says.
+    /// The error policy's decision.
     pub decision: Decision,
     /// What the statement was for.
     pub(crate) purpose: Purpose,
     /// SQLSTATE.
     pub sqlstate: String,
-    /// The server's own number; 0: it has none.
+    /// The server's own error number; 0: none.
     pub number: i64,
-    /// The server's words.
+    /// The server's message.
     pub message: String,
 }
 
@@ -45,14 +45,14 @@ pub struct Failed {
 pub enum Conclusion {
     /// With a result set.
     Rows,
-    /// With success and without a result set.
+    /// With success and no result set.
     Nothing,
     /// With a new prepared statement.
     Prepared(StatementId),
     /// With a failure: [`crate::Runtime::failure`] says which.
     Failed,
-    /// Not yet: the client waits, and [`crate::Runtime::next`] names it.
+    /// Not yet: the client waits, and [`crate::Runtime::next`] returns it later.
     Later,
-    /// As one of a pipeline that has not been sent; the client goes on.
+    /// Added to a pipeline that has not been sent; the client continues.
     Joined,
 }

@@ -1,9 +1,8 @@
-//! Several statements of one connection under way at once, where a script asks for it.
+//! Pipelining: several statements of one connection in flight at once, where a script asks for it.
 //!
-//! Statements of a pipeline travel in batches: they are put together until there are as many as the
-//! script wants under way, sent as one, and their replies counted one by one. The client goes on
-//! when the last one is in; until then nothing is written to the connection, so that its output
-//! buffer may lie with the kernel.
+//! Statements are collected until the batch is as large as the script's depth, sent in one write,
+//! and their replies counted one by one. The client continues when the last reply is in; until then
+//! nothing is written to the connection, so the kernel may keep its output buffer.
 
 use driver::{ProtocolError, Reply, RowCursor, Sent, Session};
 use engine::Load;
@@ -15,12 +14,12 @@ use crate::outcome::{Conclusion, Purpose};
 use crate::runtime::Runtime;
 use crate::slot::RowBytes;
 
-/// Statements under way at once on one connection, at most.
+/// Statements in flight at once on one connection, at most.
 pub const DEPTH_MAX: usize = 1024;
 
 impl Runtime {
-    /// From now on so many statements, 1 to [`DEPTH_MAX`], may be under way on a connection. Until
-    /// the pipeline ends it takes [`Self::query`] and [`Self::execute`] alone.
+    /// Allows `depth` statements, 1 to [`DEPTH_MAX`], in flight on a connection. Until the pipeline
+    /// ends it takes only [`Self::query`] and [`Self::execute`].
     ///
     /// # Panics
     /// With a depth of 0.
@@ -32,14 +31,14 @@ impl Runtime {
         }
     }
 
-    /// The connection has a pipeline.
+    /// Whether the connection has a pipeline.
     pub fn is_pipelined(&self, index: u32) -> bool {
         let slot = self.slots.get(index as usize).and_then(Option::as_deref);
         slot.is_some_and(|slot| slot.pipeline.is_some())
     }
 
-    /// Sends what is left of a pipeline and waits for it. [`Conclusion::Nothing`]: all is answered
-    /// and the pipeline over; else call it again.
+    /// Sends the rest of a pipeline and waits for it. [`Conclusion::Nothing`]: all replies are in
+    /// and the pipeline is over; otherwise call it again.
     pub fn end_pipeline(&mut self, load: &mut Load, index: u32) -> Conclusion {
         let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
         if slot.is_pipelining() {
@@ -50,10 +49,10 @@ impl Runtime {
         Conclusion::Nothing
     }
 
-    /// Puts a statement to the others of the slot's pipeline.
+    /// Adds a statement to the slot's pipeline.
     ///
     /// # Errors
-    /// The session's own objection.
+    /// The session rejects the request.
     pub(crate) fn join(
         &mut self,
         load: &mut Load,
@@ -62,7 +61,7 @@ impl Runtime {
         request: impl FnOnce(&mut Session, &mut Vec<u8>) -> Result<Sent, ProtocolError>,
     ) -> Result<Conclusion, ProtocolError> {
         if purpose != Purpose::Statement {
-            return Err(ProtocolError::Misuse("a pipeline takes statements alone"));
+            return Err(ProtocolError::Misuse("a pipeline takes only statements"));
         }
         let Some(slot) = self.slots[index as usize].as_deref_mut() else {
             return Ok(Conclusion::Joined);
@@ -73,14 +72,14 @@ impl Runtime {
             Some(channel) => channel.request(),
         };
         pipeline.begun += 1;
-        // In process it begins now; else it is sent with its batch.
+        // An in-process driver executes it now; otherwise it is sent with its batch.
         slot.sent = slot.token.is_none();
         if slot.sent {
             slot.ready_ns = load.now();
         }
         match request(&mut slot.session, out)? {
             Sent::Done(reply) => {
-                // In process there is nothing to be gained.
+                // In process, batching gains nothing.
                 let conclusion = self.concluded(load, index, Ok(Some(reply)));
                 Ok(self.awaited(index, conclusion))
             }
@@ -92,7 +91,7 @@ impl Runtime {
         }
     }
 
-    /// Sends the batch; the client waits until it is answered.
+    /// Sends the batch; the client waits until all its replies are in.
     fn flush_pipeline(&mut self, load: &mut Load, index: u32) -> Conclusion {
         let sent = if self.slot(index).is_some_and(|slot| slot.broken) {
             Err("the server closed it between two statements".to_owned())
@@ -106,7 +105,7 @@ impl Runtime {
         self.awaited(index, conclusion)
     }
 
-    /// Sends the batch; the client waits for its replies. `Err`: it can't be sent.
+    /// Sends the batch; the client waits for its replies. `Err`: it could not be sent.
     fn send_batch(&mut self, load: &mut Load, index: u32) -> Result<(), ProtocolError> {
         let Some(slot) = self.slots[index as usize].as_deref_mut() else { return Ok(()) };
         let Some(pipeline) = &mut slot.pipeline else { return Ok(()) };
@@ -142,8 +141,8 @@ impl Runtime {
         Ok(())
     }
 
-    /// Counts the reply to the first statement under way, and says what becomes of the client:
-    /// `None` while it waits for more of them.
+    /// Counts the reply to the oldest statement in flight and returns how the client continues;
+    /// `None` while it waits for more replies.
     pub(crate) fn land(
         &mut self,
         load: &mut Load,
@@ -180,7 +179,7 @@ impl Runtime {
         None
     }
 
-    /// The batch is answered.
+    /// Ends a batch whose replies are all in.
     fn settle(&mut self, load: &mut Load, index: u32) -> Conclusion {
         let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
         slot.purpose = Purpose::Idle;
@@ -190,8 +189,8 @@ impl Runtime {
         }
     }
 
-    /// The connection is gone, and with it the replies to the statements under way: each is an
-    /// error, but for those of them that are `counted` already.
+    /// Counts an error for each statement in flight on a lost connection, except the first
+    /// `counted`.
     pub(crate) fn forget_under_way(&mut self, load: &mut Load, index: u32, counted: usize) {
         let Some(slot) = self.slots[index as usize].as_deref_mut() else { return };
         if let Some(pipeline) = &mut slot.pipeline {

@@ -1,18 +1,18 @@
-//! What happens to an event whose statement failed.
+//! The error policy: what happens to an event whose statement failed.
 
 use record::{BackOff, ErrorAction, ErrorPolicy, ErrorRule};
 
-/// Longest pause between attempts to make a connection anew: a quarter of the usual interval, so
-/// that an outage seems longer than it was by less than an interval.
+/// Longest pause between reconnect attempts: a quarter of the usual interval, so that an outage
+/// seems longer than it was by less than an interval.
 const LONGEST_BACK_OFF_MS: u64 = 250;
 
-/// An error as the policy sees it.
+/// An error as the policy matches it.
 #[derive(Debug, Clone)]
 pub(crate) struct Fault<'a> {
     pub(crate) sqlstate: &'a str,
     pub(crate) number: i64,
     pub(crate) transient: bool,
-    /// The connection is gone.
+    /// The connection is lost.
     pub(crate) lost: bool,
 }
 
@@ -21,17 +21,17 @@ pub(crate) struct Fault<'a> {
 pub struct Decision {
     /// What to do.
     pub action: ErrorAction,
-    /// For retries.
+    /// Retries at most.
     pub limit: u32,
 }
 
-/// The first rule that matches, else the default: lost connections are made anew, the driver's
-/// transient errors restart the event, anything else stops the run.
+/// The first rule that matches, otherwise the default: a lost connection is reconnected, an error
+/// that the driver calls transient restarts the event, any other stops the run.
 pub(crate) fn decide(policy: &ErrorPolicy, fault: &Fault<'_>) -> Decision {
     let rule = policy.rules.iter().find(|rule| rule.codes.iter().any(|code| matches(code, fault)));
     match rule {
         Some(ErrorRule { action, limit, .. }) => {
-            // Nothing goes on without a connection.
+            // Without a connection the event can't go on.
             let hopeless = fault.lost && matches!(action, ErrorAction::Ignore);
             let action = if hopeless { ErrorAction::Reconnect } else { *action };
             Decision { action, limit: *limit }
@@ -51,7 +51,7 @@ fn matches(code: &str, fault: &Fault<'_>) -> bool {
     }
 }
 
-/// Pauses between attempts to make a lost connection anew.
+/// Pauses between attempts to reconnect.
 pub(crate) fn back_off(policy: &ErrorPolicy) -> BackOff {
     BackOff {
         first_ms: policy.back_off_ms.clamp(1, LONGEST_BACK_OFF_MS),
@@ -60,12 +60,12 @@ pub(crate) fn back_off(policy: &ErrorPolicy) -> BackOff {
     }
 }
 
-/// The pause before attempt `number`, from 1, nanoseconds, without its jitter.
+/// The pause before attempt `number` (from 1), nanoseconds, without jitter.
 pub(crate) fn pause_ns(back_off: BackOff, number: u32) -> u64 {
     back_off_ns(back_off.first_ms * 1_000_000, number, back_off.longest_ms * 1_000_000)
 }
 
-/// The pause before attempt `number`, from 1: `first_ns`, then twice the last, `most_ns` at most.
+/// The pause before attempt `number` (from 1): starts at `first_ns`, doubles, at most `most_ns`.
 pub(crate) fn back_off_ns(first_ns: u64, number: u32, most_ns: u64) -> u64 {
     first_ns.saturating_mul(1 << number.saturating_sub(1).min(20)).min(most_ns)
 }

@@ -1,4 +1,4 @@
-//! Connections: made, lost and made anew, with back-off and an end to patience.
+//! Connections: opening, losing and reconnecting, with back-off and a time limit.
 
 use driver::{ConnectError, Connected, Reply, RowCursor};
 use engine::{Failure, Load, Message};
@@ -15,12 +15,12 @@ use crate::runtime::{Runtime, fault};
 use crate::slot::{RowBytes, Slot};
 use crate::telling;
 
-/// What to try with a server that takes a connection and does not answer.
+/// Hint for a server that accepts a connection and does not answer.
 const SLOW_SERVER: &str = "is it the right port? A server may also be looking up its clients' \
     names (MySQL: skip_name_resolve), be stopped, or be overloaded";
 
 impl Runtime {
-    /// Queues the first attempt to make a lost connection anew; the client waits for it.
+    /// Queues the first attempt to reconnect a lost connection; the client waits for it.
     pub(crate) fn begin_reconnect(&mut self, load: &mut Load, index: u32) -> Conclusion {
         let now = load.now();
         let Some(slot) = self.slots[index as usize].as_deref_mut() else {
@@ -37,14 +37,14 @@ impl Runtime {
         Conclusion::Later
     }
 
-    /// In-process databases connect at once; the loop finds the attempt like any other.
+    /// Connects to an in-process database at once; the loop finds the attempt like any other.
     fn connect_inline(&mut self, index: u32, ordinal: u64) {
         let settings = &self.settings;
         let outcome = driver::connect(&settings.target, ordinal, settings.connect_timeout);
         self.inline_attempts.push_back((again(index), ordinal, outcome));
     }
 
-    /// A statement on a connection that is gone: counted, then by policy.
+    /// Counts a statement on a lost connection and applies the policy.
     #[cold]
     pub(crate) fn lost(&mut self, load: &mut Load, index: u32, why: &str) -> Conclusion {
         let under_way = self.slot(index).is_some_and(|slot| slot.purpose != Purpose::Idle);
@@ -79,7 +79,7 @@ impl Runtime {
         self.begin_reconnect(load, index)
     }
 
-    /// Makes a slot of a fresh connection.
+    /// Turns a new connection into a slot.
     pub(crate) fn adopt_connection(
         &mut self,
         client: u32,
@@ -133,8 +133,7 @@ impl Runtime {
         })
     }
 
-    /// The next attempt that has finished: its ticket, ordinal and outcome.
-    /// What else the connector has to say is passed on.
+    /// The next finished attempt (ticket, ordinal, outcome); prints the connector's messages.
     pub(crate) fn finished_attempt(&mut self, load: &mut Load) -> Option<FinishedAttempt> {
         if let Some(attempt) = self.inline_attempts.pop_front() {
             return Some(attempt);
@@ -241,10 +240,7 @@ impl Runtime {
             return Ok(Some(Woken { client, why: Wake::Ended }));
         }
         if now.saturating_sub(lost_ns) > limit_ns {
-            let message = format!(
-                "a lost connection could not be made anew within {} s: {why}",
-                limit_ns as f64 / 1e9
-            );
+            let message = format!("could not reconnect within {} s: {why}", limit_ns as f64 / 1e9);
             self.end_client(load, client);
             let hint = Some("is the server still running?");
             return Err(fault(FatalKind::Connection, message, hint));
@@ -256,7 +252,7 @@ impl Runtime {
         Ok(None)
     }
 
-    /// The pause is over.
+    /// Tries again after the pause.
     pub(crate) fn try_again(&mut self, load: &mut Load, client: u32, index: u32) -> Option<Woken> {
         self.clients[client as usize].waiting = Waiting::Reply;
         if load.control().stopping() {
@@ -272,10 +268,10 @@ impl Runtime {
     }
 }
 
-/// An attempt's ticket, the ordinal of its connection, and what came of it.
+/// An attempt's ticket, the ordinal of its connection, and the outcome.
 type FinishedAttempt = (u32, u64, Result<Connected, ConnectError>);
 
-/// Tickets of the connector: a client's new connection, or a slot's next.
+/// Tickets of the connector: a client's new connection, or a slot's reconnect.
 pub(crate) fn fresh(client: u32) -> u32 {
     client << 1
 }
@@ -284,7 +280,7 @@ fn again(slot: u32) -> u32 {
     (slot << 1) | 1
 }
 
-/// A number of its own for each client and attempt: it keeps thousands of clients from coming back
+/// A pseudo-random number for each client and attempt: keeps thousands of clients from reconnecting
 /// in step. (SplitMix64's output function; Steele, Lea and Flood 2014.)
 fn jitter(seed: u64, client: u32, attempt: u32) -> u64 {
     let place = u64::from(client) << 32 | u64::from(attempt);
@@ -294,7 +290,7 @@ fn jitter(seed: u64, client: u32, attempt: u32) -> u64 {
     bits ^ (bits >> 31)
 }
 
-/// A failed connection in words, with what to try.
+/// A failed connection as a message with a hint.
 pub(crate) fn connect_failure(target: &Target, error: &ConnectError) -> Failure {
     let own = match error {
         ConnectError::Refused { error, .. } => {
@@ -309,7 +305,7 @@ pub(crate) fn connect_failure(target: &Target, error: &ConnectError) -> Failure 
     fault(FatalKind::Connection, error.to_string(), Some(hint))
 }
 
-/// What to try where the target says nothing more.
+/// The hint for a connection error where the target has none of its own.
 fn hint_of(error: &ConnectError) -> &'static str {
     match error {
         ConnectError::Unreachable { .. } => "is the server running, and is this its address?",

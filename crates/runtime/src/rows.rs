@@ -6,7 +6,7 @@ use crate::runtime::{Lent, Runtime};
 use crate::slot::{RowBytes, Slot};
 
 impl Lent {
-    /// The bytes that are held.
+    /// The bytes held.
     pub(crate) fn bytes<'a>(&'a self, opened: &'a [u8]) -> &'a [u8] {
         match self {
             Self::Nothing => &[],
@@ -16,7 +16,7 @@ impl Lent {
     }
 }
 
-/// Where a slot's rows are, whoever holds them.
+/// Where a slot's rows are, in its own buffer or a lent one.
 fn row_bytes<'a>(slot: &'a Slot, lent: &'a [u8]) -> &'a [u8] {
     match slot.rows {
         RowBytes::None => &[],
@@ -36,8 +36,8 @@ impl Runtime {
         self.slots.get(index as usize)?.as_ref().map(|slot| &slot.session)
     }
 
-    /// Reads the next row of the last reply: calls `column` once a column, `None` for NULL. Returns
-    /// `false` when there are no more rows, or the connection is closed.
+    /// Reads the next row of the last reply: calls `column` for each column, with `None` for NULL.
+    /// Returns `false` when there are no more rows, or the connection is closed.
     ///
     /// # Errors
     /// [`ProtocolError`] if the rows are gone.
@@ -77,20 +77,20 @@ impl Runtime {
         Ok(true)
     }
 
-    /// The client needs the last reply's rows no more; `false`: they are freed already. Only a
-    /// result without columns is none.
+    /// Frees the last reply's rows, which the client no longer needs; `false`: they were freed
+    /// before. Only a result without columns counts as none.
     pub fn free_rows(&mut self, index: u32) -> bool {
         let Some(slot) = self.slot(index) else { return false };
         slot.rows = RowBytes::None;
         std::mem::take(&mut slot.reply.columns) > 0
     }
 
-    /// What a statement was prepared from, where that is known.
+    /// The text a statement was prepared from, if known.
     pub fn statement_text(&self, index: u32, statement: StatementId) -> Option<&[u8]> {
         self.session(index)?.statement_text(statement)
     }
 
-    /// Gives back the memory that the client which ran could read its rows in.
+    /// Returns the memory in which the client that ran could read its rows.
     #[inline]
     pub(crate) fn give_back(&mut self) {
         let Some(index) = self.lent_to.take() else { return };

@@ -17,64 +17,64 @@ use crate::outcome::Failed;
 use crate::settings::Settings;
 use crate::slot::{RowBytes, Slot};
 
-/// Received bytes that are held while a client reads its rows in them.
+/// Received bytes held while a client reads rows in them.
 #[derive(Debug)]
 pub(crate) enum Lent {
     Nothing,
-    /// As they came.
+    /// As received.
     Chunk(Chunk),
-    /// What came through a channel: in `opened`.
+    /// Decrypted by a channel: in `opened`.
     Opened,
 }
 
-/// See the crate's page.
+/// See the crate's documentation.
 pub struct Runtime {
     pub(crate) settings: Arc<Settings>,
     pub(crate) shard: u32,
     pub(crate) shards: u32,
 
     pub(crate) clients: Vec<Client>,
-    /// Clients of in-process drivers whose time slice was up.
+    /// Clients of in-process drivers whose time slice has ended.
     pub(crate) runnable: VecDeque<u32>,
 
     pub(crate) slots: Vec<Option<Box<Slot>>>,
     free_slots: Vec<u32>,
-    /// The slot of each of the reactor's tokens.
+    /// The slot of each reactor token.
     pub(crate) slot_of: Vec<u32>,
     pub(crate) reactor: Option<Reactor>,
     pub(crate) connector: Option<Connector>,
-    /// When the kernel was last asked what has come.
+    /// When the kernel was last asked for events.
     pub(crate) asked_ns: u64,
-    /// What is read now lay unread since then at most.
+    /// What is read now has lain unread no longer than since this time.
     pub(crate) unread_since_ns: u64,
-    /// Finished attempts of in-process databases, by ticket and ordinal.
+    /// Finished attempts on in-process databases, by ticket and ordinal.
     pub(crate) inline_attempts: VecDeque<(u32, u64, Result<Connected, ConnectError>)>,
-    /// New connections that were closed before they were of use, and why.
+    /// New connections that closed before use, and why.
     pub(crate) unwelcome: Vec<(u32, String)>,
-    /// Connections asked for.
+    /// Connections requested.
     pub(crate) connections: u64,
-    /// Bulk inserts begun.
+    /// Bulk inserts started.
     pub(crate) tickets: u64,
-    /// What has become of their jobs.
+    /// Results of loader jobs.
     pub(crate) done: (Sender<Done>, Receiver<Done>),
 
-    /// What the next [`Runtime::failure`] tells.
+    /// What the next [`Runtime::failure`] returns.
     pub(crate) failed: Option<Failed>,
-    /// What made the error that the running client may be about to end with.
+    /// What caused the error that the running client may end with.
     pub(crate) cause: Option<Failure>,
-    /// The failure that was told last.
+    /// The failure printed last.
     pub(crate) told: Vec<String>,
 
-    /// What came through a channel, on its way to the session.
+    /// Bytes decrypted by a channel, for the session.
     pub(crate) opened: Vec<u8>,
-    /// Requests of sessions without a socket.
+    /// Buffer for requests of sessions without a socket.
     pub(crate) sink: Vec<u8>,
-    /// The slot whose rows lie in memory that is given back with the next event.
+    /// The slot whose rows lie in lent memory, which goes back with the next event.
     pub(crate) lent_to: Option<u32>,
     pub(crate) lent: Lent,
 }
 
-/// The script's or the user's fault.
+/// A failure caused by the script or the user.
 pub fn fault(kind: FatalKind, message: String, hint: Option<&str>) -> Failure {
     Failure { kind, message, hint: hint.map(str::to_owned), traceback: None }
 }
@@ -86,11 +86,11 @@ impl std::fmt::Debug for Runtime {
 }
 
 impl Runtime {
-    /// Opens the event loop of shard `shard` of `shards`, which will have so many clients. Call it
-    /// on the shard's own thread.
+    /// Opens the event loop of shard `shard` of `shards`, for `clients` clients. Call it on the
+    /// shard's own thread.
     ///
     /// # Errors
-    /// A machine without an event loop.
+    /// The event loop can't be opened.
     pub fn new(
         settings: Arc<Settings>,
         shard: u32,
@@ -138,24 +138,24 @@ impl Runtime {
         self.reactor.as_ref().map_or("none", Reactor::name)
     }
 
-    /// This shard's number, from 0, and how many there are.
+    /// This shard's number, from 0, and the number of shards.
     pub fn shard(&self) -> (u32, u32) {
         (self.shard, self.shards)
     }
 
-    /// Makes a client of a group; `place` is its place among the shard's clients, from 0. Its
-    /// number is the next one.
+    /// Adds a client to a group; `place` is its index among the shard's clients, from 0. Returns
+    /// its number.
     pub fn add_client(&mut self, group: u16, place: u32) -> u32 {
         self.clients.push(Client::new(group, place));
         (self.clients.len() - 1) as u32
     }
 
-    /// Takes the newest client away, which must have no connections.
+    /// Removes the newest client, which must have no connections.
     pub fn remove_newest_client(&mut self) {
         self.clients.pop();
     }
 
-    /// Clients there are, ended ones included.
+    /// Number of clients, ended ones included.
     pub fn clients(&self) -> u32 {
         self.clients.len() as u32
     }
@@ -170,7 +170,7 @@ impl Runtime {
         usize::from(self.clients[client as usize].group)
     }
 
-    /// Events of the client that have ended.
+    /// The client's finished events.
     pub fn events_of(&self, client: u32) -> u64 {
         self.clients[client as usize].events
     }
@@ -180,7 +180,7 @@ impl Runtime {
         &self.clients[client as usize].slots
     }
 
-    /// The client goes on now.
+    /// Marks the client as running.
     #[inline]
     pub fn runs(&mut self, client: u32) {
         let client = &mut self.clients[client as usize];
@@ -188,18 +188,18 @@ impl Runtime {
         client.slice = 0;
     }
 
-    /// There is such a connection, open or on its way to be made anew.
+    /// Whether the connection exists, open or reconnecting.
     #[inline]
     pub fn has(&self, slot: u32) -> bool {
         self.slots.get(slot as usize).is_some_and(Option::is_some)
     }
 
-    /// Forgets what the running client may be about to end with, and returns it.
+    /// Takes what the running client may be about to end with.
     pub fn take_cause(&mut self) -> Option<Failure> {
         self.cause.take()
     }
 
-    /// What the running client ends with if it does not catch the failure it is told of.
+    /// Sets what the running client ends with if it does not catch the failure.
     pub fn set_cause(&mut self, cause: Failure) {
         self.cause = Some(cause);
     }
@@ -222,7 +222,7 @@ impl Runtime {
         }
     }
 
-    /// Takes a connection away for good.
+    /// Closes a connection for good.
     pub fn disconnect(&mut self, index: u32) {
         if let Some(slot) = self.slots.get_mut(index as usize).and_then(Option::take) {
             if let (Some(token), Some(reactor)) = (slot.token, &mut self.reactor) {
@@ -233,7 +233,7 @@ impl Runtime {
         }
     }
 
-    /// Lets go of a connection's socket; its session stays, for the statements it knows.
+    /// Drops a connection's socket; its session stays, for the statements it knows.
     pub(crate) fn drop_socket(&mut self, index: u32) {
         let Some(slot) = self.slots[index as usize].as_deref_mut() else { return };
         slot.broken = true;
@@ -252,7 +252,7 @@ impl Runtime {
         self.slot_of[index] = slot;
     }
 
-    /// The slot's client waits for a reply on it.
+    /// Makes the slot's client wait for a reply on it.
     #[inline]
     pub(crate) fn wait_for_reply(&mut self, slot: u32) {
         let planned = matches!(self.settings.target, Target::Scripted { .. });

@@ -1,4 +1,4 @@
-//! What all shards of a run know of its connections.
+//! Connection settings shared by all shards of a run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,27 +9,27 @@ use crate::event_loop::choice;
 use crate::loaders::Loaders;
 use crate::sizing::{cores, loaders, loads, one_client_a_shard};
 
-/// The connections' part of a run's spec.
+/// The connection settings of a run's spec.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Where connections go.
     pub target: Target,
-    /// What failed statements lead to.
+    /// The error policy.
     pub errors: ErrorPolicy,
-    /// For a connection to be ready to use.
+    /// How long a connection may take to be ready.
     pub connect_timeout: Duration,
     /// The event loop.
     pub reactor: reactor::Choice,
-    /// Bulk inserts go in the server's own way of loading rows.
+    /// Bulk inserts use the server's native load.
     pub loads: bool,
-    /// Of the jitter between attempts to reconnect.
+    /// Seed for the jitter between reconnect attempts.
     pub seed: u64,
     /// Which part of the run this process is.
     pub part: Part,
     /// Clients of this process, over all groups.
     pub clients: u32,
-    /// A statement's failure that ends the run, unless the script catches it, is told at once: a
-    /// script that tries again for ever is not silent about why.
+    /// Failures that end the run are printed at once, unless the script catches them: a script that
+    /// retries for ever still says why.
     pub tells_failures: bool,
     pub(crate) loaders: Arc<Loaders>,
 }

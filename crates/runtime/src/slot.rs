@@ -1,4 +1,4 @@
-//! One connection of a client, as the runtime keeps it.
+//! One connection of a client.
 
 use driver::{Channel, Reply, RowCursor, Session};
 use reactor::Token;
@@ -7,69 +7,69 @@ use crate::batch::Pipeline;
 use crate::bulk::{Bulk, Surroundings};
 use crate::outcome::{Failed, Purpose};
 
-/// An input buffer larger than this is given back between statements.
+/// A larger input buffer is freed between statements, bytes.
 const INPUT_KEEP: usize = 16 * 1024;
 
 #[derive(Debug)]
 pub(crate) struct Slot {
     pub(crate) session: Session,
-    /// `None`: in process, or the connection is gone.
+    /// `None`: in process, or the connection is lost.
     pub(crate) token: Option<Token>,
-    /// What lies between the session's bytes and the socket's.
+    /// The TLS channel between session and socket.
     pub(crate) channel: Option<Box<Channel>>,
     pub(crate) client: u32,
-    /// Number of the connection within the run: chooses the endpoint.
+    /// Number of the connection within the run; chooses the endpoint.
     pub(crate) ordinal: u64,
     pub(crate) purpose: Purpose,
     /// When the last request was ready to be sent; in process, when it began.
     pub(crate) ready_ns: u64,
-    /// It was sent; in process, begun. What the session itself answers takes no time.
+    /// The request was sent or, in process, begun. What the session itself answers takes no time.
     pub(crate) sent: bool,
-    /// Received and not consumed: a reply under way, or rows kept beyond their moment.
+    /// Received and not consumed: a reply in progress, or rows kept after the client has run.
     pub(crate) input: Vec<u8>,
-    /// A large request is still going out: its buffer may not be touched.
+    /// A large request is still being sent: its buffer must not be touched.
     pub(crate) sending: bool,
-    /// Bytes that came when nothing was asked.
+    /// Bytes received while nothing was expected.
     pub(crate) early: Vec<u8>,
     /// The last reply and where its rows are.
     pub(crate) reply: Reply,
     pub(crate) cursor: RowCursor,
-    /// Rows of the last reply; lent while the client runs, then kept in `input` if need be.
+    /// Rows of the last reply; lent while the client runs, then moved to `input` if needed.
     pub(crate) rows: RowBytes,
-    /// The connection is gone.
+    /// The connection is lost.
     pub(crate) broken: bool,
     /// When it was lost.
     pub(crate) lost_ns: u64,
-    /// Attempts since to make it anew.
+    /// Reconnect attempts since.
     pub(crate) attempts: u32,
     pub(crate) failed: Option<Failed>,
-    /// Rows of a multi-row INSERT being put together.
+    /// The multi-row INSERT being collected.
     pub(crate) bulk: Bulk,
-    /// What the client has under way at once.
+    /// The client's pipeline.
     pub(crate) pipeline: Option<Box<Pipeline>>,
-    /// What connections that carry its rows have to know.
+    /// Session state that connections carrying its rows must share.
     pub(crate) surroundings: Surroundings,
 }
 
 /// Where the bytes of the last reply are.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum RowBytes {
-    /// Nowhere: there are none, or the client let go of them.
+    /// Nowhere: there are none, or the client has freed them.
     None,
     /// In the first bytes of `input`.
     Kept(usize),
-    /// In the first bytes of what the runtime holds for the client that runs.
+    /// In the first bytes of the memory that the runtime lends to the running client.
     Lent(usize),
 }
 
 impl Slot {
-    /// Statements are under way in a pipeline.
+    /// Whether a pipeline has statements in flight.
     #[inline]
     pub(crate) fn is_pipelining(&self) -> bool {
         self.pipeline.as_ref().is_some_and(|pipeline| !pipeline.is_empty())
     }
 
-    /// Moves rows out of memory that is about to be given back.
+    /// Moves rows out of memory that is about to be returned.
     pub(crate) fn keep_rows(&mut self, lent: &[u8]) {
         if let RowBytes::Lent(len) = self.rows {
             self.input.clear();
@@ -78,7 +78,7 @@ impl Slot {
         }
     }
 
-    /// The next request frees the last result.
+    /// Frees the last result before the next request.
     #[inline]
     pub(crate) fn release_rows(&mut self) {
         self.rows = RowBytes::None;

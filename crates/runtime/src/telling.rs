@@ -1,19 +1,19 @@
-//! What programs that read sysbench's output find of a failure: its lines, with the server's facts.
+//! Failures in sysbench's words, with the server's facts, for programs that parse its output.
 
 use driver::ConnectError;
 use record::Target;
 
 use crate::outcome::{Failed, Purpose};
 
-/// Numbers of MySQL's client library for what no server has said.
+/// Error numbers of MySQL's client library for failures that no server reported.
 const UNREACHABLE: i64 = 2002;
 const NO_TLS: i64 = 2026;
 const NO_PASSWORD: i64 = 1045;
 const LOST: i64 = 2013;
-/// What libpq calls a statement's failure.
+/// libpq's status of a failed statement.
 const FATAL_RESULT: u8 = 7;
 
-/// The number of a lost connection.
+/// The error number of a lost connection.
 pub(crate) fn lost_number(target: &Target) -> i64 {
     if matches!(target, Target::Mysql(_)) { LOST } else { 0 }
 }
@@ -52,7 +52,7 @@ pub(crate) fn statement(
     }
 }
 
-/// Lines for a connection that did not come about.
+/// Lines for a connection that failed.
 pub(crate) fn connection(target: &Target, error: &ConnectError) -> Vec<String> {
     let (address, number) = match error {
         ConnectError::Refused { address, error } => (address, error.number),

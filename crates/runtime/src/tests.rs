@@ -1,7 +1,7 @@
-//! A client's statements over a socket whose other end is in the test; bytes are PostgreSQL's.
+//! A client's statements over a socket whose other end is in the test, in PostgreSQL's protocol.
 //!
-//! Nothing leaves the process, so that Miri can run it: the event loop, the memory it lends out,
-//! and who reads in it.
+//! Nothing leaves the process, so Miri can check the event loop, the memory it lends and who reads
+//! it.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -20,7 +20,7 @@ use crate::runtime::Runtime;
 use crate::settings::Settings;
 use crate::{Wake, Woken};
 
-/// A column of text by the name `n`.
+/// A text column named `n`.
 const DESCRIPTION: &[u8] =
     b"T\0\0\0\x1a\0\x01n\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0";
 const READY: &[u8] = b"Z\0\0\0\x05I";
@@ -30,14 +30,14 @@ struct Client {
     runtime: Runtime,
     load: Load,
     slot: u32,
-    /// The server's end. Written as a file, which Miri knows too.
+    /// The server's end, written as a file because Miri supports files.
     server: File,
-    /// The event loop has handed out all it had.
+    /// The event loop has returned all it had.
     drained: bool,
     _inbox: Receiver<Message>,
 }
 
-/// A statement's whole reply with these rows.
+/// A complete reply to a statement, with these rows.
 fn reply(rows: &[&str]) -> Vec<u8> {
     let mut out = DESCRIPTION.to_vec();
     for row in rows {
@@ -79,7 +79,7 @@ fn plan() -> Plan {
 }
 
 impl Client {
-    /// `rules`: of the error policy, as the spec has them.
+    /// `rules`: the error policy's rules, as in a spec.
     fn new(rules: &str) -> Self {
         let target = r#"{"driver":"postgresql","endpoints":[{"unix":"none"}],
             "user":"u","database":"d"}"#;
@@ -114,7 +114,7 @@ impl Client {
         Self { runtime, load, slot, server, drained: false, _inbox: inbox }
     }
 
-    /// Sends a statement, and has the server receive it.
+    /// Sends a statement; the server receives it.
     fn query(&mut self, sql: &str) {
         let asked = self.runtime.query(&mut self.load, self.slot, sql.as_bytes());
         assert_eq!(asked.unwrap(), Conclusion::Later);
@@ -124,7 +124,7 @@ impl Client {
         assert_eq!(&received[5..], format!("{sql}\0").as_bytes());
     }
 
-    /// Looks at what has come, up to a conclusion. The rows of the last one are given back.
+    /// Reads what has arrived, up to a conclusion, and frees the rows of the last one.
     fn look(&mut self) -> Option<Conclusion> {
         if std::mem::take(&mut self.drained) {
             self.runtime.wait(&mut self.load, Duration::from_millis(1)).unwrap();
@@ -159,7 +159,7 @@ fn rows_are_read_where_they_were_received_and_kept_when_that_is_given_back() {
         client.server.write_all(&reply(&[round, "b", "c"])).unwrap();
         assert_eq!(client.conclusion(), Conclusion::Rows);
         assert_eq!(client.row().as_deref(), Some(round));
-        // The event loop has its memory again, and fills it with what comes next.
+        // The event loop has its memory back and fills it with what comes next.
         assert_eq!(client.look(), None);
         assert_eq!(client.row().as_deref(), Some("b"));
         assert_eq!(client.row().as_deref(), Some("c"));
@@ -207,7 +207,7 @@ fn a_lost_connection_ends_its_statement() {
     client.query("SELECT n");
     client.server.write_all(DESCRIPTION).unwrap();
     assert_eq!(client.look(), None);
-    // The server leaves: another socket takes the place of its own.
+    // The server closes: another socket takes its place.
     client.server = File::from(OwnedFd::from(UnixStream::pair().unwrap().0));
     assert_eq!(client.conclusion(), Conclusion::Failed);
     let failed = client.runtime.failure(0).unwrap();

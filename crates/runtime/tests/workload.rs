@@ -1,4 +1,4 @@
-//! A workload in Rust on the connection runtime: what a script does, without a script.
+//! A workload in Rust on the connection runtime, without a script.
 #![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
 
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use engine::{Control, Failure, Load, Outcome, Plan, Probe, Workload, coordinate,
 use record::{CpuTime, Order, OrderError, Record, RunSpec, Summary};
 use runtime::{Conclusion, Runtime, Settings, Step, Waiting, Wake, Woken};
 
-/// Clients that send one statement an event.
+/// Clients that send one statement per event.
 struct Pings {
     runtime: Runtime,
     clients: u32,
@@ -48,7 +48,7 @@ impl Workload for Pings {
 
     fn launch(&mut self, load: &mut Load) -> Result<(), Failure> {
         load.clients = self.clients;
-        // The first client is none of the load's.
+        // Client 0 runs no load.
         self.runtime.add_client(0, 0);
         for place in 0..self.clients {
             let client = self.runtime.add_client(0, place);
@@ -100,7 +100,7 @@ impl Workload for Pings {
     }
 }
 
-/// A machine that has nothing to say.
+/// A probe that measures nothing.
 struct Nobody;
 
 impl Probe for Nobody {
@@ -125,7 +125,7 @@ impl Probe for Nobody {
     }
 }
 
-/// Runs so many events of so many clients against a target.
+/// Runs `events` events on `clients` clients against a target.
 fn run(target: &str, clients: u32, events: u64) -> (Outcome, Summary) {
     let group = format!(r#"{{"name":"ping","script":"-","clients":{clients}}}"#);
     let schema = record::SCHEMA;

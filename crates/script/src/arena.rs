@@ -1,9 +1,9 @@
-//! The memory of a Lua state.
+//! The memory allocator of a Lua state.
 //!
-//! What scripts make is small and short-lived, a text for each row above all, and one thread makes
-//! and frees it. Lua says with each block how large it was, so a block needs no header and no
-//! search: it comes from the list of free ones of its size and goes back there, where the next one
-//! finds it still in the processor's cache. Large blocks are the system's.
+//! Scripts make small, short-lived blocks, mostly a text for each row, and one thread makes and
+//! frees them. Lua passes each block's size when freeing it, so a block needs no header and no
+//! search: it comes from its size's free list and returns there, and the next allocation finds it
+//! still in the processor's cache. Large blocks come from the system.
 
 use std::alloc::{self, Layout};
 use std::ffi::c_void;
@@ -15,9 +15,9 @@ use crate::lua::{self, State};
 
 /// Sizes are rounded up to this, bytes; it is also the alignment Lua asks for.
 const GRAIN: usize = 16;
-/// Larger blocks are the system's.
+/// Larger blocks come from the system, bytes.
 const LARGEST: usize = 512;
-/// Blocks are cut from chunks of so many bytes: as many as there are already, within these bounds.
+/// Chunks that blocks are cut from grow with what is already allocated, within these bounds, bytes.
 const CHUNK: (usize, usize) = (64 * 1024, 2 * 1024 * 1024);
 
 /// The head of a free block.
@@ -25,16 +25,16 @@ struct Free {
     next: *mut Free,
 }
 
-/// A Lua state and the memory it lives in.
+/// A Lua state and its memory.
 pub(crate) struct Lua {
     /// The main thread of the state.
     pub(crate) state: *mut State,
-    /// Lua holds its address.
+    /// Lua holds its address, so it stays in place.
     arena: *mut Arena,
 }
 
 impl Lua {
-    /// A state without libraries; `None`: there is no memory for it.
+    /// A state without libraries; `None`: out of memory.
     pub(crate) fn new() -> Option<Self> {
         let arena = Box::into_raw(Box::new(Arena::default()));
         // SAFETY: the arena lives until the state is closed.
@@ -50,7 +50,7 @@ impl Lua {
 
 impl Drop for Lua {
     fn drop(&mut self) {
-        // SAFETY: nothing runs in the state any more, and then nothing is left of it.
+        // SAFETY: nothing runs in the state any more; after closing it nothing refers to the arena.
         unsafe {
             if !self.state.is_null() {
                 ffi::lua_close(self.state);
@@ -60,16 +60,16 @@ impl Drop for Lua {
     }
 }
 
-/// An error that nothing in Lua catches: a fault of ours.
+/// Called for an error that nothing in Lua catches: a bug of ours.
 unsafe extern "C-unwind" fn panic(state: *mut State) -> std::ffi::c_int {
     // SAFETY: the error is on the stack.
     panic!("an error that Lua does not catch: {}", unsafe { lua::describe(state, -1) })
 }
 
 struct Arena {
-    /// By size in grains, less one.
+    /// Free lists, by size in grains minus one.
     lists: [*mut Free; LARGEST / GRAIN],
-    /// What is left of the newest chunk.
+    /// The unused rest of the newest chunk.
     next: *mut u8,
     left: usize,
     chunks: Vec<(*mut u8, Layout)>,
@@ -95,7 +95,7 @@ impl Drop for Arena {
     }
 }
 
-/// The list that blocks of this size, 1 to [`LARGEST`], belong to.
+/// The free list for blocks of this size, 1 to [`LARGEST`].
 #[inline]
 fn class(size: usize) -> usize {
     (size - 1) / GRAIN
@@ -107,7 +107,7 @@ fn large(size: usize) -> Option<Layout> {
 }
 
 impl Arena {
-    /// A block of 1 to [`LARGEST`] bytes; null: no memory.
+    /// A block of 1 to [`LARGEST`] bytes; null: out of memory.
     #[inline]
     fn take(&mut self, size: usize) -> *mut u8 {
         let class = class(size);
@@ -124,7 +124,7 @@ impl Arena {
     unsafe fn give(&mut self, block: *mut u8, size: usize) {
         let class = class(size);
         let block = block.cast::<Free>();
-        // SAFETY: a block of at least a grain that nobody uses any more.
+        // SAFETY: a block of at least a grain, no longer in use.
         unsafe { (*block).next = self.lists[class] };
         self.lists[class] = block;
     }
@@ -135,7 +135,7 @@ impl Arena {
             return ptr::null_mut();
         }
         let block = self.next;
-        // SAFETY: so much is left of the chunk.
+        // SAFETY: the chunk has this much left.
         self.next = unsafe { block.add(bytes) };
         self.left -= bytes;
         block
@@ -150,7 +150,7 @@ impl Arena {
         if start.is_null() {
             return false;
         }
-        // What is left of the chunk before is less than the largest block, and lost.
+        // The rest of the previous chunk, smaller than the largest block, is lost.
         self.chunks.push((start, layout));
         self.next = start;
         self.left = bytes;
@@ -168,7 +168,7 @@ impl Arena {
 
     #[inline]
     unsafe fn free(&mut self, block: *mut u8, size: usize) {
-        // SAFETY: the caller's: a block of this size, made here.
+        // SAFETY: the caller passes a block of this size, made here.
         unsafe {
             if size <= LARGEST {
                 self.give(block, size);
@@ -182,7 +182,7 @@ impl Arena {
         if old <= LARGEST && new <= LARGEST && class(old) == class(new) {
             return block;
         }
-        // SAFETY: the caller's: a block of this size, made here.
+        // SAFETY: the caller passes a block of this size, made here.
         unsafe {
             if old > LARGEST && new > LARGEST {
                 return match (large(old), large(new)) {
@@ -200,7 +200,7 @@ impl Arena {
     }
 }
 
-/// `lua_Alloc`: a block made, freed or resized; null: none, or no memory.
+/// `lua_Alloc`: makes, frees or resizes a block; null: freed, or out of memory.
 unsafe extern "C" fn allocate(
     arena: *mut c_void,
     block: *mut c_void,
@@ -208,8 +208,8 @@ unsafe extern "C" fn allocate(
     new: usize,
 ) -> *mut c_void {
     let block = block.cast::<u8>();
-    // SAFETY: the state's own arena, on the state's own thread; Lua says rightly how large a block
-    // is, and 0 for none.
+    // SAFETY: the state's own arena, on the state's own thread; Lua passes a block's true size, and
+    // 0 for none.
     let made = unsafe {
         let arena = &mut *arena.cast::<Arena>();
         match (old, new) {
@@ -231,7 +231,7 @@ mod tests {
 
     use super::*;
 
-    /// A block, its size, and the byte it is full of.
+    /// A block, its size, and the byte it is filled with.
     struct Held {
         block: *mut u8,
         size: usize,
@@ -251,7 +251,7 @@ mod tests {
         }
 
         fn bytes(&self, size: usize) -> &[u8] {
-            // SAFETY: so much of it was written.
+            // SAFETY: this many bytes were written.
             if size == 0 { &[] } else { unsafe { std::slice::from_raw_parts(self.block, size) } }
         }
 
@@ -263,7 +263,7 @@ mod tests {
     }
 
     proptest! {
-        /// Blocks made, freed and resized in any order lie apart and keep what is in them.
+        /// Blocks made, freed and resized in any order do not overlap and keep their content.
         #[test]
         fn blocks_keep_what_is_in_them(
             steps in prop::collection::vec((0usize..24, 0usize..1200, any::<u8>()), 1..400),
@@ -279,7 +279,7 @@ mod tests {
                 prop_assert_eq!(kept, size);
             }
             for block in &mut held {
-                // SAFETY: as above; the last free.
+                // SAFETY: as above; this is the last free.
                 unsafe { block.resize(&mut arena, 0) };
             }
         }

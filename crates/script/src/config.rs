@@ -23,26 +23,26 @@ pub struct Config {
     pub(crate) surroundings: Surroundings,
 }
 
-/// Figures by name, for a script's report hook.
+/// Figures by name, for a script's report hooks.
 pub type Figures = Vec<(&'static str, f64)>;
 
-/// What is around a script that the spec does not say.
+/// What a script sees that the spec does not hold.
 #[derive(Debug, Clone, Default)]
 pub struct Surroundings {
-    /// The only group's script, if it is not in a file.
+    /// The only group's script, if it does not come from a file.
     pub source: Option<Vec<u8>>,
-    /// Options that scripts see besides their own.
+    /// Options that scripts see besides their own definitions.
     pub general: BTreeMap<String, Value>,
-    /// The command line, from the program's name on.
+    /// The command line, starting with the program's name.
     pub arguments: Vec<String>,
-    /// What scripts see as the driver's name; `None`: the target's.
+    /// The driver's name as scripts see it; `None`: the target's.
     pub driver: Option<String>,
-    /// What LuaJIT is told before scripts run, in the words of its own `-j`.
+    /// LuaJIT's compiler setting before scripts run, in the syntax of its `-j`.
     pub compiler: Option<String>,
-    /// What the hook for the final report gets; put there before the clients' end is announced.
+    /// Figures for the final report hook; set before the end of the clients is announced.
     pub final_report: Option<Arc<Mutex<Option<Figures>>>>,
-    /// A statement's failure that ends the run, unless the script catches it, is told at once: a
-    /// script that tries again for ever is not silent about why.
+    /// Failures that end the run are printed at once, unless the script catches them: a script that
+    /// retries for ever still says why.
     pub tells_failures: bool,
 }
 
@@ -51,7 +51,7 @@ pub struct Surroundings {
 pub struct GroupConfig {
     pub(crate) path: PathBuf,
     pub(crate) source: Vec<u8>,
-    /// Where its modules are, as `package.path` says it.
+    /// Where its modules are searched, as in `package.path`.
     pub(crate) module_path: String,
     pub(crate) options: BTreeMap<String, Value>,
     pub(crate) clients: u32,
@@ -59,30 +59,30 @@ pub struct GroupConfig {
     pub(crate) distributions: Distributions,
 }
 
-/// Why a spec can't be turned into a workload. All are the user's to mend.
+/// Why a spec can't be turned into a workload. The user can fix each of them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ConfigError {
     /// No such script.
     NoScript {
-        /// As asked for.
+        /// Its name as given.
         name: String,
-        /// Every file looked for.
+        /// Every path tried.
         tried: Vec<PathBuf>,
     },
-    /// The script is there and can't be read.
+    /// The script exists but can't be read.
     Unreadable {
         /// The file.
         path: PathBuf,
         /// Why.
         error: String,
     },
-    /// An option of the `rand_` family.
+    /// An option of the `rand_` family is invalid.
     Option {
         /// Its name.
         name: String,
         /// Its value.
         found: String,
-        /// What it may be.
+        /// The values it takes.
         expected: &'static str,
     },
 }
@@ -91,7 +91,7 @@ impl Config {
     /// Reads the scripts a spec names.
     ///
     /// # Errors
-    /// [`ConfigError`], before anything is connected.
+    /// [`ConfigError`], before any connection is made.
     pub fn new(spec: &RunSpec, surroundings: Surroundings) -> Result<Self, ConfigError> {
         let groups = spec
             .groups
@@ -135,7 +135,7 @@ impl Config {
         self.connections.one_client_a_shard()
     }
 
-    /// The first script's file.
+    /// The first group's script file.
     pub fn script_path(&self) -> &std::path::Path {
         &self.groups[0].path
     }
@@ -150,8 +150,8 @@ impl Config {
         self.groups.iter().map(|group| group.clients).sum()
     }
 
-    /// The group and the number within the run of each client that belongs to a shard: clients go
-    /// round the shards one by one.
+    /// Group and number within the run of each client of a shard: clients are dealt to the shards
+    /// in turn.
     pub(crate) fn clients_of(&self, shard: u32, shards: u32) -> Vec<(usize, u32)> {
         let part = self.connections.part;
         let groups = self.groups.iter().enumerate();
@@ -173,7 +173,7 @@ fn read_script(group: &record::Group) -> Result<(PathBuf, Vec<u8>), ConfigError>
     }
 }
 
-/// Takes the options of the `rand_` family out.
+/// Removes the `rand_` options and returns the distributions they define.
 ///
 /// # Errors
 /// [`ConfigError::Option`].

@@ -1,6 +1,6 @@
-//! A script outside of the load: what it defines, and its hook for intermediate reports.
+//! A script outside of the load: what it defines, and its hooks for intermediate reports.
 //!
-//! The script's body runs in a state of its own, on the caller's thread; its output goes nowhere,
+//! The script's body runs in a state of its own, on the caller's thread; its output is discarded
 //! unless it fails.
 
 use std::sync::Arc;
@@ -21,32 +21,32 @@ use crate::workload::{ScriptWorkload, globals_of};
 /// What a script defines.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// It has a table of options: any other is unknown.
+    /// It has an options table: any other option is unknown.
     pub has_options: bool,
     /// The options.
     pub options: Vec<OptionFacts>,
-    /// Commands, and whether all clients run them at once.
+    /// Commands, and whether all clients run them in parallel.
     pub commands: Vec<(String, bool)>,
-    /// Which of the functions the host calls there are.
+    /// Functions the host calls that the script defines.
     pub functions: Vec<String>,
-    /// Which report hooks are set.
+    /// Report hooks that the script sets.
     pub hooks: Vec<String>,
 }
 
 /// An option of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OptionFacts {
-    /// As written.
+    /// Its name as written.
     pub name: String,
     /// `bool`, `int`, `size`, `double`, `text`, `list` or `file`.
     pub kind: String,
-    /// The script's words.
+    /// The script's description.
     pub help: String,
-    /// As text.
+    /// The default as text.
     pub default: Option<String>,
 }
 
-/// A script and the load that it runs its hooks with.
+/// A script and the load its hooks run with.
 pub struct Console {
     workload: ScriptWorkload,
     load: Load,
@@ -54,7 +54,7 @@ pub struct Console {
     facts: Facts,
 }
 
-/// A load that never begins.
+/// A plan for a load that never begins.
 fn no_load() -> Plan {
     let group =
         Group { name: "console".to_owned(), clients: 1, arrivals: None, idle: false, think_ns: 0 };
@@ -78,7 +78,7 @@ impl Console {
     /// Runs the body of the first script.
     ///
     /// # Errors
-    /// A script that does not compile, or whose body fails: what it wrote before, and why.
+    /// The script does not compile, or its body fails: what it wrote before, and why.
     pub fn open(config: Arc<Config>) -> Result<Self, (Vec<String>, Failure)> {
         let (sender, inbox) = channel();
         let (_, spare) = channel();
@@ -106,7 +106,7 @@ impl Console {
         let (config, main, entry) = with(|host| {
             host.looking = true;
             host.current = 0;
-            // Reports have a number of their own, behind the clients'.
+            // Report hooks run as a client numbered after all others.
             host.coroutines[0].number = host.config.connections.part.clients;
             (Arc::clone(&host.config), host.main, host.prelude.describe)
         });
@@ -118,7 +118,7 @@ impl Console {
             push_options(thread, config.groups[0].options.iter());
             match ffi::lua_resume_(thread, 2) {
                 ffi::LUA_OK => lua::describe(thread, -1),
-                // The body waits for a database; the load will find out what it is.
+                // The body waits for a database; the load will report it.
                 ffi::LUA_YIELD => String::new(),
                 _ => return Err(fault(FatalKind::Script, lua::describe(thread, -1), None)),
             }
@@ -128,19 +128,19 @@ impl Console {
         Ok(())
     }
 
-    /// Calls one of the script's report hooks; what it wrote.
+    /// Calls one of the script's report hooks; returns what it wrote.
     ///
     /// # Errors
-    /// The error it raised.
+    /// The error that the hook raised.
     pub fn report(&mut self, hook: &str, figures: &Figures) -> Result<Vec<String>, Failure> {
         self.workload.run_hook(&mut self.load, hook, Some(figures))?;
         Ok(self.written())
     }
 
-    /// Ends what report hooks began to write.
+    /// Closes what report hooks have left open; returns what that wrote.
     ///
     /// # Errors
-    /// None is known.
+    /// Currently none.
     pub fn close(&mut self) -> Result<Vec<String>, Failure> {
         self.workload.run_hook(&mut self.load, "", None)?;
         self.flush();
@@ -162,7 +162,7 @@ impl Console {
 }
 
 impl Facts {
-    /// Reads what the prelude's `describe` wrote.
+    /// Parses the output of the prelude's `describe`.
     fn read(text: &str) -> Self {
         let mut facts = Self::default();
         for line in text.lines() {

@@ -6,7 +6,7 @@ local host = ...
 local create, resume, yield, status = coroutine.create, coroutine.resume, coroutine.yield,
   coroutine.status
 
--- Marks what the script itself yields. What the host suspends yields nothing.
+-- Marks what the script itself yields; the host yields nothing.
 local OWN = {}
 
 local function pass_on(made, fine, mark, ...)
@@ -27,7 +27,7 @@ end
 
 local passing = {}
 
--- A client that yields has nobody to resume it.
+-- A client's outermost function can't yield: nobody would resume it.
 function passing.yield(...)
   if host.outermost() then
     error("attempt to yield from outside a coroutine", 2)

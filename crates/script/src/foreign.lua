@@ -1,9 +1,9 @@
 -- `ffi` as scripts see it.
 --
--- Scripts of the field call C symbols of their host through `ffi.C`. Those that block there must
--- only suspend the calling client here, so the symbols are functions of the host, found by name;
--- everything else is the C library's own. Clients share one Lua state, so a declaration is made
--- once, and made again is no error.
+-- sysbench scripts call C symbols of their host through `ffi.C`. Where sysbench's own would block
+-- the thread, only the calling client may be suspended, so these symbols are functions of the host,
+-- found by name; all others come from the C library. Clients share one Lua state, so a repeated
+-- declaration is ignored.
 
 local host, ffi = ...
 
@@ -18,7 +18,7 @@ typedef enum {
 
 local declared = {}
 
--- Declarations one by one: pieces that end with a semicolon outside braces.
+-- Splits declarations at semicolons outside braces.
 local function pieces(text)
   local found, depth, start = {}, 0, 1
   for place, sign in text:gmatch("()([{};])") do
@@ -108,7 +108,7 @@ end
 
 local function symbol(name) return ffi.C[name] end
 
--- What is missing is missing at the script's line.
+-- A missing symbol is reported at the script's line.
 local function find(_, name)
   local fine, value = pcall(symbol, name)
   if not fine then

@@ -1,9 +1,8 @@
-//! One shard's host: the Lua state, what runs in it, and the connections it uses.
+//! One shard's host: the Lua state, the scripts in it, and their connections.
 //!
-//! Functions that Lua calls find the host of their thread with [`with`] and [`with_load`], for as
-//! long as one access takes. Whatever calls Lua does so outside of them: a collection may run a
-//! finaliser of the script's, which may call the host. A second access within the first panics, in
-//! every build.
+//! Functions that Lua calls reach their thread's host through [`with`] and [`with_load`], for one
+//! access at a time. Lua itself is called only outside of them, since garbage collection may run a
+//! finaliser of the script, which may call the host. A nested access panics in every build.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -35,7 +34,7 @@ pub(crate) struct Prelude {
     pub(crate) describe: c_int,
 }
 
-/// References to the metatables of our objects.
+/// References to the metatables of our object types.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Metatables {
     pub(crate) statement: c_int,
@@ -45,69 +44,69 @@ pub(crate) struct Metatables {
     pub(crate) nothing: c_int,
 }
 
-/// The Lua side of a client of the runtime.
+/// The Lua side of a client.
 #[derive(Debug)]
 pub(crate) struct Coroutine {
-    /// Null before it begins and once it has ended.
+    /// Null before it begins and after it has ended.
     pub(crate) thread: *mut State,
     /// Keeps the coroutine alive.
     reference: c_int,
-    /// The client's number within the run, from 0: what scripts call the thread's id.
+    /// The client's number within the run, from 0; scripts call it the thread id.
     pub(crate) number: u32,
     pub(crate) random: Random,
-    /// Values taken of `sysbench.rand.unique`.
+    /// Values drawn from `sysbench.rand.unique`.
     pub(crate) unique: u32,
 }
 
-/// A row of a result: its values one behind the other.
+/// A row of a result; its values are stored end to end.
 #[derive(Debug, Default)]
 pub(crate) struct Row {
     pub(crate) bytes: Vec<u8>,
-    /// Where each value ends.
+    /// End offset of each value, bytes.
     pub(crate) ends: Vec<u32>,
 }
 
 pub(crate) struct Host {
     pub(crate) config: Arc<Config>,
-    /// The first client is none of the load's: it runs what comes before and after them.
+    /// Client 0 runs no load: it runs the hooks before and after it.
     pub(crate) runtime: Runtime,
-    /// The engine's view of the load, lent for the length of each call from it.
+    /// The shard's view of the load, lent by the engine during each call.
     load: Option<NonNull<Load>>,
 
     pub(crate) main: *mut State,
     pub(crate) prelude: Prelude,
     pub(crate) metatables: Metatables,
-    /// Compiled scripts, one a group.
+    /// Compiled scripts, one per group.
     pub(crate) scripts: Vec<c_int>,
     /// Compiled modules, by path.
     pub(crate) modules: HashMap<String, c_int>,
-    /// The first client's globals: `init` and `done` share them.
+    /// Client 0's globals: `init` and `done` share them.
     pub(crate) globals: c_int,
 
-    /// By the runtime's number of the client.
+    /// By the runtime's client number.
     pub(crate) coroutines: Vec<Coroutine>,
-    /// The client that runs.
+    /// The running client.
     pub(crate) current: u32,
     pub(crate) launched: u32,
     pub(crate) ready: u32,
-    /// The object handed out for results, by connection; 0: not made yet.
+    /// The result object of each connection; 0: not made yet.
     pub(crate) results: Vec<c_int>,
-    /// Numbers of the labels that scripts give to events, by group and name.
+    /// Label numbers, by group and name.
     pub(crate) labels: Vec<HashMap<Box<[u8]>, usize>>,
 
-    /// The row that was read last.
+    /// The row read last.
     pub(crate) row: Row,
-    /// Texts that scripts draw, until the next one.
+    /// The text a script drew last.
     pub(crate) scratch: Vec<u8>,
-    /// What the script wrote without ending the line.
+    /// Output not yet ended by a newline.
     pub(crate) line: Vec<u8>,
-    /// What the script writes now is not for anyone.
+    /// The script's output is discarded for now.
     pub(crate) muted: bool,
-    /// The way here for other threads.
+    /// Lets other threads interrupt the script.
     pub(crate) interrupter: Interrupter,
-    /// What the script was interrupted in.
+    /// Where the script was interrupted.
     pub(crate) stuck: Option<Failure>,
-    /// The body runs only to see what the script defines: its connections do nothing.
+    /// The body runs only to find out what the script defines: its connections do nothing.
     pub(crate) looking: bool,
 }
 
@@ -118,36 +117,36 @@ thread_local! {
     static CURRENT: Cell<*const RefCell<Host>> = const { Cell::new(ptr::null()) };
 }
 
-/// Gives the host of this thread to `access`, which must not call Lua.
+/// Calls `access` with this thread's host; it must not call Lua.
 ///
 /// # Panics
-/// Within another access, or on a thread without a host.
+/// Inside another access, or on a thread without a host.
 #[inline]
 #[track_caller]
 pub(crate) fn with<R>(access: impl FnOnce(&mut Host) -> R) -> R {
-    // SAFETY: whoever entered the host owns it and leaves it before it goes.
+    // SAFETY: whoever entered the host owns it, and leaves it before dropping it.
     let host = unsafe { CURRENT.get().as_ref() }.expect("a host is entered before Lua runs");
     access(&mut host.borrow_mut())
 }
 
-/// The same with the load.
+/// As [`with`], with the load.
 ///
 /// # Panics
-/// As [`with`], and when no call of the engine's is under way.
+/// As [`with`], and outside of the engine's calls.
 #[inline]
 #[track_caller]
 pub(crate) fn with_load<R>(access: impl FnOnce(&mut Host, &mut Load) -> R) -> R {
     with(|host| {
-        // Taken for the length of the access, so that nobody reaches it a second time.
+        // Taken for the duration of the access, so that nobody can reach it twice.
         let mut lent = host.load.take().expect("the engine lends the load to each of its calls");
-        // SAFETY: `Entered` holds the engine's exclusive reference, and here is the only pointer.
+        // SAFETY: `Entered` holds the engine's exclusive reference; this is the only pointer to it.
         let outcome = access(host, unsafe { lent.as_mut() });
         host.load = Some(lent);
         outcome
     })
 }
 
-/// Makes a host that of this thread, and lends it the load, until it is dropped.
+/// Makes a host this thread's host and lends it the load, until dropped.
 pub(crate) struct Entered<'a> {
     host: &'a RefCell<Host>,
     before: *const RefCell<Host>,
@@ -164,7 +163,8 @@ impl<'a> Entered<'a> {
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
-        // While a panic unwinds through an access, the host is still borrowed: it is of no use.
+        // While a panic unwinds through an access, the host is still borrowed; it is not used
+        // again.
         if let Ok(mut host) = self.host.try_borrow_mut() {
             host.load = None;
         }
@@ -172,13 +172,12 @@ impl Drop for Entered<'_> {
     }
 }
 
-/// Makes a host that of this thread while it has no load: what the prelude calls, and what the
-/// state's end calls.
+/// Makes a host this thread's host without a load: while the prelude runs and the state closes.
 pub(crate) fn enter(host: *const RefCell<Host>) {
     CURRENT.set(host);
 }
 
-/// The version of LuaJIT, asked of itself.
+/// LuaJIT's version.
 pub(crate) fn luajit_version() -> String {
     let Some(lua) = Lua::new() else { return "unknown".to_owned() };
     let state = lua.state;
@@ -191,7 +190,7 @@ pub(crate) fn luajit_version() -> String {
     }
 }
 
-/// A failure of our own making: the prelude and its helpers do not fail.
+/// A bug of ours: the prelude and its helpers must not fail.
 pub(crate) fn internal(message: String) -> Failure {
     fault(FatalKind::Internal, message, None)
 }
@@ -229,7 +228,7 @@ impl Host {
         }))
     }
 
-    /// Makes a client; its coroutine comes with [`prepare_coroutine`].
+    /// Adds a client; [`prepare_coroutine`] makes its coroutine.
     pub(crate) fn new_client(&mut self, group: u16, number: u32, place: u32) -> u32 {
         self.coroutines.push(Coroutine {
             thread: ptr::null_mut(),
@@ -241,15 +240,15 @@ impl Host {
         self.runtime.add_client(group, place)
     }
 
-    /// The client that runs.
+    /// The running client.
     #[inline]
     pub(crate) fn running(&mut self) -> &mut Coroutine {
         &mut self.coroutines[self.current as usize]
     }
 }
 
-/// Makes a coroutine for a client, with globals of its own, and leaves on its stack the function
-/// `entry` (a reference) and the script's instance maker. Returns the coroutine.
+/// Makes a coroutine for a client, with globals of its own; leaves the function `entry` (a
+/// reference) and the script's instance maker on its stack. Returns the coroutine.
 ///
 /// # Safety
 /// The host's state is valid and not running.
@@ -260,7 +259,7 @@ pub(crate) unsafe fn prepare_coroutine(client: u32, entry: c_int) -> *mut State 
         let config = Arc::clone(&host.config);
         (host.main, config, host.prelude.environment, number, group, host.scripts[group])
     });
-    // SAFETY: the caller's. Every value pushed on `state` is popped again.
+    // SAFETY: upheld by the caller. Every value pushed on `state` is popped again.
     let (thread, reference) = unsafe {
         let thread = ffi::lua_newthread(state);
         lua::push_kept(state, environment);
@@ -277,7 +276,7 @@ pub(crate) unsafe fn prepare_coroutine(client: u32, entry: c_int) -> *mut State 
     thread
 }
 
-/// Gives a client its coroutine, which the reference keeps alive.
+/// Sets a client's coroutine; the reference keeps it alive.
 pub(crate) fn set_coroutine(client: u32, thread: *mut State, reference: c_int) {
     with(|host| {
         let coroutine = &mut host.coroutines[client as usize];
@@ -286,7 +285,7 @@ pub(crate) fn set_coroutine(client: u32, thread: *mut State, reference: c_int) {
     });
 }
 
-/// Lets go of a client's coroutine.
+/// Releases a client's coroutine.
 pub(crate) fn forget_coroutine(client: u32) {
     let (main, reference) = with(|host| {
         let coroutine = &mut host.coroutines[client as usize];
@@ -295,7 +294,7 @@ pub(crate) fn forget_coroutine(client: u32) {
         (host.main, running.then_some(coroutine.reference))
     });
     if let Some(reference) = reference {
-        // SAFETY: the reference was made for this client, and is let go of once.
+        // SAFETY: the reference was made for this client and is released once.
         unsafe { lua::forget(main, reference) };
     }
 }
@@ -303,7 +302,7 @@ pub(crate) fn forget_coroutine(client: u32) {
 /// Resumes a client with `arguments` values already on its stack.
 ///
 /// # Errors
-/// The error the client died of.
+/// The error that ended the client.
 pub(crate) fn resume(client: u32, arguments: c_int) -> Result<(), Failure> {
     let thread = with(|host| {
         host.current = client;
@@ -326,13 +325,13 @@ pub(crate) fn resume(client: u32, arguments: c_int) -> Result<(), Failure> {
     outcome
 }
 
-/// Lets go of a client and its connections.
+/// Ends a client and closes its connections.
 pub(crate) fn end_client(client: u32) {
     with_load(|host, load| host.runtime.end_client(load, client));
     forget_coroutine(client);
 }
 
-/// Takes away the hook that has ended the script, and what it has said of it.
+/// Removes the hook that interrupted the script, and returns what it reported.
 pub(crate) fn take_stuck() -> Option<Failure> {
     let (stuck, main) = with(|host| (host.stuck.take(), host.main));
     if stuck.is_some() {
@@ -342,15 +341,15 @@ pub(crate) fn take_stuck() -> Option<Failure> {
     stuck
 }
 
-/// What a coroutine died of, in the words of whatever caused it.
+/// The failure that ended a coroutine, with its cause.
 unsafe fn death(thread: *mut State) -> Failure {
     if let Some(stuck) = take_stuck() {
         return stuck;
     }
     let main = with(|host| host.main);
-    // SAFETY: the caller's; fields are read from a table checked to be one.
+    // SAFETY: upheld by the caller; fields are read from a table checked to be one.
     let table = unsafe { ffi::lua_type(thread, -1) == ffi::LUA_TTABLE };
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     let (message, traceback) = unsafe {
         if table {
             let field = |name: &CStr| {
@@ -370,19 +369,19 @@ unsafe fn death(thread: *mut State) -> Failure {
             (lua::describe(thread, -1), None)
         }
     };
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     let traceback = traceback.or_else(|| Some(unsafe { lua::traceback(main, thread) }));
     let traceback = traceback.map(|text| text.trim().to_owned());
-    // The script may have caught that failure and died of something else.
+    // The script may have caught that failure and failed for another reason.
     let of_a_statement = ["SQL error, errno = ", "connection creation failed"];
     let caught = !table && !of_a_statement.iter().any(|words| message.contains(words));
     let (cause, told) =
         with(|host| (host.runtime.take_cause(), host.config.surroundings.tells_failures));
     match cause.filter(|_| !caught) {
-        // It has been told; here is where it struck.
+        // It has been printed already; add where it happened.
         Some(cause) if told => Failure { message, traceback, ..cause },
         Some(cause) => {
-            // The script's file and line, which Lua has put before its own words.
+            // The script's file and line, which Lua has put before the message.
             let place = message.split_once("SQL error, errno = ").map_or("", |(place, _)| place);
             Failure { message: format!("{place}{}", cause.message), traceback, ..cause }
         }

@@ -1,4 +1,4 @@
-//! Finding out what a script is before anything is connected: options, commands, faults.
+//! Inspects a script before anything is connected: options, commands, faults.
 
 use std::ffi::c_int;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::settings::push_options;
 use crate::workload::ScriptWorkload;
 
 impl ScriptWorkload {
-    /// Finds out what the script is, in this shard's state.
+    /// Inspects the scripts, in this shard's state.
     pub(crate) fn inspect(&mut self, load: &mut Load) -> Result<(), Failure> {
         self.parallel = self.look_at_scripts(load)?;
         Ok(())
@@ -39,7 +39,7 @@ impl ScriptWorkload {
                     ffi::LUA_OK => verdict(thread, &group.path),
                     ffi::LUA_YIELD => {
                         let message =
-                            "the script's body may not query or sleep: move it to a function";
+                            "the script's body must not query or sleep: move it to a function";
                         Err(fault(FatalKind::Script, message.into(), None))
                     }
                     _ => Err(script_error(with(|host| host.main), thread)),
@@ -59,7 +59,7 @@ impl ScriptWorkload {
 
 /// Reads what the prelude's `inspect` returned.
 unsafe fn verdict(thread: *mut State, path: &Path) -> Result<bool, Failure> {
-    // SAFETY: the caller's: the results are on the stack from 1.
+    // SAFETY: upheld by the caller: the results are on the stack from 1.
     unsafe {
         if ffi::lua_type(thread, 1) != ffi::LUA_TNIL {
             return Ok(ffi::lua_toboolean(thread, 1) != 0);
@@ -84,7 +84,7 @@ unsafe fn verdict(thread: *mut State, path: &Path) -> Result<bool, Failure> {
     }
 }
 
-/// The script lacks what was asked of it; `names` are the commands it has.
+/// The script lacks the command; `names` are those it has.
 fn no_command(script: &str, name: &str, names: &[String]) -> Failure {
     let message = format!("{script} has no `{name}`");
     let define = match name {
@@ -92,7 +92,7 @@ fn no_command(script: &str, name: &str, names: &[String]) -> Failure {
             "define `function prepare() … end` there: it makes what events need, and is called \
              before a load; leave it empty if they need nothing"
         }
-        "cleanup" => "define `function cleanup() … end` there: it removes what `prepare` has made",
+        "cleanup" => "define `function cleanup() … end` there: it removes what `prepare` created",
         _ => "functions named in `sysbench.cmdline.commands` are commands",
     };
     let has = match names {
@@ -106,7 +106,7 @@ fn no_command(script: &str, name: &str, names: &[String]) -> Failure {
 /// Names in a table, sorted.
 unsafe fn keys(state: *mut State, index: c_int) -> Vec<String> {
     let mut names = Vec::new();
-    // SAFETY: the caller's; only keys that are strings are read.
+    // SAFETY: upheld by the caller; only keys that are strings are read.
     unsafe {
         if ffi::lua_type(state, index) != ffi::LUA_TTABLE {
             return names;
@@ -123,7 +123,7 @@ unsafe fn keys(state: *mut State, index: c_int) -> Vec<String> {
     names
 }
 
-/// «did you mean», or all there are.
+/// A suggestion for a misspelt name, or all known names.
 fn nearest(name: &str, known: &[String]) -> Option<String> {
     let best = known
         .iter()
@@ -132,8 +132,8 @@ fn nearest(name: &str, known: &[String]) -> Option<String> {
         .filter(|(distance, _)| *distance <= name.len() / 2);
     match best {
         Some((_, candidate)) => Some(format!("did you mean `{candidate}`?")),
-        None if known.is_empty() => Some("it has no options of its own".into()),
-        None => Some(format!("it has: {}", known.join(", "))),
+        None if known.is_empty() => Some("the script defines no options".into()),
+        None => Some(format!("the script has: {}", known.join(", "))),
     }
 }
 
@@ -142,7 +142,7 @@ unsafe fn script_error(main: *mut State, thread: *mut State) -> Failure {
     if let Some(stuck) = take_stuck() {
         return stuck;
     }
-    // SAFETY: the caller's: the error value is on top of the stack.
+    // SAFETY: upheld by the caller: the error value is on top of the stack.
     unsafe {
         let message = lua::describe(thread, -1);
         let traceback = Some(lua::traceback(main, thread).trim().to_owned());

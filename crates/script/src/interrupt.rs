@@ -1,7 +1,7 @@
-//! Ending a script that does not return: another thread sets this hook, the script's own runs it.
+//! Ends a script that does not return: another thread sets this hook, the script's thread runs it.
 //!
-//! Compiled loops look for it because LuaJIT is built so (.cargo/config.toml); C functions and
-//! what they call are not interrupted.
+//! LuaJIT is built to check for hooks in compiled loops (.cargo/config.toml); C functions and what
+//! they call are not interrupted.
 
 use std::ptr;
 
@@ -13,13 +13,13 @@ use runtime::fault;
 use crate::host::{Host, with, with_load};
 use crate::lua::{self, State};
 
-/// Raises an error that says where the script was, unless the shard is neither given up nor late.
+/// Raises an error that says where the script was, unless the shard is neither abandoned nor late.
 /// A script that catches it gets no further: the next instruction raises it again.
 pub(crate) unsafe extern "C-unwind" fn end(state: *mut State, _: *mut ffi::lua_Debug) {
     // SAFETY: called by Lua between two instructions; nothing with a destructor is alive when the
     // error is raised.
     unsafe {
-        // What prepares a client runs on the main state, unprotected: it is left to return.
+        // Client preparation runs on the main state, unprotected: it is left to finish.
         if with(|host| ptr::eq(host.main, state)) {
             return;
         }
@@ -38,19 +38,19 @@ pub(crate) unsafe extern "C-unwind" fn end(state: *mut State, _: *mut ffi::lua_D
 
 unsafe fn describe(state: *mut State) -> Failure {
     let (what, waited) = with(|host| (host.what_runs(), host.interrupter.waited()));
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     let (place, traceback) =
         unsafe { (lua::place(state), lua::traceback(state, state).trim().to_owned()) };
     let seconds = waited.as_secs_f64();
     let message =
         format!("{place}{what} did not return within {seconds:.1} s of the end of the load");
-    let hint = "a loop without an end? no other client of its thread can go on meanwhile";
+    let hint = "an endless loop? no other client of its thread can run meanwhile";
     let traceback = Some(traceback);
     Failure { traceback, ..fault(FatalKind::Script, message, Some(hint)) }
 }
 
 impl Host {
-    /// What the running client is busy with, in the words of whoever wrote the script.
+    /// What the running client is executing, in the script's terms.
     fn what_runs(&self) -> String {
         let command = self.config.command.as_str();
         if self.runtime.in_event(self.current) {

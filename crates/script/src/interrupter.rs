@@ -1,4 +1,4 @@
-//! Interrupts a shard's Lua state from another thread, which may do nothing to it but set a hook.
+//! Interrupts a shard's Lua state from another thread, which may only set a hook.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -10,7 +10,7 @@ use mlua_sys as ffi;
 
 use crate::lua::State;
 
-/// Instructions that a script may go on for after it was asked to end: one that was only slow has
+/// Instructions a script may still run after it was asked to end: one that is merely slow will have
 /// returned by then.
 const INSTRUCTIONS: c_int = 5_000_000;
 
@@ -18,16 +18,16 @@ const INSTRUCTIONS: c_int = 5_000_000;
 struct Reached {
     /// Null once the state is gone.
     state: *mut State,
-    /// What is called between two instructions.
+    /// Called between two instructions.
     hook: ffi::lua_Hook,
-    /// How long the script was waited for.
+    /// How long the engine waited for the script.
     waited: Duration,
 }
 
-// SAFETY: other threads do nothing with the pointer but set a hook, which LuaJIT allows.
+// SAFETY: other threads use the pointer only to set a hook, which LuaJIT allows.
 unsafe impl Send for Reached {}
 
-/// Sets the hook of a Lua state, as long as the state exists.
+/// Sets the hook of a Lua state while the state exists.
 #[derive(Debug, Clone)]
 pub(crate) struct Interrupter(Arc<Mutex<Reached>>);
 
@@ -36,12 +36,12 @@ impl Interrupter {
         Self(Arc::new(Mutex::new(Reached { state, hook, waited: Duration::ZERO })))
     }
 
-    /// The state is about to go.
+    /// Called before the state closes.
     pub(crate) fn close(&self) {
         self.lock().state = ptr::null_mut();
     }
 
-    /// How long the script was waited for when it was asked to end.
+    /// How long the engine had waited when it interrupted the script.
     pub(crate) fn waited(&self) -> Duration {
         self.lock().waited
     }
@@ -57,7 +57,7 @@ impl Interrupt for Interrupter {
         reached.waited = waited;
         if !reached.state.is_null() {
             let hook = Some(reached.hook);
-            // SAFETY: the state is closed only after `close` had the lock.
+            // SAFETY: the state is closed only after `close` has held the lock.
             unsafe { ffi::lua_sethook(reached.state, hook, ffi::LUA_MASKCOUNT, INSTRUCTIONS) };
         }
     }

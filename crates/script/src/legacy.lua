@@ -1,5 +1,5 @@
--- The workload API of sysbench 0.5, over today's: globals, and one connection a client that is
--- opened by its first use.
+-- The workload API of sysbench 0.5 on top of the current one: globals, and one connection per
+-- client, opened on first use.
 
 local host, shared = ...
 
@@ -17,12 +17,12 @@ function legacy.sb_rnd()
   return shared.rand.uniform(0, 1073741823)
 end
 
--- A number that no client gets twice, within a range.
+-- A number within a range that no client gets twice.
 function legacy.sb_rand_uniq(low, high)
   return low + shared.rand.unique() % (high - low + 1)
 end
 
--- Connections by the globals of the client they belong to.
+-- Each client's connection, by its globals.
 local connections = setmetatable({}, { __mode = "k" })
 
 local function connection()
@@ -48,7 +48,7 @@ function legacy.db_disconnect()
   end
 end
 
--- Its rows are nobody's: scripts take a value for something that went wrong.
+-- No rows are returned: such scripts take any value for an error.
 function legacy.db_query(text) connection():query(text) end
 function legacy.db_bulk_insert_init(text) connection():bulk_insert_init(text) end
 function legacy.db_bulk_insert_next(text) connection():bulk_insert_next(text) end
@@ -58,7 +58,7 @@ local bound = setmetatable({}, { __mode = "k" })
 
 function legacy.db_prepare(text) return connection():prepare(text) end
 
--- Parameters are elements of a table whose values are read when the statement is executed.
+-- Parameters are elements of a table, read when the statement is executed.
 function legacy.db_bind_param(statement, values)
   local parameters = {}
   for index, value in ipairs(values) do
@@ -93,7 +93,7 @@ function legacy.db_close(statement)
   statement:close()
 end
 
--- Options become globals; functions of the same name stay.
+-- Makes options globals; functions of the same name stay.
 local function export(env, options)
   for name, value in pairs(options) do
     if type(env[name]) == "function" then

@@ -6,7 +6,7 @@
 //! share.
 //!
 //! [`ScriptWorkload`] implements [`engine::Workload`] over the connections of `runtime`. Each shard
-//! has its own Lua state, and nothing in it leaves the shard's thread.
+//! has its own Lua state, which only the shard's thread uses.
 
 mod api;
 mod arena;
@@ -29,7 +29,7 @@ pub use runtime::POLICY_HINT;
 pub use settings::NOT_TEXT;
 pub use workload::ScriptWorkload;
 
-/// The version of the script host, as it names itself.
+/// LuaJIT's version, as it reports it.
 pub fn luajit_version() -> String {
     host::luajit_version()
 }

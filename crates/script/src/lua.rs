@@ -1,7 +1,8 @@
-//! The few things done with the Lua C API over and over, by name.
+//! Frequent operations on the Lua C API, by name.
 //!
-//! Raw on purpose: a call from Lua costs tens of nanoseconds here, and a statement may cost a few
-//! hundred in all. Every function's contract is Lua's own: a valid state, with room on its stack.
+//! These are raw on purpose: a call from Lua costs tens of nanoseconds here, and a statement may
+//! cost only a few hundred in all. Every function's contract is Lua's own: a valid state, with room
+//! on its stack.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::mem::MaybeUninit;
@@ -16,31 +17,31 @@ pub(crate) type Function = unsafe extern "C-unwind" fn(*mut State) -> c_int;
 /// Pushes a string of any bytes.
 #[inline]
 pub(crate) unsafe fn push_bytes(state: *mut State, bytes: &[u8]) {
-    // SAFETY: the caller's; Lua copies the bytes.
+    // SAFETY: upheld by the caller; Lua copies the bytes.
     unsafe { ffi::lua_pushlstring_(state, bytes.as_ptr().cast::<c_char>(), bytes.len()) }
 }
 
-/// The bytes of a string or number on the stack; `None` for any other type. They live as long as
+/// The bytes of a string or number on the stack; `None` for any other type. They are valid while
 /// the value stays on the stack.
 #[inline]
 pub(crate) unsafe fn bytes<'a>(state: *mut State, index: c_int) -> Option<&'a [u8]> {
     let mut len = 0usize;
-    // SAFETY: the caller's; the result is checked before use.
+    // SAFETY: upheld by the caller; the result is checked before use.
     unsafe {
         let start = ffi::lua_tolstring(state, index, &mut len);
         if start.is_null() { None } else { Some(std::slice::from_raw_parts(start.cast(), len)) }
     }
 }
 
-/// The same as text, with what isn't UTF-8 replaced.
+/// As [`bytes`], as text; invalid UTF-8 is replaced.
 pub(crate) unsafe fn text(state: *mut State, index: c_int) -> Option<String> {
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe { bytes(state, index) }.map(|bytes| String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// Any value as text: strings and numbers as they are, others by their type.
+/// Any value as text: strings and numbers as they are, others as their type.
 pub(crate) unsafe fn describe(state: *mut State, index: c_int) -> String {
-    // SAFETY: the caller's; type names are static C strings.
+    // SAFETY: upheld by the caller; type names are static C strings.
     unsafe {
         match ffi::lua_type(state, index) {
             ffi::LUA_TBOOLEAN => (ffi::lua_toboolean(state, index) != 0).to_string(),
@@ -52,9 +53,9 @@ pub(crate) unsafe fn describe(state: *mut State, index: c_int) -> String {
     }
 }
 
-/// Raises a Lua error with this message, after the line of the script that called.
+/// Raises a Lua error with this message, prefixed with the calling script's line.
 pub(crate) unsafe fn raise(state: *mut State, message: &str) -> ! {
-    // SAFETY: the caller's; the message is copied before the stack is left.
+    // SAFETY: upheld by the caller; the message is copied before the stack is left.
     unsafe {
         push_bytes(state, place(state).as_bytes());
         push_bytes(state, message.as_bytes());
@@ -63,12 +64,12 @@ pub(crate) unsafe fn raise(state: *mut State, message: &str) -> ! {
     }
 }
 
-/// File and line of the innermost function that a file holds, as Lua puts them before its own
-/// messages; empty where none runs. What this crate has in Lua is no file.
+/// File and line of the innermost function that comes from a file, in the form of Lua's own
+/// messages; empty if none runs. Lua code built into this crate has no file.
 pub(crate) unsafe fn place(state: *mut State) -> String {
     let mut record = MaybeUninit::<ffi::lua_Debug>::zeroed();
     for level in 0.. {
-        // SAFETY: the caller's; the record is filled by the calls before it is read.
+        // SAFETY: upheld by the caller; the record is filled by the calls before it is read.
         let record = unsafe {
             if ffi::lua_getstack(state, level, record.as_mut_ptr()) == 0
                 || ffi::lua_getinfo(state, c"Sl".as_ptr(), record.as_mut_ptr()) == 0
@@ -77,7 +78,7 @@ pub(crate) unsafe fn place(state: *mut State) -> String {
             }
             record.assume_init_ref()
         };
-        // SAFETY: Lua's own C strings, which live as long as the function.
+        // SAFETY: Lua's own C strings, valid as long as the function.
         let (source, short) =
             unsafe { (CStr::from_ptr(record.source), CStr::from_ptr(record.short_src.as_ptr())) };
         if source.to_bytes().starts_with(b"@") && record.currentline > 0 {
@@ -89,35 +90,35 @@ pub(crate) unsafe fn place(state: *mut State) -> String {
 
 /// Puts a function into the table on top of the stack.
 pub(crate) unsafe fn set_function(state: *mut State, name: &CStr, function: Function) {
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe {
         ffi::lua_pushcclosure(state, function, 0);
         ffi::lua_setfield(state, -2, name.as_ptr());
     }
 }
 
-/// Pops a value and keeps it in the registry.
+/// Pops a value and keeps it in the registry; returns its reference.
 pub(crate) unsafe fn keep(state: *mut State) -> c_int {
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe { ffi::luaL_ref(state, ffi::LUA_REGISTRYINDEX) }
 }
 
 /// Pushes a kept value.
 #[inline]
 pub(crate) unsafe fn push_kept(state: *mut State, reference: c_int) {
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe { ffi::lua_rawgeti_(state, ffi::LUA_REGISTRYINDEX, reference) }
 }
 
-/// Lets go of a kept value.
+/// Releases a kept value.
 pub(crate) unsafe fn forget(state: *mut State, reference: c_int) {
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe { ffi::luaL_unref(state, ffi::LUA_REGISTRYINDEX, reference) }
 }
 
 /// Compiles a chunk and leaves it on the stack; on a syntax error leaves nothing.
 pub(crate) unsafe fn load(state: *mut State, source: &[u8], name: &CStr) -> Result<(), String> {
-    // SAFETY: the caller's; pointers live through the call.
+    // SAFETY: upheld by the caller; pointers live through the call.
     unsafe {
         let status = ffi::luaL_loadbuffer(
             state,
@@ -136,7 +137,7 @@ pub(crate) unsafe fn load(state: *mut State, source: &[u8], name: &CStr) -> Resu
 
 /// A traceback of a thread that failed, without a message.
 pub(crate) unsafe fn traceback(main: *mut State, failed: *mut State) -> String {
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe {
         ffi::luaL_traceback(main, failed, std::ptr::null(), 0);
         let text = describe(main, -1);

@@ -1,8 +1,8 @@
--- `package`, `require` and `module` as scripts see them: modules have the globals of the client
--- that asks for them, over code that all clients share.
+-- `package`, `require` and `module` as scripts see them: a module uses the globals of the client
+-- that requires it; its code is shared by all clients.
 --
--- Files are looked for on the script's own `package.path`; modules in C, and those that LuaJIT has
--- in it, are found by LuaJIT's own search.
+-- Files are searched on the script's own `package.path`; C modules and LuaJIT's built-in ones are
+-- found by LuaJIT's own search.
 
 local host, standard, inherit = ...
 
@@ -13,7 +13,7 @@ local open, search, shared = io.open, require, package
 local package_meta = inherit(shared)
 local loaded_meta, preload_meta = inherit(standard), inherit(shared.preload)
 
--- A client's own table; `path` is where its modules are.
+-- A client's `package` table; `path` is where its modules are searched.
 local function package_of(env, path)
   local made = setmetatable({
     path = path .. ";" .. shared.path, cpath = shared.cpath,
@@ -24,7 +24,7 @@ local function package_of(env, path)
   return made
 end
 
--- Files by path and name: clients ask for the same ones.
+-- Cache of files found, by path and name: clients ask for the same ones.
 local located = {}
 
 local function locate(path, name)
@@ -85,7 +85,7 @@ local function require_module(name)
   return loaded[name]
 end
 
--- The table of a module's globals, in the client's own.
+-- A module's table within the client's globals.
 local function module_table(env, name)
   local made = env
   for part in name:gmatch("[^.]+") do

@@ -1,10 +1,10 @@
--- Tables whose names are found behind a metatable, so that thousands of clients share them. Scripts
--- that look (`pairs`, `getmetatable`) or put a metatable of their own there see plain tables.
+-- Tables whose names are looked up through a metatable, so that thousands of clients share them.
+-- Scripts that inspect them (`pairs`, `getmetatable`) or set a metatable see plain tables.
 
 local pairs, next, rawget, rawset = pairs, next, rawget, rawset
 local getmetatable, setmetatable = getmetatable, setmetatable
 
--- What is inherited, by metatable.
+-- The inherited table, by metatable.
 local behind = {}
 
 local function inherit(from)

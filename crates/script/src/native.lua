@@ -1,7 +1,7 @@
--- What scripts do most often, called through FFI.
+-- The most frequent operations of scripts, called through FFI.
 --
--- A function of the Lua C API ends compiled code; these are called from within it. None of them
--- suspends the client or raises an error: what can is left to the host's other functions.
+-- Calling a function of the Lua C API ends compiled code; these are called from within it. None of
+-- them suspends the client or raises an error; functions that may do so are in the host table.
 
 local host, settings, ffi = ...
 
@@ -50,7 +50,7 @@ function random.varstring(least, most)
   return text_at(start, length[0])
 end
 
--- Ends the event under way and begins the next one, if there is one.
+-- Ends the current event and begins the next one, unless the load has ended.
 local TURN_START, TURN_WAIT = 1, 2
 
 local function next_event()
@@ -70,7 +70,7 @@ local row_faults = {
     .. "parentheses each time, or set `loaders` to 0",
 }
 
--- True when it is time to flush.
+-- Returns true when the batch should be flushed.
 local function bulk_append(slot, values)
   if type(values) ~= "string" then
     error("con:bulk_insert_next() needs the values in parentheses", 3)
@@ -117,7 +117,7 @@ local function set_number(self, value)
   end
 end
 
--- Text beyond the capacity is cut off, as the field's API has it.
+-- Text beyond the capacity is cut off, as in sysbench.
 local function set_text(self, value)
   if type(value) == "number" then
     value = tostring(value)

@@ -1,4 +1,4 @@
--- A script's own options: reading what the user gave, and saying what there is.
+-- A script's own options: parses the user's values and describes what is defined.
 
 local host, settings, ARGUMENT = ...
 
@@ -55,8 +55,8 @@ local READER_OF_DEFAULT = {
   string = READERS[ARGUMENT.ARG_STRING], ["nil"] = READERS[ARGUMENT.ARG_STRING],
 }
 
--- The script's definitions and the user's values become `sysbench.opt`. Returns nil and what is
--- wrong with a value: "unknown", name — or "value", name, found, expected.
+-- Fills `sysbench.opt` from the script's definitions and the user's values. On a bad value returns
+-- nil and either "unknown", name, or "value", name, found, expected.
 local function resolve_options(definitions, given)
   local options, known = {}, {}
   for name, value in pairs(settings.general) do
@@ -71,7 +71,7 @@ local function resolve_options(definitions, given)
     local default, argument = definition[2], definition[3]
     local reader = argument and READERS[argument] or READER_OF_DEFAULT[type(default)]
     if not reader then
-      return nil, "value", name, type(default), "a default of a type that options can have"
+      return nil, "value", name, type(default), "a boolean, number, string or table as default"
     end
     known[name] = reader
     if default == nil then default = EMPTY[argument] or "" end
@@ -128,7 +128,7 @@ local function shown(value)
   return tostring(value)
 end
 
--- What the script defines, one thing a line, its parts with tabs between them.
+-- Describes what the script defines, one item per line, tab-separated.
 local function describe(env)
   local lines = {}
   local function add(...)

@@ -1,11 +1,11 @@
--- The global table `dbdyno`: what scripts can do here beyond the field's API.
+-- The global table `dbdyno`: functions beyond sysbench's API.
 
 local host, connection_meta, raise, with_traceback = ...
 
 local getmetatable, type, error, xpcall = getmetatable, type, error, xpcall
 
--- Statements within `body` don't wait for their replies until there are `depth` of them. Whatever
--- becomes of `body`, what it has begun is sent and answered for before this returns.
+-- Statements within `body` wait for replies only once `depth` of them are in flight. All of them
+-- are sent and answered before this returns, even if `body` fails.
 local function pipeline(made, depth, body, ...)
   if getmetatable(made) ~= connection_meta or type(body) ~= "function" then
     error("dbdyno.pipeline() needs a connection, a depth and a function", 2)

@@ -1,7 +1,7 @@
--- The workload API that scripts see, built once a shard over the host's functions.
+-- The workload API that scripts see, built once per shard on the host's functions.
 --
 -- The host's functions either return at once or suspend the calling client and return when it is
--- resumed; nothing here knows which. Names and meanings are the field's; the code is ours.
+-- resumed; this file need not know which. Names and meanings are sysbench's; the code is ours.
 
 local host, settings, foreign, report, legacy, options, module, own, sql,
   coroutines, native, names, streams = ...
@@ -20,7 +20,7 @@ host.random = random
 local the_driver, connection_meta, raise, end_bulk =
   sql(host, settings, create_parameter, bulk_append, RESTART_EVENT)
 
--- LuaJIT's `-j`: a function of its own, or a module that is installed for it.
+-- LuaJIT's `-j`: a built-in command, or an installed `jit.*` module.
 local function compiler(order)
   local name, given = order:match("^([^=]+)=?(.*)$")
   local arguments = {}
@@ -47,7 +47,7 @@ local function with_traceback(message)
   return { message = tostring(message), traceback = traceback("", 2) }
 end
 
--- For errors that nobody will catch: those without a text get one, and the script's line.
+-- For uncaught errors: an error value without text gets one, with the script's line.
 local function in_words(value)
   local kind = type(value)
   if kind == "string" or kind == "number" then
@@ -83,7 +83,7 @@ local shared = {
         error("failed to initialize the DB driver", 2)
       end
       if name ~= nil and name ~= known and not (name == "postgresql" and known == "pgsql") then
-        local message = "failed to initialize the DB driver: a run has one target, of %s, not of %s"
+        local message = "failed to initialize the DB driver: the run's target is %s, not %s"
         error(message:format(known, tostring(name)), 2)
       end
       return the_driver
@@ -97,10 +97,10 @@ local shared = {
 }
 local shared_meta = inherit(shared)
 
--- The host reads and prints options by itself; scripts that call these lose nothing.
+-- The host reads and prints options itself; these stubs keep scripts that call them working.
 function ARGUMENT.read_cmdline_options() return true end
 
--- What the script says of a command: its function, and whether all clients run it.
+-- A command that the script defines: its function, and whether all clients run it.
 local function command_of(name)
   local commands = getfenv(0).sysbench.cmdline.commands
   local command = type(commands) == "table" and commands[name]
@@ -125,7 +125,7 @@ local resolve_options, check_values, describe_script = options(host, settings, A
 
 local globals_meta = inherit(_G)
 
--- All of `from` that `own` does not replace.
+-- Copies everything from `from` that `own` does not define.
 local function complete(own, from)
   for name, value in pairs(from) do
     own[name] = own[name] == nil and value or own[name]
@@ -151,7 +151,7 @@ local standard = {
 }
 local package_of, require_module, module_of = module(host, standard, inherit)
 
--- As the field's, but what the file does may suspend the client.
+-- As Lua's `dofile`, but the file's code may suspend the client.
 local function do_file(name)
   local chunk, message = loadfile(name)
   if not chunk then
@@ -167,14 +167,14 @@ local library = {
   ffi = standard.ffi, io = standard.io, os = standard.os, coroutine = standard.coroutine,
 }
 
--- Names of the 0.5 days, for scripts that still use them.
+-- Names from sysbench 0.5, for scripts that still use them.
 shared.db = {}
 for name, value in pairs(legacy_globals) do
   library[name] = value
   shared.db[name:gsub("^db_", "")] = value
 end
 
--- One client's globals. They are few: everything else is found behind the metatables.
+-- One client's globals. They hold few names: the rest is found through metatables.
 local function environment(tid, module_path)
   local env = setmetatable({}, globals_meta)
   for name, value in pairs(library) do
@@ -201,9 +201,9 @@ local function copy(from)
   return to
 end
 
--- Life of a client.
+-- A client's life cycle.
 
--- The default loop. A restarted event is still the same event: its time goes on.
+-- The default loop. A restarted event is still the same event: its time keeps running.
 local function default_run(tid)
   local env = getfenv(0)
   local event = env.event
@@ -236,7 +236,7 @@ local function default_run(tid)
   end
 end
 
--- Scripts find the default loop as a global, and may put their own in its place.
+-- Scripts see the default loop as a global, and may replace it.
 _G.thread_run = default_run
 
 local options_of, options_legacy = {}, {}
@@ -245,7 +245,7 @@ local options_of, options_legacy = {}, {}
 local function body(make)
   local env = getfenv(0)
   local options = options_of[make]
-  -- A script of the 0.5 days defines no options and finds all of them as globals.
+  -- A script for sysbench 0.5 defines no options and finds all of them as globals.
   if options and options_legacy[make] then
     export(env, options)
     env.test = settings.script_path
@@ -281,12 +281,12 @@ local function client(make, tid)
     slot = host.bulk_open()
   end
   if outcome == false then
-    error(("the command `%s` says that it failed"):format(settings.command), 0)
+    error(("the command `%s` returned false"):format(settings.command), 0)
   end
 end
 
--- Runs the script's body once a shard and finds out what the script is. Returns nil and an error as
--- `resolve_options` does, or whether the command is for all clients at once.
+-- Runs the script's body once per shard to inspect it. Returns nil and an error as
+-- `resolve_options` does, or whether all clients run the command in parallel.
 local function inspect(make, given)
   if not settings.command then
     return false
@@ -329,7 +329,7 @@ local function inspect(make, given)
   return defined ~= nil and parallel
 end
 
--- What comes before and after all clients, in the first shard.
+-- Hooks that run before and after all clients, in the first shard.
 local function hook(name, stat)
   local env = getfenv(0)
   local call = rawget(env, name)
@@ -344,8 +344,8 @@ local function hook(name, stat)
   end
 end
 
--- What the script defines. Its report hooks see options too; what is wrong with these, the load
--- says.
+-- Describes what the script defines. Its report hooks see the options too; the load reports invalid
+-- ones.
 local function describe(make, given)
   local env = body(make)
   env.sysbench.opt = resolve_options(env.sysbench.cmdline.options, given)

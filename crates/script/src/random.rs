@@ -1,4 +1,4 @@
-//! Random numbers as scripts ask for them: one generator a client, derived from the run's seed.
+//! Random numbers for scripts: one generator per client, derived from the run's seed.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -13,13 +13,13 @@ pub(crate) enum Kind {
     Special,
 }
 
-/// The parameters of all distributions; the defaults are the field's.
+/// The parameters of all distributions; the defaults are sysbench's.
 #[derive(Debug, Clone)]
 pub struct Distributions {
     pub(crate) kind: Kind,
     pub(crate) pareto_h: f64,
     pub(crate) zipfian_exponent: f64,
-    /// Uniform draws averaged for a gaussian one, at least 1.
+    /// Uniform draws averaged for a Gaussian one, at least 1.
     pub(crate) iterations: u32,
     /// Share of values in the special range, percent.
     pub(crate) special_percent: f64,
@@ -44,7 +44,7 @@ impl Default for Distributions {
 #[derive(Debug, Clone)]
 pub struct Random(Xoshiro256PlusPlus);
 
-/// Mixes numbers into a seed (splitmix64's finaliser), so that neighbours have nothing in common.
+/// Mixes a stream number into a seed (splitmix64's finaliser), so that neighbouring streams differ.
 pub(crate) fn mix(seed: u64, stream: u64) -> u64 {
     let mut z = seed ^ stream.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -52,14 +52,14 @@ pub(crate) fn mix(seed: u64, stream: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// FNV-1a: a number for a name, the same on every machine.
+/// FNV-1a hash of a name, the same on every machine.
 pub(crate) fn name_number(name: &[u8]) -> u64 {
     name.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
     })
 }
 
-/// A permutation of the 32-bit numbers (each step can be undone), so that a counter gives unique
+/// A permutation of the 32-bit numbers (each step is invertible): turns a counter into unique
 /// values without order.
 pub(crate) fn permute(counter: u32) -> u32 {
     let mut x = counter;
@@ -69,7 +69,7 @@ pub(crate) fn permute(counter: u32) -> u32 {
 }
 
 impl Random {
-    /// The numbers of one stream: a client, by its number.
+    /// The generator of one stream, such as a client's number.
     pub fn new(seed: u64, stream: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(mix(seed, stream)))
     }
@@ -120,9 +120,9 @@ impl Random {
         Self::scale(self.unit().powf(power), low, high)
     }
 
-    /// `special_percent` of the draws fall evenly into the middle `special_width` percent, the
-    /// others are gaussian over the whole. One number decides both whether and where, so that of
-    /// the middle only the upper `special_percent` are used: measured at sysbench 1.0.20.
+    /// `special_percent` of the draws are uniform over the middle `special_width` percent, the
+    /// others Gaussian over the whole range. One number decides both, so only the upper
+    /// `special_percent` of the middle is used, as measured with sysbench 1.0.20.
     pub(crate) fn special(&mut self, low: i64, high: i64, with: &Distributions) -> i64 {
         let unit = self.unit();
         if unit < 1.0 - with.special_percent / 100.0 {
@@ -158,7 +158,7 @@ impl Random {
         }
     }
 
-    /// The distribution scripts get from `sysbench.rand.default`.
+    /// Draws from the distribution behind `sysbench.rand.default`.
     #[inline]
     pub fn draw(&mut self, low: i64, high: i64, with: &Distributions) -> i64 {
         match with.kind {
@@ -200,7 +200,7 @@ impl Random {
     }
 }
 
-/// Characters drawn ahead, `4 × PAIRS` with one number: all strings of them are equally likely.
+/// Characters drawn ahead, `4 × PAIRS` from one random number: all strings are equally likely.
 struct Ahead<const BASE: u32, const FIRST: u8, const PAIRS: usize> {
     ready: [u8; 16],
     left: usize,
@@ -223,7 +223,7 @@ impl<const BASE: u32, const FIRST: u8, const PAIRS: usize> Ahead<BASE, FIRST, PA
         self.ready[self.left]
     }
 
-    /// Two halves, two characters of each at a time: short chains of divisions side by side.
+    /// Divides two halves side by side, two characters at a time: shorter dependency chains.
     fn draw(&mut self, random: &mut Random) {
         let number = random.below(Self::STRINGS);
         let mut halves = [(number / Self::HALF) as u32, (number % Self::HALF) as u32];

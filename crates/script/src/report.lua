@@ -1,4 +1,4 @@
--- Report hooks that come ready-made, and histograms of the script's own.
+-- Built-in report hooks, and the scripts' own histograms.
 
 local host, settings = ...
 
@@ -37,7 +37,7 @@ local OBJECT = [[
     "reconnects": %4.2f
   }]]
 
--- Arrays that have been opened, by the globals of whoever opened them.
+-- JSON arrays opened so far, by the globals of the client.
 local open = setmetatable({}, { __mode = "k" })
 
 function made.report_json(stat)

@@ -1,4 +1,4 @@
-//! What scripts are told about the run: the prelude's second argument, and the user's options.
+//! What scripts learn about the run: the prelude's second argument, and the user's options.
 
 use std::ffi::c_int;
 
@@ -8,16 +8,16 @@ use serde_json::Value;
 use crate::config::{Config, Figures, plain};
 use crate::lua::{self, State};
 
-/// What scripts see as the version of the tool whose API this is.
+/// The version of sysbench whose API this is, as scripts see it.
 const API_VERSION: &str = "1.0.20";
 
-/// Drivers there are, as scripts name them.
+/// Drivers, by the names scripts use.
 const DRIVERS: [&str; 4] = ["mysql", "pgsql", "sqlite", "null"];
 
-/// The second argument of the prelude: what it can't find out itself.
+/// Pushes the prelude's second argument: what it can't find out itself.
 pub(crate) unsafe fn push_settings(state: *mut State, config: &Config) {
     let first = &config.groups[0];
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe {
         ffi::lua_createtable(state, 0, 6);
         if !config.command.is_empty() {
@@ -58,16 +58,16 @@ pub(crate) unsafe fn push_settings(state: *mut State, config: &Config) {
     }
 }
 
-/// What is said of an error without a text.
+/// Message for an error value without a text.
 pub const NOT_TEXT: &str =
-    "error() was called with a value that is no text; expected what failed, in words";
+    "error() was called with a value that is not a string; expected an error message";
 
 /// Options that every script sees besides its own.
 unsafe fn push_general(state: *mut State, config: &Config) {
     use record::Endpoint;
     let target = &config.connections.target;
     let (driver, server) = (target.name(), target.server());
-    // SAFETY: the caller's: the table is on top of the stack.
+    // SAFETY: upheld by the caller: the table is on top of the stack.
     unsafe {
         set_number(state, "threads", f64::from(config.connections.part.clients));
         set_number(state, "events", config.events as f64);
@@ -90,7 +90,7 @@ unsafe fn push_general(state: *mut State, config: &Config) {
 }
 
 unsafe fn set_text(state: *mut State, name: &str, value: &str) {
-    // SAFETY: the caller's: a table is on top of the stack.
+    // SAFETY: upheld by the caller: a table is on top of the stack.
     unsafe {
         lua::push_bytes(state, name.as_bytes());
         lua::push_bytes(state, value.as_bytes());
@@ -99,7 +99,7 @@ unsafe fn set_text(state: *mut State, name: &str, value: &str) {
 }
 
 unsafe fn set_number(state: *mut State, name: &str, value: f64) {
-    // SAFETY: the caller's: a table is on top of the stack.
+    // SAFETY: upheld by the caller: a table is on top of the stack.
     unsafe {
         lua::push_bytes(state, name.as_bytes());
         ffi::lua_pushnumber(state, value);
@@ -112,7 +112,7 @@ pub(crate) unsafe fn push_options<'a>(
     state: *mut State,
     options: impl Iterator<Item = (&'a String, &'a Value)>,
 ) {
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe {
         ffi::lua_createtable(state, 0, 8);
         for (name, value) in options {
@@ -126,9 +126,9 @@ pub(crate) unsafe fn push_options<'a>(
     }
 }
 
-/// Pushes a value as Lua has it; lists are of text.
+/// Pushes a JSON value as Lua's; list elements become strings.
 unsafe fn push_json(state: *mut State, value: &Value) {
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe {
         match value {
             Value::Bool(on) => ffi::lua_pushboolean(state, c_int::from(*on)),
@@ -147,7 +147,7 @@ unsafe fn push_json(state: *mut State, value: &Value) {
 
 /// Pushes a table of figures, or nil.
 pub(crate) unsafe fn push_figures(state: *mut State, figures: Option<&Figures>) {
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe {
         let Some(figures) = figures else { return ffi::lua_pushnil(state) };
         ffi::lua_createtable(state, 0, figures.len() as c_int);

@@ -1,14 +1,14 @@
-//! Finding scripts, and compiling them so that many clients share the code.
+//! Finds scripts, and compiles them so that many clients share the code.
 
 use std::ffi::{CStr, CString};
 use std::path::{Path, PathBuf};
 
 use crate::lua::{self, State};
 
-/// Where the field's packages put their scripts.
+/// Where sysbench's packages put their scripts.
 const USUAL_PLACES: [&str; 2] = ["/usr/share/sysbench", "/usr/local/share/sysbench"];
 
-/// A script's file, or every place that was tried.
+/// A script's file, or every path tried.
 pub(crate) fn find(name: &str, folders: &[PathBuf]) -> Result<PathBuf, Vec<PathBuf>> {
     let given = PathBuf::from(name);
     let mut tried = Vec::new();
@@ -29,8 +29,8 @@ pub(crate) fn find(name: &str, folders: &[PathBuf]) -> Result<PathBuf, Vec<PathB
     Err(tried)
 }
 
-/// Where modules are looked for, as `package.path` says it: beside the script, then in the folders,
-/// then the usual places.
+/// Where modules are searched, as in `package.path`: beside the script, in the folders, then in the
+/// usual places.
 pub(crate) fn module_path(script: &Path, folders: &[PathBuf]) -> String {
     let here = Path::new(".");
     let beside = script.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(here);
@@ -44,11 +44,11 @@ pub(crate) fn module_path(script: &Path, folders: &[PathBuf]) -> String {
     templates.map(|place| format!("{place}/?.lua;{place}/?/init.lua")).collect::<Vec<_>>().join(";")
 }
 
-/// Compiles a script into a function that makes a new instance each time it is called, and leaves
-/// that on the stack.
+/// Compiles a script into a function that makes a new instance on each call; leaves it on the
+/// stack.
 ///
-/// An instance is a closure over code that all instances share, so a client costs its variables and
-/// not a copy of the program. Line numbers stay as they are in the file.
+/// An instance is a closure over shared code, so a client costs its variables, not a copy of the
+/// program. Line numbers are those of the file.
 ///
 /// # Errors
 /// The compiler's message, with file and line.
@@ -57,12 +57,12 @@ pub(crate) unsafe fn compile(state: *mut State, source: &[u8], path: &str) -> Re
         CString::new(format!("@{path}")).map_err(|_| "a path with a zero byte".to_owned())?;
     let mut body = source.to_vec();
     if body.starts_with(b"#") {
-        // A `#!` line is not Lua; as a comment it keeps its place.
+        // A `#!` line is not Lua; turned into a comment, it keeps the line numbers.
         body.splice(0..0, *b"--");
     }
-    // SAFETY: the caller's state; both chunks are checked before they are used.
+    // SAFETY: upheld by the caller; both chunks are checked before they are used.
     unsafe {
-        // Alone first, so that the message for a missing `end` isn't about our wrapping.
+        // Compiled alone first, so that a missing `end` isn't reported in terms of our wrapper.
         check(state, &body, &name)?;
         let mut wrapped = b"return function(...) ".to_vec();
         wrapped.extend_from_slice(&body);
@@ -72,7 +72,7 @@ pub(crate) unsafe fn compile(state: *mut State, source: &[u8], path: &str) -> Re
 }
 
 unsafe fn check(state: *mut State, body: &[u8], name: &CStr) -> Result<(), String> {
-    // SAFETY: the caller's; the chunk is taken off again.
+    // SAFETY: upheld by the caller; the chunk is popped again.
     unsafe {
         lua::load(state, body, name)?;
         mlua_sys::lua_settop(state, -2);

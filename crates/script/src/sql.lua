@@ -1,8 +1,8 @@
--- Connections, statements and what they return.
+-- Connections, statements and their results.
 --
 -- The host's functions either return at once or suspend the calling client and return when it is
--- resumed; nothing here knows which. `false` from a statement means that it failed: `raise` then
--- asks the host what to do about it.
+-- resumed; this file need not know which. `false` from a statement means that it failed: `raise`
+-- then asks the host what to do.
 
 local host, settings, create_parameter, bulk_append, RESTART_EVENT = ...
 
@@ -11,8 +11,8 @@ local type = type
 
 local connections = setmetatable({}, { __mode = "v" })
 
--- Under the field's command line a misuse is told in its words, and what it lets pass is let pass
--- here too; elsewhere it is an error. Returns whether it may pass.
+-- On sysbench's command line, misuse prints sysbench's ALERT, and what sysbench tolerates is
+-- tolerated; elsewhere it is an error. Returns whether it is tolerated.
 local CLOSED = "attempt to use an already closed connection"
 
 local function alert(text)
@@ -30,8 +30,8 @@ local function closed(level)
   error("SQL API error: " .. CLOSED, 3)
 end
 
--- What error descriptors hold for a connection: it prints as one and does what it does, and nobody
--- walks through its fields. It holds the connection, which holds up nothing here.
+-- The connection in an error descriptor: prints as a connection and forwards to it, but has no
+-- fields to walk through. It refers to the connection without keeping it open.
 local handles = setmetatable({}, { __mode = "kv" })
 
 local function handle_of(connection)
@@ -56,7 +56,7 @@ local function handle_of(connection)
   return made
 end
 
--- What a statement without rows returns is the field's null pointer: equal to nil, and yet true.
+-- A statement without rows returns a null pointer, as in sysbench: equal to nil, and yet true.
 local no_rows = { nrows = 0, nfields = 0, affected_rows = 0 }
 function no_rows.fetch_row() return nil end
 function no_rows.free() return true end
@@ -73,7 +73,7 @@ do
   host.keep_nothing(nothing)
 end
 
--- Always called last, so that messages begin with the script's line. Hooks and `pcall` get a table.
+-- Always a tail call, so that messages begin with the script's line. Hooks and `pcall` get a table.
 local function raise(slot, query, executed)
   local text = query
   if executed ~= nil then
@@ -114,7 +114,7 @@ function statement:execute()
   return result
 end
 
--- The statement's environment keeps its parameters alive: the host holds plain pointers.
+-- The statement's environment keeps its parameters alive: the host holds raw pointers.
 function statement:bind_param(...)
   if select("#", ...) == 0 then
     return nil
@@ -210,7 +210,7 @@ function connection:prepare(sql)
   if not settings.drop_in then
     return raise(self[1], sql)
   end
-  -- The server's words have been told; the field's last line has none of them.
+  -- The server's message has been printed; sysbench's last line does not repeat it.
   local told, failed = pcall(raise, self[1], sql)
   if not told and type(failed) == "table" then
     error(failed, 0)
@@ -218,7 +218,7 @@ function connection:prepare(sql)
   error("SQL API error", 2)
 end
 
--- A second time is no error. The number of the slot may be another connection's next.
+-- Closing twice is no error. The slot's number may be reused by another connection.
 function connection:disconnect()
   if self[1] then
     host.disconnect(self[1])
@@ -262,8 +262,8 @@ local function end_bulk(slot)
   end
 end
 
--- The rows of a table depend on the seed and on the text before them alone, not on which client
--- writes them: the host starts the client's random numbers anew here.
+-- A table's rows depend only on the seed and on the text before them, not on which client writes
+-- them: the host restarts the client's random numbers here.
 function connection:bulk_insert_init(prefix)
   if not self[1] and alert(CLOSED) then
     return nil
@@ -301,7 +301,7 @@ function driver:name()
   return host.driver_name()
 end
 
--- What a script's body gets for a connection while it is only looked at: nothing happens.
+-- A connection for a script's body that is only inspected: its methods do nothing.
 local inert = {}
 local inert_methods = { query = function() return nothing end, query_row = function() end }
 setmetatable(inert, {

@@ -1,5 +1,5 @@
--- `print`, `io` and `os` as scripts see them: what is written goes through the host, in whole
--- lines, and a sleeping client does not hold up the others of its shard.
+-- `print`, `io` and `os` as scripts see them: output goes through the host in whole lines, and a
+-- sleeping client does not block the others of its shard.
 
 local host = ...
 
@@ -24,7 +24,7 @@ end
 
 function file:flush() return true end
 function file:setvbuf() return true end
-function file:close() return nil, "standard output stays open" end
+function file:close() return nil, "standard output can't be closed" end
 
 local meta = getmetatable(stdout)
 meta.__index, meta.__tostring = file, function() return "file (standard output)" end

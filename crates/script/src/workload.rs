@@ -1,4 +1,4 @@
-//! The script host as a workload of the engine.
+//! The script host as an engine workload.
 
 use std::ffi::{CStr, c_int};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::settings::{push_figures, push_settings};
 use crate::source;
 
 const PRELUDE: &[u8] = include_bytes!("prelude.lua");
-/// What the prelude is given besides the host's functions, in this order.
+/// Arguments of the prelude after the host's functions, in this order.
 const PARTS: [(&[u8], &CStr); 11] = [
     (include_bytes!("foreign.lua"), c"=foreign"),
     (include_bytes!("report.lua"), c"=report"),
@@ -38,18 +38,18 @@ const PARTS: [(&[u8], &CStr); 11] = [
     (include_bytes!("streams.lua"), c"=streams"),
 ];
 
-/// One shard's clients, running a script.
+/// One shard's clients running a script.
 pub struct ScriptWorkload {
     lua: Option<Lua>,
     host: Shared,
-    /// The command is for all clients at once.
+    /// All clients run the command in parallel.
     pub(crate) parallel: bool,
 }
 
 impl Drop for ScriptWorkload {
     fn drop(&mut self) {
         self.host.borrow().interrupter.close();
-        // Closing the state runs what scripts left to its end, and that finds the host.
+        // Closing the state runs the scripts' finalisers, which need the host.
         enter(&raw const *self.host);
         self.lua = None;
         enter(std::ptr::null());
@@ -61,7 +61,7 @@ impl ScriptWorkload {
     /// shard's own thread.
     ///
     /// # Errors
-    /// A script that does not compile, or a machine without an event loop.
+    /// A script does not compile, or the event loop can't be opened.
     pub fn new(config: Arc<Config>, shard: u32, shards: u32) -> Result<Self, Failure> {
         let own = config.clients_of(shard, shards).len() as u32;
         let runtime = Runtime::new(Arc::clone(&config.connections), shard, shards, own)?;
@@ -82,13 +82,13 @@ impl ScriptWorkload {
         self.host.borrow().runtime.reactor_name()
     }
 
-    /// Lends the load to what Lua calls, until the result is dropped.
+    /// Lends the load to functions that Lua calls, until the result is dropped.
     pub(crate) fn enter<'a>(&'a self, load: &'a mut Load) -> Entered<'a> {
         Entered::new(&self.host, load)
     }
 
-    /// Runs `init` or `done` with the globals they share, if the script defines it.
-    /// A report hook gets a table of figures.
+    /// Runs `init` or `done` with their shared globals, or a report hook with a table of figures,
+    /// if the script defines it.
     pub(crate) fn run_hook(
         &self,
         load: &mut Load,
@@ -163,7 +163,7 @@ fn open() -> Result<(), Failure> {
                 false => internal(format!("prelude: {message}")),
             });
         }
-        // In the reverse of the order in which the prelude returns them.
+        // In reverse order of the prelude's return values.
         let [describe, hook, body, inspect, client, environment] =
             std::array::from_fn(|_| lua::keep(state));
         with(|host| {
@@ -181,11 +181,11 @@ fn open() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Runs the first client (which is none) until it ends.
+/// Runs client 0 until it ends.
 fn run_to_end(arguments: c_int) -> Result<(), Failure> {
     resume(0, arguments)?;
     while with(|host| host.runtime.waiting(0)) != Waiting::Ended {
-        // What comes after the load has to run although the load has been stopped.
+        // Hooks after the load must run although the load has been stopped.
         let given_up = with_load(|_, load| {
             let control = load.control();
             let finishing = control.stage() >= engine::Stage::Finish;
@@ -204,7 +204,7 @@ fn run_to_end(arguments: c_int) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Waits for whatever wakes clients and resumes those.
+/// Waits for events and resumes the clients they wake.
 fn wait(timeout: Duration) -> Result<(), Failure> {
     with_load(|host, load| host.runtime.wait(load, timeout))?;
     while let Some(woken) = with_load(|host, load| host.runtime.next(load))? {
@@ -213,7 +213,7 @@ fn wait(timeout: Duration) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A client whose time has come.
+/// Wakes a client whose pause is over.
 fn wake(client: u32) -> Result<(), Failure> {
     match with_load(|host, load| host.runtime.wake(load, client))? {
         Some(woken) => go_on(woken),
@@ -227,7 +227,7 @@ fn go_on(Woken { client, why }: Woken) -> Result<(), Failure> {
     if thread.is_null() {
         return Ok(());
     }
-    // SAFETY: the client is suspended in a call that returns one value, or may.
+    // SAFETY: the client is suspended in a call that returns at most one value.
     unsafe {
         match why {
             Wake::Concluded(slot, conclusion) => api::push_conclusion(thread, slot, conclusion),
@@ -244,7 +244,7 @@ fn go_on(Woken { client, why }: Woken) -> Result<(), Failure> {
     resume(client, 1)
 }
 
-/// Runs the body of the first group's script for the hooks.
+/// Runs the body of the first group's script, for the hooks.
 fn make_globals() -> Result<(), Failure> {
     let (main, body) = with(|host| (host.main, host.prelude.body));
     // SAFETY: the host is not running.
@@ -256,12 +256,12 @@ fn make_globals() -> Result<(), Failure> {
     run_to_end(1)
 }
 
-/// Keeps a coroutine's globals.
+/// Keeps a coroutine's globals; returns their reference.
 ///
 /// # Safety
 /// The state is not running.
 pub(crate) unsafe fn globals_of(main: *mut lua::State, thread: *mut lua::State) -> c_int {
-    // SAFETY: the caller's; what is pushed is popped again.
+    // SAFETY: upheld by the caller; what is pushed is popped again.
     unsafe {
         ffi::lua_pushthread(thread);
         ffi::lua_xmove(thread, main, 1);

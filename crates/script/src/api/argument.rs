@@ -1,4 +1,4 @@
-//! What scripts give to the functions of the API.
+//! Reads the arguments of API functions.
 
 use std::ffi::c_int;
 
@@ -7,10 +7,10 @@ use mlua_sys as ffi;
 use crate::host::with;
 use crate::lua::{self, State};
 
-/// The slot number in an argument; raises an error if the connection is closed.
+/// The slot number in an argument. Raises a Lua error if the connection is closed.
 #[inline]
 pub(super) unsafe fn slot_argument(state: *mut State, index: c_int) -> u32 {
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe {
         let number = ffi::lua_tointeger_(state, index);
         let open = ffi::lua_type(state, index) == ffi::LUA_TNUMBER

@@ -13,7 +13,7 @@ use crate::lua::{self, State, set_function};
 use crate::random::{Random, name_number};
 
 pub(crate) unsafe fn register(state: *mut State) {
-    // SAFETY: the caller's: the table is on top of the stack.
+    // SAFETY: upheld by the caller: the table is on top of the stack.
     unsafe {
         set_function(state, c"bulk_begin", bulk_begin);
         set_function(state, c"bulk_flush", bulk_flush);
@@ -22,7 +22,7 @@ pub(crate) unsafe fn register(state: *mut State) {
     }
 }
 
-/// `host.bulk_begin(slot, prefix)`. The client's random numbers start anew from the seed and the
+/// `host.bulk_begin(slot, prefix)`. Restarts the client's random numbers from the seed and the
 /// prefix, so that a table's rows don't depend on how many clients load.
 unsafe extern "C-unwind" fn bulk_begin(state: *mut State) -> c_int {
     // SAFETY: called by the prelude.
@@ -39,11 +39,11 @@ unsafe extern "C-unwind" fn bulk_begin(state: *mut State) -> c_int {
     }
 }
 
-/// Takes a row of a bulk insert; called by compiled scripts (`native.lua`).
+/// Adds a row to a bulk insert; called by compiled scripts (`native.lua`).
 ///
-/// 0: taken; 1: taken, and it is time to flush; 2: none has begun; 3: it isn't one row.
+/// 0: added; 1: added, flush now; 2: no bulk insert started; 3: not exactly one row.
 pub(super) unsafe extern "C" fn append_row(index: u32, values: *const u8, len: usize) -> c_int {
-    // SAFETY: a string of Lua's, that lives through the call.
+    // SAFETY: a Lua string, which lives through the call.
     let values = unsafe { slice::from_raw_parts(values, len) };
     match with(|host| host.runtime.append_row(index, values)) {
         Row::Taken => 0,
@@ -53,7 +53,7 @@ pub(super) unsafe extern "C" fn append_row(index: u32, values: *const u8, len: u
     }
 }
 
-/// Sends what is there: false if it failed.
+/// Sends the collected rows; returns false if that failed.
 unsafe extern "C-unwind" fn bulk_flush(state: *mut State) -> c_int {
     // SAFETY: called by the prelude.
     unsafe {
@@ -63,7 +63,7 @@ unsafe extern "C-unwind" fn bulk_flush(state: *mut State) -> c_int {
     }
 }
 
-/// Waits until all rows are stored: false if some are not.
+/// Waits until all rows are stored; returns false if some are not.
 unsafe extern "C-unwind" fn bulk_end(state: *mut State) -> c_int {
     // SAFETY: called by the prelude.
     unsafe {
@@ -73,7 +73,7 @@ unsafe extern "C-unwind" fn bulk_end(state: *mut State) -> c_int {
     }
 }
 
-/// A slot of the client's with a bulk insert whose end was not waited for, or nil.
+/// A slot of the client with a bulk insert not yet waited for, or nil.
 unsafe extern "C-unwind" fn bulk_open(state: *mut State) -> c_int {
     let open = with(|host| host.runtime.open_rows(host.current));
     // SAFETY: a live state.

@@ -11,7 +11,7 @@ use crate::host::{with, with_load};
 use crate::lua::{self, State, set_function};
 
 pub(crate) unsafe fn register(state: *mut State) {
-    // SAFETY: the caller's: the table is on top of the stack.
+    // SAFETY: upheld by the caller: the table is on top of the stack.
     unsafe {
         set_function(state, c"driver_name", driver_name);
         set_function(state, c"connect", connect);
@@ -23,7 +23,7 @@ pub(crate) unsafe fn register(state: *mut State) {
     }
 }
 
-/// The name scripts know the driver by.
+/// The driver's name, as scripts know it.
 unsafe extern "C-unwind" fn driver_name(state: *mut State) -> c_int {
     let config = with(|host| std::sync::Arc::clone(&host.config));
     let known = config.connections.target.name();
@@ -33,7 +33,7 @@ unsafe extern "C-unwind" fn driver_name(state: *mut State) -> c_int {
     1
 }
 
-/// Returns the new connection's slot, or false.
+/// Opens a connection; returns its slot, or false.
 unsafe extern "C-unwind" fn connect(state: *mut State) -> c_int {
     let connected = with_load(|host, load| host.runtime.connect(load, host.current));
     // SAFETY: called from a coroutine.
@@ -56,7 +56,7 @@ unsafe extern "C-unwind" fn disconnect(state: *mut State) -> c_int {
     0
 }
 
-/// Drops the connection and makes it anew, statements included; the event goes on.
+/// Drops the connection and reconnects, preparing its statements again; the event goes on.
 unsafe extern "C-unwind" fn reconnect(state: *mut State) -> c_int {
     // SAFETY: called by the prelude.
     unsafe {
@@ -95,7 +95,7 @@ unsafe extern "C-unwind" fn prepare(state: *mut State) -> c_int {
 }
 
 /// `host.failure(text, executed)`: what to do about the statement that just failed: action, number,
-/// state, message. The statement's text is nil where it is not known.
+/// state, message. `text` is nil where the statement's text is unknown.
 unsafe extern "C-unwind" fn failure(state: *mut State) -> c_int {
     use record::ErrorAction;
     // SAFETY: a live state with room for four values; the text stays on the stack.

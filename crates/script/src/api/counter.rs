@@ -1,4 +1,4 @@
-//! The counters that scripts of the field count up through FFI.
+//! The counters that sysbench scripts increment through FFI.
 
 use std::ffi::c_int;
 
@@ -9,17 +9,17 @@ use crate::host::with_load;
 use crate::lua::{self, State, set_function};
 
 pub(crate) unsafe fn register(state: *mut State) {
-    // SAFETY: the caller's: the table is on top of the stack.
+    // SAFETY: upheld by the caller: the table is on top of the stack.
     unsafe {
         set_function(state, c"count", count);
         set_function(state, c"counted", counted);
     }
 }
 
-/// The number that scripts know the counter of events by.
+/// sysbench's number for the counter of events.
 const EVENTS: i64 = 3;
 
-/// The counter that scripts know by this number.
+/// The counter with sysbench's number.
 fn counter(counters: &mut Counters, number: i64) -> Option<&mut u64> {
     Some(match number {
         0 => &mut counters.other,
@@ -45,19 +45,19 @@ unsafe extern "C-unwind" fn count(state: *mut State) -> c_int {
             let amount = amount.max(0.0) as u64;
             let known = counter.map(|counter| *counter += amount).is_some();
             if number as i64 == EVENTS {
-                // One that only its script knows of began and ended at once.
+                // An event counted by the script alone begins and ends at once.
                 load.recorder().counters.begun += amount;
             }
             known
         });
         if !known {
-            lua::raise(state, "there is no counter of this number: see SB_CNT_*");
+            lua::raise(state, "no counter has this number: see SB_CNT_*");
         }
     }
     0
 }
 
-/// `host.counted(counter)`: the count of this shard's clients since the interval began.
+/// `host.counted(counter)`: the count of this shard's clients in the current interval.
 unsafe extern "C-unwind" fn counted(state: *mut State) -> c_int {
     // SAFETY: called by a script; the number is checked.
     unsafe {

@@ -1,4 +1,4 @@
-//! A client's life: turns, restarts, sleep, modules, output.
+//! A client's life cycle: turns, restarts, sleep, modules, output.
 
 use std::ffi::c_int;
 
@@ -10,11 +10,11 @@ use crate::host::{Host, with, with_load};
 use crate::lua::{self, State, set_function};
 use crate::source;
 
-// The message below says so.
+// The message below names this limit.
 const _: () = assert!(engine::LABELS_MAX == 64);
 
 pub(crate) unsafe fn register(state: *mut State) {
-    // SAFETY: the caller's: the table is on top of the stack.
+    // SAFETY: upheld by the caller: the table is on top of the stack.
     unsafe {
         set_function(state, c"suspend", suspend);
         set_function(state, c"reconnect_every", reconnect_every);
@@ -36,13 +36,13 @@ pub(crate) unsafe fn register(state: *mut State) {
     }
 }
 
-/// What [`next_turn`] answers; `native.lua` knows the numbers.
+/// Return values of [`next_turn`]; `native.lua` repeats the numbers.
 const TURN_STOP: c_int = 0;
 const TURN_START: c_int = 1;
 const TURN_WAIT: c_int = 2;
 
-/// Ends the event under way and begins the next one, unless the load is over. For `TURN_WAIT` the
-/// client has to suspend itself; it is resumed with true, or false when the load is over.
+/// Ends the current event and begins the next one, unless the load has ended. On `TURN_WAIT` the
+/// client must suspend itself; it is resumed with true, or with false when the load has ended.
 pub(super) extern "C" fn next_turn() -> c_int {
     match with_load(|host, load| host.runtime.next_turn(load, host.current)) {
         Step::Stop => TURN_STOP,
@@ -51,13 +51,13 @@ pub(super) extern "C" fn next_turn() -> c_int {
     }
 }
 
-/// The client waits for what it has asked for, and returns what it is resumed with.
+/// Suspends the client until its request is done; returns what it is resumed with.
 unsafe extern "C-unwind" fn suspend(state: *mut State) -> c_int {
     // SAFETY: called from a coroutine.
     unsafe { ffi::lua_yield(state, 0) }
 }
 
-/// The line of the script that runs, as it stands before messages.
+/// File and line of the running script, as prefixed to messages.
 unsafe extern "C-unwind" fn place(state: *mut State) -> c_int {
     // SAFETY: a live state.
     unsafe {
@@ -67,8 +67,8 @@ unsafe extern "C-unwind" fn place(state: *mut State) -> c_int {
     1
 }
 
-/// [`next_turn`] for scripts that say themselves when an event ends: one that is still open when
-/// the next is asked for is not counted.
+/// [`next_turn`] for scripts that call `event_stop` themselves: an event still open when the next
+/// is asked for is not counted.
 unsafe extern "C-unwind" fn more_events(state: *mut State) -> c_int {
     with_load(|host, load| host.runtime.abandon_event(load, host.current));
     // SAFETY: called from a coroutine.
@@ -83,13 +83,13 @@ unsafe extern "C-unwind" fn more_events(state: *mut State) -> c_int {
     }
 }
 
-/// The event begins now; one that waited in the open loop keeps its intended start.
+/// Starts the event now; one that waited in the open loop keeps its intended start.
 unsafe extern "C-unwind" fn event_start(_state: *mut State) -> c_int {
     with_load(|host, load| host.runtime.start_event(load, host.current));
     0
 }
 
-/// The event ends now and counts.
+/// Ends the event now and counts it.
 unsafe extern "C-unwind" fn event_stop(_state: *mut State) -> c_int {
     with_load(|host, load| {
         let now = load.now();
@@ -98,7 +98,7 @@ unsafe extern "C-unwind" fn event_stop(_state: *mut State) -> c_int {
     0
 }
 
-/// `dbdyno.label(name)`: what the event under way is recorded as.
+/// `dbdyno.label(name)`: the label to record the current event under.
 unsafe extern "C-unwind" fn label(state: *mut State) -> c_int {
     // SAFETY: called by the script; the name stays on the stack, and nothing with a destructor is
     // alive when an error is raised.
@@ -111,10 +111,9 @@ unsafe extern "C-unwind" fn label(state: *mut State) -> c_int {
         };
         match with_load(|host, load| host.label(load, name)) {
             Some(true) => 0,
-            Some(false) => lua::raise(
-                state,
-                "dbdyno.label() names the event under way: call it within event()",
-            ),
+            Some(false) => {
+                lua::raise(state, "dbdyno.label() labels the current event: call it within event()")
+            }
             None => lua::raise(
                 state,
                 "dbdyno.label(): the run has 64 labels already; a label names a kind of event \
@@ -130,8 +129,8 @@ fn is_label(name: &[u8]) -> bool {
 }
 
 impl Host {
-    /// Records the running client's event under a name; `Some(false)`: it is in no event, `None`:
-    /// there are too many names.
+    /// Records the running client's event under a label; `Some(false)`: no event is under way,
+    /// `None`: there are too many labels.
     fn label(&mut self, load: &mut Load, name: &[u8]) -> Option<bool> {
         let group = self.runtime.group(self.current);
         let number = match self.labels[group].get(name) {
@@ -145,13 +144,13 @@ impl Host {
         Some(self.runtime.label_event(self.current, number))
     }
 
-    /// After how many events the running client's group reconnects; 0: never.
+    /// Events between reconnects of the running client's group; 0: never.
     fn reconnect_every(&self) -> u64 {
         self.config.groups[self.runtime.group(self.current)].reconnect_every
     }
 }
 
-/// After how many events the client's group reconnects; 0: never.
+/// Events between reconnects of the client's group; 0: never.
 unsafe extern "C-unwind" fn reconnect_every(state: *mut State) -> c_int {
     let every = with(|host| host.reconnect_every());
     // SAFETY: a live state.
@@ -159,7 +158,7 @@ unsafe extern "C-unwind" fn reconnect_every(state: *mut State) -> c_int {
     1
 }
 
-/// Ends the event under way; an array of the client's connections if it is time to make them anew.
+/// Ends the current event; returns an array of the client's connections if a reconnect is due.
 unsafe extern "C-unwind" fn reconnect_due(state: *mut State) -> c_int {
     let due = with_load(|host, load| {
         let now = load.now();
@@ -179,7 +178,7 @@ unsafe extern "C-unwind" fn reconnect_due(state: *mut State) -> c_int {
     1
 }
 
-/// The event begins again: true, or false when the load is over and it is given up.
+/// Restarts the event: true, or false when the load has ended and the event is given up.
 unsafe extern "C-unwind" fn restart(state: *mut State) -> c_int {
     let restart = with_load(|host, load| host.runtime.restart(load, host.current));
     // SAFETY: a live state; yields and errors come last.
@@ -187,24 +186,23 @@ unsafe extern "C-unwind" fn restart(state: *mut State) -> c_int {
         match restart {
             Restart::Now => ffi::lua_pushboolean(state, 1),
             Restart::Over => ffi::lua_pushboolean(state, 0),
-            // Resumed with true.
+            // Returns true when resumed.
             Restart::Later => return ffi::lua_yield(state, 0),
-            Restart::TooOften => lua::raise(
-                state,
-                "an event failed more often than the error policy lets it be retried",
-            ),
+            Restart::TooOften => {
+                lua::raise(state, "an event failed more often than the error policy allows retries")
+            }
         }
     }
     1
 }
 
-/// The event under way is not to be counted.
+/// Drops the current event without counting it.
 unsafe extern "C-unwind" fn abandon_event(_state: *mut State) -> c_int {
     with_load(|host, load| host.runtime.abandon_event(load, host.current));
     0
 }
 
-/// The client is ready; returns when the load begins.
+/// Marks the client ready; returns when the load begins.
 unsafe extern "C-unwind" fn ready(state: *mut State) -> c_int {
     with_load(|host, load| {
         host.ready += 1;
@@ -214,14 +212,14 @@ unsafe extern "C-unwind" fn ready(state: *mut State) -> c_int {
     unsafe { ffi::lua_yield(state, 0) }
 }
 
-/// Whether the script's body runs only to see what the script defines.
+/// Whether the script's body runs only to find out what the script defines.
 unsafe extern "C-unwind" fn looking(state: *mut State) -> c_int {
     // SAFETY: a live state.
     unsafe { ffi::lua_pushboolean(state, c_int::from(with(|host| host.looking))) };
     1
 }
 
-/// Whether the caller is the client itself and no coroutine of the script's.
+/// Whether the caller is the client itself, not a coroutine that the script made.
 unsafe extern "C-unwind" fn outermost(state: *mut State) -> c_int {
     let outermost = with(|host| std::ptr::eq(host.running().thread, state));
     // SAFETY: a live state.
@@ -229,7 +227,7 @@ unsafe extern "C-unwind" fn outermost(state: *mut State) -> c_int {
     1
 }
 
-/// `host.sleep(seconds)`: only this client sleeps.
+/// `host.sleep(seconds)`: suspends only this client.
 unsafe extern "C-unwind" fn sleep(state: *mut State) -> c_int {
     // SAFETY: called from a coroutine.
     unsafe {
@@ -240,7 +238,7 @@ unsafe extern "C-unwind" fn sleep(state: *mut State) -> c_int {
     }
 }
 
-/// `host.module(path)`: a function that makes an instance, or nil and what is wrong.
+/// `host.module(path)`: a function that makes an instance, or nil and the error.
 unsafe extern "C-unwind" fn module(state: *mut State) -> c_int {
     // SAFETY: called by the prelude with a string.
     unsafe {
@@ -264,7 +262,7 @@ unsafe fn load_module(state: *mut State, path: &str) -> Result<c_int, String> {
         return Ok(reference);
     }
     let text = std::fs::read(path).map_err(|error| format!("cannot read {path}: {error}"))?;
-    // SAFETY: the caller's; the compiled function is popped by `keep`.
+    // SAFETY: upheld by the caller; the compiled function is popped by `keep`.
     let reference = unsafe {
         source::compile(state, &text, path)?;
         lua::keep(state)
@@ -273,7 +271,7 @@ unsafe fn load_module(state: *mut State, path: &str) -> Result<c_int, String> {
     Ok(reference)
 }
 
-/// A whole line of the script's output.
+/// Prints a whole line of the script's output.
 unsafe extern "C-unwind" fn print(state: *mut State) -> c_int {
     // SAFETY: called by the prelude with a string.
     let text = unsafe { lua::bytes(state, 1) }.unwrap_or_default();
@@ -286,7 +284,7 @@ unsafe extern "C-unwind" fn print(state: *mut State) -> c_int {
     0
 }
 
-/// Output without an end of line: kept until there is one.
+/// Collects output without a newline until the line ends.
 unsafe extern "C-unwind" fn write(state: *mut State) -> c_int {
     // SAFETY: called by the prelude with a string.
     let text = unsafe { lua::bytes(state, 1) }.unwrap_or_default();
@@ -306,14 +304,14 @@ unsafe extern "C-unwind" fn write(state: *mut State) -> c_int {
 }
 
 impl Host {
-    /// Hands out the line as it is.
+    /// Prints the collected line.
     fn send_line(&mut self, load: &Load) {
         let line = std::mem::take(&mut self.line);
         load.send(Message::Output(String::from_utf8_lossy(&line).into_owned()));
     }
 }
 
-/// Hands out what the script wrote without ending the line.
+/// Prints what the script wrote without ending the line.
 pub(crate) fn flush_line() {
     with_load(|host, load| {
         if !host.line.is_empty() {

@@ -1,8 +1,8 @@
 //! The functions that the prelude is built on, in the table `host`.
 //!
-//! Each is called by Lua on the thread of its host and may raise a Lua error or suspend the client;
-//! nothing with a destructor may be alive when it does. The host is never accessed while Lua is
-//! called (`crate::host::with`).
+//! Lua calls each on its host's thread. Each may raise a Lua error or suspend the client, and then
+//! nothing with a destructor may be alive. The host is never accessed while Lua is called
+//! (`crate::host::with`).
 
 mod argument;
 mod bulk;
@@ -27,7 +27,7 @@ pub(crate) use returned::{push_conclusion, push_connection};
 
 /// Leaves the table `host` on the stack.
 pub(crate) unsafe fn push_host_table(state: *mut State) {
-    // SAFETY: the caller's: a fresh state.
+    // SAFETY: upheld by the caller: a fresh state.
     unsafe {
         ffi::lua_createtable(state, 0, 48);
         set_function(state, c"set_metatable", set_metatable);
@@ -45,7 +45,7 @@ pub(crate) unsafe fn push_host_table(state: *mut State) {
     }
 }
 
-/// `host.set_metatable(name, table)`: keeps the metatable of one of our objects.
+/// `host.set_metatable(name, table)`: registers the metatable of one of our object types.
 unsafe extern "C-unwind" fn set_metatable(state: *mut State) -> c_int {
     // SAFETY: called by the prelude with a string and a table.
     unsafe {

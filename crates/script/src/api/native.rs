@@ -1,7 +1,7 @@
 //! Functions that compiled scripts call directly, through LuaJIT's FFI (`native.lua`).
 //!
 //! They take and return plain numbers and memory. None touches the Lua state, raises an error or
-//! suspends the client: compiled code could not go on behind it.
+//! suspends the client: compiled code could not continue after that.
 
 use std::ffi::{c_int, c_void};
 use std::slice;
@@ -14,7 +14,7 @@ use crate::host::with;
 use crate::lua::State;
 use crate::random::{Distributions, Random, mix, permute};
 
-/// Leaves a table on the stack: the functions' addresses by name.
+/// Leaves a table of the functions' addresses, by name, on the stack.
 pub(crate) unsafe fn push(state: *mut State) {
     let named: [(_, *const c_void); 14] = [
         (c"default", default as *const c_void),
@@ -32,7 +32,7 @@ pub(crate) unsafe fn push(state: *mut State) {
         (c"next_turn", next_turn as *const c_void),
         (c"append_row", append_row as *const c_void),
     ];
-    // SAFETY: the caller's: a live state.
+    // SAFETY: upheld by the caller: a live state.
     unsafe {
         ffi::lua_createtable(state, 0, named.len() as c_int);
         for (name, address) in named {
@@ -80,7 +80,7 @@ extern "C" fn special(low: f64, high: f64) -> f64 {
     ranged(low, high, |random, low, high, with| random.special(low, high, with))
 }
 
-/// A 32-bit number that no client gets twice in a run.
+/// A 32-bit number that no client draws twice in a run.
 extern "C" fn unique() -> f64 {
     with(|host| {
         let clients = host.config.connections.part.clients.max(1);
@@ -100,9 +100,9 @@ extern "C" fn uniform_uint64() -> u64 {
     with(|host| host.running().random.bits())
 }
 
-/// `sysbench.rand.string`: as many bytes as the pattern has, until the next call.
+/// `sysbench.rand.string`: as many bytes as the pattern, valid until the next call.
 unsafe extern "C" fn pattern(pattern: *const u8, len: usize) -> *const u8 {
-    // SAFETY: a string of Lua's, that lives through the call.
+    // SAFETY: a Lua string, which lives through the call.
     let pattern = unsafe { slice::from_raw_parts(pattern, len) };
     with(|host| {
         host.scratch.clear();
@@ -112,14 +112,14 @@ unsafe extern "C" fn pattern(pattern: *const u8, len: usize) -> *const u8 {
     })
 }
 
-/// `sysbench.rand.varstring`: bytes until the next call, and how many.
+/// `sysbench.rand.varstring`: bytes valid until the next call, and their number.
 unsafe extern "C" fn text(least: f64, most: f64, len: *mut usize) -> *const u8 {
     let bound = |bytes: f64| bytes.clamp(0.0, 1e9) as usize;
     with(|host| {
         host.scratch.clear();
         let random = &mut host.coroutines[host.current as usize].random;
         random.text(bound(least), bound(most), &mut host.scratch);
-        // SAFETY: a cell of `native.lua`'s.
+        // SAFETY: a cell owned by `native.lua`.
         unsafe { len.write(host.scratch.len()) };
         host.scratch.as_ptr()
     })
@@ -127,7 +127,8 @@ unsafe extern "C" fn text(least: f64, most: f64, len: *mut usize) -> *const u8 {
 
 /// The first bytes of a pattern, drawn into memory of a parameter's.
 unsafe extern "C" fn fill_pattern(pattern: *const u8, out: *mut u8, len: usize) {
-    // SAFETY: the pattern has at least, and the parameter room for, so many bytes; they are apart.
+    // SAFETY: the pattern has at least `len` bytes, the parameter room for them; they do not
+    // overlap.
     let out = unsafe {
         std::ptr::copy_nonoverlapping(pattern, out, len);
         slice::from_raw_parts_mut(out, len)

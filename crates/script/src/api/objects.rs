@@ -1,7 +1,7 @@
-//! What scripts hold: objects for statements, their parameters and results, in Lua's memory.
+//! Objects that scripts hold: statements, parameters and results, in Lua's memory.
 //!
 //! A parameter is a small block of memory that the script sets (`native.lua`) and the host reads
-//! when the statement is executed: nothing is allocated on the way.
+//! when the statement is executed; nothing is allocated in between.
 
 use std::ptr;
 
@@ -11,11 +11,11 @@ use mlua_sys as ffi;
 use crate::host::with;
 use crate::lua::{self, State};
 
-/// Tells our blocks from any other userdata.
+/// Distinguishes our blocks from other userdata.
 pub(super) const STATEMENT: u32 = 0xd817_0001;
 pub(super) const PARAMETER: u32 = 0xd817_0002;
 
-/// The memory of a statement object.
+/// Memory layout of a statement object.
 #[repr(C)]
 pub(super) struct Statement {
     pub(super) kind: u32,
@@ -25,13 +25,13 @@ pub(super) struct Statement {
     pub(super) parameters: Vec<*const Parameter>,
 }
 
-/// What a parameter holds; anything else is NULL.
+/// The type of a parameter's value; anything else is NULL.
 const INTEGER: u8 = 1;
 const NUMBER: u8 = 2;
 const TEXT: u8 = 3;
 
-/// The memory of a parameter object: `dbdyno_parameter` of `native.lua`, which writes it. Text
-/// follows behind it.
+/// Memory layout of a parameter object: `dbdyno_parameter` of `native.lua`, which writes it. Text
+/// follows directly after it.
 #[repr(C)]
 pub(super) struct Parameter {
     pub(super) mark: u32,
@@ -63,7 +63,7 @@ impl Parameter {
 /// Pushes a new statement object.
 pub(super) unsafe fn push_statement(state: *mut State, slot: u32, id: StatementId) {
     let metatable = with(|host| host.metatables.statement);
-    // SAFETY: the caller's; the block is written before anyone sees it.
+    // SAFETY: upheld by the caller; the block is written before anyone sees it.
     unsafe {
         let block = ffi::lua_newuserdata(state, size_of::<Statement>()).cast::<Statement>();
         ptr::write(block, Statement { kind: STATEMENT, slot, id: id.0, parameters: Vec::new() });
@@ -72,7 +72,7 @@ pub(super) unsafe fn push_statement(state: *mut State, slot: u32, id: StatementI
     }
 }
 
-/// Makes the object that shows a connection's results, if there is none yet.
+/// Makes the object that shows a connection's results, unless it exists.
 pub(super) unsafe fn make_result(slot: u32) {
     let place = slot as usize;
     let (main, metatable, made) = with(|host| {

@@ -1,4 +1,4 @@
-//! `dbdyno.pipeline`: several statements of a connection under way at once.
+//! `dbdyno.pipeline`: several statements of a connection in flight at once.
 
 use std::ffi::c_int;
 
@@ -10,11 +10,11 @@ use super::returned::finish;
 use crate::host::{with, with_load};
 use crate::lua::{self, State, set_function};
 
-// The message below says so.
+// The message below names this limit.
 const _: () = assert!(DEPTH_MAX == 1024);
 
 pub(crate) unsafe fn register(state: *mut State) {
-    // SAFETY: the caller's: the table is on top of the stack.
+    // SAFETY: upheld by the caller: the table is on top of the stack.
     unsafe {
         set_function(state, c"pipeline_begin", begin);
         set_function(state, c"pipeline_end", end);
@@ -36,7 +36,7 @@ unsafe extern "C-unwind" fn begin(state: *mut State) -> c_int {
     0
 }
 
-/// `host.pipeline_end(slot)`: sends what is left and waits for it; false if a statement failed.
+/// `host.pipeline_end(slot)`: sends the rest and waits for it; false if a statement failed.
 unsafe extern "C-unwind" fn end(state: *mut State) -> c_int {
     // SAFETY: called by the prelude.
     unsafe {
@@ -46,10 +46,10 @@ unsafe extern "C-unwind" fn end(state: *mut State) -> c_int {
     }
 }
 
-/// Raises an error if the slot has a pipeline: only statements can be under way together.
+/// Raises an error if the slot has a pipeline, which takes only statements.
 pub(super) unsafe fn forbid(state: *mut State, index: u32) {
     if with(|host| host.runtime.is_pipelined(index)) {
-        // SAFETY: the caller's; nothing with a destructor is alive.
+        // SAFETY: upheld by the caller; nothing with a destructor is alive.
         unsafe {
             lua::raise(
                 state,

@@ -1,4 +1,4 @@
-//! Results: one object a connection, made once, showing its last reply.
+//! Results: one object per connection, made once, which shows its last reply.
 
 use std::ffi::c_int;
 
@@ -8,11 +8,11 @@ use super::argument::{CLOSED, slot_argument};
 use crate::host::{Host, Row, with};
 use crate::lua::{self, State, set_function};
 
-/// Marks a NULL among the ends of a row's values.
+/// Marks a NULL among a row's value ends.
 const NULL: u32 = u32::MAX;
 
 pub(crate) unsafe fn register(state: *mut State) {
-    // SAFETY: the caller's: the table is on top of the stack.
+    // SAFETY: upheld by the caller: the table is on top of the stack.
     unsafe {
         set_function(state, c"result_index", index);
         set_function(state, c"fetch_row", fetch_row);
@@ -23,7 +23,7 @@ pub(crate) unsafe fn register(state: *mut State) {
     }
 }
 
-/// `host.keep_nothing(value)`: what a statement without rows returns.
+/// `host.keep_nothing(value)`: sets what a statement without rows returns.
 pub(super) unsafe extern "C-unwind" fn keep_nothing(state: *mut State) -> c_int {
     // SAFETY: called by the prelude with a value.
     unsafe {
@@ -34,7 +34,7 @@ pub(super) unsafe extern "C-unwind" fn keep_nothing(state: *mut State) -> c_int 
     0
 }
 
-/// `host.result_methods{…}`: what `rs:name()` finds.
+/// `host.result_methods{…}`: sets the methods of results.
 pub(super) unsafe extern "C-unwind" fn set_methods(state: *mut State) -> c_int {
     // SAFETY: called by the prelude with a table.
     unsafe {
@@ -46,11 +46,11 @@ pub(super) unsafe extern "C-unwind" fn set_methods(state: *mut State) -> c_int {
 }
 
 unsafe fn slot_of(state: *mut State) -> u32 {
-    // SAFETY: the block is one of `make`'s: only result objects have these methods.
+    // SAFETY: the block was made by `make_result`: only result objects have these methods.
     unsafe {
         let block = ffi::lua_touserdata(state, 1).cast::<u32>();
         if block.is_null() || ffi::lua_objlen(state, 1) != size_of::<u32>() {
-            lua::raise(state, "a result is called with a colon: rs:fetch_row()");
+            lua::raise(state, "call a result's methods with a colon: rs:fetch_row()");
         }
         block.read()
     }
@@ -80,7 +80,8 @@ unsafe extern "C-unwind" fn index(state: *mut State) -> c_int {
     1
 }
 
-/// `host.fetch_row(rs)`: an array of strings, nil at the end, false once it is freed.
+/// `host.fetch_row(rs)`: an array of strings; nil after the last row, false once the result is
+/// freed.
 unsafe extern "C-unwind" fn fetch_row(state: *mut State) -> c_int {
     // SAFETY: called by Lua.
     unsafe {
@@ -90,7 +91,7 @@ unsafe extern "C-unwind" fn fetch_row(state: *mut State) -> c_int {
             Some(Ok(Next::End)) => ffi::lua_pushnil(state),
             Some(Ok(Next::Freed)) => ffi::lua_pushboolean(state, 0),
             Some(Err(error)) => {
-                // It holds no memory of its own.
+                // The error holds no memory of its own.
                 let message = format!("SQL API error: {error}");
                 lua::push_bytes(state, message.as_bytes());
                 drop(message);
@@ -102,7 +103,7 @@ unsafe extern "C-unwind" fn fetch_row(state: *mut State) -> c_int {
     1
 }
 
-/// What is next in a result.
+/// The next item of a result.
 enum Next {
     Row,
     End,
@@ -129,11 +130,11 @@ impl Host {
     }
 }
 
-/// Pushes the row that was read last. Its memory is taken out meanwhile: a finaliser of the
-/// script's may read another row.
+/// Pushes the row read last. Its memory is taken out of the host meanwhile: a finaliser of the
+/// script may read another row.
 unsafe fn push_row(state: *mut State) {
     let row = with(|host| std::mem::take(&mut host.row));
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe {
         ffi::lua_createtable(state, row.ends.len() as c_int, 0);
         let mut start = 0;
@@ -149,7 +150,7 @@ unsafe fn push_row(state: *mut State) {
     with(|host| host.row = row);
 }
 
-/// `host.free_result(rs)`: true, or false if it is freed already.
+/// `host.free_result(rs)`: true, or false if it was freed before.
 unsafe extern "C-unwind" fn free(state: *mut State) -> c_int {
     // SAFETY: called by Lua.
     let number = unsafe { slot_of(state) };
@@ -159,7 +160,7 @@ unsafe extern "C-unwind" fn free(state: *mut State) -> c_int {
     1
 }
 
-/// `con:affected_rows()`: of the last statement.
+/// `con:affected_rows()`: for the last statement.
 unsafe extern "C-unwind" fn affected_rows(state: *mut State) -> c_int {
     // SAFETY: called by the prelude.
     unsafe {

@@ -1,4 +1,4 @@
-//! What the functions of the API return to scripts.
+//! Pushes what API functions return to scripts.
 
 use std::ffi::c_int;
 
@@ -10,12 +10,12 @@ use super::objects;
 use crate::host::with;
 use crate::lua::{self, State};
 
-/// Pushes a conclusion for the script: one value.
+/// Pushes a conclusion as one Lua value.
 ///
 /// # Safety
 /// A live state.
 pub(crate) unsafe fn push_conclusion(state: *mut State, slot: u32, conclusion: Conclusion) {
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe {
         match conclusion {
             Conclusion::Rows => {
@@ -38,22 +38,22 @@ pub(crate) unsafe fn push_conclusion(state: *mut State, slot: u32, conclusion: C
 /// # Safety
 /// A live state.
 pub(crate) unsafe fn push_connection(state: *mut State, slot: u32) {
-    // SAFETY: the caller's.
+    // SAFETY: upheld by the caller.
     unsafe {
         objects::make_result(slot);
         ffi::lua_pushinteger(state, slot as ffi::lua_Integer);
     }
 }
 
-/// What a function that Lua called returns for a request: its conclusion's value, or the client is
-/// suspended until there is one. Raises the session's objection, if it has one.
+/// Returns from a function that Lua called: with the conclusion's value, or by suspending the
+/// client until there is one. Raises a Lua error if the session rejects the request.
 #[inline]
 pub(super) unsafe fn finish(
     state: *mut State,
     slot: u32,
     concluded: Result<Conclusion, ProtocolError>,
 ) -> c_int {
-    // SAFETY: the caller's: within a function that Lua called, in a coroutine.
+    // SAFETY: upheld by the caller: within a function that Lua called, in a coroutine.
     unsafe {
         match concluded {
             Ok(Conclusion::Later) => ffi::lua_yield(state, 0),
@@ -62,7 +62,7 @@ pub(super) unsafe fn finish(
                 push_conclusion(state, slot, conclusion);
                 1
             }
-            // It holds no memory of its own.
+            // The error holds no memory of its own.
             Err(error) => {
                 let message = format!("SQL API error: {error}");
                 lua::push_bytes(state, message.as_bytes());

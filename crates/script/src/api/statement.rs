@@ -1,7 +1,7 @@
 //! Prepared statements and their parameters.
 //!
 //! A parameter is a small block of memory that the script sets (`native.lua`) and the host reads
-//! when the statement is executed: nothing is allocated on the way.
+//! when the statement is executed; nothing is allocated in between.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -16,11 +16,11 @@ use super::returned::finish;
 use crate::host::{with, with_load};
 use crate::lua::{self, State, set_function};
 
-/// What `lua_type` calls an object of the FFI.
+/// `lua_type` of an FFI object.
 const TYPE_FFI: c_int = 10;
 
 pub(crate) unsafe fn register(state: *mut State) {
-    // SAFETY: the caller's: the table is on top of the stack.
+    // SAFETY: upheld by the caller: the table is on top of the stack.
     unsafe {
         set_function(state, c"statement_bind", bind);
         set_function(state, c"statement_execute", execute);
@@ -33,11 +33,11 @@ pub(crate) unsafe fn register(state: *mut State) {
 
 #[inline]
 unsafe fn statement<'a>(state: *mut State) -> &'a mut Statement {
-    // SAFETY: a userdata of at least a word; its kind says what it is.
+    // SAFETY: a userdata of at least one word; its kind says which object it is.
     unsafe {
         let block = ffi::lua_touserdata(state, 1).cast::<Statement>();
         if block.is_null() || (*block).kind != STATEMENT {
-            lua::raise(state, "a statement is called with a colon: stmt:execute()");
+            lua::raise(state, "call a statement's methods with a colon: stmt:execute()");
         }
         &mut *block
     }
@@ -74,8 +74,8 @@ unsafe extern "C-unwind" fn bind(state: *mut State) -> c_int {
     0
 }
 
-/// `stmt:execute()` but for errors, which the prelude raises: false for a failure, true where the
-/// connection is closed.
+/// `stmt:execute()` without raising errors, which the prelude does: false for a failure, true if
+/// the connection is closed.
 unsafe extern "C-unwind" fn execute(state: *mut State) -> c_int {
     // SAFETY: called by the prelude; parameters live in the statement's environment.
     unsafe {
@@ -124,7 +124,7 @@ unsafe extern "C-unwind" fn slot(state: *mut State) -> c_int {
     1
 }
 
-/// What was prepared; false where it is not known.
+/// The text that was prepared; false if it is unknown.
 unsafe extern "C-unwind" fn text(state: *mut State) -> c_int {
     // SAFETY: called by the prelude.
     unsafe {
@@ -141,7 +141,7 @@ unsafe extern "C-unwind" fn text(state: *mut State) -> c_int {
     1
 }
 
-/// Lua has collected the object.
+/// Called when Lua collects the object.
 unsafe extern "C-unwind" fn collect(state: *mut State) -> c_int {
     // SAFETY: called once by Lua's collector with our own block.
     unsafe {
