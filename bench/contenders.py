@@ -17,6 +17,7 @@ from pathlib import Path
 from bench.child import Child, run_child
 from bench.options import ROOT, Options
 from bench.place import SYSBENCH, SYSBENCH_SCRIPTS, Place, pgbench_program
+from dbdyno.engine import plan_engine
 from dbdyno.errors import EngineError, MachineError
 from dbdyno.formats.records import SCHEMA, parse_record
 from dbdyno.model import Summary
@@ -30,18 +31,26 @@ POINT_SELECT = SYSBENCH_SCRIPTS / "oltp_point_select.lua"
 EMPTY_EVENT = ROOT / "bench" / "workloads" / "empty_event.lua"
 RANDOM_EVENT = ROOT / "bench" / "workloads" / "random_event.lua"
 BULK_INSERT = SYSBENCH_SCRIPTS / "bulk_insert.lua"
+SELECT_ONLY = ROOT / "bench" / "workloads" / "point_select_only.lua"
+_SELECT_BY_PGBENCH = ROOT / "bench" / "workloads" / "point_select.sql"
 _WARM_UP_S = 1.0
 _LONG_WARM_UP_S = 10.0
 _CONNECT_LIMIT_S = 60.0
 AS_BATCH = ("chrt", "--batch", "0")
 """Starts a program under the scheduling policy that ours chooses for itself."""
+SELECTS = {
+    "pg_floor": "SELECT c FROM sbtest1 WHERE id = $1",
+    "mysql_floor": "SELECT c FROM sbtest1 WHERE id = ?",
+}
+"""The statement of the field's point select, as each raw loop's protocol writes it."""
+SELECT_ACCOUNT = "SELECT abalance FROM pgbench_accounts WHERE aid = $1"
 _STATEMENTS = r"queries:\s+(\d+)"
 
 
 def _script_options(script: Path, options: Options) -> dict[str, int]:
     if script == ACCOUNT_SELECT:
         return {"accounts": options.table_rows}
-    if script in (EMPTY_EVENT, RANDOM_EVENT, BULK_INSERT):
+    if script in (EMPTY_EVENT, RANDOM_EVENT, BULK_INSERT, SELECT_ONLY):
         return {}
     return {"tables": 1, "table_size": options.table_rows}
 
@@ -95,7 +104,8 @@ def _run_engine(
         "shards": shards,
         "connect_timeout_s": _CONNECT_LIMIT_S,
     }
-    child = _engine_call(place, script, clients, _script_options(script, options), **limits)
+    spec = _spec(place, script, clients, _script_options(script, options), **limits)
+    child = _call_engine(place, spec)
     lines = child.output.splitlines()
     summary = parse_record(lines[-1], number=len(lines))
     if not isinstance(summary, Summary):
@@ -139,23 +149,27 @@ def command(script: Path) -> Contender:
     return measure
 
 
-def _engine_call(
+def _spec(
     place: Place, script: Path, clients: int, options: Mapping[str, int], **more: object
-) -> Child:
+) -> Mapping[str, object]:
     group = {
         "script": str(script),
         "script_path": [str(script.parent)],
         "options": options,
         "clients": clients,
     }
-    spec = {"schema": SCHEMA, "target": dict(place.target), "groups": [group], **more}
+    return {"schema": SCHEMA, "target": dict(place.target), "groups": [group], **more}
+
+
+def _call_engine(place: Place, spec: Mapping[str, object]) -> Child:
     return run_child([place.engine.path, "run", "-"], stdin=json.dumps(spec))
 
 
 def _make_anew(place: Place, script: Path, clients: int, options: Options) -> None:
     names = _script_options(script, options)
     for verb in ("cleanup", "prepare"):
-        _engine_call(place, script, clients, names, command=verb, seed=options.seed)
+        spec = _spec(place, script, clients, names, command=verb, seed=options.seed)
+        _call_engine(place, spec)
 
 
 def among_many(contender: Contender) -> Contender:
@@ -172,8 +186,9 @@ def engine_load(place: Place, _clients: int, options: Options) -> Figures:
     """Ours loading one table."""
     names = {"tables": 1, "table_size": options.load_rows}
     clients = os.cpu_count() or 1
-    _engine_call(place, POINT_SELECT, clients, names, command="cleanup")
-    prepared = _engine_call(place, POINT_SELECT, clients, names, command="prepare", seed=1)
+    _call_engine(place, _spec(place, POINT_SELECT, clients, names, command="cleanup"))
+    spec = _spec(place, POINT_SELECT, clients, names, command="prepare", seed=1)
+    prepared = _call_engine(place, spec)
     return _loaded(place, prepared, options)
 
 
@@ -250,8 +265,19 @@ def _run_sysbench(
 
 def pgbench(place: Place, clients: int, options: Options) -> Figures:
     """pgbench's own select, prepared, with one thread."""
-    short = _run_pgbench(place, clients, "-t1")
-    long = _run_pgbench(place, clients, f"-T{max(1, round(options.window_s))}")
+    return _pgbench(["-S", "-j", "1"], place, clients, options)
+
+
+def pgbench_on_all_cores(place: Place, clients: int, options: Options) -> Figures:
+    """The field's own point select by pgbench, prepared, with a thread a core."""
+    jobs = str(min(clients, len(os.sched_getaffinity(0))))
+    rows = f"rows={options.table_rows}"
+    return _pgbench(["-f", _SELECT_BY_PGBENCH, "-D", rows, "-j", jobs], place, clients, options)
+
+
+def _pgbench(how: Sequence[str | Path], place: Place, clients: int, options: Options) -> Figures:
+    short = _run_pgbench(how, place, clients, "-t1")
+    long = _run_pgbench(how, place, clients, f"-T{max(1, round(options.window_s))}")
     processed = r"actually processed: (\d+)"
     statements = _found(processed, long) - _found(processed, short)
     rate_per_s = _found(r"tps = ([\d.]+) \(without initial", long)
@@ -263,17 +289,24 @@ def pgbench(place: Place, clients: int, options: Options) -> Figures:
     ) | {"memory_peak_kb": float(long.memory_peak_kb)}
 
 
-def _run_pgbench(place: Place, clients: int, limit: str) -> Child:
+def _run_pgbench(how: Sequence[str | Path], place: Place, clients: int, limit: str) -> Child:
     host, port = place.libpq
     account = ["-h", host, "-p", port, "-U", place.user]
-    how = ["-n", "-S", "-M", "prepared", "-j", "1", "-c", str(clients), limit]
-    return run_child([pgbench_program(), *account, *how, place.database])
+    what = [*how, "-n", "-M", "prepared", "-c", str(clients), limit]
+    return run_child([pgbench_program(), *account, *what, place.database])
 
 
-def floor(program: str, loop: str) -> Contender:
-    """A raw socket loop of `bench/floor`, scheduled as ours is: it shows what ours adds."""
+def floor(program: str, loop: str, statement: str, *, as_ours: bool = False) -> Contender:
+    """A raw socket loop of `bench/floor`, scheduled as ours is: it shows what ours adds.
+
+    On one thread, or `as_ours`: on as many as ours has shards, bound if they are.
+    """
 
     def measure(place: Place, clients: int, options: Options) -> Figures:
+        threads = ["1"]
+        if as_ours:
+            plan = plan_engine(place.engine, _spec(place, POINT_SELECT, clients, {}))
+            threads = [str(plan.shards), *(["bound"] if plan.shards_bound else [])]
         child = run_child(
             [
                 *AS_BATCH,
@@ -285,6 +318,8 @@ def floor(program: str, loop: str) -> Contender:
                 str(options.window_s),
                 loop,
                 str(options.table_rows),
+                statement,
+                *threads,
             ]
         )
         said = json.loads(child.output)

@@ -195,7 +195,7 @@ def _build_floors(folder: Path) -> Path:
     for name in ("pg_floor", "mysql_floor"):
         source = ROOT / "bench" / "floor" / f"{name}.c"
         try:
-            run_child(["cc", "-O2", "-o", folder / name, source, "-luring"])
+            run_child(["cc", "-O2", "-o", folder / name, source, "-luring", "-pthread"])
         except FileNotFoundError as error:
             raise MachineError(
                 "no C compiler (`cc`) to build the raw loops", hint="`apt-get install gcc`"

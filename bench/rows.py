@@ -68,6 +68,10 @@ _MARIADB_CLIENTS = (1, 16, 64, 1024)
 _MARIADB_MANY = 16_000
 _MARIADB_MOST = 19_000
 """What a process may have open on a machine whose limit is 20,000 files."""
+_SERVED_CLIENTS = (1, 4, 16, 64, 256, 1024)
+_SENDING = "dbdyno, sends only"
+_PGBENCH = "pgbench -j cores"
+_AS_OURS = "raw io_uring as ours"
 _MEMORY_CLIENTS = 1024
 _MEMORY_IN_ALL_KB = 2.5e9 / 1024
 _SCRIPT_CLIENTS = 16
@@ -128,8 +132,14 @@ ROWS: Sequence[Row] = (
                     _BATCH_CLIENTS,
                 ),
                 "pgbench": (contenders.pgbench, _POSTGRESQL_CLIENTS),
-                "raw io_uring": (contenders.floor("pg_floor", "uring"), _POSTGRESQL_CLIENTS),
-                "raw epoll": (contenders.floor("pg_floor", "epoll"), _POSTGRESQL_CLIENTS),
+                "raw io_uring": (
+                    contenders.floor("pg_floor", "uring", contenders.SELECT_ACCOUNT),
+                    _POSTGRESQL_CLIENTS,
+                ),
+                "raw epoll": (
+                    contenders.floor("pg_floor", "epoll", contenders.SELECT_ACCOUNT),
+                    _POSTGRESQL_CLIENTS,
+                ),
             }
         ),
         (
@@ -171,10 +181,13 @@ ROWS: Sequence[Row] = (
                     _BATCH_CLIENTS,
                 ),
                 "raw io_uring": (
-                    contenders.floor("mysql_floor", "uring"),
+                    contenders.floor("mysql_floor", "uring", contenders.SELECTS["mysql_floor"]),
                     (*_MARIADB_CLIENTS, _MARIADB_MANY),
                 ),
-                "raw epoll": (contenders.floor("mysql_floor", "epoll"), _MARIADB_CLIENTS),
+                "raw epoll": (
+                    contenders.floor("mysql_floor", "epoll", contenders.SELECTS["mysql_floor"]),
+                    _MARIADB_CLIENTS,
+                ),
             }
         ),
         (
@@ -185,6 +198,54 @@ ROWS: Sequence[Row] = (
             ),
             Budget("statements_per_s", Cell(OURS, _MARIADB_MANY), Cell(OURS, 64), at_least=0.7),
         ),
+    ),
+    *(
+        Row(
+            f"{name}-by-clients",
+            f"What the server can do, {title}, Unix socket",
+            "Debian's `oltp_point_select.lua`, unchanged, by ours with the shards it chooses and "
+            "by sysbench; the same statement by pgbench with a thread a core (`-j`), by the raw "
+            "loop on as many threads as ours has shards, bound if they are, and by ours from a "
+            "script whose event does nothing else (`workloads/point_select_only.lua`).",
+            where,
+            _CPU,
+            _by_clients(
+                {
+                    OURS: (contenders.engine(contenders.POINT_SELECT), _SERVED_CLIENTS),
+                    _SENDING: (contenders.engine(contenders.SELECT_ONLY), _SERVED_CLIENTS),
+                    "sysbench": (contenders.sysbench(contenders.POINT_SELECT), _SERVED_CLIENTS),
+                    **peers,
+                    _AS_OURS: (
+                        contenders.floor(
+                            program, "uring", contenders.SELECTS[program], as_ours=True
+                        ),
+                        _SERVED_CLIENTS,
+                    ),
+                }
+            ),
+            (
+                *(
+                    budget
+                    for peer in ("sysbench", *peers)
+                    for budget in _at_least("statements_per_s", peer, 1.0, _SERVED_CLIENTS)
+                ),
+                *_at_most("cpu_us", _AS_OURS, 1.25, _SERVED_CLIENTS),
+                *(
+                    Budget("cpu_us", Cell(_SENDING, n), Cell(_AS_OURS, n), at_most=1.1)
+                    for n in _SERVED_CLIENTS
+                ),
+            ),
+        )
+        for name, title, where, program, peers in (
+            (
+                "postgresql",
+                "PostgreSQL",
+                place.postgresql,
+                "pg_floor",
+                {_PGBENCH: (contenders.pgbench_on_all_cores, _SERVED_CLIENTS)},
+            ),
+            ("mariadb", "MariaDB's thread pool", place.mariadb, "mysql_floor", {}),
+        )
     ),
     *(
         Row(

@@ -95,7 +95,7 @@ static void prepare(connection *c, const char *text) {
     }
 }
 
-static void log_in(connection *c, const char *user, const char *database) {
+static void log_in(connection *c, const char *user, const char *database, const char *statement) {
     await_packet(c);
     drop_packet(c);
     uint8_t message[512] = {0}, *at = message + HEADER;
@@ -118,5 +118,5 @@ static void log_in(connection *c, const char *user, const char *database) {
         await_packet(c);
     }
     drop_packet(c);
-    prepare(c, "SELECT c FROM sbtest1 WHERE id = ?");
+    prepare(c, statement);
 }

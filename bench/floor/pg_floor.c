@@ -67,7 +67,7 @@ static void await(connection *c) {
     while (!complete(c));
 }
 
-static void log_in(connection *c, const char *user, const char *database) {
+static void log_in(connection *c, const char *user, const char *database, const char *statement) {
     uint8_t message[512], *at = put32(message + 4, 196608);
     at = put_string(put_string(at, "user"), user);
     at = put_string(put_string(at, "database"), database);
@@ -79,7 +79,7 @@ static void log_in(connection *c, const char *user, const char *database) {
     *at++ = 'P';
     uint8_t *size = at;
     at = put_string(at + 4, "s");
-    at = put16(put_string(at, "SELECT abalance FROM pgbench_accounts WHERE aid = $1"), 0);
+    at = put16(put_string(at, statement), 0);
     put32(size, at - size);
     *at++ = 'S';
     at = put32(at, 4);

@@ -264,7 +264,7 @@ def test_a_load_that_can_not_be_is_answered_with_two(
 
 def test_bench_hands_the_load_to_the_engine(study_file: Path, here: Path) -> None:
     pace = ("--rate", "500", "--arrival", "poisson", "--shards", "3", "--reactor", "epoll")
-    schedule = ("--scheduling", "inherit")
+    schedule = ("--scheduling", "inherit", "--bind", "each")
     rules = ("--on-error", "40P01,1213=retry:5", "--on-error", "all=ignore")
     program = here / "dbdyno-engine"
     program.write_text(program.read_text().replace("exec ", "tee spec | exec ", 1))
@@ -276,7 +276,7 @@ def test_bench_hands_the_load_to_the_engine(study_file: Path, here: Path) -> Non
     (group,) = spec["groups"]
     assert group["arrival"] == {"kind": "poisson", "rate_per_s": 500}
     assert (spec["shards"], spec["reactor"]) == (3, "epoll")
-    assert spec["scheduling"] == "inherit"
+    assert (spec["scheduling"], spec["bind"]) == ("inherit", "each")
     assert spec["errors"]["rules"] == [
         {"codes": ["40P01", "1213"], "action": "retry", "limit": 5},
         {"codes": ["all"], "action": "ignore", "limit": 10},

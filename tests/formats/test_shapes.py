@@ -37,7 +37,7 @@ from dbdyno.model import (
     Summary,
     Turn,
 )
-from dbdyno.model.load import ErrorAction, Reactor, Scheduling
+from dbdyno.model.load import Bind, ErrorAction, Reactor, Scheduling
 from dbdyno.model.measurement import FatalKind, PhaseName, Subject, TimeKind
 
 GOLDEN = Path(__file__).parents[2] / "crates" / "record" / "tests" / "golden"
@@ -100,8 +100,9 @@ def values(documents: Sequence[Any], field: str) -> Iterator[str]:
         (SPECS, "action", ErrorAction),
         (SPECS, "reactor", Reactor),
         (SPECS, "scheduling", Scheduling),
+        (SPECS, "bind", Bind),
     ],
-    ids=["phase", "subject", "time", "fatal", "action", "reactor", "scheduling"],
+    ids=["phase", "subject", "time", "fatal", "action", "reactor", "scheduling", "bind"],
 )
 def test_names_that_both_sides_list_are_the_same(
     documents: Sequence[Any], field: str, names: object

@@ -82,6 +82,7 @@ def test_a_run_has_what_its_plan_says(server: Server, tmp_path: Path, clients: i
     assert outcome.summary is not None
     (hello,) = hellos
     assert (hello.shards, hello.reactor) == (plan.shards, plan.reactor)
+    assert hello.shards_bound == plan.shards_bound
     assert intervals[0].clients == plan.clients == clients
     in_process = plan.reactor == "none"
     is_connection = str(server.target().get("path")) if in_process else "socket:"

@@ -4,6 +4,7 @@
 //! standard output, everything for people to standard error.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "the one crate that prints")]
 
+mod binding;
 mod endpoint;
 mod exit;
 mod files;

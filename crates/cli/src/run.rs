@@ -10,6 +10,7 @@ use engine::{Control, Failure, Outcome, Plan};
 use record::{Arrival, Fatal, FatalKind, Hello, Record, RunSpec, SpecError};
 use script::{Config, ConfigError, ScriptWorkload, Surroundings};
 
+use crate::binding::Binding;
 use crate::exit;
 use crate::files::read_text;
 use crate::output::Output;
@@ -223,11 +224,12 @@ fn times(file: &Path) -> Result<Vec<u64>, Failure> {
 struct Chosen {
     reactor: &'static str,
     scheduling: &'static str,
+    shards_bound: bool,
 }
 
 impl Default for Chosen {
     fn default() -> Self {
-        Self { reactor: "none", scheduling: "other" }
+        Self { reactor: "none", scheduling: "other", shards_bound: false }
     }
 }
 
@@ -250,12 +252,14 @@ impl Run {
         };
         let config = Arc::clone(&self.config);
         let scheduling = shard_scheduling(&config, self.spec.scheduling);
+        let binding = Binding::of(&self.spec, self.shards);
         let make: Make<ScriptWorkload> = Arc::new(move |shard, shards| {
             let scheduling = schedule(scheduling);
             let made = ScriptWorkload::new(Arc::clone(&config), shard, shards);
+            let shards_bound = binding.as_ref().is_some_and(|binding| binding.bind(shard));
             if shard == 0 {
                 let reactor = made.as_ref().map_or("none", ScriptWorkload::reactor_name);
-                let _ = opened.send(Chosen { reactor, scheduling });
+                let _ = opened.send(Chosen { reactor, scheduling, shards_bound });
             }
             made
         });
@@ -271,6 +275,7 @@ impl Run {
             scheduling: chosen.scheduling.to_owned(),
             clock: if control.counts() { "processor" } else { "kernel" }.to_owned(),
             shards: self.shards,
+            shards_bound: chosen.shards_bound,
             pid: std::process::id(),
             start_unix_ns: process::unix_ns() - control.now_ns(),
             seed: self.spec.seed,

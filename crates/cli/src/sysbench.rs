@@ -15,6 +15,7 @@ use sysbench::{
     VERSION, Value, global_help, script_help, test_help,
 };
 
+use crate::binding::Binding;
 use crate::endpoint::Endpoint;
 use crate::exit::{FAILED, FORCED, INTERRUPTED};
 use crate::files::read_text;
@@ -194,9 +195,14 @@ fn script(
     let shards = runtime::shards(&job.spec, runtime::cores());
     let report = Report::new(&line, job.forced_shutdown_s, None, hooks(&facts, command))?;
     let scheduling = shard_scheduling(&config, job.spec.scheduling);
+    let binding = Binding::of(&job.spec, shards);
     let make: Make<ScriptWorkload> = Arc::new(move |shard, shards| {
         schedule(scheduling);
-        ScriptWorkload::new(Arc::clone(&config), shard, shards)
+        let made = ScriptWorkload::new(Arc::clone(&config), shard, shards);
+        if let Some(binding) = &binding {
+            binding.bind(shard);
+        }
+        made
     });
     Run { line: &line, job, console, final_report, report }.carry_out(shards, &make)
 }

@@ -18,7 +18,7 @@ pub struct EnginePlan {
     pub processes: u32,
     /// Threads with clients in each process.
     pub shards: u32,
-    /// Each shard stays on a processor of its own; `false`: the kernel places them.
+    /// Each shard stays on one processor; `false`: the kernel places them.
     pub shards_bound: bool,
     /// The event loop: `io_uring`, `epoll`, or `none` (in-process drivers).
     pub reactor: String,

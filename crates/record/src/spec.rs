@@ -48,6 +48,9 @@ pub struct RunSpec {
     /// How the kernel schedules the shards.
     #[serde(default)]
     pub scheduling: Scheduling,
+    /// Whether each shard stays on one processor.
+    #[serde(default)]
+    pub bind: Bind,
     /// How scripts' bulk inserts reach the server.
     #[serde(default)]
     pub load: LoadBy,
@@ -301,6 +304,19 @@ pub enum Scheduling {
     Batch,
     /// As whoever started the engine has it.
     Inherit,
+}
+
+/// Whether shards are bound to processors while they run the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bind {
+    /// Where that was measured to pay, and recorded.
+    #[default]
+    Auto,
+    /// The kernel places them.
+    None,
+    /// Each stays on one of the processors that the process may use, over which they are spread.
+    Each,
 }
 
 /// How the rows of a script's bulk insert (`bulk_insert_init`, `_next`, `_done`) reach the server.

@@ -54,6 +54,8 @@ pub struct Hello {
     pub clock: String,
     /// Number of shards.
     pub shards: u32,
+    /// Each shard stays on one processor.
+    pub shards_bound: bool,
     /// Process id.
     pub pid: u32,
     /// Wall clock at the origin of all `_ns` times, nanoseconds since 1970.

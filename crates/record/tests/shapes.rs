@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use record::{
-    Arrival, BackOff, ClientTotal, Clients, Counters, CpuTime, EnginePlan, ErrorAction,
+    Arrival, BackOff, Bind, ClientTotal, Clients, Counters, CpuTime, EnginePlan, ErrorAction,
     ErrorPolicy, ErrorRule, Fatal, FatalKind, Group, Hello, HistogramRecord, Interval, LoadBy,
     Loaded, Output, Part, Phase, PhaseName, Progress, ReactorChoice, Ready, Record, RunSpec,
     Scheduling, Subject, Summary, Target, TimeKind, Turn, Warning,
@@ -111,6 +111,7 @@ fn hello() -> Hello {
         scheduling: "batch".to_owned(),
         clock: "processor".to_owned(),
         shards: 2,
+        shards_bound: true,
         pid: 7,
         start_unix_ns: 1_700_000_000_000_000_000,
         seed: 42,
@@ -287,6 +288,7 @@ fn spec() -> RunSpec {
         shards: Some(2),
         reactor: ReactorChoice::Auto,
         scheduling: Scheduling::Batch,
+        bind: Bind::Auto,
         load: LoadBy::Auto,
         loaders: Some(2),
         connect_timeout_s: 10.0,
@@ -313,7 +315,13 @@ fn specs() -> Vec<RunSpec> {
     });
     let reactors = reactors.into_iter().map(|reactor| RunSpec { reactor, ..spec() });
     let schedulings = schedulings.into_iter().map(|scheduling| RunSpec { scheduling, ..spec() });
-    reactors.chain(schedulings).collect()
+    let binds = all(Bind::Auto, |bind| match bind {
+        Bind::Auto => Some(Bind::None),
+        Bind::None => Some(Bind::Each),
+        Bind::Each => None,
+    });
+    let binds = binds.into_iter().map(|bind| RunSpec { bind, ..spec() });
+    reactors.chain(schedulings).chain(binds).collect()
 }
 
 fn plan() -> EnginePlan {

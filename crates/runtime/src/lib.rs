@@ -45,4 +45,4 @@ pub use pipeline::DEPTH_MAX;
 pub use policy::Decision;
 pub use runtime::{Runtime, fault};
 pub use settings::Settings;
-pub use sizing::{Machine, cores, plan, shards};
+pub use sizing::{Machine, cores, plan, shards, shards_bound};

@@ -1,7 +1,7 @@
 //! How large a run is: shards, loaders, connections, files and memory, each rule once. `run` goes
 //! by them, and `plan` says what they come to.
 
-use record::{EnginePlan, LoadBy, RunSpec, SqliteTarget, Target};
+use record::{Bind, EnginePlan, LoadBy, RunSpec, SqliteTarget, Target};
 
 use crate::policy::back_off;
 
@@ -86,6 +86,20 @@ fn shards_of(spec: &RunSpec, share: Share, cores: u32) -> u32 {
     clients.div_ceil(CLIENTS_A_SHARD).min((cores / share.processes).max(1))
 }
 
+/// Whether each shard stays on one processor, of as many cores. Commands that only fill tables
+/// leave the processors to the loaders.
+pub fn shards_bound(spec: &RunSpec, cores: u32) -> bool {
+    bound_of(spec, Share::of(spec), cores)
+}
+
+fn bound_of(spec: &RunSpec, _share: Share, _cores: u32) -> bool {
+    spec.command == "run"
+        && match spec.bind {
+            Bind::Each => true,
+            Bind::None | Bind::Auto => false,
+        }
+}
+
 /// Whether bulk inserts go in the server's own way of loading rows.
 pub(crate) fn loads(spec: &RunSpec) -> bool {
     spec.load == LoadBy::Auto && spec.command != "run"
@@ -132,7 +146,7 @@ pub fn plan(spec: &RunSpec, machine: Machine, reactor: &str, processes: Option<u
         clients: share.clients,
         processes: share.processes,
         shards,
-        shards_bound: false,
+        shards_bound: bound_of(spec, share, machine.cores),
         reactor: reactor.to_owned(),
         loaders,
         connectors,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use record::{
-    Arrival, Endpoint, ErrorAction, ErrorPolicy, ErrorRule, Group, LoadBy, ReactorChoice, RunSpec,
-    Scheduling, ServerTarget, SqliteTarget, Target, Tls, TlsMode,
+    Arrival, Bind, Endpoint, ErrorAction, ErrorPolicy, ErrorRule, Group, LoadBy, ReactorChoice,
+    RunSpec, Scheduling, ServerTarget, SqliteTarget, Target, Tls, TlsMode,
 };
 
 use crate::command_line::{CommandLine, Refusal};
@@ -101,6 +101,7 @@ pub fn job(
         shards: u32::try_from(values.number("shards")).ok().filter(|shards| *shards > 0),
         reactor: ReactorChoice::Auto,
         scheduling: Scheduling::Batch,
+        bind: Bind::Auto,
         connect_timeout_s: (values.number("thread_init_timeout").max(1)) as f64,
         errors: errors(values),
         part: None,

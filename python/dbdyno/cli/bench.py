@@ -42,6 +42,7 @@ from dbdyno.model import (
     Summary,
     TableLoad,
     Verify,
+    named_shards,
 )
 from dbdyno.store import Store
 
@@ -318,7 +319,7 @@ def _print(result: BenchResult) -> None:
         lines.append(("client CPU", cpu))
     lines.append(("client memory", f"{summary.client_rss_kb:,} KiB"))
     processes = "1 process" if result.processes == 1 else f"{result.processes} processes"
-    shards = "1 shard" if result.shards == 1 else f"{result.shards} shards"
+    shards = named_shards(result.shards, bound=result.shards_bound)
     lines.append(("engine", f"{processes}, {shards}, {result.reactor}"))
     if result.loads:
         lines.insert(0, ("tables", _loads(result.loads)))
@@ -397,6 +398,7 @@ def _document(bench_plan: BenchPlan, result: BenchResult) -> dict[str, object]:
         "clock": result.clock,
         "processes": result.processes,
         "shards": result.shards,
+        "shards_bound": result.shards_bound,
         "versions": dict(result.versions),
         "command_line": bench_plan.command_line,
         "interrupted": result.interrupted,

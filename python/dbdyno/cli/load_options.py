@@ -12,6 +12,7 @@ from dbdyno.errors import UsageError
 from dbdyno.formats.load_schema import check_code
 from dbdyno.model import (
     Arrival,
+    Bind,
     Closed,
     Constant,
     ErrorAction,
@@ -123,6 +124,14 @@ _OPTIONS = (
         "server, or as threads are by default.",
     ),
     click.option(
+        "--bind",
+        type=click.Choice(get_args(Bind)),
+        default="auto",
+        show_default=True,
+        help="Whether each shard stays on one processor (`each`); `auto`: where that was measured "
+        "to pay.",
+    ),
+    click.option(
         "--shards",
         type=click.IntRange(1, 1024),
         help="Threads of an engine process.  [default: by cores and clients]",
@@ -171,6 +180,7 @@ def load_of(
     statements: str,
     reactor: Reactor,
     scheduling: Scheduling,
+    bind: Bind,
     shards: int | None,
     loaders: int | None,
     verify: Verify,
@@ -199,6 +209,7 @@ def load_of(
         prepared_statements=statements == "prepared",
         reactor=reactor,
         scheduling=scheduling,
+        bind=bind,
         shards=shards,
         loaders=loaders,
         verify=verify,

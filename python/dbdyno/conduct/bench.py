@@ -65,6 +65,7 @@ class BenchResult:
     processes: int
     shards: int
     """Of all processes."""
+    shards_bound: bool
     loads: tuple[TableLoad, ...]
     """Tables that were looked at after `prepare`."""
     warnings: tuple[EngineWarning, ...]
@@ -248,6 +249,7 @@ def _result(outcome: Outcome, caller: _Caller) -> BenchResult:
         clock=outcome.hello.clock,
         processes=caller.processes,
         shards=outcome.hello.shards,
+        shards_bound=outcome.hello.shards_bound,
         loads=caller.loads,
         warnings=warnings,
         interrupted=outcome.interrupted or outcome.summary.interrupted,

@@ -166,6 +166,7 @@ class Merger:
             scheduling=", ".join(dict.fromkeys(hello.scheduling for hello in hellos)),
             clock=", ".join(dict.fromkeys(hello.clock for hello in hellos)),
             shards=sum(hello.shards for hello in hellos),
+            shards_bound=all(hello.shards_bound for hello in hellos),
         )
 
     def _phases(self, part: _Part, record: Phase) -> Iterator[Phase]:

@@ -58,6 +58,7 @@ def run_spec(
         "interval_s": load.interval_s,
         "reactor": load.reactor,
         "scheduling": load.scheduling,
+        "bind": load.bind,
         "shards": load.shards,
         "errors": _errors(load.errors),
     }

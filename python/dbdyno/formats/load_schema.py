@@ -11,6 +11,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from dbdyno.formats.quantities import RATE_MAX, parse_duration, parse_fraction
 from dbdyno.model import (
     Arrival,
+    Bind,
     Closed,
     Constant,
     ErrorAction,
@@ -208,6 +209,7 @@ class LoadTable(Pace):
     statements: Literal["prepared", "text"] = "prepared"
     reactor: Reactor = "auto"
     scheduling: Scheduling = "batch"
+    bind: Bind = "auto"
     shards: Annotated[int, Field(ge=1, le=1024)] | None = None
     loaders: Annotated[int, Field(ge=0, le=1024)] | None = None
     verify: Verify = "checksums"
@@ -237,6 +239,7 @@ class LoadTable(Pace):
             prepared_statements=self.statements == "prepared",
             reactor=self.reactor,
             scheduling=self.scheduling,
+            bind=self.bind,
             shards=self.shards,
             loaders=self.loaders,
             verify=self.verify,

@@ -6,6 +6,7 @@ from dbdyno.model.figures import FIGURES, PER_EVENT, Counted, Figure, Sampled, f
 from dbdyno.model.load import (
     MAIN,
     Arrival,
+    Bind,
     Closed,
     Constant,
     ErrorAction,
@@ -44,6 +45,7 @@ from dbdyno.model.measurement import (
     Summary,
     TimeKind,
     Turn,
+    named_shards,
 )
 from dbdyno.model.part import OWN_HOST_PARTS, Metric, MetricKind, Missing, Reading, Sample
 from dbdyno.model.plan import AGAIN, ENGINE, Cell, Order, Plan, PlannedRun, Step, Tables
@@ -89,6 +91,7 @@ __all__ = [
     "Arrival",
     "BackOff",
     "Backlog",
+    "Bind",
     "Cell",
     "Chart",
     "Closed",
@@ -166,4 +169,5 @@ __all__ = [
     "chart_kinds",
     "draws_what",
     "find_figure",
+    "named_shards",
 ]

@@ -18,6 +18,7 @@ Option = str | int | float | bool | list[str]
 ErrorAction = Literal["ignore", "restart-event", "retry", "reconnect", "stop"]
 Reactor = Literal["auto", "io-uring", "epoll"]
 Scheduling = Literal["batch", "inherit"]
+Bind = Literal["auto", "none", "each"]
 Verify = Literal["none", "counts", "checksums"]
 """How tables are looked at after they were loaded."""
 
@@ -154,6 +155,8 @@ class Load:
     reactor: Reactor = "auto"
     scheduling: Scheduling = "batch"
     """How the kernel schedules the engine: as batch threads, or as whoever started it."""
+    bind: Bind = "auto"
+    """Whether each shard stays on one processor; `auto`: where that was measured to pay."""
     shards: int | None = None
     """Of each engine process; `None`: by cores and clients."""
     loaders: int | None = None

@@ -32,6 +32,13 @@ class Hello:
     clock: str = "kernel"
     """Where times come from, `processor` (its counter) or `kernel`; engines that did not say asked
     the kernel."""
+    shards_bound: bool = False
+    """Each shard stays on one processor; engines that did not say bound none."""
+
+
+def named_shards(count: int, *, bound: bool) -> str:
+    """So many shards as people read them; `bound`: each stayed on one processor."""
+    return f"{count}{' bound' if bound else ''} shard{'' if count == 1 else 's'}"
 
 
 @dataclass(frozen=True, slots=True)

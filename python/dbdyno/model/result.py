@@ -101,6 +101,8 @@ class StepResult:
     shards: int | None
     scheduling: str | None = None
     clock: str | None = None
+    shards_bound: bool | None = None
+    """Each shard stayed on one processor; engines that did not say bound none."""
     warnings: tuple[Mapping[str, object], ...] = ()
     ended_unix_ns: int | None = None
     """When the window of a program other than the engine ended, by the wall clock."""

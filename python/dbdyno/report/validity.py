@@ -6,7 +6,7 @@ from statistics import median
 
 from dbdyno.design.batches import batches
 from dbdyno.formats.quantities import format_duration
-from dbdyno.model import ENGINE
+from dbdyno.model import ENGINE, named_shards
 from dbdyno.model.limits import MOST_ERRORS, SATURATED, attempted
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.declared import is_exploratory
@@ -285,7 +285,9 @@ def _generator(analysis: Analysis) -> Gate:
             if summary is None or not summary.window_s or step.reactor == "none":
                 continue
             scheduling, clock = step.scheduling or "other", step.clock or "kernel"
-            ways[f"{step.reactor}, {scheduling} scheduling, the {clock}'s clock"] = None
+            shards = named_shards(step.shards or 1, bound=bool(step.shards_bound))
+            way = f"{shards}, {step.reactor}, {scheduling} scheduling, the {clock}'s clock"
+            ways[way] = None
             worst = max(worst, engine_busy(run.manifest, summary))
             queued_us = max(queued_us, summary.queued_us.get("p99", 0.0))
             unread_us = max(unread_us, summary.unread_us.get("p99", 0.0))
