@@ -13,8 +13,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from bench.child import Child, run_child
+from bench.earlier import schema_of
 from bench.options import ROOT, Options
 from bench.place import SYSBENCH, SYSBENCH_SCRIPTS, Place, pgbench_program
 from dbdyno.engine import plan_engine
@@ -84,6 +86,33 @@ def engine(script: Path, *, fresh: bool = False) -> Contender:
     return measure
 
 
+def earlier_engine(script: Path) -> Contender:
+    """Ours as it was at an earlier revision, called in the same way."""
+
+    def measure(place: Place, clients: int, options: Options) -> Figures:
+        assert place.earlier is not None, "the place has an earlier engine"
+        names = _script_options(script, options)
+        spec = _spec(place, script, clients, names, **_window(options))
+        then = {**spec, "schema": schema_of(place.earlier)}
+        child = run_child([place.earlier, "run", "-"], stdin=json.dumps(then))
+        last = json.loads(child.output.splitlines()[-1])
+        if last["errors"]:
+            raise EngineError(f"the earlier engine's run of {script.name} met errors")
+        counted, cpu = last["measured"], last["cpu"]
+        window_s = (last["end_ns"] - last["start_ns"]) / 1e9
+        return {
+            **_per_statement(
+                counted["reads"] + counted["writes"] + counted["other"],
+                window_s,
+                cpu["user_us"] / 1e6,
+                cpu["system_us"] / 1e6,
+            ),
+            "memory_peak_kb": float(child.memory_peak_kb),
+        }
+
+    return measure
+
+
 def engine_events(script: Path) -> Contender:
     """Ours on one shard and the null driver."""
 
@@ -97,20 +126,23 @@ def engine_events(script: Path) -> Contender:
 def _run_engine(
     place: Place, script: Path, clients: int, options: Options, *, shards: int | None = None
 ) -> tuple[Child, Summary]:
-    limits = {
-        "warm_up_s": min(_WARM_UP_S, options.window_s),
-        "measure_s": options.window_s,
-        "seed": options.seed,
-        "shards": shards,
-        "connect_timeout_s": _CONNECT_LIMIT_S,
-    }
-    spec = _spec(place, script, clients, _script_options(script, options), **limits)
+    names = _script_options(script, options)
+    spec = _spec(place, script, clients, names, shards=shards, **_window(options))
     child = _call_engine(place, spec)
     lines = child.output.splitlines()
     summary = parse_record(lines[-1], number=len(lines))
     if not isinstance(summary, Summary):
         raise EngineError(f"the engine's run of {script.name} has no summary")
     return child, summary
+
+
+def _window(options: Options) -> dict[str, Any]:
+    return {
+        "warm_up_s": min(_WARM_UP_S, options.window_s),
+        "measure_s": options.window_s,
+        "seed": options.seed,
+        "connect_timeout_s": _CONNECT_LIMIT_S,
+    }
 
 
 def command(script: Path) -> Contender:

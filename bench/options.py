@@ -35,6 +35,8 @@ class Options:
     """`BENCH_REPORT_SECONDS`: windows of the made-up runs that are reported."""
     most_clients: int = 100_000
     """`BENCH_MOST_CLIENTS`: cells with more clients are left out."""
+    before: str = "6f96003"
+    """`BENCH_BEFORE`: the revision whose engine the rows of before and after compare ours with."""
     seed: int = 0
     """`BENCH_SEED`: of the order and of the engine."""
     folder: Path = ROOT / "bench"
@@ -62,6 +64,7 @@ def read_options(environment: Mapping[str, str] = os.environ) -> Options:
         script_rows=int(_number(environment, "BENCH_SCRIPT_ROWS", plain.script_rows)),
         report_s=int(_number(environment, "BENCH_REPORT_SECONDS", plain.report_s)),
         most_clients=int(_number(environment, "BENCH_MOST_CLIENTS", plain.most_clients)),
+        before=environment.get("BENCH_BEFORE") or plain.before,
         seed=int(_number(environment, "BENCH_SEED", time.time_ns() % 2**32)),
         folder=Path(environment.get("BENCH_FOLDER", plain.folder)),
     )

@@ -45,6 +45,8 @@ class Place:
     target: Mapping[str, Any] = field(default_factory=lambda: {"driver": "null"})
     facts: Mapping[str, object] = field(default_factory=dict)
     """Of the server."""
+    earlier: Path | None = None
+    """The engine's program of an earlier revision, where a row compares it."""
 
     @property
     def user(self) -> str:

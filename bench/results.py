@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.conduct import Measured, Measurement
 from bench.judge import judge
-from bench.rows import ROWS, Cell
+from bench.rows import ALL_ROWS, Cell
 from dbdyno.errors import StoreError
 
 _SCHEMA = 1
@@ -35,13 +35,13 @@ class Results:
     """The latest measurements of each row."""
 
     rows: Sequence[tuple[Run, Measured]]
-    """In the order of `ROWS`."""
+    """In the order of `ALL_ROWS`."""
 
     def with_run(self, run: Run, measured: Sequence[Measured]) -> "Results":
         """The same with some rows measured anew."""
         latest = {row.row.name: (by, row) for by, row in self.rows}
         latest |= {row.row.name: (run, row) for row in measured if row.measurements}
-        return Results([latest[row.name] for row in ROWS if row.name in latest])
+        return Results([latest[row.name] for row in ALL_ROWS if row.name in latest])
 
 
 def read_results(folder: Path) -> Results:
@@ -58,7 +58,7 @@ def read_results(folder: Path) -> Results:
         if document["schema"] != _SCHEMA:
             raise ValueError(f"schema {document['schema']}, expected {_SCHEMA}")
         runs = {one["started"]: Run(**one) for one in document["runs"]}
-        known = {row.name: row for row in ROWS}
+        known = {row.name: row for row in ALL_ROWS}
         rows = [
             (runs[one["run"]], Measured(known[one["name"]], _measurements(one), one["server"]))
             for one in document["rows"]

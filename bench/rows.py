@@ -4,16 +4,14 @@ The budgets are those of the product's design: what a user may expect of our eng
 of today, in one and the same run.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bench import contenders, place, reports
 from bench.contenders import Contender
+from bench.earlier import Where, beside_earlier
 from bench.made_up_store import CLIENTS as REPORTED_CLIENTS
-from bench.options import Options
-from bench.place import SYSBENCH_SCRIPTS, Place
-from dbdyno.engine import Engine
+from bench.place import SYSBENCH_SCRIPTS
 from dbdyno.errors import UsageError
 
 OURS = "dbdyno"
@@ -53,7 +51,7 @@ class Row:
     title: str
     how: str
     """What is done, in a sentence or two."""
-    place: Callable[[Engine, Options], AbstractContextManager[Place]]
+    place: Where
     metrics: Sequence[str]
     """Figures shown, the one that counts first."""
     cells: Mapping[Cell, Contender]
@@ -392,8 +390,45 @@ ROWS: Sequence[Row] = (
 )
 
 
+_EARLIER = "dbdyno before"
+
+
+def _before_and_after(name: str, title: str, where: Where, script: str) -> Row:
+    clients = (1, 16, 64, 256)
+    file = SYSBENCH_SCRIPTS / f"{script}.lua"
+    return Row(
+        f"{name}-before-and-after",
+        f"Before and after, {title}, {script}",
+        "The engine of the revision that `BENCH_BEFORE` names (6f96003: the last before its inside "
+        f"was made anew), and today's. Debian's `{script}.lua`, unchanged.",
+        beside_earlier(where),
+        _CPU,
+        _by_clients(
+            {
+                OURS: (contenders.engine(file), clients),
+                _EARLIER: (contenders.earlier_engine(file), clients),
+            }
+        ),
+        (
+            *_at_most("cpu_us", _EARLIER, 1.0, clients),
+            *_at_least("statements_per_s", _EARLIER, 1.0, clients),
+            *_at_most("memory_peak_kb", _EARLIER, 1.0, clients),
+        ),
+    )
+
+
+ROWS_OF_EARLIER: Sequence[Row] = (
+    _before_and_after("postgresql-reads", "PostgreSQL", place.postgresql, "oltp_point_select"),
+    _before_and_after("postgresql-mix", "PostgreSQL", place.postgresql, "oltp_read_only"),
+    _before_and_after("mariadb-reads", "MariaDB", place.mariadb, "oltp_point_select"),
+)
+"""Measured only where they are named: an engine has to be built for them."""
+
+ALL_ROWS = (*ROWS, *ROWS_OF_EARLIER)
+
+
 def chosen_rows(names: Sequence[str], scripts: Sequence[str] = ()) -> Sequence[Row]:
-    """The rows named, all if none is.
+    """The rows named; if none is, all but those of an earlier engine.
 
     # Errors
     `UsageError` lists the rows, or scripts, when a name is not one of them.
@@ -401,7 +436,7 @@ def chosen_rows(names: Sequence[str], scripts: Sequence[str] = ()) -> Sequence[R
     if strange := sorted(set(scripts) - set(_SCRIPTS)):
         message = f"BENCH_SCRIPTS: there is no script `{strange[0]}`"
         raise UsageError(message, hint=f"scripts: {', '.join(_SCRIPTS)}")
-    known = {row.name: row for row in ROWS}
+    known = {row.name: row for row in ALL_ROWS}
     if unknown := [name for name in names if name not in known]:
         raise UsageError(f"ROWS: there is no row `{unknown[0]}`", hint=f"rows: {', '.join(known)}")
     return [known[name] for name in names] or ROWS

@@ -14,10 +14,11 @@ import pytest
 
 from bench import place
 from bench.conduct import Measured, Measurement
+from bench.earlier import built
 from bench.judge import Verdict, judge
 from bench.options import ROOT, read_options
 from bench.results import Run, read_results, write_results
-from bench.rows import OURS, ROWS, Budget, Cell, Row, chosen_rows
+from bench.rows import ALL_ROWS, OURS, ROWS, Budget, Cell, Row, chosen_rows
 from dbdyno.engine import Engine
 from dbdyno.errors import MachineError, StoreError, UsageError
 
@@ -98,7 +99,7 @@ def test_a_budget_of_cells_not_measured_is_not_judged() -> None:
 
 
 def test_every_budget_speaks_of_a_cell_and_a_figure_of_its_row() -> None:
-    for row in ROWS:
+    for row in ALL_ROWS:
         for budget in row.budgets:
             assert budget.candidate in row.cells
             assert budget.baseline is None or budget.baseline in row.cells
@@ -112,6 +113,13 @@ def test_rows_are_chosen_by_name() -> None:
         chosen_rows(["nothing"])
     with pytest.raises(UsageError, match="there is no script `oltp`"):
         chosen_rows([], ["oltp", "bulk_insert"])
+
+
+def test_an_earlier_engine_must_be_in_the_repository() -> None:
+    with pytest.raises(MachineError, match="git rev-parse: ") as caught:
+        built("nothing-of-this-name")
+    assert caught.value.hint is not None
+    assert "BENCH_BEFORE" in caught.value.hint
 
 
 def test_options_come_from_the_environment() -> None:
