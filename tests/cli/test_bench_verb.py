@@ -92,6 +92,17 @@ def test_a_store_that_can_not_be_written_is_told_before_anything_is_measured(
     assert (told.out, "can't write" in told.err) == ("", True)
 
 
+@pytest.mark.parametrize("more", [(), ("--discard",)])
+def test_what_the_lab_took_is_in_the_document(
+    url: str, more: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert bench(url, "--json", *more) == 0
+    lab = json.loads(capsys.readouterr().out)["lab"]
+    assert lab["cpu_s"] > 0
+    assert lab["wall_s"] > 0
+    assert lab["server_cpu_s"] == 0  # a database in process is asked nothing
+
+
 def test_a_bench_can_not_be_carried_on_with(
     url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,13 +14,14 @@ from typing import cast
 import pytest
 
 from dbdyno.collect import Watched
-from dbdyno.collect.collector import Asking, Collector, Readings
+from dbdyno.collect.collector import Collector, Readings
 from dbdyno.collect.sources import disk, postgresql, process
 from dbdyno.guard.account import server_account
 from dbdyno.guard.guarded import Guarded
 from dbdyno.guard.undo import mount_at
 from dbdyno.model import Missing, Reading
 from dbdyno.servers import open_server
+from dbdyno.servers.protocol import Asking
 from dbdyno.setters.outfit import apply_all
 from dbdyno.setters.setter import Scene
 

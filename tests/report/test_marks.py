@@ -17,7 +17,7 @@ from dbdyno.model import Failure, PlannedRun, Sample, Step
 from dbdyno.report.analyse import Analysis, analyse
 from dbdyno.report.gather import gather
 from dbdyno.report.lines import lines_of
-from dbdyno.report.marks import Mark
+from dbdyno.report.marks import Mark, gap_marks
 from dbdyno.report.panels import packed_lines, timeline
 
 ONE_BLOCK = SHORT.replace("blocks = 3", "blocks = 1")
@@ -100,6 +100,21 @@ def test_a_silent_collector_is_marked(tmp_path: Path) -> None:
     assert [mark for mark in found if mark[0] == "collector gap"] == [
         ("collector gap", 4.3, 9.3, "no sample of disk for 5 s")
     ]
+
+
+def test_a_collector_that_was_sampled_rarely_on_purpose_has_no_gap(tmp_path: Path) -> None:
+    def dense_then_rare(run: PlannedRun) -> tuple[Sample, ...]:
+        return tuple(one for one in sampled(run) if one.unix_ns < START_UNIX_NS + 6e9) + tuple(
+            sample(second, "mysql", "syncs", 9.0) for second in (10, 15)
+        )
+
+    analysis = told(tmp_path, World(rate, samples=dense_then_rare))
+    run = next(r for r in analysis.material.runs if r.manifest.id == "b1-delete,full")
+    collected = {"mysql": {"period_s": 5.0}}
+    paced = replace(run, manifest=replace(run.manifest, collected=collected))
+
+    assert [mark.text for mark in gap_marks(run)] != []
+    assert [mark.text for mark in gap_marks(paced)] == []
 
 
 def test_a_run_that_was_cut_short_has_its_line_and_says_so(tmp_path: Path) -> None:

@@ -149,17 +149,19 @@ def test_a_partition_is_on_its_own_disk_only(device: str, disk: str, whether: bo
 
 
 @pytest.mark.parametrize(
-    ("cpu_s", "state", "told"),
+    ("lab", "state", "told"),
     [
-        (0.3, "ok", "took 0.60\u202f% of a core while the load was on"),
-        (2.0, "doubtful", "took 4.0\u202f% of a core"),
+        (LabCost(0.3, 50.0, 0.0), "ok", "took 0.60\u202f% of a core while the load was on (median"),
+        (LabCost(0.3, 50.0, 0.15), "ok", "and their queries 0.30\u202f% in the server (median"),
+        (LabCost(0.3, 50.0, 0.25), "doubtful", "at most 1.1\u202f% in all)"),
+        (LabCost(0.3, 50.0), "ok", "what their queries took in the server is not known (median"),
+        (LabCost(2.0, 50.0, 0.0), "doubtful", "took 4.0\u202f% of a core"),
         (None, None, ""),
     ],
 )
 def test_what_the_lab_took_is_told(
-    tmp_path: Path, cpu_s: float | None, state: str | None, told: str
+    tmp_path: Path, lab: LabCost | None, state: str | None, told: str
 ) -> None:
-    lab = LabCost(cpu_s, 50.0) if cpu_s is not None else None
     analysis = analyse(gather(write_study(tmp_path, SMALL, World(rate, lab=lab)), "study"))
     found = {gate.name: gate for gate in gates(analysis)}.get("Lab")
     assert (found.state if found else None) == state

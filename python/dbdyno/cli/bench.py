@@ -399,6 +399,7 @@ def _document(bench_plan: BenchPlan, result: BenchResult) -> dict[str, object]:
         "processes": result.processes,
         "shards": result.shards,
         "shards_bound": result.shards_bound,
+        "lab": None if result.lab is None else asdict(result.lab),
         "versions": dict(result.versions),
         "command_line": bench_plan.command_line,
         "interrupted": result.interrupted,

@@ -25,6 +25,10 @@ class Asking(Protocol):
     def rows(self, statement: str) -> Sequence[Mapping[str, object]]:
         """The result of a statement; raises `ServerError`."""
 
+    def serving_thread(self) -> int | None:
+        """The thread of this machine that serves this session and no other; `None`: nobody can
+        tell, or the server is elsewhere."""
+
     def close(self) -> None:
         """Ends it."""
 

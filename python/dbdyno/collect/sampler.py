@@ -1,7 +1,8 @@
 """Samples every collector once a second, each in a thread of its own, on one clock.
 
 A source that is slow to answer never delays another and never has two questions open: the seconds
-it misses are gaps. Samples are stamped with the wall clock when the reading ended.
+it misses are gaps. One whose samples cost much is sampled more rarely (`pace.py`). Samples are
+stamped with the wall clock when the reading ended.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dbdyno.collect.collector import Collector, Readings, Watched
+from dbdyno.collect.pace import PERIOD_S, Pace
+from dbdyno.collect.served import Served
 from dbdyno.errors import LabError
 from dbdyno.model import Metric, Missing, Sample
 
-PERIOD_S = 1.0
 EDGE_LIMIT_S = 0.5
 """How long an edge waits for slow sources."""
 _JOIN_LIMIT_S = 5.0
@@ -27,9 +29,13 @@ class Cost:
 
     cpu_s: float
     """Of the lab's own threads."""
+    server_cpu_s: float | None
+    """Of the server, for the source's queries; `None`: not known."""
     samples: int
     gaps: int
     """Seconds without a sample: the source was slow or failed."""
+    period_s: float
+    """At most so long between two samples on purpose."""
     failure: str | None
     """The last one's message."""
 
@@ -40,6 +46,8 @@ class _Source:
 
     collector: Collector
     readings: Readings
+    served: Served
+    pace: Pace = field(default_factory=Pace)
     wake: threading.Event = field(default_factory=threading.Event)
     taken: threading.Event = field(default_factory=threading.Event)
     ended: bool = False
@@ -51,20 +59,27 @@ class _Source:
     thread: threading.Thread | None = None
 
     def work(self) -> None:
-        """Until told to end: at every whole second, and when woken for an edge."""
+        """Until told to end: at whole seconds, and when woken for an edge."""
         while not self.ended:
+            before_s = self._spent_s()
             self._sample()
             self.taken.set()
+            self.pace.sampled(self._spent_s() - before_s)
             now = time.time()
-            if self.wake.wait(PERIOD_S - now % PERIOD_S):
+            if self.wake.wait(self.pace.due_s(now) - now):
                 self.wake.clear()
         self.cpu_s = time.thread_time()
+
+    def _spent_s(self) -> float:
+        """By this thread and those that serve it, so far."""
+        return time.thread_time() + (self.served.cpu_s() or 0.0)
 
     def _sample(self) -> None:
         known = {metric.name for metric in self.collector.metrics}
         begun = time.time()
         try:
             read = list(self.readings.sample())
+            self.served.look()
         except (LabError, OSError) as error:
             self.failure = error.message if isinstance(error, LabError) else str(error)
             self.gaps += 1
@@ -87,11 +102,12 @@ class Sampler:
         """Source → why it can't be read here."""
         self._sources: list[_Source] = []
         for collector in collectors:
-            opened = collector.open(watched)
+            served = Served(watched.ask)
+            opened = collector.open(replace(watched, ask=served.ask))
             if isinstance(opened, Missing):
                 self.missing[collector.source] = opened
             elif opened is not None:
-                self._sources.append(_Source(collector, opened))
+                self._sources.append(_Source(collector, opened, served))
 
     def __enter__(self) -> Sampler:
         for source in self._sources:
@@ -128,9 +144,22 @@ class Sampler:
         """Source → the metrics it may give."""
         return {s.collector.source: s.collector.metrics for s in self._sources}
 
+    def server_cpu_s(self) -> float | None:
+        """What the queries of all sources have cost the server so far; `None`: not known."""
+        costs_s = [source.served.cpu_s() for source in self._sources]
+        known_s = [cost_s for cost_s in costs_s if cost_s is not None]
+        return sum(known_s) if len(known_s) == len(costs_s) else None
+
     def costs(self) -> Mapping[str, Cost]:
         """Source → what it took; complete after the block."""
         return {
-            source.collector.source: Cost(source.cpu_s, source.count, source.gaps, source.failure)
+            source.collector.source: Cost(
+                cpu_s=source.cpu_s,
+                server_cpu_s=source.served.cpu_s(),
+                samples=source.count,
+                gaps=source.gaps,
+                period_s=source.pace.longest_s,
+                failure=source.failure,
+            )
             for source in self._sources
         }

@@ -24,7 +24,7 @@ from dbdyno.engine.script import script_path
 from dbdyno.errors import EngineError, InterruptedRunError, LabError, StatementError
 from dbdyno.formats.records import SCHEMA
 from dbdyno.guard.scratch import scratch_folder
-from dbdyno.model import EngineWarning, Load, Option, Record, StepSummary, TableLoad
+from dbdyno.model import EngineWarning, LabCost, Load, Option, Record, StepSummary, TableLoad
 from dbdyno.store import Store, step_summary
 
 RecordObserver = Callable[[str, Record], None]
@@ -72,6 +72,8 @@ class BenchResult:
     interrupted: bool
     failure: LabError | None
     """What cut the window short, if the server or the script did."""
+    lab: LabCost | None = None
+    """What the lab took of this machine meanwhile, and its queries of the server."""
     kept: str | None = None
     """The study of one run that holds it in the store."""
 
@@ -97,7 +99,7 @@ def bench(
             _finished(caller.call("cleanup"))
         result = _result(outcome, caller)
         kept = keeper.keep(outcome, result.summary, result.loads, result.warnings)
-        return replace(result, kept=kept)
+        return replace(result, kept=kept, lab=keeper.stopwatch.cost())
 
 
 def prepare_tables(

@@ -101,7 +101,8 @@ class Keeper:
         """Around the load: what came before was preparation. Samples, unless nothing is kept."""
         self._phase("prepare")
         if self.writer is None:
-            yield
+            with self.stopwatch.counted(()):
+                yield
             return
         server = self.addressed.server
         if server is not None:
@@ -109,7 +110,7 @@ class Keeper:
             self.size_bytes["prepared"] = server.size_bytes()
         with ExitStack() as stack:
             self.samplers = tuple(stack.enter_context(one) for one in self._samplers())
-            with self.stopwatch.counted():
+            with self.stopwatch.counted(self.samplers):
                 yield
                 for one in self.samplers:
                     one.edge()

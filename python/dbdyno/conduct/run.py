@@ -444,7 +444,8 @@ class RunConductor:
     @contextmanager
     def phase(self, step: Step) -> Iterator[None]:
         """The phase of a step."""
-        with self._phase(f"step {step.index}"), self.stopwatch.counted():
+        assert self.sampler is not None, "sampled from the end of set_up"
+        with self._phase(f"step {step.index}"), self.stopwatch.counted((self.sampler,)):
             yield
 
     @contextmanager

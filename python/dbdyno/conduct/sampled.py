@@ -37,24 +37,37 @@ def keep_samples(
 
 @dataclass(slots=True)
 class Stopwatch:
-    """Counts the processor time of the lab itself, its collectors' threads included."""
+    """Counts the processor time of the lab itself, its collectors' threads included, and what
+    their queries take of the server."""
 
     cpu_s: float = 0.0
+    server_cpu_s: float | None = 0.0
     wall_s: float = 0.0
 
     @contextmanager
-    def counted(self) -> Iterator[None]:
-        """Adds what the block takes."""
-        cpu_s, wall_s = _own_cpu_s(), time.monotonic()
+    def counted(self, samplers: Sequence[Sampler]) -> Iterator[None]:
+        """Adds what the block takes, the queries of `samplers` included."""
+        cpu_s, served_s, wall_s = _own_cpu_s(), _served_s(samplers), time.monotonic()
         try:
             yield
         finally:
             self.cpu_s += _own_cpu_s() - cpu_s
             self.wall_s += time.monotonic() - wall_s
+            after_s = _served_s(samplers)
+            if after_s is None or served_s is None or self.server_cpu_s is None:
+                self.server_cpu_s = None
+            else:
+                self.server_cpu_s += after_s - served_s
 
     def cost(self) -> LabCost:
         """All that was counted."""
-        return LabCost(self.cpu_s, self.wall_s)
+        return LabCost(self.cpu_s, self.wall_s, self.server_cpu_s)
+
+
+def _served_s(samplers: Sequence[Sampler]) -> float | None:
+    costs_s = [each.server_cpu_s() for each in samplers]
+    known_s = [cost_s for cost_s in costs_s if cost_s is not None]
+    return sum(known_s) if len(known_s) == len(costs_s) else None
 
 
 def _own_cpu_s() -> float:

@@ -27,6 +27,7 @@ from dbdyno.guard.ipc import remove_dead_ipc
 from dbdyno.guard.journal import Step, mend, state_folder, this_program
 from dbdyno.guard.launch import Launch
 from dbdyno.guard.undo import Undo, system_environment
+from dbdyno.guard.uninterrupted import uninterrupted
 
 FOLDER_PREFIX = "dbdyno-"
 """How temporary folders begin, so that left-overs of a power cut are found."""
@@ -34,6 +35,8 @@ FOLDER_PREFIX = "dbdyno-"
 _PIPE_READ_SIZE = 65536
 _COMMAND_LIMIT_S = 120.0
 _TOLD_BYTES = 500
+_OTHERS_LOOK_S = 2.0
+"""How long another command that looks for left-overs may hold the host's switches."""
 _START = (
     "import sys; sys.path.insert(0, sys.argv.pop(1)); from dbdyno.guard.guard import main; "
     "raise SystemExit(main())"
@@ -237,10 +240,12 @@ class Guarded:
     def close(self) -> None:
         """Kills what still runs, undoes what is held, removes the folders; can be called twice.
 
+        An interrupt waits for its end: after a guard that was killed nobody else would do it.
+
         # Errors
         `MachineError` when something could not be undone; it stays in the journal.
         """
-        with self._lock:
+        with uninterrupted(), self._lock:
             assert self._process.stdin is not None and self._process.stdout is not None
             if self._process.stdin.closed:
                 return
@@ -259,7 +264,7 @@ class Guarded:
         """Does what a guard that was killed, or could not undo everything, has left."""
         _remove_dead_memory()
         try:
-            steps = mend(self._state)
+            steps = mend(self._state, patience_s=_OTHERS_LOOK_S)
         except OSError as error:
             raise _left_over(str(error)) from error
         finally:

@@ -162,18 +162,18 @@ class HostLock:
         os.close(self._file)
 
 
-def mend(folder: Path, host: HostLock | None = None) -> Sequence[Step]:
+def mend(folder: Path, host: HostLock | None = None, *, patience_s: float = 0.0) -> Sequence[Step]:
     """Carries out the journals of guards that are gone; says what became of each step.
 
     Switches of the host are put back only under its lock: `host`, or taken for as long as this
-    lasts. Where another study has it, they stay in their journals.
+    lasts. Where another study still has it after `patience_s`, they stay in their journals.
 
     # Errors
     `PermissionError`: see `safe_folder`.
     """
     if not folder.exists():
         return ()
-    held = host or _free_host(safe_folder(folder))
+    held = host or _free_host(safe_folder(folder), patience_s)
     try:
         return [
             step
@@ -186,9 +186,9 @@ def mend(folder: Path, host: HostLock | None = None) -> Sequence[Step]:
             held.close()
 
 
-def _free_host(folder: Path) -> HostLock | None:
+def _free_host(folder: Path, patience_s: float) -> HostLock | None:
     try:
-        return HostLock(folder, this_program())
+        return HostLock(folder, this_program(), patience_s=patience_s)
     except BlockingIOError:
         return None
 

@@ -139,6 +139,8 @@ class LabCost:
     """Processor time of all its threads."""
     wall_s: float
     """How long the steps took."""
+    server_cpu_s: float | None = None
+    """Processor time of this run's server for the collectors' queries; `None`: not known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,9 @@ def gap_marks(run: RunMaterial) -> Iterator[Mark]:
         every = np.unique(np.concatenate(list(grids.values())))
         lengths = np.diff(every) / 1e9
         if lengths.size:
-            limit_s = max(GAP_S, GAP_PERIODS * float(np.median(lengths)))
+            on_purpose_s = run.manifest.collected.get(source, {}).get("period_s")
+            usual_s = on_purpose_s if isinstance(on_purpose_s, float) else 0.0
+            limit_s = max(GAP_S, GAP_PERIODS * max(usual_s, float(np.median(lengths))))
             for place in np.flatnonzero(lengths > limit_s):
                 text = f"no sample of {source} for {lengths[place]:.3g} s"
                 yield Mark(GAP, int(every[place]), int(every[place + 1]), text)

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import median
 
 from dbdyno.design.batches import batches
 from dbdyno.formats.quantities import format_duration
@@ -13,6 +12,7 @@ from dbdyno.report.declared import is_exploratory
 from dbdyno.report.faults import engine_busy, tried_word
 from dbdyno.report.gate import Gate, GateState
 from dbdyno.report.imported import as_known, limits_of
+from dbdyno.report.lab_cost import lab_gate
 from dbdyno.report.loads import differences, found_loads, otherwise
 from dbdyno.report.material import RunMaterial
 from dbdyno.report.points import BlockFigures
@@ -45,7 +45,7 @@ def gates(analysis: Analysis) -> tuple[Gate, ...]:
         _warm_up(analysis),
         _window(analysis),
         _generator(analysis),
-        *_lab(analysis),
+        *lab_gate(analysis),
         _stability(analysis),
         _data(analysis),
         _host(analysis),
@@ -305,26 +305,6 @@ def _generator(analysis: Analysis) -> Gate:
     if worst > BUSY:
         return Gate("Load generator", "doubtful", f"{told} The client may have set the pace.")
     return Gate("Load generator", "ok", told)
-
-
-LAB_SHARE = 0.02
-"""From this share of a core on, the lab is no longer out of the way."""
-
-
-def _lab(analysis: Analysis) -> Iterable[Gate]:
-    """What the lab and its collectors took while steps were driven, where it was counted."""
-    shares = sorted(
-        run.manifest.lab.cpu_s / run.manifest.lab.wall_s
-        for run in analysis.material.runs
-        if run.manifest.lab is not None and run.manifest.lab.wall_s > 0
-    )
-    if not shares:
-        return
-    told = (
-        f"The lab and its collectors took {percent(median(shares))} of a core while the load was "
-        f"on (median of {len(shares)} runs; at most {percent(shares[-1])})."
-    )
-    yield Gate("Lab", "doubtful" if median(shares) > LAB_SHARE else "ok", told)
 
 
 UNEVEN = frozenset({"collapsing", "stalling", "stepping", "drifting"})

@@ -48,6 +48,14 @@ class Asking(Protocol):
         """Ends it."""
 
 
+class SampledSession(Asking, Protocol):
+    """The same for whoever samples the server, and looks at what that costs it."""
+
+    def serving_thread(self) -> int | None:
+        """The thread of this machine that serves this session and no other; `None`: nobody can
+        tell, or the server is elsewhere."""
+
+
 class Server(Protocol):
     """One run's server, from nothing to ready and back to nothing.
 
@@ -115,7 +123,7 @@ class Server(Protocol):
     def proxies(self) -> Sequence[int]:
         """Pids of what stands before it, and their children."""
 
-    def ask(self) -> Asking | None:
+    def ask(self) -> SampledSession | None:
         """Opens a session for whoever samples the server; `None` where there is nobody to ask.
 
         Its statements count in no database under load, as far as the kind of server allows.

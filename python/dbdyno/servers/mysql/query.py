@@ -17,7 +17,15 @@ from pymysql.cursors import DictCursor
 from dbdyno.errors import ConnectError, LostError, ServerError
 from dbdyno.servers import peer
 from dbdyno.servers.protocol import Capacity
+from dbdyno.servers.serving import thread_here
 
+_PROGRAMS = ("mysqld", "mariadbd")
+_THREAD_OF_MARIADB = """
+    SELECT TID AS thread FROM information_schema.PROCESSLIST
+    WHERE ID = CONNECTION_ID() AND @@thread_handling = 'one-thread-per-connection'"""
+_THREAD_OF_MYSQL = """
+    SELECT THREAD_OS_ID AS thread FROM performance_schema.threads
+    WHERE PROCESSLIST_ID = CONNECTION_ID() AND @@thread_handling = 'one-thread-per-connection'"""
 _CONNECT_LIMIT_S = 10
 _ANSWER_LIMIT_S = 30
 _OF_THIS_RUN = frozenset(
@@ -93,6 +101,7 @@ class Session:
         self._greeting_limit_s = greeting_limit_s
         self._connection: pymysql.Connection[DictCursor] | None = None
         self._watch: socket.socket | None = None
+        self._thread: int | None = None
 
     def connection(self) -> pymysql.Connection[DictCursor]:
         """The open connection.
@@ -107,6 +116,7 @@ class Session:
                 self._watch = plain.dup()
                 self._check_greeting(plain)
                 self._connection = self._log_in(plain)
+                self._thread = None
             except TimeoutError as error:
                 self.close()
                 raise ConnectError(
@@ -191,6 +201,26 @@ class Session:
         if self._connection is None or not self._connection.open or self._watch is None:
             return False
         return not select.select([self._watch], [], [], 0)[0]
+
+    def serving_thread(self) -> int | None:
+        """The thread of the connection, where the server has one for each and tells its number:
+        MySQL 5.7 and later with its performance schema, MariaDB."""
+        connection = self.connection()
+        if self._thread is None:
+            self._thread = self._asked_thread(connection)
+        watch = self._watch
+        return thread_here(self._thread, watch.fileno(), _PROGRAMS) if watch else None
+
+    def _asked_thread(self, connection: pymysql.Connection[DictCursor]) -> int:
+        """The operating system's number of it; 0 where the server can't tell."""
+        greeting = connection.get_server_info()  # type: ignore[no-untyped-call]
+        try:
+            rows = self.rows(_THREAD_OF_MARIADB if "MariaDB" in greeting else _THREAD_OF_MYSQL)
+        except LostError:
+            raise
+        except ServerError:
+            return 0
+        return int(rows[0]["thread"] or 0) if rows else 0
 
     def close(self) -> None:
         """Closes the connection; the next statement opens another."""

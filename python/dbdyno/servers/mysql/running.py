@@ -10,7 +10,7 @@ from dbdyno.servers.contents import Contents
 from dbdyno.servers.mysql import query
 from dbdyno.servers.mysql.brand import Brand
 from dbdyno.servers.mysql.contents import contents
-from dbdyno.servers.protocol import Asking, Capacity, Provision, Transport
+from dbdyno.servers.protocol import Capacity, Provision, SampledSession, Transport
 from dbdyno.servers.running import ANSWER_LIMIT_S, RunningServer
 
 _DEFAULT_PORT = 3306
@@ -145,7 +145,7 @@ class RunningMysql(RunningServer):
         """Of the database in the URL."""
         return query.size_bytes(self._session, self._database)
 
-    def ask(self) -> Asking | None:
+    def ask(self) -> SampledSession | None:
         """As the user of the URL."""
         return query.Session(self._brand.title, self._address())
 

@@ -18,7 +18,15 @@ from dbdyno.servers.mysql.initial import account_statements, bootstrap_statement
 from dbdyno.servers.own import OwnServer
 from dbdyno.servers.packaged import install
 from dbdyno.servers.place import data_folder, socket_folder
-from dbdyno.servers.protocol import DATABASE, ROLE, Asking, Capacity, Provision, Source
+from dbdyno.servers.protocol import (
+    DATABASE,
+    ROLE,
+    Asking,
+    Capacity,
+    Provision,
+    SampledSession,
+    Source,
+)
 from dbdyno.servers.setting import refuse_reserved, unknown_setting
 
 _INIT_LIMIT_S = 300.0
@@ -336,7 +344,7 @@ class MysqlServer(OwnServer):
         files = [*self._files(DATABASE, "*"), *shared, *rocksdb]
         return sum(size for path in files if (size := _size_of(path)))
 
-    def ask(self) -> Asking | None:
+    def ask(self) -> SampledSession | None:
         """Over the socket; its statements count among the server's own."""
         return query.Session(self._brand.title, query.Address(ROLE, unix=self._socket))
 

@@ -14,7 +14,9 @@ from psycopg.rows import DictRow, dict_row
 from dbdyno.errors import ConnectError, LostError, ServerError
 from dbdyno.servers import peer
 from dbdyno.servers.protocol import Capacity
+from dbdyno.servers.serving import thread_here
 
+_PROGRAMS = ("postgres", "postmaster")
 _CONNECT_LIMIT_S = 10
 _ASK_LIMIT_S = 1
 _STATEMENT_LIMIT_MS = 30_000
@@ -115,6 +117,11 @@ class Session:
         if connection is None or connection.closed:
             return False
         return not select.select([connection.fileno()], [], [], 0)[0]
+
+    def serving_thread(self) -> int | None:
+        """The backend, where it runs on this machine."""
+        connection = self.connection()
+        return thread_here(connection.info.backend_pid, connection.fileno(), _PROGRAMS)
 
     def close(self) -> None:
         """Closes the connection; the next statement opens another."""

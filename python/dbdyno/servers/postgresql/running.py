@@ -9,7 +9,7 @@ from dbdyno.errors import ServerError
 from dbdyno.servers.contents import Contents
 from dbdyno.servers.postgresql import query
 from dbdyno.servers.postgresql.contents import contents
-from dbdyno.servers.protocol import Asking, Capacity, Provision, Transport
+from dbdyno.servers.protocol import Capacity, Provision, SampledSession, Transport
 from dbdyno.servers.running import ANSWER_LIMIT_S, RunningServer
 
 _TLS_FILES = {"ca": "sslrootcert", "certificate": "sslcert", "key": "sslkey"}
@@ -93,7 +93,7 @@ class RunningPostgresql(RunningServer):
         """Of the database in the URL."""
         return query.size_bytes(self._session, self._session.connection().info.dbname)
 
-    def ask(self) -> Asking | None:
+    def ask(self) -> SampledSession | None:
         """In the database of the URL."""
         return query.Session(self._url)
 

@@ -14,7 +14,14 @@ from dbdyno.servers.packaged import install
 from dbdyno.servers.place import data_folder, socket_folder
 from dbdyno.servers.postgresql import functions, query
 from dbdyno.servers.postgresql.contents import contents, tables
-from dbdyno.servers.protocol import DATABASE, ROLE, Asking, Capacity, Provision
+from dbdyno.servers.protocol import (
+    DATABASE,
+    ROLE,
+    Asking,
+    Capacity,
+    Provision,
+    SampledSession,
+)
 from dbdyno.servers.setting import refuse_reserved, unknown_setting
 
 _INIT_LIMIT_S = 120.0
@@ -272,7 +279,7 @@ class PostgresqlServer(OwnServer):
         """Of the database under load, with their schema where it isn't `public`."""
         return tables(self._inside())
 
-    def ask(self) -> Asking | None:
+    def ask(self) -> SampledSession | None:
         """In another database than the one under load."""
         return query.Session(host=str(self._sockets), port=self._port, user=ROLE, dbname="postgres")
 

@@ -16,7 +16,7 @@ from dbdyno.guard.launch import Launch
 from dbdyno.servers.contents import Contents
 from dbdyno.servers.daemon import Daemon, free_port
 from dbdyno.servers.place import socket_folder
-from dbdyno.servers.protocol import Asking, Capacity, Server, Transport
+from dbdyno.servers.protocol import Asking, Capacity, SampledSession, Server, Transport
 from dbdyno.servers.proxy.proxy import Behind, Post, Wish
 from dbdyno.servers.proxy.registry import find_proxy
 from dbdyno.servers.tool import Tool
@@ -172,7 +172,7 @@ class ProxiedServer:
         """Those before it."""
         return [pid for daemon in self._daemons for pid in daemon.processes()]
 
-    def ask(self) -> Asking | None:
+    def ask(self) -> SampledSession | None:
         """The server."""
         return self._server.ask()
 
