@@ -160,7 +160,7 @@ def test_bench_ends_when_the_server_stays_away(script: Path, tmp_path: Path) -> 
             out, err = process.communicate(timeout=LIMIT_S)
 
     assert (process.returncode, out) == (4, "")
-    assert Told(4, out, err).one_error().startswith("a lost connection could not be made anew")
+    assert Told(4, out, err).one_error().startswith("could not reconnect within")
 
 
 def test_a_study_s_server_that_dies_in_warm_up_fails_its_run(script: Path) -> None:

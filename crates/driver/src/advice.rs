@@ -1,27 +1,27 @@
-//! What to try after a server's error, where the error itself says what would help.
+//! Hints for server errors that imply a remedy.
 
 use record::Target;
 use rusqlite::ffi;
 
-const DISK: &str = "make room on the disk that holds the database, or keep it elsewhere";
-const ACCESS: &str = "give the run's user the right to do it";
-const CONNECTIONS: &str = "raise the server's limit of connections (max_connections), or use fewer \
+const DISK: &str = "free space on the disk that holds the database, or move the database";
+const ACCESS: &str = "grant the run's user the privilege";
+const CONNECTIONS: &str = "raise the server's connection limit (max_connections), or use fewer \
     clients";
-const MEMORY: &str = "give the server more memory, or let it use less of it";
-const MISSING: &str = "tables are made by the script's `prepare`: run it first, with the same \
+const MEMORY: &str = "give the server more memory, or configure it to use less";
+const MISSING: &str = "the script's `prepare` creates the tables: run it first, with the same \
     options";
-const PRESENT: &str = "remove what is there with the script's `cleanup` first";
-const LANGUAGE: &str = "mend the statement in the script: this server does not understand it";
-const DUPLICATE: &str = "the row is there already: `cleanup` and `prepare` anew, or let the error \
-    policy ignore this error";
-const READ_ONLY: &str = "name a server, or a file, that takes writes";
-const LIMIT: &str = "the statement took longer than the server allows: raise its limit, or do less \
-    in one statement";
+const PRESENT: &str = "remove the existing tables with the script's `cleanup` first";
+const LANGUAGE: &str = "fix the statement in the script: this server does not understand it";
+const DUPLICATE: &str = "the row exists already: run `cleanup` and `prepare` again, or let the \
+    error policy ignore this error";
+const READ_ONLY: &str = "use a server or file that accepts writes";
+const LIMIT: &str = "the statement took longer than the server allows: raise its limit, or split \
+    the statement";
 
-/// What to try after an error with this SQLSTATE and number; `None`: nothing in particular.
+/// A hint for this SQLSTATE and number; `None`: there is none.
 ///
-/// Numbers are MySQL's (errmsg.h and its reference of server errors), SQLSTATEs those of
-/// PostgreSQL's appendix of error codes, and SQLite's its primary result codes.
+/// Numbers are MySQL's (errmsg.h and its server error reference), SQLSTATEs those of PostgreSQL's
+/// error code appendix, SQLite's its primary result codes.
 pub fn advice(target: &Target, sqlstate: &str, number: i64) -> Option<&'static str> {
     match target {
         Target::Null | Target::Scripted { .. } => None,
@@ -38,9 +38,9 @@ fn sqlite(code: i64) -> Option<&'static str> {
         ffi::SQLITE_PERM | ffi::SQLITE_CANTOPEN | ffi::SQLITE_AUTH => {
             "let the run's user read and write the file and its folder"
         }
-        ffi::SQLITE_IOERR => "look at the disk and its free space: the file could not be used",
+        ffi::SQLITE_IOERR => "check the disk and its free space: the file could not be used",
         ffi::SQLITE_NOTADB | ffi::SQLITE_CORRUPT => {
-            "name another file: this one is damaged, or is no SQLite database"
+            "use another file: this one is damaged or not a SQLite database"
         }
         ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED => {
             "another client holds the lock: raise busy_timeout_ms, or let the error policy retry"
@@ -48,14 +48,14 @@ fn sqlite(code: i64) -> Option<&'static str> {
         ffi::SQLITE_NOMEM => MEMORY,
         ffi::SQLITE_CONSTRAINT => DUPLICATE_OR_RULE,
         ffi::SQLITE_ERROR => {
-            "mend the statement, or run the script's `prepare` first if a table \
+            "fix the statement, or run the script's `prepare` first if a table \
             is missing"
         }
         _ => return None,
     })
 }
 
-const DUPLICATE_OR_RULE: &str = "the row breaks a rule of its table: `cleanup` and `prepare` anew, \
+const DUPLICATE_OR_RULE: &str = "the row violates a constraint: run `cleanup` and `prepare` again, \
     or let the error policy ignore this error";
 
 fn postgresql(sqlstate: &str) -> Option<&'static str> {
@@ -121,7 +121,7 @@ mod tests {
             assert_eq!(mysql(number), Some(DISK), "{number}");
         }
         assert_eq!(mysql(5), Some(MEMORY));
-        // EE_READLINK: the number of the system's ENOSPC is none of the server's.
+        // EE_READLINK shares its number with the system's ENOSPC.
         assert_eq!(mysql(28), None);
         assert_eq!(mysql(1146), Some(MISSING));
         assert_eq!(mysql(1213), None);

@@ -1,4 +1,4 @@
-//! What lies between a session's bytes and its socket's: compression, encryption, or both.
+//! The layer between a session's bytes and its socket's: compression, encryption, or both.
 
 use std::io::{self, Read, Write};
 
@@ -7,19 +7,19 @@ use wire_mysql::Compression;
 
 use crate::error::ProtocolError;
 
-/// Turns requests into what the socket sends, and what it receives into replies. Made by the
-/// handshake; from then on it lies in the socket's way, both ways.
+/// Turns requests into the bytes to send, and received bytes into replies. The handshake makes it;
+/// from then on all traffic passes through it.
 #[derive(Debug)]
 pub struct Channel {
     compression: Option<Compression>,
     tls: Option<Box<ClientConnection>>,
     request: Vec<u8>,
-    /// Between the two.
+    /// Bytes between compression and encryption.
     packed: Vec<u8>,
 }
 
 impl Channel {
-    /// `None`: there is nothing to do.
+    /// `None`: the connection is neither compressed nor encrypted.
     pub(crate) fn new(
         compression: Option<Compression>,
         tls: Option<Box<ClientConnection>>,
@@ -29,12 +29,12 @@ impl Channel {
         needed.then(|| Box::new(channel))
     }
 
-    /// Where the next request is to be written.
+    /// The buffer for the next request.
     pub fn request(&mut self) -> &mut Vec<u8> {
         &mut self.request
     }
 
-    /// Appends to `out` what is to be sent for the request, which is gone then.
+    /// Appends to `out` the bytes to send for the request, and clears the request.
     ///
     /// # Errors
     /// [`ProtocolError`] if nothing can be sent any more.
@@ -56,10 +56,10 @@ impl Channel {
         sealed.map_err(|_| ProtocolError::Malformed("TLS session"))
     }
 
-    /// Appends to `plain` what the received bytes hold, if they complete something.
+    /// Appends to `plain` the content of received bytes, as far as it is complete.
     ///
     /// # Errors
-    /// [`ProtocolError`] if they can't be what they claim to be.
+    /// [`ProtocolError`] if the bytes are invalid.
     pub fn open(&mut self, received: &[u8], plain: &mut Vec<u8>) -> Result<(), ProtocolError> {
         let broken = |_| ProtocolError::Malformed("TLS record");
         match (&mut self.compression, &mut self.tls) {
@@ -76,10 +76,10 @@ impl Channel {
     }
 }
 
-/// A request buffer larger than this is given back after use.
+/// A larger request buffer is freed after use, bytes.
 const REQUEST_KEEP: usize = 16 * 1024;
 
-/// Appends the records that hold `plain`.
+/// Appends the TLS records that hold `plain`.
 pub(crate) fn encrypt(
     tls: &mut ClientConnection,
     plain: &[u8],
@@ -100,7 +100,7 @@ pub(crate) fn encrypt(
     }
 }
 
-/// Appends what the records in `received` hold.
+/// Appends the content of the TLS records in `received`.
 pub(crate) fn decrypt(
     tls: &mut ClientConnection,
     received: &[u8],
@@ -114,7 +114,7 @@ pub(crate) fn decrypt(
         let start = plain.len();
         plain.resize(start + size, 0);
         let read = tls.reader().read_exact(&mut plain[start..]);
-        // Neither fails: bytes are read from memory, and as many as there are.
+        // Neither can fail: the bytes are in memory and complete.
         taken.and(read).map_err(|error| rustls::Error::General(error.to_string()))?;
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! From a target to a session that is ready to use. Blocks; call it on a connector thread.
+//! Connects to a target and returns a ready session. Blocks; call it on a connector thread.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::session::Session;
 use crate::sqlite;
 use crate::transport::{Opened, Transport};
 
-/// A session with any kind of database that is ready to use.
+/// A ready session with any kind of database.
 pub type Connected = Opened<Session>;
 
 /// Connects, authenticates and sets the session up.
@@ -31,8 +31,8 @@ pub fn connect(
     connect_as(target, ordinal, timeout, None)
 }
 
-/// [`connect`] for a connection that may be the run's first to its endpoint, as its ordinal says: a
-/// server that keeps us waiting is then asked what it is, and `tell` takes what there is to say.
+/// [`connect`], which may be the run's first connection to its endpoint, by its ordinal: if that
+/// server keeps us waiting, it is probed for its kind, and `tell` gets messages about the wait.
 ///
 /// # Errors
 /// As [`connect`].

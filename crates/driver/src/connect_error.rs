@@ -1,95 +1,96 @@
-//! Why there is no session.
+//! Why connecting failed.
 
 use std::time::Duration;
 
 use crate::error::{ProtocolError, ServerError};
 use crate::peer::Peer;
 
-/// Why there is no session.
+/// Why connecting failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// The address can't be reached or nobody listens.
     #[error("cannot connect to {address}: {source}")]
     Unreachable {
-        /// Where.
+        /// The address.
         address: String,
-        /// Why.
+        /// The cause.
         source: std::io::Error,
     },
-    /// The server said no (wrong password, no such database, too many connections).
+    /// The server refused (wrong password, no such database, too many connections).
     #[error("{address} refuses the connection: {error}")]
     Refused {
-        /// Where.
+        /// The address.
         address: String,
-        /// What it said.
+        /// The server's message.
         error: ServerError,
     },
     /// The server wants a password.
     #[error("{address} asks for a password ({method}) for `{user}`, and the target gives none")]
     PasswordNeeded {
-        /// Where.
+        /// The address.
         address: String,
-        /// For whom.
+        /// The user.
         user: String,
-        /// How it would be sent.
+        /// The authentication method.
         method: &'static str,
     },
-    /// TLS is demanded and doesn't come about.
+    /// TLS is required and could not be established.
     #[error("{address}: {what}")]
     Tls {
-        /// Where.
+        /// The address.
         address: String,
-        /// Whose fault it is, and why.
+        /// The cause, and whose it is.
         what: String,
     },
-    /// Somebody else is there than the target says.
+    /// Another kind of server than the target's answered.
     #[error("{address} is {found}, not {expected}")]
     OtherServer {
-        /// Where.
+        /// The address.
         address: String,
-        /// Who is there.
+        /// The server found.
         found: Peer,
-        /// Who should be.
+        /// The server expected.
         expected: Peer,
     },
-    /// The server took the connection and kept us waiting.
+    /// The server accepted the connection and kept us waiting.
     #[error(
         "{address} accepted the connection and did not send {awaited} within {} s",
         .limit.as_secs_f64()
     )]
     Silent {
-        /// Where.
+        /// The address.
         address: String,
-        /// What it owes us.
+        /// The message we waited for.
         awaited: &'static str,
-        /// The deadline.
+        /// The time limit.
         limit: Duration,
     },
-    /// Nobody took the connection in time.
+    /// Nobody accepted the connection in time.
     #[error("no connection to {address} within {} s", .limit.as_secs_f64())]
     Timeout {
-        /// Where.
+        /// The address.
         address: String,
-        /// The deadline.
+        /// The time limit.
         limit: Duration,
     },
-    /// The server wants something this client doesn't do, or the spec asks for something it can't.
+    /// The server needs a feature that this client lacks, or the spec asks for one that the server
+    /// lacks.
     #[error("{address}: {what}")]
     Unsupported {
-        /// Where.
+        /// The address.
         address: String,
-        /// What.
+        /// The feature.
         what: String,
     },
-    /// It isn't the server we took it for.
+    /// The server does not follow the protocol.
     #[error("{address} doesn't speak the protocol: {source}")]
     Protocol {
-        /// Where.
+        /// The address.
         address: String,
-        /// What it did.
+        /// What it did wrong.
         source: ProtocolError,
     },
 }
 
-/// Why there is no TLS where it is demanded.
+/// TLS is required but not offered.
 pub(crate) const NO_TLS: &str = "the server does not offer TLS, and tls.mode demands it";

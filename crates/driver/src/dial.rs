@@ -1,4 +1,4 @@
-//! A blocking socket with one deadline over everything: what a handshake runs on.
+//! A blocking socket with one deadline for a whole handshake.
 
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -17,27 +17,28 @@ use crate::socket::{open_socket, time_left};
 use crate::tls;
 use crate::transport::Transport;
 
-/// What one read asks for; handshakes are a few hundred bytes.
+/// Bytes per read; handshakes are a few hundred bytes.
 const READ_SIZE: usize = 4096;
-/// A server's first answer takes milliseconds. After so long a silence we ask who is there.
+/// A server's first message takes milliseconds. After this silence we probe what kind of server it
+/// is.
 const ASK_AFTER: Duration = Duration::from_secs(2);
-/// And after so long a silence we say what is being waited for.
+/// After this silence we report what we are waiting for.
 const TELL_AFTER: Duration = Duration::from_secs(5);
 
 /// One attempt to connect.
 pub(crate) struct Attempt<'a> {
-    /// Where.
+    /// The address.
     pub endpoint: &'a Endpoint,
-    /// For the whole attempt.
+    /// Time limit for the whole attempt.
     pub limit: Duration,
-    /// Who should be there.
+    /// The kind of server expected.
     pub expected: Peer,
-    /// Takes what there is to say while we wait. Where nobody listens, nobody wants to know who is
-    /// there: it is not the run's first connection to this endpoint.
+    /// Receives messages about the wait. Without it the server is not probed either: this is not
+    /// the run's first connection to the endpoint.
     pub tell: Option<&'a mut dyn FnMut(String)>,
 }
 
-/// What has been done about a server's silence.
+/// What has been done so far about a server's silence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Silence {
     Waited,
@@ -47,26 +48,26 @@ enum Silence {
 
 /// A connected socket during its handshake.
 pub(crate) struct Dialled<'a> {
-    /// Where, for messages.
+    /// For messages.
     pub address: String,
-    /// What the server owes us, for messages.
+    /// The message expected from the server, for error texts.
     pub awaited: &'static str,
-    /// Bytes received and not yet taken.
+    /// Bytes received and not yet consumed.
     pub received: Vec<u8>,
     attempt: Attempt<'a>,
     socket: Socket,
     tls: Option<Box<ClientConnection>>,
     deadline: Instant,
-    /// The server has sent something.
+    /// Whether the server has sent anything.
     heard: bool,
     silence: Silence,
-    /// When silence is asked about, and when it is told.
+    /// After how long a silence we probe, and report.
     patience: (Duration, Duration),
 }
 
 impl<'a> Dialled<'a> {
-    /// Connects; the limit counts from here to the end of the handshake. (A name is looked up by
-    /// the system's resolver, which keeps its own time.)
+    /// Connects; the limit covers everything to the end of the handshake. (The system's resolver
+    /// looks names up within its own time limits.)
     pub fn open(attempt: Attempt<'a>, awaited: &'static str) -> Result<Self, ConnectError> {
         let deadline = Instant::now() + attempt.limit;
         let address = address_of(attempt.endpoint);
@@ -90,15 +91,15 @@ impl<'a> Dialled<'a> {
         }
     }
 
-    /// Encrypts all that follows, if nothing has come ahead of it.
+    /// Encrypts everything that follows; fails if bytes have arrived before the TLS handshake.
     pub fn encrypt(&mut self, host: &str, settings: &Tls) -> Result<(), ConnectError> {
         if !self.received.is_empty() {
-            // Somebody in between could have put it there.
+            // A man in the middle could have injected them.
             return Err(self.tls_failed("bytes precede the TLS handshake".into()));
         }
         let config = tls::config(settings).map_err(|what| self.tls_failed(what))?;
         let name = ServerName::try_from(host.to_owned())
-            .map_err(|_| self.tls_failed(format!("`{host}` is no name of a TLS server")))?;
+            .map_err(|_| self.tls_failed(format!("`{host}` is not a valid TLS server name")))?;
         let mut connection = ClientConnection::new(config, name)
             .map_err(|error| self.tls_failed(tls::explain(&error, settings)))?;
         while connection.is_handshaking() {
@@ -107,7 +108,7 @@ impl<'a> Dialled<'a> {
                 let bytes = self.receive_bytes()?;
                 let opened = decrypt(&mut connection, &bytes, &mut self.received);
                 if let Err(error) = opened {
-                    // The alert that tells the server why; it may be gone already.
+                    // The alert tells the server why; it may have closed already.
                     let _ = self.flush(&mut connection);
                     return Err(self.tls_failed(tls::explain(&error, settings)));
                 }
@@ -118,7 +119,7 @@ impl<'a> Dialled<'a> {
         Ok(())
     }
 
-    /// The conversation is encrypted.
+    /// Whether the connection is encrypted.
     pub fn is_encrypted(&self) -> bool {
         self.tls.is_some()
     }
@@ -142,7 +143,8 @@ impl<'a> Dialled<'a> {
                 None => self.received.extend_from_slice(&bytes),
                 Some(connection) => {
                     let opened = decrypt(connection, &bytes, &mut self.received);
-                    // Not only a broken record: a server that dislikes our certificate says so now.
+                    // The cause may be more than a broken record: a server rejects our certificate
+                    // only now.
                     opened
                         .map_err(|error| self.tls_failed(tls::explain(&error, &Tls::default())))?;
                 }
@@ -151,7 +153,7 @@ impl<'a> Dialled<'a> {
         Ok(())
     }
 
-    /// TLS doesn't come about.
+    /// TLS could not be established.
     pub fn tls_failed(&self, what: String) -> ConnectError {
         ConnectError::Tls { address: self.address.clone(), what }
     }
@@ -200,7 +202,7 @@ impl<'a> Dialled<'a> {
         Ok(bytes)
     }
 
-    /// What to do about a server that has sent nothing since `began`.
+    /// Handles a server that has sent nothing since `began`.
     fn silent(&mut self, began: Instant) -> Result<(), ConnectError> {
         if self.silence == Silence::Waited {
             self.silence = Silence::Asked;
@@ -219,7 +221,7 @@ impl<'a> Dialled<'a> {
         Ok(())
     }
 
-    /// Finds out who is there, if nobody has said a word.
+    /// Probes what kind of server it is, if it has sent nothing.
     fn ask(&self) -> Result<(), ConnectError> {
         if self.heard || self.attempt.tell.is_none() {
             return Ok(());
@@ -241,7 +243,7 @@ impl<'a> Dialled<'a> {
         self.ask().err().unwrap_or_else(|| self.failed(source))
     }
 
-    /// The handshake is over: from here on the socket doesn't block.
+    /// Ends the handshake: from here on the socket doesn't block.
     pub fn finish(self, compression: Option<Compression>) -> Result<Transport, ConnectError> {
         match self.socket.set_nonblocking(true) {
             Ok(()) => {
@@ -266,7 +268,7 @@ impl<'a> Dialled<'a> {
     }
 }
 
-/// The endpoint whose turn it is.
+/// The endpoint for connection `ordinal`, round-robin.
 pub(crate) fn endpoint_of(target: &ServerTarget, ordinal: u64) -> Result<&Endpoint, ConnectError> {
     let turn = ordinal.checked_rem(target.endpoints.len() as u64).unwrap_or(0);
     target.endpoints.get(turn as usize).ok_or_else(|| ConnectError::Unsupported {
@@ -275,8 +277,8 @@ pub(crate) fn endpoint_of(target: &ServerTarget, ordinal: u64) -> Result<&Endpoi
     })
 }
 
-/// The host to speak TLS with, if any is wanted: a Unix socket never leaves the machine and, as
-/// with the field's clients, stays plain.
+/// The host for TLS, if TLS is wanted: a Unix socket never leaves the machine and stays plain, as
+/// in the servers' own clients.
 pub(crate) fn tls_host<'a>(target: &ServerTarget, endpoint: &'a Endpoint) -> Option<&'a str> {
     match endpoint {
         Endpoint::Tcp { host, .. } if target.tls.mode != TlsMode::Disable => Some(host),
@@ -284,7 +286,7 @@ pub(crate) fn tls_host<'a>(target: &ServerTarget, endpoint: &'a Endpoint) -> Opt
     }
 }
 
-/// How an endpoint is named in messages.
+/// An endpoint as named in messages.
 pub(crate) fn address_of(endpoint: &Endpoint) -> String {
     match endpoint {
         Endpoint::Tcp { host, port } if host.contains(':') => format!("[{host}]:{port}"),
@@ -303,7 +305,7 @@ mod tests {
 
     use super::*;
 
-    /// Waits for a greeting until `limit`; what was told meanwhile, and how it ended.
+    /// Waits for a greeting until `limit`; returns the messages and the error.
     fn wait(listener: &TcpListener, limit: Duration, first: bool) -> (Vec<String>, ConnectError) {
         let port = listener.local_addr().unwrap().port();
         let endpoint = Endpoint::Tcp { host: "127.0.0.1".into(), port };
@@ -322,7 +324,7 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "connects by TCP")]
     fn a_silent_server_is_told_with_what_it_owes_us() {
-        // Takes connections (in its backlog) and never says a word.
+        // Accepts connections (in its backlog) and never sends anything.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let (told, error) = wait(&listener, Duration::from_secs(2), true);
         assert_eq!(told.len(), 1, "{told:?}");

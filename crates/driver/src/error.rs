@@ -1,4 +1,4 @@
-//! What a server can say against a statement, and what a peer can do wrong.
+//! Errors of servers and of the protocol.
 
 use std::fmt;
 
@@ -7,19 +7,20 @@ use std::fmt;
 pub struct ServerError {
     /// Five characters; `HY000` where the server has none.
     pub sqlstate: String,
-    /// The vendor's number (MySQL errno, SQLite result code); 0 for PostgreSQL.
+    /// The server's own number (MySQL errno, SQLite result code); 0 for PostgreSQL.
     pub number: i64,
-    /// The server's text.
+    /// The server's message.
     pub message: String,
-    /// The driver's own opinion: a deadlock, a serialisation failure, a busy database. The event
-    /// may be begun again.
+    /// The driver considers it temporary: a deadlock, a serialisation failure, a busy database. The
+    /// event may be restarted.
     pub transient: bool,
-    /// The session is gone with this error.
+    /// The error ends the session.
     pub closes: bool,
 }
 
 impl ServerError {
-    /// What it is counted under: the vendor's number where there is one, else the SQLSTATE.
+    /// The code it is counted under: the server's own number if there is one, otherwise the
+    /// SQLSTATE.
     pub fn code(&self) -> String {
         if self.number != 0 { self.number.to_string() } else { self.sqlstate.clone() }
     }
@@ -31,11 +32,11 @@ impl fmt::Display for ServerError {
     }
 }
 
-/// The conversation with the peer broke down; the connection is useless from here on (but for
-/// [`ProtocolError::Misuse`], and a request that is [`ProtocolError::TooLong`]).
+/// The protocol broke down; the connection is unusable from here on (except after
+/// [`ProtocolError::Misuse`] or for a request that is [`ProtocolError::TooLong`]).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolError {
-    /// A message that may not come here.
+    /// A message that is not allowed here.
     #[error("unexpected message `{found}` while {state}")]
     Unexpected {
         /// Tag or first byte.
@@ -43,18 +44,18 @@ pub enum ProtocolError {
         /// What we were waiting for.
         state: &'static str,
     },
-    /// A length outside its limit.
+    /// A length beyond its limit.
     #[error("message of {found} bytes; the limit is {limit}")]
     TooLong {
-        /// Claimed by the peer.
+        /// The length claimed.
         found: u64,
-        /// Ours.
+        /// The limit.
         limit: u64,
     },
-    /// Contents that don't fit their own length.
+    /// Content that does not fit its own length.
     #[error("malformed {0}")]
     Malformed(&'static str),
-    /// The caller's own fault; nothing was sent and the session is as it was.
+    /// The caller's mistake; nothing was sent and the session is unchanged.
     #[error("{0}")]
     Misuse(&'static str),
 }

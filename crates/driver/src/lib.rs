@@ -1,10 +1,10 @@
 //! Sessions with databases, without an event loop.
 //!
-//! [`connect`] blocks until a session is ready to use (sockets, TLS, authentication) and is called
-//! on a connector thread. From then on a [`Session`] is a state machine over bytes: requests are
-//! encoded into a buffer of the caller's, replies are scanned in a buffer of the caller's, and
-//! whoever owns the socket moves the bytes, through a [`Channel`] where they are encrypted or
-//! compressed. In-process databases answer within the request itself.
+//! [`connect`] blocks until a session is ready (sockets, TLS, authentication) and is called on a
+//! connector thread. From then on a [`Session`] is a state machine over bytes: requests are encoded
+//! into the caller's buffer, replies are scanned in the caller's buffer, and the owner of the
+//! socket moves the bytes, through a [`Channel`] if they are encrypted or compressed. In-process
+//! databases answer within the request itself.
 //!
 //! Nothing above this crate names a wire type.
 

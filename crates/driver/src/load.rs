@@ -1,46 +1,46 @@
-//! Rows of a multi-row INSERT as a bulk load's text, where that means the very same.
+//! Parses the rows of a multi-row INSERT, to send them by a native load with the same effect.
 //!
 //! An INSERT qualifies if it is `INSERT INTO table [(columns)] VALUES (literals), …` and nothing
-//! else. What a literal means may depend on the server's settings or the column's type; whatever
-//! isn't certain disqualifies the text, which then goes as the INSERT it is.
+//! else. A literal's meaning may depend on the server's settings or the column's type; any doubt
+//! disqualifies the text, which is then sent as an INSERT.
 
 use memchr::{memchr2, memchr3};
 
 use crate::error::ServerError;
 
-/// A literal as it stands in the text.
+/// A literal in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Literal<'a> {
     /// `NULL`.
     Null,
-    /// Digits, as any server would write the number itself: no sign but `-`, no leading zeros.
+    /// Digits as any server would write the number: no sign but `-`, no leading zeros.
     Integer(&'a [u8]),
     /// The same with a fraction.
     Decimal(&'a [u8]),
-    /// What stands between single quotes, undecoded.
+    /// The text between single quotes, undecoded.
     Text(&'a [u8]),
 }
 
 /// How a column's values can be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// What stands in a statement means what its server makes of it.
+    /// As the literal in the statement: only the server knows what it means.
     Literal,
-    /// As text: digits are stored as the number would be, bytes of ASCII as the text.
+    /// As text: digits are stored as their number, ASCII bytes as text.
     Text,
-    /// As a whole number of so many bytes (2, 4 or 8), the highest first.
+    /// As a binary integer of this many bytes (2, 4 or 8), big-endian.
     Integer(usize),
 }
 
 impl Form {
-    /// Whether the forms of a row's values are known and none is a literal: rows can be sent
-    /// without their server's reading of statements.
+    /// Whether all forms of a row are known and none is a literal, so that rows can be sent without
+    /// the server parsing statements.
     pub(crate) fn are_plain(forms: &[Self]) -> bool {
         !forms.is_empty() && !forms.contains(&Self::Literal)
     }
 }
 
-/// An INSERT in its parts.
+/// The parts of an INSERT.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Insert<'a> {
     /// The table's name, as written.
@@ -52,7 +52,7 @@ pub(crate) struct Insert<'a> {
 }
 
 impl<'a> Insert<'a> {
-    /// `None`: it isn't plain. `quote` is what the server puts around names: `"` or `` ` ``.
+    /// `None`: it isn't plain. `quote` is the server's quote for names: `"` or `` ` ``.
     pub fn parse(sql: &'a [u8], quote: u8) -> Option<Self> {
         let mut text = Text(sql);
         text.word(b"INSERT")?;
@@ -81,9 +81,9 @@ impl<'a> Insert<'a> {
         Some(Self { table, columns, rows: text.0 })
     }
 
-    /// Calls `value` for each value with its column's number, from 0, and whether it is its row's
-    /// last; stops when that returns `None`. Returns the number of rows; `None`: they aren't plain.
-    /// `escapes`: a backslash in a text hides the next character.
+    /// Calls `value` for each value with its column index, from 0, and whether it ends its row;
+    /// stops when that returns `None`. Returns the number of rows; `None`: they aren't plain.
+    /// `escapes`: a backslash in a text escapes the next character.
     pub fn rows(
         &self,
         escapes: bool,
@@ -138,7 +138,7 @@ impl<'a> Text<'a> {
         found
     }
 
-    /// A keyword that ends where it ends.
+    /// A whole keyword.
     fn word(&mut self, word: &[u8]) -> Option<()> {
         self.space();
         let (found, rest) = self.0.split_at_checked(word.len())?;
@@ -152,7 +152,7 @@ impl<'a> Text<'a> {
     fn name(&mut self, quote: u8) -> Option<&'a [u8]> {
         let size = if self.0.first() == Some(&quote) {
             let end = self.0[1..].iter().position(|byte| *byte == quote)?;
-            // A doubled quote is part of the name: such names are none of ours.
+            // A name with a doubled quote is not supported.
             (self.0.get(end + 2) != Some(&quote)).then_some(end + 2)?
         } else {
             let size = self.0.iter().position(|byte| !is_name(*byte)).unwrap_or(self.0.len());
@@ -178,7 +178,7 @@ impl<'a> Text<'a> {
         let leads = self.0[sign..].first() == Some(&b'0');
         let is_integer = self.0.get(sign + whole) != Some(&b'.');
         let fraction = if is_integer { 0 } else { digits(&self.0[sign + whole + 1..]) };
-        // `007`, `-0`, `-0.00`, `1.`: kept by a load as they are written, but not by an INSERT.
+        // `007`, `-0`, `-0.00`, `1.`: a load would keep them as written, an INSERT would not.
         let odd =
             whole == 0 || (leads && (whole > 1 || sign == 1)) || (!is_integer && fraction == 0);
         let size = sign + whole + if is_integer { 0 } else { 1 + fraction };
@@ -214,7 +214,7 @@ fn is_name(byte: u8) -> bool {
 /// Appends text as both COPY and LOAD DATA read it: backslash, tab and line ends escaped.
 pub(crate) fn escape(text: &[u8], out: &mut Vec<u8>) {
     let mut rest = text;
-    // Carriage returns are rare: they are looked for only where the other three are not.
+    // Carriage returns are rare: search for them only where the other three are absent.
     while let Some(at) = memchr3(b'\\', b'\t', b'\n', rest) {
         no_returns(&rest[..at], out);
         out.extend_from_slice(match rest[at] {
@@ -236,7 +236,7 @@ fn no_returns(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The server says it stored another number of rows than it got.
+/// The error for a server that stored another number of rows than was sent.
 pub(crate) fn wrong_row_count(sent: u64, stored: u64) -> ServerError {
     ServerError {
         sqlstate: "HY000".into(),

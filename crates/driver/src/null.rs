@@ -1,9 +1,9 @@
-//! The driver that answers at once. What remains of a run's cost is the engine's own, which every
+//! The driver that answers at once: the remaining cost of a run is the engine's own, which every
 //! report shows beside the servers'.
 
 use crate::reply::{Class, Reply, StatementId, Tally};
 
-/// A session with nothing.
+/// A session without a database.
 #[derive(Debug, Default)]
 pub struct NullSession {
     statements: Vec<Class>,
@@ -15,7 +15,7 @@ impl NullSession {
         reply(class_of(sql))
     }
 
-    /// Remembers what kind of statement it is.
+    /// Remembers the class of the statement.
     pub fn prepare(&mut self, sql: &[u8]) -> StatementId {
         self.statements.push(class_of(sql));
         StatementId((self.statements.len() - 1) as u32)
@@ -41,7 +41,7 @@ fn reply(class: Class) -> Reply {
     }
 }
 
-/// What a real server would have made of it, judged by its first word.
+/// The class that a real server's reply would have, judged by the first word.
 fn class_of(sql: &[u8]) -> Class {
     let word = sql.trim_ascii_start().split(|byte| !byte.is_ascii_alphabetic()).next();
     let is = |names: &[&str]| {

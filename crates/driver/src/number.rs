@@ -17,7 +17,7 @@ pub(crate) fn double(number: f64, out: &mut Vec<u8>) {
     debug_assert!(written.is_ok(), "a Vec takes all bytes");
 }
 
-/// In parentheses if negative: `a - -1` would begin a comment without its blank.
+/// In parentheses if negative: `a - -1` without its blank would begin a comment.
 pub(crate) fn signed(negative: bool, write: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) {
     if negative {
         out.push(b'(');

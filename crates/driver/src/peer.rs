@@ -1,7 +1,7 @@
-//! Who answers at an address, told by the first bytes it sends.
+//! Detects the kind of server at an address by the first bytes it sends.
 //!
-//! A client of MySQL waits for the server's greeting, and a PostgreSQL server waits for the
-//! client's: without a look at who is there, both wait until the deadline.
+//! A MySQL client waits for the server's greeting, and a PostgreSQL server waits for the client's:
+//! without this check a mismatched pair waits until the deadline.
 
 use std::fmt;
 use std::io::{Read, Write};
@@ -11,7 +11,7 @@ use record::Endpoint;
 
 use crate::socket::{open_socket, time_left};
 
-/// How long each question may take.
+/// Time limit for each probe.
 const ANSWER_LIMIT: Duration = Duration::from_millis(500);
 /// PostgreSQL's SSLRequest, which its server answers with one letter.
 const SSL_REQUEST: &[u8] = &[0, 0, 0, 8, 4, 210, 22, 47];
@@ -54,7 +54,7 @@ impl fmt::Display for Peer {
     }
 }
 
-/// The kind of server that begins so; `None`: none that is known.
+/// The kind of server whose first bytes these are; `None`: unknown.
 pub(crate) fn recognise(first: &[u8]) -> Option<Peer> {
     let begins = |words: &[&[u8]]| words.iter().any(|word| first.starts_with(word));
     match first {
@@ -64,18 +64,18 @@ pub(crate) fn recognise(first: &[u8]) -> Option<Peer> {
         _ if begins(&[b"220 ", b"220-"]) => Some(Peer::Mail),
         // An alert, version 3.x.
         [21, 3, ..] => Some(Peer::Tls),
-        // A frame of 5 bytes (little-endian): a notice that says hello.
+        // A frame of 5 bytes (little-endian): a notice sent as greeting.
         [5, 0, 0, 0, 11, ..] => Some(Peer::MysqlX),
         // Protocol 10 and the version's first digit, or an error numbered from 768 to 4095.
         [_, _, 0, 0, 10, b'0'..=b'9', ..] | [_, _, 0, 0, 0xff, _, 3..=15, ..] => Some(Peer::Mysql),
-        // An error whose length (big-endian) is sensible, and its first field, the severity.
+        // An error with a plausible length (big-endian), whose first field is the severity.
         [b'E', 0, 0, _, _, b'S', ..] => Some(Peer::Postgresql),
         _ => None,
     }
 }
 
-/// Asks who is there, over connections of its own: for an address where a client has waited in
-/// vain, until `deadline`. `None`: no answer, or one that says nothing.
+/// Probes the server over connections of its own, until `deadline`, after a client has waited in
+/// vain. `None`: no answer, or an unknown one.
 pub(crate) fn ask(endpoint: &Endpoint, deadline: Instant) -> Option<Peer> {
     [SSL_REQUEST, GET].iter().find_map(|question| {
         let deadline = deadline.min(Instant::now() + ANSWER_LIMIT);

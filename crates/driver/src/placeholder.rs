@@ -1,6 +1,6 @@
-//! Statement text with `?` placeholders, for databases that want something else in their place.
+//! Statement text with `?` placeholders, for databases that use another syntax.
 
-/// Whose lexical rules a text follows.
+/// Whose lexical rules apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// PostgreSQL's (its manual's chapter "Lexical Structure", with `standard_conforming_strings`
@@ -10,20 +10,19 @@ pub(crate) enum Dialect {
     Mysql,
 }
 
-/// Statement text, cut at its placeholders.
+/// Statement text, split at its placeholders.
 ///
-/// A `?` within a literal, a quoted identifier, a dollar quote or a comment is none. In
-/// PostgreSQL's texts `??` stands for one question mark of the text itself (it has operators of
-/// that name).
+/// A `?` within a literal, a quoted identifier, a dollar quote or a comment is no placeholder. In
+/// PostgreSQL texts `??` stands for a single question mark (some operators contain it).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Template {
     text: Box<[u8]>,
-    /// Where in `text` the values go, ascending.
+    /// Offsets in `text` where the values go, ascending.
     marks: Box<[usize]>,
 }
 
 impl Template {
-    /// Cuts a text.
+    /// Splits a text.
     pub fn new(sql: &[u8], dialect: Dialect) -> Self {
         let mut text = Vec::with_capacity(sql.len());
         let mut marks = Vec::new();
@@ -50,12 +49,12 @@ impl Template {
         Self { text: text.into(), marks: marks.into() }
     }
 
-    /// Placeholders in it.
+    /// Number of placeholders.
     pub fn values(&self) -> usize {
         self.marks.len()
     }
 
-    /// Appends the text with what `write` puts for each value, kept apart from words beside it.
+    /// Appends the text with `write`'s output for each value, separated from adjacent words.
     pub fn render<V>(
         &self,
         values: impl Iterator<Item = V>,
@@ -78,8 +77,8 @@ impl Template {
     }
 }
 
-/// The size of what stands at the front of `rest` and belongs together: a literal, a quoted name, a
-/// comment, or a single byte.
+/// The size of the lexical unit at the front of `rest`: a literal, a quoted name, a comment, or a
+/// single byte.
 fn protected_in_postgres(before: &[u8], rest: &[u8]) -> usize {
     match rest {
         [b'\'', ..] => quoted(rest, is_escape_literal(before)),
@@ -91,8 +90,8 @@ fn protected_in_postgres(before: &[u8], rest: &[u8]) -> usize {
     }
 }
 
-/// The same for MySQL: double quotes hold literals, and so do escapes; a comment by dashes needs a
-/// blank behind them.
+/// The same for MySQL: double quotes also hold literals, with escapes; a `--` comment needs a blank
+/// after the dashes.
 fn protected_in_mysql(rest: &[u8]) -> usize {
     match rest {
         [b'\'' | b'"', ..] => quoted(rest, true),
@@ -106,12 +105,12 @@ fn protected_in_mysql(rest: &[u8]) -> usize {
     }
 }
 
-/// Up to the end of the line.
+/// To the end of the line.
 fn line(rest: &[u8]) -> usize {
     memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1)
 }
 
-/// Up to the closing quote; a doubled quote is two literals side by side, which comes to the same.
+/// To the closing quote; a doubled quote reads as two adjacent literals, with the same result.
 fn quoted(rest: &[u8], escapes: bool) -> usize {
     let quote = rest[0];
     let mut position = 1;
@@ -171,7 +170,7 @@ fn dollar_quoted(rest: &[u8]) -> usize {
     memchr::memmem::find(body, tag).map_or(rest.len(), |found| found + 2 * tag.len())
 }
 
-/// What may continue an identifier or a number.
+/// Whether the byte can continue an identifier or number.
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || !byte.is_ascii()
 }

@@ -1,20 +1,20 @@
-//! What a session answers: what became of a request, how far a reply has come, what is in it.
+//! What a session returns: the outcome of a request, the progress and the content of a reply.
 
 use crate::error::ServerError;
 
-/// A prepared statement of one session. Stable for as long as the session's owner holds it, also
-/// across [`crate::Session::adopt`] (a reconnect prepares the statements again). Once it is closed,
-/// or its preparation has failed, the id may be given to another statement.
+/// A prepared statement of one session. Valid until closed, also across [`crate::Session::adopt`]
+/// (a reconnect prepares the statements again). After closing, or if its preparation failed,
+/// another statement may get the id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct StatementId(pub u32);
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Debug)]
 pub enum Sent {
     /// Bytes were appended; the reply comes through [`crate::Session::feed`].
     Waiting,
-    /// Answered at once: by an in-process database (rows, if any, are held by the session itself),
-    /// or because there was nothing to send.
+    /// Answered at once: by an in-process database (the session holds the rows), or because there
+    /// was nothing to send.
     Done(Reply),
 }
 
@@ -29,7 +29,7 @@ pub enum Class {
     Other,
 }
 
-/// Statements in one request, by class. A failed statement is in none: it is an error.
+/// Statements in one request, by class. A failed statement counts as an error only.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Returned a result set.
@@ -51,12 +51,13 @@ impl Tally {
     }
 }
 
-/// A complete reply to one request. Protocol chores (Parse, Close, Sync) have a tally of zero.
+/// A complete reply to one request. Protocol messages without a statement (Parse, Close, Sync) have
+/// a zero tally.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reply {
     /// The statements in it.
     pub tally: Tally,
-    /// Class of the first statement, if there was one: where its time is recorded.
+    /// Class of the first statement, if there was one: its time is recorded under it.
     pub class: Option<Class>,
     /// Rows of the first result set.
     pub rows: u64,
@@ -64,38 +65,38 @@ pub struct Reply {
     pub columns: u16,
     /// Rows changed.
     pub affected: u64,
-    /// The server's objection. Boxed: it is rare and the reply is moved a lot.
+    /// The server's error. Boxed: it is rare and the reply is moved a lot.
     pub error: Option<Box<ServerError>>,
-    /// Further result sets wait behind the first ([`crate::Session::next_result`]).
+    /// More result sets follow the first ([`crate::Session::next_result`]).
     pub more: bool,
 }
 
-/// How far a reply has come.
+/// The progress of a reply.
 #[derive(Debug)]
 pub enum Progress {
-    /// Incomplete. Call again with the same bytes and more behind them.
+    /// Incomplete. Call again with the same bytes followed by more.
     More,
-    /// Complete: the first `consumed` bytes were it.
+    /// Complete in the first `consumed` bytes.
     Done {
-        /// What it says.
+        /// The reply.
         reply: Reply,
-        /// Bytes of the buffer that belong to it. Rows are read from these
+        /// Bytes of the buffer that belong to it. Rows are read from them
         /// ([`crate::Session::row`]), so keep them until the next request.
         consumed: usize,
     },
-    /// The server waits for the rows of [`crate::Session::load`]: drop the first `consumed` bytes,
+    /// The server asks for the rows of [`crate::Session::load`]: drop the first `consumed` bytes
     /// and send what [`crate::Session::send_rows`] appends.
     Wanted {
-        /// Bytes of the buffer that said so.
+        /// Bytes of the buffer consumed.
         consumed: usize,
     },
 }
 
-/// A place in a result set: before its first row at the start.
+/// A position in a result set; initially before its first row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RowCursor {
     pub(crate) offset: usize,
     pub(crate) row: u64,
-    /// Where the set itself begins, for protocols whose rows can't be read without its head.
+    /// Offset of the set itself, for protocols whose rows can't be read without its header.
     pub(crate) set: usize,
 }

@@ -1,7 +1,8 @@
-//! The driver that follows a written plan of delays, errors and absences: what goes in is known, so
-//! what the engine measures can be checked.
+//! The driver that follows a plan of delays, errors and outages: its input is known, so the
+//! engine's measurements can be checked.
 //!
 //! It has no clock. The host says when a request is sent and asks when its reply is due; at that
+//! time it calls `feed` with nothing and gets the reply.
 //! time it feeds nothing, and gets the reply.
 
 use std::collections::VecDeque;
@@ -13,16 +14,16 @@ use crate::error::ServerError;
 use crate::null::NullSession;
 use crate::reply::{Progress, Reply, StatementId};
 
-/// A session with a server that exists on paper.
+/// A session with a simulated server.
 #[derive(Debug)]
 pub struct ScriptedSession {
     plan: Arc<ScriptedPlan>,
     answers: NullSession,
     statements: u64,
     replies: VecDeque<Reply>,
-    /// So many of them have a time.
+    /// How many of them have a time.
     timed: usize,
-    /// Until when the server is busy with the last of these.
+    /// When the server finishes the last of these.
     busy_until_ns: u64,
 }
 
@@ -73,7 +74,7 @@ impl ScriptedSession {
     }
 
     /// When the reply to the first request without a time is due, if it was sent at `sent_ns`; both
-    /// count from the beginning of the load. Requests are served one after the other.
+    /// count from the start of the load. Requests are served one after the other.
     pub(crate) fn due_ns(&mut self, sent_ns: u64) -> u64 {
         self.busy_until_ns = self.served_by(sent_ns.max(self.busy_until_ns));
         self.timed += 1;

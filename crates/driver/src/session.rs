@@ -28,14 +28,14 @@ pub enum Session {
 }
 
 impl Session {
-    /// A session as it is when PostgreSQL's handshake is over, with nobody at the other end: for
-    /// bytes from elsewhere.
+    /// A session in the state after PostgreSQL's handshake, without a server: for bytes from
+    /// elsewhere.
     pub fn unconnected_postgres() -> Self {
         Self::Postgres(PostgresSession::new(true))
     }
 
-    /// The same behind MySQL's handshake. `deprecates_eof`: the newer of the two ways in which rows
-    /// end. `mariadb`: with what only MariaDB has.
+    /// The same after MySQL's handshake. `deprecates_eof`: rows end in the newer way. `mariadb`:
+    /// with MariaDB's own capabilities.
     pub fn unconnected_mysql(deprecates_eof: bool, mariadb: bool) -> Self {
         Self::Mysql(MysqlSession::new(
             true,
@@ -50,7 +50,7 @@ impl Session {
         ))
     }
 
-    /// The name scripts know it by: `pgsql`, `mysql`, `sqlite`, `null`.
+    /// The name that scripts use: `pgsql`, `mysql`, `sqlite`, `null`.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Null(_) => "null",
@@ -61,7 +61,7 @@ impl Session {
         }
     }
 
-    /// Replies come over a socket, through [`Session::feed`].
+    /// Whether replies come over a socket, through [`Session::feed`].
     pub fn is_network(&self) -> bool {
         match self {
             Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) => false,
@@ -69,8 +69,8 @@ impl Session {
         }
     }
 
-    /// A request occupies the calling thread until the database has done it, so that clients which
-    /// shall run at once need a thread each.
+    /// Whether a request blocks the calling thread, so that clients that run concurrently need a
+    /// thread each.
     pub fn blocking(&self) -> bool {
         match self {
             Self::Sqlite(_) => true,
@@ -95,10 +95,9 @@ impl Session {
         }
     }
 
-    /// Sends a multi-row INSERT in the server's own way of loading rows, where that means the very
-    /// same: the rows are literals and no transaction is open. `None`: it doesn't, nothing was
-    /// sent; [`Session::query`] it. The number of rows stored is checked; another one is an error.
-    /// `forms`: of a row's values, if they are known.
+    /// Sends a multi-row INSERT by the server's native load, if the effect is the same: the rows
+    /// are literals and no transaction is open. `None`: nothing was sent; use [`Session::query`].
+    /// Storing another number of rows is an error. `forms`: those of a row's values, if known.
     ///
     /// # Errors
     /// [`ProtocolError`] if a reply is still outstanding.
@@ -122,8 +121,8 @@ impl Session {
         }
     }
 
-    /// The last [`Session::load`] failed without storing a row, so that the INSERT can still be
-    /// sent: the server may not load this way, or may not load this table.
+    /// Whether the last [`Session::load`] failed without storing a row, so that the INSERT can
+    /// still be sent: the server may not allow such a load, or not for this table.
     pub fn refused_load(&mut self) -> bool {
         match self {
             Self::Null(_) | Self::Sqlite(_) | Self::Scripted(_) => false,
@@ -134,8 +133,8 @@ impl Session {
 
     /// Prepares a statement with `?` placeholders. The reply's error says whether it worked.
     ///
-    /// For PostgreSQL a `?` within quotes or comments is left alone, and `??` stands for an
-    /// operator's question mark.
+    /// For PostgreSQL a `?` within quotes or comments is not a placeholder, and `??` stands for a
+    /// single question mark.
     ///
     /// # Errors
     /// [`ProtocolError`] if a reply is still outstanding.
@@ -178,7 +177,7 @@ impl Session {
         }
     }
 
-    /// Gives a statement back.
+    /// Closes a statement.
     ///
     /// # Errors
     /// [`ProtocolError`] if a reply is still outstanding, or the statement isn't prepared.
@@ -199,7 +198,7 @@ impl Session {
         }
     }
 
-    /// What a statement was prepared from, where that is sent again after a reconnect as it was.
+    /// The text a statement was prepared from, if it is sent again after a reconnect.
     pub fn statement_text(&self, statement: StatementId) -> Option<&[u8]> {
         match self {
             Self::Mysql(session) => session.statement_text(statement),
@@ -207,10 +206,9 @@ impl Session {
         }
     }
 
-    /// From now on [`Session::query`] and [`Session::execute`] may be called while replies are
-    /// outstanding, or no longer. The server answers in turn, each reply is one of
-    /// [`Session::feed`], and only the last one's rows can be read. Databases in process answer at
-    /// once and have nothing outstanding.
+    /// Allows [`Session::query`] and [`Session::execute`] while replies are outstanding, or ends
+    /// that. The server answers in order, each reply is one of [`Session::feed`], and only the last
+    /// one's rows can be read. In-process databases answer at once and have nothing outstanding.
     pub fn pipelined(&mut self, pipelined: bool) {
         match self {
             Self::Null(_) | Self::Sqlite(_) | Self::Scripted(_) => {}
@@ -222,8 +220,8 @@ impl Session {
     /// Scans received bytes. `buffer` begins with the first byte of the reply each time; the
     /// session remembers how far it has scanned.
     ///
-    /// Bytes may also come while no reply is outstanding (notices, or an administrator's farewell):
-    /// feed them too, and keep what is not consumed at the front of the next reply.
+    /// Bytes may also come while no reply is outstanding (notices, or a last message before the
+    /// server closes): feed them too, and keep what is not consumed at the front of the next reply.
     ///
     /// # Errors
     /// [`ProtocolError`] if the bytes can't be a reply.
@@ -236,9 +234,9 @@ impl Session {
         }
     }
 
-    /// Lets go of scanned bytes of an unfinished reply that grows too large to keep: returns how
-    /// many of the buffer's `buffer_size` bytes the caller must now drop from its front. The
-    /// reply's counts stay right, but its rows can no longer be read: [`Session::row`] and
+    /// Drops scanned bytes of an unfinished reply that grows too large to keep: returns how many of
+    /// the buffer's `buffer_size` bytes the caller must now drop from its front. The reply's counts
+    /// stay right, but its rows can no longer be read: [`Session::row`] and
     /// [`Session::next_result`] fail until the next request.
     pub fn discard_scanned(&mut self, buffer_size: usize) -> usize {
         match self {
@@ -248,8 +246,8 @@ impl Session {
         }
     }
 
-    /// Reads the row behind `cursor` from a reply's bytes: calls `column` once a column, `None` for
-    /// NULL, values as text. Returns `false` when there are no more rows.
+    /// Reads the row after `cursor` from a reply's bytes: calls `column` for each column, with
+    /// `None` for NULL and values as text. Returns `false` when there are no more rows.
     ///
     /// # Errors
     /// [`ProtocolError`] if the bytes aren't a row, or were discarded.
@@ -267,8 +265,8 @@ impl Session {
         }
     }
 
-    /// Moves to the next result set of the same reply; `None`: there is none. Its statements were
-    /// counted in the reply itself, so the tally is zero.
+    /// Moves to the next result set of the same reply; `None`: there is none. The tally is zero,
+    /// because the reply itself counted the statements.
     ///
     /// # Errors
     /// [`ProtocolError`] if the bytes aren't a result set, or were discarded.
@@ -286,7 +284,7 @@ impl Session {
     }
 
     /// Takes over a dead session's prepared statements: their ids stay valid, and the requests that
-    /// prepare them again are appended to `out`; the reply to all of them is one reply.
+    /// prepare them again are appended to `out`; one reply answers all of them.
     ///
     /// # Errors
     /// [`ProtocolError`] if a reply is still outstanding, or the sessions are of different kinds.
@@ -307,8 +305,8 @@ impl Session {
         }
     }
 
-    /// A transaction is open, failed or not, as of the last reply. Before an event is begun again
-    /// the host sends `ROLLBACK` if it is: otherwise the event's own `BEGIN` meets the old
+    /// Whether a transaction is open, failed or not, as of the last reply. The host then sends
+    /// `ROLLBACK` before it restarts an event: otherwise the event's own `BEGIN` meets the old
     /// transaction.
     pub fn in_transaction(&self) -> bool {
         match self {
@@ -319,8 +317,8 @@ impl Session {
         }
     }
 
-    /// The open transaction takes nothing but a `ROLLBACK`: every other statement would fail
-    /// (PostgreSQL's SQLSTATE 25P02). SQLite and MySQL know no such state.
+    /// Whether the open transaction accepts only `ROLLBACK`: any other statement would fail
+    /// (PostgreSQL's SQLSTATE 25P02). SQLite and MySQL have no such state.
     pub fn in_failed_transaction(&self) -> bool {
         match self {
             Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) | Self::Mysql(_) => false,
@@ -328,9 +326,9 @@ impl Session {
         }
     }
 
-    /// For a session that answers by plan and not by bytes: when the reply to the first request not
-    /// asked about yet is due, if it was sent at `sent_ns`; both count from the beginning of the
-    /// load. Feed it nothing then.
+    /// For a session that answers by plan, not by bytes: when the reply to the first request not
+    /// yet asked about is due, if it was sent at `sent_ns`; both count from the start of the load.
+    /// Then feed it nothing.
     pub fn due_ns(&mut self, sent_ns: u64) -> Option<u64> {
         match self {
             Self::Scripted(session) => Some(session.due_ns(sent_ns)),
@@ -338,7 +336,7 @@ impl Session {
         }
     }
 
-    /// Appends a polite good-bye, if the protocol has one.
+    /// Appends the protocol's closing message, if it has one.
     pub fn terminate(&mut self, out: &mut Vec<u8>) {
         match self {
             Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) => {}

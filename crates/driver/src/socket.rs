@@ -1,4 +1,4 @@
-//! Opening a blocking socket before a deadline.
+//! Opens a blocking socket before a deadline.
 
 use std::io;
 use std::net::ToSocketAddrs;
@@ -16,7 +16,7 @@ pub(crate) fn open_socket(endpoint: &Endpoint, deadline: Instant) -> io::Result<
     }
 }
 
-/// The first of the name's addresses that takes the connection.
+/// The first of the name's addresses that accepts the connection.
 fn open_tcp(host: &str, port: u16, deadline: Instant) -> io::Result<Socket> {
     let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for address in (host, port).to_socket_addrs()? {
@@ -32,8 +32,8 @@ fn open_tcp(host: &str, port: u16, deadline: Instant) -> io::Result<Socket> {
     Err(last)
 }
 
-/// A blocking connect under a send timeout: a non-blocking one fails at once when the server's
-/// backlog is full, instead of waiting for its turn.
+/// Connects blocking, under a send timeout: a non-blocking connect fails at once when the server's
+/// backlog is full, instead of waiting.
 fn open_unix(path: &Path, deadline: Instant) -> io::Result<Socket> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.set_write_timeout(Some(time_left(deadline)?))?;
@@ -41,7 +41,7 @@ fn open_unix(path: &Path, deadline: Instant) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Until a deadline; an error where there is none left.
+/// The time until a deadline; an error if it has passed.
 pub(crate) fn time_left(deadline: Instant) -> io::Result<Duration> {
     let left = deadline.saturating_duration_since(Instant::now());
     if left < Duration::from_millis(1) { Err(io::ErrorKind::TimedOut.into()) } else { Ok(left) }

@@ -3,8 +3,8 @@
 use crate::error::ProtocolError;
 use crate::reply::StatementId;
 
-/// Prepared statements by id. The ids of closed ones are used again, so that a script which
-/// prepares and closes for ever needs no more memory for it.
+/// Prepared statements by id. Ids of closed ones are reused, so that a script that prepares and
+/// closes for ever does not grow.
 #[derive(Debug)]
 pub(crate) struct Statements<T> {
     slots: Vec<Option<T>>,

@@ -1,5 +1,4 @@
-//! The table that a bulk insert goes to: what its catalog says, and whether rows may arrive in any
-//! order.
+//! The table of a bulk insert: its catalog entry, and whether its rows may arrive in any order.
 
 use std::sync::Arc;
 
@@ -11,52 +10,52 @@ pub(crate) type Rows = Vec<Vec<Option<String>>>;
 /// A table, as its server's catalog describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
-    /// The same, however the table's name is written.
+    /// Identifies the table, however its name is written.
     pub key: String,
     pub(crate) quote: u8,
     /// In the table's order.
     pub(crate) columns: Vec<Column>,
     /// The next number of the column that the server numbers, if there is one.
     pub(crate) next: i64,
-    /// The sequence it takes the numbers from, if that is a thing of its own.
+    /// The sequence that gives the numbers, if there is a separate one.
     pub(crate) sequence: Option<String>,
 }
 
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Column {
-    /// As the catalog has it.
+    /// As in the catalog.
     pub name: String,
-    /// The server gives each row that has no value the next number.
+    /// The server numbers rows that have no value for it.
     pub numbered: bool,
     /// How its values can be sent.
     pub form: Form,
 }
 
-/// How a bulk insert's rows travel.
+/// How a bulk insert's rows are sent over loader connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
     /// The text before the rows. With `numbered`, each row begins with one more value.
     pub prefix: Vec<u8>,
-    /// The rows' numbers are ours to give.
+    /// The engine numbers the rows.
     pub numbered: bool,
-    /// Of a row's values ([`crate::Session::load`]).
+    /// Forms of a row's values ([`crate::Session::load`]).
     pub forms: Vec<Form>,
 }
 
 impl Table {
-    /// The first number that is free.
+    /// The first free number.
     pub fn next(&self) -> i64 {
         self.next
     }
 
-    /// The sequence that has to be told of the numbers given.
+    /// The sequence to advance past the numbers given.
     pub fn sequence(&self) -> Option<&str> {
         self.sequence.as_deref()
     }
 
-    /// How rows like `row`, the first one, may travel in any order; `None`: what is stored might
-    /// depend on it, or the row is not plain.
+    /// How rows like `row`, the first one, can be sent in any order; `None`: what is stored might
+    /// depend on the order, or the row is not plain.
     pub fn route(&self, prefix: &[u8], row: &[u8]) -> Option<Route> {
         let insert = Insert::parse(prefix, self.quote)?;
         let named: Vec<_> = insert.columns.iter().map(|name| self.position(name)).collect();
@@ -101,13 +100,13 @@ impl Table {
     }
 }
 
-/// The table's name in an INSERT's beginning, as written; `None`: it isn't plain.
+/// The table name in an INSERT's prefix, as written; `None`: it isn't plain.
 pub fn table_of(prefix: &[u8]) -> Option<Arc<str>> {
     let found = [b'"', b'`'].into_iter().find_map(|quote| Insert::parse(prefix, quote))?;
     str::from_utf8(found.table).ok().map(Arc::from)
 }
 
-/// Whether `values` is one row in parentheses, of whatever values.
+/// Whether `values` is exactly one row in parentheses.
 pub fn is_one_row(values: &[u8]) -> bool {
     let values = values.trim_ascii();
     let one = || {

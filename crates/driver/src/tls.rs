@@ -1,4 +1,4 @@
-//! What a target's TLS settings mean, and what goes wrong with them in words.
+//! Turns a target's TLS settings into a configuration, and TLS failures into messages.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -13,8 +13,8 @@ use rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
 
-/// The settings as the library takes them. The last ones are kept: thousands of connections share
-/// them, and resume each other's sessions.
+/// The settings as the TLS library's configuration. The last one is cached: thousands of
+/// connections share it and resume each other's sessions.
 ///
 /// # Errors
 /// What is wrong with the settings or with a file they name.
@@ -49,7 +49,7 @@ fn build(tls: &Tls) -> Result<ClientConfig, String> {
                 .map_err(|error| format!("tls.certificate and tls.key: {error}"))
         }
         (None, None) => Ok(config.with_no_client_auth()),
-        _ => Err("tls.certificate and tls.key are only of use together".into()),
+        _ => Err("tls.certificate and tls.key must be set together".into()),
     }
 }
 
@@ -132,11 +132,11 @@ pub(crate) fn explain(error: &Error, tls: &Tls) -> String {
     }
 }
 
-/// Believes any certificate: only the encryption is wanted.
+/// Accepts any certificate: only encryption is wanted.
 #[derive(Debug)]
 struct Trusting(Arc<CryptoProvider>);
 
-/// Believes a certificate of the authorities, whatever host it names.
+/// Accepts a certificate from the authorities, whatever host it names.
 #[derive(Debug)]
 struct AnyName(Arc<WebPkiServerVerifier>);
 
@@ -186,7 +186,7 @@ impl ServerCertVerifier for AnyName {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        // The chain is looked at first: a wrong name says that all else is right.
+        // The chain is checked first: a wrong name means that everything else is right.
         match self.0.verify_server_cert(certificate, intermediates, name, ocsp, now) {
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
@@ -244,7 +244,7 @@ mod tests {
         check(verify.clone(), "needs tls.ca");
         check(Tls { ca: Some("/nowhere.pem".into()), ..verify }, "tls.ca /nowhere.pem");
         let require = Tls { mode: TlsMode::Require, ..Tls::default() };
-        check(Tls { key: Some("/k".into()), ..require.clone() }, "only of use together");
+        check(Tls { key: Some("/k".into()), ..require.clone() }, "must be set together");
         let empty =
             Tls { certificate: Some("/dev/null".into()), key: Some("/k".into()), ..require };
         check(empty, "no certificate in it");

@@ -1,4 +1,4 @@
-//! What connecting leaves: a session, and how its bytes travel.
+//! The result of connecting: a session and its transport.
 
 use std::os::fd::OwnedFd;
 
@@ -7,22 +7,22 @@ use crate::channel::Channel;
 /// How a ready session's bytes travel.
 #[derive(Debug)]
 pub enum Transport {
-    /// In process: they don't.
+    /// In process: there are none.
     None,
     /// A connected, non-blocking socket (TCP: without delay).
     Plain(OwnedFd),
-    /// The same, with something between the session and the socket: each request goes through
-    /// [`Channel::seal`], what is received through [`Channel::open`].
+    /// The same with a layer between session and socket: each request goes through
+    /// [`Channel::seal`], received bytes through [`Channel::open`].
     Layered {
         /// The socket.
         socket: OwnedFd,
-        /// What lies between.
+        /// The layer.
         channel: Box<Channel>,
     },
 }
 
 impl Transport {
-    /// The socket, and what lies between it and the session.
+    /// The socket, and the layer between it and the session.
     pub fn into_parts(self) -> (Option<OwnedFd>, Option<Box<Channel>>) {
         match self {
             Self::None => (None, None),
@@ -32,19 +32,19 @@ impl Transport {
     }
 }
 
-/// A session that is ready to use.
+/// A ready session.
 #[derive(Debug)]
 pub struct Opened<S> {
     /// The state machine.
     pub session: S,
     /// Its socket.
     pub transport: Transport,
-    /// The server's version as it names it.
+    /// The server's version as it reports it.
     pub server_version: String,
 }
 
 impl<S> Opened<S> {
-    /// The same with the session put into something else.
+    /// Converts the session.
     pub(crate) fn map<T>(self, wrap: impl FnOnce(S) -> T) -> Opened<T> {
         let Self { session, transport, server_version } = self;
         Opened { session: wrap(session), transport, server_version }

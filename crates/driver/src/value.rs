@@ -1,4 +1,4 @@
-//! Parameters of prepared statements, as the script hands them over.
+//! Parameters of prepared statements.
 
 /// One bound parameter. Borrowed: encoding copies it into the request at once.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,4 +1,4 @@
-//! The data plane asks the allocator for nothing, and a peer can't make it.
+//! The data plane allocates nothing, and a peer can't make it allocate.
 
 #![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
 
@@ -115,7 +115,7 @@ fn sqlite_keeps_rows_without_allocating_once_it_is_warm() {
     assert_eq!(allocated(|| (0..100).for_each(|_| execute())), 0);
 }
 
-/// Whatever length a peer claims, memory follows only what it has sent: its words in an error.
+/// Whatever length a peer claims, only the bytes it has sent take memory.
 #[test]
 fn nonsense_costs_no_more_memory_than_its_own_size() {
     let config = Config { failure_persistence: None, cases: 512, ..Config::default() };

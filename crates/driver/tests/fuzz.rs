@@ -1,5 +1,5 @@
-//! A smoke of the fuzz targets on stable Rust: the seeds, and many small changes to them, the same
-//! ones each time. `make fuzz` goes on from there.
+//! Smoke test of the fuzz targets on stable Rust: the seeds and many small mutations of them, the
+//! same ones each time. `make fuzz` continues from there.
 
 #![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
 
@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use targets::{ALLOCATION_MAX, TARGETS};
 
-/// Changed inputs a target.
+/// Mutated inputs per target.
 const ROUNDS: u32 = 20_000;
 
-/// Remembers the largest piece of memory asked for.
+/// Records the largest allocation.
 struct Watching;
 
 static LARGEST: AtomicUsize = AtomicUsize::new(0);

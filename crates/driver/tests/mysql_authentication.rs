@@ -1,4 +1,4 @@
-//! Every way to prove oneself that a real MariaDB has, and the switch from one to another.
+//! All authentication methods of a real MariaDB, and switching between them.
 //!
 //! (MySQL's own `caching_sha2_password` and `sha256_password` are unknown to MariaDB: their answers
 //! are checked against other clients' in `wire-mysql`, and the former by MySQL in `mysql_newest`.)

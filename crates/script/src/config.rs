@@ -73,7 +73,7 @@ pub enum ConfigError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         error: String,
     },
     /// An option of the `rand_` family is invalid.

@@ -89,7 +89,7 @@ fn no_command(script: &str, name: &str, names: &[String]) -> Failure {
     let message = format!("{script} has no `{name}`");
     let define = match name {
         "prepare" => {
-            "define `function prepare() … end` there: it makes what events need, and is called \
+            "define `function prepare() … end` there: it creates what events need, and is called \
              before a load; leave it empty if they need nothing"
         }
         "cleanup" => "define `function cleanup() … end` there: it removes what `prepare` created",

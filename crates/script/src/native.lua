@@ -66,7 +66,7 @@ end
 local ROW_TAKEN, BATCH_FULL, NOT_BEGUN = 0, 1, 2
 local row_faults = {
   [NOT_BEGUN] = "con:bulk_insert_next() without con:bulk_insert_init()",
-  [3] = "con:bulk_insert_next() got no single row, unlike the first time: give it one row in "
+  [3] = "con:bulk_insert_next() did not get exactly one row this time: pass one row in "
     .. "parentheses each time, or set `loaders` to 0",
 }
 

@@ -34,8 +34,8 @@ local function compiler(order)
   end
   local fine, found = pcall(require, "jit." .. name)
   if not fine or type(found) ~= "table" or not found.start then
-    error(("--luajit-cmd=%s: LuaJIT has on, off and flush in it; any other is a module of its own "
-      .. "(jit.%s), which must be installed and on LUA_PATH"):format(order, name), 0)
+    error(("--luajit-cmd=%s: on, off and flush are built in; any other is a module "
+      .. "(jit.%s) that must be installed and on LUA_PATH"):format(order, name), 0)
   end
   found.start(unpack(arguments))
 end

@@ -1,58 +1,58 @@
-//! The grammar: `[options]... [testname] [command]`.
+//! Parses the command line: `[options]... [testname] [command]`.
 
 use crate::config_file;
 use crate::options::{self, OPTIONS, Treatment};
 use crate::value::{Value, Values, read};
 
-/// Why the program ends before it has begun: what it says on standard error. The exit code is 1.
+/// A fatal usage error: the message for standard error. The exit code is 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal(pub String);
 
-/// An option as it was given that is none of the command's own.
+/// An option of the test or script, as given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Given {
     /// With underscores.
     pub name: String,
-    /// What stood behind `=`; `None`: nothing did.
+    /// The text after `=`; `None`: no `=`.
     pub value: Option<String>,
-    /// As it was written, for messages.
+    /// As written, for messages.
     pub written: String,
 }
 
-/// What is to be run.
+/// The test to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Test {
     /// One of the built-in tests.
     Builtin(String),
     /// A script's file or name.
     Script(String),
-    /// The script on standard input.
+    /// A script on standard input.
     Standard,
 }
 
-/// The arguments, read.
+/// The parsed arguments.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CommandLine {
-    /// Every option of the command's own, with its default if it was not given.
+    /// All options of the command itself, with defaults filled in.
     pub values: Values,
-    /// Those that were given, in order.
+    /// Names of the options given, in order.
     pub given: Vec<String>,
     /// Options of the test or script.
     pub others: Vec<Given>,
-    /// What is to be run.
+    /// The test.
     pub test: Test,
-    /// `run`, `prepare` and so on; `None`: the script's body alone.
+    /// `run`, `prepare` and so on; `None`: only the script's body runs.
     pub command: Option<String>,
-    /// To be said on standard output before anything else.
+    /// Lines to print first on standard output.
     pub notices: Vec<String>,
-    /// To be said on standard error before anything else.
+    /// Lines to print first on standard error.
     pub warnings: Vec<String>,
 }
 
 /// The built-in tests.
 pub const BUILTIN: [&str; 5] = ["fileio", "cpu", "memory", "threads", "mutex"];
 
-/// Old names of options, in the order in which warnings of them come.
+/// Old option names, in the order of their warnings.
 const DEPRECATED: [&str; 4] = ["num_threads", "max_requests", "max_time", "tx_rate"];
 
 struct Parser<'a> {
@@ -60,12 +60,12 @@ struct Parser<'a> {
     words: Vec<String>,
     read_file: &'a dyn Fn(&str) -> std::io::Result<String>,
     depth: u32,
-    /// Old names that were used.
+    /// Old names used.
     aliases: Vec<&'static str>,
 }
 
 impl CommandLine {
-    /// Reads the arguments (without the program's own name). `read_file` is for `--config-file`.
+    /// Parses the arguments (without the program's name). `read_file` reads `--config-file`.
     ///
     /// # Errors
     /// [`Refusal`].
@@ -95,7 +95,7 @@ impl CommandLine {
         self.given.iter().any(|given| given == name)
     }
 
-    /// Whether the defaults and the report are those of 1.1.
+    /// Whether defaults and report are those of 1.1.
     pub fn is_new(&self) -> bool {
         self.values.text("compat") == "1.1"
     }
@@ -165,7 +165,7 @@ impl Parser<'_> {
     fn file(&mut self, path: &str) -> Result<(), Refusal> {
         let refuse = |why: String| Refusal(format!("--config-file={path}: {why}"));
         if self.depth > 8 {
-            return Err(refuse("the file names itself".to_owned()));
+            return Err(refuse("the file includes itself".to_owned()));
         }
         let text = (self.read_file)(path).map_err(|error| refuse(error.to_string()))?;
         self.depth += 1;
@@ -222,7 +222,7 @@ impl Parser<'_> {
     }
 }
 
-/// Whether a load is asked for.
+/// Whether the words ask for a load.
 fn words_run(words: &[String]) -> bool {
     words.last().is_some_and(|command| command == "run")
 }
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(line.others[0].name, "my_own");
     }
 
-    /// The list of both versions: each option does what it says, or says why it does not.
+    /// Over the options of both versions: each takes effect or says why not.
     #[test]
     fn no_option_is_silently_ignored() {
         for option in OPTIONS {

@@ -1,11 +1,11 @@
-//! Files of options: `name=value` lines.
+//! Parses option files: `name=value` lines.
 
 /// Longest line, bytes.
 const LINE_MAX: usize = 256;
 
 /// The options of a file, in order.
 ///
-/// # Errors
+/// The first invalid line, with its number.
 /// What is wrong, with its line.
 pub fn parse(text: &str) -> Result<Vec<(String, String)>, String> {
     let mut options = Vec::new();

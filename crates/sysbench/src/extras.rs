@@ -1,6 +1,6 @@
-//! What sysbench does not have: results for programs, while the load runs and after it.
+//! Machine-readable results that sysbench lacks, during and after the load.
 //!
-//! Everything here is text made of records; `cli` puts it where it was asked for.
+//! Everything here turns records into text; `cli` writes it where requested.
 
 use std::fmt::Write as _;
 
@@ -11,13 +11,13 @@ use crate::command_line::{CommandLine, Test};
 use crate::plan::percentiles;
 use crate::tally::{CLASSES, Tally};
 
-/// Figures of one run, for programs.
+/// Figures of one run, for other programs.
 pub struct Extras {
     line: CommandLine,
     seed: u64,
     start_unix_ns: u64,
     window: Tally,
-    /// One a reporting interval, of one second.
+    /// One row per reporting interval of one second.
     series: Vec<Value>,
     /// Lines of the HdrHistogram log.
     log: String,
@@ -26,8 +26,8 @@ pub struct Extras {
 }
 
 impl Extras {
-    /// For a command line; `seed` is the one in force, `start_unix_ns` the wall clock at the origin
-    /// of the records' times.
+    /// For a command line; `seed` is the effective one, `start_unix_ns` the wall clock at time 0 of
+    /// the records.
     pub fn new(line: &CommandLine, seed: u64, start_unix_ns: u64) -> Self {
         Self {
             line: line.clone(),
@@ -41,7 +41,7 @@ impl Extras {
         }
     }
 
-    /// Takes a record.
+    /// Adds a record.
     pub fn record(&mut self, record: &Record) {
         match record {
             Record::Interval(interval) => self.interval(interval),
@@ -87,7 +87,7 @@ impl Extras {
         }
     }
 
-    /// Counts, rates and latencies.
+    /// Counts, rates and latencies as JSON.
     fn figures(&self, tally: &Tally) -> Value {
         let seconds = (tally.length_ns as f64 / 1e9).max(1e-9);
         let counters = &tally.counters;
@@ -123,7 +123,7 @@ impl Extras {
         })
     }
 
-    /// The file of `--json`: options, figures, and one row a second.
+    /// Content of the `--json` file: options, figures, and one row per second.
     pub fn json(&self) -> String {
         let test = match &self.line.test {
             Test::Builtin(name) | Test::Script(name) => name.as_str(),
@@ -153,7 +153,7 @@ impl Extras {
         format!("{document:#}\n")
     }
 
-    /// The file of `--hlog`: an HdrHistogram log, one line an interval and tag.
+    /// Content of the `--hlog` file: an HdrHistogram log, one line per interval and tag.
     pub fn hlog(&self) -> String {
         let start_s = self.start_unix_ns as f64 / 1e9;
         format!(
@@ -165,7 +165,7 @@ impl Extras {
         )
     }
 
-    /// Figures of the load so far, in the text format that Prometheus reads.
+    /// Figures of the load so far, in Prometheus text format.
     pub fn prometheus(&self) -> String {
         let counters = &self.window.counters;
         let mut text = String::new();
@@ -173,8 +173,8 @@ impl Extras {
             ("events", "Events completed.", counters.events),
             ("statements", "Statements answered.", self.window.statements()),
             ("errors", "Statements that failed.", counters.errors),
-            ("restarts", "Events begun again.", counters.restarts),
-            ("reconnects", "Connections made anew.", counters.reconnects),
+            ("restarts", "Events restarted.", counters.restarts),
+            ("reconnects", "Reconnects.", counters.reconnects),
         ];
         for (name, help, count) in counts {
             let name = format!("sysbench_{name}_total");
@@ -182,8 +182,8 @@ impl Extras {
         }
         let gauges = [
             ("clients", "Clients alive.", f64::from(self.window.clients)),
-            ("busy_clients", "Clients in an event.", f64::from(self.window.busy)),
-            ("backlog", "Events due and not begun.", self.window.backlog as f64),
+            ("busy_clients", "Clients executing an event.", f64::from(self.window.busy)),
+            ("backlog", "Events due and not yet begun.", self.window.backlog as f64),
         ];
         for (name, help, value) in gauges {
             let name = format!("sysbench_{name}");

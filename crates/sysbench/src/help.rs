@@ -1,4 +1,4 @@
-//! What `--help` and `TEST help` say.
+//! Texts of `--help` and `TEST help`.
 
 use crate::builtin::{TESTS, options};
 use crate::options::{Kind, OPTIONS, Section, Since, Treatment};
@@ -8,9 +8,9 @@ use crate::options::{Kind, OPTIONS, Section, Since, Treatment};
 pub struct ScriptOption {
     /// As the script writes it.
     pub name: String,
-    /// How its value is written.
+    /// The type of its value.
     pub kind: Kind,
-    /// As text; `None`: it has none.
+    /// The default as text; `None`: none.
     pub default: Option<String>,
     /// The script's description.
     pub help: String,
@@ -27,7 +27,7 @@ fn suffix(kind: Kind) -> &'static str {
     }
 }
 
-/// Options in columns: what is written, then what it means, then the default.
+/// Formats options in columns: name, description, default.
 fn columns(rows: &[(String, String, Option<String>)]) -> String {
     let width = rows.iter().map(|(written, ..)| written.len()).max().unwrap_or(0);
     let mut text = String::new();
@@ -52,7 +52,7 @@ const SECTIONS: [(Section, &str); 8] = [
     (Section::Ours, "Options that sysbench does not have:"),
 ];
 
-/// The answer to `--help`.
+/// The text of `--help`.
 pub fn global_help() -> String {
     let mut text = String::from(
         "Usage:\n  sysbench [options]... [testname] [command]\n\n\
@@ -86,7 +86,7 @@ pub fn global_help() -> String {
     text
 }
 
-/// The answer to `help` of a script that has no function of that name; options by name.
+/// The text of `help` for a script that defines no such function; options sorted by name.
 pub fn script_help(script: &str, options: &[ScriptOption]) -> String {
     let mut sorted: Vec<_> = options.iter().collect();
     sorted.sort_by(|a, b| a.name.cmp(&b.name));
@@ -100,7 +100,7 @@ pub fn script_help(script: &str, options: &[ScriptOption]) -> String {
     format!("{script} options:\n{}\n", columns(&rows))
 }
 
-/// The answer to `help` of a built-in test.
+/// The text of `help` for a built-in test.
 pub fn test_help(name: &str) -> String {
     let rows: Vec<_> = options(name)
         .iter()

@@ -2,14 +2,14 @@
 
 use measure::Distribution;
 
-/// Buckets and their range in milliseconds: values are on a logarithmic scale.
+/// Number of buckets, and their range in milliseconds, on a logarithmic scale.
 const SIZE: usize = 1024;
 const LOW_MS: f64 = 0.001;
 const HIGH_MS: f64 = 100_000.0;
-/// Stars of the fullest bucket.
+/// Stars for the fullest bucket.
 const STARS: u64 = 40;
 
-/// One line a bucket that is not empty, below a heading.
+/// A heading, then one line per bucket that is not empty.
 pub(crate) fn text(latency: &Distribution) -> String {
     let scale = (SIZE - 1) as f64 / (HIGH_MS.ln() - LOW_MS.ln());
     let mut buckets = vec![0u64; SIZE];

@@ -1,4 +1,4 @@
-//! The blocks of a full report. Parsers go by columns and labels: nothing here may move.
+//! The blocks of a full report. Parsers depend on columns and labels: do not move anything.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,10 @@ use record::ClientTotal;
 
 use crate::tally::{CLASSES, Tally, spread};
 
-/// Where values begin.
+/// The column where values begin.
 const COLUMN: usize = 41;
 
-/// Time and events; the layout of 1.1 has the rate too.
+/// Time and events; with the rate in the layout of 1.1.
 pub(crate) fn general(events: u64, seconds: f64, new_layout: bool) -> String {
     let mut text = String::new();
     if new_layout {
@@ -25,7 +25,7 @@ pub(crate) fn general(events: u64, seconds: f64, new_layout: bool) -> String {
     text
 }
 
-/// Latencies of events in milliseconds, in columns of so many characters behind the labels.
+/// Latencies of events in milliseconds, right-aligned in `width` characters after the labels.
 pub(crate) fn latency(
     tally: &Tally,
     clients: &[ClientTotal],
@@ -54,7 +54,7 @@ pub(crate) fn latency(
     text
 }
 
-/// Counts of statements, and rates.
+/// Statement counts and rates.
 pub(crate) fn sql(tally: &Tally, seconds: f64) -> String {
     let counters = &tally.counters;
     let mut text = String::from("SQL statistics:\n    queries performed:\n");
@@ -92,7 +92,7 @@ pub(crate) fn error_codes(tally: &Tally) -> String {
     text
 }
 
-/// Times of all statements, from being sent to the last of their reply, as a driver's own lines.
+/// Times of all statements, from sending to the end of the reply, in the driver's debug layout.
 pub(crate) fn database(tally: &Tally) -> String {
     let mut all = measure::Distribution::default();
     tally.statements.iter().for_each(|latency| all.merge(latency));
@@ -126,7 +126,7 @@ pub(crate) fn statement_latency(tally: &Tally, percentiles: &[f64]) -> String {
     text
 }
 
-/// How evenly the work fell on the clients.
+/// How evenly the work was spread over the clients.
 pub(crate) fn fairness(clients: &[ClientTotal]) -> String {
     let (events, events_deviation) = spread(clients, |client| client.events as f64);
     let (time, time_deviation) = spread(clients, |client| client.busy_ns as f64 / 1e9);
@@ -137,7 +137,7 @@ pub(crate) fn fairness(clients: &[ClientTotal]) -> String {
     )
 }
 
-/// What each client did.
+/// Figures of each client.
 pub(crate) fn verbose(clients: &[ClientTotal]) -> String {
     let mut text = String::from("DEBUG: Verbose per-thread statistics:\n\n");
     let seconds = |ns: u64| ns as f64 / 1e9;
@@ -161,7 +161,7 @@ pub(crate) fn verbose(clients: &[ClientTotal]) -> String {
     text
 }
 
-/// `lat (ms,95%): 1.23`; several percentiles have slashes between them.
+/// `lat (ms,95%): 1.23`; several percentiles are separated by slashes.
 pub(crate) fn latencies(tally: &Tally, percentiles: &[f64]) -> String {
     if percentiles.is_empty() {
         return "lat (ms,0%): 0.00".to_owned();

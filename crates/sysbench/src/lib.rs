@@ -1,9 +1,9 @@
 //! The sysbench command: its arguments, its report, its built-in tests.
 //!
-//! Arguments become a [`record::RunSpec`]; records become the text that twenty years of parsers
-//! read. What runs in between is the engine, as for any other run. Nothing here prints or reads the
-//! environment: `cli` does. Names, defaults and layouts are the field's; the code and the sentences
-//! are ours.
+//! Arguments become a [`record::RunSpec`]; records become the text that sysbench's parsers read.
+//! The engine in between is the same as for any other run. Nothing here prints or reads the
+//! environment: `cli` does. Names, defaults and layouts are sysbench's; code and sentences are
+//! ours.
 
 pub mod builtin;
 mod command_line;
@@ -28,5 +28,5 @@ pub use report::{Hooks, Report, Said};
 pub use tally::Stat;
 pub use value::{Value, Values, read};
 
-/// The version whose command line and texts are the default.
+/// The sysbench version whose command line and texts are the default.
 pub const VERSION: &str = "1.0.20";

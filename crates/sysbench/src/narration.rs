@@ -1,17 +1,17 @@
-//! What is said beside reports at the higher levels of verbosity.
+//! Progress messages besides the reports, at higher verbosity.
 
 use std::fmt::Write as _;
 
 use crate::value::Values;
 
-/// Only what is said from here on up is a report.
+/// Verbosity from which reports are printed.
 pub(crate) const NOTICE: i64 = 3;
-/// How the run goes.
+/// Progress of the run.
 pub(crate) const INFO: i64 = 4;
-/// What each client does.
+/// Progress of each client.
 pub(crate) const DEBUG: i64 = 5;
 
-/// The options of a load, before it begins.
+/// The options of a load, printed before it begins.
 pub(crate) fn header(values: &Values, forced_shutdown_s: Option<f64>) -> String {
     let mut text = String::from("Running the test with following options:\n");
     let mut line = |words: String| {
@@ -52,7 +52,7 @@ pub(crate) fn header(values: &Values, forced_shutdown_s: Option<f64>) -> String 
     text
 }
 
-/// Clients that have got ready.
+/// Lines for clients that have started.
 pub(crate) fn workers(clients: i64) -> String {
     let mut text = String::new();
     for number in 0..clients {
@@ -62,18 +62,18 @@ pub(crate) fn workers(clients: i64) -> String {
     text
 }
 
-/// Why a load is over.
+/// Why a load ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
     /// `--time`.
     Time,
     /// `--events`.
     Events,
-    /// Clients had nothing more to do.
+    /// Clients had no more work.
     Work,
 }
 
-/// The end of a load, which each client notices.
+/// Lines for the end of a load, which each client reports.
 pub(crate) fn over(end: End, clients: i64) -> String {
     let limit = match end {
         End::Time => "Time",

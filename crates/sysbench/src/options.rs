@@ -1,34 +1,34 @@
-//! Every option of both versions of the command, as data.
+//! All options of both versions of the command, as data.
 
-/// How a value is written.
+/// The type of an option's value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// `on` or `off`; alone it means on.
+    /// `on` or `off`; without a value, on.
     Bool,
     /// A 32-bit whole number.
     Int,
-    /// A number with K, M, G or T.
+    /// A number with an optional suffix K, M, G or T.
     Size,
     /// Any number.
     Double,
     /// Text.
     Text,
-    /// Words with commas between them.
+    /// Words separated by commas.
     List,
     /// A file of options.
     File,
 }
 
-/// Where help lists an option.
+/// The section of `--help` that lists an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
     /// Threads, time, reports.
     General,
     /// Random numbers.
     Random,
-    /// How much is said.
+    /// Verbosity.
     Log,
-    /// What is said of latency.
+    /// Latency reports.
     Latency,
     /// Databases of any kind.
     Database,
@@ -36,11 +36,11 @@ pub enum Section {
     Mysql,
     /// PostgreSQL.
     Pgsql,
-    /// What sysbench does not have.
+    /// Options that sysbench does not have.
     Ours,
 }
 
-/// Which version of sysbench has an option.
+/// Which versions of sysbench have an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Since {
     /// Both.
@@ -49,39 +49,39 @@ pub enum Since {
     Old,
     /// 1.1 only.
     New,
-    /// None: it is ours.
+    /// Neither: the option is ours.
     Ours,
 }
 
-/// What becomes of a value that is given.
+/// How a given value is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Treatment {
-    /// It does what it says.
+    /// It takes effect.
     Honoured,
-    /// It means another option.
+    /// It sets another option.
     Alias(&'static str),
     /// A value other than the default ends the program, for this reason.
     Refused(&'static str),
-    /// It changes nothing, for this reason, and a warning says so.
+    /// It is ignored with a warning, for this reason.
     NoEffect(&'static str),
 }
 
 /// One option.
 #[derive(Debug, Clone, Copy)]
 pub struct Variable {
-    /// As in scripts: with underscores.
+    /// The name that scripts see, with underscores.
     pub name: &'static str,
-    /// How its value is written.
+    /// The type of its value.
     pub kind: Kind,
-    /// As it would be written.
+    /// The default as text.
     pub default: &'static str,
     /// Where help lists it.
     pub section: Section,
-    /// Who has it.
+    /// Which versions have it.
     pub since: Since,
-    /// What becomes of it.
+    /// How a given value is treated.
     pub treatment: Treatment,
-    /// For people.
+    /// Description for `--help`.
     pub help: &'static str,
 }
 
@@ -122,49 +122,41 @@ use Section::{Database, General, Latency, Log, Mysql, Ours, Pgsql, Random};
 use Since::{New, Old};
 use Treatment::{NoEffect, Refused};
 
-const ITS_OWN_LIBRARY: &str = "it traces calls of a client library, and there is none: \
-    the engine speaks the protocol itself; --db-debug shows times of statements, and the server's \
-    statement log shows what is sent";
+const ITS_OWN_LIBRARY: &str = "it traces calls of a client library, and the engine uses \
+    none; --db-debug shows times of statements, and the server's statement log shows what is sent";
 
-/// All of them, by section, in the order in which help lists them.
+/// All options, by section, in the order of `--help`.
 pub const OPTIONS: &[Variable] = &[
     option("threads", Int, "1", General, "number of clients"),
     option("events", Int, "0", General, "stop after this many events; 0: no limit"),
     option("time", Int, "10", General, "stop after this many seconds; 0: no limit"),
-    option("warmup_time", Int, "0", General, "seconds of load before anything is counted")
-        .only(New),
+    option("warmup_time", Int, "0", General, "seconds of load before counting begins").only(New),
     option(
         "forced_shutdown",
         Text,
         "off",
         General,
-        "seconds after --time (or N% of it) at which events under way are given up, or 'off'",
+        "seconds after --time (or N% of it) after which unfinished events are abandoned, or 'off'",
     ),
     option("thread_stack_size", Size, "64K", General, "size of a thread's stack")
-        .but(NoEffect("clients are coroutines, they have no stack of their own")),
-    option(
-        "thread_init_timeout",
-        Int,
-        "30",
-        General,
-        "seconds within which all clients have to be connected",
-    )
-    .only(New),
-    option("rate", Int, "0", General, "average number of events begun a second; 0: unlimited"),
+        .but(NoEffect("clients are coroutines without a stack of their own")),
+    option("thread_init_timeout", Int, "30", General, "seconds allowed for all clients to connect")
+        .only(New),
+    option("rate", Int, "0", General, "average events started per second; 0: unlimited"),
     option("report_interval", Int, "0", General, "seconds between intermediate reports; 0: none"),
     option(
         "report_checkpoints",
         List,
         "",
         General,
-        "seconds after which a full report is made and counting starts anew",
+        "times (seconds) of full reports that reset the counters",
     ),
-    option("debug", Bool, "off", General, "say more, among other things of each client"),
-    option("validate", Bool, "off", General, "check results where that is possible (fileio)"),
-    option("help", Bool, "off", General, "show this and exit"),
-    option("version", Bool, "off", General, "show the version and exit"),
-    option("config_file", File, "", General, "a file with options, one name=value a line"),
-    option("luajit_cmd", Text, "", General, "what LuaJIT's -j takes: on, off or flush").only(New),
+    option("debug", Bool, "off", General, "print more, such as statistics of each client"),
+    option("validate", Bool, "off", General, "validate results where possible (fileio)"),
+    option("help", Bool, "off", General, "print this help and exit"),
+    option("version", Bool, "off", General, "print the version and exit"),
+    option("config_file", File, "", General, "file of options, one name=value per line"),
+    option("luajit_cmd", Text, "", General, "option for LuaJIT's -j: on, off or flush").only(New),
     Variable::alias("tx_rate", "rate", "0", "old name of --rate"),
     Variable::alias("max_requests", "events", "0", "old name of --events"),
     Variable::alias("max_time", "time", "0", "old name of --time"),
@@ -177,26 +169,28 @@ pub const OPTIONS: &[Variable] = &[
         Random,
         "distribution of random numbers {uniform,gaussian,special,pareto,zipfian}",
     ),
-    option("rand_spec_iter", Int, "12", Random, "uniform numbers that make a gaussian one")
+    option("rand_spec_iter", Int, "12", Random, "uniform numbers averaged into a gaussian one")
         .only(Old),
-    option("rand_spec_pct", Int, "1", Random, "percentage of the range that is special").only(Old),
-    option("rand_spec_res", Int, "75", Random, "percentage of numbers that fall there").only(Old),
-    option("rand_seed", Int, "0", Random, "where random numbers start; 0: from the time"),
+    option("rand_spec_pct", Int, "1", Random, "width of the special range, percent of the whole")
+        .only(Old),
+    option("rand_spec_res", Int, "75", Random, "percentage of numbers in the special range")
+        .only(Old),
+    option("rand_seed", Int, "0", Random, "seed of random numbers; 0: the current time"),
     option("rand_pareto_h", Double, "0.2", Random, "h of the pareto distribution"),
     option("rand_zipfian_exp", Double, "0.8", Random, "exponent of the zipfian distribution")
         .only(New),
-    option("verbosity", Int, "3", Log, "from 0 (only what is fatal) to 5 (debug)"),
+    option("verbosity", Int, "3", Log, "from 0 (fatal errors only) to 5 (debug)"),
     option(
         "percentile",
         Text,
         "95",
         Latency,
-        "percentile of latency, or several with commas; 0: none",
+        "latency percentile, or several separated by commas; 0: none",
     ),
     option("histogram", Bool, "off", Latency, "show a histogram of latencies"),
     option("db_driver", Text, "mysql", Database, "mysql, pgsql, sqlite or null"),
     option("db_ps_mode", Text, "auto", Database, "prepared statements {auto, disable}"),
-    option("db_debug", Bool, "off", Database, "show least, mean and most time of statements"),
+    option("db_debug", Bool, "off", Database, "print minimum, mean and maximum time of statements"),
     option("mysql_host", List, "localhost", Mysql, "hosts, used in turn"),
     option("mysql_port", List, "3306", Mysql, "ports, used in turn"),
     option("mysql_socket", List, "", Mysql, "Unix sockets, used in turn"),
@@ -211,10 +205,10 @@ pub const OPTIONS: &[Variable] = &[
         "encryption {off,on,disabled,preferred,required,verify_ca,verify_identity}",
     ),
     option("mysql_ssl_key", Text, "", Mysql, "PEM file of the client's key").only(New),
-    option("mysql_ssl_ca", Text, "", Mysql, "PEM file of authorities").only(New),
+    option("mysql_ssl_ca", Text, "", Mysql, "PEM file of trusted authorities").only(New),
     option("mysql_ssl_cert", Text, "", Mysql, "PEM file of the client's certificate").only(New),
-    option("mysql_ssl_cipher", Text, "", Mysql, "cipher suites, with colons between them"),
-    option("mysql_compression", Bool, "off", Mysql, "compress what is sent"),
+    option("mysql_ssl_cipher", Text, "", Mysql, "cipher suites, separated by colons"),
+    option("mysql_compression", Bool, "off", Mysql, "compress the connection"),
     option("mysql_compression_algorithms", Text, "zlib", Mysql, "{zlib,zstd,uncompressed}")
         .only(New),
     option("mysql_debug", Bool, "off", Mysql, "trace the client library")
@@ -224,11 +218,11 @@ pub const OPTIONS: &[Variable] = &[
         List,
         "1213,1020,1205",
         Mysql,
-        "numbers of errors after which the event begins again, or 'all'",
+        "error numbers that restart the event, or 'all'",
     ),
     option("mysql_dry_run", Bool, "off", Mysql, "pretend that every statement succeeds"),
-    option("pgsql_host", List, "localhost", Pgsql, "host, a folder of a Unix socket, or several"),
-    option("pgsql_port", List, "5432", Pgsql, "port, or several"),
+    option("pgsql_host", List, "localhost", Pgsql, "hosts or Unix socket folders, used in turn"),
+    option("pgsql_port", List, "5432", Pgsql, "ports, used in turn"),
     option("pgsql_user", Text, "sbtest", Pgsql, "user"),
     option("pgsql_password", Text, "", Pgsql, "password"),
     option("pgsql_db", Text, "sbtest", Pgsql, "database"),
@@ -245,7 +239,7 @@ pub const OPTIONS: &[Variable] = &[
         Text,
         "1.0",
         Ours,
-        "whose defaults and report: 1.0 (General statistics) or 1.1 (Throughput)",
+        "version whose defaults and report apply: 1.0 (General statistics) or 1.1 (Throughput)",
     )
     .only(Since::Ours),
     option(
@@ -253,7 +247,7 @@ pub const OPTIONS: &[Variable] = &[
         Int,
         "0",
         Ours,
-        "seed of everything random, in prepare too; same clients, same seed, same statements",
+        "seed of all random numbers, also in prepare: repeats a run's statements",
     )
     .only(Since::Ours),
     option(
@@ -261,17 +255,17 @@ pub const OPTIONS: &[Variable] = &[
         List,
         "40P01,23505,40001",
         Ours,
-        "SQLSTATEs after which the event begins again, 'connection' or 'all'",
+        "SQLSTATEs that restart the event, 'connection' or 'all'",
     )
     .only(Since::Ours),
     option("sqlite_path", Text, "", Ours, "database file for --db-driver=sqlite").only(Since::Ours),
-    option("shards", Int, "0", Ours, "threads of the engine; 0: chosen").only(Since::Ours),
+    option("shards", Int, "0", Ours, "engine threads; 0: automatic").only(Since::Ours),
     option(
         "loaders",
         Int,
         "-1",
         Ours,
-        "connections that carry rows of prepare; 0: INSERTs like sysbench; -1: two a core",
+        "connections that load rows in prepare; 0: INSERTs like sysbench; -1: two per core",
     )
     .only(Since::Ours),
     option(
@@ -279,7 +273,7 @@ pub const OPTIONS: &[Variable] = &[
         Int,
         "0",
         Ours,
-        "stop when this many events of --rate wait (sysbench: 100000); 0: never",
+        "stop when this many events are queued by --rate (sysbench: 100000); 0: never",
     )
     .only(Since::Ours),
     option("statement_latency", Bool, "off", Ours, "show latencies of statements by class")
@@ -287,17 +281,11 @@ pub const OPTIONS: &[Variable] = &[
     option("error_codes", Bool, "off", Ours, "show errors by code").only(Since::Ours),
     option("json", Text, "", Ours, "write options and figures to this file").only(Since::Ours),
     option("hlog", Text, "", Ours, "write an HdrHistogram log to this file").only(Since::Ours),
-    option(
-        "prometheus",
-        Text,
-        "",
-        Ours,
-        "serve figures of the load under way at this address ([host:]port)",
-    )
-    .only(Since::Ours),
+    option("prometheus", Text, "", Ours, "serve live figures at this address ([host:]port)")
+        .only(Since::Ours),
 ];
 
-/// The option of this name, which has underscores.
+/// The option with this name, in underscores.
 pub fn find(name: &str) -> Option<&'static Variable> {
     OPTIONS.iter().find(|option| option.name == name)
 }

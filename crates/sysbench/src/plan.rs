@@ -12,34 +12,35 @@ use crate::command_line::{CommandLine, Refusal};
 use crate::options::{Kind, OPTIONS, Treatment};
 use crate::value::{Value, Values, read};
 
-/// Errors by which MySQL's client library tells that a connection is gone.
+/// Errors by which MySQL's client library reports a lost connection.
 const MYSQL_LOST: [&str; 4] = ["2013", "2006", "2011", "2055"];
-/// As many clients as a run spec takes.
+/// Clients that a run spec takes at most.
 const CLIENTS_MAX: i64 = record::CLIENTS_MAX as i64;
-/// Without an end: as long as it takes.
+/// Length of a load without a time limit, seconds.
 const FOREVER_S: f64 = 1e9;
 
-/// A run, as far as arguments say what it is.
+/// The run that the arguments describe.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// For the engine.
+    /// The spec for the engine.
     pub spec: RunSpec,
-    /// What scripts see as options besides their own.
+    /// General options, as scripts see them.
     pub general: BTreeMap<String, serde_json::Value>,
-    /// What scripts see as the driver's name, where the target is another.
+    /// The driver's name as scripts see it, if it differs from the target's.
     pub driver: Option<String>,
-    /// When full reports are made and counting starts anew, nanoseconds after the beginning.
+    /// Times of full reports that reset the counters, nanoseconds from the start.
     pub checkpoints_ns: Vec<u64>,
-    /// Seconds after `--time` at which events under way are given up.
+    /// Seconds after `--time` at which unfinished events are abandoned.
     pub forced_shutdown_s: Option<f64>,
 }
 
-/// What the machine has for a client besides the command line.
+/// Defaults found on this machine.
 #[derive(Debug, Clone, Default)]
 pub struct Found {
-    /// Where MySQL's server listens by default, if it does.
+    /// Default sockets of a MySQL server that exist.
     pub mysql_sockets: Vec<PathBuf>,
-    /// What PostgreSQL's clients believe, and who they say they are.
+    /// TLS settings from PostgreSQL's client files: trusted authorities and the client's
+    /// certificate.
     pub pgsql_tls: Tls,
 }
 
@@ -47,10 +48,10 @@ fn fatal(message: impl Into<String>) -> Refusal {
     Refusal(format!("FATAL: {}", message.into()))
 }
 
-/// The run that arguments ask for. `random` is a seed for when none is given.
+/// The run that the arguments ask for. `random` is the seed if none is given.
 ///
 /// # Errors
-/// A value that makes no sense.
+/// A value is invalid.
 pub fn job(
     line: &CommandLine,
     script: &str,
@@ -105,7 +106,7 @@ pub fn job(
         connect_timeout_s: (values.number("thread_init_timeout").max(1)) as f64,
         errors: errors(values),
         part: None,
-        // Without loaders the server gets what sysbench would send it.
+        // Without loaders the server gets the INSERTs that sysbench would send.
         load: if loaders == Some(0) { LoadBy::Insert } else { LoadBy::Auto },
         loaders,
         wait_for_begin: false,
@@ -116,10 +117,10 @@ pub fn job(
     Ok(Job { spec, general: general(values), driver, checkpoints_ns, forced_shutdown_s })
 }
 
-/// Whether the general options make sense, whatever is to be run.
+/// Checks the general options, whatever the test.
 ///
 /// # Errors
-/// A value that makes no sense.
+/// A value is invalid.
 pub fn check(line: &CommandLine) -> Result<(), Refusal> {
     let values = &line.values;
     let verbosity = values.number("verbosity");
@@ -150,7 +151,7 @@ pub fn check(line: &CommandLine) -> Result<(), Refusal> {
     checkpoints(values).map(|_| ())
 }
 
-/// The distribution of random numbers that the options ask for.
+/// The distribution of random numbers that the options select.
 pub(crate) fn distributions(values: &Values) -> Result<script::Distributions, String> {
     let chosen = values.0.iter().filter(|(name, _)| name.starts_with("rand_"));
     let mut options = chosen.map(|(name, value)| (name.clone(), value.json())).collect();
@@ -165,7 +166,7 @@ pub(crate) fn distributions(values: &Values) -> Result<script::Distributions, St
     })
 }
 
-/// The percentiles asked for; none for `--percentile=0`.
+/// The percentiles requested; none for `--percentile=0`.
 pub(crate) fn percentiles(values: &Values) -> Result<Vec<f64>, Refusal> {
     let text = values.text("percentile");
     if text == "0" {
@@ -207,8 +208,8 @@ fn checkpoints(values: &Values) -> Result<Vec<u64>, Refusal> {
         .collect()
 }
 
-/// Options as scripts find them: of the type they have in sysbench where the value allows it, and
-/// under their old names too.
+/// The general options as scripts see them: with sysbench's types where the value allows it, and
+/// under their old names as well.
 fn general(values: &Values) -> BTreeMap<String, serde_json::Value> {
     let mut seen: BTreeMap<_, _> =
         values.0.iter().map(|(name, value)| (name.clone(), value.json())).collect();
@@ -234,7 +235,7 @@ fn general(values: &Values) -> BTreeMap<String, serde_json::Value> {
     seen
 }
 
-/// The script's own options, and those of the random numbers.
+/// The script's own options and the random number options.
 fn script_options(line: &CommandLine) -> BTreeMap<String, serde_json::Value> {
     let own = line.others.iter();
     let mut options: BTreeMap<String, serde_json::Value> = own
@@ -263,12 +264,12 @@ fn target(line: &CommandLine, found: &Found) -> Result<(Target, Option<String>),
             let sqlite = SqliteTarget { path, pragmas: Vec::new(), busy_timeout_ms: 5_000 };
             Ok((Target::Sqlite(sqlite), None))
         }
-        // A script that asks for no driver runs; one that does is told.
+        // A script that names no driver runs; one that names another fails with a message.
         other => Ok((Target::Null, Some(other.to_owned()))),
     }
 }
 
-/// Sockets come first; else each host with each port, ports in the inner loop.
+/// Sockets take precedence; otherwise each host with each port, ports in the inner loop.
 fn mysql(line: &CommandLine, sockets: &[PathBuf]) -> Result<ServerTarget, Refusal> {
     let values = &line.values;
     let ports = ports(values, "mysql_port")?;
@@ -276,7 +277,7 @@ fn mysql(line: &CommandLine, sockets: &[PathBuf]) -> Result<ServerTarget, Refusa
         values.list("mysql_socket").iter().map(|path| Endpoint::Unix(path.into())).collect();
     if endpoints.is_empty() {
         for host in values.list("mysql_host") {
-            // To MySQL's own clients "localhost" is the default socket.
+            // MySQL's own clients take "localhost" for the default socket.
             let socket = sockets.first().filter(|_| host == "localhost" && !line.has("mysql_port"));
             match socket {
                 Some(path) => endpoints.push(Endpoint::Unix(path.clone())),
@@ -332,7 +333,7 @@ fn pem(values: &Values, name: &str) -> Option<PathBuf> {
     Some(values.text(name)).filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
-/// 1.0 has a switch, with PEM files in the working directory; 1.1 has modes and names of files.
+/// 1.0 has a switch, with PEM files in the working directory; 1.1 has modes and file names.
 fn mysql_tls(line: &CommandLine) -> Result<Tls, Refusal> {
     let values = &line.values;
     let given = values.text("mysql_ssl").to_ascii_lowercase();
@@ -374,7 +375,7 @@ fn pgsql(values: &Values, tls: &Tls) -> Result<ServerTarget, Refusal> {
     let mode = match given {
         "disable" | "allow" => TlsMode::Disable,
         "prefer" => TlsMode::Prefer,
-        // With a file of authorities there is something to check.
+        // With an authorities file, the certificate is verified.
         "require" if tls.ca.is_some() => TlsMode::VerifyCa,
         "require" => TlsMode::Require,
         "verify-ca" => TlsMode::VerifyCa,
@@ -384,7 +385,7 @@ fn pgsql(values: &Values, tls: &Tls) -> Result<ServerTarget, Refusal> {
     if matches!(mode, TlsMode::VerifyCa | TlsMode::VerifyFull) && tls.ca.is_none() {
         return Err(fatal(format!(
             "--pgsql-sslmode={given} needs a file of trusted authorities: put it at \
-             ~/.postgresql/root.crt, or name it by the variable PGSSLROOTCERT"
+             ~/.postgresql/root.crt, or set PGSSLROOTCERT"
         )));
     }
     Ok(ServerTarget {

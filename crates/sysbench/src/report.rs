@@ -1,4 +1,4 @@
-//! From records to the text that parsers of the field read.
+//! Turns records into sysbench's text output.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -13,28 +13,28 @@ use crate::tally::{Stat, Tally};
 use crate::value::Values;
 use crate::{histogram, layout};
 
-/// Characters behind the labels of latencies, in the usual block and in the narrower one.
+/// Width of latency values after the labels, in the usual and in the narrower block.
 const WIDTHS: (usize, usize) = (40, 38);
 
-/// What is to be said.
+/// One output of the report.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Said {
     /// On standard output.
     Text(String),
     /// On standard error.
     Error(String),
-    /// The script's hook for intermediate reports is to be called.
+    /// Call the script's hook for intermediate reports.
     Intermediate(Stat),
-    /// The script's hook for full reports is to be called, in the middle of the load.
+    /// Call the script's hook for full reports, during the load.
     Checkpoint(Stat),
-    /// The same, at its end.
+    /// The same, at the end of the load.
     Cumulative(Stat),
 }
 
-/// What the script takes into its own hands.
+/// What the script handles itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hooks {
-    /// The command, by `sysbench.cmdline.commands`.
+    /// It defines the command in `sysbench.cmdline.commands`.
     pub command: bool,
     /// `sysbench.hooks.report_intermediate`.
     pub intermediate: bool,
@@ -42,7 +42,7 @@ pub struct Hooks {
     pub cumulative: bool,
 }
 
-/// The report of one run, as far as it has come.
+/// The report of one run so far.
 pub struct Report {
     values: Values,
     new_layout: bool,
@@ -50,11 +50,11 @@ pub struct Report {
     forced_shutdown_s: Option<f64>,
     figures: Option<Arc<dyn Figures>>,
     hooks: Hooks,
-    /// The command is `run`; any other only speaks for itself.
+    /// The command is `run`; any other prints only its own output.
     load: bool,
     /// `None`: only the script's body runs.
     command: Option<String>,
-    /// Statements were executed: the database's layout.
+    /// Statements were executed: use the database layout.
     sql: bool,
     headed: bool,
     /// Beginning of the window; `None` until it begins.
@@ -66,7 +66,7 @@ pub struct Report {
     events: u64,
     since_line: Tally,
     since_report: Tally,
-    /// Statements that ended the run and are still among the errors.
+    /// Statements that ended the run and are still counted as errors.
     fatal_statements: u64,
     forced: bool,
     reported: bool,
@@ -74,10 +74,10 @@ pub struct Report {
 }
 
 impl Report {
-    /// For a command line; `figures` are a built-in test's.
+    /// For a command line; `figures` are those of a built-in test.
     ///
     /// # Errors
-    /// Percentiles that are none.
+    /// Percentiles are invalid.
     pub fn new(
         line: &CommandLine,
         forced_shutdown_s: Option<f64>,
@@ -108,7 +108,7 @@ impl Report {
         })
     }
 
-    /// Takes a record; what there is to say of it.
+    /// Processes a record; returns what to print.
     pub fn record(&mut self, record: &Record) -> Vec<Said> {
         match record {
             Record::Output(output) => {
@@ -138,7 +138,7 @@ impl Report {
         std::mem::take(&mut self.said)
     }
 
-    /// Whether events under way were given up after `--forced-shutdown`.
+    /// Whether unfinished events were abandoned after `--forced-shutdown`.
     pub fn forced(&self) -> bool {
         self.forced
     }
@@ -216,7 +216,7 @@ impl Report {
         let statements = counters.reads + counters.writes + counters.other + counters.errors;
         self.sql |= statements + counters.bytes_sent > 0;
         if interval.phase == PhaseName::Connect && self.values.number("warmup_time") <= 0 {
-            // What `init` and `thread_init` did is in sysbench's counts, too.
+            // sysbench also counts statements of `init` and `thread_init`.
             self.since_report.add_counters(counters);
             self.since_line.add_counters(counters);
         }
@@ -224,7 +224,7 @@ impl Report {
             return;
         }
         self.events += counters.events;
-        // Behind the window events still end; they count, but make no line of their own.
+        // After the window events still end; they are counted, but get no line of their own.
         self.since_report.add(interval);
         self.since_report.leave_out(&mut self.fatal_statements);
         let (Some(begin), PhaseName::Measure) = (self.begin_ns, interval.phase) else { return };
@@ -305,7 +305,7 @@ impl Report {
         self.since_report = Tally::default();
     }
 
-    /// The last report. Its time ends with the last event, or with the window if that is later.
+    /// The last report. It extends to the end of the last event, or of the window if that is later.
     fn cumulative(&mut self, clients: &[ClientTotal]) {
         let last = clients.iter().map(|client| client.last_ns).max().unwrap_or(0);
         let end = match (last, self.over_ns) {
@@ -332,7 +332,7 @@ impl Report {
         if self.values.on("histogram") {
             let lines = histogram::text(&tally.latency);
             if self.verbosity() < NOTICE {
-                // It is shown whatever the verbosity; its heading is not.
+                // The histogram is shown at any verbosity; its heading is not.
                 self.said.push(Said::Text(lines));
                 return;
             }
@@ -457,8 +457,8 @@ impl Report {
         {
             self.said.push(Said::Error(format!("{traceback}\n")));
         }
-        let ignore = "--mysql-ignore-errors and --pgsql-ignore-errors name errors after which \
-            the event begins again";
+        let ignore = "--mysql-ignore-errors and --pgsql-ignore-errors name errors that \
+            restart the event";
         let hint = match fatal.hint.as_deref() {
             Some(script::POLICY_HINT) => Some(ignore).filter(|_| self.load),
             other => other,
@@ -476,7 +476,7 @@ impl Report {
         }
     }
 
-    /// Where no shard could say what its clients did, the summary still knows the counts.
+    /// If no shard could report its clients, the summary still has the counts.
     fn summary(&mut self, _summary: &Summary) {
         if !self.reported && self.begun() {
             self.cumulative(&[]);

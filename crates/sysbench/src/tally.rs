@@ -1,4 +1,4 @@
-//! What was counted since a report.
+//! Counts since the last report.
 
 use measure::Distribution;
 use record::{ClientTotal, Counters, HistogramRecord, Interval, Subject, TimeKind};
@@ -11,14 +11,14 @@ pub(crate) struct Tally {
     pub(crate) latency: Distribution,
     /// Service times of reads, writes and other statements.
     pub(crate) statements: [Distribution; 3],
-    /// Length, nanoseconds.
+    /// Length of the intervals, nanoseconds.
     pub(crate) length_ns: u64,
     pub(crate) backlog: u64,
     pub(crate) busy: u32,
     pub(crate) clients: u32,
 }
 
-/// Labels of the classes of statements, as records have them.
+/// Statement classes, labelled as in records.
 pub(crate) const CLASSES: [&str; 3] = ["read", "write", "other"];
 
 impl Tally {
@@ -31,7 +31,7 @@ impl Tally {
         self.backlog = interval.backlog;
         self.busy = interval.busy;
         self.clients = interval.clients;
-        // Behind intended starts, latency is the response time; else it is the service time.
+        // With intended starts, latency is the response time; otherwise the service time.
         let open = interval.histograms.iter().any(|histogram| {
             histogram.subject == Subject::Event && histogram.time == TimeKind::Response
         });
@@ -53,8 +53,8 @@ impl Tally {
         add_counters(&mut self.counters, from);
     }
 
-    /// Takes failures that ended the run out of the errors: sysbench's text has ignored ones only.
-    /// They may be told before the interval that counts them or behind.
+    /// Subtracts failures that ended the run from the errors: sysbench counts only ignored ones.
+    /// The failures may arrive before or after the interval that counts them.
     pub(crate) fn leave_out(&mut self, fatal: &mut u64) {
         let counted = (*fatal).min(self.counters.errors);
         self.counters.errors -= counted;
@@ -102,9 +102,9 @@ pub(crate) fn spread(clients: &[ClientTotal], of: impl Fn(&ClientTotal) -> f64) 
     (mean, variance.sqrt())
 }
 
-/// What report hooks of scripts are given. Times in seconds.
+/// Figures for scripts' report hooks. Times in seconds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Stat {
-    /// Names and values of the table.
+    /// Field names and values.
     pub fields: Vec<(&'static str, f64)>,
 }

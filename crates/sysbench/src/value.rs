@@ -1,4 +1,4 @@
-//! Values of options: text to typed value and back.
+//! Option values: from text to typed value and back.
 
 use std::collections::BTreeMap;
 
@@ -17,15 +17,15 @@ pub enum Value {
     Double(f64),
     /// Text.
     Text(String),
-    /// Words.
+    /// A list of words.
     List(Vec<String>),
 }
 
-/// Values by name; names have underscores.
+/// Values by option name, with underscores.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Values(pub BTreeMap<String, Value>);
 
-/// Reads a value; `None` if it is not one of this kind.
+/// Parses a value; `None` if it is not of this kind.
 pub fn read(kind: Kind, text: &str) -> Option<Value> {
     match kind {
         Kind::Bool => match text {
@@ -49,7 +49,7 @@ pub fn read(kind: Kind, text: &str) -> Option<Value> {
     }
 }
 
-/// A number with K, M, G or T behind it: powers of 1024.
+/// A number with an optional suffix K, M, G or T: powers of 1024.
 fn size(text: &str) -> Option<u64> {
     let (digits, shift) = match text.chars().last()?.to_ascii_uppercase() {
         'K' => (&text[..text.len() - 1], 10),
@@ -62,12 +62,12 @@ fn size(text: &str) -> Option<u64> {
 }
 
 impl Values {
-    /// A switch; off if there is none of this name.
+    /// A switch; off if absent.
     pub fn on(&self, name: &str) -> bool {
         matches!(self.0.get(name), Some(Value::Bool(true)))
     }
 
-    /// A whole number or size; 0 if there is none of this name.
+    /// A whole number or size; 0 if absent.
     pub fn number(&self, name: &str) -> i64 {
         match self.0.get(name) {
             Some(Value::Int(number)) => *number,
@@ -76,7 +76,7 @@ impl Values {
         }
     }
 
-    /// A number; 0 if there is none of this name.
+    /// A number; 0 if absent.
     pub fn double(&self, name: &str) -> f64 {
         match self.0.get(name) {
             Some(Value::Double(number)) => *number,
@@ -84,7 +84,7 @@ impl Values {
         }
     }
 
-    /// Text; empty if there is none of this name.
+    /// Text; empty if absent.
     pub fn text(&self, name: &str) -> &str {
         match self.0.get(name) {
             Some(Value::Text(text)) => text,
@@ -92,7 +92,7 @@ impl Values {
         }
     }
 
-    /// Words; none if there is no list of this name.
+    /// A list; empty if absent.
     pub fn list(&self, name: &str) -> &[String] {
         match self.0.get(name) {
             Some(Value::List(words)) => words,
@@ -102,7 +102,7 @@ impl Values {
 }
 
 impl Value {
-    /// As a script's option.
+    /// The value as a script's option.
     pub fn json(&self) -> serde_json::Value {
         match self {
             Self::Bool(on) => (*on).into(),

@@ -1,4 +1,4 @@
-//! A connection that carries batches of rows, blocking.
+//! A blocking connection that carries batches of rows for a loader.
 
 use std::io::{Read, Write};
 use std::time::Duration;
@@ -16,19 +16,19 @@ use crate::session::Session;
 use crate::table::{Rows, Table};
 use crate::{mysql, postgres};
 
-/// So much is read at once.
+/// Bytes read at once.
 const PIECE: usize = 16 * 1024;
 
-/// Why a batch was not carried.
+/// Why a batch could not be carried.
 #[derive(Debug, thiserror::Error)]
 pub enum CarrierError {
-    /// There is no connection.
+    /// The connection could not be made.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// The connection broke, or what came over it makes no sense.
+    /// The connection broke, or the server's bytes make no sense.
     #[error("connection lost: {0}")]
     Lost(String),
-    /// The server's objection.
+    /// The server refused the batch.
     #[error("{0}")]
     Refused(Box<ServerError>),
 }
@@ -45,18 +45,18 @@ impl From<std::io::Error> for CarrierError {
     }
 }
 
-/// What was done for one batch.
+/// The result of one batch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Carried {
     /// Statements.
     pub tally: Tally,
-    /// Class of the one that counts.
+    /// Class of the statement that is counted.
     pub class: Option<Class>,
-    /// The server would not load it in its own way: it went as an INSERT.
+    /// The server refused its native load: the batch went as an INSERT.
     pub refused: bool,
-    /// Over the wire.
+    /// Bytes on the wire.
     pub bytes_sent: u64,
-    /// Over the wire.
+    /// Bytes on the wire.
     pub bytes_received: u64,
 }
 
@@ -87,7 +87,7 @@ impl Carrier {
         let socket = socket.ok_or(ProtocolError::Misuse("the database has no connections"))?;
         let socket = Socket::from(socket);
         socket.set_nonblocking(false)?;
-        // Connecting has left the rest of its own time there; a batch may take any time.
+        // Connecting leaves its own timeouts on the socket; a batch may take any time.
         socket.set_read_timeout(None)?;
         socket.set_write_timeout(None)?;
         let mut carrier = Self {
@@ -104,11 +104,11 @@ impl Carrier {
         Ok(carrier)
     }
 
-    /// What the catalog says of the table in an INSERT's beginning. `None`: it isn't plain, or
-    /// what is stored may depend on the order in which rows arrive.
+    /// Looks up the table that an INSERT's prefix names. `None`: the INSERT isn't plain, or what is
+    /// stored may depend on the order in which rows arrive.
     ///
     /// # Errors
-    /// [`CarrierError`], also if there is no such table.
+    /// [`CarrierError`], also if the table does not exist.
     pub fn look(&mut self, prefix: &[u8]) -> Result<Option<Table>, CarrierError> {
         match self.session {
             Session::Postgres(_) => postgres::look(prefix, |sql| self.rows(sql.as_bytes())),
@@ -117,8 +117,8 @@ impl Carrier {
         }
     }
 
-    /// Tells a sequence that its numbers up to `last` are taken. The log has it before the rows
-    /// that follow, so it need not be flushed for its own sake.
+    /// Advances a sequence to `last`. The log records it before the rows that follow, so it needs
+    /// no flush of its own.
     ///
     /// # Errors
     /// [`CarrierError`].
@@ -131,11 +131,11 @@ impl Carrier {
         self.rows(sql.as_bytes()).map(|_| ())
     }
 
-    /// Carries a multi-row INSERT of `rows` rows: with `loads` in the server's own way of loading
-    /// rows, if it can be.
+    /// Carries a multi-row INSERT of `rows` rows; with `loads`, by the server's native load if
+    /// possible.
     ///
     /// # Errors
-    /// [`CarrierError`]; a number of rows stored that isn't the number sent is one, too.
+    /// [`CarrierError`], also if the server stores another number of rows than was sent.
     pub fn carry(
         &mut self,
         sql: &[u8],
@@ -207,7 +207,7 @@ impl Carrier {
         Ok(encode(&mut self.session, &mut self.out)?)
     }
 
-    /// Sends what is in `out` and reads until the reply is whole.
+    /// Sends what is in `out` and reads the complete reply.
     fn reply(&mut self, sent: Sent) -> Result<Reply, CarrierError> {
         if let Sent::Done(reply) = sent {
             return Ok(reply);

@@ -1,18 +1,19 @@
-//! What a statement leaves behind in the session it was sent on.
+//! How a statement changes the session it is sent on.
 
-/// What another session would have to know of a statement.
+/// What a statement changes in its session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing: what it did, it did to the database.
+    /// Nothing: it affects only the database.
     None,
-    /// It set the session up, and would do the same to another.
+    /// A setting, which can be repeated on another session.
     Setting,
-    /// Something that another session can't share: a transaction, a temporary table, a lock; or
-    /// it can't be told.
+    /// Something that another session can't share, such as a transaction, a temporary table or a
+    /// lock; or the text does not tell.
     Private,
 }
 
-/// First words of statements that leave nothing behind, if none of [`TELLTALES`] is in them.
+/// First words of statements that change nothing in the session, unless they contain one of
+/// [`TELLTALES`].
 const HARMLESS: [&str; 17] = [
     "ALTER",
     "ANALYZE",
@@ -35,7 +36,7 @@ const HARMLESS: [&str; 17] = [
 const TELLTALES: [&[u8]; 6] = [b"TEMP", b"LOCK", b"SET_CONFIG", b"INTO @", b":=", b"CURSOR"];
 const IN_SETTINGS: [&[u8]; 2] = [b"AUTOCOMMIT", b"TRANSACTION"];
 
-/// Judged by the text alone, and in doubt [`Effect::Private`].
+/// Judges by the text alone; in doubt [`Effect::Private`].
 pub fn effect(sql: &[u8]) -> Effect {
     let text = sql.trim_ascii().to_ascii_uppercase();
     let text = text.strip_suffix(b";").unwrap_or(&text);
@@ -49,7 +50,7 @@ pub fn effect(sql: &[u8]) -> Effect {
         "SET" | "USE" if !IN_SETTINGS.iter().any(has) => Effect::Setting,
         "SHOW" => Effect::None,
         word if HARMLESS.contains(&word) => {
-            // A row's text may hold any word.
+            // A row's values may contain any word.
             let rows = matches!(word, "INSERT" | "REPLACE" | "UPDATE" | "DELETE");
             if !rows && TELLTALES.iter().any(has) { Effect::Private } else { Effect::None }
         }

@@ -1,10 +1,10 @@
-//! Bulk inserts over connections of their own, beside the one that the script speaks on.
+//! Bulk inserts over separate connections, beside the script's own.
 //!
-//! - [`effect`]: what a script's statement leaves behind in its session, which such a connection
-//!   would not have.
+//! - [`effect`]: what a script's statement changes in its session, which a separate connection
+//!   would lack.
 //! - [`Carrier`]: a connection that carries batches of rows. Blocks; it lives on its own thread.
 //!
-//! What the rows go to is a [`crate::Table`].
+//! The rows go to a [`crate::Table`].
 
 mod carrier;
 mod effect;

@@ -1,6 +1,6 @@
-//! A multi-row INSERT as an execution of the prepared INSERT of one row, with many rows of values
-//! (MariaDB's COM_STMT_BULK_EXECUTE). The server runs it as the very same INSERT, errors and all,
-//! but neither parses the rows nor looks for their ends.
+//! A multi-row INSERT as one execution of a prepared single-row INSERT with many rows of values
+//! (MariaDB's COM_STMT_BULK_EXECUTE). The server runs it as the same INSERT, with the same errors,
+//! but does not parse the rows.
 
 use wire_mysql::frontend::Batch;
 
@@ -10,18 +10,18 @@ use crate::load::{Insert, Literal};
 /// Smaller than the smallest `max_allowed_packet` in use.
 const SIZE_MAX: usize = 1_000_000;
 
-/// A batch of rows, and what is to be prepared for it.
+/// A batch of rows, and the statement to prepare for it.
 #[derive(Debug, PartialEq)]
 pub(super) struct Rows {
-    /// The INSERT of one row.
+    /// The single-row INSERT.
     pub sql: Vec<u8>,
-    /// How many.
+    /// Number of rows.
     pub count: u32,
     pub batch: Batch,
 }
 
-/// Encodes the rows of an INSERT into columns that store bytes of ASCII as the text they are, and
-/// numbers as they are. `None`: the text isn't plain, or grows too long.
+/// Encodes an INSERT's rows for columns that store ASCII bytes as text and numbers as they are.
+/// `None`: the text isn't plain, or becomes too long.
 pub(super) fn batch(sql: &[u8]) -> Option<Rows> {
     let insert = Insert::parse(sql, b'`')?;
     let mut batch = Batch::with_capacity(insert.rows.len());

@@ -1,9 +1,9 @@
-//! What MySQL or MariaDB says of a table that rows are to be loaded into.
+//! Looks up a table in the catalog of MySQL or MariaDB before rows are loaded into it.
 
 use crate::load::{Form, Insert};
 use crate::table::{Column, Rows, Table};
 
-/// Types that store a number the same, be it written as a number or as text, and bytes as text.
+/// Types for which a number and the same digits as text, and bytes and text, are stored alike.
 const PLAIN: [&str; 12] = [
     "tinyint",
     "smallint",
@@ -19,8 +19,8 @@ const PLAIN: [&str; 12] = [
     "longtext",
 ];
 
-/// See [`crate::Carrier::look`]; `rows` asks the server. Triggers may do anything, so tables with
-/// them are not plain.
+/// See [`crate::Carrier::look`]; `rows` queries the server. Triggers may do anything, so tables
+/// with triggers are not plain.
 pub(crate) fn look<E>(
     prefix: &[u8],
     mut rows: impl FnMut(&str) -> Result<Rows, E>,
@@ -73,12 +73,12 @@ pub(crate) fn look<E>(
     Ok(Some(table))
 }
 
-/// Whether bytes of ASCII are no text in this collation's character set.
+/// Whether the collation's character set does not encode ASCII in single bytes.
 fn is_wide(collation: &str) -> bool {
     ["ucs2", "utf16", "utf32"].iter().any(|set| collation.starts_with(set))
 }
 
-/// From CREATE TABLE: an option behind the columns, where it isn't 1.
+/// Reads the option after the columns of CREATE TABLE, present unless it is 1.
 fn next_number(made: &str) -> Option<i64> {
     let (_, options) = made.rsplit_once("\n)")?;
     match options.split_once(" AUTO_INCREMENT=") {

@@ -1,5 +1,5 @@
-//! Column definitions of prepared statements, remembered where the server may leave them out of
-//! later replies (`Agreed::caches_metadata`): rows of the binary protocol can't be read without.
+//! Column definitions of prepared statements, cached because the server may leave them out of later
+//! replies (`Agreed::caches_metadata`); rows of the binary protocol can't be read without them.
 
 use wire_mysql::WireError;
 use wire_mysql::backend::{self, Column};
@@ -8,46 +8,46 @@ use super::statement::Statement;
 use crate::reply::StatementId;
 use crate::statements::Statements;
 
-/// What the last reply defined, and for which statement.
+/// Definitions from the last reply, and the statement they belong to.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
-    /// The reply is one to this statement: to its execution, or its preparation.
+    /// The statement that was executed or prepared.
     pub statement: Option<StatementId>,
-    /// Columns of the set at hand whose definitions are still to come.
+    /// Columns of the current set still to be defined.
     wanted: u16,
-    /// Those of the set at hand; those of the statement itself if it was closed since.
+    /// Columns of the current set; those of the statement itself if it has been closed since.
     found: Vec<Column>,
 }
 
 impl Columns {
-    /// Another reply comes.
+    /// Starts another reply.
     pub fn begin(&mut self, statement: Option<StatementId>) {
         self.statement = statement;
         self.expect(0);
     }
 
-    /// A set comes, of which so many columns will be defined.
+    /// Starts a set with this many column definitions.
     pub fn expect(&mut self, columns: u16) {
         self.wanted = columns;
         self.found.clear();
     }
 
-    /// The packet at hand defines a column, if `left` packets lie before the rows and the last
-    /// `ends` of them are none.
+    /// Whether the current packet defines a column: `left` packets precede the rows, and the last
+    /// `ends` of them are end markers.
     pub fn wants(&self, left: u32, ends: u32) -> bool {
         self.wanted > 0 && left <= u32::from(self.wanted) + ends
     }
 
-    /// Takes a definition.
+    /// Reads a definition.
     pub fn take(&mut self, payload: &[u8]) -> Result<(), WireError> {
         self.found.push(backend::column(payload)?);
         self.wanted -= 1;
         Ok(())
     }
 
-    /// The last set was its statement's own, so what it defined holds until the server says
+    /// The last set was the statement's own, so its definitions hold until the server says
     /// otherwise. (Sets that a procedure selects are defined each time; the one of its OUT
-    /// parameters, which a server may leave out, is the last.)
+    /// parameters, which a server may leave out, comes last.)
     pub fn keep(&mut self, statements: &mut Statements<Statement>) {
         if self.wanted > 0 || self.found.is_empty() {
             return;
@@ -58,7 +58,8 @@ impl Columns {
         }
     }
 
-    /// The reply broke off. What a procedure had selected by then was not its statement's own set.
+    /// The reply ended early. What a procedure had selected by then was not its statement's own
+    /// set.
     pub fn broke_off(&mut self, statements: &Statements<Statement>) {
         let statement = self.statement.and_then(|id| statements.get(id).ok());
         if statement.is_some_and(|statement| !statement.selects) {
@@ -66,14 +67,14 @@ impl Columns {
         }
     }
 
-    /// A statement is closed, but its last reply may still be read.
+    /// Keeps a closed statement's columns: its last reply may still be read.
     pub fn closed(&mut self, id: StatementId, columns: Box<[Column]>) {
         if self.statement == Some(id) {
             self.found = columns.into();
         }
     }
 
-    /// The columns of a set that didn't define them.
+    /// The columns of a set that did not define them.
     pub fn known<'a>(&'a self, statements: &'a Statements<Statement>) -> &'a [Column] {
         let statement = self.statement.and_then(|id| statements.get(id).ok());
         statement.map_or(&self.found, |statement| &statement.columns)
@@ -103,8 +104,8 @@ mod tests {
         bytes
     }
 
-    /// A set of one row, in which each value is 7. `defined`: columns are defined, the server says;
-    /// `None`: it says nothing of that and defines them.
+    /// A set of one row in which each value is 7. `defined`: the server's flag whether columns are
+    /// defined; `None`: it sends no flag and defines them.
     fn set(kinds: &[u8], defined: Option<bool>, deprecates_eof: bool, status: u8) -> Vec<u8> {
         let mut head = vec![kinds.len() as u8];
         head.extend(defined.map(u8::from));
@@ -137,7 +138,7 @@ mod tests {
         session.execute(id, [].into_iter(), &mut Vec::new()).unwrap();
     }
 
-    /// The values of the row behind the cursor; `None`: it can't be read.
+    /// The values of the row after the cursor; `None`: it can't be read.
     fn row(session: &MysqlSession, reply: &[u8], cursor: &mut RowCursor) -> Option<Vec<String>> {
         let mut values = Vec::new();
         let text = |value: Option<&[u8]>| String::from_utf8(value.unwrap().to_vec()).unwrap();
@@ -206,7 +207,8 @@ mod tests {
     }
 
     proptest! {
-        /// However columns change, and whatever of that the server leaves out: rows are the same.
+        /// However columns change and whichever definitions the server leaves out, rows are the
+        /// same.
         #[test]
         fn leaving_out_what_is_known_changes_nothing(
             runs in prop::collection::vec(prop::collection::vec(

@@ -18,7 +18,7 @@ use crate::transport::Opened;
 /// Packets of a handshake are a few hundred bytes; certificates of plugins a few thousand.
 const PACKET_SIZE_MAX: usize = 64 * 1024;
 
-/// Connects to the endpoint whose turn it is.
+/// Connects to the endpoint for this ordinal.
 pub(crate) fn connect<'a>(
     target: &'a ServerTarget,
     ordinal: u64,
@@ -95,7 +95,7 @@ fn shake_hands(
                 wire.send(&out)?;
                 out.clear();
             }
-            // The password stays here.
+            // The password is not sent.
             Step::Continue if demands_tls && !wire.is_encrypted() => {
                 return Err(wire.tls_failed(NO_TLS.into()));
             }

@@ -1,4 +1,4 @@
-//! Errors of the server's and of the wire's, as the driver's own.
+//! Converts errors of the server and of the wire protocol.
 
 use wire_mysql::{WireError, backend};
 
@@ -21,8 +21,8 @@ pub(super) fn server_error(payload: &[u8]) -> Result<ServerError, WireError> {
         sqlstate: if fields.sqlstate.is_empty() { "HY000".into() } else { text(fields.sqlstate) },
         number: i64::from(fields.number),
         message: text(fields.message),
-        // Deadlock, changed since it was read, lock wait timeout: the field's script runner
-        // restarts events for these by default.
+        // Deadlock, changed since it was read, lock wait timeout: sysbench restarts events for
+        // these by default.
         transient: matches!(fields.number, 1213 | 1020 | 1205),
         // Shutdown in progress; MariaDB's "connection was killed"; MySQL's "disconnected for
         // idling".
@@ -30,7 +30,7 @@ pub(super) fn server_error(payload: &[u8]) -> Result<ServerError, WireError> {
     })
 }
 
-/// What the server would have said.
+/// The error that the server would have sent.
 pub(super) fn wrong_value_count(needed: usize, given: usize) -> ServerError {
     ServerError {
         sqlstate: "HY000".into(),

@@ -11,13 +11,13 @@ pub(super) fn literal(value: Value<'_>, out: &mut Vec<u8>) {
         Value::Double(number) if number.is_finite() => {
             signed(number.is_sign_negative(), |out| double(number, out), out);
         }
-        // There is no such value; a prepared statement would be refused, and so is this.
+        // There is no such value: a prepared statement would be refused, and so is this.
         Value::Double(number) => double(number, out),
         Value::Bytes(bytes) => string(bytes, out),
     }
 }
 
-/// Escapes what ends or bends a literal while `NO_BACKSLASH_ESCAPES` is off.
+/// Escapes characters that end or change a literal while `NO_BACKSLASH_ESCAPES` is off.
 fn string(bytes: &[u8], out: &mut Vec<u8>) {
     out.push(b'\'');
     for &byte in bytes {

@@ -1,35 +1,34 @@
-//! A multi-row INSERT sent as LOAD DATA LOCAL INFILE, whose file is what we send.
+//! A multi-row INSERT sent as LOAD DATA LOCAL INFILE; the file's content is the rows we send.
 //!
 //! LOAD DATA LOCAL turns errors into warnings, so the same request asks for them: any but a note
-//! makes the statement a failed one. Numbers go through a variable and a cast, because some columns
-//! (BIT, YEAR, ENUM, SET) take a number for another value than the same digits as text; both
-//! are left out where no such column is.
+//! fails the statement. Some columns (BIT, YEAR, ENUM, SET) read a number differently from the same
+//! digits as text, so numbers go through a variable and a cast, except where no such column exists.
 
 use wire_mysql::frontend;
 
 use crate::error::ProtocolError;
 use crate::load::{Insert, Literal, escape};
 
-/// What stands in a column, the same in all rows.
+/// The type of a column's values, the same in all rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Nothing but NULL so far.
+    /// Only NULL so far.
     Unknown,
     Integer,
     Text,
 }
 
-/// Rows on their way.
+/// Rows to send.
 #[derive(Debug)]
 pub(super) struct Rows {
-    /// How many.
+    /// Number of rows.
     pub count: u64,
-    /// The file.
+    /// The file's content.
     pub data: Vec<u8>,
 }
 
 /// Appends the statement. The rows follow when the server asks for them. `None`: the text isn't
-/// plain, and `out` is as it was. `plain`: of the columns, so that no number needs a cast.
+/// plain, and `out` is unchanged. `plain`: no column needs a cast for numbers.
 ///
 /// # Errors
 /// [`ProtocolError::TooLong`].
@@ -43,7 +42,7 @@ pub(super) fn load(
     if plain {
         kinds.fill(Kind::Text);
     }
-    // Without names there is nothing to assign a cast to.
+    // A cast needs a column name.
     if insert.columns.is_empty() && kinds.contains(&Kind::Integer) {
         return Ok(None);
     }
@@ -55,8 +54,8 @@ fn statement(insert: &Insert<'_>, kinds: &[Kind], out: &mut Vec<u8>) {
     let integers = || (0..kinds.len()).filter(|index| kinds[*index] == Kind::Integer);
     out.extend_from_slice(b"LOAD DATA LOCAL INFILE 'rows' INTO TABLE ");
     out.extend_from_slice(insert.table);
-    // Only ASCII is sent, which means the same in all character sets; the server reads those of one
-    // byte a character faster.
+    // Only ASCII is sent, which is the same in all character sets; the server reads single-byte
+    // ones faster.
     out.extend_from_slice(b" CHARACTER SET latin1 FIELDS TERMINATED BY '\\t' ESCAPED BY '\\\\'");
     out.extend_from_slice(b" LINES TERMINATED BY '\\n'");
     if !insert.columns.is_empty() {
@@ -96,7 +95,7 @@ fn data(insert: &Insert<'_>) -> Option<(Rows, Vec<Kind>)> {
                 text(quoted, &mut data)?;
                 Kind::Text
             }
-            // Rounded to the column by rules that differ between text and number.
+            // Text and numbers are rounded to the column by different rules.
             Literal::Integer(_) | Literal::Decimal(_) => return None,
         };
         if kinds[column] == Kind::Unknown {
@@ -108,15 +107,15 @@ fn data(insert: &Insert<'_>) -> Option<(Rows, Vec<Kind>)> {
     Some((Rows { count, data }, kinds))
 }
 
-/// What CAST … AS SIGNED keeps.
+/// Whether CAST … AS SIGNED keeps the number.
 fn is_bigint(digits: &[u8]) -> bool {
     const CERTAIN: usize = 18;
     digits.len() <= CERTAIN
         || str::from_utf8(digits).is_ok_and(|digits| digits.parse::<i64>().is_ok())
 }
 
-/// Decodes a literal and encodes it for the load. Beyond ASCII the meaning depends on the
-/// connection's character set: such texts are left alone.
+/// Decodes a literal and encodes it for the load. Beyond ASCII its meaning depends on the
+/// connection's character set: such texts are not loaded.
 fn text(quoted: &[u8], out: &mut Vec<u8>) -> Option<()> {
     quoted.is_ascii().then_some(())?;
     decode(quoted, |piece| match piece {
@@ -125,8 +124,8 @@ fn text(quoted: &[u8], out: &mut Vec<u8>) -> Option<()> {
     })
 }
 
-/// Calls `piece` for each part of what a literal stands for; a zero byte is a part of its own.
-/// `None`: it ends within a character's escape.
+/// Calls `piece` for each part of a literal's content; a zero byte is a part of its own. `None`:
+/// the text ends within an escape.
 pub(super) fn decode(quoted: &[u8], mut piece: impl FnMut(&[u8])) -> Option<()> {
     let mut rest = quoted;
     while let Some(at) = memchr::memchr3(b'\'', b'\\', 0, rest) {
@@ -156,7 +155,7 @@ pub(super) fn decode(quoted: &[u8], mut piece: impl FnMut(&[u8])) -> Option<()> 
     Some(())
 }
 
-/// What a backslash and a character stand for.
+/// The character that a backslash escape stands for.
 fn escaped(byte: u8) -> u8 {
     match byte {
         b'0' => 0,

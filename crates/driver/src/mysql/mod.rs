@@ -3,11 +3,11 @@
 //! - [`connect`]: from a target to an authenticated session.
 //! - `MysqlSession`: commands. `statement`: what it keeps of prepared ones.
 //! - `scan`: replies, by lengths and first bytes.
-//! - `rows`: result sets read from a reply's bytes; `columns`: what it takes to read them.
+//! - `rows`: result sets read from a reply's bytes; `columns`: the definitions that takes.
 //! - `load`: multi-row INSERTs as LOAD DATA LOCAL INFILE; `batch`: as MariaDB's bulk executions.
-//! - `catalog`: what there is to know of a table before rows are loaded into it.
-//! - `error`: what the server objects to.
-//! - `literal`: values put into the text, for sessions without prepared statements.
+//! - `catalog`: looks up a table before rows are loaded into it.
+//! - `error`: converts the server's errors.
+//! - `literal`: values written into the text, for sessions without prepared statements.
 
 mod batch;
 mod catalog;

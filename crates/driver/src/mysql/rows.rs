@@ -1,4 +1,4 @@
-//! Result sets, read from a reply's bytes when somebody wants them.
+//! Reads result sets from a reply's bytes, on demand.
 
 use std::borrow::Cow;
 
@@ -8,18 +8,18 @@ use wire_mysql::{PACKET_SIZE_MAX, WireError, binary};
 use crate::error::ProtocolError;
 use crate::reply::{Class, Reply, RowCursor};
 
-/// How a reply is laid out.
+/// The layout of a reply.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Layout {
     /// Rows are in the binary protocol.
     pub binary: bool,
-    /// Rows end with an OK packet instead of EOF, and nothing ends column definitions.
+    /// Rows end with an OK packet instead of EOF, and column definitions have no end marker.
     pub deprecates_eof: bool,
     /// Sets say whether their columns are defined again.
     pub caches_metadata: bool,
 }
 
-/// A payload, put together if it came in several packets, and where the next one begins.
+/// A payload, joined if it came in several packets, and the offset of the next one.
 struct Payload<'a> {
     bytes: Cow<'a, [u8]>,
     next: usize,
@@ -51,8 +51,8 @@ impl Layout {
         u32::from(!self.deprecates_eof)
     }
 
-    /// Whether a packet among the rows, by its first byte and its size, is the end of them: a row
-    /// may begin with the same byte, but then it is long.
+    /// Whether a packet among the rows is their end, by its first byte and size: a row may begin
+    /// with the same byte, but is then long.
     pub fn ends_rows(self, first: u8, size: usize) -> bool {
         let size_max = if self.deprecates_eof { PACKET_SIZE_MAX } else { 9 };
         first == backend::ERR || (first == backend::EOF && size < size_max)
@@ -67,7 +67,7 @@ impl Layout {
         }
     }
 
-    /// See [`crate::Session::row`]. `known`: the columns of a set that doesn't define them.
+    /// See [`crate::Session::row`]. `known`: the columns of a set that does not define them.
     pub fn row(
         self,
         reply: &[u8],
@@ -119,7 +119,7 @@ impl Layout {
         Ok(Some(Reply { class, rows, columns, more, ..Reply::default() }))
     }
 
-    /// Moves before the first row of the next set from `offset` on; `false`: there is none.
+    /// Moves before the first row of the next set from `offset`; `false`: there is none.
     fn enter_set(
         self,
         reply: &[u8],
@@ -143,7 +143,7 @@ impl Layout {
         Ok(false)
     }
 
-    /// From a set's row to what follows its end: the rows between, and where that is.
+    /// Skips the rest of a set's rows: returns how many, and the offset after their end.
     fn skip_rows(self, reply: &[u8], mut offset: usize) -> Result<(u64, usize), ProtocolError> {
         let mut rows = 0;
         while let Some(payload) = payload_at(reply, offset)? {
@@ -156,14 +156,14 @@ impl Layout {
         Ok((rows, offset))
     }
 
-    /// What a set's first packet says, and where the next one begins.
+    /// A set's first packet, and the offset of the next.
     fn head_at(self, reply: &[u8], set: usize) -> Result<(SetHead, usize), ProtocolError> {
         let payload = existing(payload_at(reply, set)?)?;
         Ok((self.head(&payload.bytes)?, payload.next))
     }
 }
 
-/// So many column definitions from `offset` on, read one by one.
+/// Reads this many column definitions from `offset`.
 fn columns_at(
     reply: &[u8],
     mut offset: usize,

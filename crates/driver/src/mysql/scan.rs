@@ -1,5 +1,5 @@
-//! Replies: what came back, told from lengths and first bytes. Rows are skipped, not decoded, and
-//! need not even be there in full.
+//! Scans replies by lengths and first bytes. Rows are skipped, not decoded, and need not even be
+//! received completely.
 
 use std::collections::VecDeque;
 
@@ -15,72 +15,72 @@ use crate::load::wrong_row_count;
 use crate::reply::{Class, Progress, Reply, StatementId};
 use crate::statements::Statements;
 
-/// What may come.
+/// The reply expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Expect {
-    /// Nothing was asked: only a farewell.
+    /// None: only a last message before the server closes.
     Nothing,
-    /// The reply to text or to an execution: any number of results.
+    /// The reply to statement text or an execution: any number of results.
     Results {
-        /// It was prepared: rows come in the binary protocol.
+        /// The prepared statement executed: its rows use the binary protocol.
         statement: Option<StatementId>,
     },
     /// The reply to LOAD DATA LOCAL INFILE and SHOW WARNINGS: the server asks for the rows first.
     Load {
-        /// As many as are sent.
+        /// Number of rows sent.
         rows: u64,
     },
-    /// The reply to COM_STMT_BULK_EXECUTE, and before it to the preparation of its INSERT.
+    /// The reply to COM_STMT_BULK_EXECUTE, preceded by the reply to preparing its INSERT.
     Batch {
         /// The INSERT.
         statement: StatementId,
-        /// As many as are sent.
+        /// Number of rows sent.
         rows: u32,
-        /// That reply has come.
+        /// The INSERT's preparation has been answered.
         prepared: bool,
     },
     /// The replies to one or more COM_STMT_PREPARE.
     Prepared {
-        /// The statement answered next.
+        /// The statement whose preparation is answered next.
         next: StatementId,
-        /// It is new: if it can't be prepared its id is free again.
+        /// It is new: if it can't be prepared, its id becomes free.
         fresh: bool,
     },
-    /// Nothing more of this reply, but for the rest of what has begun.
+    /// Nothing more, except the rest of a result that has begun.
     Over,
 }
 
 /// "This command is not supported in the prepared statement protocol yet".
 const NOT_PREPARABLE: i64 = 1295;
 
-/// What the next packet is.
+/// The meaning of the next packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {
-    /// The first of a result, or of the reply to a preparation.
+    /// The first packet of a result, or of the reply to a preparation.
     First,
-    /// One of so many before the rows or before what comes next: column definitions and their end.
+    /// One of the column definitions (or their end) before the rows or before the next result.
     Definitions { left: u32 },
     /// A row, or the end of the rows.
     Rows,
 }
 
-/// How far a reply has come.
+/// The progress through a reply.
 #[derive(Debug)]
 pub(super) struct Scan {
     deprecates_eof: bool,
     caches_metadata: bool,
     expect: Expect,
-    /// What may come behind that, in a pipeline.
+    /// Replies expected after it, in a pipeline.
     behind: VecDeque<Expect>,
     /// Commands may be sent while replies are outstanding.
     pipelined: bool,
     stage: Stage,
     columns: Columns,
-    /// The last packet was full: the next one belongs to the same payload.
+    /// The last packet was full: the next one continues its payload.
     continues: bool,
-    /// Where the next packet begins; beyond the bytes there are, if a row is still arriving.
+    /// Offset of the next packet; beyond the received bytes if a row is still arriving.
     position: usize,
-    /// Bytes of this reply are gone: its rows can't be read.
+    /// Bytes of this reply were dropped: its rows can't be read.
     discarded: bool,
     /// Result sets seen in this reply.
     sets: u32,
@@ -88,7 +88,7 @@ pub(super) struct Scan {
     status: u16,
     /// The server asks for rows, or is ready for them.
     wanted: bool,
-    /// Place of the next packet in the conversation, if it is ours.
+    /// Sequence number of the next packet, if we send it.
     next_sequence: u8,
 }
 
@@ -118,12 +118,12 @@ impl Scan {
         self.status
     }
 
-    /// Place of the first packet of the rows that were asked for.
+    /// Sequence number of the first packet of the rows asked for.
     pub fn next_sequence(&self) -> u8 {
         self.next_sequence
     }
 
-    /// How the last reply is laid out.
+    /// The layout of the last reply.
     pub fn layout(&self) -> Layout {
         Layout {
             binary: self.columns.statement.is_some(),
@@ -132,7 +132,7 @@ impl Scan {
         }
     }
 
-    /// What is known of the columns of the last reply, where it doesn't define them.
+    /// Known columns of the last reply, where it does not define them.
     pub fn columns(&self) -> &Columns {
         &self.columns
     }
@@ -149,7 +149,7 @@ impl Scan {
         }
     }
 
-    /// A statement may be sent now.
+    /// Fails unless a statement may be sent now.
     pub fn check_free(&self) -> Result<(), ProtocolError> {
         if self.pipelined { Ok(()) } else { self.check_idle() }
     }
@@ -182,7 +182,7 @@ impl Scan {
         self.sets = 0;
     }
 
-    /// Gives scanned bytes away: how many of the `buffer_size` the caller may drop at the front.
+    /// Drops scanned bytes: returns how many of the `buffer_size` the caller may drop at the front.
     pub fn discard(&mut self, buffer_size: usize) -> usize {
         let count = self.position.min(buffer_size);
         self.position -= count;
@@ -196,7 +196,7 @@ impl Scan {
         statements: &mut Statements<Statement>,
     ) -> Result<Progress, ProtocolError> {
         while let Some(rest) = buffer.get(self.position..) {
-            // The last packet may have been skipped before all of it was there.
+            // The last packet may have been skipped before it had arrived completely.
             if self.wanted && !self.continues {
                 return Ok(self.wants());
             }
@@ -219,8 +219,8 @@ impl Scan {
         Ok(Progress::More)
     }
 
-    /// Whether the packet at hand needs no look into it. (One that isn't there yet isn't skipped:
-    /// its first byte decides.)
+    /// Whether the current packet can be skipped unread. (One that has not arrived can't: its first
+    /// byte decides.)
     fn skips(&mut self, size: usize, packet: &[u8]) -> Result<bool, ProtocolError> {
         if self.continues {
             return Ok(true);
@@ -246,14 +246,14 @@ impl Scan {
         }
     }
 
-    /// Behind the first packet of a preparation's reply: placeholders and columns.
+    /// After the first packet of a preparation's reply: placeholders and columns follow.
     fn await_prepared(&mut self, prepared: Prepared) {
         let [values, columns] = [prepared.values, prepared.columns]
             .map(|columns| self.layout().definitions(SetHead { columns, defined: true }));
         self.await_definitions(values + columns);
     }
 
-    /// So many packets come before the rows, or before what comes next.
+    /// Expects this many packets before the rows or before the next result.
     fn await_definitions(&mut self, left: u32) {
         self.stage = match (left, self.expect) {
             (1.., _) => Stage::Definitions { left },
@@ -335,8 +335,8 @@ impl Scan {
         Ok(())
     }
 
-    /// Takes one payload of the reply to a load: its wish for the rows, its own result, and then
-    /// the warnings, of which any but a note is an error that LOCAL made light of.
+    /// Reads one payload of the reply to a load: the request for the rows, its result, and then the
+    /// warnings, of which any but a note is an error that LOCAL downgraded.
     fn load_payload(&mut self, payload: &[u8], first: u8, rows: u64) -> Result<(), ProtocolError> {
         match (self.stage, first) {
             (Stage::Rows, first) if !self.layout().ends_rows(first, payload.len()) => {
@@ -358,7 +358,7 @@ impl Scan {
         Ok(())
     }
 
-    /// What the server says of the rows themselves.
+    /// Reads the server's result for the rows.
     fn stored(&mut self, payload: &[u8], rows: u64) -> Result<(), WireError> {
         let completion = backend::ok(payload)?;
         self.reply.affected = completion.affected;
@@ -379,8 +379,8 @@ impl Scan {
         }
     }
 
-    /// An error ends the reply, unless further preparations are still to be answered. That a
-    /// statement can't be prepared at all (BEGIN, on old servers) is none: it is sent as text.
+    /// An error ends the reply, unless further preparations are to be answered. A statement that
+    /// can't be prepared at all (BEGIN, on old servers) is no error: it is sent as text.
     fn failed(
         &mut self,
         payload: &[u8],
@@ -431,7 +431,7 @@ impl Scan {
         }
     }
 
-    /// Nothing more is to be answered, and nothing is left of what was.
+    /// Whether nothing is outstanding and nothing is left over.
     fn is_over(&self) -> bool {
         self.expect == Expect::Over && self.stage == Stage::First && !self.continues
     }

@@ -19,16 +19,16 @@ use crate::value::Value;
 pub struct MysqlSession {
     prepares: bool,
     statements: Statements<Statement>,
-    /// The server's numbers of statements to close. Closing has no reply of its own, so it goes
-    /// before the next command.
+    /// Server ids of statements to close. Closing has no reply, so it is sent with the next
+    /// command.
     closing: Vec<u32>,
-    /// The server lets clients send files.
+    /// The server allows LOAD DATA LOCAL.
     loads: bool,
-    /// The server takes many rows of values for one prepared INSERT.
+    /// The server supports COM_STMT_BULK_EXECUTE.
     bulk_executes: bool,
-    /// That INSERT, as it was last needed.
+    /// The INSERT last prepared for it.
     inserting: Option<StatementId>,
-    /// Rows the server is not ready for yet.
+    /// Rows to send when the server is ready for them.
     rows: Option<Box<Rows>>,
     scan: Scan,
 }
@@ -79,7 +79,7 @@ impl MysqlSession {
         if !self.loads {
             return Ok(None);
         }
-        // If it is none, what was to be closed goes before the INSERT.
+        // If there is no load, the closes go with the INSERT instead.
         close_all(&mut self.closing, out);
         let Some(load::Rows { count, data }) = load::load(sql, plain, out)? else {
             return Ok(None);
@@ -88,7 +88,7 @@ impl MysqlSession {
         Ok(Some(self.await_reply(Expect::Load { rows: count })))
     }
 
-    /// The INSERT is prepared once for all batches alike.
+    /// The INSERT is prepared once for all equal batches.
     fn load_batch(&mut self, rows: batch::Rows, out: &mut Vec<u8>) -> Result<Sent, ProtocolError> {
         let batch::Rows { sql, count: rows, batch } = rows;
         let same =
@@ -126,7 +126,7 @@ impl MysqlSession {
         }
     }
 
-    /// See [`crate::Session::refused_load`]. Once it has asked for the rows, a server may have
+    /// See [`crate::Session::refused_load`]. Once the server has asked for the rows, it may have
     /// stored some.
     pub fn refused_load(&mut self) -> bool {
         let refused = self.rows.take();
@@ -193,7 +193,7 @@ impl MysqlSession {
         }
     }
 
-    /// Remembers to close the statement; its id is free from here on.
+    /// Queues the statement's close; its id is free from here on.
     pub fn close_statement(&mut self, id: StatementId) -> Result<Sent, ProtocolError> {
         self.scan.check_idle()?;
         let statement = self.statements.remove(id)?;
@@ -244,7 +244,7 @@ impl MysqlSession {
     /// See [`crate::Session::adopt`].
     pub fn adopt(&mut self, mut dead: Self, out: &mut Vec<u8>) -> Result<Sent, ProtocolError> {
         self.scan.check_idle()?;
-        // It is prepared again when it is needed.
+        // It is prepared again when needed.
         if let Some(id) = dead.inserting {
             dead.statements.remove(id)?;
         }
@@ -278,16 +278,16 @@ impl MysqlSession {
     }
 }
 
-/// Rows to be loaded.
+/// Rows to load.
 #[derive(Debug)]
 enum Rows {
-    /// What the server will read as a file.
+    /// The content that the server reads as a file.
     File(Vec<u8>),
-    /// The execution of the INSERT that is being prepared.
+    /// The execution of the INSERT being prepared.
     Batch(Vec<u8>),
 }
 
-/// What was to be closed goes before the next command that is sent.
+/// Closes go with the next command sent.
 fn close_all(closing: &mut Vec<u32>, out: &mut Vec<u8>) {
     for number in closing.drain(..) {
         frontend::close(number, out);

@@ -9,12 +9,12 @@ use crate::statements::Statements;
 /// What is known of a prepared statement.
 #[derive(Debug)]
 pub(super) struct Statement {
-    /// The server's own.
+    /// The server's id.
     pub(super) number: u32,
-    /// It returns a result set of its own. (What a procedure returns isn't known beforehand.)
+    /// It returns a result set of its own. (What a procedure returns is not known beforehand.)
     pub(super) selects: bool,
     pub(super) text: Text,
-    /// Of that set, as the server last defined them; empty if it defines them each time.
+    /// Columns of that set, as the server last defined them; empty if it defines them each time.
     pub(super) columns: Box<[Column]>,
 }
 
@@ -23,7 +23,7 @@ impl Statement {
         Self { number: 0, selects: false, text, columns: Box::default() }
     }
 
-    /// From now on it is sent as text, with the values in it.
+    /// From now on it is sent as text with the values written into it.
     pub(super) fn send_as_text(&mut self) {
         if let Text::Prepared { sql, .. } = &self.text {
             self.text = Text::Plain(Template::new(sql, Dialect::Mysql));
@@ -31,7 +31,7 @@ impl Statement {
     }
 }
 
-/// The first statement from `id` on that the server is to know.
+/// The first statement from `id` on that the server has to prepare.
 pub(super) fn next_prepared(statements: &Statements<Statement>, id: u32) -> Option<StatementId> {
     let mut next = statements.next_live(id);
     while let Some(id) = next {
@@ -43,16 +43,16 @@ pub(super) fn next_prepared(statements: &Statements<Statement>, id: u32) -> Opti
     next
 }
 
-/// How a statement is executed, and made again after a reconnect.
+/// How a statement is executed, and prepared again after a reconnect.
 #[derive(Debug)]
 pub(super) enum Text {
-    /// By the server, under its number.
+    /// By the server, under its id.
     Prepared {
         /// As the script gave it.
         sql: Box<[u8]>,
-        /// Placeholders in it.
+        /// Number of placeholders.
         values: u16,
     },
-    /// By us: the values are put into the text.
+    /// By us: the values are written into the text.
     Plain(Template),
 }

@@ -1,9 +1,9 @@
-//! What PostgreSQL's catalog says of a table that rows are to be loaded into.
+//! Looks up a table in PostgreSQL's catalog before rows are loaded into it.
 
 use crate::load::{Form, Insert};
 use crate::table::{Column, Rows, Table};
 
-/// See [`crate::Carrier::look`]; `rows` asks the server. Triggers and rules may do anything, so
+/// See [`crate::Carrier::look`]; `rows` queries the server. Triggers and rules may do anything, so
 /// tables with them are not plain.
 pub(crate) fn look<E>(
     prefix: &[u8],
@@ -30,7 +30,7 @@ pub(crate) fn look<E>(
         let [Some(name), sequence, Some(numbered), Some(kind)] = &row[..] else { return Ok(None) };
         let numbered = numbered == "t";
         if numbered {
-            // Two such columns, or a sequence that other tables may use as well.
+            // Two such columns, or a sequence that other tables may share.
             let Some(sequence) = sequence.clone().filter(|_| table.sequence.is_none()) else {
                 return Ok(None);
             };
@@ -52,7 +52,7 @@ pub(crate) fn look<E>(
     Ok(Some(table))
 }
 
-/// Of the types whose binary form is as old as COPY and nothing but the value.
+/// The form for types whose binary format is as old as COPY and holds just the value.
 fn form(kind: &str) -> Form {
     match kind {
         "smallint" => Form::Integer(2),

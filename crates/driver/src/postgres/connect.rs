@@ -16,10 +16,10 @@ use crate::transport::Opened;
 /// Settings every session begins with.
 const PARAMETERS: &[(&str, &str)] = &[("client_encoding", "UTF8"), ("application_name", "dbdyno")];
 
-/// What a server's first message is to us where TLS is not asked for.
+/// The server's first message where TLS is not requested.
 const GREETING: &str = "its answer to our log-in";
 
-/// Connects to the endpoint whose turn it is.
+/// Connects to the endpoint for this ordinal.
 pub(crate) fn connect<'a>(
     target: &'a ServerTarget,
     ordinal: u64,
@@ -44,7 +44,7 @@ pub(crate) fn connect<'a>(
     })
 }
 
-/// Asks for TLS; a server without it is good enough for `prefer`.
+/// Requests TLS; under `prefer`, a server without TLS is accepted.
 fn encrypt(target: &ServerTarget, host: &str, wire: &mut Dialled<'_>) -> Result<(), ConnectError> {
     let mut out = Vec::new();
     frontend::ssl_request(&mut out);
@@ -86,7 +86,7 @@ fn shake_hands(target: &ServerTarget, wire: &mut Dialled<'_>) -> Result<String, 
         let message = backend::message(&wire.received);
         let message = message.map_err(|error| failure(target, wire, error.into()))?;
         let Some((tag, body)) = message else {
-            // Once ready, nothing may be left behind for the session to stumble over.
+            // Once ready, no bytes may be left for the session.
             if ready && wire.received.is_empty() {
                 return Ok(handshake.server_version().to_owned());
             }

@@ -1,4 +1,4 @@
-//! Errors of the server's and of the wire's, as the driver's own.
+//! Converts errors of the server and of the wire protocol.
 
 use wire_postgres::WireError;
 
@@ -21,14 +21,14 @@ pub(super) fn server_error(body: &[u8]) -> Result<ServerError, WireError> {
         sqlstate: if fields.code.is_empty() { "HY000".into() } else { text(fields.code) },
         number: 0,
         message: text(fields.message),
-        // The list the field's script runner restarts events for: serialisation failure, deadlock,
-        // and a duplicate key (two clients that delete and insert the same row).
+        // sysbench restarts events for these: serialisation failure, deadlock, and a duplicate key
+        // (two clients that delete and insert the same row).
         transient: matches!(fields.code, b"40001" | b"40P01" | b"23505"),
         closes: fields.is_fatal() || matches!(fields.code, b"57P01" | b"57P02" | b"57P03"),
     })
 }
 
-/// What the server would have said.
+/// The error that the server would have sent.
 pub(super) fn wrong_value_count(needed: usize, given: usize) -> ServerError {
     ServerError {
         sqlstate: "08P01".into(),

@@ -37,8 +37,8 @@ pub(super) fn literal(value: Value<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// Quotes are doubled. With a backslash in it the literal says itself that backslashes count, and
-/// so doesn't depend on `standard_conforming_strings`; the blank keeps the E apart from a word.
+/// Doubles quotes. A literal with a backslash is written as an escape string, so it doesn't depend
+/// on `standard_conforming_strings`; the blank separates the E from a preceding word.
 fn string(bytes: &[u8], out: &mut Vec<u8>) {
     if bytes.contains(&b'\\') {
         out.extend_from_slice(b" E");

@@ -6,17 +6,17 @@ use wire_postgres::frontend;
 use crate::error::ProtocolError;
 use crate::load::{Form, Insert, Literal, escape};
 
-/// What binary data begins with: the signature, and neither flags nor an extension.
+/// Header of binary data: the signature, no flags, no extension.
 const HEADER: &[u8] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
-/// What it ends with: where a row would tell how many values it has.
+/// End of binary data: -1 in place of a row's number of values.
 const TRAILER: [u8; 2] = (-1_i16).to_be_bytes();
-/// The size of a value that is NULL.
+/// Length of a NULL value.
 const NULL: [u8; 4] = (-1_i32).to_be_bytes();
 
 /// Appends the statement, its data and their end; PostgreSQL drops the data of a COPY it refuses,
-/// so nothing has to be waited for. The data are binary, which the server need not take apart, if
-/// `forms` allow it. Returns the number of rows; `None`: the text isn't plain, and `out` is as it
-/// was.
+/// so there is nothing to wait for. The data are binary, which spares the server parsing, if
+/// `forms` allow it. Returns the number of rows; `None`: the text isn't plain, and `out` is
+/// unchanged.
 ///
 /// # Errors
 /// [`ProtocolError::TooLong`].
@@ -80,7 +80,7 @@ fn text(insert: &Insert<'_>, out: &mut Vec<u8>) -> Option<u64> {
     })
 }
 
-/// `None` also where a number is none of the column's.
+/// `None` also where a number does not fit its column.
 fn binary(insert: &Insert<'_>, forms: &[Form], out: &mut Vec<u8>) -> Option<u64> {
     let values = i16::try_from(forms.len()).ok()?.to_be_bytes();
     out.extend_from_slice(HEADER);
@@ -121,8 +121,8 @@ fn integer(digits: &[u8], bytes: usize, out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// Calls `part` for what a text is made of, its doubled quotes being one. What a backslash means
-/// depends on `standard_conforming_strings`: such texts are left alone.
+/// Calls `part` for each part of a text, with doubled quotes undone. A backslash's meaning depends
+/// on `standard_conforming_strings`: such texts are not loaded.
 fn unquoted(quoted: &[u8], mut part: impl FnMut(&[u8])) -> Option<()> {
     memchr(b'\\', quoted).is_none().then_some(())?;
     let mut rest = quoted;

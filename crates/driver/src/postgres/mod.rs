@@ -5,9 +5,9 @@
 //! - `scan`: replies, by tags and lengths.
 //! - `rows`: result sets read from a reply's bytes.
 //! - `load`: multi-row INSERTs as COPY.
-//! - `catalog`: what there is to know of a table before rows are loaded into it.
-//! - `error`: what the server objects to.
-//! - `literal`: values put into the text, for sessions without prepared statements.
+//! - `catalog`: looks up a table before rows are loaded into it.
+//! - `error`: converts the server's errors.
+//! - `literal`: values written into the text, for sessions without prepared statements.
 
 mod catalog;
 mod connect;

@@ -1,4 +1,4 @@
-//! Result sets, read from a reply's bytes when somebody wants them.
+//! Reads result sets from a reply's bytes, on demand.
 
 use wire_postgres::backend::{self, HEADER_SIZE};
 
@@ -9,7 +9,7 @@ use crate::reply::{Class, Reply, RowCursor};
 struct Message<'a> {
     tag: u8,
     body: &'a [u8],
-    /// Where the one behind it begins.
+    /// Offset of the next message.
     next: usize,
 }
 
@@ -75,7 +75,7 @@ pub(super) fn next_result(
     Ok(Some(found))
 }
 
-/// Moves before the first row. The first set begins with a RowDescription, or, in the reply to a
+/// Moves before the first row. The first set begins with a RowDescription or, in the reply to a
 /// prepared statement, with a row.
 fn enter_first_set(reply: &[u8], cursor: &mut RowCursor) -> Result<(), ProtocolError> {
     let mut offset = 0;
@@ -93,7 +93,7 @@ fn enter_first_set(reply: &[u8], cursor: &mut RowCursor) -> Result<(), ProtocolE
     Ok(())
 }
 
-/// The next RowDescription from `offset` on: its columns, and where its rows begin.
+/// The next RowDescription from `offset`: its columns, and the offset of its rows.
 fn find_set(reply: &[u8], mut offset: usize) -> Result<Option<(u16, usize)>, ProtocolError> {
     while let Some(Message { tag, body, next }) = message_at(reply, offset)? {
         if tag == backend::ROW_DESCRIPTION {

@@ -1,5 +1,5 @@
-//! Replies: what came back, told from tags and lengths. Rows are skipped, not decoded, and need not
-//! even be there in full.
+//! Scans replies by tags and lengths. Rows are skipped, not decoded, and need not even be received
+//! completely.
 
 use std::collections::VecDeque;
 
@@ -12,28 +12,28 @@ use crate::load::wrong_row_count;
 use crate::reply::{Class, Progress, Reply, StatementId};
 use crate::statements::Statements;
 
-/// What may come.
+/// The reply expected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Expect {
-    /// Nothing was asked: only what may come at any time.
+    /// None: only messages that may come at any time.
     Nothing,
     /// The reply to statement text: any number of statements.
     Text,
-    /// The reply to COPY … FROM STDIN, which was sent with its data.
+    /// The reply to COPY … FROM STDIN, sent together with its data.
     Load {
-        /// As many as were sent.
+        /// Number of rows sent.
         rows: u64,
     },
     /// The reply to Bind and Execute. 0 columns: no result set.
     Rows {
-        /// As Describe told.
+        /// From Describe.
         columns: u16,
     },
     /// The reply to one or more pairs of Parse and Describe.
     Prepared {
         /// The statement described next.
         next: Option<StatementId>,
-        /// It is new: if it can't be prepared its id is free again.
+        /// It is new: if it can't be prepared, its id becomes free.
         fresh: bool,
     },
     /// The reply to Close.
@@ -53,7 +53,7 @@ impl Expect {
     }
 }
 
-/// What a statement returns.
+/// Output of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Output {
     Nothing,
@@ -62,7 +62,7 @@ enum Output {
     Copy,
 }
 
-/// How far a reply has come.
+/// The progress through a reply.
 #[derive(Debug)]
 pub(super) struct Scan {
     expect: Expect,
@@ -70,17 +70,17 @@ pub(super) struct Scan {
     behind: VecDeque<Expect>,
     /// Requests may be sent while replies are outstanding.
     pipelined: bool,
-    /// Where the next message begins; beyond the bytes there are, if a row is still arriving.
+    /// Offset of the next message; beyond the received bytes if a row is still arriving.
     position: usize,
-    /// Bytes of this reply are gone: its rows can't be read.
+    /// Bytes of this reply were dropped: its rows can't be read.
     discarded: bool,
     /// Result sets seen in this reply.
     sets: u32,
-    /// What the statement being answered has returned so far.
+    /// Output so far of the statement being answered.
     output: Output,
     reply: Reply,
     transaction_status: u8,
-    /// The last load failed at the server.
+    /// The server refused the last load.
     load_failed: bool,
 }
 
@@ -107,7 +107,7 @@ impl Scan {
         self.transaction_status
     }
 
-    /// The last load failed at the server, and stored nothing.
+    /// The server refused the last load, and stored nothing.
     pub fn load_failed(&self) -> bool {
         self.load_failed
     }
@@ -119,7 +119,7 @@ impl Scan {
         }
     }
 
-    /// A statement may be sent now.
+    /// Fails unless a statement may be sent now.
     pub fn check_free(&self) -> Result<(), ProtocolError> {
         if self.pipelined { Ok(()) } else { self.check_idle() }
     }
@@ -136,8 +136,8 @@ impl Scan {
         Ok(())
     }
 
-    /// A request was sent. What has been scanned since the last reply (notices) stays at the front
-    /// of this one.
+    /// Starts a request. What was scanned since the last reply (notices) stays at the front of this
+    /// one.
     pub fn begin(&mut self, expect: Expect) {
         if self.expect != Expect::Nothing {
             self.behind.push_back(expect);
@@ -155,7 +155,7 @@ impl Scan {
         }
     }
 
-    /// Gives scanned bytes away: how many of the `buffer_size` the caller may drop at the front.
+    /// Drops scanned bytes: returns how many of the `buffer_size` the caller may drop at the front.
     pub fn discard(&mut self, buffer_size: usize) -> usize {
         let count = self.position.min(buffer_size);
         self.position -= count;
@@ -208,7 +208,7 @@ impl Scan {
         Ok(())
     }
 
-    /// Takes one message; `true`: it was the last of the reply.
+    /// Reads one message; `true`: it ends the reply.
     fn message(
         &mut self,
         tag: u8,
@@ -299,7 +299,7 @@ impl Scan {
         let completion = backend::command_complete(body)?;
         let changed = match (completion.verb, self.output) {
             (Verb::Change, _) => completion.rows,
-            // CREATE TABLE … AS and COPY … FROM: what they read they have written.
+            // CREATE TABLE … AS and COPY … FROM: the rows they read were written.
             (Verb::Select | Verb::Copy, Output::Nothing) => completion.rows,
             (Verb::Select | Verb::Copy | Verb::Other, _) => 0,
         };

@@ -54,8 +54,8 @@ impl PostgresSession {
         self.scan.load_failed()
     }
 
-    /// Sends Parse, Describe and Sync. Describe tells whether the statement returns rows, so that
-    /// no later execution has to ask.
+    /// Sends Parse, Describe and Sync. Describe shows whether the statement returns rows, so
+    /// executions need not ask.
     pub fn prepare(
         &mut self,
         sql: &[u8],
@@ -79,7 +79,7 @@ impl PostgresSession {
         Ok((id, self.await_reply(Expect::Prepared { next: Some(id), fresh: true })))
     }
 
-    /// Sends Bind, Execute and Sync, or the text with the values in it.
+    /// Sends Bind, Execute and Sync, or the text with the values written into it.
     pub fn execute<'a>(
         &mut self,
         statement: StatementId,

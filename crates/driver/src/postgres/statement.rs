@@ -10,11 +10,11 @@ pub(super) struct Statement {
     pub(super) text: Text,
 }
 
-/// How a statement is executed, and made again after a reconnect.
+/// How a statement is executed, and prepared again after a reconnect.
 #[derive(Debug)]
 pub(super) enum Text {
     /// By the server, under its id: the text with `$n`.
     Prepared(Box<[u8]>),
-    /// By us: the values are put into the text.
+    /// By us: the values are written into the text.
     Plain(Template),
 }

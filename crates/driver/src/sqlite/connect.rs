@@ -1,4 +1,4 @@
-//! From a target to an open file.
+//! Opens a target's file.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::error::ServerError;
 use crate::reply::{Reply, RowCursor};
 use crate::transport::{Opened, Transport};
 
-/// Pause before a pragma that met a lock is tried again.
+/// Pause before retrying a pragma that met a lock.
 const LOCK_PAUSE: Duration = Duration::from_millis(2);
 
 /// Opens the file and applies the pragmas in order; `timeout` bounds how long they wait for locks.
@@ -61,7 +61,7 @@ fn open(target: &SqliteTarget) -> Result<SqliteSession, ServerError> {
     }
 }
 
-/// SQLite ignores pragmas it doesn't know; a study that sets one would compare nothing.
+/// SQLite ignores unknown pragmas; a study that sets one would compare nothing.
 fn is_known(session: &mut SqliteSession, name: &str) -> bool {
     let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if !is_name {
@@ -71,7 +71,7 @@ fn is_known(session: &mut SqliteSession, name: &str) -> bool {
     session.query(sql.as_bytes()).rows > 0
 }
 
-/// Some pragmas (`journal_mode`) meet a lock without asking the busy handler.
+/// Some pragmas (`journal_mode`) fail on a lock without calling the busy handler.
 fn apply(
     session: &mut SqliteSession,
     name: &str,
@@ -94,7 +94,7 @@ fn apply(
     }
 }
 
-/// The pragma answers with the mode that is in force, which may be the old one.
+/// The pragma returns the mode in effect, which may be the old one.
 fn check_journal_mode(session: &SqliteSession, reply: &Reply, wanted: &str) -> Result<(), String> {
     let mut found = String::new();
     session.row(&mut RowCursor::default(), |value| {
@@ -102,7 +102,7 @@ fn check_journal_mode(session: &SqliteSession, reply: &Reply, wanted: &str) -> R
     });
     let wanted = wanted.trim_matches(['\'', '"']);
     if reply.rows == 1 && !found.eq_ignore_ascii_case(wanted) {
-        return Err(format!("journal_mode is `{found}`; `{wanted}` was asked for"));
+        return Err(format!("journal_mode is `{found}`; expected `{wanted}`"));
     }
     Ok(())
 }

@@ -20,8 +20,8 @@ pub(super) struct RawStatement(NonNull<ffi::sqlite3_stmt>);
 unsafe impl Send for RawStatement {}
 
 impl RawStatement {
-    /// Compiles the first statement of a text: the statement (`None`: blanks or a comment) and the
-    /// bytes read.
+    /// Compiles the first statement of a text: returns the statement (`None`: only blanks or a
+    /// comment) and the bytes read.
     pub fn prepare(
         connection: &Connection,
         sql: &[u8],
@@ -52,7 +52,7 @@ impl RawStatement {
         Ok((NonNull::new(statement).map(Self), read))
     }
 
-    /// Placeholders.
+    /// Number of placeholders.
     pub fn values(&self) -> usize {
         // SAFETY: the statement is alive.
         unsafe { ffi::sqlite3_bind_parameter_count(self.0.as_ptr()) as usize }
@@ -64,7 +64,7 @@ impl RawStatement {
         unsafe { ffi::sqlite3_column_count(self.0.as_ptr()) as usize }
     }
 
-    /// Runs the statement to its end with `values`, and hands each row to `row`.
+    /// Runs the statement to its end with `values`; calls `row` for each row.
     pub fn run<'a>(
         &mut self,
         connection: &Connection,
@@ -131,7 +131,7 @@ impl Drop for RawStatement {
     }
 }
 
-/// The row a statement stands on.
+/// A statement's current row.
 pub(super) struct Row<'a>(&'a RawStatement);
 
 impl Row<'_> {
@@ -139,8 +139,8 @@ impl Row<'_> {
     pub fn column(&self, index: usize) -> Option<&[u8]> {
         let statement = self.0.0.as_ptr();
         let index = index as c_int;
-        // SAFETY: the statement stands on a row. The text stays valid until the next call on this
-        // column or step, which the borrow of the row forbids; its size is asked for after it, as
+        // SAFETY: the statement is at a row. The text stays valid until the next call on this
+        // column or step, which the borrow of the row forbids; its size is read after it, because
         // the conversion to text may change it.
         unsafe {
             let text = ffi::sqlite3_column_text(statement, index);
@@ -169,7 +169,7 @@ fn last_error(connection: &Connection, code: c_int) -> ServerError {
     failure(if extended & 0xff == code & 0xff { extended } else { code }, message)
 }
 
-/// An error by its extended code. What is counted is the primary code; the text tells the rest.
+/// An error by its extended code. The primary code is counted; the text adds the rest.
 pub(super) fn failure(extended: c_int, message: String) -> ServerError {
     let primary = extended & 0xff;
     let sqlstate = match (primary, extended) {

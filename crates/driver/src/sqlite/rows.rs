@@ -1,8 +1,8 @@
-//! Rows of the last request, kept by the session in buffers that are used again.
+//! Rows of the last request, kept by the session in reused buffers.
 
 use crate::reply::{Class, Reply, RowCursor};
 
-/// Result sets one behind the other: all values in one buffer, all value ends in another.
+/// Consecutive result sets: all values in one buffer, all value ends in another.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     sets: Vec<Set>,
@@ -14,7 +14,7 @@ pub(super) struct Rows {
 struct Set {
     columns: usize,
     rows: u64,
-    /// Where its first row lies.
+    /// Index of its first cell.
     first_cell: usize,
 }
 
@@ -26,19 +26,19 @@ struct Cell {
 }
 
 impl Rows {
-    /// A new request: forgets all rows, keeps the memory.
+    /// Clears all rows for a new request; keeps the memory.
     pub fn clear(&mut self) {
         self.sets.clear();
         self.cells.clear();
         self.data.clear();
     }
 
-    /// A statement that returns rows begins.
+    /// Starts the set of a statement that returns rows.
     pub fn begin_set(&mut self, columns: usize) {
         self.sets.push(Set { columns, rows: 0, first_cell: self.cells.len() });
     }
 
-    /// Adds a row to the newest set; `column` is asked for each of its values.
+    /// Adds a row to the newest set; `column` returns each of its values.
     pub fn push<'a>(&mut self, column: impl Fn(usize) -> Option<&'a [u8]>) {
         let Some(set) = self.sets.last_mut() else { return };
         set.rows += 1;
@@ -50,7 +50,7 @@ impl Rows {
         }
     }
 
-    /// A set as a reply; `None`: there are not so many.
+    /// A set as a reply; `None`: it does not exist.
     pub fn describe(&self, set: usize) -> Option<Reply> {
         let Set { columns, rows, .. } = self.sets.get(set)?;
         Some(Reply {

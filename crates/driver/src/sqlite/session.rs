@@ -12,7 +12,7 @@ use crate::value::Value;
 /// A connection of its own to a SQLite file.
 #[derive(Debug)]
 pub struct SqliteSession {
-    /// Before the connection: fields are dropped in this order, and statements must go first.
+    /// Declared before the connection: fields drop in this order, and statements must go first.
     statements: Statements<Statement>,
     rows: Rows,
     connection: Connection,
@@ -50,7 +50,7 @@ impl SqliteSession {
         self.finish(reply)
     }
 
-    /// Compiles a statement and keeps it. If the reply has an error the id is good for nothing.
+    /// Compiles a statement and keeps it. If the reply has an error, the id is invalid.
     pub fn prepare(&mut self, sql: &[u8]) -> (StatementId, Reply) {
         match compile(&self.connection, sql) {
             Ok(compiled) => {
@@ -80,7 +80,7 @@ impl SqliteSession {
         Ok(self.finish(reply))
     }
 
-    /// Gives a statement back.
+    /// Closes a statement.
     pub fn close(&mut self, statement: StatementId) -> Result<Reply, ProtocolError> {
         self.statements.remove(statement).map(|_| Reply::default())
     }
@@ -95,7 +95,7 @@ impl SqliteSession {
         self.rows.next_result(cursor)
     }
 
-    /// Compiles a dead session's statements again, under their ids.
+    /// Compiles a dead session's statements again, with the same ids.
     pub fn adopt(&mut self, mut dead: Self) -> Reply {
         let mut next = dead.statements.next_live(0);
         while let Some(id) = next {
@@ -115,7 +115,7 @@ impl SqliteSession {
         !self.connection.is_autocommit()
     }
 
-    /// Adds what the reply says of its first result set.
+    /// Adds the figures of the first result set to the reply.
     fn finish(&self, mut reply: Reply) -> Reply {
         if let Some(first) = self.rows.describe(0) {
             reply.rows = first.rows;
@@ -150,8 +150,8 @@ fn run<'a>(
         reply.error = Some(Box::new(error));
         return;
     }
-    // The count of rows changed lasts until the next change: it is only this statement's if the
-    // total has moved.
+    // SQLite's count of changed rows stays until the next change: it is this statement's only if
+    // the total has moved.
     let changed =
         if raw::total_changes(connection) == changes_before { 0 } else { connection.changes() };
     let class = if columns > 0 {
@@ -170,7 +170,7 @@ fn failed(error: ServerError) -> Reply {
     Reply { error: Some(Box::new(error)), ..Reply::default() }
 }
 
-// Miri runs no C, which SQLite is.
+// Miri can't run C code such as SQLite.
 #[cfg(test)]
 #[cfg(not(miri))]
 mod tests;

@@ -1,4 +1,4 @@
-//! Whom a server of the tests runs as, where it listens, and how long it lives.
+//! Test servers: the user they run as, their port, and their lifetime.
 
 #![allow(dead_code, reason = "each program that has this uses its own part of it")]
 
@@ -33,8 +33,8 @@ pub fn as_server_user(mut command: Command) -> Command {
     command
 }
 
-/// A port of loopback's that is free and stays so until the server listens: it lies below those
-/// that the kernel gives to clients, and each process of the tests looks elsewhere.
+/// A free loopback port that stays free until the server listens: it lies below the kernel's
+/// ephemeral range, and each test process searches elsewhere.
 pub fn free_port() -> u16 {
     static TRIED: AtomicU32 = AtomicU32::new(0);
     loop {
@@ -47,8 +47,8 @@ pub fn free_port() -> u16 {
     }
 }
 
-/// A killed test program leaves no server behind. (The server dies with the thread that started
-/// it.)
+/// Makes the server die with the thread that starts it, so that a killed test program leaves none
+/// behind.
 pub fn die_with_parent(command: &mut Command) {
     // SAFETY: prctl is async-signal-safe.
     unsafe {

@@ -14,10 +14,10 @@ use driver::{
 use record::Target;
 use socket2::Socket;
 
-/// How long anything may take here, however slow the machine.
+/// Time limit for everything here, for slow machines.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A session with its socket and its buffers: what the engine does, blocking and a piece at a time.
+/// A session with its socket and buffers, as in the engine but blocking and a piece at a time.
 pub struct Client {
     pub session: Session,
     pub version: String,
@@ -25,7 +25,7 @@ pub struct Client {
     pub reply: Vec<u8>,
     /// How many bytes one read asks for.
     pub piece: usize,
-    /// What lies between session and socket, if anything does.
+    /// The layer between session and socket, if there is one.
     pub channel: Option<Box<Channel>>,
     socket: Socket,
     unread: Vec<u8>,
@@ -66,7 +66,7 @@ impl Client {
         self.try_query(sql).unwrap()
     }
 
-    /// A multi-row INSERT as a load; `None`: it isn't one.
+    /// Sends a multi-row INSERT as a load; `None`: it does not qualify.
     pub fn load(&mut self, sql: &str) -> Option<Reply> {
         self.load_into(sql, &[])
     }
@@ -162,7 +162,7 @@ impl Client {
         }
     }
 
-    /// The connection ends: with an error that says so, or without a word.
+    /// Waits for the connection's end, with or without an error message.
     pub fn wait_for_end(&mut self) {
         loop {
             match self.try_receive() {

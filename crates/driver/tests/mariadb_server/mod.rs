@@ -1,4 +1,4 @@
-//! A real MariaDB for the tests of this folder, started by themselves and gone with them.
+//! A real MariaDB server, started by the tests and stopped with them.
 
 #![allow(dead_code, reason = "each program that has this uses its own part of it")]
 #![expect(

@@ -125,7 +125,7 @@ unsafe extern "C" fn text(least: f64, most: f64, len: *mut usize) -> *const u8 {
     })
 }
 
-/// The first bytes of a pattern, drawn into memory of a parameter's.
+/// Draws the first bytes of a pattern into a parameter's memory.
 unsafe extern "C" fn fill_pattern(pattern: *const u8, out: *mut u8, len: usize) {
     // SAFETY: the pattern has at least `len` bytes, the parameter room for them; they do not
     // overlap.

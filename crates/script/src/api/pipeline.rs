@@ -53,8 +53,8 @@ pub(super) unsafe fn forbid(state: *mut State, index: u32) {
         unsafe {
             lua::raise(
                 state,
-                "dbdyno.pipeline(): between its beginning and its end the connection takes \
-                 con:query() and stmt:execute() alone",
+                "dbdyno.pipeline(): until it ends, the connection takes only con:query() \
+                 and stmt:execute()",
             );
         }
     }

@@ -1,23 +1,23 @@
-//! One client a shard, driving a built-in test: these tests keep a processor or a disk busy, so a
-//! client needs a thread of its own.
+//! Runs a built-in test with one client per shard: these tests keep a processor or disk busy, so
+//! each client needs its own thread.
 
 use std::time::Duration;
 
 use engine::{Failure, Load, Message, OpenEvent, Turn, Workload};
 use record::FatalKind;
 
-/// What a test does.
+/// A client of a built-in test.
 pub trait Client {
-    /// One event; `false`: the client has done all that it has to.
+    /// Runs one event; `false`: the client has done all its work.
     ///
     /// # Errors
-    /// What ends the test.
+    /// The message of the error that ends the test.
     fn event(&mut self) -> Result<bool, String>;
 
-    /// What comes after all events of this client.
+    /// Called after the client's last event.
     ///
     /// # Errors
-    /// What ends the test.
+    /// The message of the error that ends the test.
     fn finish(&mut self) -> Result<(), String> {
         Ok(())
     }
@@ -26,7 +26,7 @@ pub trait Client {
 /// A client as the engine's workload.
 pub struct BuiltinWorkload {
     client: Box<dyn Client>,
-    /// The engine names the client when an event is due for it.
+    /// Waiting for the engine to wake the client for its next event.
     parked: bool,
     done: bool,
 }
@@ -36,12 +36,12 @@ fn failure(message: String) -> Failure {
 }
 
 impl BuiltinWorkload {
-    /// For a shard's only client.
+    /// Runs the only client of a shard.
     pub fn new(client: Box<dyn Client>) -> Self {
         Self { client, parked: false, done: false }
     }
 
-    /// One event that begins at `start`; returns when it ended, which is when the next may begin.
+    /// Runs one event that begins at `start`; returns its end, when the next may begin.
     fn event(&mut self, load: &mut Load, intended_ns: u64, start: u64) -> Result<u64, Failure> {
         let more = self.client.event().map_err(failure)?;
         let end = load.now();
@@ -61,7 +61,7 @@ impl BuiltinWorkload {
         Ok(())
     }
 
-    /// Runs events until there is none to run, or for so long.
+    /// Runs events until none is due, or for `length`.
     fn run(&mut self, load: &mut Load, length: Duration) -> Result<(), Failure> {
         let mut now = load.now();
         let until = now.saturating_add(length.as_nanos() as u64);
@@ -114,7 +114,7 @@ impl Workload for BuiltinWorkload {
         if self.done { Ok(()) } else { self.run(load, Duration::ZERO) }
     }
 
-    /// An event is never under way here: it ends before the load is looked at again.
+    /// No event is ever under way here: each ends before the load is checked again.
     fn give_up(&mut self, load: &mut Load) {
         load.clients = 0;
     }

@@ -1,5 +1,5 @@
-//! `cpu`: how many primes are there up to a number? By trial division, so that divisions and square
-//! roots are what is measured.
+//! `cpu`: counts the primes up to a number by trial division, so that it measures divisions and
+//! square roots.
 
 use std::hint::black_box;
 
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn primes_are_counted() {
-        // Below 100 there are 25; 2 is not looked at.
+        // There are 25 below 100; 2 is not tested.
         assert_eq!(Cpu { highest: 100 }.primes(), 24);
     }
 }

@@ -7,13 +7,13 @@ pub trait Figures: Send + Sync {
         String::new()
     }
 
-    /// Before the clients are made: its settings.
+    /// Printed before the clients start: the settings.
     fn header(&self) -> String {
         String::new()
     }
 
-    /// Instead of the usual line: so many events in an interval of so many seconds, which ends at
-    /// `elapsed_s`; `latency` gives ranks and the first of them in milliseconds.
+    /// Replaces the usual intermediate line: `events` in an interval of `interval_s` that ends at
+    /// `elapsed_s`; `latency` holds the ranks and the first one's value in milliseconds.
     fn intermediate(
         &self,
         _events: u64,
@@ -24,13 +24,13 @@ pub trait Figures: Send + Sync {
         None
     }
 
-    /// Whether the full report of the layout of 1.1 has neither general statistics nor fairness,
-    /// and a narrower block of latencies.
+    /// Whether the full report in the layout of 1.1 omits general statistics and fairness, and has
+    /// a narrower latency block.
     fn narrow(&self) -> bool {
         false
     }
 
-    /// Above the general statistics: so many events in so many seconds; `new` is the layout of 1.1.
+    /// Printed above the general statistics: `events` in `seconds`; `new` is the layout of 1.1.
     fn cumulative(&self, _events: u64, _seconds: f64, _new: bool) -> String {
         String::new()
     }

@@ -1,4 +1,4 @@
-//! `threads` and `mutex`: locks between clients.
+//! `threads` and `mutex`: contention for locks.
 
 use std::hint::black_box;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,7 +20,7 @@ fn take(lock: &Mutex<u64>, inside: impl FnOnce(&mut u64)) {
     inside(&mut lock.lock().unwrap_or_else(PoisonError::into_inner));
 }
 
-/// `threads`: yields the processor while it holds a lock, again and again.
+/// `threads`: repeatedly takes a lock and yields the processor while holding it.
 pub(crate) struct Threads {
     locks: Locks,
     yields: u64,
@@ -66,7 +66,7 @@ impl Figures for Threads {
     }
 }
 
-/// `mutex`: takes one of many locks after some empty loops; one event is all a client does.
+/// `mutex`: takes a random lock after some empty loops; a client runs just one event.
 pub(crate) struct Mutexes {
     locks: Locks,
     times: u64,

@@ -1,4 +1,4 @@
-//! `memory`: goes through a block of memory, word by word or in random order.
+//! `memory`: reads or writes a block of memory, in order or at random.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -17,13 +17,13 @@ enum Operation {
     None,
 }
 
-/// A mapping of its own, in huge pages if that was asked for.
+/// A memory mapping, in huge pages if requested.
 struct Block {
     start: NonNull<usize>,
     size: usize,
 }
 
-// SAFETY: clients go through a shared block with volatile words; what they read does not matter.
+// SAFETY: clients access a shared block by volatile words; the values read do not matter.
 unsafe impl Send for Block {}
 // SAFETY: as above.
 unsafe impl Sync for Block {}
@@ -51,12 +51,12 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours and nobody has it any more.
+        // SAFETY: the mapping is ours and no longer in use.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.size) };
     }
 }
 
-/// What all clients have in common.
+/// State shared by all clients.
 pub(crate) struct Memory {
     block_size: usize,
     total_size: u64,
@@ -114,7 +114,7 @@ impl Memory {
 }
 
 impl MemoryClient {
-    /// Xorshift: cheap beside a cache miss.
+    /// Xorshift: cheap compared with a cache miss.
     fn next(&mut self) -> usize {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
@@ -122,13 +122,13 @@ impl MemoryClient {
         self.state as usize
     }
 
-    /// Every word of the block once, or as many words at random.
+    /// Accesses every word of the block once, or as many random words.
     fn pass(&mut self) {
         let words = self.block.size / WORD;
         let start = self.block.start.as_ptr();
         match (self.operation, self.random) {
             (Operation::Read, false) => (0..words).for_each(|index| {
-                // SAFETY: the index is below the number of words in the block; so below.
+                // SAFETY: the index is below the number of words in the block; also below.
                 unsafe { start.add(index).read_volatile() };
             }),
             (Operation::Write, false) => {

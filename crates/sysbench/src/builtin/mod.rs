@@ -1,4 +1,4 @@
-//! The built-in tests: what they are called, what they take, what they report.
+//! The built-in tests: their names, options and reports.
 
 mod client;
 mod cpu;
@@ -22,7 +22,7 @@ use locks::{Mutexes, Threads};
 use memory::Memory;
 pub use options::{TESTS, TestOption, options};
 
-/// Makes the client of this number, of so many.
+/// Makes a client from its number and the number of clients.
 pub type MakeClient = Arc<dyn Fn(u32, u32) -> Result<Box<dyn Client>, String> + Send + Sync>;
 
 /// A built-in test, ready to run.
@@ -33,10 +33,10 @@ pub struct BuiltinTest {
     pub figures: Arc<dyn Figures>,
 }
 
-/// The test's options on top of the command's own.
+/// The test's options, added to the command's.
 ///
 /// # Errors
-/// An option that the test does not have, or a value that is none.
+/// An option that the test does not have, or an invalid value.
 pub fn values(line: &CommandLine, name: &str) -> Result<Values, Refusal> {
     let mut values = line.values.clone();
     for given in &line.others {
@@ -59,10 +59,10 @@ pub fn values(line: &CommandLine, name: &str) -> Result<Values, Refusal> {
     Ok(values)
 }
 
-/// The test of this name; `seed` is for when none is given.
+/// Makes the test of this name; `seed` applies if none is given.
 ///
 /// # Errors
-/// A value that makes no sense.
+/// A value is invalid.
 pub fn test(name: &str, values: &Values, seed: u64) -> Result<BuiltinTest, Refusal> {
     let fatal = |message: String| Refusal(format!("FATAL: {message}"));
     match name {
@@ -112,6 +112,6 @@ pub fn test(name: &str, values: &Values, seed: u64) -> Result<BuiltinTest, Refus
                 figures: test,
             })
         }
-        other => Err(fatal(format!("there is no built-in test '{other}'"))),
+        other => Err(fatal(format!("no built-in test is called '{other}'"))),
     }
 }

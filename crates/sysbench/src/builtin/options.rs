@@ -1,14 +1,14 @@
-//! What the built-in tests are called and what they take.
+//! Names and options of the built-in tests.
 
 use crate::options::Kind;
 
-/// Names, and what they are about.
+/// Names and descriptions.
 pub const TESTS: [(&str, &str); 5] = [
     ("fileio", "reads and writes of files"),
     ("cpu", "whole numbers: a search for primes"),
     ("memory", "reads and writes of memory"),
-    ("threads", "the scheduler: yields between locks"),
-    ("mutex", "locks that nobody else holds for long"),
+    ("threads", "the scheduler: threads that yield while holding a lock"),
+    ("mutex", "short-held locks"),
 ];
 
 /// An option of a built-in test.
@@ -16,11 +16,11 @@ pub const TESTS: [(&str, &str); 5] = [
 pub struct TestOption {
     /// With underscores.
     pub name: &'static str,
-    /// How its value is written.
+    /// The type of its value.
     pub kind: Kind,
-    /// As it would be written; empty: none.
+    /// The default as text; empty: none.
     pub default: &'static str,
-    /// For people.
+    /// Description for `help`.
     pub help: &'static str,
 }
 
@@ -35,19 +35,19 @@ const fn option(
 
 use Kind::{Bool, Int, List, Size, Text};
 
-const CPU: &[TestOption] = &[option("cpu_max_prime", Int, "10000", "largest number looked at")];
+const CPU: &[TestOption] = &[option("cpu_max_prime", Int, "10000", "largest number tested")];
 
 const MEMORY: &[TestOption] = &[
     option("memory_block_size", Size, "1K", "size of a block"),
-    option("memory_total_size", Size, "100G", "bytes to go through in all"),
-    option("memory_scope", Text, "global", "whose block it is {global,local}"),
-    option("memory_hugetlb", Bool, "off", "take the block from huge pages"),
-    option("memory_oper", Text, "write", "what is done to it {read,write,none}"),
-    option("memory_access_mode", Text, "seq", "in which order {seq,rnd}"),
+    option("memory_total_size", Size, "100G", "bytes to access in total"),
+    option("memory_scope", Text, "global", "one block for all threads or one each {global,local}"),
+    option("memory_hugetlb", Bool, "off", "allocate the block in huge pages"),
+    option("memory_oper", Text, "write", "operation {read,write,none}"),
+    option("memory_access_mode", Text, "seq", "access order {seq,rnd}"),
 ];
 
 const THREADS: &[TestOption] = &[
-    option("thread_yields", Int, "1000", "yields in an event"),
+    option("thread_yields", Int, "1000", "yields per event"),
     option("thread_locks", Int, "8", "number of locks"),
 ];
 
@@ -63,13 +63,13 @@ const FILEIO: &[TestOption] = &[
     option("file_total_size", Size, "2G", "size of all files together"),
     option("file_test_mode", Text, "", "{seqwr,seqrewr,seqrd,rndrd,rndwr,rndrw}"),
     option("file_io_mode", Text, "sync", "how {sync,async,mmap}"),
-    option("file_async_backlog", Int, "128", "operations under way at once, a client"),
-    option("file_extra_flags", List, "", "how files are opened {sync,dsync,direct}"),
-    option("file_fsync_freq", Int, "100", "fsync after so many operations; 0: never"),
+    option("file_async_backlog", Int, "128", "operations in flight per client"),
+    option("file_extra_flags", List, "", "flags for opening files {sync,dsync,direct}"),
+    option("file_fsync_freq", Int, "100", "operations between fsyncs; 0: no fsync"),
     option("file_fsync_all", Bool, "off", "fsync after each write"),
     option("file_fsync_end", Bool, "on", "fsync at the end"),
     option("file_fsync_mode", Text, "fsync", "{fsync,fdatasync}"),
-    option("file_merged_requests", Int, "0", "operations made one, at most; 0: none"),
+    option("file_merged_requests", Int, "0", "operations merged into one, at most; 0: none"),
     option("file_rw_ratio", Kind::Double, "1.5", "reads for each write in rndrw"),
 ];
 

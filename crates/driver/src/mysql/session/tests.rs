@@ -1,4 +1,4 @@
-//! Replies written by hand, by servers that deprecate EOF and by those that don't, cut anywhere.
+//! Hand-written replies of servers that do and do not deprecate EOF, cut anywhere.
 
 use proptest::prelude::*;
 
@@ -17,7 +17,7 @@ const MYSQL: Agreed = Agreed {
     compression: None,
 };
 
-/// A packet of the server's.
+/// A packet from the server.
 pub(in crate::mysql) fn packet(payload: &[u8]) -> Vec<u8> {
     let mut bytes = (payload.len() as u32).to_le_bytes().to_vec();
     bytes[3] = 1;
@@ -125,7 +125,7 @@ fn a_wish_for_a_file_is_refused() {
     assert_eq!(error.to_string(), "unexpected message `û` while answering a statement");
 }
 
-/// The last packet of a preparation's reply tells nothing and is skipped, but it has to be there.
+/// A preparation's last packet says nothing and is skipped, but must have arrived.
 #[test]
 fn a_preparation_is_answered_when_all_of_the_answer_is_there() {
     let mut session = idle_session(false);
@@ -216,7 +216,8 @@ proptest! {
         }
     }
 
-    /// Nonsense is an error or a wait, never a panic or a loop; rows of it neither.
+    /// Invalid bytes lead to an error or a wait, never to a panic or an endless loop; also when
+    /// rows are read.
     #[test]
     fn any_bytes_can_be_fed(
         payloads in prop::collection::vec(
@@ -260,7 +261,7 @@ proptest! {
 
 const INSERT: &[u8] = b"INSERT INTO t(a) VALUES (1), (2)";
 
-/// A session whose rows were asked for.
+/// A session whose rows have been asked for.
 fn loading() -> MysqlSession {
     let mut session = idle_session(true);
     assert!(matches!(session.load(INSERT, &[], &mut Vec::new()), Ok(Some(Sent::Waiting))));
@@ -304,14 +305,14 @@ fn a_refused_load_can_still_be_an_insert() {
     let (reply, _) = done(&mut session, &packet(b"\xff\x56\x10#42000no"));
     assert_eq!(reply.error.unwrap().number, 4182);
     assert!(session.refused_load() && !session.refused_load());
-    // Without the capability nothing is tried, and nobody gets a file that wasn't offered.
+    // Without the capability nothing is tried, and no file is sent that wasn't offered.
     let mut session = MysqlSession::new(true, Agreed { loads: false, ..MYSQL });
     assert!(session.load(INSERT, &[], &mut Vec::new()).unwrap().is_none());
     session.query(b"SELECT 1", &mut Vec::new()).unwrap();
     assert!(session.feed(&packet(b"\xfb/etc/passwd")).is_err());
 }
 
-/// An INSERT is prepared, and then executed with the rows of each batch.
+/// An INSERT is prepared once, then executed with the rows of each batch.
 #[test]
 fn a_batch_is_executed_once_its_insert_is_prepared() {
     for deprecates_eof in [true, false] {

@@ -1,11 +1,11 @@
-//! Replies written by hand, and cut anywhere.
+//! Hand-written replies, cut anywhere.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::reply::{Class, Tally};
 
-/// A message of the server's.
+/// A message from the server.
 fn message(tag: u8, body: &[u8]) -> Vec<u8> {
     let mut bytes = vec![tag];
     bytes.extend_from_slice(&(body.len() as u32 + 4).to_be_bytes());
@@ -225,7 +225,8 @@ proptest! {
         prop_assert!(!session.row(&bytes, &mut cursor, |_| ()).unwrap());
     }
 
-    /// Nonsense is an error or a wait, never a panic or a loop; rows of it neither.
+    /// Invalid bytes lead to an error or a wait, never to a panic or an endless loop; also when
+    /// rows are read.
     #[test]
     fn any_bytes_can_be_fed(
         tags in proptest::collection::vec("[123CDEGHIKNRSTZcdnstv]", 0..8),

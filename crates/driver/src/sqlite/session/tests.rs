@@ -19,7 +19,7 @@ fn try_open(target: &SqliteTarget) -> Result<SqliteSession, ConnectError> {
     Ok(connect(target, Duration::from_millis(200))?.session)
 }
 
-/// A session with a file of its own.
+/// A session with its own file.
 fn fresh() -> (tempfile::TempDir, SqliteSession) {
     let folder = tempfile::tempdir().unwrap();
     let session = try_open(&target(&folder.path().join("db"), &[])).unwrap();
@@ -160,7 +160,7 @@ fn pragmas_are_applied_and_checked() {
         |pragmas: &[(&str, &str)]| try_open(&target(&path, pragmas)).unwrap_err().to_string();
     assert!(message(&[("jurnal_mode", "wal")]).ends_with("has no pragma `jurnal_mode`"));
     assert!(message(&[("x; DROP TABLE t", "1")]).contains("has no pragma"));
-    let said = "journal_mode is `wal`; `wall` was asked for";
+    let said = "journal_mode is `wal`; expected `wall`";
     assert!(message(&[("journal_mode", "wall")]).ends_with(said));
     assert!(message(&[("cache_size", "(")]).contains("PRAGMA cache_size = (:"));
 }

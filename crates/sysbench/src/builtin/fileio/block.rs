@@ -1,19 +1,19 @@
-//! Buffers, and blocks whose content can be checked.
+//! Buffers, and blocks whose content can be validated.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 
-/// What direct input and output demands of an address.
+/// Alignment that direct I/O requires, bytes.
 const ALIGNMENT: usize = 4096;
-/// Position, then a sum of everything behind the two.
+/// Size of a block's header: position, then a checksum of the rest.
 const HEAD: usize = 16;
 
-/// Bytes at an address that direct input and output takes.
+/// A buffer aligned for direct I/O.
 pub(crate) struct Buffer {
     start: *mut u8,
     layout: Layout,
 }
 
-// SAFETY: the bytes are the buffer's own.
+// SAFETY: the buffer owns its bytes.
 unsafe impl Send for Buffer {}
 
 impl Buffer {
@@ -50,7 +50,7 @@ fn sum(bytes: &[u8]) -> u64 {
     })
 }
 
-/// Fills each block of `bytes` so that [`check`] can tell whether it is whole and in its place.
+/// Fills each block of `bytes` so that [`check`] can tell whether it is intact and in its place.
 pub(crate) fn fill(bytes: &mut [u8], block_size: usize, position: u64) {
     for (index, block) in bytes.chunks_mut(block_size).enumerate() {
         if block.len() < HEAD {
@@ -80,8 +80,8 @@ pub(crate) fn check(bytes: &[u8], block_size: usize, position: u64) -> Result<()
         let word = |from: usize| block[from..from + 8].try_into().map(u64::from_le_bytes).ok();
         if word(0) != Some(at) {
             return Err(format!(
-                "validation failed: the block at {at} is another's; were the files prepared with \
-                 --validate?"
+                "validation failed: the block at {at} belongs elsewhere; were the files prepared \
+                 with --validate?"
             ));
         }
         if word(8) != Some(sum(&block[HEAD..])) {
@@ -100,7 +100,7 @@ mod tests {
         let mut bytes = vec![0; 1024];
         fill(&mut bytes, 512, 4096);
         assert_eq!(check(&bytes, 512, 4096), Ok(()));
-        assert!(check(&bytes, 512, 0).unwrap_err().contains("another's"));
+        assert!(check(&bytes, 512, 0).unwrap_err().contains("belongs elsewhere"));
         bytes[700] ^= 1;
         assert!(check(&bytes, 512, 4096).unwrap_err().contains("damaged"));
     }

@@ -23,7 +23,7 @@ struct Mapping {
     size: usize,
 }
 
-// SAFETY: a mapping is reached through its client alone; other clients map the file themselves.
+// SAFETY: a mapping is used only by its client; other clients map the file themselves.
 unsafe impl Send for Mapping {}
 
 impl Mapping {
@@ -59,7 +59,7 @@ pub(crate) struct FileClient {
     done: Arc<Done>,
     next: Arc<AtomicU64>,
     mode: Mode,
-    // Before the files: it is drained while they are open.
+    // Declared before the files, so that it is drained while they are open.
     ring: Option<Ring>,
     mappings: Vec<Mapping>,
     files: Vec<File>,
@@ -119,15 +119,15 @@ impl FileClient {
         }
     }
 
-    /// Position of the next operation over all files. Blocks that are checked are taken, so that no
-    /// other client writes one that this one reads.
+    /// Position of the next operation over all files. With validation the blocks are reserved, so
+    /// that no other client writes one that this one reads.
     fn choose(&mut self) -> Result<u64, String> {
         loop {
             let position = self.draw();
             if !self.settings.validate || self.in_use.take(position) {
                 return Ok(position);
             }
-            // It may be one of this client's own, under way in the ring.
+            // The reserved block may be this client's own, still in flight in the ring.
             if let Some(ring) = &mut self.ring {
                 ring.drain()?;
             }
@@ -216,7 +216,7 @@ impl FileClient {
     }
 }
 
-/// Between a mapping and a buffer of its operation's size.
+/// Copies between a mapping and a buffer of the operation's size.
 fn copy(mapping: &Mapping, offset: usize, bytes: &mut [u8], write: bool) {
     assert!(offset + bytes.len() <= mapping.size, "an operation lies within its file");
     // SAFETY: checked above; mapping and buffer don't overlap.

@@ -1,4 +1,4 @@
-//! The test's files: making, opening, removing them.
+//! The test's files: creates, opens and removes them.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -13,7 +13,7 @@ pub(super) fn name(number: u64) -> String {
     format!("test_file.{number}")
 }
 
-/// The system's words without its number.
+/// The system's error message without its number.
 fn reason(error: &std::io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()
@@ -23,7 +23,7 @@ fn fatal(message: impl std::fmt::Display) -> Refusal {
     Refusal(format!("FATAL: {message}"))
 }
 
-/// Opens all files as the test needs them.
+/// Opens all files with the flags the test needs.
 pub(super) fn open(settings: &Settings) -> Result<Vec<File>, String> {
     let creates = settings.mode == Some(Mode::SequentialWrite);
     (0..settings.files)
@@ -61,10 +61,10 @@ pub(super) fn open(settings: &Settings) -> Result<Vec<File>, String> {
         .collect()
 }
 
-/// Writes the files, telling `say` what happens.
+/// Writes the files; calls `say` with each line of output.
 ///
 /// # Errors
-/// A value that makes no sense, or a file that can't be written.
+/// A value is invalid, or a file can't be written.
 pub fn prepare(values: &Values, say: &dyn Fn(&str)) -> Result<(), Refusal> {
     let settings = Settings::new(values, 0).map_err(fatal)?;
     let (each, all) = (settings.share, settings.share * settings.files);
@@ -88,14 +88,14 @@ pub fn prepare(values: &Values, say: &dyn Fn(&str)) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Writes what is missing of one file; the bytes written.
+/// Writes the missing part of a file; returns the bytes written.
 fn write(settings: &Settings, number: u64, say: &dyn Fn(&str)) -> std::io::Result<u64> {
     let name = name(number);
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     let file = options.custom_flags(settings.open_flags).open(&name)?;
     let found = file.metadata()?.len();
-    // Blocks that can be checked are written all anew: who knows what is there.
+    // With validation all blocks are rewritten: their present content is unknown.
     let mut at =
         if settings.validate { 0 } else { found / settings.block_size * settings.block_size };
     if found == 0 {
@@ -122,7 +122,7 @@ fn write(settings: &Settings, number: u64, say: &dyn Fn(&str)) -> std::io::Resul
 /// Removes the files.
 ///
 /// # Errors
-/// A value that makes no sense, or a file that is there and can't be removed.
+/// A value is invalid, or an existing file can't be removed.
 pub fn cleanup(values: &Values, say: &dyn Fn(&str)) -> Result<(), Refusal> {
     let settings = Settings::new(values, 0).map_err(fatal)?;
     say("Removing test files...\n");

@@ -1,4 +1,4 @@
-//! `fileio`: reads, writes and fsyncs of files, in the order and the way that is asked for.
+//! `fileio`: reads, writes and fsyncs of files.
 
 mod block;
 mod client;

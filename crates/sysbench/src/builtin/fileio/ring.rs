@@ -1,4 +1,4 @@
-//! Operations under way at once, by io_uring.
+//! Asynchronous operations through io_uring.
 
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use io_uring::{IoUring, opcode, types};
 use super::block::{self, Buffer};
 use super::shared::InUse;
 
-/// An operation that has been handed to the kernel.
+/// An operation submitted to the kernel.
 #[derive(Clone, Copy)]
 struct Pending {
     write: bool,
     position: u64,
 }
 
-/// A queue of operations with a buffer each.
+/// A queue of operations, each with a buffer.
 pub(super) struct Ring {
     ring: IoUring,
     buffers: Vec<Buffer>,
@@ -23,7 +23,7 @@ pub(super) struct Ring {
     free: Vec<usize>,
     size: usize,
     block_size: usize,
-    /// Blocks are checked, and given back here when they are done with.
+    /// With validation: blocks are released here when their operation ends.
     in_use: Option<Arc<InUse>>,
 }
 
@@ -35,7 +35,7 @@ impl Ring {
         in_use: Option<Arc<InUse>>,
     ) -> Result<Self, String> {
         let ring = IoUring::new(backlog).map_err(|error| {
-            format!("asynchronous I/O needs io_uring, which is not to be had: {error}")
+            format!("asynchronous I/O needs io_uring, which is not available: {error}")
         })?;
         let count = backlog as usize;
         Ok(Self {
@@ -49,7 +49,7 @@ impl Ring {
         })
     }
 
-    /// Hands an operation over; waits for another to end if too many are under way.
+    /// Submits an operation; first waits for another to end if too many are in flight.
     pub(super) fn submit(
         &mut self,
         file: RawFd,
@@ -72,7 +72,8 @@ impl Ring {
             opcode::Read::new(file, start, size).offset(offset).build()
         };
         self.pending[slot] = Some(Pending { write, position });
-        // SAFETY: buffer and file outlive the operation: the ring is drained before they go.
+        // SAFETY: buffer and file outlive the operation: the ring is drained before they are
+        // dropped.
         let pushed = unsafe { self.ring.submission().push(&entry.user_data(slot as u64)) };
         pushed.map_err(|error| error.to_string())?;
         self.ring.submit().map_err(|error| format!("io_uring: {error}"))?;
@@ -111,7 +112,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Waits for everything under way.
+    /// Waits for all operations in flight.
     pub(super) fn drain(&mut self) -> Result<(), String> {
         while self.free.len() < self.buffers.len() {
             self.wait(1)?;

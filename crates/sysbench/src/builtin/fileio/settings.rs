@@ -1,4 +1,4 @@
-//! What the test is asked to do.
+//! The options of the test, checked.
 
 use crate::plan::distributions;
 use crate::value::Values;
@@ -36,9 +36,9 @@ pub(crate) struct Settings {
     pub(crate) mode: Option<Mode>,
     pub(crate) way: Way,
     pub(crate) files: u64,
-    /// Of each file, what operations reach: whole blocks.
+    /// Bytes of each file that operations reach: whole blocks.
     pub(crate) file_size: u64,
-    /// Of each file, as it was asked for.
+    /// Requested size of each file, bytes.
     pub(crate) share: u64,
     pub(crate) block_size: u64,
     pub(crate) backlog: u32,
@@ -57,7 +57,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// `seed` is for when none is given.
+    /// `seed` applies if none is given.
     pub(crate) fn new(values: &Values, seed: u64) -> Result<Self, String> {
         let mode = match values.text("file_test_mode") {
             "" => None,
@@ -128,8 +128,8 @@ impl Settings {
         self.files * (self.file_size / self.block_size)
     }
 
-    /// Bytes of one operation: several blocks where sequential ones are merged, as far as a file
-    /// goes.
+    /// Bytes of one operation: several blocks where sequential ones are merged, up to the end of a
+    /// file.
     pub(crate) fn operation_size(&self) -> u64 {
         let sequential = self.mode.is_some_and(Mode::sequential);
         let blocks = if sequential { self.merged.max(1) } else { 1 };
@@ -210,7 +210,7 @@ fn flags(words: &[String]) -> Result<(i32, Vec<String>), String> {
     Ok(flags)
 }
 
-/// A size with the largest unit of which it is a whole number, or nearly.
+/// A size in the largest unit that shows it as a whole number, or nearly.
 pub(crate) fn size(bytes: u64) -> String {
     let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
     let fitting = units.into_iter().find(|(shift, _)| bytes >> shift > 0);

@@ -1,10 +1,10 @@
-//! What clients of the test share beside their counts: the round of fsyncs, and blocks in use.
+//! State shared by the test's clients besides counters: the fsync round, and blocks in use.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// After so many operations of all clients every file is synced, one an event, by whichever client
-/// comes next; not where nothing was written since the last round.
+/// After every `every` operations of all clients, each file is synced, one per event, by whichever
+/// client comes next; skipped if nothing was written since the last round.
 #[derive(Debug, Default)]
 pub(crate) struct Rounds {
     state: Mutex<Round>,
@@ -14,13 +14,13 @@ pub(crate) struct Rounds {
 struct Round {
     operations: u64,
     written: bool,
-    /// The file of the round's next step.
+    /// The next file to sync.
     file: u64,
 }
 
 impl Rounds {
-    /// The file to sync now, if it is time; else the next event is an operation, which `write` says
-    /// whether it writes.
+    /// The file to sync now, if a round is due; otherwise the next event is an operation, and
+    /// `write` says whether it writes.
     pub(crate) fn next(&self, every: u64, files: u64, write: bool) -> Option<u64> {
         let mut round = lock(&self.state);
         if every > 0 && round.written && round.operations.is_multiple_of(every) {
@@ -38,12 +38,12 @@ impl Rounds {
     }
 }
 
-/// Blocks that are being read or written: with `--validate` no other client may touch them.
+/// Blocks being read or written: with `--validate` no other client may touch them.
 #[derive(Debug, Default)]
 pub(crate) struct InUse(Mutex<HashSet<u64>>);
 
 impl InUse {
-    /// Takes a block; `false`: another client has it.
+    /// Reserves a block; `false`: another client has it.
     pub(crate) fn take(&self, position: u64) -> bool {
         lock(&self.0).insert(position)
     }

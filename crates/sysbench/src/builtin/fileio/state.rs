@@ -1,4 +1,4 @@
-//! The test as all its clients share it, and what it reports.
+//! The state that all clients share, and the test's report.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use super::settings::Settings;
 use super::shared::{InUse, Rounds};
 use crate::builtin::figures::Figures;
 
-/// What has been done, by all clients.
+/// Operations done by all clients.
 #[derive(Debug, Default)]
 pub(crate) struct Done {
     pub(crate) reads: AtomicU64,
@@ -17,7 +17,7 @@ pub(crate) struct Done {
     pub(crate) bytes_written: AtomicU64,
 }
 
-/// The same at one moment: reads, writes, fsyncs, bytes read, bytes written.
+/// A snapshot: reads, writes, fsyncs, bytes read, bytes written.
 type Counts = [u64; 5];
 
 impl Done {
@@ -27,11 +27,11 @@ impl Done {
     }
 }
 
-/// The test as all its clients share it.
+/// The test, shared by all its clients.
 pub(crate) struct FileIo {
     pub(crate) settings: Arc<Settings>,
     pub(crate) done: Arc<Done>,
-    /// The next block of a sequential test, over all clients.
+    /// The next block of a sequential test, shared by all clients.
     pub(crate) next: Arc<AtomicU64>,
     pub(crate) rounds: Arc<Rounds>,
     pub(crate) in_use: Arc<InUse>,
@@ -52,7 +52,7 @@ impl FileIo {
         }
     }
 
-    /// What was done since the last call on the same mark, a second.
+    /// Rates per second since the last call with the same mark.
     fn rates(&self, mark: &std::sync::Mutex<Counts>, seconds: f64) -> [f64; 5] {
         let now = self.done.counts();
         let mut before = mark.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
