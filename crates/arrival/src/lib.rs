@@ -1,13 +1,12 @@
-//! Intended start times of events, pure in (plan, seed, index).
+//! Intended start times of events: a pure function of (plan, seed, index).
 //!
 //! A deterministic plan is a rate over time, `r(t)`. Its k-th arrival is at the time by which k
-//! events were due: `N(t) = ∫₀ᵗ r = k`, solved in closed form where there is one, so that ten
-//! million arrivals carry no accumulated rounding. A Poisson process adds exponential gaps. Neither
-//! reads a clock.
+//! events were due: `N(t) = ∫₀ᵗ r = k`, solved in closed form where possible, so that ten million
+//! arrivals accumulate no rounding error. A Poisson process adds exponential gaps. Neither reads a
+//! clock.
 //!
-//! Several shards share one plan: part `p` of `n` gets arrivals `p, p + n, p + 2n …`; of a
-//! Poisson process it gets an independent process of 1/n of the rate, since the sum of those is
-//! the whole.
+//! Shards share a plan: part `p` of `n` gets arrivals `p, p + n, p + 2n …`; of a Poisson process it
+//! gets an independent process of 1/n of the rate, since their sum is the whole process.
 #![forbid(unsafe_code)]
 
 mod plan;

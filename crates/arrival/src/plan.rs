@@ -1,10 +1,10 @@
-//! A plan of arrivals, and the time of its k-th.
+//! A plan of arrivals, and the time of its k-th arrival.
 
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-/// Events per second at most: more than any machine begins, and their number in a run of any length
-/// stays one that fits.
+/// Events per second at most: more than any machine can start, and small enough that the number of
+/// events in any run fits its type.
 const RATE_MAX: f64 = 1e10;
 
 /// When events are due. Rates are events per second, durations seconds, all finite.
@@ -20,7 +20,7 @@ pub enum Plan {
         /// Above 0.
         rate: f64,
     },
-    /// The rate changes in a straight line, then stays.
+    /// The rate changes linearly, then stays.
     Ramp {
         /// At the beginning; 0 or more.
         from: f64,
@@ -40,19 +40,19 @@ pub enum Plan {
         /// Above 0.
         period: f64,
     },
-    /// The times themselves, nanoseconds, ascending.
+    /// Explicit times, nanoseconds, ascending.
     Replay(Arc<[u64]>),
 }
 
-/// A plan that can't be.
+/// An invalid plan.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{field} is {found}; expected {expected}")]
 pub struct PlanError {
-    /// Which value.
+    /// The field.
     pub field: &'static str,
-    /// What was there.
+    /// Its value.
     pub found: f64,
-    /// What may be there.
+    /// The values allowed.
     pub expected: &'static str,
 }
 
@@ -60,7 +60,7 @@ impl Plan {
     /// Checks that all values are in range.
     ///
     /// # Errors
-    /// The first value that isn't.
+    /// The first value out of range.
     pub fn check(&self) -> Result<(), PlanError> {
         let positive = |field, found: f64| {
             let fine = found.is_finite() && found > 0.0;
@@ -112,8 +112,8 @@ impl Plan {
         }
     }
 
-    /// Time of arrival `k`, from 0, in nanoseconds; `None`: it never comes. For a Poisson process
-    /// this is the mean time; [`crate::Arrivals`] draws the real ones.
+    /// Time of arrival `k` (from 0), nanoseconds; `None`: it never comes. For a Poisson process
+    /// this is the mean time; [`crate::Arrivals`] draws the actual ones.
     pub fn time_ns(&self, k: u64) -> Option<u64> {
         let due = k as f64;
         let seconds = match self {
@@ -127,7 +127,7 @@ impl Plan {
     }
 }
 
-/// Solves `from·t + (to − from)·t²/(2·over) = due`, in the form that doesn't cancel.
+/// Solves `from·t + (to − from)·t²/(2·over) = due` in a form without cancellation.
 fn ramp(due: f64, from: f64, to: f64, over: f64) -> Option<f64> {
     let within = (from + to) / 2.0 * over;
     if due <= within {
@@ -153,7 +153,7 @@ fn step(due: f64, steps: &[(f64, f64)]) -> Option<f64> {
 }
 
 /// Bisects `mean·t + amplitude·period/2π·(1 − cos(2πt/period)) = due`, whose left side never
-/// falls.
+/// decreases.
 fn sine(due: f64, mean: f64, amplitude: f64, period: f64) -> f64 {
     let swing = amplitude * period / TAU;
     let events = |t: f64| mean * t + swing * (1.0 - (TAU * t / period).cos());

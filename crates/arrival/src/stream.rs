@@ -1,16 +1,16 @@
-//! The arrivals of one part of a plan, one after the other.
+//! The arrivals of one part of a plan, in order.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::plan::Plan;
 
-/// Arrivals of a Poisson process that are drawn one by one to see how many are due.
+/// How many arrivals of a Poisson process are drawn one by one to count those due.
 const WALKED_MAX: u32 = 100_000;
-/// Into so many groups arrivals are put where they are more: a percentile is right to 10⁻⁴.
+/// Above that, arrivals are put into this many groups: a percentile is right to 10⁻⁴.
 const GROUPS_MAX: u64 = 10_000;
 
-/// A part's arrivals; the same for the same plan, seed, part and number of parts.
+/// A part's arrivals; determined by plan, seed, part and number of parts.
 #[derive(Debug, Clone)]
 pub struct Arrivals {
     plan: Plan,
@@ -43,13 +43,13 @@ impl Arrivals {
         arrivals
     }
 
-    /// The next intended start, nanoseconds from the plan's beginning; `None`: there is none.
+    /// The next intended start, nanoseconds from the plan's start; `None`: there is none.
     #[inline]
     pub fn peek(&self) -> Option<u64> {
         self.next
     }
 
-    /// Goes on to the one after.
+    /// Advances to the next arrival.
     pub fn advance(&mut self) {
         self.index += self.parts;
         self.next = match self.plan {
@@ -58,17 +58,17 @@ impl Arrivals {
         };
     }
 
-    /// How many arrivals of this part are due by `now` and not taken yet. However many they are,
-    /// this takes milliseconds at most; a Poisson process is walked up to a hundred thousand, and
-    /// those behind are counted by their mean rate.
+    /// How many arrivals of this part are due by `now` and not yet taken. Takes milliseconds at
+    /// most, whatever the number: a Poisson process is drawn up to a hundred thousand arrivals, the
+    /// rest is estimated from its mean rate.
     pub fn due_by(&self, now_ns: u64) -> u64 {
         let mut count = 0;
         self.due(now_ns, &mut |_, more| count += more);
         count
     }
 
-    /// The same arrivals by their times, ascending: (nanoseconds, how many). Where they are many,
-    /// neighbours share the time of their first.
+    /// The same arrivals with their times, ascending: (nanoseconds, count). If they are many,
+    /// neighbours share the time of the first.
     pub fn due(&self, now_ns: u64, each: &mut dyn FnMut(u64, u64)) {
         match self.plan {
             Plan::Poisson { rate } => self.walk(now_ns, rate / self.parts as f64, each),
@@ -89,7 +89,7 @@ impl Arrivals {
         groups(count, &mut |first, size| each(next + (first as f64 / rate * 1e9) as u64, size));
     }
 
-    /// Bisects for the first arrival that is not due: times never go back.
+    /// Bisects for the first arrival that is not due: times never decrease.
     fn look_up(&self, now_ns: u64, each: &mut dyn FnMut(u64, u64)) {
         let time = |place: u64| {
             let index = self.parts.checked_mul(place)?.checked_add(self.index)?;
@@ -120,7 +120,7 @@ impl Arrivals {
     }
 }
 
-/// So many numbers from 0 on as neighbours: (the first, how many).
+/// Splits this many consecutive numbers, from 0, into groups: (first, count).
 fn groups(count: u64, each: &mut dyn FnMut(u64, u64)) {
     let size = count.div_ceil(GROUPS_MAX).max(1);
     let mut first = 0;

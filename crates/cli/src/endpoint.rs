@@ -1,11 +1,11 @@
-//! The endpoint that Prometheus asks while the load runs.
+//! The endpoint that Prometheus scrapes while the load runs.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sysbench::Refusal;
 use tiny_http::{Header, Response, Server};
 
-/// The text of the last second, served to whoever asks, until the process ends.
+/// Serves the text published last, until the process ends.
 #[derive(Clone, Default)]
 pub struct Endpoint {
     text: Arc<Mutex<String>>,
@@ -15,7 +15,7 @@ impl Endpoint {
     /// Listens at `[host:]port`; without a host on loopback only.
     ///
     /// # Errors
-    /// An address that is none, or in use.
+    /// The address is invalid or in use.
     pub fn open(address: &str) -> Result<Self, Refusal> {
         let full = match address.parse::<u16>() {
             Ok(port) => format!("127.0.0.1:{port}"),
@@ -31,7 +31,7 @@ impl Endpoint {
         let serve = move || {
             for asked in server.incoming_requests() {
                 let body = text.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                // Whoever has asked and gone does not matter.
+                // A client that has disconnected does not matter.
                 let _ = asked.respond(Response::from_string(body).with_header(header.clone()));
             }
         };
@@ -40,7 +40,7 @@ impl Endpoint {
         Ok(endpoint)
     }
 
-    /// What is served from now on.
+    /// Replaces the text that is served.
     pub fn publish(&self, text: String) {
         *self.text.lock().unwrap_or_else(PoisonError::into_inner) = text;
     }

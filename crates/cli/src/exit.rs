@@ -1,4 +1,4 @@
-//! Exit codes: one a kind of failure, the same as the lab's; and those of the verb `sysbench`.
+//! Exit codes: one per kind of failure, the same as the lab's; and those of the verb `sysbench`.
 
 use std::process::ExitCode;
 
@@ -7,9 +7,9 @@ use record::FatalKind;
 
 /// Ended by a signal.
 pub const INTERRUPTED: u8 = 130;
-/// Under the verb `sysbench`, whatever went wrong.
+/// Under the verb `sysbench`, for any failure.
 pub const FAILED: u8 = 1;
-/// There too: clients did not get ready in time, or events were given up.
+/// Also there: clients were not ready in time, or events were abandoned.
 pub const FORCED: u8 = 2;
 
 /// The code of a failure.
@@ -24,7 +24,7 @@ pub fn code_of(kind: FatalKind) -> u8 {
     }
 }
 
-/// Says that nobody can be answered.
+/// Reports that standard output is closed.
 pub fn without_output(error: &std::io::Error) -> ExitCode {
     eprintln!("error: standard output is closed: {error}");
     ExitCode::from(code_of(FatalKind::Environment))

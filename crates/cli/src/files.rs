@@ -1,10 +1,10 @@
-//! Files that the user names, read whole.
+//! Reads files that the user names.
 
 use std::fs::File;
 use std::io::{Error, Read, Result};
 use std::path::Path;
 
-/// A file named by mistake (a device, a pipe that never ends) is not read for ever.
+/// Limit for a file named by mistake (a device, a pipe that never ends), bytes.
 const LARGEST: u64 = 256 << 20;
 
 /// The text of a file of at most 256 MiB, which may be a pipe.

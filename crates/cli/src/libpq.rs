@@ -1,4 +1,4 @@
-//! What PostgreSQL's own client library takes from the environment and from files of the user's.
+//! Settings that PostgreSQL's client library takes from the environment and the user's files.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use sysbench::{CommandLine, Value};
 const SYSTEM: [&str; 2] =
     ["/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"];
 
-/// Puts in what the command line leaves out.
+/// Fills in options that the command line leaves out.
 pub fn fill_in(line: &mut CommandLine) {
     for (option, variable) in [("pgsql_password", "PGPASSWORD"), ("pgsql_sslmode", "PGSSLMODE")] {
         if let Some(text) = variable_of(variable).filter(|_| !line.has(option)) {
@@ -18,7 +18,7 @@ pub fn fill_in(line: &mut CommandLine) {
     }
 }
 
-/// The authorities that are believed, and the client's own certificate, if there are any.
+/// The trusted authorities and the client's own certificate, if there are any.
 pub fn tls() -> Tls {
     let ca = match variable_of("PGSSLROOTCERT").as_deref() {
         Some("system") => SYSTEM.iter().map(PathBuf::from).find(|path| path.is_file()),
@@ -29,7 +29,7 @@ pub fn tls() -> Tls {
     Tls { ca, certificate, key, ..Tls::default() }
 }
 
-/// The file that a variable names, or the usual one if it is there.
+/// The file that a variable names, or the default one if it exists.
 fn file(variable: &str, usual: &str) -> Option<PathBuf> {
     variable_of(variable).map(PathBuf::from).or_else(|| {
         let home = std::env::var_os("HOME")?;

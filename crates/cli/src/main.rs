@@ -1,7 +1,7 @@
 //! `dbdyno-engine`: one measured run, from a spec to a stream of records.
 //!
 //! The only crate that prints, reads the environment, handles signals or exits. Records go to
-//! standard output, everything for people to standard error.
+//! standard output, messages for people to standard error.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "the one crate that prints")]
 
 mod binding;
@@ -34,27 +34,27 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Carry out a run spec (JSON) and write records, one JSON object a line.
+    /// Run a spec (JSON) and write records, one JSON object per line.
     ///
     /// With `-` the spec is read from standard input, and the engine ends with its parent.
     Run {
         /// The spec's file, or `-`.
         spec: PathBuf,
     },
-    /// Say what `run` would do with a spec on this machine, as one JSON object: processes, shards,
-    /// connections, open files, memory.
+    /// Print what `run` would do with a spec on this machine, as one JSON object: processes,
+    /// shards, connections, open files, memory.
     ///
-    /// It connects to nobody and reads no script.
+    /// It connects to no server and reads no script.
     Plan {
-        /// Engine processes that share the run; without: as few as may open all their files.
+        /// Engine processes that share the run; default: as few as may open all their files.
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
         processes: Option<u32>,
-        /// The spec's file, or `-`: standard input.
+        /// The spec's file, or `-` for standard input.
         spec: PathBuf,
     },
-    /// Do what the sysbench command does with the same arguments.
+    /// Behave as the sysbench command with the same arguments.
     ///
-    /// The program also does so when it is called by the name `sysbench`.
+    /// The program also does so when called by the name `sysbench`.
     #[command(disable_help_flag = true)]
     Sysbench {
         /// As for sysbench.

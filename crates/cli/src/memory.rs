@@ -1,16 +1,16 @@
-//! How memory is held: what is freed is kept, and what is there moves into large pages before the
+//! Memory management: freed memory is kept, and resident memory moves into large pages before the
 //! load begins.
 //!
-//! With thousands of clients each reply touches memory that was last used thousands of replies ago,
-//! and with pages of 4 KiB the processor has forgotten even where it is: at 16,000 clients that was
-//! a twelfth of the client's CPU. Systems that give large pages only to those who ask
-//! (`transparent_hugepage/enabled` is `madvise`) give them neither to the allocator nor to LuaJIT.
+//! With thousands of clients, each reply touches memory last used thousands of replies ago, and
+//! with 4 KiB pages its TLB entry is gone too: at 16,000 clients this was a twelfth of the client's
+//! CPU. Systems that give large pages only on request (`transparent_hugepage/enabled` is `madvise`)
+//! give them neither to the allocator nor to LuaJIT.
 
 const LARGE: usize = 2 << 20;
-/// What may be kept, bytes a thread.
+/// Freed memory to keep, bytes per thread.
 const KEPT: libc::c_int = 64 << 20;
 
-/// Lets the allocator keep what is freed. A bulk insert's request is made and freed with each
+/// Lets the allocator keep freed memory. A bulk insert's request is allocated and freed with each
 /// statement, and would come from the kernel page by page each time.
 pub fn keep_freed() {
     // SAFETY: they set limits of the allocator's, before other threads run. Refused, all goes on as
@@ -21,8 +21,8 @@ pub fn keep_freed() {
     }
 }
 
-/// Asks the kernel to move what this process has in memory into large pages. Kernels before 6.1
-/// can't; then all stays as it is.
+/// Asks the kernel to move this process's memory into large pages. Kernels before 6.1 can't; then
+/// nothing changes.
 pub fn into_large_pages() {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     for (start, end) in maps.lines().filter_map(large_part) {
@@ -31,7 +31,7 @@ pub fn into_large_pages() {
     }
 }
 
-/// The whole large pages of a line of `maps` that is private memory and no file's.
+/// The whole large pages in a line of `maps`, if it is private memory not backed by a file.
 fn large_part(line: &str) -> Option<(usize, usize)> {
     let mut words = line.split_ascii_whitespace();
     let (start, end) = words.next()?.split_once('-')?;

@@ -1,4 +1,4 @@
-//! Where records go: the real standard output, which nothing else can write to.
+//! Writes records to the real standard output, which nothing else can write to.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -9,13 +9,13 @@ use record::{EnginePlan, Record};
 /// The stream of records. Lines are flushed one by one, so that a crash loses nothing recorded.
 pub struct Output {
     stream: BufWriter<File>,
-    /// The reader is gone; the run ends as if interrupted.
+    /// The reader has closed the stream; the run ends as if interrupted.
     pub broken: bool,
 }
 
 impl Output {
-    /// Takes standard output over. Whatever a script or a library prints there from now on goes to
-    /// standard error instead of into the records.
+    /// Takes over standard output. Whatever a script or library prints there from now on goes to
+    /// standard error instead.
     ///
     /// # Errors
     /// If standard output is closed.
@@ -33,7 +33,7 @@ impl Output {
         self.write_line(|stream| serde_json::to_writer(stream, record));
     }
 
-    /// Writes the answer of the verb `plan`.
+    /// Writes the output of the verb `plan`.
     pub fn answer(&mut self, plan: &EnginePlan) {
         self.write_line(|stream| serde_json::to_writer(stream, plan));
     }

@@ -1,4 +1,4 @@
-//! The verb `plan`: what `run` would do with a spec on this machine. It connects to nobody, and
+//! The verb `plan`: what `run` would do with a spec on this machine. It connects to no server and
 //! reads no script.
 
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::output::Output;
 use crate::process;
 use crate::run::{read_spec, refuse, usage};
 
-/// Answers with a plan of a spec, over so many processes if that is given.
+/// Prints the plan of a spec, over `processes` processes if given.
 pub fn plan(path: &Path, processes: Option<u32>) -> ExitCode {
     let mut output = match Output::take() {
         Ok(output) => output,

@@ -1,4 +1,4 @@
-//! What the operating system knows of this process and is asked to do for it.
+//! Access to the operating system: CPU, memory, signals and limits of this process.
 
 use std::io;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use record::{CpuTime, Order, OrderError};
 use crate::exit::INTERRUPTED;
 use crate::memory;
 
-/// How long the process may still take after it was told to end for the second time.
+/// How long the process may take to end after the second signal, microseconds.
 const LAST_WORDS_US: libc::suseconds_t = 400_000;
 
 /// CPU, memory and signals of this process.
 pub struct Process {
     signals: Arc<AtomicUsize>,
-    /// What is said on standard input, where that is listened to.
+    /// Orders from standard input, if the run waits for any.
     orders: Option<Receiver<Result<Order, OrderError>>>,
 }
 
@@ -27,17 +27,16 @@ pub fn unix_ns() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64
 }
 
-/// Whether the kernel itself takes the time from the processor's counter: it has found that counter
-/// to have one rate, and to be the same on all processors. Elsewhere than on Linux on x86: `false`.
+/// Whether the kernel's own clock uses the processor's counter: then its rate is constant and the
+/// same on all processors. `false` except on Linux on x86.
 pub fn counter_is_time() -> bool {
     let chosen = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     std::fs::read_to_string(chosen).is_ok_and(|name| name.trim() == "tsc")
 }
 
 impl Process {
-    /// Watches for SIGINT, SIGTERM and SIGHUP: the terminal is gone, which whoever called us by
-    /// `nohup` does not mind. After the second one the process ends, whatever it is busy with: what
-    /// it has not said by then is lost.
+    /// Handles SIGINT, SIGTERM and SIGHUP (the terminal has closed; ignored under `nohup`). The
+    /// second one ends the process, whatever it is doing: records not written by then are lost.
     ///
     /// # Errors
     /// If a handler can't be installed.
@@ -57,8 +56,8 @@ impl Process {
                 })?;
             }
         }
-        // A timer of the kernel's, since threads of our own may find no processor: 20,000 of them
-        // can be waiting for one.
+        // A kernel timer, because a thread of ours may get no processor: 20,000 can be waiting for
+        // one.
         // SAFETY: the handler ends the process by a plain system call.
         unsafe {
             signal_hook::low_level::register(libc::SIGALRM, || {
@@ -68,7 +67,7 @@ impl Process {
         Ok(Self { signals, orders: None })
     }
 
-    /// Listens for orders on standard input; its end is the last one.
+    /// Reads orders from standard input; its end counts as the last order.
     pub fn hear_orders(&mut self) {
         let (said, heard) = channel();
         self.orders = Some(heard);
@@ -131,7 +130,7 @@ impl Probe for Process {
     }
 }
 
-/// Whether whoever started us has the kernel throw the signal away.
+/// Whether the parent process made the kernel ignore the signal.
 fn is_ignored(signal: libc::c_int) -> bool {
     // SAFETY: the structure is plain data and filled by the call, which changes nothing.
     unsafe {
@@ -141,7 +140,7 @@ fn is_ignored(signal: libc::c_int) -> bool {
     }
 }
 
-/// Has the kernel send SIGALRM. Safe in a signal handler.
+/// Makes the kernel send SIGALRM. Safe in a signal handler.
 fn end_soon() {
     let soon = libc::timeval { tv_sec: 0, tv_usec: LAST_WORDS_US };
     let never = libc::timeval { tv_sec: 0, tv_usec: 0 };
@@ -150,8 +149,8 @@ fn end_soon() {
     unsafe { libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut()) };
 }
 
-/// Asks for SIGKILL when the parent dies. Nobody is left to read what was measured, and an engine
-/// of thousands of threads that wait for one lock takes minutes to end in good order.
+/// Requests SIGKILL when the parent dies. Nobody is left to read the records, and an engine with
+/// thousands of threads waiting for one lock takes minutes to end in order.
 pub fn end_with_parent() {
     // SAFETY: plain system calls.
     unsafe {
@@ -162,7 +161,7 @@ pub fn end_with_parent() {
     }
 }
 
-/// How many files this process may open once it has raised its limit; `None`: any number.
+/// Files this process may open after raising its limit; `None`: any number.
 pub fn open_files_limit() -> Option<u64> {
     hard_limit_of_open_files().filter(|limit| *limit != libc::RLIM_INFINITY)
 }
@@ -182,7 +181,7 @@ fn hard_limit_of_open_files() -> Option<u64> {
     done.then_some(limit.rlim_max)
 }
 
-/// Lets timers of the calling thread be exact: the default slack of 50 µs would blur intended
+/// Makes timers of the calling thread exact: the default slack of 50 µs would distort intended
 /// start times.
 pub fn exact_timers() {
     // SAFETY: plain system call.

@@ -18,14 +18,15 @@ use crate::process::{self, Process};
 use crate::scheduling::{schedule, shard_scheduling};
 use crate::shards::{Make, drive};
 
-/// The first shard opens its event loop and compiles the script in much less.
+/// How long the first shard may take to open its event loop and compile the script; it needs far
+/// less.
 const OPENING: Duration = Duration::from_secs(10);
 
-/// Patience with events in flight: at least so long, and so long for each client.
+/// How long to wait for events in flight, at least; longer with many clients.
 const DRAIN_S: f64 = 5.0;
 const DRAIN_A_CLIENT_S: f64 = 0.000_5;
 
-/// Carries out a spec.
+/// Runs a spec.
 pub fn run(path: &Path) -> ExitCode {
     let from_parent = path == Path::new("-");
     if from_parent {
@@ -47,7 +48,7 @@ pub fn run(path: &Path) -> ExitCode {
     }
 }
 
-/// Says why nothing was done, to programs and to people.
+/// Reports why nothing was done, as a record and on standard error.
 pub fn refuse(output: &mut Output, failure: Failure) -> ExitCode {
     explain(&failure);
     let Failure { kind, message, hint, traceback } = failure;
@@ -55,7 +56,7 @@ pub fn refuse(output: &mut Output, failure: Failure) -> ExitCode {
     ExitCode::from(exit::code_of(kind))
 }
 
-/// Says a failure to people.
+/// Prints a failure on standard error.
 fn explain(failure: &Failure) {
     eprintln!("error: {}", failure.message);
     if let Some(traceback) = &failure.traceback {
@@ -66,7 +67,7 @@ fn explain(failure: &Failure) {
     }
 }
 
-/// A run that is ready to begin.
+/// A run ready to begin.
 struct Run {
     spec: RunSpec,
     plan: Plan,
@@ -75,7 +76,7 @@ struct Run {
     process: Process,
 }
 
-/// A failure of whoever wrote the spec or the arguments.
+/// A failure caused by the spec or the arguments.
 pub fn usage(message: String, hint: Option<String>) -> Failure {
     Failure { kind: FatalKind::Usage, message, hint, traceback: None }
 }
@@ -98,7 +99,7 @@ fn prepare(path: &Path) -> Result<Run, Failure> {
     Ok(Run { spec, plan, config: Arc::new(config), shards, process })
 }
 
-/// Reads one JSON document. Standard input may go on behind it: with the word to begin.
+/// Reads one JSON document. Standard input may continue after it, with orders.
 pub fn read_spec(path: &Path) -> Result<RunSpec, Failure> {
     let spec = if path == Path::new("-") {
         let mut documents = serde_json::Deserializer::from_reader(std::io::stdin()).into_iter();
@@ -115,7 +116,7 @@ pub fn read_spec(path: &Path) -> Result<RunSpec, Failure> {
     spec.map_err(|error| usage(error.to_string(), None))
 }
 
-/// A configuration that does not work, as a failure.
+/// An invalid configuration as a failure.
 pub fn config_failure(error: ConfigError) -> Failure {
     match error {
         ConfigError::NoScript { name, tried } => {
@@ -138,17 +139,17 @@ fn nanoseconds(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
 }
 
-/// How long events in flight are waited for, seconds. Those of other parts of the run stand in the
-/// same line.
+/// How long to wait for events in flight, seconds. Those of other parts of the run wait in the same
+/// queue.
 fn drain_s(spec: &RunSpec) -> f64 {
     let own = || spec.groups.iter().map(|group| group.clients).sum();
     let clients: u32 = spec.part.map_or_else(own, |part| part.clients);
-    // A turn waits for whom the server has left; a run that ends need not.
+    // A turn waits for clients that lost their connection; the end of a run need not.
     let least = if spec.turns { DRAIN_S.max(spec.errors.reconnect_s) } else { DRAIN_S };
     spec.drain_s.unwrap_or_else(|| (f64::from(clients) * DRAIN_A_CLIENT_S).max(least))
 }
 
-/// The spec in the engine's units. A command other than `run` goes on until it is done.
+/// The spec in the engine's units. A command other than `run` has no time limit.
 pub fn plan(spec: &RunSpec) -> Result<Plan, Failure> {
     let load = spec.command == "run";
     let groups = spec
@@ -201,7 +202,7 @@ fn arrivals(arrival: &Arrival) -> Result<Option<arrival::Plan>, Failure> {
     Ok(Some(plan))
 }
 
-/// Reads a file of start times: seconds, one a line; empty lines and `#` comments are skipped.
+/// Reads a file of start times: seconds, one per line; empty lines and `#` comments are skipped.
 fn times(file: &Path) -> Result<Vec<u64>, Failure> {
     let text = read_text(file).map_err(|error| {
         usage(format!("cannot read the times to replay, {}: {error}", file.display()), None)
@@ -220,7 +221,7 @@ fn times(file: &Path) -> Result<Vec<u64>, Failure> {
         .collect()
 }
 
-/// What the first shard has found possible.
+/// What the first shard reports when it is open.
 struct Chosen {
     reactor: &'static str,
     scheduling: &'static str,
@@ -241,7 +242,7 @@ impl Run {
         let mut greets = true;
         let mut emit = |record: Record| {
             if std::mem::take(&mut greets) {
-                // A shard that can't be made has no word for it; why, it says itself.
+                // A shard that can't be made reports the reason itself.
                 let chosen = chosen.recv_timeout(OPENING).unwrap_or_default();
                 output.write(&self.hello(&control, chosen));
             }

@@ -1,4 +1,4 @@
-//! The verb `sysbench`: the field's command line in, its text out.
+//! The verb `sysbench`: sysbench's command line in, sysbench's text out.
 
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ use crate::scheduling::{schedule, shard_scheduling};
 use crate::shards::{Make, drive};
 use crate::watch::Watch;
 
-/// Where MySQL's and MariaDB's servers listen unless told otherwise.
+/// Default sockets of MySQL and MariaDB servers.
 const MYSQL_SOCKETS: [&str; 3] =
     ["/run/mysqld/mysqld.sock", "/var/lib/mysql/mysql.sock", "/tmp/mysql.sock"];
 
@@ -35,7 +35,7 @@ pub fn run(arguments: &[String]) -> ExitCode {
     match carry_out(arguments) {
         Ok(code) => ExitCode::from(code),
         Err(Refusal(message)) => {
-            // What is logged goes where reports go; what the parser says does not.
+            // Log messages go where reports go; usage errors don't.
             match message.starts_with("FATAL: ") {
                 true => say(&format!("{message}\n")),
                 false => eprintln!("{message}"),
@@ -47,7 +47,7 @@ pub fn run(arguments: &[String]) -> ExitCode {
 
 fn say(text: &str) {
     let mut output = std::io::stdout().lock();
-    // A reader that is gone doesn't end the run; the exit code still tells how it went.
+    // A closed output doesn't end the run; the exit code still shows the outcome.
     let _ = output.write_all(text.as_bytes()).and_then(|()| output.flush());
 }
 
@@ -133,7 +133,7 @@ fn builtin_test(line: &CommandLine, name: &str) -> Result<u8, Refusal> {
     }
 }
 
-/// A number for when no seed is given.
+/// The seed if none is given.
 fn random_seed() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     now.as_nanos() as u64 ^ u64::from(std::process::id())
@@ -226,7 +226,7 @@ fn is_parallel(facts: &Facts, command: &str) -> bool {
     facts.commands.iter().any(|(name, parallel)| name == command && *parallel)
 }
 
-/// What to answer to a command that the script doesn't have.
+/// The message for a command that the script does not define.
 fn no_command(script: &Path, facts: &Facts, command: &str) -> Result<u8, Refusal> {
     let name = script.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let shown = match script.extension() {
@@ -342,7 +342,7 @@ impl Run<'_> {
         })
     }
 
-    /// Writes a file that an option asks for.
+    /// Writes the file that an option names.
     fn write(&self, option: &str, text: impl FnOnce() -> String) -> Result<(), Refusal> {
         match self.line.values.text(option) {
             "" => Ok(()),
@@ -380,7 +380,7 @@ impl Run<'_> {
         }
     }
 
-    /// The load ended so badly that its own state could not report.
+    /// Prints the report when a failed load could not do so itself.
     fn leftover_report(&mut self) {
         let left = self.final_report.lock().ok().and_then(|mut slot| slot.take());
         if let Some(figures) = left {

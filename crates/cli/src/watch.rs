@@ -1,4 +1,4 @@
-//! Reasons of the sysbench verb's own to end a run, besides signals.
+//! Reasons besides signals for which the verb `sysbench` ends a run.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -10,14 +10,14 @@ use sysbench::Values;
 use crate::exit::{FAILED, FORCED};
 use crate::process::Process;
 
-/// The process, a deadline for clients to be ready, and a limit of events that wait.
+/// The process, a deadline for clients to be ready, and a limit of queued events.
 pub struct Watch {
     process: Process,
-    /// How long clients may take; `None`: for ever, as the command is not `run`.
+    /// How long clients may take to be ready; `None`: no limit, because the command is not `run`.
     patience: Option<Duration>,
-    /// Events of `--rate` that may wait; 0: any number.
+    /// Events of `--rate` that may be queued; 0: any number.
     queue: u64,
-    /// When clients have to be ready; `None` before they are made and once they are.
+    /// When clients have to be ready; `None` before they are made and after they are ready.
     deadline: Cell<Option<Instant>>,
     late: Cell<bool>,
     overflow: Cell<bool>,
@@ -37,7 +37,7 @@ impl Watch {
         }
     }
 
-    /// Takes a record.
+    /// Processes a record.
     pub fn see(&self, record: &Record) {
         match record {
             Record::Progress(progress) if progress.done == 0 => {

@@ -1,4 +1,4 @@
-//! What the coordinator tells the shards: the few words they share.
+//! State that the coordinator shares with the shards.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -13,15 +13,15 @@ use crate::plan::Plan;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Stage {
-    /// The first shard runs what comes before all clients.
+    /// The first shard runs the hooks before all clients.
     Initialise = 0,
     /// Clients connect and get ready.
     Clients = 1,
-    /// Clients run events, from `begin_ns` on.
+    /// Clients run events, from `begin_ns`.
     Load = 2,
-    /// The first shard runs what comes after all clients.
+    /// The first shard runs the hooks after all clients.
     Finish = 3,
-    /// Shards may go.
+    /// Shards may exit.
     End = 4,
 }
 
@@ -33,14 +33,14 @@ pub(crate) struct TurnTimes {
     pub(crate) measure_ns: u64,
 }
 
-/// Shared by all threads of a run. Shards read it between events and write nothing but the budget
-/// and, once each, the names scripts give to events.
+/// Shared by all threads of a run. Shards read it between events and write only the event budget
+/// and, once each, new labels.
 #[derive(Debug)]
 pub struct Control {
     clocks: Machine,
     stage: AtomicU8,
     begin_ns: AtomicU64,
-    /// Turns told so far, and the times of the last.
+    /// Number of turns announced, and the times of the last.
     turns: AtomicU32,
     turn: Mutex<TurnTimes>,
     stop: AtomicBool,
@@ -50,7 +50,7 @@ pub struct Control {
 }
 
 impl Control {
-    /// For a run by this plan. `counts`: see [`Machine::new`].
+    /// State for a run by this plan. `counts`: see [`Machine::new`].
     pub fn new(plan: &Plan, counts: bool) -> Self {
         let budget =
             plan.events.map(|events| AtomicI64::new(i64::try_from(events).unwrap_or(i64::MAX)));
@@ -73,7 +73,7 @@ impl Control {
         self.clocks.kernel_ns()
     }
 
-    /// The same time for one thread that asks often.
+    /// A clock with the same time, for one thread that reads it often.
     pub(crate) fn clock(&self) -> Clock {
         Clock::new(self.clocks)
     }
@@ -83,12 +83,12 @@ impl Control {
         self.clocks.counts()
     }
 
-    /// The names of events' labels.
+    /// Labels of events.
     pub(crate) fn labels(&self) -> &Labels {
         &self.labels
     }
 
-    /// The stage in force.
+    /// The current stage.
     pub fn stage(&self) -> Stage {
         match self.stage.load(Ordering::Acquire) {
             0 => Stage::Initialise,
@@ -99,25 +99,25 @@ impl Control {
         }
     }
 
-    /// Moves on.
+    /// Enters a stage.
     pub fn enter(&self, stage: Stage) {
         self.stage.store(stage as u8, Ordering::Release);
     }
 
-    /// Lets the load begin at this time.
+    /// Sets the time at which the load begins.
     pub fn begin(&self, at_ns: u64) {
         self.begin_ns.store(at_ns, Ordering::Release);
         self.enter(Stage::Load);
     }
 
-    /// Tells all shards the next turn. They must have drained the one before.
+    /// Announces the next turn to all shards, which must have drained the last.
     pub(crate) fn tell_turn(&self, turn: TurnTimes) {
         *self.turn.lock().unwrap_or_else(PoisonError::into_inner) = turn;
         self.turns.fetch_add(1, Ordering::Release);
         self.enter(Stage::Load);
     }
 
-    /// The turn behind the `heard` ones that a shard has heard of.
+    /// The turn after the `heard` ones that a shard knows.
     pub(crate) fn turn_after(&self, heard: u32) -> Option<TurnTimes> {
         let told = self.turns.load(Ordering::Acquire);
         (told > heard).then(|| *self.turn.lock().unwrap_or_else(PoisonError::into_inner))
@@ -139,7 +139,7 @@ impl Control {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// Events in flight are given up.
+    /// Abandons events in flight.
     pub fn abandon(&self) {
         self.stop();
         self.abandon.store(true, Ordering::Release);
@@ -150,13 +150,13 @@ impl Control {
         self.abandon.load(Ordering::Relaxed)
     }
 
-    /// The budget is used up: no event begins, but those under way may begin again and end.
+    /// Whether the budget is used up: no event begins, but those under way may restart and end.
     #[inline]
     pub(crate) fn spent(&self) -> bool {
         self.budget.as_ref().is_some_and(|left| left.load(Ordering::Relaxed) <= 0)
     }
 
-    /// Events of the budget that nobody has taken; without a limit as many as there are.
+    /// Events of the budget not yet taken; `u64::MAX` without a limit.
     pub(crate) fn left(&self) -> u64 {
         let left = self.budget.as_ref().map(|left| left.load(Ordering::Relaxed));
         left.map_or(u64::MAX, |left| u64::try_from(left).unwrap_or(0))

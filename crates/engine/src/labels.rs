@@ -1,16 +1,16 @@
-//! What events are called: by their group, or by the script.
+//! Labels of events: the group's name, or one set by the script.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Names that scripts may give over a run: each has its distributions, about a megabyte a shard.
+/// Labels per run: each has its own distributions, about a megabyte per shard.
 pub const LABELS_MAX: usize = 64;
 
-/// The names of a run's event labels. Shared by all shards, each of which asks once a name and
-/// keeps the answer.
+/// The event labels of a run, shared by all shards. Each shard looks a name up once and caches its
+/// number.
 #[derive(Debug)]
 pub(crate) struct Labels {
     groups: usize,
-    /// The groups' own come first.
+    /// Starts with the groups' own.
     names: Mutex<Vec<String>>,
 }
 
@@ -19,7 +19,7 @@ impl Labels {
         Self { groups: groups.len(), names: Mutex::new(groups) }
     }
 
-    /// The number of a name that a script gives to events of a group; `None`: there are too many.
+    /// The number of a label that a script sets on events of a group; `None`: there are too many.
     pub(crate) fn number(&self, group: usize, name: &str) -> Option<usize> {
         let mut names = self.lock();
         let full = format!("{}/{name}", names[group]);
@@ -34,13 +34,13 @@ impl Labels {
         Some(number)
     }
 
-    /// All names, by number.
+    /// All labels, by number.
     pub(crate) fn names(&self) -> Vec<String> {
         self.lock().clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<String>> {
-        // A name is pushed or it is not: a panic elsewhere leaves nothing half done.
+        // A push is atomic under the lock: a panic elsewhere leaves a valid list.
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

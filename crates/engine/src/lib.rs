@@ -1,9 +1,9 @@
 //! The load: who may start an event when, what is counted where, and when it all ends.
 //!
-//! A run is a few shards, each a thread that owns everything it writes: [`Load`] is its view of the
-//! run (clock, phase, turns, recorder) and a [`Workload`] is what it drives. The coordinator moves
-//! the shards through their stages, merges their intervals and hands out records. Neither knows
-//! SQL, Lua or a socket: anything that has events can be measured.
+//! A run consists of a few shards, each a thread that owns everything it writes: [`Load`] is its
+//! view of the run (clock, phase, turns, recorder), and a [`Workload`] is what it drives. The
+//! coordinator moves the shards through their stages, merges their intervals and emits records.
+//! Neither knows SQL, Lua or sockets: anything that has events can be measured.
 #![forbid(unsafe_code)]
 
 mod control;

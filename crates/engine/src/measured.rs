@@ -1,4 +1,4 @@
-//! What was measured so far: shards' intervals made one, added up to turns and to the window.
+//! Measurements so far: shards' intervals merged, then added up to turns and to the window.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::report::{Merged, counters, histograms};
 /// CPU time so far, and resident memory in KiB.
 pub(crate) type Sample = (CpuTime, u64);
 
-/// A stretch of time in which what is counted counts.
+/// A stretch of time whose measurements are reported.
 #[derive(Debug, Default)]
 struct Window {
     recorder: Recorder,
@@ -24,7 +24,7 @@ struct Window {
 }
 
 impl Window {
-    /// An interval that lies in it.
+    /// Adds an interval within it.
     fn add(&mut self, merged: &Merged, cpu: CpuTime) {
         let before = self.recorder.backlog;
         self.recorder.merge(&merged.recorder);
@@ -36,7 +36,7 @@ impl Window {
         self.clients = self.clients.max(merged.clients);
     }
 
-    /// What began in it and ends, or is given up, behind it.
+    /// Adds events that began in it and ended, or were abandoned, after it.
     fn add_late(&mut self, drain: &Recorder, in_turns: bool) {
         if in_turns {
             self.recorder.merge_events(&drain.events);
@@ -44,20 +44,20 @@ impl Window {
         self.recorder.merge_censored(&drain.censored);
     }
 
-    /// Counts what had not ended as at least as slow as it was by then.
+    /// Counts events that had not ended as at least as slow as they were at its end.
     fn close(&mut self) {
         let censored = std::mem::take(&mut self.recorder.censored);
         self.censored += censored
             .iter()
             .map(|times| {
-                // Of a backlog nothing is in service; of a closed loop, service is all there is.
+                // A backlog has had no service; in a closed loop there is only service.
                 times.response.count().max(times.service.count())
             })
             .sum::<u64>();
         self.recorder.merge_events(&censored);
     }
 
-    /// Another one, which lies behind it.
+    /// Appends a later one.
     fn merge(&mut self, other: &Self) {
         self.recorder.merge(&other.recorder);
         let start = self.span_ns.or(other.span_ns).map(|(start, _)| start);
@@ -73,7 +73,7 @@ fn plus(one: CpuTime, other: CpuTime) -> CpuTime {
     CpuTime { user_us: one.user_us + other.user_us, system_us: one.system_us + other.system_us }
 }
 
-/// The turn under way.
+/// The current turn.
 #[derive(Debug)]
 struct TurnParts {
     index: u32,
@@ -83,19 +83,19 @@ struct TurnParts {
     cpu: CpuTime,
 }
 
-/// Sums of what the shards have reported.
+/// Measurements reported by the shards.
 #[derive(Debug)]
 pub(crate) struct Measured {
     shards: usize,
-    /// Intervals of shards, until all have said theirs.
+    /// Intervals for which shards' parts are still missing.
     parts: BTreeMap<u64, Vec<ShardInterval>>,
     total: Recorder,
     window: Window,
     turn: Option<TurnParts>,
-    /// What the system said at the ends of intervals.
+    /// Readings of the operating system at the ends of intervals.
     samples: BTreeMap<u64, Sample>,
     cpu_before: CpuTime,
-    /// Resident memory at the end of the window so far.
+    /// Resident memory at the end of the window so far, KiB.
     rss_kb: u64,
     last_totals: Vec<ClientTotal>,
 }
@@ -103,9 +103,9 @@ pub(crate) struct Measured {
 /// An interval of all shards.
 pub(crate) struct Done {
     pub(crate) interval: Interval,
-    /// What each client did up to its end, where that is asked for.
+    /// Totals of each client up to its end, if requested.
     pub(crate) totals: Option<Vec<ClientTotal>>,
-    /// Recorders to be used again, one a shard.
+    /// Recorders for reuse, one per shard.
     #[expect(clippy::vec_box, reason = "they came in these boxes, and go back in them")]
     pub(crate) spares: Vec<Box<Recorder>>,
 }
@@ -125,17 +125,17 @@ impl Measured {
         }
     }
 
-    /// What the system said at an interval's end.
+    /// Stores a reading of the operating system at an interval's end.
     pub(crate) fn sample(&mut self, at_ns: u64, sample: Sample) {
         self.samples.insert(at_ns, sample);
     }
 
-    /// A shard's part of an interval.
+    /// Adds a shard's part of an interval.
     pub(crate) fn take(&mut self, part: ShardInterval) {
         self.parts.entry(part.index).or_default().push(part);
     }
 
-    /// The next interval that is complete; with `all`, also one that never will be. `now` asks the
+    /// The next complete interval; with `all`, also an incomplete one. `now` reads the operating
     /// system.
     pub(crate) fn next(
         &mut self,
@@ -203,7 +203,7 @@ impl Measured {
         }
     }
 
-    /// The sample nearest to this interval's end, its CPU time less what came before.
+    /// The reading nearest to this interval's end; its CPU time less that of earlier intervals.
     fn sample_at(&mut self, end_ns: u64, now: impl FnOnce() -> Sample) -> Sample {
         let (sample, rss_kb) = self.samples.get(&end_ns).copied().unwrap_or_else(now);
         self.samples = self.samples.split_off(&end_ns);
@@ -215,13 +215,13 @@ impl Measured {
         (used, rss_kb)
     }
 
-    /// What each client did in the end.
+    /// Final totals of each client.
     pub(crate) fn last_totals(&mut self) -> Vec<ClientTotal> {
         std::mem::take(&mut self.last_totals)
     }
 
-    /// Ends the turn under way. `None`: there is none, or it has not come to its window.
-    /// `interrupted`: not as long as it was to be.
+    /// Ends the current turn. `None`: there is none, or its window has not begun. `interrupted`: it
+    /// was cut short.
     pub(crate) fn end_turn(
         &mut self,
         drained_ns: u64,
@@ -252,13 +252,13 @@ impl Measured {
         })
     }
 
-    /// Events begun that nobody has heard of since. Once all clients have ended there are none.
+    /// Begun events missing from all counts. Once all clients have ended there must be none.
     pub(crate) fn astray(&self) -> u64 {
         let Counters { begun, events, uncounted, unfinished, .. } = self.total.counters;
         begun.abs_diff(events + uncounted + unfinished)
     }
 
-    /// The window as a whole; `None`: the run has not come to it. `peak_kb` is the kernel's word.
+    /// The whole window; `None`: it has not begun. `peak_kb` is the kernel's figure.
     pub(crate) fn summary(
         &mut self,
         interrupted: bool,
@@ -279,7 +279,7 @@ impl Measured {
             backlog: window.recorder.backlog,
             censored: window.censored,
             cpu: window.cpu,
-            // The kernel's own peak lags behind a little.
+            // The kernel's peak figure lags a little behind.
             rss_peak_kb: peak_kb.max(self.rss_kb),
             rss_kb: self.rss_kb,
             clients: window.clients,

@@ -1,4 +1,4 @@
-//! What shards send to the coordinator.
+//! Messages from shards to the coordinator.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,9 +9,9 @@ use record::{ClientTotal, FatalKind, PhaseName};
 /// Why a run can't go on.
 #[derive(Debug, Clone)]
 pub struct Failure {
-    /// Whose fault.
+    /// Whose fault it is.
     pub kind: FatalKind,
-    /// What failed, on what, what was expected.
+    /// What failed, where, and what was expected.
     pub message: String,
     /// What to try.
     pub hint: Option<String>,
@@ -22,7 +22,7 @@ pub struct Failure {
 /// A shard's part of an interval.
 #[derive(Debug)]
 pub struct ShardInterval {
-    /// From 0; the same number means the same stretch of time on every shard.
+    /// From 0; a number means the same interval on every shard.
     pub index: u64,
     /// The phase it lies in.
     pub phase: PhaseName,
@@ -34,9 +34,9 @@ pub struct ShardInterval {
     pub end_ns: u64,
     /// Clients alive at the end.
     pub clients: u32,
-    /// Clients that were in an event or on their way to one.
+    /// Clients executing an event or about to.
     pub busy: u32,
-    /// What each client did, where the plan asks for it at this interval's end.
+    /// Totals of each client, if the plan asks for them at this interval's end.
     pub totals: Option<Vec<ClientTotal>>,
     /// The shard sends no more intervals.
     pub last: bool,
@@ -44,25 +44,25 @@ pub struct ShardInterval {
     pub recorder: Box<Recorder>,
 }
 
-/// Ends what a shard is busy with when it does not return by itself.
+/// Interrupts a shard that does not return by itself.
 pub trait Interrupt: std::fmt::Debug + Send {
-    /// Called by another thread. A shard that is neither given up nor late
-    /// ([`crate::Load::is_late`]) goes on. `waited`: time since events may no longer begin.
+    /// Called by another thread. A shard that is neither abandoned nor late
+    /// ([`crate::Load::is_late`]) continues. `waited`: time since events must not begin any more.
     fn interrupt(&self, waited: Duration);
 }
 
-/// What shards tell the coordinator.
+/// A message from a shard to the coordinator.
 #[derive(Debug)]
 pub enum Message {
-    /// How the shard is reached when it does not listen.
+    /// How to interrupt the shard.
     Reachable(Box<dyn Interrupt>),
-    /// What had to come before all clients is done.
+    /// The hooks before all clients have run.
     Initialised,
-    /// So many more clients are connected and ready.
+    /// This many more clients are connected and ready.
     ClientsReady(u32),
     /// All of this shard's clients are ready.
     Ready,
-    /// Rows loaded since the last message, and into what, if that has a name.
+    /// Rows loaded since the last message, and the table, if known.
     RowsLoaded(u64, Option<Arc<str>>),
     /// An interval has ended.
     Interval(ShardInterval),
@@ -76,6 +76,6 @@ pub enum Message {
     Warning(&'static str, String, Option<String>),
     /// The shard has sent its last interval.
     Closed,
-    /// What had to come after all clients is done; the shard is gone.
+    /// The hooks after all clients have run; the shard exits.
     Finished,
 }

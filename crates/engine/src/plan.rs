@@ -1,9 +1,9 @@
-//! What the engine has to know of a run spec, in its own units.
+//! The engine's view of a run spec, in its own units.
 
 /// The load of one run. Times in nanoseconds.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Load before the window.
+    /// Length of the warm-up.
     pub warm_up_ns: u64,
     /// Length of the window; `None`: until the events are done or somebody stops it.
     pub measure_ns: Option<u64>,
@@ -11,31 +11,31 @@ pub struct Plan {
     pub interval_ns: u64,
     /// How long events in flight may take after the window.
     pub drain_ns: u64,
-    /// How long a shard may take after the window to hear that it is over: it may be busy with one
-    /// event for so long.
+    /// How long after the window a shard may take to notice its end: one event may keep it busy for
+    /// this long.
     pub patience_ns: u64,
     /// Events in the window; `None`: no limit.
     pub events: Option<u64>,
-    /// From which arrivals are drawn.
+    /// Seed of the arrivals.
     pub seed: u64,
-    /// This process's part of the run and the number of parts: (0, 1) is all of it.
+    /// This process's part of the run, and the number of parts: (0, 1) is the whole run.
     pub part: (u32, u32),
-    /// The beginning is said from outside ([`crate::Probe::order`]).
+    /// The start is ordered from outside ([`crate::Probe::order`]).
     pub wait_for_begin: bool,
-    /// The load comes in turns ([`crate::Probe::order`]), which say how long they are.
+    /// The load comes in turns ([`crate::Probe::order`]), each with its own length.
     pub turns: bool,
-    /// Who drives.
+    /// Groups of clients.
     pub groups: Vec<Group>,
-    /// Hand out what each client did: at these times after the window's beginning, where counting
-    /// starts anew, and at the end. Times are ends of intervals. `None`: clients
-    /// are not told apart.
+    /// Reports each client's totals at these times after the window's start, where counting
+    /// restarts, and at the end. The times are ends of intervals. `None`: clients are not reported
+    /// individually.
     pub client_totals_at: Option<Vec<u64>>,
 }
 
 impl Plan {
-    /// A shard's part of a group's arrivals within this process, and the number of such parts. They
-    /// are dealt out over the shards that have clients of the group; `None`: this one has none.
-    /// Clients go round the shards one by one, group after group.
+    /// A shard's part of a group's arrivals within this process, and the number of such parts. Only
+    /// shards with clients of the group get a part; `None`: this one has none. Clients are dealt to
+    /// the shards in turn, group after group.
     pub(crate) fn arrivals_of(&self, group: usize, shard: u32, shards: u32) -> Option<(u32, u32)> {
         let before: u32 = self.groups[..group].iter().map(|group| group.clients).sum();
         let place = (shard + shards - before % shards) % shards;

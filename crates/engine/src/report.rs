@@ -1,4 +1,4 @@
-//! From recorders to records.
+//! Converts recorders into records.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ pub(crate) fn counters(counters: &Counters) -> record::Counters {
     }
 }
 
-/// A distribution and what it is about.
+/// A distribution with its subject and label.
 type Named<'a> = (Subject, &'a str, TimeKind, &'a Distribution);
 
 /// All distributions that hold a value.
@@ -62,7 +62,7 @@ fn histogram((subject, label, time, distribution): Named<'_>) -> Option<Histogra
     })
 }
 
-/// An interval of the whole run: all shards' parts merged.
+/// An interval of the whole run, merged from all shards' parts.
 pub(crate) struct Merged {
     pub(crate) index: u64,
     pub(crate) phase: PhaseName,
@@ -75,10 +75,10 @@ pub(crate) struct Merged {
 }
 
 impl Merged {
-    /// What the shards' parts have in common; their recorders are still to be merged.
+    /// The fields that the parts share; the recorders are still to be merged.
     pub(crate) fn new(index: u64, parts: &[ShardInterval]) -> Self {
         let starts = parts.iter().map(|part| part.start_ns);
-        // The last of the shards to drain ends a turn for all.
+        // The last shard to drain ends a turn for all.
         let pause = parts[0].phase == PhaseName::Pause;
         Self {
             index,
@@ -109,7 +109,7 @@ impl Merged {
         }
     }
 
-    /// Of all that ended in it, whatever window it belongs to.
+    /// Distributions of everything that ended in it, whatever window it belongs to.
     fn histograms(&self, labels: &[String]) -> Vec<HistogramRecord> {
         if self.recorder.foreign.iter().all(|times| times.service.count() == 0) {
             return histograms(&self.recorder, labels);

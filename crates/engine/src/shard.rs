@@ -6,23 +6,23 @@ use crate::control::Stage;
 use crate::load::Load;
 use crate::message::{Failure, Interrupt, Message};
 
-/// How long a shard sleeps at most before it looks at the stage again.
+/// Longest sleep of a shard before it checks the stage again.
 const LOOK_NS: u64 = 20_000_000;
 
-/// What a shard drives: its clients, and what wakes them.
+/// What a shard drives: its clients, and the events that wake them.
 pub trait Workload {
-    /// What ends a call below that does not return; `None`: nothing does.
+    /// Interrupts a call of the methods below that does not return; `None`: impossible.
     fn interrupter(&self) -> Option<Box<dyn Interrupt>> {
         None
     }
 
-    /// Runs what comes before all clients (first shard only). Blocks.
+    /// Runs the hooks before all clients (first shard only). Blocks.
     ///
     /// # Errors
     /// Why the run can't go on.
     fn initialise(&mut self, load: &mut Load) -> Result<(), Failure>;
 
-    /// Begins to make clients; they get ready while [`Self::turn`] is called.
+    /// Starts making clients; they become ready during calls of [`Self::turn`].
     ///
     /// # Errors
     /// Why the run can't go on.
@@ -37,7 +37,7 @@ pub trait Workload {
     /// Why the run can't go on.
     fn begin(&mut self, load: &mut Load) -> Result<(), Failure>;
 
-    /// Waits for whatever wakes clients, at most `timeout`, and runs those.
+    /// Waits at most `timeout` for events that wake clients, and runs those.
     ///
     /// # Errors
     /// Why the run can't go on.
@@ -49,17 +49,17 @@ pub trait Workload {
     /// Why the run can't go on.
     fn wake(&mut self, load: &mut Load, client: u32) -> Result<(), Failure>;
 
-    /// Ends all clients; what they had begun counts as unfinished.
+    /// Ends all clients; their open events count as unfinished.
     fn give_up(&mut self, load: &mut Load);
 
-    /// Runs what comes after all clients (first shard only). Blocks.
+    /// Runs the hooks after all clients (first shard only). Blocks.
     ///
     /// # Errors
     /// Why the run can't go on.
     fn finish(&mut self, load: &mut Load) -> Result<(), Failure>;
 }
 
-/// Takes a workload through the run. Failures are reported, and the run ends in good order.
+/// Takes a workload through the run. A failure is reported and ends the run in order.
 pub fn run_shard<W: Workload>(load: &mut Load, workload: &mut W) {
     if let Some(interrupter) = workload.interrupter() {
         load.send(Message::Reachable(interrupter));
@@ -111,7 +111,7 @@ fn run_clients<W: Workload>(load: &mut Load, workload: &mut W) -> Result<(), Fai
             load.settle();
         } else if !begun && load.control().stage() >= Stage::Load {
             load.begin();
-            // All shards begin at the same time, which lies a little ahead.
+            // All shards begin at the same time, a little ahead.
             let ahead = load.control().begin_ns().saturating_sub(load.control().now_ns());
             std::thread::sleep(Duration::from_nanos(ahead));
             load.now();

@@ -1,4 +1,4 @@
-//! Where intervals and phases end. Pure, so that every shard finds the same places by itself.
+//! Ends of intervals and phases. Pure, so that every shard computes the same ones.
 
 use record::PhaseName;
 
@@ -11,7 +11,7 @@ pub(crate) struct Timeline {
     pub(crate) interval: u64,
 }
 
-/// A stretch of time that is reported as one.
+/// A stretch of time reported as one interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Slice {
     pub(crate) phase: PhaseName,
@@ -29,7 +29,7 @@ impl Timeline {
         self.measure.map_or(u64::MAX, |length| self.measure_start().saturating_add(length))
     }
 
-    /// The slice that begins at `start`, which is the begin or another slice's end.
+    /// The slice that starts at `start`: the load's start or another slice's end.
     pub(crate) fn slice_at(&self, start: u64) -> Slice {
         let (measure_start, measure_end) = (self.measure_start(), self.measure_end());
         let next = start.saturating_add(self.interval);

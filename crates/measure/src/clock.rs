@@ -1,28 +1,27 @@
-//! The time, at the price of one read of the processor's counter.
+//! The time, for the cost of reading the processor's counter.
 //!
-//! An event is timed at its beginning and at its end, and asking the kernel costs as much as all
-//! the rest of an event that does nothing. So the kernel's clock is asked once a millisecond, and
-//! in between the processor's counter says how much time has passed since. What the counter's rate
-//! is, the kernel's clock says too, again and again: an error of the rate is the error of a
-//! millisecond and never adds up, and a counter that jumps (a virtual machine that moves) is put
-//! right by the next question.
+//! An event is timed at its start and end, and asking the kernel costs as much as the rest of an
+//! event that does nothing. So the kernel's clock is read once per millisecond, and in between the
+//! processor's counter measures the time since. The counter's rate is calibrated against the
+//! kernel's clock again and again: an error of the rate affects one millisecond and never adds up,
+//! and a counter that jumps (when a virtual machine moves) is corrected by the next reading.
 
 use std::time::Instant;
 
 /// How long the counter is followed before the kernel's clock is asked again, nanoseconds.
 const FOLLOWED_NS: u64 = 1_000_000;
-/// The rate is taken over at least so long, nanoseconds. Both readings are good to some 50 ns, so
-/// that a millisecond by the counter is right within 5 ns.
+/// The rate is measured over at least this long, nanoseconds. Both readings are good to some 50 ns,
+/// so that a millisecond by the counter is right within 5 ns.
 const RATED_NS: u64 = 20_000_000;
 /// Rates a processor's counter can have, in [`Clock::rate`]'s unit: 10 GHz to 100 MHz.
 const RATES: std::ops::RangeInclusive<u64> = (1 << 32) / 10..=10 << 32;
-/// If reading both clocks took more ticks than this (most of a microsecond), it was interrupted,
-/// and they don't belong together.
+/// If reading both clocks took more ticks than this (most of a microsecond), the thread was
+/// interrupted, and the readings don't belong together.
 const INTERRUPTED_TICKS: u64 = 2_000;
 
-/// What a [`Clock`] reads.
+/// The clocks that a [`Clock`] reads.
 pub trait Sources {
-    /// The processor's counter. One that doesn't move is one that can't be used.
+    /// The processor's counter; a constant if it can't be used.
     fn ticks(&self) -> u64;
     /// The kernel's monotonic clock, nanoseconds since some origin.
     fn kernel_ns(&self) -> u64;
@@ -36,10 +35,9 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Times since `origin`. `counts`: the kernel itself takes the time from the processor's
-    /// counter, which it does only where the counter has a constant rate and is the same on all
-    /// processors. Elsewhere, and on processors whose counter isn't known here, the kernel's clock
-    /// is read each time.
+    /// Times since `origin`. `counts`: the kernel itself uses the processor's counter, which it
+    /// does only if the counter has a constant rate and is the same on all processors. Elsewhere,
+    /// and on processors whose counter isn't known here, the kernel's clock is read each time.
     pub fn new(origin: Instant, counts: bool) -> Self {
         Self { origin, counts: counts && cfg!(target_arch = "x86_64") }
     }
@@ -74,31 +72,31 @@ fn counter() -> u64 {
     0
 }
 
-/// Both clocks at one moment.
+/// Readings of both clocks at one moment.
 #[derive(Debug, Clone, Copy)]
 struct Moment {
     ticks: u64,
     ns: u64,
 }
 
-/// A clock of one thread. It never goes back.
+/// The clock of one thread. It never goes back.
 #[derive(Debug)]
 pub struct Clock<S: Sources = Machine> {
     sources: S,
-    /// When the kernel was last asked.
+    /// The last reading of the kernel's clock.
     last: Moment,
-    /// Since when the rate is being taken; none: both clocks were never read together.
+    /// Start of the current rate measurement; `None`: the clocks were never read together.
     rated_from: Option<Moment>,
     /// Nanoseconds a tick, times 2³²; 0: not known yet.
     rate: u64,
-    /// Ticks after `last` in which the counter is followed.
+    /// Ticks after `last` for which the counter is used.
     followed: u64,
-    /// The latest time that was told before `last`.
+    /// The latest time returned before `last`.
     least_ns: u64,
 }
 
 impl<S: Sources> Clock<S> {
-    /// A clock that takes its time from these.
+    /// A clock on these sources.
     pub fn new(sources: S) -> Self {
         let last = Moment { ticks: 0, ns: 0 };
         Self { sources, last, rated_from: None, rate: 0, followed: 0, least_ns: 0 }
@@ -109,7 +107,8 @@ impl<S: Sources> Clock<S> {
     pub fn now_ns(&mut self) -> u64 {
         let since = self.sources.ticks().wrapping_sub(self.last.ticks);
         if since < self.followed {
-            // At most a millisecond: 20 bits, in ticks not many more, and the rate has about 32.
+            // At most a millisecond: 20 bits of nanoseconds, few more of ticks, and the rate has
+            // about 32.
             return (self.last.ns + ((since * self.rate) >> 32)).max(self.least_ns);
         }
         self.ask()
@@ -120,7 +119,7 @@ impl<S: Sources> Clock<S> {
         let before = self.sources.ticks();
         let ns = self.sources.kernel_ns();
         let took = self.sources.ticks().wrapping_sub(before);
-        // The last that was told lies within what was followed.
+        // The last time returned lies within what was followed.
         self.least_ns = self.least_ns.max(self.last.ns + ((self.followed * self.rate) >> 32));
         self.last = Moment { ticks: before.wrapping_add(took / 2), ns };
         self.followed = 0;
@@ -151,13 +150,13 @@ mod tests {
 
     use super::*;
 
-    /// Clocks that are set by hand.
+    /// Clocks set by hand.
     #[derive(Debug, Default)]
     struct Set {
         ticks: Cell<u64>,
         ns: Cell<u64>,
         asked: Cell<u64>,
-        /// Questions to the kernel in which the thread does not run for a while, nanoseconds.
+        /// Kernel readings during which the thread does not run for a while, nanoseconds.
         interrupted: Cell<(u64, u64)>,
     }
 
@@ -231,7 +230,7 @@ mod tests {
                     set.ticks.set(set.ticks.get().wrapping_add(jump));
                 }
                 let error = clock.now_ns().abs_diff(set.ns.get());
-                // Never off by more than what is followed; two ratings later by nothing.
+                // Never off by more than the followed time; two calibrations later by nothing.
                 let most = if (1_500..2_400).contains(&round) { FOLLOWED_NS } else { 10 };
                 assert!(error <= most, "{error} ns off in round {round} after {jump}");
             }
@@ -249,7 +248,7 @@ mod tests {
                 let before = machine.kernel_ns();
                 let told = clock.now_ns();
                 let after = machine.kernel_ns();
-                // However long it was interrupted in between; 5 µs for what the counter is off.
+                // However long the interruption; 5 µs for the counter's error.
                 assert!(told + 5_000 >= before && told <= after + 5_000, "{before} {told} {after}");
                 assert!(told >= last);
                 last = told;

@@ -1,15 +1,15 @@
-//! Plain counts of one stretch of time.
+//! Counters over a stretch of time.
 
 use std::ops::AddAssign;
 
-/// What was counted. Every field only grows within an interval.
+/// The counters. Each only grows within an interval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Events begun.
+    /// Events started.
     pub begun: u64,
     /// Events completed.
     pub events: u64,
-    /// Events that ended and are not to be counted.
+    /// Events that ended but are excluded from counting.
     pub uncounted: u64,
     /// Statements that returned a result set.
     pub reads: u64,
@@ -19,15 +19,15 @@ pub struct Counters {
     pub other: u64,
     /// Statements that failed.
     pub errors: u64,
-    /// Events begun again.
+    /// Events restarted.
     pub restarts: u64,
-    /// Events begun and given up: the load ended before they did.
+    /// Events started and abandoned: the load ended before they did.
     pub unfinished: u64,
-    /// Connections made anew.
+    /// Reconnects.
     pub reconnects: u64,
-    /// Bytes handed to the sockets.
+    /// Bytes given to the sockets.
     pub bytes_sent: u64,
-    /// Bytes got from the sockets.
+    /// Bytes received from the sockets.
     pub bytes_received: u64,
 }
 
@@ -40,7 +40,7 @@ impl Counters {
 
 impl AddAssign for Counters {
     fn add_assign(&mut self, other: Self) {
-        // Taken apart by name, so that a new field can't be forgotten.
+        // Destructured, so that a new field can't be forgotten.
         let Self {
             begun,
             events,

@@ -11,15 +11,15 @@ pub const HIGHEST_NS: u64 = 3_600_000_000_000;
 /// Relative error of a recorded value stays below 10⁻³.
 const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// Times in nanoseconds, [1, [`HIGHEST_NS`]], to three significant digits. Takes its memory
-/// (about 270 KB) with the first value, so that distributions nobody uses cost nothing.
+/// Times in nanoseconds, [1, [`HIGHEST_NS`]], to three significant digits. Allocates its memory
+/// (about 270 KB) with the first value, so that unused distributions cost nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Distribution {
     histogram: Option<Box<Histogram<u64>>>,
     out_of_range: u64,
 }
 
-/// The distribution can't be written down.
+/// The distribution can't be encoded.
 #[derive(Debug, thiserror::Error)]
 #[error("a histogram could not be encoded: {0:?}")]
 pub struct EncodeError(V2DeflateSerializeError);
@@ -42,7 +42,7 @@ impl Distribution {
         histogram.saturating_record(ns.clamp(1, HIGHEST_NS));
     }
 
-    /// Records the same time so many times.
+    /// Records the same time `count` times.
     pub fn record_many(&mut self, ns: u64, count: u64) {
         let histogram = self.histogram.get_or_insert_with(new_histogram);
         if ns > HIGHEST_NS {
@@ -64,7 +64,7 @@ impl Distribution {
         }
     }
 
-    /// Forgets the values, keeps the memory.
+    /// Clears the values, keeps the memory.
     pub fn clear(&mut self) {
         self.out_of_range = 0;
         if let Some(histogram) = &mut self.histogram
@@ -107,7 +107,7 @@ impl Distribution {
         self.filled().map(|histogram| histogram.mean())
     }
 
-    /// Reads what [`Self::encode`] wrote; `None` if it is something else.
+    /// Decodes the output of [`Self::encode`]; `None` if it is something else.
     pub fn decode(text: &str) -> Option<Self> {
         let bytes = base64::engine::general_purpose::STANDARD.decode(text).ok()?;
         let histogram = Deserializer::new().deserialize(&mut bytes.as_slice()).ok()?;

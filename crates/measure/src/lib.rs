@@ -1,8 +1,8 @@
 //! What is counted and timed: the clock, counters, distributions, and the recorder of one shard.
 //!
 //! A [`Recorder`] belongs to one shard and one interval. Recorders are merged, never shared: the
-//! merge of all shards is an interval, the merge of intervals is a window, and nothing is lost on
-//! the way (the property tests say so). Percentiles are read from merged distributions only.
+//! merge of all shards is an interval, the merge of intervals is a window, and nothing is lost, as
+//! the property tests check. Percentiles are computed from merged distributions only.
 #![deny(unsafe_code)]
 
 mod clock;

@@ -1,11 +1,11 @@
-//! What one shard records in one interval.
+//! The recorder of one shard and one interval.
 
 use std::collections::BTreeMap;
 
 use crate::counters::Counters;
 use crate::distribution::Distribution;
 
-/// The class of a statement, as far as measuring is concerned.
+/// The class of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatementClass {
     /// Returned a result set.
@@ -20,7 +20,7 @@ pub enum StatementClass {
 /// service, so only service is recorded.
 #[derive(Debug, Clone, Default)]
 pub struct Times {
-    /// Start minus intended start. A statement is as late as the event it belongs to, and then lies
+    /// Start minus intended start. A statement starts as late as its event, and may then lie
     /// queued.
     pub wait: Distribution,
     /// End minus start.
@@ -57,22 +57,22 @@ pub struct Recorder {
     pub counters: Counters,
     /// Errors by code.
     pub errors: BTreeMap<String, u64>,
-    /// Times of events, by label (an index that the run gives a name).
+    /// Times of events, by label number.
     pub events: Vec<Times>,
-    /// Times of events that ended now and were to begin before the window: they belong to the
-    /// interval, but not to the window.
+    /// Times of events that ended in this interval but were intended before the window: they belong
+    /// to the interval, not to the window.
     pub foreign: Vec<Times>,
-    /// Times that events of the window had taken when they were last heard of.
+    /// Times so far of events of the window that had not ended.
     pub censored: Vec<Times>,
     /// Times of statements, by [`StatementClass`].
     pub statements: [Times; 3],
-    /// Times of statements that failed, until they did.
+    /// Times of failed statements, until they failed.
     pub failed_statements: Distribution,
-    /// Times of events given up, until they were.
+    /// Times of abandoned events, until they were.
     pub failed_events: Distribution,
     /// How late open-loop events were started although a client was free.
     pub lag: Distribution,
-    /// How long statements lay ready before their bytes were given to the kernel.
+    /// How long statements were ready before the kernel got their bytes.
     pub queued: Distribution,
     /// How long replies lay unread, at most.
     pub unread: Distribution,
@@ -81,7 +81,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// A recorder for so many event labels; more are made as they are met.
+    /// A recorder for this many event labels; it grows as needed.
     pub fn new(labels: usize) -> Self {
         Self { events: vec![Times::default(); labels], ..Self::default() }
     }
@@ -92,15 +92,14 @@ impl Recorder {
         self.statements[class as usize].service.record(service_ns);
     }
 
-    /// Counts a successful statement's times in a run with intended starts. `wait_ns`: how late the
-    /// statement's event began, 0 in a closed group or outside of events.
+    /// Counts a successful statement's times in a run with intended starts. `wait_ns`: how late its
+    /// event started, 0 in a closed group or outside of events.
     #[inline]
     pub fn open_statement(&mut self, class: StatementClass, wait_ns: u64, service_ns: u64) {
         self.statements[class as usize].record(wait_ns, service_ns);
     }
 
-    /// How long a statement that came over a socket lay queued before it was sent, and its reply
-    /// unread at most.
+    /// Records how long a statement lay queued before it was sent, and its reply unread at most.
     #[inline]
     pub fn on_the_way(&mut self, queued_ns: u64, unread_ns: u64) {
         self.queued.record(queued_ns);
@@ -132,7 +131,7 @@ impl Recorder {
         self.times(label).record(wait_ns, service_ns);
     }
 
-    /// Counts a completed event whose time is not the window's.
+    /// Counts a completed event whose time is not part of the window.
     pub fn foreign_event(&mut self, label: usize, wait_ns: u64, service_ns: u64) {
         self.counters.events += 1;
         of(&mut self.foreign, label).record(wait_ns, service_ns);
@@ -144,7 +143,7 @@ impl Recorder {
         of(&mut self.foreign, label).service.record(service_ns);
     }
 
-    /// An event of the open loop, under way or given up, has taken at least so long.
+    /// Records the time so far of an open-loop event that is under way or abandoned.
     pub fn censored_event(&mut self, label: usize, wait_ns: u64, service_ns: u64) {
         of(&mut self.censored, label).record(wait_ns, service_ns);
     }
@@ -154,7 +153,7 @@ impl Recorder {
         of(&mut self.censored, label).service.record(service_ns);
     }
 
-    /// So many events that have not begun wait for so long.
+    /// Records that `count` events not yet started have waited this long.
     pub fn censored_backlog(&mut self, label: usize, wait_ns: u64, count: u64) {
         let times = of(&mut self.censored, label);
         times.wait.record_many(wait_ns, count);
@@ -167,7 +166,7 @@ impl Recorder {
     }
 
     /// Adds another recorder: another shard's of the same interval, or a later interval's. The
-    /// backlog adds up over shards; over intervals take the last one's instead.
+    /// backlog adds up over shards; over intervals use the last one's instead.
     pub fn merge(&mut self, other: &Self) {
         self.merge_counts(other);
         self.merge_events(&other.events);
@@ -184,7 +183,7 @@ impl Recorder {
         self.backlog += other.backlog;
     }
 
-    /// Adds another recorder's counts, and no times.
+    /// Adds another recorder's counters but not its times.
     pub fn merge_counts(&mut self, other: &Self) {
         self.counters += other.counters;
         for (code, count) in &other.errors {
@@ -202,7 +201,7 @@ impl Recorder {
         merge_all(&mut self.censored, times);
     }
 
-    /// Nothing has been recorded.
+    /// Whether nothing has been recorded.
     pub fn is_empty(&self) -> bool {
         let times = |times: &Times| times.service.count() == 0 && times.wait.count() == 0;
         self.counters == Counters::default()
@@ -214,7 +213,7 @@ impl Recorder {
             && self.backlog == 0
     }
 
-    /// Forgets everything, keeps the memory.
+    /// Clears everything, keeps the memory.
     pub fn clear(&mut self) {
         self.counters = Counters::default();
         self.errors.clear();
@@ -274,7 +273,7 @@ mod tests {
         assert!(recorder.is_empty());
     }
 
-    /// Whatever is recorded alone makes a recorder one that isn't empty, until it is cleared.
+    /// Anything recorded makes a recorder non-empty, until it is cleared.
     #[test]
     #[cfg_attr(miri, ignore = "walks through whole histograms again and again")]
     fn nothing_that_is_recorded_goes_unseen() {
@@ -302,13 +301,14 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever order events are spread over shards and intervals in, totals equal their parts.
+        /// However events are spread over shards and intervals, totals equal the sum of their
+        /// parts.
         #[test]
         #[cfg_attr(miri, ignore = "walks through whole histograms again and again")]
         fn totals_equal_the_sum_of_their_parts(
             events in prop::collection::vec((0usize..4, 0usize..2, 1u64..1_000_000), 0..200),
         ) {
-            // Some recorders have not met the second label, or any.
+            // Some recorders have not seen the second label, or any.
             let mut parts: Vec<_> = (0..4).map(|met| Recorder::new(met.min(2))).collect();
             let mut whole = Recorder::new(2);
             for (part, label, ns) in &events {

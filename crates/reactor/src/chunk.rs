@@ -7,13 +7,13 @@ use std::rc::Rc;
 
 /// Equal slices of one allocation, lent out one at a time.
 ///
-/// Each slice is written only while nobody holds a [`Chunk`] of it: by the kernel while the slice
-/// is in the ring (io_uring), or by `read` while it is on no loan (epoll).
+/// Each slice is written only while no [`Chunk`] of it exists: by the kernel while the slice is in
+/// the ring (io_uring), or by `read` while it is not lent out (epoll).
 pub(crate) struct Pool {
-    /// One allocation, by its address: a reference to all of it would claim what is lent.
+    /// One allocation, as an address: a reference to all of it would alias lent slices.
     memory: NonNull<[u8]>,
     slice: usize,
-    /// Slices given back since the owner last looked; it puts them into the ring again.
+    /// Slices returned since the owner last checked; it puts them back into the ring.
     returned: UnsafeCell<Vec<u16>>,
     lent: Cell<u32>,
 }
@@ -48,7 +48,7 @@ impl Pool {
         Chunk { pool: Rc::clone(self), index, len }
     }
 
-    /// Slices that came back. Single-threaded (`Rc`), and no reference outlives this call.
+    /// Returns the slices that came back. Single-threaded (`Rc`); no reference outlives this call.
     pub(crate) fn take_returned(&self, mut give: impl FnMut(u16)) {
         // SAFETY: only this method and `Chunk::drop` touch the list, neither calls the other.
         let returned = unsafe { &mut *self.returned.get() };
@@ -80,7 +80,8 @@ impl Chunk {
     /// The bytes.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
-        // SAFETY: the slice is on loan to this chunk, so nobody writes to it until it is dropped.
+        // SAFETY: the slice is lent to this chunk, so nobody writes to it until the chunk is
+        // dropped.
         unsafe { std::slice::from_raw_parts(self.pool.address(self.index), self.len) }
     }
 }

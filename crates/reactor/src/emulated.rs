@@ -1,14 +1,14 @@
-//! What Miri has in place of `system`: its epoll is not level-triggered, and it knows no `send`.
+//! Replaces `system` under Miri, whose epoll is not level-triggered and which has no `send`.
 //!
-//! The event loop above runs unchanged, over pairs of sockets that exist in Miri's memory. Every
-//! descriptor is said to be ready at any time; one that is not is nothing new to the loop.
+//! The event loop above runs unchanged, over pairs of sockets in Miri's memory. Every descriptor is
+//! reported ready at all times; the loop copes with one that is not.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::RawFd;
 use std::time::Duration;
 
-/// What is waited for: events by `data`.
+/// Registered events, by `data`.
 #[derive(Debug)]
 pub(crate) struct Poll(BTreeMap<u64, u32>);
 
@@ -31,7 +31,7 @@ impl Poll {
         ready: &mut [libc::epoll_event],
         _timeout: Duration,
     ) -> Result<usize, i32> {
-        // Other threads may be what is waited for.
+        // Gives other threads time to run.
         std::thread::yield_now();
         let all =
             self.0.iter().map(|(data, events)| libc::epoll_event { events: *events, u64: *data });

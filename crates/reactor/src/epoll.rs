@@ -1,4 +1,4 @@
-//! The event loop on epoll: level-triggered, one `read` a wake-up, writes at once.
+//! The event loop on epoll: level-triggered, one `read` per wake-up, writes at once.
 
 use std::collections::VecDeque;
 use std::io;
@@ -25,9 +25,9 @@ const WAKER: u64 = u64::MAX;
 struct Socket {
     fd: OwnedFd,
     output: Vec<u8>,
-    /// Bytes of `output` the kernel has taken.
+    /// Bytes of `output` that the kernel has taken.
     sent: usize,
-    /// Waiting for room to send the rest.
+    /// Waiting for room in the socket's buffer.
     blocked: bool,
     given_ns: u64,
 }
@@ -43,7 +43,7 @@ pub struct EpollReactor {
     ready: Box<[libc::epoll_event]>,
     ready_len: usize,
     ready_next: usize,
-    /// Outcomes of sends, found while submitting.
+    /// Results of sends, noticed while submitting.
     pending: VecDeque<Event>,
 }
 
@@ -86,8 +86,8 @@ impl EpollReactor {
     }
 
     pub(crate) fn remove(&mut self, token: Token) {
-        // Closing the descriptor takes it out of the interest list. Events already fetched for it
-        // must not reach whoever gets the token next.
+        // Closing the descriptor removes it from the interest list. Events already fetched for it
+        // must not reach the next owner of the token.
         self.sockets.take(token);
         self.pending.retain(|event| event.token != token);
         for event in &mut self.ready[self.ready_next..self.ready_len] {
@@ -219,7 +219,7 @@ impl EpollReactor {
         let free = &mut self.free;
         self.pool.take_returned(|index| free.push(index));
         let index = self.free.pop().expect("the caller holds few chunks");
-        // SAFETY: the slice is on no loan, so it may be written; the length is its own.
+        // SAFETY: the slice is not lent out, so it may be written; the length is its own.
         let got = unsafe {
             libc::read(
                 socket.fd.as_raw_fd(),

@@ -1,10 +1,10 @@
-//! What happens to sockets.
+//! Events on sockets.
 
 use std::io;
 
 use crate::chunk::Chunk;
 
-/// A socket of a reactor: an index that is used again after the socket is gone.
+/// A socket of a reactor: an index that is reused after the socket is removed.
 pub type Token = u32;
 
 /// Something that happened to a socket.
@@ -21,11 +21,11 @@ pub struct Event {
 pub enum EventKind {
     /// Bytes arrived; at least one.
     Received(Chunk),
-    /// A submitted output buffer of more than [`SILENT_SEND_MAX`] bytes is out and empty again.
+    /// An output buffer of more than [`SILENT_SEND_MAX`] bytes has been sent and is empty again.
     Sent,
-    /// The peer is gone (`None`) or the socket failed. The socket is dead: remove it.
+    /// The peer has closed (`None`) or the socket failed. Remove it.
     Closed(Option<io::Error>),
 }
 
-/// Sends up to so many bytes complete without an event: the peer's reply says it.
+/// Sends of up to this many bytes complete without an event: the peer's reply implies it.
 pub const SILENT_SEND_MAX: usize = 16 * 1024;

@@ -1,13 +1,13 @@
 //! Bytes in and out of many sockets on one thread, by io_uring or by epoll.
 //!
 //! A [`Reactor`] owns its sockets. The caller writes into a socket's output buffer and submits it;
-//! [`Reactor::wait`] then [`Reactor::next`] hand out what happened, with received bytes in memory
-//! that belongs to the reactor until the [`Chunk`] is dropped. It knows no protocol: a request is
-//! some bytes, and the caller promises not to touch a submitted buffer before the peer has answered
+//! [`Reactor::wait`] and then [`Reactor::next`] return events, with received bytes in memory that
+//! belongs to the reactor until the [`Chunk`] is dropped. It knows no protocol: a request is a
+//! number of bytes, and the caller must not touch a submitted buffer before the peer has answered
 //! or [`EventKind::Sent`] came.
 //!
-//! Why received bytes live in shared memory: a connection that waits for a reply then holds no
-//! receive buffer, which is most of what 100,000 connections would cost.
+//! Received bytes live in shared memory so that a connection that waits for a reply holds no
+//! receive buffer, which would be most of the cost of 100,000 connections.
 
 mod chunk;
 #[cfg(miri)]
@@ -64,7 +64,7 @@ impl Reactor {
     /// Makes an event loop.
     ///
     /// # Errors
-    /// What the kernel says against it; with [`Choice::Auto`] only if epoll fails too.
+    /// The kernel's error; with [`Choice::Auto`] only if epoll fails too.
     pub fn new(choice: Choice) -> io::Result<Self> {
         match choice {
             Choice::Epoll => Ok(Self::Epoll(Box::new(EpollReactor::new()?))),
@@ -89,36 +89,35 @@ impl Reactor {
         each!(self, reactor => reactor.waker())
     }
 
-    /// Takes a connected, non-blocking stream socket over and begins to receive.
+    /// Takes over a connected, non-blocking stream socket and starts receiving.
     ///
     /// # Errors
-    /// What the kernel says.
+    /// The kernel's error.
     pub fn add(&mut self, socket: OwnedFd) -> io::Result<Token> {
         each!(self, reactor => reactor.add(socket))
     }
 
-    /// Closes a socket. Nothing is heard of its token until `add` hands it out again.
+    /// Closes a socket. Its token causes no events until `add` hands it out again.
     pub fn remove(&mut self, token: Token) {
         each!(self, reactor => reactor.remove(token))
     }
 
-    /// The socket's output buffer. It may still hold the last request: clear it, then write the
-    /// next one, and only when the last one has been answered.
+    /// The socket's output buffer. It may still hold the last request: once that has been answered,
+    /// clear it and write the next one.
     #[inline]
     pub fn output(&mut self, token: Token) -> &mut Vec<u8> {
         each!(self, reactor => reactor.output(token))
     }
 
-    /// Sends the output buffer, now (epoll) or with the next [`Reactor::wait`] (io_uring):
-    /// [`Reactor::given_ns`] tells. `now_ns` is the caller's time. Errors come as
-    /// [`EventKind::Closed`].
+    /// Sends the output buffer, at once (epoll) or with the next [`Reactor::wait`] (io_uring); see
+    /// [`Reactor::given_ns`]. `now_ns` is the caller's time. Errors come as [`EventKind::Closed`].
     #[inline]
     pub fn submit(&mut self, token: Token, now_ns: u64) {
         each!(self, reactor => reactor.submit(token, now_ns))
     }
 
-    /// Sends the output buffer as a further part of what was submitted last:
-    /// [`Reactor::given_ns`] stays as it is.
+    /// Sends the output buffer as a continuation of the last submission: [`Reactor::given_ns`]
+    /// stays unchanged.
     pub fn submit_more(&mut self, token: Token) {
         each!(self, reactor => reactor.send(token))
     }
@@ -129,11 +128,11 @@ impl Reactor {
         each!(self, reactor => reactor.given_ns(token))
     }
 
-    /// Waits until something happened, at most for `timeout`. Hand out all of it with
-    /// [`Reactor::next`] before waiting again. `clock` is asked once, if bytes go out.
+    /// Waits at most `timeout` for events. Take all of them with [`Reactor::next`] before waiting
+    /// again. `clock` is read once, if bytes are sent.
     ///
     /// # Errors
-    /// What the kernel says; an interrupted wait is not an error.
+    /// The kernel's error; an interrupted wait is not one.
     #[inline]
     pub fn wait(&mut self, timeout: Duration, clock: &mut impl FnMut() -> u64) -> io::Result<()> {
         match self {
@@ -142,7 +141,7 @@ impl Reactor {
         }
     }
 
-    /// The next thing that happened. (Not an iterator: the caller uses the reactor between events.)
+    /// The next event. (Not an iterator: the caller uses the reactor between events.)
     #[inline]
     #[expect(
         clippy::should_implement_trait,

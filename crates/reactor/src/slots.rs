@@ -1,4 +1,4 @@
-//! The table of sockets: dense, indexed by token, tokens used again.
+//! The table of sockets: dense, indexed by token; tokens are reused.
 
 use crate::Token;
 
@@ -16,7 +16,7 @@ impl<T> Default for Slots<T> {
 }
 
 impl<T> Slots<T> {
-    /// Puts an entry in and says where.
+    /// Inserts an entry and returns its token.
     pub(crate) fn insert(&mut self, entry: T) -> Token {
         match self.free.pop() {
             Some(token) => {
@@ -30,7 +30,7 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Takes an entry out; its token may be handed out again.
+    /// Removes an entry; its token may be reused.
     pub(crate) fn take(&mut self, token: Token) -> Option<T> {
         let entry = self.entries.get_mut(token as usize)?.take();
         if entry.is_some() {

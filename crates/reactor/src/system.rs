@@ -1,4 +1,4 @@
-//! What the epoll event loop asks of the kernel: which descriptors are ready, and sending.
+//! System calls of the epoll event loop: readiness and sending.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -8,7 +8,7 @@ use std::time::Duration;
 #[derive(Debug)]
 pub(crate) struct Poll {
     epoll: OwnedFd,
-    /// The kernel waits in whole milliseconds only.
+    /// The kernel waits only in whole milliseconds.
     coarse: bool,
 }
 
@@ -27,12 +27,12 @@ impl Poll {
         Ok(Self { epoll: unsafe { OwnedFd::from_raw_fd(fd) }, coarse: false })
     }
 
-    /// Reports `events` of `fd` as `data` from now on. Closing the descriptor ends it.
+    /// Reports `events` of `fd` as `data` from now on, until the descriptor is closed.
     pub(crate) fn add(&mut self, fd: RawFd, events: u32, data: u64) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_ADD, fd, events, data)
     }
 
-    /// Reports other events of a descriptor.
+    /// Changes a descriptor's events.
     pub(crate) fn modify(&mut self, fd: RawFd, events: u32, data: u64) -> io::Result<()> {
         self.control(libc::EPOLL_CTL_MOD, fd, events, data)
     }
@@ -44,7 +44,7 @@ impl Poll {
         if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
-    /// Waits until something is ready, at most for `timeout`; returns how many of `ready` say so.
+    /// Waits at most `timeout`; returns how many entries of `ready` were filled.
     ///
     /// # Errors
     /// The kernel's number.
@@ -61,7 +61,8 @@ impl Poll {
         self.milliseconds(ready, timeout)
     }
 
-    /// epoll_pwait2, by number, because its millisecond sister blurs intended start times.
+    /// epoll_pwait2, by its number: epoll_pwait's milliseconds are too coarse for intended start
+    /// times.
     fn exactly(&self, ready: &mut [libc::epoll_event], timeout: Duration) -> Result<usize, i32> {
         let timeout = libc::timespec {
             tv_sec: timeout.as_secs() as libc::time_t,
@@ -82,7 +83,7 @@ impl Poll {
         usize::try_from(count).map_err(|_| errno())
     }
 
-    /// For kernels before 5.11: rounds down, so that the last millisecond is polled away.
+    /// For kernels before 5.11: rounds down, so that the last millisecond is busy-polled.
     fn milliseconds(
         &self,
         ready: &mut [libc::epoll_event],
@@ -96,7 +97,8 @@ impl Poll {
     }
 }
 
-/// Sends bytes to a peer that may be gone. Returns how many the kernel took; below 0: see `errno`.
+/// Sends bytes to a peer that may have closed. Returns how many the kernel took; below 0: see
+/// `errno`.
 pub(crate) fn send(socket: RawFd, bytes: &[u8]) -> isize {
     // SAFETY: the pointer and length are those of a live slice.
     unsafe { libc::send(socket, bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) }

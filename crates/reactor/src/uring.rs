@@ -18,13 +18,13 @@ use crate::{Event, EventKind, SILENT_SEND_MAX, Token};
 
 const ENTRIES: u32 = 2048;
 const COMPLETIONS: u32 = 8192;
-/// Receive buffers: a power of two of them. 4 MiB a shard hold one large reply each for 512
-/// connections, or one small reply for as many at once; when they run out, receives are re-armed.
+/// Receive buffers, a power of two. 4 MiB per shard hold one large reply each for 512 connections,
+/// or one small reply for as many at once; when they run out, receives are re-armed.
 const BUFFERS: u16 = 512;
 const BUFFER_BYTES: usize = 8 * 1024;
 const GROUP: u16 = 0;
 
-/// What a completion is about, in the low bits of its user data; the token is above.
+/// The operation of a completion, in the low bits of its user data; the token is above.
 const RECEIVE: u64 = 0;
 const SEND: u64 = 1;
 const SEND_LOUD: u64 = 2;
@@ -38,11 +38,11 @@ const TOKEN_BITS: u32 = 32;
 struct Socket {
     fd: OwnedFd,
     output: Vec<u8>,
-    /// Tells late completions of an earlier owner of the token from this one's.
+    /// Distinguishes late completions for an earlier owner of the token.
     generation: u32,
-    /// Removed by the caller; kept until the kernel has let go of it.
+    /// Removed by the caller; kept until the kernel has finished with it.
     dying: bool,
-    /// Bytes of a loud send that are out.
+    /// Bytes sent of a send that reports its completion.
     sent: usize,
     given_ns: u64,
 }
@@ -65,9 +65,9 @@ pub struct UringReactor {
     buffers: BufferRing,
     ready: VecDeque<cqueue::Entry>,
     pending: VecDeque<Event>,
-    /// Sockets whose multishot receive ended for want of buffers.
+    /// Sockets whose multishot receive ended because buffers ran out.
     starved: Vec<Token>,
-    /// Sockets whose bytes go to the kernel with the next system call, in that order.
+    /// Sockets whose bytes go to the kernel with the next system call, in order.
     unsent: Vec<Token>,
     /// The time of the last submission.
     now_ns: u64,
@@ -183,7 +183,7 @@ impl UringReactor {
             if unsafe { self.ring.submission().push(&entry) }.is_ok() {
                 return;
             }
-            // Full: hand what is there to the kernel. An error shows again at the next wait.
+            // Full: submit what is there. An error shows again at the next wait.
             self.stamp_unsent(self.now_ns);
             if self.ring.submit().is_err() {
                 std::thread::yield_now();
@@ -227,13 +227,13 @@ impl UringReactor {
         socket.dying = true;
         let send = if socket.output.len() <= SILENT_SEND_MAX { SEND } else { SEND_LOUD };
         let data = |kind| Self::user_data(socket.generation, token, kind);
-        // By their names: to look for a descriptor, the kernel goes through all that is in flight
-        // on the ring, which took 2 ms for each of 16,000 sockets.
+        // Cancel by user data: to find a descriptor, the kernel searches everything in flight on
+        // the ring, which took 2 ms for each of 16,000 sockets.
         let cancel =
             |kind, says| opcode::AsyncCancel::new(data(kind)).build().user_data(data(says));
         let cancels = [cancel(send, SILENT_CANCEL), cancel(RECEIVE, CANCEL)];
-        // SAFETY: plain system call on an open descriptor. It ends what is still to be sent or
-        // received, so that the cancellation finds nothing it would have to wait for.
+        // SAFETY: plain system call on an open descriptor. It ends outstanding sends and receives,
+        // so that the cancellation need not wait for any.
         unsafe { libc::shutdown(socket.fd.as_raw_fd(), libc::SHUT_RDWR) };
         cancels.into_iter().for_each(|entry| self.push(entry));
         self.pending.retain(|event| event.token != token);
@@ -258,8 +258,8 @@ impl UringReactor {
         self.sockets.get_mut(token).map_or(0, |socket| socket.given_ns)
     }
 
-    /// Stamps what goes out with the system call that follows, which sends one after the other.
-    /// A call of its own for the sends would let each have its share of the time, at its price.
+    /// Stamps what goes out with the following system call, which sends one after the other.
+    /// Separate calls would give each send its own time, for the price of a call each.
     #[inline]
     fn stamp_unsent(&mut self, now: u64) {
         for token in self.unsent.drain(..) {
@@ -305,8 +305,7 @@ impl UringReactor {
             self.ring.submit()?;
             return Ok(());
         }
-        // Waiting for one completion, even for no time, is what makes the kernel run its deferred
-        // work.
+        // Waiting for one completion, even for no time, makes the kernel run its deferred work.
         let timespec = Timespec::from(timeout);
         let args = SubmitArgs::new().timespec(&timespec);
         if let Err(error) = self.ring.submitter().submit_with_args(1, &args) {
@@ -352,7 +351,7 @@ impl UringReactor {
         }
         let token = (data >> KIND_BITS) as Token;
         let generation = (data >> (TOKEN_BITS + KIND_BITS)) as u32;
-        // A buffer must come back to the ring whoever it was meant for.
+        // A buffer must return to the ring, whoever it was for.
         let chunk = cqueue::buffer_select(completion.flags())
             .map(|index| self.pool.lend(index, completion.result().max(0) as usize));
         let socket = self.sockets.get_mut(token)?;
@@ -362,7 +361,7 @@ impl UringReactor {
         let result = completion.result();
         if socket.dying {
             if kind == CANCEL {
-                // All that was in flight has been cancelled, and shut down before that.
+                // Everything in flight has been shut down and then cancelled.
                 self.sockets.take(token);
             }
             return None;
@@ -423,7 +422,7 @@ mod tests {
 
     use super::*;
 
-    /// Where the ring is full, the kernel gets what is in it before the next wait.
+    /// If the ring is full, the kernel gets its content before the next wait.
     #[test]
     #[cfg_attr(miri, ignore = "Miri has no io_uring")]
     fn bytes_are_stamped_when_the_kernel_gets_them() {

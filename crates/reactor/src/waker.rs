@@ -1,10 +1,10 @@
-//! Waking a reactor from another thread.
+//! Wakes a reactor from another thread.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
-/// Makes the reactor's `wait` return. Cheap to clone; safe to use after the reactor is gone.
+/// Makes the reactor's `wait` return. Cheap to clone; harmless after the reactor is gone.
 #[derive(Debug, Clone)]
 pub struct Waker(Arc<OwnedFd>);
 
@@ -30,7 +30,7 @@ impl Waker {
         self.0.as_raw_fd()
     }
 
-    /// Takes pending wake-ups.
+    /// Consumes pending wake-ups.
     pub(crate) fn drain(&self) {
         let mut count = 0u64;
         // SAFETY: reads eight bytes into a live variable; the descriptor is non-blocking.

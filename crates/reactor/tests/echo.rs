@@ -1,4 +1,4 @@
-//! Both event loops against real sockets: what goes in comes out, whatever the size.
+//! Both event loops against real sockets: bytes of any size arrive unchanged.
 #![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
 
 use std::fs::File;
@@ -14,7 +14,7 @@ const BOTH: &[Choice] = match cfg!(miri) {
     true => &[Choice::Epoll],
     false => &[Choice::Epoll, Choice::IoUring],
 };
-/// How long anything may take here, however slow the machine.
+/// Time limit for everything here, for slow machines.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// More than a socket's buffers hold.
@@ -32,7 +32,7 @@ fn pair(reactor: &mut Reactor) -> (Token, File) {
     (reactor.add(OwnedFd::from(ours)).unwrap(), File::from(OwnedFd::from(theirs)))
 }
 
-/// Turns the loop until `enough` says so.
+/// Runs the loop until `enough` returns true.
 fn turn(reactor: &mut Reactor, mut enough: impl FnMut(Token, EventKind) -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
@@ -94,7 +94,7 @@ fn many_megabytes_pass_both_ways_in_order() {
             match kind {
                 EventKind::Received(chunk) => got.extend_from_slice(chunk.bytes()),
                 EventKind::Sent => sent_events += 1,
-                // The peer leaves when it has echoed everything.
+                // The peer closes when it has echoed everything.
                 EventKind::Closed(None) => {}
                 EventKind::Closed(error) => panic!("closed: {error:?}"),
             }
@@ -158,7 +158,7 @@ fn a_waker_ends_the_wait_from_another_thread() {
     }
 }
 
-/// A clock that goes one step further each time it is asked.
+/// A clock that advances by one each time it is read.
 fn steps(now: &mut u64) -> u64 {
     *now += 100;
     *now

@@ -1,24 +1,24 @@
-//! Ranges of a run spec's values that the types can't hold.
+//! Checks ranges of a run spec that its types can't express.
 
 use crate::spec::{Part, RunSpec, Target};
 
-/// Clients of one run at most.
+/// Clients of a run at most.
 pub const CLIENTS_MAX: u32 = 1_000_000;
 /// The shortest reporting interval, seconds.
 const INTERVAL_MIN_S: f64 = 0.001;
 /// Longer than any run: 31 years.
 const SECONDS_MAX: f64 = 1e9;
 
-/// Why a spec can't be run.
+/// Why a spec is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
-    /// Not JSON, or not of this shape.
+    /// Not JSON, or not of this structure.
     #[error("the run spec is not valid: {0}")]
     Json(#[from] serde_json::Error),
-    /// Another version.
+    /// Another schema version.
     #[error("the run spec has schema {found}; this engine reads schema {}", crate::SCHEMA)]
     Schema {
-        /// The one in the document.
+        /// The version found.
         found: u32,
     },
     /// A value outside its range.
@@ -26,15 +26,15 @@ pub enum SpecError {
     Range {
         /// Path of the field.
         field: &'static str,
-        /// What was there.
+        /// The value found.
         found: String,
-        /// What may be there.
+        /// The values allowed.
         expected: &'static str,
     },
 }
 
 impl RunSpec {
-    /// Reads and checks a spec.
+    /// Parses and checks a spec.
     ///
     /// # Errors
     /// [`SpecError`] names the field, what was found and what was expected.
@@ -44,7 +44,7 @@ impl RunSpec {
         Ok(spec)
     }
 
-    /// Checks ranges that the types can't hold.
+    /// Checks ranges that the types can't express.
     ///
     /// # Errors
     /// The first [`SpecError`] found.
@@ -117,7 +117,7 @@ impl RunSpec {
         Ok(())
     }
 
-    /// With turns, what else says how long to run has no place.
+    /// With turns, fields that limit the run's length are not allowed.
     fn check_turns(&self) -> Result<(), SpecError> {
         if self.command != "run" {
             return Err(range("turns", &self.command, "turns in the command `run` only"));
@@ -141,7 +141,7 @@ impl RunSpec {
 
 fn range(field: &'static str, found: impl ToString, expected: &'static str) -> SpecError {
     let found = found.to_string();
-    // 1e300 has three hundred digits; nobody counts them.
+    // 1e300 has three hundred digits: print it in exponent form.
     let found = match found.parse::<f64>() {
         Ok(number) if found.len() > 20 => format!("{number:e}"),
         _ => found,
@@ -173,7 +173,7 @@ mod tests {
                 "groups": [{"script": "s", "clients": 4000000000}]}"#,
         );
         assert!(crowd.unwrap_err().to_string().contains("is 4000000000; expected 1,000,000"));
-        // More than 32 bits hold, in sum, and the part has room for what is left of it there.
+        // The sum exceeds 32 bits, and the part's share still fits in.
         let crowds = RunSpec::from_json(
             r#"{"schema": 2, "target": {"driver": "null"},
                 "part": {"index": 0, "count": 2, "clients": 4},

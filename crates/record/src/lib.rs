@@ -1,5 +1,4 @@
-//! The one place where the engine and the lab meet: a run spec goes in, a stream of records
-//! comes out.
+//! The interface between the engine and the lab: a run spec goes in, a stream of records comes out.
 //!
 //! Both are JSON. A spec is one document; records are one JSON object a line, each with a `record`
 //! field that names its kind. The types here are for that border only: they carry units in their

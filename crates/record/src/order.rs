@@ -1,4 +1,4 @@
-//! What a running engine is told, line by line, on standard input.
+//! Orders to a running engine, one per line of standard input.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,10 +11,10 @@ pub enum Order {
         /// Wall clock, nanoseconds since 1970.
         at_unix_ns: u64,
     },
-    /// `turn UNIX_NS LEAD_IN_S MEASURE_S`: one more turn. One that comes too late for its beginning
-    /// begins as soon as all shards can have heard of it; the turn's record says when that was.
+    /// `turn UNIX_NS LEAD_IN_S MEASURE_S`: one more turn. If its start time is past or too near, it
+    /// begins as soon as all shards can know of it; the turn's record has the actual time.
     Turn(TurnOrder),
-    /// `end`: no more turns; the summary follows. So does the end of standard input.
+    /// `end`: no more turns; the summary follows. The end of standard input means the same.
     End,
 }
 
@@ -35,13 +35,13 @@ impl fmt::Display for Order {
 pub struct TurnOrder {
     /// Wall clock, nanoseconds since 1970.
     pub at_unix_ns: u64,
-    /// Load that is thrown away, seconds, 0 or more.
+    /// Load that is discarded, seconds, 0 or more.
     pub lead_in_s: f64,
     /// Load that is measured, seconds, above 0.
     pub measure_s: f64,
 }
 
-/// A line that is no order.
+/// A line that is not an order.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error(
     "standard input says `{0}`; expected `begin UNIX_NS`, `turn UNIX_NS LEAD_IN_S MEASURE_S` or \
@@ -69,7 +69,7 @@ fn turn(at: &str, lead_in: &str, measure: &str) -> Option<TurnOrder> {
         text.parse().ok().filter(|seconds| (0.0..=1e9).contains(seconds))
     };
     let (lead_in_s, measure_s) = (seconds(lead_in)?, seconds(measure)?);
-    // An empty window would measure nothing and say so in figures.
+    // An empty window would report figures that measure nothing.
     let at_unix_ns = at.parse().ok()?;
     (measure_s >= 1e-9).then_some(TurnOrder { at_unix_ns, lead_in_s, measure_s })
 }

@@ -1,20 +1,20 @@
-//! The plan of the scripted driver: a server whose every delay, error and absence is written down,
-//! so that what a run measured can be held against what it should have measured.
+//! The plan of the scripted driver: a server with planned delays, errors and outages, so that
+//! measured figures can be compared with the expected ones.
 
 use serde::{Deserialize, Serialize};
 
-/// How the scripted server behaves. Times count from the beginning of the load.
+/// How the scripted server behaves. Times count from the start of the load.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptedPlan {
     /// How long each statement takes, microseconds.
     #[serde(default)]
     pub service_us: u64,
-    /// Stretches in which nothing is answered; what is under way then is answered behind them,
-    /// after its service time.
+    /// Stalls: nothing is answered; statements in flight are answered after the stall and their
+    /// service time.
     #[serde(default)]
     pub stalls: Vec<Stretch>,
-    /// Stretches in which the server is gone: sessions end when one begins, and none can be made.
+    /// Outages: sessions end when one begins, and none can be made during it.
     #[serde(default)]
     pub outages: Vec<Stretch>,
     /// Statements that fail.
@@ -32,7 +32,7 @@ pub struct Stretch {
     pub for_s: f64,
 }
 
-/// Every so many-th statement of a session fails.
+/// Every `every`-th statement of a session fails.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedError {
@@ -40,7 +40,7 @@ pub struct PlannedError {
     pub every: u64,
     /// Five characters.
     pub sqlstate: String,
-    /// The event may begin again.
+    /// The event may be restarted.
     #[serde(default)]
     pub transient: bool,
 }

@@ -1,24 +1,24 @@
-//! What to run: the document the lab (or a person) hands to the engine.
+//! The run spec: what the lab (or a person) asks the engine to run.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// One measured run, whole.
+/// One measured run, complete.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunSpec {
     /// Must equal [`crate::SCHEMA`].
     pub schema: u32,
-    /// What the script is asked to do: `run`, `prepare`, `cleanup`, or a command it defines.
+    /// What the script should do: `run`, `prepare`, `cleanup`, or a command it defines.
     #[serde(default = "default_command")]
     pub command: String,
     /// The database under load.
     pub target: Target,
-    /// Who drives it. At least one; names are distinct.
+    /// Its groups of clients. At least one; names are distinct.
     pub groups: Vec<Group>,
-    /// Seconds of load before measuring; recorded, and left out of the summary's window.
+    /// Seconds of load before measuring; recorded, but not part of the summary's window.
     #[serde(default)]
     pub warm_up_s: f64,
     /// Seconds measured. `None`: until `events` are done or the run is stopped.
@@ -30,16 +30,15 @@ pub struct RunSpec {
     /// Length of a reporting interval, seconds, [0.001, 3600].
     #[serde(default = "default_interval_s")]
     pub interval_s: f64,
-    /// How long to wait, after the window, for events in flight; seconds. `None`: 5 s, or half a
-    /// millisecond a client where that is more, since they stand in line before the server. After
-    /// a turn at least as long as a lost connection is tried to be made anew.
+    /// How long to wait after the window for events in flight, seconds. `None`: 5 s, or half a
+    /// millisecond per client if that is more, since they queue before the server. After a turn, at
+    /// least as long as a lost connection is retried.
     #[serde(default)]
     pub drain_s: Option<f64>,
-    /// Everything random is derived from this.
+    /// Seed of everything random.
     #[serde(default)]
     pub seed: u64,
-    /// Number of shards of this process; `None`: chosen from the cores and the clients, and
-    /// recorded.
+    /// Number of shards of this process; `None`: chosen from the cores and clients, and recorded.
     #[serde(default)]
     pub shards: Option<u32>,
     /// Which event loop to use.
@@ -54,28 +53,28 @@ pub struct RunSpec {
     /// How scripts' bulk inserts reach the server.
     #[serde(default)]
     pub load: LoadBy,
-    /// Connections that carry the rows of bulk inserts at most, besides the scripts' own, where
-    /// what is stored can't depend on it; 0: none. None: two a core (one waits for
-    /// the log's flush while the other stores), 16 at most.
+    /// Loader connections: carry the rows of bulk inserts besides the scripts' own connections,
+    /// where that can't change what is stored. 0: none. `None`: two per core (one waits for the
+    /// log's flush while the other stores), 16 at most.
     #[serde(default)]
     pub loaders: Option<u32>,
-    /// Deadline for one connection attempt, seconds.
+    /// Time limit of one connection attempt, seconds.
     #[serde(default = "default_connect_timeout_s")]
     pub connect_timeout_s: f64,
-    /// What to do with errors.
+    /// The error policy.
     #[serde(default)]
     pub errors: ErrorPolicy,
-    /// This process carries out one part of a run that several share; `None`: all of it.
+    /// The part of a shared run that this process carries out; `None`: all of it.
     #[serde(default)]
     pub part: Option<Part>,
-    /// When all clients are ready, say so with a `ready` record and wait for a line
-    /// `begin UNIX_NS` on standard input: the wall-clock time at which the load begins.
+    /// When all clients are ready, emit a `ready` record and wait for a line `begin UNIX_NS` on
+    /// standard input: the wall-clock time at which the load begins.
     #[serde(default)]
     pub wait_for_begin: bool,
-    /// Load in turns, asked for one by one on standard input (see [`crate::Order`]): all clients
-    /// connect, the engine says `ready` and waits. Each turn has its own lead-in and window, so
-    /// `warm_up_s`, `measure_s` and `events` have no place beside it. Clients stay connected
-    /// between turns; an arrival plan begins anew with each turn.
+    /// Run the load in turns, ordered one by one on standard input (see [`crate::Order`]): all
+    /// clients connect, the engine emits `ready` and waits. Each turn has its own lead-in and
+    /// window, so `warm_up_s`, `measure_s` and `events` must not be set. Clients stay connected
+    /// between turns; an arrival plan restarts with each turn.
     #[serde(default)]
     pub turns: bool,
 }
@@ -113,7 +112,7 @@ pub struct Group {
     /// When events start.
     #[serde(default)]
     pub arrival: Arrival,
-    /// Connect and stay idle: no event is ever run.
+    /// Connect and stay idle: no event is run.
     #[serde(default)]
     pub idle: bool,
     /// Pause between events of one client, seconds (closed loop only).
@@ -141,16 +140,16 @@ pub enum Arrival {
         /// Events per second, mean.
         rate_per_s: f64,
     },
-    /// Straight change of rate over `over_s`, then constant.
+    /// Linear change of rate over `over_s`, then constant.
     Ramp {
         /// Rate at the beginning.
         from_per_s: f64,
         /// Rate at the end.
         to_per_s: f64,
-        /// Seconds it takes.
+        /// Duration of the change, seconds.
         over_s: f64,
     },
-    /// A list of (seconds, rate): each rate holds for its seconds; the last one for ever.
+    /// A list of (seconds, rate): each rate holds for its duration; the last one for ever.
     Steps {
         /// Pairs of duration and rate.
         steps: Vec<(f64, f64)>,
@@ -164,7 +163,7 @@ pub enum Arrival {
         /// Seconds.
         period_s: f64,
     },
-    /// Start times in seconds, one a line, ascending.
+    /// Start times in seconds, one per line, ascending.
     Replay {
         /// The file of times.
         file: PathBuf,
@@ -175,7 +174,7 @@ pub enum Arrival {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "driver", rename_all = "kebab-case")]
 pub enum Target {
-    /// Answers at once: what is left is the engine's own cost.
+    /// Answers at once: measures the engine's own cost.
     Null,
     /// Follows a written plan of delays, errors and disconnects.
     Scripted {
@@ -208,7 +207,7 @@ pub struct SqliteTarget {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerTarget {
-    /// Used round-robin, one a connection. At least one.
+    /// Used round-robin by connections. At least one.
     pub endpoints: Vec<Endpoint>,
     /// Role to connect as.
     pub user: String,
@@ -217,19 +216,19 @@ pub struct ServerTarget {
     pub password: Option<String>,
     /// Database to use.
     pub database: String,
-    /// `false`: a script's prepared statements are sent as plain text.
+    /// `false`: prepared statements of scripts are sent as plain text.
     #[serde(default = "default_true")]
     pub prepared_statements: bool,
-    /// Encryption over TCP. A Unix socket never leaves the machine and stays plain.
+    /// Encryption over TCP. A Unix socket never leaves the machine and is not encrypted.
     #[serde(default)]
     pub tls: Tls,
-    /// Protocol compression: `zlib` (MySQL and MariaDB), `zstd` (MySQL from 8.0.18 on). A server
-    /// without it is an error.
+    /// Protocol compression: `zlib` (MySQL and MariaDB) or `zstd` (MySQL from 8.0.18). An error if
+    /// the server lacks it.
     #[serde(default)]
     pub compression: Option<String>,
 }
 
-/// Where one server listens.
+/// The address of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Endpoint {
@@ -248,10 +247,10 @@ pub enum Endpoint {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tls {
-    /// How much is demanded.
+    /// How strictly TLS is required.
     #[serde(default)]
     pub mode: TlsMode,
-    /// PEM file of authorities; needed to verify anything.
+    /// PEM file of trusted authorities; needed for verification.
     #[serde(default)]
     pub ca: Option<PathBuf>,
     /// PEM file of the client's certificate.
@@ -260,7 +259,8 @@ pub struct Tls {
     /// PEM file of the client's key.
     #[serde(default)]
     pub key: Option<PathBuf>,
-    /// Cipher suites by their IANA names (`TLS_AES_128_GCM_SHA256`); empty: all the library has.
+    /// Cipher suites by their IANA names (`TLS_AES_128_GCM_SHA256`); empty: all that the library
+    /// supports.
     #[serde(default)]
     pub ciphers: Vec<String>,
 }
@@ -269,16 +269,16 @@ pub struct Tls {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TlsMode {
-    /// Plain.
+    /// No TLS.
     #[default]
     Disable,
     /// TLS if the server has it.
     Prefer,
-    /// TLS, whoever answers.
+    /// TLS, without checking the certificate.
     Require,
-    /// TLS, and the certificate is signed by the authority.
+    /// TLS with a certificate signed by an authority.
     VerifyCa,
-    /// The same, and it names the host.
+    /// The same, and the certificate names the host.
     VerifyFull,
 }
 
@@ -299,10 +299,10 @@ pub enum ReactorChoice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduling {
-    /// As batch threads (`SCHED_BATCH`): waking up they interrupt nobody.
+    /// As batch threads (`SCHED_BATCH`): waking up, they preempt no other thread.
     #[default]
     Batch,
-    /// As whoever started the engine has it.
+    /// As inherited from the process that started the engine.
     Inherit,
 }
 
@@ -323,29 +323,29 @@ pub enum Bind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadBy {
-    /// In every command but `run`: as COPY … FROM STDIN (PostgreSQL) or LOAD DATA LOCAL INFILE
-    /// (MySQL, MariaDB) where that stores the very same, and the server lets us; otherwise as
-    /// multi-row INSERT. In `run` the INSERT is what is measured.
+    /// In every command but `run`: by COPY … FROM STDIN (PostgreSQL) or LOAD DATA LOCAL INFILE
+    /// (MySQL, MariaDB) where the result is the same and the server allows it; otherwise as
+    /// multi-row INSERT. In `run` the INSERT itself is measured.
     #[default]
     Auto,
     /// Always as multi-row INSERT.
     Insert,
 }
 
-/// What happens to an event whose statement failed. The first rule that matches decides; with none,
-/// the driver's own list of transient errors is restarted, lost connections are made anew, and
-/// anything else stops the run.
+/// What happens to an event whose statement failed. The first matching rule decides; without one,
+/// errors that the driver calls transient restart the event, lost connections are reconnected, and
+/// any other error stops the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ErrorPolicy {
     /// Tried in order.
     #[serde(default)]
     pub rules: Vec<ErrorRule>,
-    /// Try to re-establish lost connections for so long before giving up, seconds.
+    /// How long to keep reconnecting before giving up, seconds.
     #[serde(default = "default_reconnect_s")]
     pub reconnect_s: f64,
     /// First pause between attempts to reconnect, milliseconds, at least 1; doubles up to 250 ms.
-    /// Each pause is shortened or lengthened by up to a quarter, at random.
+    /// Each pause varies at random by up to a quarter.
     #[serde(default = "default_back_off_ms")]
     pub back_off_ms: u64,
 }
@@ -360,15 +360,15 @@ impl Default for ErrorPolicy {
     }
 }
 
-/// One line of an [`ErrorPolicy`].
+/// A rule of an [`ErrorPolicy`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ErrorRule {
-    /// SQLSTATEs, vendor numbers (`1213`), a SQLSTATE class (`40`), `connection`, or `all`.
+    /// SQLSTATEs, server error numbers (`1213`), a SQLSTATE class (`40`), `connection`, or `all`.
     pub codes: Vec<String>,
     /// What to do.
     pub action: ErrorAction,
-    /// For `retry`: how often one event is tried again before the run stops.
+    /// For `retry`: retries of one event before the run stops.
     #[serde(default = "default_retries")]
     pub limit: u32,
 }
@@ -377,14 +377,14 @@ pub struct ErrorRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ErrorAction {
-    /// Count it; the statement returns nothing and the event goes on.
+    /// Count it; the statement returns nothing and the event continues.
     Ignore,
-    /// Count it; begin the event again, as often as it takes.
+    /// Count it; restart the event, without limit.
     RestartEvent,
-    /// Count it; begin the event again after a pause, up to the limit. The first pause is 1 ms; it
+    /// Count it; restart the event after a pause, up to the limit. The first pause is 1 ms; it
     /// doubles up to a second.
     Retry,
-    /// Count it; drop the connection, make a new one, begin the event again.
+    /// Count it; reconnect, then restart the event.
     Reconnect,
     /// Count it; stop the run and report what was measured.
     Stop,

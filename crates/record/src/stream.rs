@@ -1,6 +1,6 @@
-//! What was measured: records in the order in which they are known.
+//! The record stream: measurements, in the order in which they become known.
 //!
-//! Times named `_ns` count from the engine's start on the monotonic clock, unless they say `unix`.
+//! Times named `_ns` count from the engine's start on the monotonic clock, unless named `unix`.
 
 use std::collections::BTreeMap;
 
@@ -14,43 +14,44 @@ pub enum Record {
     Hello(Hello),
     /// The run enters a phase.
     Phase(Phase),
-    /// How far a long phase has come (connecting, loading).
+    /// Progress of a long phase (connecting, loading).
     Progress(Progress),
-    /// All clients are ready; only where the spec says to wait for the beginning, or for turns.
+    /// All clients are ready; only if the spec asks to wait for the start, or for turns.
     Ready(Ready),
     /// A line the script printed.
     Output(Output),
-    /// What bulk inserts have stored in a table, once for each table: before the summary.
+    /// Rows that bulk inserts have stored in a table, once per table: before the summary.
     Loaded(Loaded),
     /// One reporting interval, all shards merged.
     Interval(Box<Interval>),
     /// A turn is over and nothing is in flight; only where the spec asks for turns.
     Turn(Box<Turn>),
-    /// What each client did, where that was asked for.
+    /// Totals of each client, if requested.
     Clients(Clients),
-    /// Something the reader of the numbers should know.
+    /// Something a reader of the figures should know.
     Warning(Warning),
-    /// The run can't go on. A summary of what was measured still follows if anything was.
+    /// The run can't continue. If anything was measured, a summary still follows.
     Fatal(Fatal),
-    /// Always last, if the run got as far as measuring.
+    /// Always last, if anything was measured.
     Summary(Box<Summary>),
 }
 
-/// Who measures, and how.
+/// The engine and its configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Hello {
     /// [`crate::SCHEMA`].
     pub schema: u32,
     /// The engine's version.
     pub engine_version: String,
-    /// The script host's version.
+    /// LuaJIT's version.
     pub luajit_version: String,
     /// `io_uring`, `epoll`, or `none` (in-process drivers).
     pub reactor: String,
     /// The kernel's scheduling policy of the shards: `batch`, `other` (the kernel's default),
     /// `idle`, `fifo`, `round-robin` or `deadline`.
     pub scheduling: String,
-    /// Where times come from: `processor` (its counter, by the kernel's clock) or `kernel`.
+    /// The source of times: `processor` (its counter, calibrated by the kernel's clock) or
+    /// `kernel`.
     pub clock: String,
     /// Number of shards.
     pub shards: u32,
@@ -60,7 +61,7 @@ pub struct Hello {
     pub pid: u32,
     /// Wall clock at the origin of all `_ns` times, nanoseconds since 1970.
     pub start_unix_ns: u64,
-    /// The seed in force.
+    /// The effective seed.
     pub seed: u64,
 }
 
@@ -68,20 +69,20 @@ pub struct Hello {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PhaseName {
-    /// Connections are made and `thread_init` runs.
+    /// Connections are opened and `thread_init` runs.
     Connect,
-    /// Load, not measured.
+    /// Load that is not measured.
     WarmUp,
-    /// Load, measured.
+    /// Load that is measured.
     Measure,
     /// Events in flight finish.
     Drain,
-    /// Between two turns: nothing is in flight and no event is intended.
+    /// Between two turns: nothing is in flight and no event is due.
     Pause,
 }
 
 impl PhaseName {
-    /// Whether events may begin in it.
+    /// Whether events may begin in this phase.
     pub fn starts_events(self) -> bool {
         matches!(self, Self::WarmUp | Self::Measure)
     }
@@ -90,26 +91,26 @@ impl PhaseName {
 /// The run enters a phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
-    /// Which.
+    /// The phase.
     pub phase: PhaseName,
-    /// When.
+    /// Its start.
     pub at_ns: u64,
 }
 
-/// How far a long phase has come.
+/// Progress of a long phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// `connections` or `rows`.
     pub what: String,
-    /// So many are done.
+    /// Done so far.
     pub done: u64,
-    /// Of so many; 0 where unknown.
+    /// Total; 0 if unknown.
     pub total: u64,
     /// When.
     pub at_ns: u64,
 }
 
-/// All clients are ready, and the engine waits to be told when to begin (see [`crate::Order`]).
+/// All clients are ready, and the engine waits for an order to begin (see [`crate::Order`]).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ready {
     /// When.
@@ -123,24 +124,24 @@ pub struct Output {
     pub text: String,
 }
 
-/// What bulk inserts have stored in a table.
+/// Rows that bulk inserts have stored in a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Loaded {
     /// Its name, as the script wrote it.
     pub table: String,
-    /// Rows sent and, by the server's word, stored.
+    /// Rows sent and, according to the server, stored.
     pub rows: u64,
 }
 
-/// What was counted in a stretch of time.
+/// Counters over a stretch of time.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
-    /// Events begun. Over a whole run: `events` + `unfinished` + `uncounted`.
+    /// Events started. Over a whole run: `events` + `unfinished` + `uncounted`.
     pub begun: u64,
     /// Events completed.
     pub events: u64,
-    /// Events that ended and are not to be counted: the script says so, or they are more than the
-    /// spec's `events`.
+    /// Events that ended but are not counted: excluded by the script, or beyond the spec's
+    /// `events`.
     pub uncounted: u64,
     /// Statements that returned a result set.
     pub reads: u64,
@@ -148,17 +149,17 @@ pub struct Counters {
     pub writes: u64,
     /// All other statements.
     pub other: u64,
-    /// Statements that failed, whatever the policy made of it.
+    /// Statements that failed, whatever the policy decided.
     pub errors: u64,
-    /// Events begun again.
+    /// Events restarted.
     pub restarts: u64,
-    /// Events begun and given up: the load ended before they did.
+    /// Events started and abandoned: the load ended before they did.
     pub unfinished: u64,
-    /// Connections made anew.
+    /// Reconnects.
     pub reconnects: u64,
-    /// Bytes handed to the sockets.
+    /// Bytes given to the sockets.
     pub bytes_sent: u64,
-    /// Bytes got from the sockets.
+    /// Bytes received from the sockets.
     pub bytes_received: u64,
 }
 
@@ -171,20 +172,20 @@ pub struct CpuTime {
     pub system_us: u64,
 }
 
-/// What a histogram is about.
+/// The subject of a histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {
-    /// Whole events; the label is the group's name, or `group/name` where the script names its
+    /// Whole events; the label is the group's name, or `group/name` if the script labels its
     /// events.
     Event,
     /// Statements; the label is their class: `read`, `write`, `other`.
     Statement,
-    /// The generator's own lateness: `lag` of events, `queued` of statements that were ready and
-    /// not yet given to the kernel, `unread` of replies (at most).
+    /// Delays by the generator: `lag` of events, `queued` of statements that were ready and not yet
+    /// given to the kernel, `unread` of replies (an upper bound).
     Lag,
-    /// What failed, until it did: the label is `statement` for statements that the server refused
-    /// or never answered, `event` for events given up.
+    /// Times until failure: the label is `statement` for statements that the server refused or
+    /// never answered, `event` for abandoned events.
     Failed,
 }
 
@@ -192,23 +193,23 @@ pub enum Subject {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeKind {
-    /// Start minus intended start. A statement is as late as its event, and then lies queued.
+    /// Start minus intended start. A statement starts as late as its event, and may then lie
+    /// queued.
     Wait,
     /// End minus start.
     Service,
-    /// Wait and service together. Without intended starts it equals service, and service alone is
-    /// recorded.
+    /// Wait plus service. Without intended starts it equals service, and only service is recorded.
     Response,
 }
 
 /// One distribution.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HistogramRecord {
-    /// What it is about.
+    /// Its subject.
     pub subject: Subject,
-    /// Which one of those.
+    /// The label within the subject.
     pub label: String,
-    /// Which time.
+    /// The kind of time.
     pub time: TimeKind,
     /// Values recorded.
     pub count: u64,
@@ -233,9 +234,9 @@ pub struct Interval {
     pub end_ns: u64,
     /// Clients alive at the end.
     pub clients: u32,
-    /// Clients that were in an event at the end, or on their way to one.
+    /// Clients that were executing an event at the end, or about to.
     pub busy: u32,
-    /// What was counted.
+    /// Its counters.
     pub counters: Counters,
     /// Errors by code (SQLSTATE, vendor number or `connection`).
     pub errors: BTreeMap<String, u64>,
@@ -243,24 +244,24 @@ pub struct Interval {
     pub backlog: u64,
     /// The engine's CPU time in this interval.
     pub cpu: CpuTime,
-    /// Distributions; those without a value are left out.
+    /// Distributions; empty ones are left out.
     pub histograms: Vec<HistogramRecord>,
 }
 
-/// One turn of load: a lead-in that is thrown away, a window, and the end of what was in flight.
+/// One turn of load: a lead-in that is discarded, a window, and the drain of events in flight.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
-    /// From 0, in the order in which they were asked for.
+    /// From 0, in the order of their orders.
     pub index: u32,
     /// Beginning of the lead-in.
     pub begin_ns: u64,
     /// Beginning of the window.
     pub measure_ns: u64,
-    /// End of the window: no event begins from here on.
+    /// End of the window: no event begins after it.
     pub end_ns: u64,
-    /// The last event in flight has ended.
+    /// End of the last event in flight.
     pub drained_ns: u64,
-    /// `true` if the run ended before the turn did; the window is then shorter than asked for.
+    /// `true` if the run ended before the turn did; the window is then shorter than ordered.
     pub interrupted: bool,
     /// Clients that ran.
     pub clients: u32,
@@ -272,26 +273,26 @@ pub struct Turn {
     pub errors: BTreeMap<String, u64>,
     /// Events intended in the turn and never started (open loop).
     pub backlog: u64,
-    /// Of the distributions of events: those that never ended (`backlog` in the window, and events
-    /// given up). They stand with the time they had taken by then, which is less than theirs.
+    /// Events in the distributions that had not ended (`backlog` in the window, and abandoned
+    /// events). They are recorded with their time so far, which is less than their true time.
     pub censored: u64,
     /// CPU time in the window.
     pub cpu: CpuTime,
     /// CPU time in the lead-in, the window and the drain.
     pub total_cpu: CpuTime,
-    /// Distributions: of events, those that were to begin in the window, whenever they ended; of
-    /// statements, those that ended in it.
+    /// Distributions: of events intended to start in the window, whenever they ended, and of
+    /// statements that ended in it.
     pub histograms: Vec<HistogramRecord>,
 }
 
-/// What each client did since the last such record, or since the window began.
+/// Totals of each client since the last such record, or since the start of the window.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Clients {
-    /// Up to when.
+    /// End of the period.
     pub at_ns: u64,
     /// The load is over: no more events follow.
     pub last: bool,
-    /// By number.
+    /// By client number.
     pub clients: Vec<ClientTotal>,
 }
 
@@ -313,13 +314,13 @@ pub struct ClientTotal {
 }
 
 impl ClientTotal {
-    /// A client that has done nothing yet.
+    /// Totals of a client without events.
     pub fn new(number: u32) -> Self {
         Self { number, ..Self::default() }
     }
 }
 
-/// Something the reader of the numbers should know.
+/// Something a reader of the figures should know.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Warning {
     /// Stable name, e.g. `client-bound`.
@@ -331,7 +332,7 @@ pub struct Warning {
     pub hint: Option<String>,
 }
 
-/// Whose fault a fatal error is; each has its own exit code.
+/// The kind of a fatal error; each has its own exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FatalKind {
@@ -339,22 +340,22 @@ pub enum FatalKind {
     Usage,
     /// The script: exit code 3.
     Script,
-    /// The server can't be reached or refuses us: exit code 4.
+    /// The server can't be reached or refuses the connection: exit code 4.
     Connection,
-    /// The server's answer to a statement stopped the run: exit code 5.
+    /// The server's error to a statement stopped the run: exit code 5.
     Statement,
     /// This machine lacks something: exit code 6.
     Environment,
-    /// Ours: exit code 70.
+    /// A bug of ours: exit code 70.
     Internal,
 }
 
-/// The run can't go on.
+/// The run can't continue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fatal {
-    /// Whose fault.
+    /// The kind.
     pub kind: FatalKind,
-    /// What failed, on what, what was expected.
+    /// What failed, where, and what was expected.
     pub message: String,
     /// What to try.
     #[serde(default)]
@@ -364,30 +365,30 @@ pub struct Fatal {
     pub traceback: Option<String>,
 }
 
-/// The measured window as a whole, and what lies around it.
+/// The whole measured window, and totals of the run around it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// `true` if a signal or a fatal error cut the run short.
     pub interrupted: bool,
-    /// Beginning of the window, of the first turn's where there are turns.
+    /// Start of the window; with turns, of the first turn's.
     pub start_ns: u64,
-    /// End of the window, of the last turn's where there are turns.
+    /// End of the window; with turns, of the last turn's.
     pub end_ns: u64,
-    /// Length of the window; of all turns' windows together.
+    /// Length of the window; with turns, of all windows together.
     pub measured_ns: u64,
     /// Counted in the window.
     pub measured: Counters,
-    /// Counted over the whole run: connect, warm-up, window and drain. These equal the server's
-    /// own.
+    /// Counted over the whole run: connect, warm-up, window and drain. These match the server's own
+    /// counters.
     pub total: Counters,
     /// Errors in the window, by code.
     pub errors: BTreeMap<String, u64>,
-    /// Events intended by the end of the window and not started then (open loop); of all turns'
-    /// windows together.
+    /// Events intended but not started by the end of the window (open loop); with turns, over all
+    /// windows.
     pub backlog: u64,
-    /// Of the distributions of events: those that had not ended when the window had (in the open
-    /// loop: under way, or of the backlog). They stand with the time they had taken by then, which
-    /// is less than theirs.
+    /// Events in the distributions that had not ended at the end of the window (open loop: in
+    /// flight or in the backlog). They are recorded with their time so far, which is less than
+    /// their true time.
     pub censored: u64,
     /// CPU time in the window.
     pub cpu: CpuTime,
@@ -397,7 +398,7 @@ pub struct Summary {
     pub rss_kb: u64,
     /// Clients that ran.
     pub clients: u32,
-    /// Distributions over the window: of events, those that ended in it; in the open loop and in
-    /// turns, those that were to begin in it, whenever they ended.
+    /// Distributions over the window: of events that ended in it; in the open loop and in turns, of
+    /// events intended to start in it, whenever they ended.
     pub histograms: Vec<HistogramRecord>,
 }

@@ -1,9 +1,9 @@
-//! What there is to know of a target without connecting to it.
+//! Facts about a target that need no connection.
 
 use crate::spec::{Endpoint, ServerTarget, Target};
 
 impl Target {
-    /// The name scripts know its driver by.
+    /// The driver's name, as scripts know it.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -14,7 +14,7 @@ impl Target {
         }
     }
 
-    /// The server it names; `None`: it is in this process.
+    /// The server; `None`: the database is in this process.
     pub fn server(&self) -> Option<&ServerTarget> {
         match self {
             Self::Null | Self::Scripted { .. } | Self::Sqlite(_) => None,

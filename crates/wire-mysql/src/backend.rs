@@ -11,7 +11,7 @@ pub const OK: u8 = 0x00;
 pub const EOF: u8 = 0xfe;
 /// First byte of an error.
 pub const ERR: u8 = 0xff;
-/// First byte of a wish for a file of ours.
+/// First byte of a request for a client file.
 pub const LOCAL_INFILE: u8 = 0xfb;
 
 /// SERVER_STATUS_IN_TRANS.
@@ -24,7 +24,7 @@ pub const STATUS_NO_BACKSLASH_ESCAPES: u16 = 0x0200;
 /// A packet's size and its place in the sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// Bytes behind the header; 0xffffff: the payload goes on in the next packet.
+    /// Bytes after the header; 0xffffff: the payload continues in the next packet.
     pub size: usize,
     /// Counts the packets of one command and its reply, modulo 256.
     pub sequence: u8,
@@ -64,7 +64,7 @@ pub fn text(bytes: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
     Some((Some(value), rest))
 }
 
-/// What an OK says.
+/// The content of an OK packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
     /// Rows changed.
@@ -105,9 +105,9 @@ pub fn eof(payload: &[u8]) -> Result<u16, WireError> {
 pub struct ErrorFields<'a> {
     /// The server's own number.
     pub number: u16,
-    /// SQLSTATE; empty if the server isn't far enough to give one.
+    /// SQLSTATE; empty in errors before the handshake is complete.
     pub sqlstate: &'a [u8],
-    /// Its text.
+    /// The message text.
     pub message: &'a [u8],
 }
 
@@ -127,7 +127,7 @@ pub fn error_fields(payload: &[u8]) -> Result<ErrorFields<'_>, WireError> {
     Ok(ErrorFields { number, sqlstate, message })
 }
 
-/// What the first packet of a reply to COM_STMT_PREPARE says.
+/// The first packet of a reply to COM_STMT_PREPARE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prepared {
     /// The server's number for the statement.
@@ -138,7 +138,7 @@ pub struct Prepared {
     pub values: u16,
 }
 
-/// Reads it.
+/// Decodes the first packet of a reply to COM_STMT_PREPARE.
 ///
 /// # Errors
 /// [`WireError::Malformed`].
@@ -153,16 +153,16 @@ pub fn prepared(payload: &[u8]) -> Result<Prepared, WireError> {
     }
 }
 
-/// What the first packet of a result set says.
+/// The first packet of a result set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SetHead {
     /// Columns.
     pub columns: u16,
-    /// Their definitions follow; otherwise they are the ones that were last sent for the statement.
+    /// Definitions follow; otherwise those last sent for the statement hold.
     pub defined: bool,
 }
 
-/// Reads it. `caches_metadata`: as agreed in the handshake.
+/// Decodes the first packet of a result set. `caches_metadata`: as agreed in the handshake.
 ///
 /// # Errors
 /// [`WireError::Malformed`].
@@ -176,7 +176,7 @@ pub fn set_head(payload: &[u8], caches_metadata: bool) -> Result<SetHead, WireEr
     read().ok_or(WireError::Malformed("column count"))
 }
 
-/// What a column definition says about reading its values.
+/// The parts of a column definition needed to read values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
     /// MYSQL_TYPE_….
@@ -203,10 +203,10 @@ pub fn column(payload: &[u8]) -> Result<Column, WireError> {
     read().ok_or(WireError::Malformed("column definition"))
 }
 
-/// Reads a row of the text protocol: calls `value` once a column, `None` for NULL.
+/// Reads a row of the text protocol: calls `value` for each column, with `None` for NULL.
 ///
 /// # Errors
-/// [`WireError::Malformed`] if its values don't fill it; `value` may have been called by then.
+/// [`WireError::Malformed`] if the values don't fill it; `value` may have been called before.
 pub fn text_row(payload: &[u8], mut value: impl FnMut(Option<&[u8]>)) -> Result<(), WireError> {
     let mut rest = payload;
     while !rest.is_empty() {

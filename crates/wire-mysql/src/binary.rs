@@ -11,10 +11,10 @@ const MALFORMED: WireError = WireError::Malformed("binary row");
 /// Enough for the longest value that isn't text already: `f64::MIN` in full, or a time.
 const TEXT_SIZE_MAX: usize = 352;
 
-/// Reads a row: calls `value` once a column, `None` for NULL.
+/// Reads a row: calls `value` for each column, with `None` for NULL.
 ///
 /// # Errors
-/// [`WireError::Malformed`] if its values don't fill it; `value` may have been called by then.
+/// [`WireError::Malformed`] if the values don't fill it; `value` may have been called before.
 pub fn row(
     payload: &[u8],
     columns: impl ExactSizeIterator<Item = Result<Column, WireError>>,
@@ -100,7 +100,7 @@ fn read<'a>(
     }
 }
 
-/// A value behind a byte of its size.
+/// A value preceded by its size in one byte.
 fn sized(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (&size, rest) = bytes.split_first()?;
     rest.split_at_checked(usize::from(size))
@@ -120,7 +120,7 @@ fn written(
     Some(())
 }
 
-/// Parts that are zero at the end are left out by the server.
+/// The server leaves out trailing parts that are zero.
 fn date(parts: &[u8], is_date: bool, out: &mut Out<'_>) -> std::io::Result<()> {
     let part = |index: usize| parts.get(index).copied().unwrap_or(0);
     let year = u16::from_le_bytes([part(0), part(1)]);

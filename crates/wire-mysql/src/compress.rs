@@ -1,7 +1,7 @@
-//! The compressed protocol: the packets of both sides, packed into larger ones, by zlib or zstd.
+//! The compressed protocol: both sides' packets, packed into larger ones by zlib or zstd.
 //!
-//! Its packets count for themselves, from 0 with each command. What is short, or doesn't get
-//! smaller, travels as it is.
+//! Its packets have their own sequence numbers, from 0 with each command. Short packets, and those
+//! that don't get smaller, are sent uncompressed.
 
 use std::cell::RefCell;
 
@@ -10,20 +10,20 @@ use zstd::bulk::{Compressor, Decompressor};
 
 use crate::{PACKET_SIZE_MAX, WireError, backend};
 
-/// Bytes before a packed payload: its size, its number, and its size when unpacked (0: it isn't
-/// packed).
+/// Size of a packed packet's header: its size, its sequence number, and its unpacked size (0: not
+/// compressed).
 const HEADER_SIZE: usize = 7;
-/// What is shorter is not worth the time; servers judge alike.
+/// Shorter payloads are not worth compressing; servers use the same limit.
 const SIZE_MIN: usize = 50;
-/// Packets are packed together up to so many bytes.
+/// Packets are packed together up to this size, bytes.
 const PART_SIZE: usize = 1 << 20;
 
 /// How packets are packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Algorithm {
-    /// What every server has.
+    /// Supported by every server.
     Zlib,
-    /// MySQL's since 8.0.18.
+    /// MySQL, since 8.0.18.
     Zstd,
 }
 
@@ -50,27 +50,27 @@ thread_local! {
     );
 }
 
-/// One session's packing and unpacking.
+/// The compression state of one session.
 #[derive(Debug)]
 pub struct Compression {
     algorithm: Algorithm,
     /// Number of the next packet, whoever sends it.
     sequence: u8,
-    /// Bytes of a packet that isn't complete.
+    /// Bytes of an incomplete packet.
     partial: Vec<u8>,
 }
 
 impl Compression {
-    /// Nothing is sent or received yet.
+    /// The state at the start of a session.
     pub fn new(algorithm: Algorithm) -> Self {
         Self { algorithm, sequence: 0, partial: Vec::new() }
     }
 
-    /// Appends `packets`, packed. Each command of them begins a packed packet of its own.
+    /// Appends `packets`, packed. Each command starts a packed packet of its own.
     pub fn pack(&mut self, packets: &[u8], out: &mut Vec<u8>) {
         let (mut start, mut end, mut last) = (0, 0, None);
         while let Some(header) = backend::header(&packets[end..]) {
-            // After 255 the same command goes on.
+            // Sequence numbers wrap after 255 within a command.
             if header.sequence == 0 && last != Some(u8::MAX) {
                 self.pack_parts(&packets[start..end], out);
                 start = end;
@@ -101,10 +101,10 @@ impl Compression {
         }
     }
 
-    /// Appends what the received bytes hold, as far as their packets are complete.
+    /// Appends the content of received bytes, as far as their packets are complete.
     ///
     /// # Errors
-    /// [`WireError::Malformed`] if a packet isn't what it claims to be.
+    /// [`WireError::Malformed`] if a packet is invalid.
     pub fn unpack(&mut self, received: &[u8], out: &mut Vec<u8>) -> Result<(), WireError> {
         if self.partial.is_empty() {
             let rest = self.unpack_whole(received, out)?;
@@ -119,7 +119,7 @@ impl Compression {
         Ok(())
     }
 
-    /// Returns what is not complete.
+    /// Returns the incomplete rest.
     fn unpack_whole<'a>(
         &mut self,
         bytes: &'a [u8],
@@ -142,10 +142,11 @@ impl Compression {
     }
 }
 
-/// Appends the packed bytes, if they are fewer; `false`: they aren't, and `out` is as it was.
+/// Appends the compressed bytes if they are fewer; otherwise returns `false` and leaves `out`
+/// unchanged.
 fn pack(algorithm: Algorithm, plain: &[u8], out: &mut Vec<u8>) -> bool {
     let start = out.len();
-    // One byte less than there were, or it doesn't pay.
+    // At least one byte less, or it does not pay.
     out.resize(start + plain.len() - 1, 0);
     let size = match algorithm {
         Algorithm::Zlib => ZLIB.with_borrow_mut(|(zlib, _)| {
@@ -162,7 +163,7 @@ fn pack(algorithm: Algorithm, plain: &[u8], out: &mut Vec<u8>) -> bool {
     size.is_some()
 }
 
-/// Appends so many unpacked bytes, no more and no less.
+/// Appends exactly `size` unpacked bytes.
 fn unpack(
     algorithm: Algorithm,
     packed: &[u8],

@@ -1,7 +1,7 @@
-//! Commands: one function each, straight into the caller's buffer.
+//! Encodes commands, one function each, straight into the caller's buffer.
 //!
 //! A command that can't be sent (longer than [`PAYLOAD_SIZE_MAX`], too many values) leaves the
-//! buffer as it was.
+//! buffer unchanged.
 
 use crate::{PACKET_SIZE_MAX, PAYLOAD_SIZE_MAX, WireError};
 
@@ -83,7 +83,7 @@ pub fn execute<'a>(
         }
         let nulls = out.len();
         out.resize(nulls + count.div_ceil(8), 0);
-        // The types follow: the server keeps none between executions that could be out of date.
+        // The types follow: the server keeps none between executions that could be outdated.
         out.push(1);
         let types = out.len();
         out.resize(types + 2 * count, 0);
@@ -127,7 +127,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// No rows yet, and room for so many bytes of them.
+    /// No rows yet, with capacity for this many bytes.
     pub fn with_capacity(size: usize) -> Self {
         Self { types: Vec::new(), rows: Vec::with_capacity(size) }
     }
@@ -142,14 +142,14 @@ impl Batch {
         self.rows.len()
     }
 
-    /// The next value is NULL.
+    /// Adds NULL.
     pub fn null(&mut self, column: usize) -> Option<()> {
         self.typed(column, TYPE_NULL)?;
         self.rows.push(1);
         Some(())
     }
 
-    /// The next value is a number; `None`: it can't be, the column has texts.
+    /// Adds a number; `None`: the column holds texts.
     pub fn int(&mut self, column: usize, value: i64) -> Option<()> {
         self.typed(column, TYPE_LONGLONG)?;
         self.rows.push(0);
@@ -157,7 +157,7 @@ impl Batch {
         Some(())
     }
 
-    /// The next value is a text; `None`: it can't be, the column has numbers.
+    /// Adds a text; `None`: the column holds numbers.
     pub fn bytes(&mut self, column: usize, value: &[u8]) -> Option<()> {
         self.typed(column, TYPE_BLOB)?;
         self.rows.push(0);
@@ -180,7 +180,7 @@ impl Batch {
     }
 }
 
-/// COM_STMT_BULK_EXECUTE, where that was agreed on; `statement` is the server's own number.
+/// COM_STMT_BULK_EXECUTE, if agreed in the handshake; `statement` is the server's id.
 ///
 /// # Errors
 /// [`WireError::TooLong`].
@@ -196,13 +196,13 @@ pub fn bulk_execute(statement: u32, batch: &Batch, out: &mut Vec<u8>) -> Result<
     command(COM_STMT_BULK_EXECUTE, write, out)
 }
 
-/// Tells a [`bulk_execute`] that was written beforehand which statement it is for.
+/// Sets the statement of a [`bulk_execute`] that was encoded beforehand.
 pub fn bulk_execute_of(statement: u32, command: &mut [u8]) {
     command[5..9].copy_from_slice(&statement.to_le_bytes());
 }
 
-/// A file the server has asked for, in packets that any `max_allowed_packet` lets pass, and its
-/// end. `sequence` is that of the first.
+/// A file the server has asked for, in packets below any `max_allowed_packet`, and its end.
+/// `sequence` is that of the first packet.
 pub fn file(sequence: u8, data: &[u8], out: &mut Vec<u8>) {
     let mut sequence = sequence;
     for part in data.chunks(FILE_PACKET_SIZE).chain([&[][..]]) {
@@ -214,12 +214,12 @@ pub fn file(sequence: u8, data: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// COM_QUIT: a polite good-bye, without a reply.
+/// COM_QUIT: ends the session, without a reply.
 pub fn quit(out: &mut Vec<u8>) {
     out.extend_from_slice(&[1, 0, 0, 0, COM_QUIT]);
 }
 
-/// A command begins a new sequence of packets.
+/// A command starts a new packet sequence.
 fn command(code: u8, write: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) -> Result<(), WireError> {
     let write = |out: &mut Vec<u8>| {
         out.push(code);
@@ -228,7 +228,7 @@ fn command(code: u8, write: impl FnOnce(&mut Vec<u8>), out: &mut Vec<u8>) -> Res
     payload(0, write, out)
 }
 
-/// What `write` appends as one payload, in as many packets as it takes.
+/// Appends what `write` writes as one payload, in as many packets as needed.
 pub(crate) fn payload(
     sequence: u8,
     write: impl FnOnce(&mut Vec<u8>),
@@ -248,7 +248,7 @@ pub(crate) fn payload(
     }
     let long = out.split_off(start + 4);
     out.truncate(start);
-    // Full packets, then one that isn't, if only an empty one.
+    // Full packets, then one that is not full, even if empty.
     for (index, part) in
         (0..=size / PACKET_SIZE_MAX).zip(long.chunks(PACKET_SIZE_MAX).chain([&[][..]]))
     {

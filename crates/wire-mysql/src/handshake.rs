@@ -1,7 +1,7 @@
 //! The start of a session: a state machine from the server's greeting to its first OK.
 //!
-//! The greeting, the plugins' answers and the cryptography are the crate `mysql_common`'s.
-//! Passwords go in clear only where nobody can listen: over a Unix socket or within TLS.
+//! The crate `mysql_common` parses the greeting and implements the plugins' cryptography. Passwords
+//! are sent in clear only where nobody can listen: over a Unix socket or within TLS.
 
 use mysql_common::auth::plugins::{AuthProc, ChallengeResponsePlugin, Context};
 use mysql_common::constants::{CapabilityFlags, MariadbCapabilities};
@@ -30,12 +30,12 @@ pub struct Credentials<'a> {
     pub database: &'a str,
 }
 
-/// What the session should have, if the server offers it.
+/// Features to use if the server offers them.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wishes {
     /// Encryption, from before the password.
     pub tls: bool,
-    /// Compression, from behind the handshake.
+    /// Compression, after the handshake.
     pub compression: Option<Algorithm>,
 }
 
@@ -69,32 +69,32 @@ pub enum Step {
     Ready,
 }
 
-/// Why the session doesn't come to be.
+/// Why the handshake failed.
 #[derive(Debug, thiserror::Error)]
 pub enum HandshakeError {
     /// The server's error packet, to be read with [`backend::error_fields`].
     #[error("refused by the server")]
     Refused(Box<[u8]>),
-    /// It wants something we don't have.
+    /// The server asks for something unsupported.
     #[error("the server asks for {0}, which is not supported")]
     Unsupported(String),
-    /// The plugin can't make sense of what the server sent it.
+    /// The plugin can't use the server's data.
     #[error("authentication by {plugin} fails: {reason}")]
     Authentication {
         /// By name.
         plugin: String,
-        /// The plugin's own words.
+        /// The plugin's error.
         reason: String,
     },
-    /// A packet that may not come here, by its first byte.
+    /// A packet that is not allowed here, by its first byte.
     #[error("unexpected packet {0:#04x}")]
     Unexpected(u8),
-    /// Bytes that can't be a packet.
+    /// Invalid bytes.
     #[error(transparent)]
     Wire(#[from] WireError),
 }
 
-/// The conversation so far.
+/// The state of the handshake.
 #[derive(Debug)]
 pub struct Handshake<'a> {
     credentials: Credentials<'a>,
@@ -139,7 +139,7 @@ impl<'a> Handshake<'a> {
         &self.server_version
     }
 
-    /// What holds for the session, once it is ready.
+    /// What was agreed on, once the session is ready.
     pub fn agreed(&self) -> Agreed {
         Agreed {
             deprecates_eof: self.capabilities.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF),
@@ -158,10 +158,10 @@ impl<'a> Handshake<'a> {
         }
     }
 
-    /// Takes one packet and appends the answer, if it wants one.
+    /// Handles one packet; appends the answer, if one is due.
     ///
     /// # Errors
-    /// [`HandshakeError`]: there will be no session.
+    /// [`HandshakeError`]: the handshake failed.
     pub fn step(
         &mut self,
         sequence: u8,
@@ -243,7 +243,7 @@ impl<'a> Handshake<'a> {
     /// Answers the greeting after [`Step::Encrypt`]: nobody can listen from here on.
     ///
     /// # Errors
-    /// [`HandshakeError`]: there will be no session.
+    /// [`HandshakeError`]: the handshake failed.
     pub fn encrypted(&mut self, out: &mut Vec<u8>) -> Result<(), HandshakeError> {
         self.is_encrypted = true;
         self.respond(self.sequence, out)

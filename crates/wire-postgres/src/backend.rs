@@ -59,10 +59,10 @@ pub struct Header {
     pub body_size: usize,
 }
 
-/// Reads the header at the front of `bytes`; `None`: there are too few.
+/// Decodes the header at the front of `bytes`; `None`: there are too few bytes.
 ///
 /// # Errors
-/// [`WireError`] for a length that can't be, with the limit for that tag.
+/// [`WireError`] for an impossible length, by the limit for that tag.
 #[inline]
 pub fn header(bytes: &[u8]) -> Result<Option<Header>, WireError> {
     let [tag, a, b, c, d, ..] = *bytes else { return Ok(None) };
@@ -77,10 +77,10 @@ pub fn header(bytes: &[u8]) -> Result<Option<Header>, WireError> {
     Ok(Some(Header { tag, body_size: claimed as usize - 4 }))
 }
 
-/// Reads the whole message at the front of `bytes`; `None`: there are too few.
+/// Returns the whole message at the front of `bytes`; `None`: it is incomplete.
 ///
 /// # Errors
-/// [`WireError`] for a length that can't be.
+/// [`WireError`] for an impossible length.
 #[inline]
 pub fn message(bytes: &[u8]) -> Result<Option<(u8, &[u8])>, WireError> {
     let Some(header) = header(bytes)? else { return Ok(None) };
@@ -88,7 +88,7 @@ pub fn message(bytes: &[u8]) -> Result<Option<(u8, &[u8])>, WireError> {
     Ok(body.map(|body| (header.tag, body)))
 }
 
-/// Messages that carry data or prose may be long; the others have no reason to be.
+/// Messages that carry data or text may be long; the others are limited.
 fn size_limit(tag: u8) -> usize {
     match tag {
         DATA_ROW
@@ -102,13 +102,13 @@ fn size_limit(tag: u8) -> usize {
     }
 }
 
-/// Messages that may come at any time and answer nothing.
+/// Whether the message may come at any time and answers nothing.
 #[inline]
 pub fn is_asynchronous(tag: u8) -> bool {
     matches!(tag, NOTICE_RESPONSE | PARAMETER_STATUS | NOTIFICATION_RESPONSE)
 }
 
-/// What a CommandComplete says was done.
+/// What a CommandComplete reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verb {
     /// `SELECT n`; also of `CREATE TABLE … AS`, which returns no rows.
@@ -124,16 +124,16 @@ pub enum Verb {
 /// A CommandComplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
-    /// What was done.
+    /// The command.
     pub verb: Verb,
-    /// To how many rows; 0 where the tag has no number.
+    /// The number of rows; 0 if the tag has none.
     pub rows: u64,
 }
 
 /// Reads the body of a CommandComplete.
 ///
 /// # Errors
-/// [`WireError::Malformed`] if it isn't a tag, or its number isn't one.
+/// [`WireError::Malformed`] if the tag or its number is invalid.
 #[inline]
 pub fn command_complete(body: &[u8]) -> Result<Completion, WireError> {
     const MALFORMED: WireError = WireError::Malformed("CommandComplete");
@@ -173,7 +173,7 @@ pub struct ErrorFields<'a> {
 }
 
 impl ErrorFields<'_> {
-    /// The server ends the session with this message.
+    /// Whether the server ends the session with this message.
     pub fn is_fatal(&self) -> bool {
         matches!(self.severity, b"FATAL" | b"PANIC")
     }
@@ -241,10 +241,10 @@ pub fn transaction_status(body: &[u8]) -> Result<u8, WireError> {
     }
 }
 
-/// Reads the body of a DataRow: calls `column` once a column, `None` for NULL.
+/// Reads the body of a DataRow: calls `column` for each column, with `None` for NULL.
 ///
 /// # Errors
-/// [`WireError::Malformed`] if its columns don't fill it; `column` may have been called by then.
+/// [`WireError::Malformed`] if the columns don't fill it; `column` may have been called before.
 pub fn data_row(body: &[u8], mut column: impl FnMut(Option<&[u8]>)) -> Result<(), WireError> {
     const MALFORMED: WireError = WireError::Malformed("DataRow");
     let count = column_count(body)?;

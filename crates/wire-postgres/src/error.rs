@@ -1,4 +1,4 @@
-//! Limits, and bytes that don't keep them.
+//! Size limits, and errors for bytes that violate them.
 
 /// The longest message either side accepts, without its tag: the server's own limit for one
 /// allocation.
@@ -7,18 +7,18 @@ pub const MESSAGE_SIZE_MAX: usize = 0x3fff_ffff;
 /// The longest message of a kind that has no reason to be long; the limit libpq uses.
 pub const SHORT_MESSAGE_SIZE_MAX: usize = 30_000;
 
-/// Bytes that can't be what they claim to be.
+/// Invalid bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WireError {
-    /// A length outside its limit.
+    /// A length beyond its limit.
     #[error("message of {found} bytes; the limit is {limit}")]
     TooLong {
-        /// Claimed by the peer, or asked for by the caller.
+        /// The length claimed by the peer, or requested by the caller.
         found: u64,
-        /// What is allowed here.
+        /// The limit.
         limit: u64,
     },
-    /// Contents that don't fit their own length.
+    /// Content that does not fit its own length.
     #[error("malformed {0}")]
     Malformed(&'static str),
 }

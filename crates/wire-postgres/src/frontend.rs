@@ -1,7 +1,7 @@
-//! Requests: one function a message, straight into the caller's buffer.
+//! Encodes requests, one function per message, straight into the caller's buffer.
 //!
 //! A request that can't be sent (longer than [`MESSAGE_SIZE_MAX`], too many values) leaves the
-//! buffer as it was.
+//! buffer unchanged.
 
 use crate::{MESSAGE_SIZE_MAX, WireError};
 
@@ -115,7 +115,7 @@ pub fn describe(statement: u32, out: &mut Vec<u8>) -> Result<(), WireError> {
 
 /// Bind of statement `s<number>` to the unnamed portal: all values and results as text.
 ///
-/// `write` appends one value and says whether it is one (`false`: NULL, and nothing was appended).
+/// `write` appends one value; `false`: it is NULL, and nothing was appended.
 ///
 /// # Errors
 /// [`WireError::TooLong`], also for more values than the protocol can count.
@@ -169,12 +169,12 @@ pub fn sync(out: &mut Vec<u8>) {
     out.extend_from_slice(b"S\0\0\0\x04");
 }
 
-/// Terminate: a polite good-bye.
+/// Terminate: ends the session.
 pub fn terminate(out: &mut Vec<u8>) {
     out.extend_from_slice(b"X\0\0\0\x04");
 }
 
-/// CopyData: a piece of a COPY, cut anywhere.
+/// CopyData: a piece of a COPY, split anywhere.
 ///
 /// # Errors
 /// [`WireError::TooLong`].
@@ -196,12 +196,12 @@ pub fn copy_data_with(
     })
 }
 
-/// CopyDone: the COPY is whole.
+/// CopyDone: the COPY is complete.
 pub fn copy_done(out: &mut Vec<u8>) {
     out.extend_from_slice(b"c\0\0\0\x04");
 }
 
-/// CopyFail: the COPY shall not be; the server answers with an error that holds `reason`.
+/// CopyFail: cancels the COPY; the server answers with an error that contains `reason`.
 ///
 /// # Errors
 /// [`WireError::TooLong`].
@@ -226,7 +226,7 @@ fn message(
     result
 }
 
-/// A length that counts itself, then what `write` appends.
+/// A length that includes itself, then what `write` appends.
 fn body(
     out: &mut Vec<u8>,
     write: impl FnOnce(&mut Vec<u8>) -> Result<(), WireError>,
@@ -246,7 +246,7 @@ fn body(
     }
 }
 
-/// A length that doesn't count itself, then what `write` appends.
+/// A length that excludes itself, then what `write` appends.
 fn counted(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), WireError> {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);

@@ -28,33 +28,33 @@ pub enum Step {
     Ready,
 }
 
-/// Why the session doesn't come to be.
+/// Why the handshake failed.
 #[derive(Debug, thiserror::Error)]
 pub enum HandshakeError {
     /// The server's ErrorResponse; the text is its body, to be read with [`backend::error_fields`].
     #[error("refused by the server")]
     Refused(Box<[u8]>),
-    /// It wants a password and there is none.
+    /// The server asks for a password, and there is none.
     #[error("the server asks for a password ({method}) and none is given")]
     PasswordNeeded {
-        /// How it would be sent.
+        /// The authentication method.
         method: &'static str,
     },
-    /// It wants a kind of authentication we don't have.
+    /// The server asks for an unsupported kind of authentication.
     #[error("the server asks for {0}, which is not supported")]
     Unsupported(String),
-    /// SCRAM failed on our side: the server doesn't know the password itself, or sent nonsense.
+    /// SCRAM failed on our side: the server doesn't know the password either, or sent invalid data.
     #[error("the server does not prove itself in SCRAM-SHA-256: {0}")]
     Scram(std::io::Error),
-    /// A message that may not come here.
+    /// A message that is not allowed here.
     #[error("unexpected message `{0}`")]
     Unexpected(char),
-    /// Bytes that can't be a message.
+    /// Invalid bytes.
     #[error(transparent)]
     Wire(#[from] WireError),
 }
 
-/// The conversation so far.
+/// The state of the handshake.
 pub struct Handshake<'a> {
     credentials: Credentials<'a>,
     scram: Option<ScramSha256>,
@@ -85,15 +85,15 @@ impl<'a> Handshake<'a> {
         })
     }
 
-    /// The server's `server_version`, once it has said it.
+    /// The server's `server_version`, once received.
     pub fn server_version(&self) -> &str {
         &self.server_version
     }
 
-    /// Takes one message and appends the answer, if it wants one.
+    /// Handles one message; appends the answer, if one is due.
     ///
     /// # Errors
-    /// [`HandshakeError`]: there will be no session.
+    /// [`HandshakeError`]: the handshake failed.
     pub fn step(
         &mut self,
         tag: u8,
@@ -158,7 +158,7 @@ impl<'a> Handshake<'a> {
         Ok(())
     }
 
-    /// A server that began SCRAM has to end it: only its last message proves that it knows us.
+    /// A server that begins SCRAM must complete it: only its last message proves its identity.
     fn accept(&mut self) -> Result<(), HandshakeError> {
         if self.scram.is_some() && !self.scram_finished {
             return Err(HandshakeError::Unexpected('R'));

@@ -1,4 +1,4 @@
-//! Why and how the run ends, as far as is known.
+//! Why and how a run ends, as far as known.
 
 use crate::message::Failure;
 
@@ -7,13 +7,13 @@ use crate::message::Failure;
 pub(super) struct Ending {
     pub(super) failure: Option<Failure>,
     pub(super) interrupted: bool,
-    /// No event begins any more, since then.
+    /// Since when no event may begin.
     pub(super) over_at: Option<u64>,
-    /// Events in flight are given up then.
+    /// When events in flight are abandoned.
     pub(super) stop_at: Option<u64>,
     pub(super) abandoned_at: Option<u64>,
-    /// What to fail with then, unless a shard knows better why they did not end.
+    /// The failure to report then, unless a shard reports a better reason.
     pub(super) given_up: Option<Failure>,
-    /// Shards that did not return were interrupted.
+    /// Shards that did not return have been interrupted.
     pub(super) interrupts: bool,
 }

@@ -1,4 +1,4 @@
-//! The coordinator: moves the shards through the stages, has what they measured added up, hands out
+//! The coordinator: moves the shards through the stages, merges their measurements and emits
 //! records in order.
 
 mod ending;
@@ -23,26 +23,27 @@ use crate::message::{Failure, Interrupt, Message};
 use crate::plan::Plan;
 use crate::timeline::Timeline;
 
-/// How far ahead the common beginning lies, so that every shard hears of it in time.
+/// How far ahead the common start lies, so that every shard learns of it in time.
 const AHEAD_NS: u64 = 5_000_000;
-/// The same for a turn: clients sleep, and their shards look up only now and then.
+/// The same for a turn: clients sleep, and their shards check only now and then.
 const TURN_AHEAD_NS: u64 = 25_000_000;
-/// Progress is reported at most so often.
+/// Shortest time between progress records.
 const PROGRESS_NS: u64 = 250_000_000;
 
-/// What the coordinator asks the operating system.
+/// What the coordinator needs from the operating system.
 pub trait Probe {
-    /// All clients are ready and nothing is measured yet: the moment to make memory cheap to use.
+    /// Called when all clients are ready and nothing is measured yet: prepares the process's
+    /// memory.
     fn settle(&self);
     /// CPU time of the process so far.
     fn cpu(&self) -> CpuTime;
-    /// Resident memory now, and at its highest; KiB.
+    /// Resident memory now and at its peak, KiB.
     fn rss_kb(&self) -> (u64, u64);
-    /// A person or the system asked for an end (Ctrl-C).
+    /// Whether a person or the system asked for the end (Ctrl-C).
     fn interrupted(&self) -> bool;
-    /// Asked for a second time: don't even wait for events in flight.
+    /// Whether they asked twice: don't wait for events in flight.
     fn impatient(&self) -> bool;
-    /// The next word from outside, where the run waits for some; each is said once.
+    /// The next order from standard input, in runs that wait for orders; each is returned once.
     fn order(&self) -> Option<Result<Order, OrderError>>;
     /// The wall clock, nanoseconds since 1970.
     fn unix_ns(&self) -> u64;
@@ -59,19 +60,19 @@ pub enum Outcome {
     Failed(Failure),
 }
 
-/// How many shards have come how far.
+/// How many shards have reached which point.
 #[derive(Debug, Default)]
 struct Reached {
     initialised: usize,
     ready: usize,
-    /// Have heard that the window, or the turn's, is over.
+    /// Shards that know that the window, or the turn's, has ended.
     measured: usize,
     idle: usize,
     closed: usize,
     finished: usize,
 }
 
-/// What loading has told so far.
+/// Progress of loading so far.
 #[derive(Debug, Default)]
 struct Said {
     clients_ready: u64,
@@ -80,19 +81,19 @@ struct Said {
     rows_into: BTreeMap<Arc<str>, u64>,
 }
 
-/// Where the run stands.
+/// The current state of the run.
 #[derive(Debug, Default)]
 struct Course {
     phase: Option<PhaseName>,
     timeline: Option<Timeline>,
-    /// The end of the interval under way; `u64::MAX`: it has none.
+    /// End of the current interval; `u64::MAX`: it has none.
     next_boundary: u64,
-    /// The run waits for its orders.
+    /// The run waits for orders.
     listens: bool,
     orders: VecDeque<TurnOrder>,
-    /// The turn under way.
+    /// The current turn.
     turn: Option<TurnTimes>,
-    /// Shards were nudged that have not heard of the window's end.
+    /// Shards that have not noticed the window's end were nudged.
     nudged: bool,
 }
 
@@ -111,7 +112,7 @@ struct Coordinator<'a> {
     measured: Measured,
 }
 
-/// Runs until all shards are gone. `spares[i]` takes recorders back to shard i.
+/// Runs until all shards have exited. `spares[i]` returns recorders to shard i.
 pub fn coordinate(
     plan: &Plan,
     control: &Control,
@@ -148,7 +149,7 @@ impl Coordinator<'_> {
             match messages.recv_timeout(Duration::from_nanos(wait)) {
                 Ok(message) => self.hear(message),
                 Err(RecvTimeoutError::Timeout) => {}
-                // All shards are gone, one of them without a word: a panic, already on stderr.
+                // All shards have exited, one without a message: a panic, already on stderr.
                 Err(RecvTimeoutError::Disconnected) => {
                     self.fail(failure(FatalKind::Internal, "a shard ended unexpectedly".into()));
                     break;
@@ -177,7 +178,7 @@ impl Coordinator<'_> {
         }
     }
 
-    /// What the outside world says, where the run waits for it.
+    /// Handles orders from standard input, where the run waits for them.
     fn listen(&mut self, now: u64) {
         while self.course.listens
             && let Some(order) = self.probe.order()
@@ -191,7 +192,7 @@ impl Coordinator<'_> {
                 Ok(Order::End) => {
                     self.course.listens = false;
                     if !self.plan.turns && !self.control.stopping() {
-                        let message = "standard input ended, and `begin` was not said";
+                        let message = "standard input ended before `begin`";
                         self.fail(failure(FatalKind::Usage, message.into()));
                     }
                 }
@@ -214,7 +215,7 @@ impl Coordinator<'_> {
         }
     }
 
-    /// Asked behind an order: whoever has said stop before it gets no turn.
+    /// Checked after an order: a stop that came earlier gets no turn.
     fn is_ready(&self) -> bool {
         let over = self.control.stopping() || self.probe.interrupted();
         self.reached.ready == self.shards && !over
@@ -244,7 +245,7 @@ impl Coordinator<'_> {
         self.control.tell_turn(turn);
     }
 
-    /// What time and the outside world ask for.
+    /// Handles whatever is due by now.
     fn look(&mut self, now: u64) {
         while now >= self.course.next_boundary {
             let at_ns = self.course.next_boundary;
@@ -377,7 +378,7 @@ impl Coordinator<'_> {
         }
     }
 
-    /// Hands out the intervals that are complete; at the end, also those that never will be.
+    /// Emits the complete intervals; at the end, also the incomplete ones.
     fn flush(&mut self, all: bool) {
         let labels = self.control.labels();
         while let Some(done) = self.measured.next(all, labels, || sample(self.probe)) {
@@ -397,7 +398,7 @@ impl Coordinator<'_> {
         }
     }
 
-    /// Nothing of the turn is in flight any more.
+    /// Ends the turn once none of it is in flight.
     fn end_turn(&mut self, drained_ns: u64, cut: bool) {
         let Some(times) = self.course.turn.take() else { return };
         let labels = self.control.labels().names();
@@ -418,11 +419,12 @@ impl Coordinator<'_> {
     }
 
     fn summary(&mut self) {
-        // Where all clients have ended, nothing is under way: an event that is nowhere got lost.
+        // All clients have ended, so nothing is under way: an event missing from all counts got
+        // lost.
         let astray = self.measured.astray();
         if astray > 0 && self.reached.closed == self.shards {
             let message = format!("{astray} events were begun and neither ended nor given up");
-            let hint = "this is a fault of dbdyno's: please report it".to_owned();
+            let hint = "this is a bug in dbdyno: please report it".to_owned();
             self.warn("miscounted", message, Some(hint));
         }
         let interrupted = self.ending.interrupted || self.ending.failure.is_some();

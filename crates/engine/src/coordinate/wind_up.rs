@@ -1,4 +1,4 @@
-//! The end of a run: how long shards may take to finish, and what happens to those that do not.
+//! The end of a run: how long shards may take to finish, and what happens to late ones.
 
 use std::time::Duration;
 
@@ -6,19 +6,19 @@ use record::{FatalKind, PhaseName};
 
 use super::{Coordinator, Reached, failure};
 
-/// A run that was interrupted or has failed waits no longer than this for events in flight.
+/// How long an interrupted or failed run waits for events in flight, at most.
 const HURRIED_DRAIN_NS: u64 = 5_000_000_000;
 
-/// A shard that has not returned so long after its events were given up is interrupted.
+/// A shard is interrupted if it has not returned this long after its events were abandoned.
 const INTERRUPT_NS: u64 = 500_000_000;
-/// A shard that has not returned so long after its events were given up hangs.
+/// A shard hangs if it has not returned this long after its events were abandoned.
 const HANGS_NS: u64 = 5_000_000_000;
 
 const SLOW_TURN: &str = "is a statement waiting for a lock, or slower than a turn is long? \
     `[design] order = \"runs\"` drives each cell in one window";
 
 impl Coordinator<'_> {
-    /// Takes the steps that are due: stop, drain, give up, interrupt.
+    /// Takes the steps that are due: stop, drain, abandon, interrupt.
     pub(super) fn wind_up(&mut self, now: u64) {
         let end = self.course.timeline.map_or(u64::MAX, |timeline| timeline.measure_end());
         if now.saturating_sub(end) > self.plan.patience_ns
@@ -56,7 +56,7 @@ impl Coordinator<'_> {
         if late_by > INTERRUPT_NS && !std::mem::replace(&mut self.ending.interrupts, true) {
             self.interrupt(now);
         }
-        // A blocking call into the database can't be ended; the other shards are reported.
+        // A blocking call into the database can't be interrupted; the other shards are reported.
         let hangs = late_by > HANGS_NS;
         if hangs {
             self.hangs(now);
@@ -64,7 +64,7 @@ impl Coordinator<'_> {
         hangs
     }
 
-    /// How long events in flight are waited for.
+    /// How long to wait for events in flight.
     fn drain_ns(&self) -> u64 {
         let hurried = self.ending.interrupted || self.ending.failure.is_some();
         let most = if hurried { HURRIED_DRAIN_NS } else { u64::MAX };
@@ -79,7 +79,7 @@ impl Coordinator<'_> {
             self.warn("unfinished", message, None);
             return;
         }
-        // No turn can follow: the clients that were in those events are gone.
+        // No turn can follow: clients in the abandoned events have ended.
         let mut failure = failure(FatalKind::Statement, format!("at the end of a turn, {message}"));
         failure.hint = Some(SLOW_TURN.into());
         self.ending.given_up = Some(failure);
@@ -90,18 +90,18 @@ impl Coordinator<'_> {
         self.ending.abandoned_at.get_or_insert(now);
     }
 
-    /// Time since events may no longer begin.
+    /// Time since events must not begin any more.
     fn waited(&self, now: u64) -> Duration {
         Duration::from_nanos(now.saturating_sub(self.ending.over_at.unwrap_or(now)))
     }
 
-    /// Asks each shard to end what it is busy with.
+    /// Interrupts each shard.
     fn interrupt(&self, now: u64) {
         let waited = self.waited(now);
         self.interrupters.iter().for_each(|shard| shard.interrupt(waited));
     }
 
-    /// Fails the run: shards did not return although they were interrupted.
+    /// Fails the run: shards did not return even when interrupted.
     fn hangs(&mut self, now: u64) {
         let Reached { closed, finished, .. } = self.reached;
         let back = if closed < self.shards { closed } else { finished };
@@ -112,7 +112,7 @@ impl Coordinator<'_> {
             self.waited(now).as_secs_f64()
         );
         let mut failure = failure(FatalKind::Script, message);
-        let hint = "a script that waits for something else than its connections (os.execute, \
+        let hint = "a script that blocks other than on its connections (os.execute, \
                     io.read) or a long statement of an in-process database";
         failure.hint = Some(hint.into());
         self.fail(failure);

@@ -1,17 +1,18 @@
-//! Events as they end: counted, timed, and told which window they belong to.
+//! Records events as they end, and assigns them to windows.
 //!
-//! In the open loop and in turns a window is made of the events that were to begin in it, whenever
-//! they end. Otherwise a stall at its end would leave no time: what waits behind it ends later, or
-//! never. What was not waited for counts as at least as slow as it was when the window ended.
+//! In the open loop and in turns, a window consists of the events intended to start in it, whenever
+//! they end. Otherwise a stall at its end would leave no trace: events waiting behind it end later,
+//! or never. An event that is not waited for counts as at least as slow as it was at the window's
+//! end.
 
 use record::PhaseName;
 
 use super::{Load, OpenEvent};
 
 impl Load {
-    /// Whether an event that ends now is to be counted. One that began in the warm-up and ends in
-    /// the window is one of the budget's, like all that end there: if those are all taken, it is
-    /// one too many.
+    /// Whether an event that ends now is counted. One that began in the warm-up and ends in the
+    /// window takes from the budget like any other that ends there; if the budget is used up, it is
+    /// not counted.
     #[inline]
     fn counts(&mut self) -> bool {
         let early = matches!(self.slice.phase, PhaseName::Connect | PhaseName::WarmUp);
@@ -25,7 +26,7 @@ impl Load {
         true
     }
 
-    /// Records an event that ends now. `place` is the client's among this shard's, from 0.
+    /// Records an event that ends now. `place`: the client's index among this shard's, from 0.
     #[inline]
     pub fn end_event(&mut self, group: usize, place: u32, event: OpenEvent, now: u64) {
         if !self.counts() {
@@ -51,13 +52,13 @@ impl Load {
         }
     }
 
-    /// An event ends that is not to be counted: its script says so.
+    /// Ends an event that the script excluded from counting.
     #[inline]
     pub fn drop_event(&mut self) {
         self.recorder.counters.uncounted += 1;
     }
 
-    /// An event is given up, since the load is over.
+    /// Abandons an event, because the load is over.
     pub fn give_up_event(&mut self, group: usize, event: OpenEvent) {
         let now = self.now();
         self.recorder.counters.unfinished += 1;
@@ -67,19 +68,19 @@ impl Load {
         }
     }
 
-    /// An event begins that nobody asked a turn for: its script measures by itself.
+    /// Starts an event without a turn: its script measures by itself.
     pub fn begin_event(&mut self) {
         self.recorder.counters.begun += 1;
     }
 
-    /// Whether an event that ends after the window's beginning was to begin before it.
+    /// Whether an event that ends after the window's start was intended before it.
     #[inline]
     pub(super) fn is_foreign(&self, intended_ns: u64) -> bool {
         self.slice.phase >= PhaseName::Measure && intended_ns < self.timeline.measure_start()
     }
 
-    /// Records what an event of the window has taken so far, if nobody waits for its end: what ends
-    /// in the drain of a turn has a time of its own.
+    /// Records the time so far of an event of the window that is not waited for; one that ends in
+    /// the drain of a turn is recorded with its full time.
     pub(super) fn censor(&mut self, group: usize, event: OpenEvent, now: u64) {
         if self.slice.phase < PhaseName::Measure || self.is_foreign(event.intended_ns) {
             return;
@@ -97,7 +98,7 @@ impl Load {
         }
     }
 
-    /// Records how long the window's backlog waits, when the window ends here.
+    /// Records how long the window's backlog has waited, at the end of the window.
     pub(super) fn censor_backlog(&mut self, end: u64) {
         let over = end >= self.timeline.measure_end() || self.closing;
         if self.slice.phase != PhaseName::Measure || !over {

@@ -20,11 +20,11 @@ mod turns;
 
 use source::Source;
 
-/// The pause of a shard that waits for the others: at least so long, and at most.
+/// Pause of a shard that waits for the others: least and most.
 const PAUSE_NS: u64 = 200_000;
 const PAUSE_MAX_NS: u64 = 250_000_000;
 
-/// A shard that closes an interval so long after its end was busy with something else.
+/// A shard that closes an interval this long after its end was busy with something else.
 const LATE_NS: u64 = 1_000_000_000;
 
 /// What a client may do next.
@@ -32,7 +32,7 @@ const LATE_NS: u64 = 1_000_000_000;
 pub enum Turn {
     /// Start an event now; it was meant to start at `intended_ns`.
     Start {
-        /// On the run's clock; equals the start in a closed loop.
+        /// On the run's clock; the actual start in a closed loop.
         intended_ns: u64,
     },
     /// Wait until [`Load::due`] names the client.
@@ -44,11 +44,11 @@ pub enum Turn {
 /// An event under way. Times on the run's clock.
 #[derive(Debug, Clone, Copy)]
 pub struct OpenEvent {
-    /// When it was to start; equals the start in a closed loop.
+    /// Intended start; the actual start in a closed loop.
     pub intended_ns: u64,
-    /// When it did.
+    /// Actual start.
     pub start_ns: u64,
-    /// What it is recorded under: its group's number, or that of a name given to it.
+    /// Its label: the number of its group, or of the name set by the script.
     pub label: usize,
 }
 
@@ -57,10 +57,10 @@ pub struct OpenEvent {
 struct GroupPart {
     idle: bool,
     think_ns: u64,
-    /// Where its arrivals come from, anew with each turn.
+    /// Source of its arrivals, restarted with each turn.
     source: Option<Source>,
     arrivals: Option<Arrivals>,
-    /// Clients with nothing to do, first come first served.
+    /// Clients waiting for an event, first come first served.
     parked: VecDeque<u32>,
 }
 
@@ -73,49 +73,48 @@ pub struct Load {
     slice: Slice,
     index: u64,
     groups: Vec<GroupPart>,
-    /// Clients that sleep, and hear at once when the load is to stop.
+    /// Sleeping clients, which are woken at once when the load stops.
     sleepers: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Clients that pause between two events.
+    /// Clients pausing between two events.
     thinkers: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Clients whose reply is due at a known time, stop or not.
+    /// Clients whose reply is due at a known time, even after a stop.
     replies: BinaryHeap<Reverse<(u64, u32)>>,
     recorder: Box<Recorder>,
     spare: Receiver<Box<Recorder>>,
     messages: Sender<Message>,
     shard: u32,
-    /// Clients of this shard are numbered `offset`, `offset + stride` and so on.
+    /// Clients of this shard have the numbers `offset`, `offset + stride` and so on.
     offset: u32,
     stride: u32,
-    /// One a client of this shard; empty if clients are not told apart.
+    /// One per client of this shard; empty if clients are not reported individually.
     totals: Vec<ClientTotal>,
     totals_at: Option<Vec<u64>>,
     closing: bool,
-    /// In a run by turns, those heard of so far.
+    /// Number of turns known so far, in a run by turns.
     turns: Option<u32>,
-    /// No event may begin for now: between two turns.
+    /// No event may begin now: between two turns.
     shut: bool,
-    /// No event begins from here on.
+    /// No event may begin from then on.
     closes_at: u64,
-    /// When the first load began.
+    /// Start of the first load.
     origin: u64,
-    /// Some group's events have intended starts.
+    /// Whether any group has intended starts.
     any_open: bool,
-    /// Events of the budget that this shard has taken and not yet counted.
+    /// Events taken from the budget by this shard and not yet counted.
     taken: u64,
-    /// Clients alive; the workload keeps it true.
+    /// Clients alive; maintained by the workload.
     pub clients: u32,
 }
 
 impl Load {
-    /// How long a shard that waits for the others sleeps before it looks again, nanoseconds: longer
-    /// where there are more shards, since 20,000 that look every 200 µs leave the processors no
-    /// time for anything else.
+    /// How long a shard that waits for the others sleeps between checks, nanoseconds: longer with
+    /// more shards, since 20,000 that check every 200 µs would use up the processors.
     pub(crate) fn pause_ns(&self) -> u64 {
         let crowd = u64::from(self.stride / 16).max(1);
         (PAUSE_NS * crowd).min(PAUSE_MAX_NS)
     }
 
-    /// Shard `shard` of `shards`. `spare` brings recorders back that were sent away.
+    /// The load of shard `shard` of `shards`. `spare` returns recorders that were sent away.
     pub fn new(
         plan: &Plan,
         control: Arc<Control>,
@@ -178,18 +177,18 @@ impl Load {
         self.shard
     }
 
-    /// The words shared with the coordinator.
+    /// The state shared with the coordinator.
     pub fn control(&self) -> &Arc<Control> {
         &self.control
     }
 
-    /// The recorder of the interval that [`Self::now`] last saw.
+    /// The recorder of the current interval, as of the last [`Self::now`].
     #[inline]
     pub fn recorder(&mut self) -> &mut Recorder {
         &mut self.recorder
     }
 
-    /// Adds an event to what its client did.
+    /// Adds an event to its client's totals.
     #[inline]
     fn client_event(&mut self, place: u32, start_ns: u64, end_ns: u64) {
         if self.totals_at.is_some() {
@@ -217,7 +216,7 @@ impl Load {
         }
     }
 
-    /// What the clients did up to here, if it is to be told at this time.
+    /// Takes the clients' totals, if they are to be reported at this time.
     fn take_totals(&mut self, end: u64) -> Option<Vec<ClientTotal>> {
         let marks = self.totals_at.as_ref()?;
         let measured = end.checked_sub(self.timeline.measure_start());
@@ -230,23 +229,23 @@ impl Load {
         told.then_some(totals)
     }
 
-    /// The phase that [`Self::now`] last saw.
+    /// The phase as of the last [`Self::now`].
     pub fn phase(&self) -> PhaseName {
         self.slice.phase
     }
 
-    /// The shard has been busy with one thing since long before the end of an interval.
+    /// Whether the shard has been busy with one thing since long before an interval's end.
     pub fn is_late(&self) -> bool {
         self.control.now_ns().saturating_sub(self.slice.end) > LATE_NS
     }
 
-    /// Tells the coordinator something. It may be gone; then nobody listens, which is fine.
+    /// Sends a message to the coordinator. If it has exited, the message is dropped.
     pub fn send(&self, message: Message) {
         let _ = self.messages.send(message);
     }
 
     /// Reads the clock and closes the intervals that have ended. Whatever is recorded after this
-    /// call lies in the right one.
+    /// call belongs to the current interval.
     #[inline]
     pub fn now(&mut self) -> u64 {
         let now = self.clock.now_ns();
@@ -268,7 +267,7 @@ impl Load {
 
     fn close_interval(&mut self, end: u64) {
         let fresh = self.spare.try_recv().unwrap_or_else(|_| {
-            // Only until enough of them are under way.
+            // Only until enough of them are in flight.
             Box::new(Recorder::new(self.groups.len()))
         });
         self.censor_backlog(end);
@@ -303,7 +302,7 @@ impl Load {
             .filter_map(|group| group.arrivals.as_ref())
             .map(|arrivals| arrivals.due_by(now))
             .sum::<u64>()
-            // Beyond the budget none was to begin.
+            // Arrivals beyond the budget were not going to begin.
             .min(self.control.left())
     }
 
@@ -318,7 +317,7 @@ impl Load {
         }
     }
 
-    /// Closes the interval under way, whatever its length.
+    /// Closes the current interval, whatever its length.
     pub(crate) fn close(&mut self) {
         let now = self.now();
         self.closing = true;
@@ -326,8 +325,8 @@ impl Load {
         self.slice.start = now;
     }
 
-    /// The load has begun and no more events may start: time is up, the budget spent, or a stop
-    /// asked for.
+    /// Whether the load has begun and no more events may start: the time is up, the budget used up,
+    /// or a stop requested.
     #[inline]
     fn over(&self, now: u64) -> bool {
         self.control.stopping() || self.control.spent() || now >= self.closes_at
@@ -375,7 +374,7 @@ impl Load {
         taken
     }
 
-    /// Events that fail now are given up and not begun again: the load is over for good.
+    /// Whether events that fail now are abandoned instead of restarted: the load is over for good.
     pub fn gives_up(&self) -> bool {
         let over = self.turns.is_none() && self.slice.phase == PhaseName::Drain;
         self.control.stopping() || over
@@ -399,34 +398,33 @@ impl Load {
         self.any_open
     }
 
-    /// The number of the label that a script gives to events of a group; `None`: the run has as
-    /// many labels as it may. To be asked once a name.
+    /// The number of a label that a script sets on events of a group; `None`: there are too many.
+    /// Call it once per name.
     pub fn label(&self, group: usize, name: &str) -> Option<usize> {
         self.control.labels().number(group, name)
     }
 
-    /// Time since the beginning of the load, nanoseconds; 0 before.
+    /// Time since the start of the load, nanoseconds; 0 before.
     pub fn since_begin(&self, now: u64) -> u64 {
         now.saturating_sub(self.origin)
     }
 
-    /// Lets a client pause between two events; [`Self::due`] names it then.
+    /// Pauses a client between two events; [`Self::due`] names it afterwards.
     pub fn think_until(&mut self, client: u32, at_ns: u64) {
         self.thinkers.push(Reverse((at_ns, client)));
     }
 
-    /// Lets a client sleep; [`Self::due`] names it then.
+    /// Puts a client to sleep; [`Self::due`] names it afterwards.
     pub fn sleep_until(&mut self, client: u32, at_ns: u64) {
         self.sleepers.push(Reverse((at_ns, client)));
     }
 
-    /// Lets a client wait for a reply that is due at a known time; [`Self::due`] names it then.
+    /// Makes a client wait for a reply due at a known time; [`Self::due`] names it then.
     pub fn reply_at(&mut self, client: u32, at_ns: u64) {
         self.replies.push(Reverse((at_ns, client)));
     }
 
-    /// A client whose time has come: it slept, an event is due for it, or the load is over and it
-    /// should hear so.
+    /// A client to wake: its sleep is over, an event is due for it, or the load is over.
     pub fn due(&mut self, now: u64) -> Option<u32> {
         for sleepers in [&mut self.sleepers, &mut self.thinkers] {
             if let Some(Reverse((at, client))) = sleepers.peek().copied()
@@ -454,8 +452,7 @@ impl Load {
         })
     }
 
-    /// When [`Self::due`] should next be asked, or an interval ends; nanoseconds on the run's
-    /// clock.
+    /// When to call [`Self::due`] next, or when an interval ends; nanoseconds on the run's clock.
     pub fn deadline(&self) -> u64 {
         let first = |heap: &BinaryHeap<Reverse<(u64, u32)>>| {
             heap.peek().map_or(u64::MAX, |Reverse((at, _))| *at)

@@ -1,10 +1,10 @@
-//! Where a shard's arrivals come from.
+//! The source of a shard's arrivals.
 
 use arrival::Arrivals;
 
 use crate::plan::Plan;
 
-/// Where a shard's part of a group's arrivals comes from.
+/// Generates a shard's part of a group's arrivals.
 #[derive(Debug)]
 pub(super) struct Source {
     plan: arrival::Plan,
@@ -27,8 +27,8 @@ impl Source {
         })
     }
 
-    /// Those of a turn. A plan begins anew with each: turns of the same number are alike in all
-    /// runs with the same seed.
+    /// The arrivals of a turn. The plan restarts with each turn: a turn has the same arrivals in
+    /// all runs with the same seed.
     pub(super) fn arrivals(&self, turn: u32) -> Arrivals {
         let seed = self.seed.wrapping_add(u64::from(turn) << 32);
         Arrivals::new(self.plan.clone(), seed, self.part, self.parts)

@@ -1,4 +1,4 @@
-//! A shard's load in turns: heard of, begun, drained, and the pause behind it.
+//! A shard's load in turns: announced, begun, drained, then paused.
 
 use record::PhaseName;
 
@@ -6,7 +6,7 @@ use super::Load;
 use crate::timeline::{Slice, Timeline};
 
 impl Load {
-    /// Hears of the next turn, if there is one: it begins a little later.
+    /// Learns of the next turn, if there is one; it begins a little later.
     pub(crate) fn hear_turn(&mut self) {
         let Some(heard) = self.turns else { return };
         let between = matches!(self.slice.phase, PhaseName::Connect | PhaseName::Pause);
@@ -28,23 +28,23 @@ impl Load {
         }
     }
 
-    /// The load comes in turns.
+    /// Whether the load comes in turns.
     pub(crate) fn in_turns(&self) -> bool {
         self.turns.is_some()
     }
 
-    /// The first load has begun: clients may ask for their turns.
+    /// Whether the first load has begun, so that clients may ask for turns.
     pub(crate) fn has_begun(&self) -> bool {
         self.slice.phase != PhaseName::Connect
     }
 
-    /// The number of the turn under way, from 0.
+    /// The number of the current turn, from 0.
     pub(super) fn turn_under_way(&self) -> Option<u32> {
         let between = matches!(self.slice.phase, PhaseName::Connect | PhaseName::Pause);
         self.turns.filter(|_| !between).map(|heard| heard.saturating_sub(1))
     }
 
-    /// Ends the turn once no client is in an event.
+    /// Ends the turn once no client is executing an event.
     pub(crate) fn settle(&mut self) {
         if self.turns.is_none() || self.slice.phase != PhaseName::Drain {
             return;
