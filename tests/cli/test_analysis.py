@@ -81,7 +81,7 @@ def test_a_file_that_measures_something_else_has_no_runs(
     change(measured, 'measure = "1 s"', 'measure = "2 s"')
     assert call(["report", measured.name]) == 2
     told = capsys.readouterr().err
-    assert "example.toml is not what results/example was begun with" in told
+    assert "example.toml has changed since results/example was begun" in told
     assert "`dbdyno report example` reports those" in told
     other = measured.with_name("other.toml")
     other.write_text(measured.read_text())

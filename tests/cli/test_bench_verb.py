@@ -109,9 +109,7 @@ def test_a_bench_can_not_be_carried_on_with(
     assert bench(url, "--json") == 0
     (name,) = Store(tmp_path / "results").names()
     assert call(["resume", name]) == 2
-    assert "one call of `dbdyno bench`: there is nothing to carry on with" in (
-        capsys.readouterr().err
-    )
+    assert "a single `dbdyno bench` and can't be resumed" in (capsys.readouterr().err)
 
 
 def test_no_event_completed_is_said_with_the_codes_and_ends_with_one(

@@ -179,7 +179,7 @@ def test_an_empty_file_holds_nothing_to_replay(
     more = 'measure = "1 s"\narrival = { kind = "replay", file = "times" }'
     here.write_text(here.read_text().replace('measure = "1 s"', more))
     assert call(["check", "example.toml"]) == 2
-    assert "times holds no time to replay" in capsys.readouterr().err
+    assert "times contains no time to replay" in capsys.readouterr().err
 
 
 @pytest.mark.slow

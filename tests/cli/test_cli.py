@@ -233,7 +233,7 @@ def test_a_study_of_failed_runs_only_ends_with_their_code(
 def test_doctor_tells_limits_with_their_cures(capsys: pytest.CaptureFixture[str]) -> None:
     assert call(["doctor", "--clients", "1000000"]) == 0
     told = capsys.readouterr().out
-    assert "local ports towards the server's address: 1,000,000 needed" in told
+    assert "local ports for connections to the server's address: 1,000,000 needed" in told
     assert "cure: `sysctl -w net.ipv4.ip_local_port_range" in told
 
     assert call(["doctor", "--clients", "1", "--json"]) == 0

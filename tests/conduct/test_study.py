@@ -230,7 +230,7 @@ def test_resume_takes_scale_seed_and_blocks_from_the_store(study_file: Path, sto
 
     assert load_unfinished(str(study_file), store)[1] == wanted
     study_file.write_text(study_file.read_text().replace("table_size = 10", "table_size = 11"))
-    with pytest.raises(UsageError, match=r"is not what .* was begun with"):
+    with pytest.raises(UsageError, match=r"has changed since .* was begun"):
         load_unfinished(str(study_file), store)
 
 

@@ -178,8 +178,8 @@ def test_an_engine_that_is_nowhere_is_looked_for_everywhere(
     [
         ('echo \'{"engine_version": "9.9.9", "schema": 2}\'', "is version 9.9.9"),
         ('echo \'{"engine_version": "0.1.0", "schema": 3}\'', "record schema 3"),
-        ("echo hello", "does not say its version"),
-        ("exit 3", "does not say its version"),
+        ("echo hello", "does not report its version"),
+        ("exit 3", "does not report its version"),
     ],
 )
 def test_an_engine_of_another_version_is_refused(

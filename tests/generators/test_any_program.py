@@ -42,7 +42,7 @@ def test_a_rate_counts_the_events_of_as_long_as_it_ran() -> None:
 
 @pytest.mark.parametrize(
     ("figure", "said"),
-    [("events = done: # apples", "nothing that the program said"), ("events = (ord)", "a number")],
+    [("events = done: # apples", "no output of the program"), ("events = (ord)", "a number")],
 )
 def test_what_is_not_found_is_told(figure: str, said: str) -> None:
     with pytest.raises(EngineError, match=said):

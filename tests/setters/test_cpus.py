@@ -39,7 +39,7 @@ def test_what_names_no_processors_is_refused(value: object) -> None:
 def test_a_processor_that_is_not_there_is_missing() -> None:
     (missing,) = SETTER.missing(SETTER.read({"server": "4095"}))
 
-    assert missing.what.startswith("processor 4095 is not there")
+    assert missing.what.startswith("processor 4095 is not available")
 
 
 def test_server_and_client_run_where_they_are_told(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def test_what_is_no_switch_of_the_kernel_is_refused(name: str) -> None:
 def test_a_switch_that_this_kernel_lacks_is_missing() -> None:
     (missing,) = SETTER.missing(SETTER.read({"vm.no_such_switch": 1}))
 
-    assert missing.what == "/proc/sys/vm/no_such_switch is not there"
+    assert missing.what == "/proc/sys/vm/no_such_switch does not exist"
 
 
 @pytest.mark.usefixtures("without_root")

@@ -72,4 +72,4 @@ def test_one_that_is_none_is_told_before_anything_runs(tmp_path: Path) -> None:
     assert told.code == 2
     assert "queue.py:1: invalid syntax" in told.one_error()
     told = dbdyno("check", "own.toml", folder=tmp_path)
-    assert "nobody samples `run_queue.runnable`" in told.one_error()
+    assert "no source has `run_queue.runnable`" in told.one_error()

@@ -240,7 +240,7 @@ fn a_run_that_waits_to_begin_ends_with_its_input() {
     drop(input);
     let ended = end_after(records, child);
     assert_eq!(ended.code, 2, "{}", ended.stderr);
-    assert!(ended.stderr.contains("`begin` was not said"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("standard input ended before `begin`"), "{}", ended.stderr);
 }
 
 #[test]

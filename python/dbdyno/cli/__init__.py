@@ -1,6 +1,6 @@
-"""The command line: one module a verb. The only room that prints or exits.
+"""The command line: one module per verb. The only room that prints or exits.
 
-Data goes to standard output, everything else to standard error.
+Data go to standard output, everything else to standard error.
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ Exit codes:
   5    a server's answer to a statement stopped the run
   6    this machine lacks something
   7    the store can't be read or written, or is in use
-  70   a fault of dbdyno itself
+  70   a bug in dbdyno
   130  interrupted; what was measured is kept
 """
 
 
 class _Verbs(click.Group):
-    """Imports only the verb that is called, so that each pays for its own imports only."""
+    """Imports only the verb that is called, which keeps start-up fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(VERBS)
@@ -113,7 +113,8 @@ def main() -> None:
 
 
 def call(arguments: Sequence[str]) -> int:
-    """Runs one verb and returns its exit code; anything but a `LabError` is a bug and escapes."""
+    """Runs one verb and returns its exit code; any exception but `LabError` is a bug and is
+    raised."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     try:

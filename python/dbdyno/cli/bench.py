@@ -52,8 +52,7 @@ _PROGRESS_S = 1.0
 
 
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
-"""What 64 bits hold for certain; anything longer is text, and the script may make of it what it
-likes."""
+"""The largest integer that is exact in 64 bits; longer ones are passed to the script as text."""
 
 
 def _options(
@@ -70,7 +69,7 @@ def _options(
 
 
 def _script_options(function: _F) -> _F:
-    """Which script, with which options of its own."""
+    """Options for the script and its own options."""
     script = click.option("--script", required=True, help="A file, or the name of a script.")
     option = click.option(
         "--option",
@@ -204,7 +203,7 @@ def prepare(
     wanted: Prepare = "replace" if replace else "new"
     plan = BenchPlan(url, script, options, 1, load, seed, prepare=wanted)
     loads, warnings = prepare_tables(plan, find_engine(), observe=_Teller().show)
-    click.echo(f"tables         {_loads(loads)}" if loads else "done; no table to look at")
+    click.echo(f"tables         {_loads(loads)}" if loads else "done; no table to verify")
     for warning in warnings:
         click.echo(f"warning: {warning.message}", err=True)
 
@@ -241,7 +240,7 @@ def _broken(summary: StepSummary, limits: Sequence[Threshold]) -> list[str]:
 
 
 def _judge(summary: StepSummary, broken: Sequence[str]) -> None:
-    """Raises `NotValidError` where there is nothing to go by, or it is not good enough."""
+    """Raises `NotValidError` if nothing was measured, or a threshold failed."""
     if summary.events == 0:
         window, codes = format_duration(summary.window_s), _codes(summary)
         raise NotValidError(
@@ -275,7 +274,7 @@ class _Teller:
         self._next = time.monotonic() + _PROGRESS_S
         self._pace = Pace()
         self._untold = ""
-        """How many rows were loaded, as long as it has not been said."""
+        """The number of rows loaded, until it has been printed."""
 
     def show(self, command: str, record: Record) -> None:
         """One record of a command."""
@@ -330,7 +329,7 @@ def _print(result: BenchResult) -> None:
 
 
 def _loads(loads: Sequence[TableLoad]) -> str:
-    """Only what is as it was sent; the rest are warnings."""
+    """Tables that arrived as sent; the others are warnings."""
     fine = [load for load in loads if load.rows == load.sent]
     rows = sum(load.sent or 0 for load in fine)
     took = format_duration(sum(load.took_s for load in loads))
@@ -338,16 +337,16 @@ def _loads(loads: Sequence[TableLoad]) -> str:
 
 
 def _open_loop(summary: StepSummary) -> Iterator[tuple[str, str]]:
-    """Figures that only an open loop has."""
+    """Figures of an open loop."""
     if summary.wait_us:
         yield "wait p99", latency(summary.wait_us["p99"])
         yield "service p99", latency(summary.service_us["p99"])
         backlog = summary.backlog
-        yield "backlog", f"{count(backlog.at_end)}, at most {count(backlog.highest)}"
+        yield "backlog", f"{count(backlog.at_end)}, max {count(backlog.highest)}"
 
 
 def _labels(summary: StepSummary) -> Iterator[tuple[str, str]]:
-    """The kinds of events, where the script names them."""
+    """Events by label, if the script labels them."""
     for label, events in sorted(summary.events_by_label.items()):
         name = label.partition("/")[2]
         if name:

@@ -1,4 +1,4 @@
-"""`dbdyno calibrate`: this machine's noise for a workload, and what a study can see through it."""
+"""`dbdyno calibrate`: this machine's noise for a workload, and the effects a study can detect."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dbdyno.report.noise import Noise
 
 MINUTES = (2, 5, 10, 30, 60)
-"""Lengths of studies that are told."""
+"""Lengths of studies for which the detectable effect is printed."""
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""`dbdyno check`: what a study would do, without doing it."""
+"""`dbdyno check`: shows what a study would do, without doing it."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _start_servers(file: StudyFile, plan: Plan, engine: Engine) -> list[Started]
 
 
 def _raise_all(errors: Sequence[LabError]) -> None:
-    """One error for all there are, of the first one's kind."""
+    """All errors as one, of the first one's kind."""
     if not errors:
         return
     first, *others = errors

@@ -34,12 +34,12 @@ ANSWERS = "answers.json"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came of one study."""
+    """The result of one study."""
 
     answer: str
-    """The first sentences of its report, or what stopped it."""
+    """The first sentences of its report, or the error."""
     verdicts: Mapping[str, int] = field(default_factory=dict)
-    """Verdict → in how many comparisons."""
+    """Verdict → number of comparisons."""
     minutes: float = 0.0
     """Of measuring, from the first run's beginning to the last one's end; pauses left out."""
     scale: str = SMALL
@@ -101,7 +101,7 @@ def _chosen(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _answer(name: str, scale: str, store: Store, catalogue: Path | None) -> Answer:
-    """Carries one study out; a `LabError` that is its own becomes its answer."""
+    """Runs one study; its own `LabError` becomes its answer."""
     today = datetime.date.today().isoformat()
     began = time.monotonic()
     try:

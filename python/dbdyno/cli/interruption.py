@@ -1,7 +1,7 @@
-"""A second Ctrl-C ends the program within a second, whatever it is busy with.
+"""Makes a second Ctrl-C end the program within a second, whatever it is doing.
 
-The first one ends it in good order: servers are stopped, what was measured is kept. That may take a
-while, or hang. Servers and folders of a lab that is gone are removed by their guards.
+The first one ends it in order: servers are stopped, measurements kept. That may take a while, or
+hang. Guards remove the servers and folders of a dead lab.
 """
 
 from __future__ import annotations

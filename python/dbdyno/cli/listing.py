@@ -1,4 +1,4 @@
-"""`dbdyno list`: the studies there are and the runs there were."""
+"""`dbdyno list`: the bundled studies and the stored runs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _CURE = (
 
 
 def _kept(study: StoredStudy) -> dict[str, object]:
-    """What is there of a study; of one that can't be read, why."""
+    """The state of a study's runs; if it can't be read, why."""
     try:
         plan, survey = study.plan, study.survey()
     except StoreError as error:

@@ -1,4 +1,4 @@
-"""Options that say how hard a server is driven, and the load they make."""
+"""Options for the load of a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a long phase of the engine's has come, and how fast it goes."""
+"""The progress and speed of a long phase of the engine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dbdyno.model import Progress
 
 
 class Pace:
-    """Puts reports into words, with the speed since the phase's first one."""
+    """Formats progress reports, with the speed since the phase's first one."""
 
     def __init__(self) -> None:
         self._first: Progress | None = None

@@ -1,4 +1,4 @@
-"""How far a study has come: a bar with the time left on a terminal, plain lines elsewhere."""
+"""Shows a study's progress: a bar with the time left on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from dbdyno.model import Load, PlannedRun, RunManifest
 
 
 class Clock:
-    """Time left: what the plan says, mended by how long its runs have really taken."""
+    """Time left: the plan's estimate, corrected by how long runs have actually taken."""
 
     def __init__(self, load: Load, now: Callable[[], float] = time.monotonic) -> None:
         self._load = load
@@ -91,7 +91,7 @@ class Shower(Protocol):
 
 
 def shower(load: Load, console: Console) -> Shower:
-    """The one that fits where standard error goes."""
+    """The display for the kind of standard error."""
     return Bar(load, console) if console.is_terminal else Lines(load, console)
 
 
@@ -119,7 +119,7 @@ class Lines:
         return None
 
     def show(self, event: Event) -> None:
-        """Prints what is worth a line."""
+        """Prints events worth a line."""
         self._clock.see(event)
         match event:
             case StudyStarted(plan=plan, missing=missing):
@@ -167,7 +167,7 @@ class Lines:
 
 
 class Bar:
-    """The same lines, above a bar that says what is going on and how long it will take."""
+    """The same lines, above a bar with the current activity and the time left."""
 
     def __init__(self, load: Load, console: Console) -> None:
         self._lines = Lines(load, console)

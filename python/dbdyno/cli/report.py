@@ -41,14 +41,14 @@ def report(study: str, store: Path, out: Path | None) -> None:
 
 
 def default_report(store: Store, study: str) -> Path:
-    """Where a study's report is unless somebody wants it elsewhere."""
+    """Default place of a study's report."""
     return store.root / study / "report.html"
 
 
 def write_report(
     store: Store, study: str, out: Path | None, *, asked: Study | None = None
 ) -> Written:
-    """Writes the report and tells its answer. Raises `LabError`."""
+    """Writes the report and prints its answer. Raises `LabError`."""
     # Drawing takes half a second to import: only who draws pays for it.
     from dbdyno import report as reports
 

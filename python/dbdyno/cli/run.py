@@ -50,7 +50,7 @@ QUICKSTART = "quickstart"
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Which study was asked for, where results go and how they are told."""
+    """The study asked for, where results go, and how progress is shown."""
 
     study: str
     store: Store
@@ -167,7 +167,7 @@ def carry_out(loaded: StudyFile, plan: Plan, way: Way) -> tuple[StudyOutcome, Wr
 
 
 def raise_failures(outcome: StudyOutcome, plan: Plan, store: Store) -> None:
-    """Raises `NotValidError` with what was wrong with the runs that failed, if any did."""
+    """Raises `NotValidError` with the errors of failed runs, if there are any."""
     if not outcome.failures:
         return
     errors = {run.id: run.error for run in outcome.failures if run.error}
@@ -181,7 +181,7 @@ def raise_failures(outcome: StudyOutcome, plan: Plan, store: Store) -> None:
 
 
 def _conduct(loaded: StudyFile, plan: Plan, way: Way) -> StudyOutcome:
-    """All of the plan, or as many of its blocks as its rule of stopping asks for."""
+    """Runs the whole plan, or as many blocks as its stopping rule needs."""
     engine = find_engine()
     for provision in dict.fromkeys(provisions_of(plan)):
         with suppress(ServerError):  # Runs that need it will say so; the others are measured.

@@ -44,7 +44,7 @@ def servers(as_json: bool) -> None:
 
 
 def _state(server: Available) -> str:
-    """Whether it is here, and what getting it takes."""
+    """Whether it is here, or what downloading it takes."""
     if server.package is None:
         return "ready"
     size = f", {megabytes(server.size_bytes)}" if server.size_bytes else ""

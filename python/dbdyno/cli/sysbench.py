@@ -1,4 +1,4 @@
-"""`dbdyno sysbench`: the field's command, by the engine."""
+"""`dbdyno sysbench`: sysbench's command line, run by the engine."""
 
 from __future__ import annotations
 

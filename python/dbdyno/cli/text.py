@@ -1,4 +1,4 @@
-"""Figures as people read them."""
+"""Formats figures for people."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def step_line(step: Step, summary: StepSummary) -> str:
 
 
 def _search_words(search: RateSearch) -> str:
-    """What a search came to; one without an end has met its bounds."""
+    """The result of a search; one without an upper end has met its objective at all rates tried."""
     asked, rate = search.objective.objective, search.rate_per_s
     probes = f"{len(search.probes)} probe" + ("" if len(search.probes) == 1 else "s")
     if rate is not None:

@@ -45,8 +45,8 @@ class Threshold:
     limit: float
 
     def broken_by(self, summary: StepSummary) -> str | None:
-        """What was found, if the condition holds. A time that nothing was measured of breaks any
-        condition on it: nobody knows that it was short."""
+        """The finding, if the condition holds. A time without any event fails every condition on
+        it, because it is unknown."""
         found = _value(self.figure, summary)
         if found is None:
             return f"`{self.text}`: no event ended, so there is no {self.figure}"

@@ -1,4 +1,4 @@
-"""Carry out a study, run by run, so that it can be stopped at any moment and carried on later."""
+"""Carries out a study run by run; it can be stopped at any time and resumed later."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a URL names: a server somebody runs, a SQLite file, or nothing that keeps anything."""
+"""Databases given by URL: an existing server, a SQLite file, or the null driver."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ class Addressed:
     """A database by its URL."""
 
     kind: str
-    """Of the database, as collectors know it; empty: none."""
+    """The database's name, for collectors; empty: none."""
     target: Mapping[str, object]
-    """As the run spec has it."""
+    """The target in the run spec."""
     server: Server | None
-    """`None` where there is no server behind it."""
+    """`None` if there is no server."""
     look: Look
-    """How it is asked for a table's contents."""
+    """How to read a table's contents."""
     folder: Path | None
-    """Where its data lies; `None` when that is not ours to know."""
+    """Where its data are; `None` if unknown."""
 
 
 @contextmanager
 def open_address(url: str, scratch: Path) -> Iterator[Addressed]:
-    """The database at `url`, reached; nothing in it is changed. Raises `LabError`."""
+    """The database at `url`, connected; nothing in it is changed. Raises `LabError`."""
     match _split(url).scheme:
         case "null":
             yield Addressed("", {"driver": "null"}, None, _nothing, scratch)
@@ -54,7 +54,7 @@ def open_address(url: str, scratch: Path) -> Iterator[Addressed]:
 
 
 def without_password(url: str) -> str:
-    """The URL as it may be shown."""
+    """The URL without its password."""
     try:
         parts = urlsplit(url)
     except ValueError:

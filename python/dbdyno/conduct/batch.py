@@ -1,7 +1,8 @@
-"""The runs that are up at the same time: set up together, driven step by step, taken down.
+"""Batches: runs that are up at the same time. They are set up together, driven step by step, and
+taken down.
 
-A run that fails for a reason of its own (its server died, refused, would not start) is recorded and
-the others go on without it. What would fail every run alike ends the batch, and with it the study.
+A run that fails for a reason of its own (its server died, refused or would not start) is recorded
+and the others go on. A failure that every run would share ends the batch, and with it the study.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ _RUN_S_OWN = (ServerError, StatementError, EngineLostError)
 def conduct_batch(
     setting: Setting, runs: Sequence[PlannedRun], folder: StudyFolder
 ) -> tuple[RunManifest, ...]:
-    """Carries out `runs` together and keeps each in a folder of its own.
+    """Carries out `runs` together and stores each in its own folder.
 
-    Raises `LabError` for what would fail other runs too, and `InterruptedRunError`, once all that
-    was measured is kept.
+    Raises `LabError` for failures that other runs would share, and `InterruptedRunError`; in both
+    cases after storing what was measured.
     """
     attempt = folder.next_attempt(runs)
     conductors = [_begin(setting, run, runs, folder, attempt) for run in runs]
@@ -109,7 +110,7 @@ def _step(going: Sequence[RunConductor], index: int, shared: Sampler) -> None:
 
 @contextmanager
 def _its_own_failure(conductor: RunConductor) -> Iterator[None]:
-    """What is the run's own fault is its failure, and nobody else's."""
+    """Records a run's own failure without ending the others."""
     try:
         yield
     except _RUN_S_OWN as error:

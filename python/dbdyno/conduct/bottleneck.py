@@ -1,4 +1,4 @@
-"""Was it the client that set the pace? Asked of every step that was measured."""
+"""Checks after each measured step whether the engine was the bottleneck."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dbdyno.engine import Outcome
 from dbdyno.model import EngineWarning, StepSummary
 
 BUSY = 0.95
-"""Share of its shards' time above which an engine has nothing left to give."""
+"""Share of its shards' time above which an engine counts as saturated."""
 
 LATE_US = 1000.0
-"""Lateness that shows in response times: lag is measured only while a client was free."""
+"""Lag that shows in response times; lag is measured only while a client was free."""
 
 
 def client_busy(outcome: Outcome) -> float:
-    """Share of its shards' time that an engine used in the window; 0 for a database inside it."""
+    """Share of its shards' time that an engine used in the window; 0 for an in-process database."""
     hello, record = outcome.hello, outcome.summary
     if hello is None or record is None or hello.reactor == "none" or record.window_s <= 0:
         return 0.0
@@ -23,7 +23,7 @@ def client_busy(outcome: Outcome) -> float:
 
 
 def client_warnings(outcome: Outcome, summary: StepSummary) -> Iterator[EngineWarning]:
-    """What the reader of a step's numbers should know about the engine that made them."""
+    """Warnings about the engine for readers of a step's figures."""
     hello, busy = outcome.hello, client_busy(outcome)
     if hello is None or busy == 0:
         return
@@ -31,8 +31,8 @@ def client_warnings(outcome: Outcome, summary: StepSummary) -> Iterator[EngineWa
         yield EngineWarning(
             "client-bound",
             f"the engine used {busy:.0%} of its {hello.shards} shards' processor time: it may have "
-            "set the pace, not the server",
-            "give it more shards or a machine of its own, or take a cheaper script",
+            "limited the load, not the server",
+            "give it more shards or a machine of its own, or use a cheaper script",
         )
     late_us = summary.lag_us.get("p99", 0.0)
     if late_us > LATE_US:

@@ -1,4 +1,5 @@
-"""A study's own baseline against itself: what this machine makes of no difference at all."""
+"""A study's baseline compared with itself: the differences this machine shows where there are
+none."""
 
 from __future__ import annotations
 
@@ -10,17 +11,17 @@ from dbdyno.formats.study import StudyFile
 from dbdyno.model import Factor, Level, Study
 
 ARM = "arm"
-"""The factor whose two levels differ in nothing but their name."""
+"""The factor whose two levels differ only in name."""
 
 BLOCKS = 3
-"""Set-ups: two would hardly say how they differ."""
+"""Number of set-ups: two would say little about how set-ups vary."""
 
 
 def calibration(loaded: StudyFile, *, measured_s: float) -> StudyFile:
     """The study reduced to its baseline's cell, twice, in turns, at its largest load step.
 
-    `measured_s`: seconds of load measured, over all blocks and both arms. Raises `UsageError` where
-    the cell can't be driven in turns, or is given less than two turns a block.
+    `measured_s`: seconds of load measured, over all blocks and both arms. Raises `UsageError` if
+    the cell can't be driven in turns, or has time for fewer than two turns per block.
     """
     study = loaded.study
     window_s = measured_s / (2 * BLOCKS)
@@ -44,7 +45,7 @@ def calibration(loaded: StudyFile, *, measured_s: float) -> StudyFile:
     reduced = replace(
         study,
         name=f"calibrate-{study.name}",
-        question=f"What does this machine make of no difference at all? ({study.name})",
+        question=f"What differences does this machine show where there are none? ({study.name})",
         factors=(*factors, arms),
         load=load,
         design=design,
@@ -62,6 +63,6 @@ def calibration(loaded: StudyFile, *, measured_s: float) -> StudyFile:
 
 
 def _only(factor: Factor, study: Study) -> Factor:
-    """With the baseline's level alone, or the first."""
+    """The factor with only the baseline's level, or else the first."""
     wanted = study.design.baseline.get(factor.name, factor.levels[0].name)
     return replace(factor, levels=tuple(one for one in factor.levels if one.name == wanted))

@@ -1,4 +1,4 @@
-"""The server of a cell, with everything that the cell asks of it."""
+"""Opens the server of a cell with everything the cell configures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How clients are connected, by what a cell says: checked beforehand, and put into the target."""
+"""Connection settings of a cell: checks them beforehand and puts them into the target."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dbdyno.servers.registry import refuse_connection
 
 
 def run_target(server: Server, cell: Cell) -> Mapping[str, object]:
-    """Where and how the clients of a cell connect, as the run spec has it."""
+    """Where and how a cell's clients connect, as in the run spec."""
     said = cell.connection
     transport = cast("Literal['unix', 'tcp'] | None", said.get("transport"))
     target = dict(server.target(transport))
@@ -31,7 +31,7 @@ def run_target(server: Server, cell: Cell) -> Mapping[str, object]:
 
 
 def wants_tls(cell: Cell) -> bool:
-    """Whether the cell's server has to offer TLS."""
+    """Whether the cell's server must offer TLS."""
     return bool(cell.connection.get("tls"))
 
 
@@ -45,7 +45,7 @@ def missing_for_connections(study: Study) -> tuple[Missing, ...]:
 
 
 def check_connections(loaded: StudyFile) -> None:
-    """Raises `StudyError` with the line of a connection that a cell's server can't have."""
+    """Raises `StudyError`, for an impossible connection of a cell's server."""
     for cell in cells(loaded.study):
         table = deciding_level(loaded.study, cell, lambda level: level.connection)
         path = (*(table or ()), "connection")
@@ -59,7 +59,7 @@ def check_connections(loaded: StudyFile) -> None:
 
 
 def _wrong(cell: Cell) -> tuple[str, str] | None:
-    """What is wrong with a connection whatever the kind of server, and what to do."""
+    """What is wrong with a connection whatever the kind of server, and what to do about it."""
     said = cell.connection
     transport = said.get("transport")
     by_url = parse_provision(cell.provision).source is Source.URL

@@ -1,4 +1,4 @@
-"""How a step or a run ended: as an exception, and as a manifest holds it."""
+"""How a step or run ended: as an exception, and in a manifest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dbdyno.servers import Server
 
 
 def raise_failure(outcome: Outcome, server: Server) -> None:
-    """Turns a bad end into its exception; a dead server explains everything else."""
+    """Raises the exception for a bad end; a dead server takes precedence as the cause."""
     if outcome.interrupted:
         raise InterruptedRunError("interrupted; what was measured is kept")
     server.check()
@@ -21,7 +21,7 @@ def raise_failure(outcome: Outcome, server: Server) -> None:
 
 
 def step_result(step: Step, outcome: Outcome, warnings: Sequence[EngineWarning]) -> StepResult:
-    """A step as a manifest holds it."""
+    """A step's outcome as stored in a manifest."""
     hello = outcome.hello
     status: RunStatus = "complete"
     if outcome.failure is not None or outcome.summary is None:
@@ -44,14 +44,14 @@ def step_result(step: Step, outcome: Outcome, warnings: Sequence[EngineWarning])
 
 
 def status_of(failure: LabError | None, *, interrupted: bool = False) -> RunStatus:
-    """What became of a run that ended so; `interrupted`: by a signal, without any failure."""
+    """The outcome of a run; `interrupted`: by a signal, without a failure."""
     if failure is None:
         return "interrupted" if interrupted else "complete"
     return "interrupted" if isinstance(failure, InterruptedRunError) else "failed"
 
 
 def failure_of(error: LabError | None) -> Failure | None:
-    """An exception as a manifest holds it."""
+    """An exception as stored in a manifest."""
     if error is None:
         return None
     return Failure(type(error).__name__, error.message, error.exit_code, error.hint)

@@ -1,4 +1,4 @@
-"""What a study will take, before anything is run."""
+"""Estimates a study's time and disk space before anything is run."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dbdyno.servers import Source, parse_provision
 from dbdyno.setters.registry import find_setter
 
 _SET_UP_S = 5.0
-"""Starting, collecting and stopping one server, without a download."""
+"""Seconds to start, inspect and stop one server, without a download."""
 
 _SET_UP_EMBEDDED_S = 1.5
 
@@ -25,23 +25,23 @@ _VERIFIED_ROWS_PER_S: Mapping[Verify, float] = {
     "checksums": 150_000,
 }
 _BYTES_PER_ROW = 260
-"""A row of the field's scripts with its primary and secondary index, before any bloat."""
+"""Bytes of a row of sysbench's tables with its primary and secondary index, before any bloat."""
 
 _EVENTS_PER_S = 5_000
-"""What a step of so many events is taken to do, where no time bounds it."""
+"""Events per second assumed for a step bounded only by its number of events."""
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """Rough figures: good for planning an evening, not for anything else."""
+    """Rough figures, good only for planning."""
 
     time_s: float
     disk_bytes: int
-    """Of all data folders at any moment, the most; runs remove theirs."""
+    """Peak size of all data folders together; runs remove theirs."""
 
 
 def estimate(plan: Plan, load: Load) -> Estimate:
-    """Time for all runs, and disk for those that are up together."""
+    """Time for all runs, and disk space for those that are up together."""
     together = batches(plan, plan.runs)
     return Estimate(
         time_s=sum(run_time_s(run, load) for run in plan.runs),
@@ -52,14 +52,14 @@ def estimate(plan: Plan, load: Load) -> Estimate:
 
 
 def _disk_bytes(cell: Cell) -> int:
-    """Of the rows, or of the image of a file system, which takes all of its room from the start."""
+    """Size of the rows, or of the file system image, which takes all its space from the start."""
     wish = cell.host.get("filesystem")
     image_bytes = 0 if wish is None else find_setter("filesystem").read(wish).size_bytes
     return max(image_bytes, rows(cell) * _BYTES_PER_ROW)
 
 
 def run_time_s(run: PlannedRun, load: Load) -> float:
-    """Set-up, loading the rows, looking at them, and all steps of one run."""
+    """Time to set up, load and verify the rows, and run all steps of one run."""
     embedded = parse_provision(run.cell.provision).source is Source.EMBEDDED
     set_up_s = _SET_UP_EMBEDDED_S if embedded else _SET_UP_S
     load_s = rows(run.cell) / _ROWS_PER_S + rows(run.cell) / _VERIFIED_ROWS_PER_S[load.verify]
@@ -67,7 +67,7 @@ def run_time_s(run: PlannedRun, load: Load) -> float:
 
 
 def step_time_s(load: Load, generator: str = ENGINE) -> float:
-    """Warm-up and window; of a search, of as many probes as it usually takes."""
+    """Warm-up and window; for a search, times its usual number of probes."""
     event_s = None if generator == ENGINE else find_generator(generator).event_s
     if event_s is not None:
         return (load.events or 0) * event_s
@@ -78,7 +78,7 @@ def step_time_s(load: Load, generator: str = ENGINE) -> float:
 
 
 def rows(cell: Cell) -> int:
-    """Rows the script will be asked to load, by the field's names for the options."""
+    """Rows the script will load, by sysbench's names for the options."""
     options = cell.preparing.options
     return _whole(options, "tables", 1) * _whole(options, "table_size", 0)
 

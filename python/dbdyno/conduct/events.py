@@ -1,4 +1,4 @@
-"""What happens while a study is carried out, as data for whoever shows it."""
+"""Events of a study's execution, as data for whoever displays them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dbdyno.model import (
 
 @dataclass(frozen=True, slots=True)
 class StudyStarted:
-    """The store is open; what is not `missing` is there already."""
+    """The store is open; runs that are not `missing` are stored already."""
 
     plan: Plan
     folder: str
@@ -45,7 +45,7 @@ class PhaseStarted:
 
 @dataclass(frozen=True, slots=True)
 class TablesLoaded:
-    """So many rows of a run's tables are in the server."""
+    """The server holds this many rows of a run's tables."""
 
     run: PlannedRun
     progress: Progress
@@ -53,7 +53,7 @@ class TablesLoaded:
 
 @dataclass(frozen=True, slots=True)
 class LoadWarned:
-    """Something the reader should know of how a run's tables were loaded."""
+    """A warning about how a run's tables were loaded."""
 
     run: PlannedRun
     warning: EngineWarning
@@ -69,7 +69,7 @@ class HostInspected:
 
 @dataclass(frozen=True, slots=True)
 class IntervalMeasured:
-    """One more interval of a step."""
+    """Another interval of a step was measured."""
 
     run: PlannedRun
     step: Step
@@ -78,7 +78,7 @@ class IntervalMeasured:
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
-    """A run is in the store, whatever became of it."""
+    """A run has been stored, whatever its outcome."""
 
     run: PlannedRun
     manifest: RunManifest

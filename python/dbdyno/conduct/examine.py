@@ -1,8 +1,8 @@
-"""Would a study run? Everything that can be asked beforehand is asked of those who decide it.
+"""Checks whether a study would run, without measuring anything.
 
-The engine reads each script and its options as it would in a run, and is then stopped by a database
-that isn't there; SQLite tries its pragmas on an empty file. Only settings of a server process need
-the server: `examine_servers` starts each one, and measures nothing.
+The engine reads each script and its options as in a run, and stops at a database that does not
+exist; SQLite tries its pragmas on an empty file. Only settings of a server process need the
+server: `examine_servers` starts each one and measures nothing.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from dbdyno.servers import (
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A server that could be started with its settings, or a tool that can be had."""
+    """A server that started with its settings, or a tool that is available."""
 
     label: str
     provision: str
@@ -48,7 +48,8 @@ class Started:
 
 
 def examine(loaded: StudyFile, plan: Plan, engine: Engine) -> Iterator[LabError]:
-    """All that `run` would refuse, each once, without starting a server process."""
+    """All problems for which `run` would refuse the study, each once, without starting a server
+    process."""
     told: set[str] = set()
     with scratch_folder("check") as folder:
         for error in _complaints(loaded, plan, engine, folder):
@@ -110,7 +111,7 @@ def _complaints(loaded: StudyFile, plan: Plan, engine: Engine, scratch: Path) ->
 
 
 def _empty_replays(loaded: StudyFile) -> Iterator[LabError]:
-    """What else is wrong with a file of times, the engine says."""
+    """Problems of a file of times, as reported by the engine."""
     load = loaded.study.load
     paces: list[tuple[tuple[str, ...], Arrival]] = [(("load", "arrival"), load.arrival)]
     paces += [(("load", "group", g.name, "arrival"), g.arrival) for g in load.groups]
@@ -120,11 +121,11 @@ def _empty_replays(loaded: StudyFile) -> Iterator[LabError]:
                 with arrival.file.open() as opened:
                     empty = not opened.read(1 << 20).strip()
                 if empty:
-                    yield loaded.error(path, f"{arrival.file} holds no time to replay")
+                    yield loaded.error(path, f"{arrival.file} contains no time to replay")
 
 
 def _script_key(cell: Cell) -> tuple[str, str]:
-    """A script may take other options, or none, by the kind of server."""
+    """A script may take other options, or none, depending on the kind of server."""
     kind = "" if cell.generator != ENGINE else parse_provision(cell.provision).kind
     return f"{kind} {cell.script}", _text(cell.options)
 
@@ -134,7 +135,7 @@ def _distinct(plan: Plan, key: Callable[[Cell], tuple[str, str]]) -> Iterator[Ce
 
 
 def _server_of(cell: Cell) -> tuple[str, str]:
-    """Cells with the same one have the same server."""
+    """Cells with equal keys have the same server."""
     besides = {"tls": str(wants_tls(cell)), "c_functions": " ".join(cell.c_functions)}
     besides["proxy"] = json.dumps(dict(cell.proxy), sort_keys=True)
     return cell.provision, _text({**cell.settings, **besides})
@@ -172,7 +173,7 @@ def _try_settings(loaded: StudyFile, cell: Cell, engine: Engine, scratch: Path) 
 
 
 def _try_script(loaded: StudyFile, cell: Cell, command: str, engine: Engine, scratch: Path) -> None:
-    """Raises what the engine finds wrong before it connects."""
+    """Raises errors that the engine finds before it connects."""
     spec = _spec(loaded, cell, command, absent_target(cell.provision, scratch), 1)
     outcome = run_engine(
         engine,
@@ -188,7 +189,7 @@ def _try_script(loaded: StudyFile, cell: Cell, command: str, engine: Engine, scr
 def _spec(
     loaded: StudyFile, cell: Cell, command: str, target: Mapping[str, object], clients: int
 ) -> Mapping[str, object]:
-    """As in a run; with one client all groups have one, since none will ever connect."""
+    """As in a run, but with one client per group, since none will connect."""
     load, folders = loaded.study.load, study_script_path(loaded.file)
     if clients == 1:
         groups = tuple(replace(group, clients=1) for group in load.groups)
@@ -209,7 +210,7 @@ def _spec(
 
 
 def _placed(loaded: StudyFile, error: LabError, cell: Cell) -> LabError:
-    """The error with the file's line that it is about, or the cell it was found in."""
+    """The error with the line of the file it concerns, or the cell in which it occurred."""
     for word in re.findall(r"`([^`]+)`", error.message):
         for path, line in loaded.lines.items():
             if path[-1] == word and {"options", "settings"}.intersection(path[:-1]):

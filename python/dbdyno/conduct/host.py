@@ -1,5 +1,5 @@
-"""The state of the host that runs ask for: setters applied in order and undone in reverse, with
-what was so before and after. What every process sees is applied for a batch, the rest for a run."""
+"""Host settings of runs: setters applied in order and undone in reverse, recording the state
+before and after. Settings that affect the whole host are applied per batch, the others per run."""
 
 from __future__ import annotations
 
@@ -32,24 +32,25 @@ __all__ = [
 
 
 Host = Outfit
-"""This machine as a run finds it."""
+"""This machine as configured for a run."""
 
 
 def shared_part(wishes: Mapping[str, object]) -> Mapping[str, object]:
-    """What of a cell's wishes every process of the host sees."""
+    """The settings of a cell that affect every process of the host."""
     return {name: value for name, value in wishes.items() if name not in OWN_HOST_PARTS}
 
 
 def own_part(wishes: Mapping[str, object]) -> Mapping[str, object]:
-    """What of a cell's wishes only its own server and clients get."""
+    """The settings of a cell that affect only its own server and clients."""
     return {name: value for name, value in wishes.items() if name in OWN_HOST_PARTS}
 
 
 @contextmanager
 def apply_host(wishes: Mapping[str, object], folder: Path) -> Iterator[Host]:
-    """Applies wishes of a cell to the host, and takes them back when the block ends, or we die.
+    """Applies a cell's settings to the host, and undoes them when the block ends or this process
+    dies.
 
-    `folder` is where large things may be put. Raises `MachineError` naming all that is missing.
+    `folder` is for large files. Raises `MachineError` naming everything missing.
     """
     if not wishes:
         yield UNCHANGED
@@ -61,18 +62,18 @@ def apply_host(wishes: Mapping[str, object], folder: Path) -> Iterator[Host]:
 
 
 def missing_of(wishes: Mapping[str, object]) -> tuple[Missing, ...]:
-    """What this machine lacks for some wishes; each must have been read without a complaint."""
+    """What this machine lacks for some settings, which must be valid."""
     return tuple(each for missing in missing_of_host(wishes).values() for each in missing)
 
 
 def missing_of_study(study: Study) -> tuple[Missing, ...]:
-    """What this machine lacks for the cells of a study, each thing once."""
+    """What this machine lacks for the cells of a study, each item once."""
     every = (each for cell in cells(study) for each in missing_of(cell.host))
     return tuple(dict.fromkeys(every))
 
 
 def check_host(loaded: StudyFile) -> None:
-    """Raises `StudyError` with the line of a setter that there isn't, or of a value it refuses."""
+    """Raises `StudyError`, with the file's line, for an unknown setter or a value it refuses."""
     for path, wishes in _tables(loaded.study):
         for name, wish in wishes.items():
             try:

@@ -1,8 +1,8 @@
-"""What `bench` leaves in a store: a study of one cell, one block and one step, like any other.
+"""Stores a `bench` as a study of one cell, one block and one step.
 
-So a bench has facts, settings, intervals and a report, and can be looked at again years later. It
-is named after its script and the time; there is no study file, and `study.toml` says how to call
-it again.
+So a bench has facts, settings, intervals and a report, and can be inspected years later. It is
+named after its script and the time; it has no study file, so `study.toml` holds the command that
+repeats it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from dbdyno.store.places import PARTIAL
 
 
 class Called(Protocol):
-    """What of a bench's plan is kept."""
+    """The parts of a bench's plan that are stored."""
 
     @property
     def url(self) -> str: ...
@@ -68,7 +68,7 @@ class Called(Protocol):
 
 @dataclass(slots=True)
 class Keeper:
-    """Takes the records of a bench; without a folder it keeps nothing."""
+    """Stores the records of a bench; does nothing without a folder."""
 
     addressed: Addressed
     engine: Engine
@@ -82,14 +82,14 @@ class Keeper:
     size_bytes: dict[str, int] = field(default_factory=dict)
     luajit: str = ""
     own: Sequence[OwnCollector] = ()
-    """Collectors in files of the user's own."""
+    """The user's own collectors."""
     samplers: tuple[Sampler, ...] = ()
     stopwatch: Stopwatch = field(default_factory=Stopwatch)
     _phase_from: float = field(default_factory=time.time)
     _pids: Sequence[int] = ()
 
     def record(self, command: str, line: bytes, record: Record, call: Call) -> None:
-        """One record of a command. Raises `StoreError`."""
+        """Stores one record of a command. Raises `StoreError`."""
         if isinstance(record, Hello):
             self.luajit = record.luajit_version
             self._pids = call.pids
@@ -98,7 +98,8 @@ class Keeper:
 
     @contextmanager
     def measuring(self) -> Iterator[None]:
-        """Around the load: what came before was preparation. Samples, unless nothing is kept."""
+        """Wraps the load: everything before it was preparation. Collects samples if anything is
+        stored."""
         self._phase("prepare")
         if self.writer is None:
             with self.stopwatch.counted(()):
@@ -137,7 +138,8 @@ class Keeper:
         loads: tuple[TableLoad, ...],
         warnings: tuple[EngineWarning, ...],
     ) -> str | None:
-        """Gives the run its name; the study's name in the store. Raises `StoreError`."""
+        """Gives the run its final name; returns the study's name in the store. Raises
+        `StoreError`."""
         if self.writer is None or self.folder is None or self.plan is None:
             return None
         collected = keep_samples(self.writer, self.samplers, self.own)
@@ -189,10 +191,10 @@ class Keeper:
 def keeping(
     called: Called, script: Path, engine: Engine, store: Store | None, addressed: Addressed
 ) -> Iterator[Keeper]:
-    """A keeper for one bench; without a store it keeps nothing.
+    """A keeper for one bench; without a store it stores nothing.
 
-    Where nothing was measured, nothing stays. Raises `StoreError`, before anything is measured if
-    the store can't be written, and `UsageError` for a collector that is none.
+    If nothing was measured, nothing is stored. Raises `StoreError`, before measuring if the store
+    can't be written, and `UsageError` for an invalid collector.
     """
     if store is None:
         yield Keeper(addressed, engine)
@@ -200,7 +202,7 @@ def keeping(
     study = _study(called, script)
     own = own_collectors(study, script_path())
     plan = make_plan(study, seed=called.seed)
-    # The script's own seed is the one that was asked for, not one derived from it.
+    # Keep the seed that was asked for; scripts get no derived one here.
     (run,) = plan.runs
     steps = tuple(replace(step, seed=called.seed) for step in run.steps)
     plan = replace(plan, runs=(replace(run, seed=called.seed, steps=steps),))
@@ -224,7 +226,7 @@ def keeping(
 
 
 def _sweep(store: Store, *, but: Path) -> None:
-    """Removes what a bench that was killed left: it has no run and never will. We hold the lock."""
+    """Removes leftovers of a killed bench, which has no run and never will. We hold the lock."""
     for folder in store.root.glob(f"{_PREFIX}*"):
         kept = [path for path in folder.glob("runs/*") if not path.name.endswith(PARTIAL)]
         if folder != but and not kept and (folder / "study.json").is_file():

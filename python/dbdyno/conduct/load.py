@@ -1,4 +1,4 @@
-"""Finding a study and checking what only this machine can tell: servers and scripts."""
+"""Finds a study and checks what depends on this machine: servers and scripts."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ _SUFFIX = ".toml"
 
 _LARGE_CORES = 16
 _LONGEST_NAME = 200
-"""Of 255: blocks, attempts and what is not whole yet are marked in the name too."""
+"""Longest folder name (of 255 characters): block, attempt and the mark of a partial run need the
+rest."""
 
 _LARGE_MEMORY_BYTES = 60 * 2**30
 
 
 def bundled_studies() -> Mapping[str, Path]:
-    """Name → file of the studies that come with the lab."""
+    """Name → file of the bundled studies."""
     files = {file.stem: file for file in _BUNDLED.glob(f"*{_SUFFIX}")}
     return dict(sorted(files.items()))
 
@@ -48,11 +49,11 @@ def load_study(
     called: str | None = None,
     collect: Sequence[str] = (),
 ) -> StudyFile:
-    """A study by its file or its bundled name, read and checked.
+    """A study by its file or bundled name, read and checked.
 
-    Without a scale, a small machine takes the study's `small` one if it has it; `called` is the
-    study's name, if not the file's; `collect` names sources besides the study's own. Raises
-    `StudyError`, or `UsageError` if there is no such study.
+    Without a scale, a small machine uses the study's `small` one if it has one; `called` overrides
+    the file's name as study name; `collect` adds sources to the study's own. Raises `StudyError`,
+    or `UsageError` if there is no such study.
     """
     file = study_file(name)
     loaded = read_study(file, scale=scale, name=called)
@@ -91,12 +92,12 @@ def study_file(name: str) -> Path:
 
 
 def study_script_path(file: Path) -> tuple[Path, ...]:
-    """Where the scripts of a study are searched: beside its file first of all."""
+    """The folders searched for a study's scripts; its own folder comes first."""
     return script_path((file.parent, file.parent / "workloads"))
 
 
 def scale_reason(study: Study, asked: str | None) -> str | None:
-    """Why the scale in force was taken, if nobody asked for it."""
+    """Why the scale was chosen, if it was not requested."""
     if asked is None and study.scale != PAPER:
         return f"scale `{study.scale}`, since this is a small machine; --scale {PAPER} for the full"
     return None
@@ -108,7 +109,7 @@ def _is_small_machine() -> bool:
 
 
 def _check_names(loaded: StudyFile) -> None:
-    """A run's folder is called after its levels, and a file system's names have an end."""
+    """A run's folder is named after its levels, and file names have a maximum length."""
     factors = [factor for factor in loaded.study.factors if len(factor.levels) > 1]
     longest = sum(max(len(level.name) for level in factor.levels) + 1 for factor in factors)
     if longest > _LONGEST_NAME:
@@ -116,13 +117,13 @@ def _check_names(loaded: StudyFile) -> None:
         raise loaded.error(
             ("factor", factor.name),
             f"the names of a cell's levels have {longest} characters together; a run's folder is "
-            f"called by them, and {_LONGEST_NAME} is the most",
-            hint="shorter names of levels; what they stand for can be said in a comment",
+            f"named after them, which allows {_LONGEST_NAME} at most",
+            hint="use shorter level names; explain them in a comment",
         )
 
 
 def _check_order(loaded: StudyFile) -> None:
-    """Who asks for turns must not be given runs without a word."""
+    """Raises instead of silently giving runs to a study that asks for turns."""
     reason = why_not_turns(loaded.study) if loaded.study.design.order == "turns" else None
     if reason is not None:
         raise loaded.error(
@@ -145,7 +146,7 @@ def _check_servers(loaded: StudyFile) -> None:
 
 
 def c_function_files(cell: Cell, folders: Sequence[Path]) -> tuple[Path, ...]:
-    """The files in C that a cell's server is given, searched like scripts; raises `UsageError`."""
+    """The C files that a cell's server needs, searched like scripts; raises `UsageError`."""
     return tuple(find_file(name, folders, "file in C") for name in cell.c_functions)
 
 

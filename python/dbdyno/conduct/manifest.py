@@ -1,4 +1,4 @@
-"""The head of a run folder: what was planned and what came of it, for studies and `bench` alike."""
+"""The manifest at the head of a run folder: plan and outcome, for studies and `bench` alike."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def manifest_of(
     lab: LabCost | None = None,
     attempt: int = 1,
 ) -> RunManifest:
-    """The manifest of a run that ends now. `counters` has an entry for each step."""
+    """The manifest of a run that ends now. `counters` has one entry per step."""
     cell = run.cell
     return RunManifest(
         id=run.id,

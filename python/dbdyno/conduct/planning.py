@@ -1,6 +1,6 @@
-"""Which plan is carried out: a study's identity is kept, its extent may grow.
+"""Chooses the plan to carry out: a study's identity is fixed, but its extent may grow.
 
-A study that names no seed gets one drawn when it is first measured, and the store remembers it.
+A study without a seed gets a random one when first measured, and the store remembers it.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def plan_study(
 ) -> Plan:
     """The plan to carry out, never shorter than what `store` holds of this study.
 
-    Seed: `seed`, the study's own, that of the newest folder of this very study, or a new draw.
-    `again` looks at no folder.
+    Seed: `seed`, the study's own, that of the newest folder of this same study, or a random one.
+    With `again`, stored folders are ignored.
     """
     seed = study.design.seed if seed is None else seed
     blocks = study.design.blocks if blocks is None else blocks

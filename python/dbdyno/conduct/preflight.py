@@ -1,7 +1,7 @@
-"""Will this run fit? Asked before any data is touched: what it needs beside what is there.
+"""Checks before any data is touched whether a run fits: its needs against the limits.
 
-What a run needs, the engine's plan says. A limit that is not known is not judged. The checks are
-pure; `require` asks engine, machine and server.
+The engine's plan says what a run needs. Unknown limits are not checked. The checks are pure;
+`require` queries engine, machine and server.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _STATEMENTS: Mapping[str, tuple[int, int]] = {
     "oltp_update_non_index": (1, 0),
     "oltp_write_only": (4, 2),
 }
-"""Statements a client of the field's scripts prepares: for each table, and beside them."""
+"""Statements that a client of sysbench's scripts prepares: per table, and others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +39,16 @@ class Limit:
     what: str
     needed: int
     available: int | None
-    """`None`: not known, or without end."""
+    """`None`: unknown or unlimited."""
     cure: str
 
     @property
     def is_met(self) -> bool:
-        """What is not known is not held against the run."""
+        """Whether the limit suffices; an unknown one does."""
         return self.available is None or self.needed <= self.available
 
     def __str__(self) -> str:
-        there = "not known here" if self.available is None else f"{self.available:,} there"
+        there = "unknown" if self.available is None else f"{self.available:,} available"
         return f"{self.what}: {self.needed:,} needed, {there}"
 
 
@@ -59,8 +59,8 @@ def require(
     processes: int | None,
     launch: Launch = ORDINARY,
 ) -> None:
-    """Raises `MachineError` listing every limit that one of `specs` goes beyond. `processes` are
-    those of the command `run`."""
+    """Raises `MachineError` listing every limit that one of `specs` exceeds. `processes` applies
+    to the command `run`."""
     capacity = server.capacity() if server is not None else Capacity()
     missed: list[Limit] = []
     for spec in specs:
@@ -81,8 +81,8 @@ def limits(
     machine: MachineLimits,
     capacity: Capacity,
 ) -> Iterator[Limit]:
-    """Every limit that matters to a run of `spec`, of which `plan` is the engine's; of a database
-    in process, its files."""
+    """All limits that apply to a run of `spec`, with the engine's `plan`; for an in-process
+    database, those of files."""
     endpoints = spec["target"].get("endpoints", ())
     if not endpoints:
         yield _files(plan, "fewer clients")
@@ -143,7 +143,7 @@ def _to_load(plan: EnginePlan, capacity: Capacity) -> Limit:
 def machine_needs(
     plan: EnginePlan, machine: MachineLimits, endpoints: Sequence[Mapping[str, Any]]
 ) -> Iterator[Limit]:
-    """What the clients of a server at these endpoints need of this machine."""
+    """What clients of a server at these endpoints need of this machine."""
     hosts = [endpoint["tcp"] for endpoint in endpoints if "tcp" in endpoint]
     yield _files(plan, "more --processes")
     yield Limit(
@@ -157,7 +157,7 @@ def machine_needs(
         places = len({(place["host"], place["port"]) for place in hosts})
         yield Limit(
             "ports",
-            "local ports towards "
+            "local ports for connections to "
             + (f"each of {places} server addresses" if places > 1 else "the server's address"),
             -(-plan.clients // places),
             machine.ports,

@@ -1,4 +1,5 @@
-"""What stands before a cell's server: checked with the file's line, before anything is started."""
+"""The proxy in front of a cell's server: checked, with the file's line, before anything is
+started."""
 
 from __future__ import annotations
 
@@ -15,18 +16,18 @@ from dbdyno.servers.registry import tool_text
 
 
 def proxy_wish(cell: Cell) -> Wish | None:
-    """The proxy of a cell; `None`: clients reach the server itself."""
+    """The proxy of a cell; `None`: clients connect to the server directly."""
     return read_wish(cell.proxy) if cell.proxy else None
 
 
 def program_of_proxy(cell: Cell) -> str | None:
-    """The provision text of what stands before a cell's server, if anything does."""
+    """The provision text of the proxy in front of a cell's server, if there is one."""
     wish = proxy_wish(cell)
     return None if wish is None else tool_text(wish.kind, wish.version)
 
 
 def check_proxies(loaded: StudyFile) -> None:
-    """Raises `StudyError` with the line of a proxy that can't be."""
+    """Raises `StudyError`, with the file's line, for an impossible proxy."""
     for cell in cells(loaded.study):
         wish = proxy_wish(cell)
         if wish is None:
@@ -50,17 +51,17 @@ def check_proxies(loaded: StudyFile) -> None:
 def _wrong(cell: Cell, wish: Wish, proxy: Proxy, *, prepared: bool) -> Iterator[str]:
     server = parse_provision(cell.provision)
     if server.source is Source.URL:
-        yield "a server by URL has what stands before it; name that one's address"
+        yield "for a server by URL, give the address of its own proxy instead"
     if server.kind not in proxy.kinds:
-        yield f"{wish.kind} can't stand before `{server.kind}`; {' and '.join(proxy.kinds)} it can"
+        yield f"{wish.kind} does not support `{server.kind}`, only {' and '.join(proxy.kinds)}"
     if cell.connection.get("transport") == "unix":
-        yield "it is reached over TCP"
+        yield "clients connect to a proxy over TCP"
     asked = [name for name in ("tls", "compression") if cell.connection.get(name)]
     if asked and proxy.reads:
         yield f"connections with {wish.kind} are plain, and this cell asks for {asked[0]}"
     if prepared and cell.generator == ENGINE and not proxy.keeps_statements(wish.settings):
         yield (
-            f"{wish.kind} deals connections out anew for each transaction, and prepared statements "
+            f"{wish.kind} assigns server connections per transaction, and prepared statements "
             'are lost: say `statements = "text"` in [load], `pool_mode = "session"`, or, from '
             "1.21 on, `max_prepared_statements`"
         )

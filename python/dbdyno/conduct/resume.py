@@ -1,4 +1,4 @@
-"""Finding the study that was left unfinished, and making sure that it is still the same."""
+"""Finds an unfinished study and checks that it has not changed."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from dbdyno.store import Store, StoredStudy
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A study's file as it is now, and the folder of the store that its runs are in."""
+    """A study's current file, and the folder of the store that holds its runs."""
 
     study: Study
     folder: str
 
 
 def load_measured(name: str, store: Store) -> Measured:
-    """The file `name` and the newest runs of just what it measures, whatever else it asks.
+    """The study file `name` and the newest runs of the same measurement, whatever the analysis
+    asks.
 
     Raises `UsageError` if there are none.
     """
@@ -42,32 +43,32 @@ def load_measured(name: str, store: Store) -> Measured:
 
 
 def load_unfinished(name: str, store: Store) -> tuple[StudyFile, Plan]:
-    """The study file and plan to carry on with; `name` is one of the store, or a study's file.
+    """The study file and plan to resume; `name` is a study of the store, or a study's file.
 
-    Raises `UsageError` if the store holds no such study, or the file now says something else.
+    Raises `UsageError` if the store holds no such study, or the file has changed.
     """
     stored = _stored(name, store)
     if stored.text.startswith(ONE_CALL):
         raise UsageError(
-            f"{stored.path} is one call of `dbdyno bench`: there is nothing to carry on with",
-            hint=f"call it again: {stored.text.removeprefix('# ').strip()}",
+            f"{stored.path} is a single `dbdyno bench` and can't be resumed",
+            hint=f"repeat it: {stored.text.removeprefix('# ').strip()}",
         )
     if stored.text.startswith(IMPORTED):
         raise UsageError(
-            f"{stored.path} holds imported results: there is nothing to carry on with",
+            f"{stored.path} holds imported results and can't be resumed",
             hint="import all files again, the new ones among them, under a name of their own",
         )
     file = _file(name, stored)
     loaded, plan = _planned(file, stored.plan)
     if plan.fingerprint != stored.plan.fingerprint:
-        raise _other(str(file), stored, "`dbdyno run` begins anew")
-    # Sources that were named on the command line go on.
+        raise _other(str(file), stored, "`dbdyno run` starts from the beginning")
+    # Sources named on the command line stay in use.
     return replace(loaded, study=replace(loaded.study, collect=stored.study.collect)), plan
 
 
 def _planned(file: Path, recorded: Plan) -> tuple[StudyFile, Plan]:
-    """What a file would run now, at the scale, seed and length that were recorded; where the study
-    may stop early, at the length it may come to."""
+    """The plan a file has now, with the recorded scale, seed and length; for a study that may stop
+    early, with its greatest length."""
     loaded = load_study(str(file), scale=recorded.scale, called=recorded.study)
     design, blocks = loaded.study.design, recorded.blocks
     if design.stop_half_width is not None:
@@ -77,13 +78,13 @@ def _planned(file: Path, recorded: Plan) -> tuple[StudyFile, Plan]:
 
 def _other(file: str, stored: StoredStudy, cure: str) -> UsageError:
     return UsageError(
-        f"{file} is not what {stored.path} was begun with: its cells, load or options differ",
+        f"{file} has changed since {stored.path} was begun: its cells, load or options differ",
         hint=f"compare it with {stored.path / 'study.toml'}; {cure}",
     )
 
 
 def _folders(name: str, store: Store) -> list[StoredStudy]:
-    """The folders of a study's file, the first one first."""
+    """The folders of a study's file, its own first."""
     form = re.compile(rf"{re.escape(Path(name).stem)}(\.(\d+))?")
     found = [(match, known) for known in store.names() if (match := form.fullmatch(known))]
     found.sort(key=lambda pair: int(pair[0][2] or 1))
@@ -101,7 +102,7 @@ def _stored(name: str, store: Store) -> StoredStudy:
 
 
 def _file(name: str, stored: StoredStudy) -> Path:
-    """The file named, the bundled study, or else the text kept in the store."""
+    """The file named, the bundled study, or otherwise the text kept in the store."""
     if name.endswith(".toml"):
         return Path(name)
     return bundled_studies().get(stored.plan.study, stored.path / "study.toml")

@@ -1,6 +1,6 @@
-"""What the largest step of a cell needs of this machine, asked before any server is started.
+"""Checks what the largest step of a cell needs of this machine, before any server is started.
 
-What the server itself has room for it says when it runs: `preflight.py`.
+The running server's own limits are checked in `preflight.py`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _OF_THE_HOST_S_NETWORK = ("ports", "accept-queue")
 
 
 def most_clients(cell: Cell, load: Load) -> int:
-    """Of the cell's steps, groups aside."""
+    """Most clients of any of the cell's steps, without groups."""
     most = cell.most_clients
     return max(clients for clients in load.clients if most is None or clients <= most)
 
 
 def require_room(cell: Cell, load: Load, machine: MachineLimits, engine: Engine) -> None:
-    """Raises `MachineError` with every limit of this machine that the cell goes beyond."""
+    """Raises `MachineError` with every limit of this machine that the cell exceeds."""
     missed = [limit for limit in _limits(cell, load, machine, engine) if not limit.is_met]
     if missed:
         raise MachineError(
@@ -67,7 +67,7 @@ def _limits(cell: Cell, load: Load, machine: MachineLimits, engine: Engine) -> I
 
 
 def _endpoints(cell: Cell) -> Sequence[Mapping[str, Any]]:
-    """Where clients will connect, as far as that is known."""
+    """Where clients will connect, as far as known."""
     wish = proxy_wish(cell)
     if wish is None and "network" not in cell.host and cell.connection.get("transport") != "tcp":
         return ({"unix": ""},)

@@ -1,6 +1,6 @@
-"""One run: a cell's parts set up, loaded, driven through all steps, looked at, and taken down.
+"""One run: a cell is set up, loaded, driven through all steps, inspected and taken down.
 
-The conductor knows one cell. Who else is up meanwhile, and whose turn it is, `batch.py` decides.
+The conductor knows one cell; `batch.py` coordinates it with the others that are up.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _MOST_PREPARERS = 8
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What all runs of a study have in common."""
+    """Settings shared by all runs of a study."""
 
     study: Study
     plan: Plan
@@ -76,17 +76,17 @@ class Setting:
     script_path: tuple[Path, ...]
     observe: Observer
     own: tuple[OwnCollector, ...] = ()
-    """Collectors in files of the user's own."""
+    """The user's own collectors."""
 
     def collectors(self, scope: collect.Scope) -> tuple[collect.Collector, ...]:
-        """Those there are of a scope, and the user's own."""
+        """Collectors of a scope, and the user's own."""
         return chosen_collectors(scope, self.study.collect, self.own)
 
 
 @dataclass(slots=True)
 class RunConductor:
-    """Carries out one run and keeps account of it: `set_up`, the steps, `leave`, and in the end,
-    come what may, `take_down` and `finish`."""
+    """Carries out one run and records it: `set_up`, the steps, `leave`, and finally, whatever
+    happened, `take_down` and `finish`."""
 
     setting: Setting
     run: PlannedRun
@@ -99,14 +99,14 @@ class RunConductor:
     counters: list[Mapping[str, object]] = field(default_factory=list)
     server_facts: Mapping[str, object] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
-    """All that were in effect, as the server said."""
+    """All settings in effect, as reported by the server."""
     size_bytes: dict[str, int] = field(default_factory=dict)
     host: Host = UNCHANGED
-    """What the batch has changed about this machine."""
+    """What the batch has changed on this machine."""
     host_change: Mapping[str, object] = field(default_factory=dict)
     """The same as facts, once the load is over."""
     host_facts: Mapping[str, object] = field(default_factory=dict)
-    """Facts of this machine, its storage included."""
+    """Facts about this machine, including its storage."""
     red_flags: Sequence[collect.RedFlag] = ()
     luajit: str = ""
     loads: list[TableLoad] = field(default_factory=list)
@@ -116,16 +116,16 @@ class RunConductor:
     batch: tuple[str, ...] = ()
     """Ids of the runs that are up at the same time."""
     failure: LabError | None = None
-    """Why the run came to nothing, or not to its end."""
+    """Why the run failed or ended early."""
     sampler: Sampler | None = None
-    """Of what belongs to this run alone."""
+    """Metrics of this run alone."""
     tools: dict[str, Mapping[str, object]] = field(default_factory=dict)
-    """Generator → which program it was."""
+    """Generator → the program used."""
     tool_samples: list[Sample] = field(default_factory=list)
     collected: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     stopwatch: Stopwatch = field(default_factory=Stopwatch)
     engine_start_unix_ns: int | None = None
-    """Wall clock at the time 0 of the engine that was started last."""
+    """Wall clock at time 0 of the engine started last."""
     _before: Mapping[str, int] = field(default_factory=dict)
     _size_before: int = 0
     _server: Server | None = None
@@ -135,23 +135,23 @@ class RunConductor:
     """Of every other command."""
     _pids: Sequence[int] = ()
     _parts: ExitStack = field(default_factory=ExitStack)
-    """What `take_down` undoes, the last first."""
+    """Undone by `take_down`, the last first."""
     _sampling: ExitStack = field(default_factory=ExitStack)
-    """Ends before the server does."""
+    """Closed before the server stops."""
 
     @property
     def server(self) -> Server:
-        """The run's server, once it is set up."""
+        """The run's server, after `set_up`."""
         assert self._server is not None, "set_up() opens it"
         return self._server
 
     @property
     def is_set_up(self) -> bool:
-        """Whether `set_up` came to its end and the server still runs."""
+        """Whether `set_up` succeeded and the server still runs."""
         return self.sampler is not None and self.server.alive()
 
     def set_up(self) -> None:
-        """Everything up to the first step. Raises `LabError`."""
+        """Does everything up to the first step. Raises `LabError`."""
         cell = self.run.cell
         opened = open_cell_server(
             cell, self.setting.script_path, self.writer.logs, self.host.server
@@ -178,13 +178,14 @@ class RunConductor:
         )
 
     def sample_edge(self, shared: Sampler) -> None:
-        """Samples everything now, of this run and of the host: counters grow between edges."""
+        """Takes samples now, of this run and of the host: counters are differences between two of
+        them."""
         assert self.sampler is not None, "sampled from the end of set_up"
         self.sampler.edge()
         shared.edge()
 
     def step(self, step: Step) -> None:
-        """One step as one window. Raises `LabError`; what was measured stays."""
+        """Runs one step as one window. Raises `LabError`; what was measured is kept."""
         self.host.before_step()
         with self.phase(step):
             self.begin_counting()
@@ -197,7 +198,7 @@ class RunConductor:
             self.end_counting(step)
 
     def _tool_step(self, step: Step) -> None:
-        """By a program that is not ours: it begins, reports and ends by itself."""
+        """Runs a step by an outside program, which starts, reports and ends by itself."""
         load = self.setting.study.load
         name = f"step-{step.index}"
 
@@ -221,7 +222,7 @@ class RunConductor:
         self.steps.append(tool_result(step, told))
 
     def leave(self) -> None:
-        """Looks at the server once more and, after a whole run, stops it in good order."""
+        """Inspects the server once more and, after a complete run, stops it in order."""
         self._sampling.close()
         self._look()
         if self.failure is None:
@@ -229,15 +230,15 @@ class RunConductor:
                 self.server.stop()
 
     def take_down(self) -> None:
-        """Gives back all that was set up; what fails in it is the run's failure."""
+        """Undoes the set-up; a failure in that is the run's failure."""
         try:
             self._parts.close()
         except LabError as error:
             self.failure = self.failure or error
 
     def finish(self, shared: Sampler) -> RunManifest:
-        """Writes what is left to write and gives the run folder its name; `shared` has sampled the
-        host."""
+        """Writes the remaining files and gives the run folder its final name; `shared` has sampled
+        the host."""
         self._keep_samples(shared)
         self.host_facts = self.host_facts or collect.host_facts()
         facts = {
@@ -254,7 +255,7 @@ class RunConductor:
         return manifest
 
     def _check_fit(self) -> None:
-        """Before any data is touched; the largest step decides."""
+        """Checks limits before any data is touched; the largest step decides."""
         cell = self.run.cell
         step = max(self.run.steps, key=lambda step: step.clients)
         tables, target = cell.preparing, self._load_target
@@ -268,8 +269,8 @@ class RunConductor:
         )
 
     def _commands(self, command: str) -> Mapping[str, Sequence[Loaded]]:
-        """Of the workload's script, and of groups' scripts that have tables of their own; what
-        each of the calls has loaded."""
+        """Prepares the tables of the workload's script and of groups' scripts with tables of their
+        own; returns the tables loaded by each call."""
         loaded: dict[str, Sequence[Loaded]] = {}
         for name, script, options in self._scripts(command):
             spec = self._spec(command, script, options, _preparers(self._load_target))
@@ -281,7 +282,7 @@ class RunConductor:
         return loaded
 
     def _verify(self, loaded: Mapping[str, Sequence[Loaded]], server: Server) -> None:
-        """Looks at the tables that were loaded, and in a server of the run's own at all others."""
+        """Reads the tables that were loaded and, on the run's own server, all others."""
         verify = self.setting.study.load.verify
         if verify == "none":
             return
@@ -309,17 +310,17 @@ class RunConductor:
                 yield f"{command}-{group.name}", group.script or cell.script, group.options
 
     def begin_counting(self) -> None:
-        """Takes the server's own counters and the size of its data before a step."""
+        """Reads the server's counters and the size of its data before a step."""
         self._before = dict(self.server.counters())
         self._size_before = self.server.size_bytes()
 
     def end_counting(self, step: Step) -> None:
-        """Keeps them with those behind it; of a step that came to its end."""
+        """Stores them together with those after the step, if it completed."""
         after = dict(self.server.counters())
         self.counters.append({"step": step.index, "before": self._before, "after": after})
 
     def conclude(self, step: Step, outcome: Outcome, *, search: RateSearch | None = None) -> None:
-        """Keeps what the engine said of a step, and of its search; raises what cut it short."""
+        """Stores the engine's records of a step, and its search; raises if it was cut short."""
         warnings = [*outcome.warnings]
         if outcome.summary is not None:
             summary = step_summary(
@@ -339,7 +340,7 @@ class RunConductor:
             raise EngineError(f"the engine ended step {step.index} without a summary")
 
     def spec(self, step: Step) -> Mapping[str, object]:
-        """What the engine is to do in a step."""
+        """The run spec of a step."""
         cell = self.run.cell
         return self._spec("run", cell.script, cell.options, step.clients, step)
 
@@ -372,7 +373,8 @@ class RunConductor:
         step: Step | None,
         apart: list[Record] | None = None,
     ) -> Outcome:
-        """One call of the engine, kept with its spec under `name`; for `apart`, see `listener`."""
+        """Calls the engine, storing its records and spec under `name`; for `apart`, see
+        `listener`."""
         self.keep_spec(name, spec)
         return run_engine(
             self.setting.engine,
@@ -385,13 +387,13 @@ class RunConductor:
         )
 
     def keep_spec(self, name: str, spec: Mapping[str, object]) -> None:
-        """So that the call can be repeated by hand."""
+        """Stores the spec, so that the call can be repeated by hand."""
         self.writer.document(f"spec-{name}.json", _without_password(spec))
         self.specs.append(name)
 
     def listener(self, step: Step | None, *, apart: list[Record] | None = None) -> Listener:
-        """Keeps each of the engine's records and tells those who look on. With `apart`, what a
-        step's series is made of goes there."""
+        """Stores each of the engine's records and forwards it to observers. With `apart`, records
+        for the step's series go there."""
 
         series = step.index if step is not None and apart is None else None
 
@@ -424,7 +426,7 @@ class RunConductor:
         )
 
     def _look(self) -> None:
-        """Looks at the server once more; on one that isn't ours, removes the tables we made."""
+        """Inspects the server once more; removes our tables from a server that isn't ours."""
         with self._phase("collect"):
             self.host_change = self.host.facts(self.server.processes())
             self.server_facts = self.server.facts()
@@ -481,13 +483,13 @@ class RunConductor:
         )
 
     def _engine_commands(self) -> Iterator[str]:
-        """How to repeat each call by hand: the specs lie in the run's folder."""
+        """Commands that repeat each call by hand: the specs are in the run's folder."""
         for name in self.specs:
             yield f"dbdyno-engine run spec-{name}.json"
 
 
 def _preparers(target: Mapping[str, object]) -> int:
-    """Clients of a command other than `run`."""
+    """Number of clients for a command other than `run`."""
     return 1 if target["driver"] == "sqlite" else min(_MOST_PREPARERS, os.cpu_count() or 1)
 
 

@@ -1,4 +1,4 @@
-"""What was sampled beside a run, put into its folder, and what that cost."""
+"""Stores the samples taken during a run, and the cost of sampling."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def keep_samples(
     told: Sequence[Sample] = (),
     told_metrics: Mapping[str, Sequence[Metric]] | None = None,
 ) -> Mapping[str, Mapping[str, object]]:
-    """Writes all samples, and what a program `told` of itself; returns, by source, what sampling
-    took or why it could not be. Raises `StoreError`."""
+    """Writes all samples, and those that a program reported of itself (`told`); returns for each
+    source the cost of sampling or why it failed. Raises `StoreError`."""
     known = {name: metrics for each in samplers for name, metrics in each.metrics().items()}
     samples = (one for each in samplers for one in each.samples())
     writer.metrics((*samples, *told), known | dict(told_metrics or {}))

@@ -1,4 +1,4 @@
-"""The sources that a study asks for, and whether what it calls sampled metrics are any."""
+"""The sources a study asks for; checks that the sampled metrics it names exist."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def own_collectors(study: Study, folders: Sequence[Path]) -> tuple[OwnCollector,
     """The collectors in files that a study names, searched like scripts.
 
     # Errors
-    `UsageError` when there is no such file, it holds none, or its source is taken.
+    `UsageError` if a file does not exist, holds no collector, or its source name is taken.
     """
     found: list[OwnCollector] = []
     for name in study.collect:
@@ -45,13 +45,13 @@ def own_collectors(study: Study, folders: Sequence[Path]) -> tuple[OwnCollector,
 def chosen_collectors(
     scope: Scope, asked: Collection[str], own: Sequence[OwnCollector]
 ) -> tuple[Collector, ...]:
-    """Those of a scope: the ones there always are, those asked for, and the user's own."""
+    """Collectors of a scope: those always used, those asked for, and the user's own."""
     files = (one.collector for one in own)
     return (*collectors(scope, asked), *(one for one in files if one.scope == scope))
 
 
 def check_sources(loaded: StudyFile, folders: Sequence[Path]) -> tuple[OwnCollector, ...]:
-    """Raises `StudyError` with the line of a source that there isn't; those in files."""
+    """Raises `StudyError`, with the file's line, for an unknown source; returns those in files."""
     for name in loaded.study.collect:
         if not _is_file(name) and name not in optional_sources():
             there = ", ".join(f"`{one}`" for one in optional_sources())
@@ -68,14 +68,14 @@ def _is_file(name: str) -> bool:
 
 
 def check_metrics(loaded: StudyFile, own: Sequence[OwnCollector] = ()) -> None:
-    """Raises `StudyError` with the line of a sampled metric that nobody samples."""
+    """Raises `StudyError`, with the file's line, for a sampled metric that no source has."""
     known = _known(own)
     for path, name, must_be in _named(loaded.study):
         sampled = Sampled.parse(name) if name not in FIGURES else None
         if sampled is None or (sampled.source not in known and not must_be):
-            continue  # of a label, or what a program tells
+            continue  # of a label, or reported by a program
         if sampled.source not in known:
-            message = f"nobody samples `{name}`; sources are {', '.join(known)}"
+            message = f"no source has `{name}`; sources are {', '.join(known)}"
             raise loaded.error(path, message, hint=nearest_hint(sampled.source, known))
         metrics = known[sampled.source]
         if sampled.metric not in metrics:
@@ -93,7 +93,7 @@ def _known(own: Sequence[OwnCollector]) -> Mapping[str, tuple[str, ...]]:
 
 
 def _named(study: Study) -> Iterator[tuple[KeyPath, str, bool]]:
-    """Where each figure is named, and whether it can only be a sampled one."""
+    """Where each figure is named, and whether it must be a sampled one."""
     yield ("primary", "metric"), study.primary.metric, False
     for place, published in enumerate(study.published):
         yield ("published", str(place), "metric"), published.metric, False

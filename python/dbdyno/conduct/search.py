@@ -1,8 +1,8 @@
-"""One step as a search: the engine driven at one rate after another, a probe each, until the
-highest that meets the objective is known.
+"""One step as a search: probes at one rate after another find the highest rate that meets the
+objective.
 
-Every probe is a call of the engine with warm-up, window and seed of its own. The step's figures and
-series are those of the last probe that met the objective at the highest rate met.
+Every probe is a call of the engine with its own warm-up, window and seed. The step's figures and
+series are those of the last probe that met the objective at the highest such rate.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from dbdyno.store import step_summary
 
 @dataclass(frozen=True, slots=True)
 class _Probed:
-    """A probe while its search goes on."""
+    """A probe during its search."""
 
     outcome: Outcome
     records: list[Record]
-    """What its series is made of."""
+    """The records for its series."""
 
 
 def search_step(conductor: RunConductor, step: Step) -> None:
-    """One step. Raises `LabError`; what was measured stays."""
+    """Runs one step as a search. Raises `LabError`; what was measured is kept."""
     asked = conductor.setting.study.load.find_max
     assert asked is not None, "a step of a study that searches"
     conductor.host.before_step()
@@ -57,7 +57,8 @@ def search_step(conductor: RunConductor, step: Step) -> None:
 def _drive(
     conductor: RunConductor, step: Step, number: int, rate_per_s: float, seed: int
 ) -> _Probed:
-    """One call of the engine; its records are kept, its series waits for the search's end."""
+    """Calls the engine for one probe; its records are stored, its series waits for the search's
+    end."""
     spec = at_rate(conductor.spec(step), rate_per_s, seed)
     records: list[Record] = []
     name = f"step-{step.index}-probe-{number}"
@@ -66,7 +67,7 @@ def _drive(
 
 
 def _is_cut_short(outcome: Outcome) -> bool:
-    """Its window did not come to its end."""
+    """Whether its window was cut short."""
     if outcome.failure is not None or outcome.interrupted:
         return True
     return outcome.summary is None or outcome.summary.interrupted
@@ -80,7 +81,7 @@ def _judge(
     rate_per_s: float,
     seed: int,
 ) -> Probe:
-    """What a whole window says of its rate. Raises `ServerError` where the server has died."""
+    """The result of a complete window at its rate. Raises `ServerError` if the server has died."""
     conductor.server.check()
     hello, summary = outcome.hello, outcome.summary
     assert hello is not None and summary is not None, "its window came to its end"

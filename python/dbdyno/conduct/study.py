@@ -1,8 +1,8 @@
-"""A whole study: its runs in the plan's order, those that are missing only.
+"""A whole study: the missing runs of its plan, in order.
 
-A run that fails for a reason of its own (its server died, refused, would not start, or somebody
-killed the engine) is recorded
-and the study goes on. What would fail every run alike (script, machine, engine, store) ends it.
+A run that fails for a reason of its own (its server died, refused or would not start, or the
+engine was killed) is recorded and the study goes on. A failure that every run would share (script,
+machine, engine, store) ends the study.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from dbdyno.store import Store, open_study_folder
 
 @dataclass(frozen=True, slots=True)
 class StudyOutcome:
-    """What became of a study."""
+    """The outcome of a study."""
 
     folder: str
     """The study's name in the store."""
     already: int
-    """Runs that were complete before."""
+    """Runs completed earlier."""
     complete: int
     """Runs completed now."""
     failures: tuple[RunManifest, ...]
-    """Runs that failed now; `resume` tries them again."""
+    """Runs that failed now; `resume` retries them."""
 
     def followed_by(self, more: StudyOutcome) -> StudyOutcome:
-        """Both together: `more` went on with the same study."""
+        """The sum of two outcomes: `more` continued the same study."""
         return StudyOutcome(
             more.folder,
             self.already,
@@ -54,10 +54,10 @@ def conduct_study(
     observe: Observer,
     again: bool = False,
 ) -> StudyOutcome:
-    """Carries out what is missing of `plan` in `store`.
+    """Carries out the missing runs of `plan` in `store`.
 
-    `again` measures anew, beside what is there. Raises `LabError`; `InterruptedRunError` after
-    what was measured is in the store.
+    `again` measures everything anew, beside what is stored. Raises `LabError`, and
+    `InterruptedRunError` after storing what was measured.
     """
     with open_study_folder(store, Declared(loaded.study, plan), again=again) as folder:
         folders = study_script_path(loaded.file)

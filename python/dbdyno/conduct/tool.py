@@ -1,4 +1,4 @@
-"""One step whose load an outside program puts on: its job made, its figures under common names."""
+"""One step whose load comes from an outside program, with its figures under common names."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from dbdyno.servers import Server, open_tool, parse_provision
 
 @dataclass(frozen=True, slots=True)
 class ToolStep:
-    """What a program did in a step."""
+    """The result of a program's step."""
 
     generator: str
     outcome: ToolOutcome
     tool: Mapping[str, object]
-    """Which program it was."""
+    """The program."""
 
     def summary(self, step: Step) -> StepSummary:
-        """Its figures, under the engine's names where they mean the same."""
+        """Its figures, under the engine's names if they mean the same."""
         return step_summary(step.index, step.clients, self.generator, self.outcome)
 
 
@@ -56,11 +56,11 @@ def drive_tool(
     launch: Launch,
     watch: Callable[[int], None],
 ) -> ToolStep:
-    """Carries out one step. Raises `LabError`; nothing is left running."""
+    """Carries out one step. Raises `LabError`; leaves nothing running."""
     generator = find_generator(cell.generator)
     wanted = generator.provision(cell.options)
     tool = None if wanted is None else open_tool(wanted)
-    scratch = scratch.absolute()  # The program runs within it.
+    scratch = scratch.absolute()  # The program's working directory.
     scratch.mkdir(parents=True, exist_ok=True)
     job = Job(
         program=tool.path if tool else Path(),
@@ -86,14 +86,14 @@ def drive_tool(
 
 
 def tool_of(cell: Cell) -> str | None:
-    """The provision text of the program that puts a cell's load on; `None`: the engine does."""
+    """The provision text of the program that generates a cell's load; `None`: the engine does."""
     if cell.generator == ENGINE:
         return None
     return find_generator(cell.generator).provision(cell.options)
 
 
 def provisions_of(plan: Plan) -> Sequence[str]:
-    """What a plan needs of servers and tools, each once."""
+    """The servers and tools a plan needs, each once."""
     asked = [
         text
         for run in plan.runs
@@ -104,7 +104,7 @@ def provisions_of(plan: Plan) -> Sequence[str]:
 
 
 def tool_result(step: Step, told: ToolStep) -> StepResult:
-    """A step that no engine carried out."""
+    """A step without an engine."""
     warnings = "; ".join(told.outcome.warnings)
     return StepResult(
         index=step.index,
@@ -120,15 +120,15 @@ def tool_result(step: Step, told: ToolStep) -> StepResult:
 
 
 def tool_metrics(generator: str) -> Mapping[str, Sequence[Metric]]:
-    """What a generator samples; nothing for the engine, whose series stand by themselves."""
+    """What a generator samples; nothing for the engine, whose series are its own."""
     if generator == ENGINE:
         return {}
     return {generator: find_generator(generator).metrics}
 
 
 def check_tools(loaded: StudyFile, folders: Sequence[Path]) -> None:
-    """Raises `StudyError` with the line of a generator that there isn't, or of its options; files
-    that these name are searched in `folders`."""
+    """Raises `StudyError`, with the file's line, for an unknown generator or its options; files
+    that they name are searched in `folders`."""
     told: set[tuple[str, str]] = set()
     for cell in cells(loaded.study):
         key = (cell.generator, repr(sorted(cell.options.items())))

@@ -1,7 +1,7 @@
 """One step of several cells, driven in turns of a few seconds while the others are idle.
 
-Each cell has an engine of its own that stays connected all the time. A round gives every cell one
-turn, in a balanced order, so that what is compared lies seconds apart and not minutes.
+Each cell has its own engine, connected all the time. A round gives every cell one turn, in a
+balanced order, so that the turns compared are seconds apart, not minutes.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from dbdyno.model import Step, Turn, TurnResult
 from dbdyno.store import response_figures_ns
 
 _AHEAD_NS = 50_000_000
-"""So far ahead of now lies the instant a turn is to begin: every process hears of it in time."""
+"""How far ahead a turn's start lies, so that every process learns of it in time."""
 
 Forgive = Callable[[RunConductor], AbstractContextManager[None]]
-"""Makes a failure that is the run's own its failure, and lets the others go on."""
+"""Records a failure of one run as that run's, and lets the others go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,8 @@ class _Cell:
 def drive_turns(
     conductors: Sequence[RunConductor], index: int, shared: Sampler, forgive: Forgive
 ) -> None:
-    """Step `index` of all `conductors`. Raises `LabError` for what is nobody's own failure."""
+    """Runs step `index` of all `conductors`. Raises `LabError` for a failure that isn't one run's
+    own."""
     with ExitStack() as stack:
         cells: list[_Cell] = []
         for conductor in conductors:
@@ -56,7 +57,7 @@ def drive_turns(
 
 
 def _conclude(cell: _Cell, forgive: Forgive) -> None:
-    """Keeps what a cell's turns came to, also where a signal or another cell cut the step short."""
+    """Stores the result of a cell's turns, also if a signal or another cell cut the step short."""
     if cell.conductor.failure is None:
         with forgive(cell.conductor):
             cell.conductor.conclude(cell.step, cell.engine.end())
@@ -94,7 +95,7 @@ def _take_turns(cells: Sequence[_Cell], shared: Sampler, forgive: Forgive) -> No
 
 
 def _turn(cell: _Cell, number: int, position: int, shared: Sampler) -> None:
-    """One turn; the warm-up is the beginning of a cell's first one."""
+    """Runs one turn; a cell's first turn includes the warm-up."""
     study = cell.conductor.setting.study
     lead_in_s = study.design.lead_in_s + (study.load.warm_up_s if number == 0 else 0.0)
     cell.conductor.sample_edge(shared)
@@ -128,7 +129,7 @@ def turn_result(
     steal_s: float | None,
     steal_over_s: float | None = None,
 ) -> TurnResult:
-    """A turn as the store keeps it; `origin_ns` is the wall clock at the engine's time 0."""
+    """A turn as stored; `origin_ns` is the wall clock at the engine's time 0."""
     figures = {name: ns / 1000 for name, ns in response_figures_ns(turn.histograms).items()}
     statements = turn.measured.reads + turn.measured.writes + turn.measured.other
     return TurnResult(

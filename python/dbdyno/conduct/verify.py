@@ -1,6 +1,6 @@
-"""After tables were loaded: does the server have the rows that were sent, and which ones?
+"""Verifies tables after loading: counts and checksums the rows on the server.
 
-Every row is read, so the caches a run begins with hold what fits of the tables read last.
+Every row is read, so the caches start a run with whatever fits of the tables read last.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dbdyno.servers import Contents
 
 
 class Look(Protocol):
-    """How a database is asked for a table's contents; raises `ServerError`."""
+    """Reads a table's contents from a database; raises `ServerError`."""
 
     def __call__(self, table: str, *, checksum: bool) -> Contents: ...
 
@@ -33,7 +33,7 @@ def verify_tables(
     *,
     observe: Callable[[Progress], None] = _unobserved,
 ) -> Iterator[TableLoad]:
-    """Each table that `command` has loaded; one that can't be looked at says why."""
+    """The check of each table that `command` has loaded; one that can't be read says why."""
     tables = tuple(loaded) if verify != "none" else ()
     total, done = sum(table.rows for table in tables), 0
     origin = time.monotonic_ns()
@@ -46,7 +46,7 @@ def verify_tables(
 def verify_others(
     command: str, tables: Mapping[str, str], loaded: Iterable[Loaded], verify: Verify, look: Look
 ) -> Iterator[TableLoad]:
-    """The tables that are there besides those that bulk inserts have filled."""
+    """Existing tables that bulk inserts did not fill."""
     known = {_plain(table.table) for table in loaded}
     for table, in_statements in tables.items():
         if known.isdisjoint((_plain(table), _plain(in_statements))):
@@ -55,7 +55,7 @@ def verify_others(
 
 
 def _plain(table: str) -> str:
-    """A table's name without quotes: scripts write one and the same in several ways."""
+    """A table's name without quotes: scripts write the same name in several ways."""
     return ".".join(part.strip(' "`') for part in table.split(".")).lower()
 
 
@@ -71,18 +71,18 @@ def _look_at(command: str, table: str, sent: int | None, verify: Verify, look: L
 
 
 def load_warnings(loads: Iterable[TableLoad]) -> Iterator[EngineWarning]:
-    """What the reader should know of tables that are not what was sent."""
+    """Warnings about tables that differ from what was sent."""
     for load in loads:
         if load.problem is not None:
             yield EngineWarning(
                 "not-verified",
-                f"`{load.table}` could not be looked at after it was loaded: {load.problem}",
-                "without `verify` nothing is looked at",
+                f"`{load.table}` could not be read after loading: {load.problem}",
+                "without `verify` tables are not read",
             )
         elif load.sent is not None and load.rows != load.sent:
             yield EngineWarning(
                 "rows",
                 f"`{load.table}` has {load.rows:,} rows; bulk inserts sent {load.sent:,}",
-                "the script itself, a trigger, somebody else or what was there before made the "
-                "difference; without `verify` nothing is looked at",
+                "the script itself, a trigger, another client or earlier rows made the "
+                "difference; without `verify` tables are not read",
             )

@@ -1,4 +1,4 @@
-"""The engine's binary, found, checked and driven. No other room knows that there is one."""
+"""Finds, checks and runs the engine's binary. Only this room knows that it exists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the engine is, and whether it is ours."""
+"""Finds the engine's binary and checks its version."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _VERSION_TIMEOUT_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A binary whose version is the lab's own."""
+    """A binary with the same version as the lab."""
 
     path: Path
     version: str
@@ -75,7 +75,7 @@ def _checked_version(path: Path) -> str:
         document = json.loads(answer.stdout)
         version, schema = str(document["engine_version"]), document["schema"]
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError) as error:
-        raise EngineError(f"{path} does not say its version: {error}") from error
+        raise EngineError(f"{path} does not report its version: {error}") from error
     if (version, schema) != (__version__, SCHEMA):
         raise EngineError(
             f"{path} is version {version} with record schema {schema}; "

@@ -1,4 +1,4 @@
-"""The scripts there are: what each does, and which options it takes, as the engine reads them."""
+"""The available scripts: their descriptions and options, as read by the engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dbdyno.engine.script import SUFFIX
 
 _LIMIT_S = 20.0
 _EVENT = re.compile(r"^\s*function\s+event\b|^\s*event\s*=", re.MULTILINE)
-"""What only libraries of other scripts lack."""
+"""Errors of files that are only libraries of other scripts."""
 
 _OPTION = re.compile(
     r" +--(?P<name>[\w-]+)(?P<kind>\[=on\|off\]|=\S+)?\s+"
@@ -24,7 +24,7 @@ _KINDS = {"[=on|off]": "boolean", "=N": "number", "=STRING": "text"}
 
 @dataclass(frozen=True, slots=True)
 class ScriptOption:
-    """An option of a script's own."""
+    """An option that a script defines."""
 
     name: str
     kind: str
@@ -35,7 +35,7 @@ class ScriptOption:
 
 @dataclass(frozen=True, slots=True)
 class ScriptPage:
-    """A script that can be run by its name."""
+    """A script that can be run by name."""
 
     name: str
     file: Path
@@ -47,7 +47,7 @@ class ScriptPage:
 
 
 def script_pages(engine: Engine, folders: Sequence[Path]) -> Iterator[ScriptPage]:
-    """Every script of these folders that has events; of two with one name the first is found."""
+    """Every script in these folders that has events; for equal names the first is used."""
     files: dict[str, Path] = {}
     for folder in folders:
         for file in sorted(folder.glob(f"*{SUFFIX}")):
@@ -78,7 +78,7 @@ def _page(engine: Engine, name: str, file: Path, text: str) -> ScriptPage:
         said = [line for line in lines if line and not line.startswith("sysbench 1.")]
         if said and said[-1].endswith("does not implement the 'help' command."):
             return ScriptPage(name, file, about, ())
-        return ScriptPage(name, file, about, (), said[0] if said else "it can't be read")
+        return ScriptPage(name, file, about, (), said[0] if said else "can't be read")
     forms = map(_OPTION.fullmatch, done.stdout.splitlines())
     return ScriptPage(name, file, about, tuple(_option(form) for form in forms if form))
 
@@ -89,7 +89,7 @@ def _option(form: re.Match[str]) -> ScriptOption:
 
 
 def _first_sentence(text: str) -> str:
-    """Of the comment that a file opens with; licences and lines of signs are no sentence."""
+    """The first sentence of the file's opening comment; licences and separators don't count."""
     words: list[str] = []
     for line in text.splitlines():
         comment = re.fullmatch(r"\s*--(?!\[\[)\s*(.*)", line)

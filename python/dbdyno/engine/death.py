@@ -1,4 +1,4 @@
-"""What ended an engine that a signal killed, as far as this machine tells."""
+"""Explains the death of an engine that was killed by a signal, as far as this machine tells."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _FAULTS = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.
 
 
 def out_of_memory_kills() -> int | None:
-    """How many processes the kernel has killed for want of memory since it started; `None` where
-    it doesn't count them."""
+    """How many processes the kernel has killed for lack of memory since boot; `None` if it does
+    not count them."""
     try:
         lines = _COUNTERS.read_text().splitlines()
     except OSError:
@@ -23,9 +23,10 @@ def out_of_memory_kills() -> int | None:
 
 
 def lost_engine(number: int, before: int | None, said: str) -> EngineLostError:
-    """The failure of a run whose engine signal `number` has ended.
+    """The failure of a run whose engine was ended by signal `number`.
 
-    `before` is what `out_of_memory_kills` said at its start, `said` the end of its standard error.
+    `before` is the value of `out_of_memory_kills` at its start, `said` the end of its standard
+    error.
     """
     name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
     now = out_of_memory_kills()
@@ -37,7 +38,7 @@ def lost_engine(number: int, before: int | None, said: str) -> EngineLostError:
     if number in _FAULTS:
         return EngineLostError(
             f"the engine crashed ({name})" + (f": {said}" if said else ""),
-            hint="a fault of dbdyno's own: report it with the run's spec and logs/engine.log",
+            hint="a bug in dbdyno: report it with the run's spec and logs/engine.log",
         )
     return EngineLostError(
         f"the engine was killed ({name}) by somebody else: a person, a service manager, a limit",
@@ -46,8 +47,7 @@ def lost_engine(number: int, before: int | None, said: str) -> EngineLostError:
 
 
 def stopped_engine() -> EngineLostError:
-    """The failure of a run whose engine ended in good order, since a signal that wasn't ours asked
-    it to."""
+    """The failure of a run whose engine ended in order because of a signal that we did not send."""
     return EngineLostError(
         "the engine was told to end (SIGINT or SIGTERM) by somebody else: a person, a service "
         "manager",
@@ -55,4 +55,4 @@ def stopped_engine() -> EngineLostError:
     )
 
 
-_WHO = "if nobody did, the log of the machine may say who: `journalctl`, `dmesg`"
+_WHO = "otherwise the system log may say who: `journalctl`, `dmesg`"

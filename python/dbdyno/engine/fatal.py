@@ -1,4 +1,4 @@
-"""What the engine says went wrong, as an error of the lab's."""
+"""Converts the engine's failures into the lab's errors."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _BY_CODE: Mapping[int, type[LabError]] = {
 
 
 def error_of(fatal: Fatal) -> LabError:
-    """What it has said in a record."""
+    """The error for a `fatal` record."""
     if fatal.kind == "script":
         return ScriptError(fatal.message, hint=fatal.hint, traceback=fatal.traceback)
     return _BY_KIND[fatal.kind](fatal.message, hint=fatal.hint)
 
 
 def error_of_code(code: int, said: str) -> LabError:
-    """Of an engine that ended with this exit code and left no record; `said`: the end of its
+    """The error for an engine that ended with this exit code and no record; `said`: the end of its
     standard error."""
-    message = said or f"the engine ended with code {code} and said nothing"
+    message = said or f"the engine ended with code {code} and no message"
     return _BY_CODE.get(code, EngineError)(message)

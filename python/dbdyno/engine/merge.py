@@ -1,7 +1,7 @@
-"""Several engine processes as one stream: what each reports, added up.
+"""Merges the record streams of several engine processes into one.
 
-Times are set to the clock of the process that started first. An interval is handed on when every
-process has reported it or something later; percentiles are never touched, only histograms added.
+Times are converted to the clock of the process that started first. An interval is passed on once
+every process has reported it or a later one. Histograms are added; percentiles are never combined.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _RANKS: Mapping[PhaseName, int] = {
 }
 
 _Place = tuple[int, int]
-"""Turns that have gone before, rank of the phase: what a process counts up."""
+"""The turns before, and the rank of the phase: the order of places in a run."""
 
 _Key = tuple[_Place, int]
-"""A place and the number of an interval."""
+"""A place and an interval number."""
 
 _BEFORE: _Place = (-1, -1)
 
@@ -54,7 +54,7 @@ _Sum = TypeVar("_Sum", Counters, CpuTime)
 
 @dataclass(slots=True)
 class _Part:
-    """What one process has said so far."""
+    """The records of one process so far."""
 
     hello: Hello | None = None
     is_ready: bool = False
@@ -66,7 +66,7 @@ class _Part:
 
 
 class Merger:
-    """Takes the records of `count` processes one by one; answers those of the whole."""
+    """Takes the records of `count` processes one by one; returns those of the whole run."""
 
     def __init__(self, count: int) -> None:
         self._parts = [_Part() for _ in range(count)]
@@ -79,7 +79,7 @@ class Merger:
         self._early: list[tuple[int, Record]] = []
 
     def take(self, index: int, record: Record) -> Iterator[Record]:
-        """A record of process `index`."""
+        """Takes a record of process `index`."""
         part = self._parts[index]
         if isinstance(record, Hello):
             part.hello = record
@@ -96,7 +96,7 @@ class Merger:
             yield from self._merged(part, _shifted(record, self._offset_ns(part)))
 
     def end(self, index: int) -> Iterator[Record]:
-        """Process `index` has ended: nobody waits for it any more."""
+        """Notes that process `index` has ended: it is not waited for any more."""
         part = self._parts[index]
         part.has_ended = True
         yield from self._intervals()
@@ -170,7 +170,7 @@ class Merger:
         )
 
     def _phases(self, part: _Part, record: Phase) -> Iterator[Phase]:
-        """The whole enters a phase when the last of its parts does."""
+        """The whole run enters a phase when the last process does."""
         open_parts = [other.phase for other in self._parts if not other.has_ended]
         if part.phase > self._phase and min(open_parts) >= part.phase:
             self._phase = part.phase
@@ -187,7 +187,7 @@ class Merger:
         )
 
     def _intervals(self) -> Iterator[Interval]:
-        """Those that no process can add to any more."""
+        """Intervals that no process can add to any more."""
         reached = [part.reached for part in self._parts if not part.has_ended]
         for key in sorted(self._waiting):
             if any(other < key for other in reached):
@@ -197,7 +197,7 @@ class Merger:
 
 
 def _behind(place: _Place, rank: int) -> _Place:
-    """The next place of this rank: what comes behind a pause is another turn's."""
+    """The next place of this rank; after a pause it belongs to another turn."""
     turns, before = place
     new_turn = before == _RANKS["pause"] and rank != before
     return (max(turns, 0) + new_turn, rank if new_turn else max(before, rank))
@@ -280,7 +280,7 @@ def _summary(parts: Sequence[Summary], *, whole: bool) -> Summary:
 
 
 def _total(parts: Iterable[_Sum]) -> _Sum:
-    """Field by field."""
+    """Adds two records field by field."""
 
     def both(first: _Sum, second: _Sum) -> _Sum:
         names = [each.name for each in fields(first)]

@@ -1,4 +1,4 @@
-"""A run spec cut into parts, one for each of several engine processes."""
+"""Splits a run spec into parts for several engine processes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ Spec = Mapping[str, Any]
 
 
 def split(spec: Spec, count: int) -> tuple[Spec, ...]:
-    """The parts of a run of `count` processes: clients dealt out in turn, events divided. Each
-    process knows by its part how many shards all of them have.
+    """The parts of a run for `count` processes: clients are dealt out in turn, events divided.
+    Each part says how many clients the whole run has.
 
-    Raises `UsageError` when the run can't be divided so finely.
+    Raises `UsageError` if the run can't be divided that finely.
     """
     clients = sum(group["clients"] for group in spec["groups"])
     events = spec.get("events")
@@ -48,7 +48,7 @@ def is_open(group: Mapping[str, Any]) -> bool:
 def _groups(
     groups: Sequence[Mapping[str, Any]], index: int, count: int
 ) -> Iterator[Mapping[str, Any]]:
-    """Those of one process. Open ones first: the place of a group seeds its arrivals, and all
+    """The groups of one process. Open ones first: a group's index seeds its arrivals, and all
     processes must draw the same."""
     before = 0
     for group in sorted(groups, key=is_open, reverse=True):
@@ -60,5 +60,5 @@ def _groups(
 
 
 def _share(whole: int, index: int, count: int) -> int:
-    """How many of the numbers below `whole` fall to `index` when they are dealt out in turn."""
+    """How many of the numbers below `whole` process `index` gets when dealt out in turn."""
     return (whole + count - 1 - index) // count

@@ -1,5 +1,5 @@
-"""What the engine would do with a spec on this machine: the engine is asked, and nobody else
-computes it."""
+"""Asks the engine what it would do with a spec on this machine; the lab does not compute it
+itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.model import EnginePlan, Fatal
 
 _LIMIT_S = 20.0
-_NO_SUCH_VERB = "engine and lab must be of one version: `make setup` builds it in a checkout"
+_NO_SUCH_VERB = "engine and lab must have the same version: `make setup` builds it in a checkout"
 
 
 def plan_engine(
@@ -26,11 +26,11 @@ def plan_engine(
     processes: int | None = None,
     launch: Launch = ORDINARY,
 ) -> EnginePlan:
-    """What a run of `spec` takes; over so many processes, or (`None`) as few as may open all their
+    """The engine's plan for `spec`; over `processes`, or (`None`) as few as may open all their
     files.
 
-    `launch` says how the engine will be started: it may have other processors then. Raises what
-    the engine says against the spec, as a run would.
+    `launch`: how the engine will be started, which may change its processors. Raises the engine's
+    errors about the spec, as a run would.
     """
     words = [*launch.prefix(), str(engine.path), "plan"]
     if processes is not None:
@@ -63,7 +63,7 @@ def plan_engine(
 def spec_of_clients(
     clients: int, endpoints: Sequence[Mapping[str, Any]], shards: int | None = None
 ) -> Mapping[str, Any]:
-    """A spec of so many clients of a server, to be planned and not to be run."""
+    """A spec with this many clients of a server, for planning only."""
     target = {"driver": "postgresql", "user": "", "database": "", "endpoints": list(endpoints)}
     group = {"script": "", "clients": clients}
     return {"schema": SCHEMA, "target": target, "groups": [group], "shards": shards}

@@ -1,5 +1,4 @@
-"""One call of the engine, in one process or several: a spec in, records out, and what its end
-means."""
+"""Calls the engine, in one or several processes: spec in, records out, exit code interpreted."""
 
 from __future__ import annotations
 
@@ -43,47 +42,47 @@ class Outcome:
     hello: Hello | None
     summary: Summary | None
     summary_line: Mapping[str, object]
-    """The summary record as it came; empty if there was none."""
+    """The summary record as received; empty if there was none."""
     warnings: tuple[EngineWarning, ...]
     failure: LabError | None
-    """Why it stopped, if not because it was done or told to."""
+    """Why it stopped, unless it was done or told to stop."""
     interrupted: bool
-    """A signal to the lab was passed on to it."""
+    """A signal to the lab was forwarded to it."""
     backlog: Backlog
     loaded: tuple[Loaded, ...] = ()
-    """What bulk inserts have stored, by table."""
+    """Rows that bulk inserts have stored, by table."""
 
 
 class Call:
-    """A running engine, in one process or several: what a listener may ask of it."""
+    """A running engine, in one or several processes, as a listener may control it."""
 
     def __init__(self, processes: Sequence[subprocess.Popen[bytes]]) -> None:
         self._processes = processes
         self.interrupted = False
         self.stopped = False
-        """By us, for whatever reason."""
+        """Stopped by us, for whatever reason."""
 
     @property
     def pids(self) -> Sequence[int]:
-        """Of its processes."""
+        """Number of processes."""
         return tuple(process.pid for process in self._processes)
 
     def stop(self) -> None:
-        """Asks it to end now and report what it has."""
+        """Asks it to end now and report what it has measured."""
         self.stopped = True
         for process in self._processes:
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
 
     def kill(self) -> None:
-        """Ends it at once; what it has not yet reported is lost."""
+        """Kills it; records not yet written are lost."""
         self.stopped = True
         for process in self._processes:
             process.kill()
 
 
 Listener = Callable[[bytes, Record, Call], None]
-"""Gets each line as it came, the record in it, and the call it belongs to."""
+"""Gets each line as received, its record, and the call it belongs to."""
 
 
 def run_engine(
@@ -96,13 +95,13 @@ def run_engine(
     keep: Path | None = None,
     launch: Launch = ORDINARY,
 ) -> Outcome:
-    """Carries out a spec and hands each record to `listener` as it comes.
+    """Runs a spec and passes each record to `listener` as it arrives.
 
-    Several processes (`None`: as few as may open all the sockets) are one to the listener: it gets
-    their records merged; each one's own are kept as `keep`-part-N.ndjson.zst. The engine's standard
-    error is appended to `log`. SIGINT and SIGTERM are passed on while it runs: what it measured
-    still arrives. A listener's exception stops the engine and goes on up. `launch` says how it is
-    started.
+    To the listener, several processes (`None`: as few as may open all the sockets) look like one:
+    it gets merged records; each process's own are stored as `keep`-part-N.ndjson.zst. The engine's
+    standard error is appended to `log`. SIGINT and SIGTERM are forwarded while it runs: what it
+    has measured still arrives. An exception from the listener stops the engine and is raised.
+    `launch` says how the engine is started.
     """
     processes = processes or plan_engine(engine, spec, launch=launch).processes
     specs = (spec,) if processes == 1 else split(spec, processes)
@@ -125,7 +124,7 @@ def run_engine(
 
 
 def worst(codes: Sequence[int]) -> int:
-    """The exit code that says how several processes ended."""
+    """The combined exit code of several processes."""
     return next(filter(_is_bad, codes), max(codes))
 
 
@@ -137,7 +136,7 @@ def _is_bad(code: int) -> bool:
 def started(
     engine: Engine, count: int, log: Path, launch: Launch
 ) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """So many processes, none of which outlives the block."""
+    """Starts the processes; none outlives the block."""
     running: list[subprocess.Popen[bytes]] = []
     try:
         for _ in range(count):
@@ -166,7 +165,7 @@ def _start(engine: Engine, log: Path, launch: Launch) -> subprocess.Popen[bytes]
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
-                # A group of its own: Ctrl-C on the terminal reaches it through us only.
+                # A process group of its own: Ctrl-C on the terminal reaches it only through us.
                 process_group=0,
             )
         except OSError as error:
@@ -174,7 +173,7 @@ def _start(engine: Engine, log: Path, launch: Launch) -> subprocess.Popen[bytes]
 
 
 class Reader:
-    """Keeps what the end of the call is judged by."""
+    """Collects what the end of the call is judged by."""
 
     def __init__(self, call: Call, listener: Listener) -> None:
         self.call = call
@@ -196,7 +195,7 @@ class Reader:
             self.take(line, parse_record(line, number=number))
 
     def take(self, line: bytes, record: Record) -> None:
-        """One record of the whole."""
+        """Takes one record of the whole run."""
         match record:
             case Hello():
                 self.hello = record
@@ -240,7 +239,7 @@ class Reader:
 
 
 def send(process: subprocess.Popen[bytes], spec: Mapping[str, object], *, more: bool) -> None:
-    """Hands the spec over; `more` will follow."""
+    """Sends the spec; `more` input will follow."""
     assert process.stdin is not None
     # It may have died before reading; its exit code and standard error say why.
     with suppress(BrokenPipeError):
@@ -253,8 +252,8 @@ def send(process: subprocess.Popen[bytes], spec: Mapping[str, object], *, more: 
 
 @contextmanager
 def signals_passed_to(call: Call) -> Iterator[None]:
-    """While the engine runs, SIGINT and SIGTERM mean: finish, report, then we end. Of several calls
-    under way, all get them."""
+    """While the engine runs, SIGINT and SIGTERM mean: finish, report, then end. If several calls
+    are running, all get them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -273,7 +272,7 @@ def signals_passed_to(call: Call) -> Iterator[None]:
 def _pass_on(_signal: int, _frame: FrameType | None) -> None:
     for call in tuple(_HEARING):
         if call.interrupted:
-            call.kill()  # asked twice: somebody is in a hurry
+            call.kill()  # asked twice: end at once
         call.interrupted = True
         call.stop()
 
@@ -291,7 +290,7 @@ def size(log: Path) -> int:
 
 
 def tail(log: Path, mark: int) -> str:
-    """The end of what the engine said in this call."""
+    """The end of the engine's standard error in this call."""
     with log.open("rb") as file:
         file.seek(mark)
         return file.read()[-_TAIL_BYTES:].decode(errors="replace").strip()

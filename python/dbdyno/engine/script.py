@@ -1,4 +1,4 @@
-"""Where workload scripts are."""
+"""Finds workload scripts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ _SYSBENCH = Path("/usr/share/sysbench")
 
 
 def script_path(extra: Iterable[Path] = ()) -> tuple[Path, ...]:
-    """Folders searched, in order: here, `extra`, the bundled workloads, Debian's sysbench."""
+    """Folders searched, in order: the current one, `extra`, the bundled workloads, Debian's
+    sysbench."""
     return tuple(dict.fromkeys((Path.cwd(), *extra, _BUNDLED, _SYSBENCH)))
 
 
@@ -36,7 +37,7 @@ def find_script(name: str, folders: Sequence[Path]) -> Path:
 
 
 def _is_file(path: Path) -> bool:
-    """No name that the system refuses, such as one too long, is a file's."""
+    """Whether the path is a file; a name that the system refuses (too long, say) is not."""
     try:
         return path.is_file()
     except (OSError, ValueError):

@@ -1,7 +1,6 @@
-"""Load in turns: an engine whose clients stay connected while windows are asked for one by one.
+"""Load in turns: an engine whose clients stay connected while windows are ordered one by one.
 
-Several sessions may be driven from one thread, a turn of one and a turn of another: what an engine
-says while nobody asks it waits.
+Several sessions may be driven from one thread, in turn: unread records of an engine wait.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.model import Ready, Record, Turn
 
 _WHOLE = ("warm_up_s", "measure_s", "events")
-"""What says how long a run is as a whole: turns have lengths of their own."""
+"""Fields that set the length of a whole run: turns have their own lengths."""
 
 _Found = TypeVar("_Found", bound=Record)
 
@@ -60,19 +59,19 @@ class Session:
         self._outcome: Outcome | None = None
 
     def ready(self) -> Ready:
-        """Blocks until all clients are connected. Raises `LabError` where the engine can't go on.
+        """Blocks until all clients are connected. Raises `LabError` if the engine can't continue.
 
-        Before it, nothing is asked of the server but to connect and to prepare.
+        Until then, the server only gets connections and `thread_init`.
         """
         return self._until(Ready, lambda _: True)
 
     def turn(self, begin_unix_ns: int, lead_in_s: float, measure_s: float) -> Turn:
         """Runs a turn, and blocks until nothing of it is in flight.
 
-        It begins at a wall-clock instant, which should lie 50 ms ahead: the turn says when it did.
-        `lead_in_s` (0 or more) is thrown away, `measure_s` (above 0) is measured. Raises `LabError`
-        where the engine ended before the turn was over; a turn cut short by a signal comes as it
-        is, marked `interrupted`.
+        It begins at a wall-clock time, which should be 50 ms ahead; the turn's record has the
+        actual time. `lead_in_s` (0 or more) is discarded, `measure_s` (above 0) is measured.
+        Raises `LabError` if the engine ends before the turn is over; a turn cut short by a signal
+        is returned marked `interrupted`.
         """
         index, self._turns = self._turns, self._turns + 1
         self._together.tell(f"turn {begin_unix_ns} {lead_in_s!r} {measure_s!r}")
@@ -84,7 +83,7 @@ class Session:
         return turn
 
     def end(self) -> Outcome:
-        """Ends the load: the summary of all turns. May be called again."""
+        """Ends the load; returns the summary of all turns. May be called again."""
         if self._outcome is None:
             self._together.tell("end")
             self._outcome = self._finish()
@@ -126,9 +125,9 @@ def open_turns(
 ) -> Iterator[Session]:
     """An engine that connects the clients of a spec and waits for turns.
 
-    The spec's own `warm_up_s`, `measure_s` and `events` do not count. The rest is as for
-    `run_engine`: the listener gets each record as it is read, while a method of the session is
-    under way. No process outlives the block.
+    The spec's own `warm_up_s`, `measure_s` and `events` are ignored. Otherwise as `run_engine`:
+    the listener gets each record as it is read, during a call of a session's method. No process
+    outlives the block.
     """
     turned = {name: value for name, value in spec.items() if name not in _WHOLE} | {"turns": True}
     processes = processes or plan_engine(engine, turned, launch=launch).processes

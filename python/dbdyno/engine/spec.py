@@ -1,4 +1,4 @@
-"""The run spec: what `crates/record/src/spec.rs` reads."""
+"""Builds run specs, which `crates/record/src/spec.rs` reads."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def run_spec(
     loaders: int | None = None,
     load: Load | None = None,
 ) -> Spec:
-    """A spec of `clients` and the load's groups beside them.
+    """A spec with `clients` and the load's other groups.
 
-    `load` is left out for commands other than `run`, `loaders` for `run`. Raises `ScriptError` for
+    `load` is omitted for commands other than `run`, `loaders` for `run`. Raises `ScriptError` for
     a group's script that can't be found.
     """
     main: Spec = {
@@ -65,7 +65,7 @@ def run_spec(
 
 
 def at_rate(spec: Mapping[str, object], rate_per_s: float, seed: int) -> Spec:
-    """The same run with independent arrivals of its clients at a rate, and another seed."""
+    """The same run with a Poisson arrival rate and another seed."""
     groups = spec["groups"]
     assert isinstance(groups, list)
     main, *others = groups
@@ -74,7 +74,7 @@ def at_rate(spec: Mapping[str, object], rate_per_s: float, seed: int) -> Spec:
 
 
 def _group(group: Group, main: Spec, script_path: Sequence[Path]) -> Spec:
-    """With the workload's script come its options; another script has its own only."""
+    """The workload's script gets its options; another script only its own."""
     spec = {**main, "name": group.name, "clients": group.clients, "idle": group.idle}
     if group.script is None:
         own = main["options"]

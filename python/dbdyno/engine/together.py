@@ -1,4 +1,4 @@
-"""Several engine processes, started as one and listened to as one."""
+"""Starts several engine processes as one and merges their records."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from dbdyno.formats.records import dump_record, parse_record
 from dbdyno.model import Fatal, Ready, Record
 
 _AHEAD_NS = 300_000_000
-"""The beginning lies so far ahead when it is told, that every process hears of it in time."""
+"""How far ahead the common start lies, so that every process learns of it in time."""
 
 _Taker = Callable[[bytes, Record], None]
 
 
 class Together:
-    """Merges the streams of processes that have got their specs. A single one's lines pass as they
-    came."""
+    """Merges the streams of processes that have received their specs. A single process's lines
+    pass unchanged."""
 
     def __init__(self, processes: Sequence[subprocess.Popen[bytes]], keep: Path | None) -> None:
         self._processes = processes
@@ -36,11 +36,10 @@ class Together:
         self._numbers = [0] * len(processes)
 
     def read(self, take: _Taker, stop: Callable[[], None]) -> None:
-        """Hands merged records to `take` until all processes have ended, and tells them all when to
-        begin.
+        """Passes merged records to `take` until all processes have ended, and tells them all when
+        to begin.
 
-        One that ends badly ends all: `stop` is called. Raises `StoreError` if what each one says
-        can't be kept.
+        If one fails, `stop` ends all. Raises `StoreError` if their records can't be stored.
         """
         for line, record in self.records(stop):
             if isinstance(record, Ready):
@@ -48,7 +47,7 @@ class Together:
             take(line, record)
 
     def records(self, stop: Callable[[], None]) -> Iterator[tuple[bytes, Record]]:
-        """The merged records as they come, each with its line; see `read`. Not asked for, they
+        """The merged records as they arrive, each with its line; see `read`. Until asked for, they
         wait."""
         for index, process in enumerate(self._processes):
             threading.Thread(target=self._listen, args=(index, process), daemon=True).start()
@@ -77,7 +76,7 @@ class Together:
                         stop()
 
     def tell(self, word: str) -> None:
-        """Says a line to all processes."""
+        """Sends a line to all processes."""
         for process in self._processes:
             assert process.stdin is not None
             with suppress(BrokenPipeError):  # its end will be noticed

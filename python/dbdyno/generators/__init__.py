@@ -1,1 +1,1 @@
-"""Programs other than the engine that put load on, one module each; `registry.py` finds them."""
+"""Load generators other than the engine, one module each; `registry.py` finds them."""

@@ -1,7 +1,7 @@
-"""Any program: its arguments from the study, its figures by regular expressions over what it says.
+"""Any program: arguments from the study, figures by regular expressions over its output.
 
-It is told of the step by its environment, as fio's job files are. It ends by itself; what it says
-of its warm-up is its own business, unless the expressions find it.
+Its environment describes the step, as for fio's job files. It ends by itself; output about its
+warm-up is ignored unless the expressions match it.
 """
 
 from __future__ import annotations
@@ -59,12 +59,12 @@ class Command:
         return None
 
     def files(self, options: Mapping[str, Option]) -> Mapping[str, str]:
-        """The program, where it is given by its place."""
+        """The program, if given by its path."""
         program = _words(options["program"])[0]
         return {program: "program"} if "/" in program else {}
 
     def run(self, job: Job) -> ToolOutcome:
-        """One call; its window is what it says, or as long as it ran."""
+        """Runs the program once; its window is as it reports, or as long as it ran."""
         program, *arguments = _words(job.options["program"])
         argv = [str(_found(program, job)), *arguments]
         began_ns = time.time_ns()
@@ -92,7 +92,7 @@ def _found(program: str, job: Job) -> Path:
 
 
 def environment(job: Job) -> Mapping[str, str]:
-    """What the program is told: the step, the server, and each option in capitals."""
+    """The program's environment: the step, the server, and each option in capitals."""
     told = {
         "CLIENTS": str(job.clients),
         "RUNTIME": f"{job.measure_s:g}",
@@ -106,7 +106,7 @@ def environment(job: Job) -> Mapping[str, str]:
 
 
 def url(target: Mapping[str, Any]) -> str:
-    """A run's target as `bench` takes it; empty where there is nothing to connect to."""
+    """A run's target as a URL for `bench`; empty if there is nothing to connect to."""
     if "path" in target:
         return f"sqlite://{target['path']}"
     if "endpoints" not in target:
@@ -157,10 +157,10 @@ def outcome(
     ended_ns: int,
     command_line: tuple[str, ...],
 ) -> ToolOutcome:
-    """What the program said, by the study's expressions; of several matches the last one counts.
+    """Figures from the program's output, by the study's expressions; the last match counts.
 
     # Errors
-    `EngineError` when one finds nothing, or no number.
+    `EngineError` if an expression finds nothing, or no number.
     """
     found = {name: _last(name, expression, said) for name, expression in figures(options).items()}
     window_s = found.pop("window_s", (ended_ns - began_ns) / 1e9)
@@ -187,8 +187,8 @@ def _last(name: str, expression: re.Pattern[str], said: str) -> float:
         return float(matches[-1])
     except IndexError:
         raise EngineError(
-            f"nothing that the program said is `{name}`: {expression.pattern}",
-            hint=said[-500:] or "it said nothing",
+            f"no output of the program matches `{name}`: {expression.pattern}",
+            hint=said[-500:] or "it printed nothing",
         ) from None
     except ValueError:
         raise EngineError(f"`{name}`: expected a number; found {matches[-1]!r}") from None

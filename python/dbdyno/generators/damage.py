@@ -1,9 +1,8 @@
-"""Damage to a stopped server's files: is it noticed? Every event is a trial of its own.
+"""Damages a stopped server's files: does it notice? Every event is a separate trial.
 
-The table is filled with rows that are known beforehand; the server is stopped in good order and its
-data folder kept aside. A trial damages one place, starts the server, reads every row in three ways
-(scan, primary key, second index), ends the server and puts back what is different. How many trials
-there are, `load.events` says.
+The table is filled with known rows; the server is stopped in order and its data folder saved. A
+trial damages one place, starts the server, reads every row in three ways (scan, primary key,
+secondary index), ends the server and restores what differs. `load.events` is the number of trials.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ from dbdyno.guard.guarded import Guarded
 from dbdyno.model import Metric, Option
 
 _NOT_DATA = (".conf", ".cnf", ".opts", ".pid", ".err")
-"""Ends of files' names that hold settings and notes."""
+"""Suffixes of files that hold settings and notes."""
 _GONE_LIMIT_S = 5.0
 _DEFAULT_ROWS = 2000
 _LIMIT_S = 20.0
-"""For a start, and for all reads of a trial."""
+"""Time limit for a start, and for all reads of a trial, seconds."""
 
 
 class DamageTrials:
@@ -64,7 +63,7 @@ class DamageTrials:
         return {}
 
     def run(self, job: Job) -> ToolOutcome:
-        """All trials of a step; leaves the server sound and running."""
+        """Runs all trials of a step; leaves the server intact and running."""
         server, folder = job.server, job.data_folder
         if server is None or folder is None or job.kind not in known_rows.DIALECTS:
             raise UsageError(
@@ -81,7 +80,7 @@ class DamageTrials:
         damage = cast("Damage", job.options.get("damage", DAMAGES[0]))
         table = known_rows.Table(job.kind, rows, job.seed)
         table.fill(server)
-        # What a start writes of it (RocksDB's log becomes files) is written before it is looked at.
+        # Let the server write what a start causes (RocksDB's log becomes files) before looking.
         server.stop()
         server.restart(_LIMIT_S)
         files = server.table_files(known_rows.NAME)
@@ -124,7 +123,7 @@ def told(counts: Mapping[str, int], wrong: int, window_s: float) -> ToolOutcome:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A stopped server and its sound data, kept aside."""
+    """A stopped server and its saved, intact data."""
 
     server: Served
     table: known_rows.Table
@@ -132,10 +131,10 @@ class Bench:
     pristine: Path
 
     def control(self) -> frozenset[str]:
-        """A trial without damage: shapes of the lines that a sound start writes.
+        """A trial without damage: collects the lines that a normal start logs.
 
         # Errors
-        `ServerError` when even that reads wrong.
+        `ServerError` if even that returns wrong rows.
         """
         seen = self.trial(None, frozenset())
         if not seen.started or seen.lost or seen.errors or seen.wrong:
@@ -146,13 +145,13 @@ class Bench:
         return frozenset(map(shape, seen.logged))
 
     def trial(self, flip: Flip | None, usual: frozenset[str]) -> Seen:
-        """One damage, and what is seen of it; the folder is sound again afterwards."""
+        """Damages one place and observes the server; restores the folder afterwards."""
         logs = {log: log.stat().st_size for log in self.server.log_files() if log.exists()}
         if flip is not None:
             flip.apply(self.folder)
         try:
             started, errors, lost, wrong = self._look()
-            # Before it is ended: what it ended with by itself.
+            # Before it is ended: its exit code if it ended by itself.
             code = self.server.ended_with()
         finally:
             _end(self.server)
@@ -162,7 +161,7 @@ class Bench:
         return Seen(started, by_signal, lost, tuple(errors), wrong, logged)
 
     def _look(self) -> tuple[bool, list[str], bool, bool]:
-        """Started, statements refused, session lost, rows wrong."""
+        """Starts it; returns refused statements, a lost session and wrong rows."""
         try:
             self.server.restart(_LIMIT_S)
         except ServerError as error:
@@ -183,7 +182,7 @@ class Bench:
 
 @contextmanager
 def _limited(server: Served) -> Iterator[None]:
-    """A server that does not come back is ended, which its session then says."""
+    """Kills a server that hangs, which ends its session."""
     timer = Timer(_LIMIT_S, server.drop)
     timer.start()
     try:
@@ -194,7 +193,7 @@ def _limited(server: Served) -> Iterator[None]:
 
 
 def _end(server: Served) -> None:
-    """Ends it and waits for all of its processes: none may write once the folder is put back."""
+    """Ends it and waits for all its processes: none may write once the folder is restored."""
     family = server.processes()
     server.drop()
     deadline = time.monotonic() + _GONE_LIMIT_S
@@ -205,7 +204,7 @@ def _end(server: Served) -> None:
 
 
 def put_back(pristine: Path, folder: Path) -> None:
-    """Makes `folder` what `pristine` is; a file of the same size and time is the same."""
+    """Restores `folder` from `pristine`; files with equal size and time are skipped."""
     known = {path.relative_to(pristine) for path in pristine.rglob("*")}
     for path in sorted(folder.rglob("*"), reverse=True):
         if path.relative_to(folder) not in known:

@@ -1,7 +1,7 @@
-"""db_bench, RocksDB's own benchmark: its summary, histogram, statistics and reports are read.
+"""db_bench, RocksDB's own benchmark: reads its summary, histogram, statistics and reports.
 
-Options other than ours go to db_bench as they are: `cache_size = 10` is `--cache_size=10`. It has
-no warm-up: the step's is a call of its own, whose figures nobody reads.
+Options other than ours are passed to db_bench: `cache_size = 10` is `--cache_size=10`. It has no
+warm-up: the step's is a separate call whose figures are ignored.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _RESERVED = (
     "threads",
     "use_existing_db",
 )
-"""By these we say what the study says, and read what db_bench says."""
+"""Options that dbdyno sets itself."""
 _SPARE_S = 120.0
 _UNLIMITED = ("--benchmark_write_rate_limit=0", "--benchmark_read_rate_limit=0")
 """A rate is the benchmark's, not of what fills the database; the last word counts."""
@@ -119,9 +119,9 @@ class DbBench:
 
 
 def own_warnings(said: str) -> Iterator[str]:
-    """What db_bench says that spoils its figures, such as a build with assertions."""
+    """Warnings of db_bench that invalidate its figures, such as a build with assertions."""
     for text in dict.fromkeys(_WARNING.findall(said)):
-        yield f"db_bench says of itself: {text.strip().rstrip('.').lower()}"
+        yield f"db_bench warns: {text.strip().rstrip('.').lower()}"
 
 
 def shape_warnings(options: Mapping[str, Option]) -> Iterator[str]:
@@ -147,12 +147,12 @@ def _written(value: Option) -> str:
 def outcome(
     said: str, reports: Sequence[str], began_ns: int, command_line: Sequence[str]
 ) -> ToolOutcome:
-    """What db_bench printed, understood.
+    """Parses db_bench's output.
 
-    Releases before 7 print a rate alone: their operations are those of the histogram.
+    Releases before 7 print only a rate: operations are then taken from the histogram.
 
     # Errors
-    `EngineError` when it printed no summary.
+    `EngineError` if it printed no summary.
     """
     summary, counted = SUMMARY.search(said), _COUNT.search(said)
     operations = summary["operations"] if summary else None

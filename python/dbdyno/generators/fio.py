@@ -1,8 +1,8 @@
-"""fio: a job file of one's own, run as it is, its JSON and its per-second logs read.
+"""fio: runs the user's job file unchanged, and reads fio's JSON and per-second logs.
 
-The job file takes what the study says from its environment, as fio itself allows: `${DIRECTORY}`,
-`${CLIENTS}`, `${RUNTIME}` and `${RAMP}` (seconds), `${LOG}` (where `write_iops_log` belongs), and
-every option of the study in capitals. Events are reads and writes that ended in the window.
+The job file gets the study's values from its environment, as fio allows: `${DIRECTORY}`,
+`${CLIENTS}`, `${RUNTIME}` and `${RAMP}` (seconds), `${LOG}` (for `write_iops_log`), and every
+option of the study in capitals. Events are reads and writes that ended in the window.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dbdyno.model import Metric, Option, Sample
 _FILE = "job file"
 _DIRECTIONS = ("read", "write")
 _SPARE_S = 120.0
-"""Beyond ramp and window: laying out files takes its time."""
+"""Time allowed besides ramp and window: laying out files takes a while."""
 _PERCENTILES = {
     "p50": "50.000000",
     "p95": "95.000000",
@@ -42,7 +42,7 @@ class Fio:
     )
 
     def read(self, options: Mapping[str, Option]) -> None:
-        """`jobfile` must be there, and every name fit for a variable."""
+        """`jobfile` is required, and every name must be a valid variable."""
         if not isinstance(options.get("jobfile"), str):
             raise ValueError("expected `jobfile`, the name of a fio job file beside the study")
         for name in options:
@@ -85,7 +85,7 @@ class Fio:
 
 
 def outcome(report: Mapping[str, Any], command_line: Sequence[str]) -> ToolOutcome:
-    """fio's document, understood. Raises `KeyError` where it has not what fio writes."""
+    """Parses fio's JSON. Raises `KeyError` if something is missing."""
     jobs: Sequence[Mapping[str, Any]] = report["jobs"]
     return ToolOutcome(
         window_s=max(one[way]["runtime"] for one in jobs for way in _DIRECTIONS) / 1000,

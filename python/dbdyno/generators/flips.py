@@ -1,4 +1,4 @@
-"""Where and how to damage files: places, seeded draws, the damage itself. Pure but for `apply`."""
+"""Where and how to damage files: places, draws, the damage. Pure except for `apply`."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import Literal, get_args
 Place = Literal["rows", "table", "anywhere"]
 """Within the text of a row; in the table's files; in any file of the data folder."""
 Damage = Literal["bit", "byte", "sector"]
-"""One bit turned over; one byte made another; 512 bytes zeroed, as a lost write leaves them."""
+"""One bit flipped; one byte changed; 512 bytes zeroed, like a lost write."""
 PLACES: tuple[Place, ...] = get_args(Place)
 DAMAGES: tuple[Damage, ...] = get_args(Damage)
 
 BLOCK = 4096
-"""Blocks of zeros hold nothing; no damage is done there."""
+"""Blocks of zeros hold nothing and are not damaged."""
 SECTOR = 512
 _DRAWS = 1000
 
@@ -35,7 +35,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """One damage: what stood there, and what stands there now."""
+    """One damage: the bytes before and after."""
 
     file: str
     offset: int
@@ -68,7 +68,8 @@ def text_spans(file: str, content: bytes, texts: Collection[bytes]) -> Iterator[
 def draw(
     random: Random, spans: Sequence[Span], contents: Mapping[str, bytes], damage: Damage
 ) -> Flip:
-    """One damage, each byte of `spans` alike. Raises `ValueError` where nothing can be damaged."""
+    """A random damage, each byte of `spans` equally likely. Raises `ValueError` if there is
+    nothing to damage."""
     ends = list(accumulate(span.length for span in spans))
     for _ in range(_DRAWS if ends else 0):
         at = random.randrange(ends[-1])

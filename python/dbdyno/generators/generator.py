@@ -1,8 +1,8 @@
-"""What every generator looks like: a job in, figures and per-second samples out.
+"""The interface of generators: a job in, figures and per-second samples out.
 
-A generator is a program that somebody else wrote, or trials that the lab itself makes on a server.
-It is started for one step, reports by itself, and ends by itself; figures that mean the same as the
-engine's carry the same names.
+A generator is an outside program, or trials that the lab itself makes on a server. It is started
+for one step, and reports and ends by itself; figures that mean the same as the engine's have the
+same names.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Asks(Protocol):
 
 
 class Served(Protocol):
-    """What a generator may do with the run's server (`servers/protocol.py` says how)."""
+    """The server methods that a generator may use (see `servers/protocol.py`)."""
 
     def inside(self) -> Asks:
         """A session in the database under load."""
@@ -56,7 +56,7 @@ class Served(Protocol):
         """Stops it in good order."""
 
     def drop(self) -> None:
-        """Ends it at once, its data as it is."""
+        """Ends it at once, leaving its data as they are."""
 
     def restart(self, limit_s: float) -> None:
         """Starts it again; raises `ServerError`."""
@@ -64,10 +64,10 @@ class Served(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One step, as a generator is to carry it out."""
+    """One step for a generator."""
 
     program: Path
-    """What to execute; a generator without a program has no use for it."""
+    """What to execute; unused by a generator without a program."""
     options: Mapping[str, Option]
     clients: int
     warm_up_s: float
@@ -75,46 +75,46 @@ class Job:
     data_folder: Path | None
     """The server's data folder, or the folder to put load on."""
     scratch: Path
-    """An empty folder for what the program writes; kept with the run's logs."""
+    """An empty folder for the program's files; kept with the run's logs."""
     folders: Sequence[Path]
     """Where files that options name are searched."""
     launch: Launch
     watch: Callable[[int], None]
-    """Told the program's pid."""
+    """Called with the program's pid."""
     target: Callable[[], Mapping[str, object]] = dict
-    """Where a client connects, as in the engine's spec; raises `ServerError` where it can't."""
+    """Where a client connects, as in the engine's spec; raises `ServerError` if it can't."""
     server: Served | None = None
-    """Runs when the step begins, and must when it ends."""
+    """Context around the step: entered when it begins, left when it ends."""
     kind: str = ""
-    """Of the server: `postgresql`."""
+    """Kind of the server: `postgresql`."""
     events: int | None = None
-    """How many events end the step, where the study says so."""
+    """Number of events that ends the step, if the study sets one."""
     seed: int = 0
-    """What the step draws at random follows from it."""
+    """Seed of the step's random draws."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOutcome:
-    """What the program measured; rates are per second of its own window."""
+    """A program's measurements; rates are per second of its own window."""
 
     window_s: float
     events: int
     statements: int = 0
     errors: int = 0
     latency_us: Mapping[str, float] = field(default_factory=dict)
-    """Response time of events: `p50`, `p95`, `p99`, `p99.9`, `max`, `mean`, where it tells them."""
+    """Response time of events: `p50`, `p95`, `p99`, `p99.9`, `max`, `mean`, if reported."""
     figures: Mapping[str, float] = field(default_factory=dict)
-    """What it tells beside, by name with the unit last."""
+    """Its other figures, by name with the unit last."""
     samples: tuple[Sample, ...] = ()
     """Under the generator's name as their source."""
     command_line: tuple[str, ...] = ()
-    """How it was called."""
+    """Its command line."""
     warnings: tuple[str, ...] = ()
-    """What the reader of its figures should know, a clause each."""
+    """Warnings about its figures, a clause each."""
     ended_unix_ns: int | None = None
-    """When its window ended by the wall clock, near enough: when the program ended."""
+    """When its window ended by the wall clock; approximately when the program ended."""
     outcomes: Mapping[str, int] = field(default_factory=dict)
-    """Events by what became of them, where it classes them: all classes there are."""
+    """Events by outcome, if it classifies them: all classes."""
 
 
 def step_summary(
@@ -124,8 +124,8 @@ def step_summary(
     told: ToolOutcome,
     record: Mapping[str, object] | None = None,
 ) -> StepSummary:
-    """The figures of a step under the engine's names where they mean the same; `record` is what is
-    kept beside them."""
+    """A step's figures under the engine's names where they mean the same; `record` is stored
+    beside them."""
     window_s = told.window_s
     return StepSummary(
         step=index,
@@ -155,25 +155,25 @@ def step_summary(
 
 
 class Generator(Protocol):
-    """A program that puts load on."""
+    """A load generator."""
 
     name: ClassVar[str]
     event_s: ClassVar[float | None]
-    """What an event takes, about; `None`: steps are bounded by time."""
+    """Approximate duration of an event; `None`: steps are limited by time."""
     metrics: ClassVar[tuple[Metric, ...]]
-    """Of its samples."""
+    """Metrics that it samples."""
 
     def read(self, options: Mapping[str, Option]) -> None:
-        """Checks a study's options. Raises `ValueError`: what was expected, what was found."""
+        """Checks a study's options. Raises `ValueError`: what was expected and found."""
 
     def provision(self, options: Mapping[str, Option]) -> str | None:
-        """The tool to be had: `tool:fio`, `tool:fio:3.39@debian`; `None`: it needs none."""
+        """The tool it needs: `tool:fio`, `tool:fio:3.39@debian`; `None`: none."""
 
     def files(self, options: Mapping[str, Option]) -> Mapping[str, str]:
-        """Names of the files that the options ask for, and what each is called in messages."""
+        """Files that the options name, and what each is called in messages."""
 
     def run(self, job: Job) -> ToolOutcome:
-        """Carries out one step. Raises `LabError`; nothing is left running."""
+        """Runs one step. Raises `LabError`; leaves nothing running."""
 
 
 def tool_text(name: str, options: Mapping[str, Option]) -> str:
@@ -204,10 +204,11 @@ def find_file(name: str, folders: Sequence[Path], what: str) -> Path:
 def call(
     argv: Sequence[str | Path], job: Job, *, limit_s: float, environment: Mapping[str, str]
 ) -> str:
-    """Runs a program to its end and returns its standard output; its standard error is kept beside.
+    """Runs a program to its end and returns its standard output; standard error is stored beside
+    it.
 
     # Errors
-    `InterruptedRunError` on Ctrl-C, `EngineError` when it fails or takes longer than `limit_s`.
+    `InterruptedRunError` on Ctrl-C, `EngineError` if it fails or takes longer than `limit_s`.
     """
     program = Path(str(argv[0])).name
     output, error = job.scratch / "stdout", job.scratch / "stderr"
@@ -242,7 +243,7 @@ def call(
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """First asks, then kills: a tool that is asked may still remove what it made."""
+    """Asks it to end, then kills it: a tool that is asked may still remove its files."""
     if process.poll() is not None:
         return
     process.send_signal(signal.SIGINT)

@@ -1,8 +1,8 @@
-"""A table whose every row is known beforehand, filled into and read back from any database.
+"""A table whose rows are all known, filled into and read back from any database.
 
-Rows follow from a seed. A read is right where the database gives exactly these, each once, whatever
-the order; texts are compared by what the database itself makes of them (their MD5 or their bytes in
-hexadecimal digits), so that no client decodes what is damaged.
+Rows follow from a seed. A read is right if the database returns exactly these, each once, in any
+order; texts are compared by MD5 or hexadecimal form as computed by the database, so that no client
+decodes damaged text.
 """
 
 from __future__ import annotations

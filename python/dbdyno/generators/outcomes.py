@@ -1,4 +1,4 @@
-"""What became of damage, from what was seen of the server afterwards. Pure."""
+"""Classifies the outcome of damage, from observations of the server. Pure."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""pgbench: its own scripts or one of the user's; summary, progress lines and transaction log read.
+"""pgbench: its own scripts or the user's; reads summary, progress lines and transaction log.
 
-Each step initialises its tables first where `scale` is given. pgbench has no warm-up: the step's is
-a call of its own, whose figures nobody reads. Response times are those of every transaction, from
-its log.
+If `scale` is given, each step first initialises its tables. pgbench has no warm-up: the step's is
+a separate call whose figures are ignored. Response times are those of every transaction, from its
+log.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The generators there are beside the engine: the modules of this room that have a `GENERATOR`."""
+"""Finds the generators besides the engine: the modules of this room that have a `GENERATOR`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""sysbench itself: its own scripts or one of the user's; what it prints is read.
+"""sysbench itself: its own scripts or the user's; reads its output.
 
-Each step drops its tables and makes them anew, unless `prepare = false`. Release 1.0 has no
-warm-up: the step's is a call whose figures nobody reads. Response times are those of its own
-histogram, whose buckets lie 2 % apart. What the engine does with the same script: leave the
-generator out.
+Each step drops and recreates its tables, unless `prepare = false`. Release 1.0 has no warm-up: the
+step's is a separate call whose figures are ignored. Response times are those of its own histogram,
+whose buckets are 2 % wide. To run the same script on the engine, omit the generator.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _RESERVED = (
     "threads",
     "time",
 )
-"""By these we say what the study says, and read what sysbench says."""
+"""Options that dbdyno sets itself."""
 _SPARE_S = 60.0
 _PREPARE_LIMIT_S = 24 * 3600.0
 _RANKS = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p99.9": 99.9}

@@ -1,4 +1,5 @@
-"""What outlives a crash: processes, folders and undos that a small process of ours owns.
+"""Guards: small processes that own processes, folders and undos, and so survive a crash of the
+lab.
 
 Standard library only, and nothing is imported here: the guard runs beside a server being measured.
 """

@@ -33,22 +33,22 @@ from dbdyno.guard.launch import Launch
 from dbdyno.guard.undo import Undo, read_switch, write, write_text
 
 LOCK_NAME = "guard.lock"
-"""A file in each temporary folder, locked as long as its guard lives."""
+"""A file in each temporary folder, locked while its guard lives."""
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _CLONE_NEWNET = 0x40000000
 _MENDED_S = 2.0
-"""How long somebody who only looks for what killed runs have left may have the host."""
+"""How long a process that only looks for leftovers of killed runs may lock the host."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Guard:
-    """Carries out commands until the lab's end of the pipe is gone."""
+    """Carries out commands until the lab closes its end of the pipe."""
 
     def __init__(self, state: Path, holder: str) -> None:
-        """`state` is where journals lie, `holder` who we are to those who wait for us."""
+        """`state`: folder of journals; `holder`: our name for processes that wait for us."""
         self._state = state
         self._holder = holder
         self._journal: Journal | None = None
@@ -66,8 +66,8 @@ class Guard:
             signal.signal(number, self._on_stop)
 
     def serve(self) -> bool:
-        """Runs until the pipe ends or a signal asks to stop; then leaves nothing behind but what
-        could not be undone, which is in the journal: then it is false."""
+        """Runs until the pipe ends or a signal asks to stop, then cleans up. Returns false if
+        something could not be undone; that stays in the journal."""
         pending = b""
         try:
             while not self._stopping:
@@ -120,7 +120,7 @@ class Guard:
         return {"path": str(folder)}
 
     def _hold(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Keeps an undo; it is on the disk before the lab is answered."""
+        """Records an undo; it is on disk before the lab gets its answer."""
         undo = Undo.from_document(command["undo"])
         if undo.host_wide:
             self._take_host()
@@ -164,8 +164,8 @@ class Guard:
         return self._journal
 
     def _take_host(self) -> None:
-        """Once taken it is ours to the end. What dead guards have left is put right first: their
-        values are not the original ones."""
+        """Locks the host until we end. First undoes what dead guards have left: otherwise their
+        values would be taken for the original ones."""
         if self._host is not None:
             return
         host = HostLock(self._state, self._holder, patience_s=_MENDED_S)
@@ -176,9 +176,9 @@ class Guard:
         self._host = host
 
     def _spawn(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Starts a process in a session of its own, its output appended to a file.
+        """Starts a process in its own session, its output appended to a file.
 
-        It becomes what it is to be between fork and exec, while it still is root.
+        Its user and limits are set between fork and exec, while it is still root.
         """
         guard_pid, death_signal = os.getpid(), command["death_signal"]
         launch = Launch.from_document(command["launch"])
@@ -238,7 +238,7 @@ class Guard:
             return
 
     def _reap(self) -> None:
-        """Takes note of processes that ended, with everything they left."""
+        """Reaps processes that ended, and cleans up after them."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)

@@ -1,7 +1,7 @@
-"""The lab's end of a guard: processes, folders and changes that can't outlive the lab.
+"""The lab's end of a guard: processes, folders and changes that do not outlive the lab.
 
-See `guard.py` for the other end. Nothing here touches a child by its pid: the guard does, because
-only a parent knows that a pid still means the same process.
+See `guard.py` for the other end. Only the guard signals a child by its pid, because only a parent
+knows that a pid still means the same process.
 """
 
 import contextlib
@@ -44,15 +44,15 @@ _START = (
 
 
 class Held:
-    """A change that the guard takes back when this process can't. Leaving the block undoes it."""
+    """A change that the guard undoes if this process can't. Leaving the block undoes it."""
 
     def __init__(self, guarded: "Guarded", number: int, *, old: str = "", new: str = "") -> None:
         self._guarded = guarded
         self._number = number
         self.old = old
-        """What a switch said before."""
+        """The switch's value before."""
         self.new = new
-        """What it says now, as the kernel writes it."""
+        """Its value now, as the kernel writes it."""
 
     def undo(self) -> str:
         """Takes it back now; once. Returns a remark if it was left alone on purpose.
@@ -70,7 +70,8 @@ class Held:
 
 
 class Guarded:
-    """A running guard. Leave the `with` block, or die, and all it owns goes."""
+    """A running guard. When the `with` block ends, or this process dies, everything it owns is
+    removed."""
 
     def __init__(self) -> None:
         self._state = state_folder()
@@ -145,11 +146,11 @@ class Guarded:
         return int(answer["pid"])
 
     def run(self, argv: Sequence[str | Path], *, limit_s: float = _COMMAND_LIMIT_S) -> str:
-        """Runs a command to its end and returns what it printed. It does not go on working on this
-        machine once we are dead, as a child of our own might.
+        """Runs a command to its end and returns its output. Unlike a child of ours, it does not
+        keep running after our death.
 
         # Errors
-        `MachineError` when it fails or takes longer.
+        `MachineError` if it fails or takes longer.
         """
         if self._scratch is None:
             self._scratch = self.folder(temporary_parents()[0])
@@ -169,10 +170,10 @@ class Guarded:
         return told
 
     def hold(self, undo: Undo) -> Held:
-        """Has an undo kept, on disk, before what it takes back is done.
+        """Records an undo on disk before the change is made.
 
         # Errors
-        `MachineError` when another study holds the host's switches, or nothing can be kept.
+        `MachineError` if another study holds the host's switches, or the undo can't be recorded.
         """
         answer = self._answer(do="hold", undo=undo.document())
         if "error" in answer:
@@ -261,7 +262,7 @@ class Guarded:
                 self._mend()
 
     def _mend(self) -> None:
-        """Does what a guard that was killed, or could not undo everything, has left."""
+        """Cleans up after a guard that was killed or could not undo everything."""
         _remove_dead_memory()
         try:
             steps = mend(self._state, patience_s=_OTHERS_LOOK_S)
@@ -301,7 +302,7 @@ class Guarded:
         return answer
 
     def _listen(self, timeout_s: float | None) -> None:
-        """Takes in what the guard has said, waiting so long for something."""
+        """Reads the guard's messages, waiting up to `limit_s` for one."""
         assert self._process.stdout is not None
         descriptor = self._process.stdout.fileno()
         if self._lost or not select.select([descriptor], [], [], timeout_s)[0]:
@@ -351,11 +352,11 @@ def temporary_parents() -> Sequence[Path]:
 
 
 def sweep() -> Sequence[Step]:
-    """Puts right what guards that are gone have left: after a power cut, or when guard and lab were
-    both killed. Undoes what their journals hold, then removes their folders.
+    """Cleans up after dead guards: after a power cut, or if guard and lab were both killed.
+    Carries out the undos in their journals, then removes their folders.
 
     # Errors
-    `MachineError` when the folder of journals can't be trusted.
+    `MachineError` if the folder of journals can't be trusted.
     """
     try:
         steps = mend(state_folder())

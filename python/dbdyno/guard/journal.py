@@ -1,9 +1,9 @@
-"""What is to be undone, on disk: one file for each guard that changed something, one line a step.
+"""The undos of a guard on disk: one file for each guard that changed something, one line per step.
 
-A line is on the disk before the change it takes back is made. The file is locked while its guard
-lives; one that nobody holds belongs to a guard that was killed, and `mend` carries it out. A host
-switch is changed under a lock for the whole host, so that nobody takes the value that another study
-has written for the original. Standard library only, like the guard.
+A line is on disk before its change is made. The file is locked while its guard lives; an unlocked
+one belongs to a guard that was killed, and `mend` carries it out. Host switches are changed under
+a lock for the whole host, so that no study takes another's value for the original. Standard
+library only, like the guard.
 """
 
 import contextlib
@@ -21,12 +21,12 @@ from typing import Any
 from dbdyno.guard.undo import Undo, carry_out
 
 STATE_VARIABLE = "DBDYNO_STATE"
-"""Names another folder than the usual one."""
+"""Overrides the default folder."""
 _ROOTS_FOLDER = Path("/var/lib/dbdyno")
 _SUFFIX = ".journal"
 _HOST_LOCK = "host.lock"
 _NEWBORN_S = 60.0
-"""A journal without its final name that is older belongs to nobody."""
+"""An older journal without its final name belongs to no guard."""
 _LOOKED_AT_S = 2.0
 """How long somebody else may look at a journal without carrying it out."""
 _POLL_S = 0.01
@@ -34,14 +34,14 @@ _POLL_S = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What became of one line of a journal."""
+    """The outcome of one line of a journal."""
 
     journal: Path
     undo: Undo
     remark: str = ""
     """Why it was left alone on purpose."""
     error: str | None = None
-    """Why it could not be done; it stays in the journal."""
+    """Why it could not be undone; it stays in the journal."""
 
 
 def state_folder() -> Path:
@@ -100,7 +100,7 @@ class Journal:
         return self._last
 
     def amend(self, number: int, undo: Undo) -> None:
-        """Replaces an undo by one that knows better."""
+        """Replaces an undo by a more exact one."""
         self._append({"number": number, "boot": boot_id(), "undo": undo.document()})
         self._open[number] = undo
 
@@ -125,7 +125,7 @@ class Journal:
         return not self._open
 
     def close(self) -> None:
-        """Leaves the file only when something in it could not be undone."""
+        """Closes the journal; keeps the file only if something could not be undone."""
         if not self._open:
             self.path.unlink(missing_ok=True)
         os.close(self._file)
@@ -136,7 +136,7 @@ class Journal:
 
 
 class HostLock:
-    """Held by the one guard that changes switches of the whole host; gone with it."""
+    """The lock of the guard that changes switches of the whole host; released when it ends."""
 
     def __init__(self, folder: Path, holder: str, *, patience_s: float = 0.0) -> None:
         """Waits so long for it.
@@ -194,7 +194,7 @@ def _free_host(folder: Path, patience_s: float) -> HostLock | None:
 
 
 def _mend_left(path: Path, host: HostLock | None) -> Iterator[Step]:
-    """Carries out one journal, if its guard is gone."""
+    """Carries out one journal, if its guard is dead."""
     try:
         file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
     except FileNotFoundError:

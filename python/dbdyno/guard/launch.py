@@ -1,6 +1,6 @@
-"""How a process is started: where it may run, how it is scheduled, what it shares with whom.
+"""How a process is started: its processors, scheduling, control groups and network.
 
-Two ways to the same end: the guard has a server's process `enter` between fork and exec, still as
+There are two ways: the guard makes a server's process `enter` between fork and exec, still as
 root; a program that the lab starts itself gets `prefix` before its arguments. Standard library
 only, like the guard.
 """
@@ -31,12 +31,12 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What differs from an ordinary start; nothing, unless said."""
+    """Differences from an ordinary start; by default none."""
 
     cpus: tuple[int, ...] = ()
     """Processors it may run on; empty: all of ours."""
     scheduler: str | None = None
-    """One of `SCHEDULERS`; `None`: as we are."""
+    """One of `SCHEDULERS`; `None`: unchanged."""
     priority: int = 0
     """Of a real-time class."""
     nice: int | None = None
@@ -51,7 +51,7 @@ class Launch:
     """Where a server's data folder is made, if not where it would be otherwise."""
 
     def joined(self, other: "Launch") -> "Launch":
-        """Both; what `other` says counts where both say something, and control groups add up."""
+        """Combines both; `other` wins on conflicts, and control groups add up."""
         said = {
             field.name: value
             for field in fields(other)
@@ -94,8 +94,8 @@ class Launch:
             )
 
     def prefix(self) -> Sequence[str]:
-        """What comes before the arguments of a program that is to be started so; each word ends
-        in an exec, so that the process is still the caller's own child."""
+        """The words before the arguments of a program to be started so; each ends in an exec, so
+        that the process stays the caller's own child."""
         words: list[str] = []
         if self.cgroups:
             words += ["sh", "-c", _JOIN, "sh", " ".join(self.cgroups)]

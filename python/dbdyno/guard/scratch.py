@@ -1,5 +1,5 @@
-"""A temporary folder of the lab's own, without a guard: gone at the end of its block, or, where the
-lab was killed, with the next sweep, which knows it by its lock."""
+"""A temporary folder of the lab's own, without a guard: removed at the end of its block or, if the
+lab was killed, by the next clean-up, which recognises it by its lock."""
 
 import fcntl
 import tempfile

@@ -1,7 +1,7 @@
-"""Undo as data: how a change to this machine is taken back, written down before it is made.
+"""Undos as data: how to revert a change to this machine, recorded before it is made.
 
-Whoever reads it needs nothing of whoever wrote it: the guard carries it out when the lab goes away,
-the next command when both are gone (`journal.py`). Standard library only, like the guard.
+They are self-contained: the guard carries them out when the lab has ended, the next command if
+both have (`journal.py`). Standard library only, like the guard.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 _BUSY_LIMIT_S = 2.0
-"""How long a dying process may still use what is to be removed."""
+"""How long a dying process may still use what is to be removed, seconds."""
 _COMMAND_LIMIT_S = 3.0
 _POLL_S = 0.01
 _MNT_DETACH = 2
@@ -27,7 +27,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True, slots=True)
 class Undo:
-    """One step back. `KINDS` says what there is and what each kind is told."""
+    """One undo. `KINDS` lists the kinds and their arguments."""
 
     kind: str
     arguments: Mapping[str, Any]
@@ -48,7 +48,7 @@ class Undo:
 
     @property
     def outlives_boot(self) -> bool:
-        """Whether there is still something to do once the machine has been started anew."""
+        """Whether it still matters after a reboot."""
         return self.kind in ("remove_file", "remove_folder", "run")
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ class Undo:
 
 
 def write(path: Path | str, *, old: str, new: str) -> Undo:
-    """Puts a file's old value back, if it still says what we wrote."""
+    """Restores a file's old value, if it still has the one we wrote."""
     return Undo("write", {"path": str(path), "old": old, "new": new})
 
 
@@ -88,7 +88,7 @@ def remove_cgroup(path: Path | str) -> Undo:
 
 
 def run(argv: "list[str]") -> Undo:
-    """Runs a command, which must not mind being run when there is nothing to take back."""
+    """Runs a command, which must be harmless if there is nothing to revert."""
     return Undo("run", {"argv": argv})
 
 
@@ -106,10 +106,11 @@ def read_switch(path: Path | str) -> str:
 
 
 def carry_out(undo: Undo) -> str:
-    """Does it. Doing it again does no harm. Returns a remark when it was left alone on purpose.
+    """Reverts the change; repeating it is harmless. Returns a remark if it was left alone on
+    purpose.
 
     # Errors
-    `OSError` when it can't be done.
+    `OSError` if it can't be done.
     """
     return KINDS[undo.kind](undo.arguments) or ""
 

@@ -1,4 +1,4 @@
-"""The words of the lab as frozen values: no input, no output, no import from any other room."""
+"""The lab's terms as frozen values: no input, no output, no import from any other room."""
 
 from dbdyno.model.charts import USUAL, Draws, chart_kinds, draws_what
 from dbdyno.model.engine_plan import BackOff, EnginePlan

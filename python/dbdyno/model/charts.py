@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 Draws = Literal["of_figure", "of_metrics", "of_load"]
-"""One figure that the study names, several sampled metrics, or what the kind itself chooses."""
+"""One figure that the study names, several sampled metrics, or the kind's own choice."""
 
 USUAL = (
     "throughput-by-clients",
@@ -18,7 +18,7 @@ USUAL = (
     "latency-over-time",
     "bytes-per-statement",
 )
-"""Those that every report has; naming one says where it stands and what it is called."""
+"""Charts of every report; naming one sets its place and title."""
 
 _FOLDER = Path(__file__).parents[1] / "report" / "charts"
 
@@ -31,6 +31,6 @@ def chart_kinds(draws: Draws) -> tuple[str, ...]:
 
 
 def draws_what(kind: str) -> Draws | None:
-    """`None` for the usual ones, and for what is no kind."""
+    """`None` for the usual ones, and for unknown kinds."""
     every: tuple[Draws, ...] = ("of_figure", "of_metrics", "of_load")
     return next((draws for draws in every if kind in chart_kinds(draws)), None)

@@ -1,5 +1,5 @@
-"""What the engine would do with a spec. Shapes follow `crates/record/src/answer.rs`, which says
-more of each figure."""
+"""The engine's plan for a spec. Types follow `crates/record/src/answer.rs`, which documents each
+figure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class BackOff:
-    """Pauses between attempts to make a lost connection anew: they double up to the longest."""
+    """Pauses between attempts to reconnect: they double up to the longest."""
 
     first_ms: int
     longest_ms: int
@@ -29,7 +29,7 @@ class EnginePlan:
     shards_bound: bool
     reactor: str
     loaders: int
-    """Connections that carry rows besides the clients' own, at most."""
+    """Loader connections besides the clients' own, at most."""
     connectors: int
     """Of each shard."""
     connecting: int

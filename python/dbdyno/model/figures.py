@@ -57,13 +57,14 @@ class Figure:
     unit: str
     higher_is_better: bool
     read: Callable[[StepSummary], float | None]
-    """`None` where it wasn't measured."""
+    """Reads it; `None` if it was not measured."""
     least_events: int = 1
-    """Events below which a step says nothing of it: ten beyond the rank of a percentile."""
+    """Least number of events for the step to say anything about it: ten beyond the rank of a
+    percentile."""
     rate: bool = False
-    """More of it is "faster"."""
+    """Whether more is better."""
     events: Callable[[StepSummary], int] = lambda summary: summary.events
-    """How many events it was read from."""
+    """How many events it is based on."""
     counted: tuple[Counted, ...] = ()
     """What it is the growth of, per event, of those there are; `read` then finds it worked out."""
     share: bool = False
@@ -76,7 +77,7 @@ class Figure:
 
     @property
     def words(self) -> str:
-        """The title within a sentence; names and abbreviations in it stay as they are."""
+        """The title within a sentence; names and abbreviations keep their case."""
         return self.title if self.title[1:2].isupper() else self.title[:1].lower() + self.title[1:]
 
     def factor(self, unit: str) -> float | None:

@@ -1,4 +1,4 @@
-"""From where on a window's figures don't count: errors, arrivals left over, a busy client."""
+"""Limits beyond which a window's figures don't count: errors, arrivals left over, a busy client."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ MOST_ERRORS = 1e-4
 """Share of failed statements that is tolerated."""
 
 SATURATED = 0.97
-"""Share of its shards' time from which the engine itself has set the pace."""
+"""Share of its shards' time above which the engine was the bottleneck."""
 
 MOST_BACKLOG = 0.01
-"""Share of a window's events that may be due and not begun at its end."""
+"""Share of a window's events that may be due and not yet begun at its end."""
 
 LEAST_BACKLOG = 10
 
@@ -29,5 +29,5 @@ def too_many_errors(summary: StepSummary) -> bool:
 
 
 def fell_behind(summary: StepSummary) -> bool:
-    """The rate was not kept: too much was due and not begun at the end."""
+    """The rate was not reached: too many events were due and not yet begun at the end."""
     return summary.backlog.at_end > max(LEAST_BACKLOG, MOST_BACKLOG * summary.events)

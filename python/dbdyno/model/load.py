@@ -1,4 +1,4 @@
-"""How hard and for how long: clients, when their events start, what becomes of errors.
+"""The load: clients, when their events start, how long, and the error policy.
 
 Times are seconds, rates events per second over a whole group.
 """
@@ -20,7 +20,7 @@ Reactor = Literal["auto", "io-uring", "epoll"]
 Scheduling = Literal["batch", "inherit"]
 Bind = Literal["auto", "none", "each"]
 Verify = Literal["none", "counts", "checksums"]
-"""How tables are looked at after they were loaded."""
+"""How tables are verified after loading."""
 
 MAIN = "main"
 """The group of a step's own clients."""
@@ -51,7 +51,7 @@ class Poisson:
 
 @dataclass(frozen=True, slots=True)
 class Ramp:
-    """The rate changes in a straight line, then stays."""
+    """The rate changes linearly, then stays."""
 
     kind: ClassVar[str] = "ramp"
     from_per_s: float
@@ -79,19 +79,19 @@ class Sine:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Start times in seconds from a file, one a line, ascending."""
+    """Start times in seconds from a file, one per line, ascending."""
 
     kind: ClassVar[str] = "replay"
     file: Path
 
 
 Arrival = Closed | Constant | Poisson | Ramp | Steps | Sine | Replay
-"""When events are meant to start. All but `Closed` are open: they don't wait for anybody."""
+"""When events are intended to start. All but `Closed` are open: they don't wait for completions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Clients beside the workload's own, with a script, a number and a pace of theirs."""
+    """Clients besides the workload's own, with their own script, number and pace."""
 
     name: str
     clients: int
@@ -99,7 +99,7 @@ class Group:
     """`None`: the workload's, with its options."""
     options: Mapping[str, Option] = field(default_factory=dict)
     prepare: bool = False
-    """Let the script load and drop tables of its own."""
+    """Whether the script loads and drops tables of its own."""
     arrival: Arrival = Closed()
     idle: bool = False
     """Connected, without any event."""
@@ -110,19 +110,19 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class ErrorRule:
-    """What is done about some errors. The first rule that matches decides."""
+    """The action for some errors. The first matching rule decides."""
 
     codes: tuple[str, ...]
-    """SQLSTATEs, vendor numbers, a SQLSTATE class, `connection` or `all`."""
+    """SQLSTATEs, server error numbers, a SQLSTATE class, `connection` or `all`."""
     action: ErrorAction
     limit: int = 10
-    """For `retry`: how often one event is tried again before the run stops."""
+    """For `retry`: retries of one event before the run stops."""
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorPolicy:
-    """Without rules: transient errors restart the event, lost connections are made anew, anything
-    else stops the run."""
+    """Without rules: transient errors restart the event, lost connections are reconnected,
+    anything else stops the run."""
 
     rules: tuple[ErrorRule, ...] = ()
     reconnect_s: float = 60.0

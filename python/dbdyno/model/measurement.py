@@ -1,6 +1,6 @@
-"""What the engine measured: its records, as values. Shapes follow `crates/record/src/stream.rs`.
+"""The engine's measurements: its records as values. Types follow `crates/record/src/stream.rs`.
 
-Times named `_ns` count from the engine's start on the monotonic clock, unless they say `unix`.
+Times named `_ns` count from the engine's start on the monotonic clock, unless named `unix`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ FatalKind = Literal["usage", "script", "connection", "statement", "environment",
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """Who measures, and how. Always the first record."""
+    """The engine and its configuration. Always the first record."""
 
     schema: int
     engine_version: str
@@ -51,7 +51,7 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a long phase (`connections`, `rows`) has come; `total` is 0 where unknown."""
+    """Progress of a long phase (`connections`, `rows`); `total` is 0 if unknown."""
 
     what: str
     done: int
@@ -61,7 +61,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """All clients are ready; the engine waits to be told when to begin."""
+    """All clients are ready; the engine waits for the order to begin."""
 
     at_ns: int
 
@@ -83,7 +83,7 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """What was counted in a stretch of time."""
+    """Counters over a stretch of time."""
 
     events: int
     reads: int
@@ -95,11 +95,11 @@ class Counters:
     bytes_sent: int
     bytes_received: int
     unfinished: int = 0
-    """Events begun and given up: the load ended before they did."""
+    """Events started and abandoned: the load ended before they did."""
     begun: int = 0
-    """Events begun: over a whole run `events` + `unfinished` + `uncounted`."""
+    """Events started: over a whole run `events` + `unfinished` + `uncounted`."""
     uncounted: int = 0
-    """Events that ended and are not to be counted, as their script says."""
+    """Events that ended but are not counted, as their script demands."""
 
     @property
     def statements(self) -> int:
@@ -147,17 +147,17 @@ class Interval:
     cpu: CpuTime
     histograms: tuple[HistogramRecord, ...]
     busy: int = 0
-    """Clients that were in an event at the end, or on their way to one."""
+    """Clients that were executing an event at the end, or about to."""
     turn: int | None = None
     """The turn it belongs to; none in a pause, and in a run without turns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One turn of load: a lead-in that is thrown away, a window, the end of what was in flight.
+    """One turn of load: a lead-in that is discarded, a window, and the drain of events in flight.
 
-    Its distributions are of the events that were to begin in the window, whenever they ended, and
-    of the statements that ended in it.
+    Its distributions are of events intended to start in the window, whenever they ended, and of
+    statements that ended in it.
     """
 
     index: int
@@ -167,9 +167,9 @@ class Turn:
     end_ns: int
     """End of the window."""
     drained_ns: int
-    """The last event in flight has ended."""
+    """End of the last event in flight."""
     interrupted: bool
-    """The run ended before the turn did; its window is shorter than asked for."""
+    """The run ended before the turn did; its window is shorter than ordered."""
     clients: int
     measured: Counters
     """Counted in the window."""
@@ -180,8 +180,8 @@ class Turn:
     backlog: int
     """Events intended in the turn and never started (open loop)."""
     censored: int
-    """Of the distributions of events: those that never ended. They stand with the time they had
-    taken by then, which is less than theirs."""
+    """Events in the distributions that never ended. They are recorded with their time so far,
+    which is less than their true time."""
     cpu: CpuTime
     """In the window."""
     total_cpu: CpuTime
@@ -204,7 +204,7 @@ class Backlog:
 
 @dataclass(frozen=True, slots=True)
 class EngineWarning:
-    """Something the reader of the numbers should know."""
+    """Something a reader of the figures should know."""
 
     code: str
     message: str
@@ -213,7 +213,7 @@ class EngineWarning:
 
 @dataclass(frozen=True, slots=True)
 class Fatal:
-    """The run can't go on."""
+    """The run can't continue."""
 
     kind: FatalKind
     message: str
@@ -223,7 +223,7 @@ class Fatal:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The measured window as a whole, and what lies around it."""
+    """The whole measured window, and totals of the run around it."""
 
     interrupted: bool
     start_ns: int
@@ -242,8 +242,8 @@ class Summary:
     backlog: int = 0
     """Events intended by the end of the window and not started then (open loop)."""
     censored: int = 0
-    """Of the distributions of events: those that had not ended when the window had. They stand with
-    the time they had taken by then, which is less than theirs."""
+    """Events in the distributions that had not ended at the end of the window. They are recorded
+    with their time so far, which is less than their true time."""
 
     @property
     def window_s(self) -> float:

@@ -1,7 +1,8 @@
-"""What the parts of a run say: what they miss on this machine, and what they sample.
+"""What setters, generators and collectors have in common: what they miss on this machine, and what
+they sample.
 
-A **setter** changes something for the length of a run and takes it back, a **generator** puts load
-on, a **collector** samples. The words they share stand here, so that no part knows another.
+A **setter** changes something for a run and undoes it, a **generator** generates load, a
+**collector** samples. Their shared types are here, so that none depends on another.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ OWN_HOST_PARTS = frozenset({"cpus", "filesystem", "limits", "network", "schedule
 differ in them can be up together; what any other setter changes, every process sees."""
 
 MetricKind = Literal["gauge", "counter"]
-"""A gauge is true at an instant; of a counter only differences mean something."""
+"""A gauge is a value at an instant; for a counter only differences matter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Why a part can't do its work on this machine, in one line, and what to do about it."""
+    """Why a part can't work on this machine, in one line, and the remedy."""
 
     what: str
     cure: str
@@ -44,7 +45,7 @@ class Reading:
     metric: str
     value: float
     instance: str = ""
-    """Which processor, disk or thread; empty where there is but one."""
+    """Which processor, disk or thread; empty if there is only one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What will be run, in which order, with which seeds: the design of a study, written out."""
+"""The plan of a study: what will be run, in which order, with which seeds."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Order = Literal["turns", "runs"]
 """Cells that are up together are driven in turns of seconds, or each cell is a run of its own."""
 
 AGAIN = "-again"
-"""Behind a level's name: the cell that stands twice, the second time."""
+"""Suffix of a level's name: the second copy of the baseline cell."""
 
 ENGINE = "engine"
-"""The generator that every study has unless it names another."""
+"""The default generator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Tables:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One combination of levels, resolved to what is to be set up."""
+    """One combination of levels, resolved to its settings."""
 
     levels: Mapping[str, str]
     """Factor → level, in the study's order of factors."""
@@ -38,16 +38,16 @@ class Cell:
     """Empty where the generator takes none."""
     options: Mapping[str, Option]
     host: Mapping[str, object] = field(default_factory=dict)
-    """Setter → what it is asked for."""
+    """Setter → its value."""
     generator: str = ENGINE
     connection: Mapping[str, bool | str] = field(default_factory=dict)
     """`transport` (`unix`, `tcp`), `tls` and `compression` (`zlib`, `zstd`, or false) of the
-    clients' connections; what is not said is as the server has it."""
+    clients' connections; missing ones are the server's default."""
     proxy: Mapping[str, object] = field(default_factory=dict)
-    """`kind`, `processes`, `version` and `settings` of what stands before the server; or nothing
-    does."""
+    """`kind`, `processes`, `version` and `settings` of the proxy in front of the server; empty:
+    none."""
     most_clients: int | None = None
-    """Steps with more clients are left out: what the cell's server can't have."""
+    """Steps with more clients are left out: the cell's server can't have them."""
     tables: Tables | None = None
     """`None`: the script's own `prepare` makes them."""
     c_functions: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ class PlannedRun:
     """One cell in one block."""
 
     id: str
-    """Also the name of its folder; the same plan gives the same ids."""
+    """Also the name of its folder; equal plans have equal ids."""
     cell: Cell
     block: int
     """From 1."""
@@ -108,12 +108,12 @@ class Plan:
     seed: int
     runs: tuple[PlannedRun, ...]
     fingerprint: str
-    """Digest of everything that shapes the numbers but for how many blocks there are: of two plans
-    with the same one, the longer goes on where the shorter ended."""
+    """Digest of everything that determines the figures except the number of blocks: of two plans
+    with equal digests, the longer continues the shorter."""
     order: Order = "runs"
     """Whether cells that can be up together are driven in turns."""
 
     @property
     def blocks(self) -> int:
-        """How many there are; a plan without runs has none."""
+        """Number of blocks; 0 for a plan without runs."""
         return max((run.block for run in self.runs), default=0)

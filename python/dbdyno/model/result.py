@@ -1,4 +1,4 @@
-"""What is kept of a run: the contents of `manifest.json` and `summary.json` as values."""
+"""The stored results of a run: `manifest.json` and `summary.json` as values."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ class PhaseSpan:
 
 @dataclass(frozen=True, slots=True)
 class TableLoad:
-    """A table after it was loaded: what was sent, and what the server has."""
+    """A table after loading: what was sent, and what the server has."""
 
     command: str
     """The engine's call that loaded it: `prepare`, or `prepare-<group>`."""
     table: str
     sent: int | None
-    """Rows of bulk inserts; `None`: the script has filled it in another way."""
+    """Rows of bulk inserts; `None`: the script filled it in another way."""
     rows: int | None = None
     checksum: str | None = None
-    """Of the contents (`servers/contents.py` says how); `None`: not asked for."""
+    """Checksum of the contents (see `servers/contents.py`); `None`: not requested."""
     took_s: float = 0.0
-    """Looking at it."""
+    """Seconds to read it."""
     problem: str | None = None
-    """Why it could not be looked at."""
+    """Why it could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class TurnResult:
     end_unix_ns: int
     """When the last event that began in the window may have begun."""
     drained_unix_ns: int
-    """When the last event in flight had ended."""
+    """End of the last event in flight."""
     window_s: float
     events: int
     statements: int
@@ -82,14 +82,14 @@ class TurnResult:
     p99_us: float | None
     max_us: float | None
     steal_s: float | None
-    """Processor time that the hypervisor kept; `None` where the kernel doesn't say."""
+    """CPU time taken by the hypervisor; `None` if the kernel doesn't report it."""
     steal_over_s: float | None = None
     """Length of the stretch that `steal_s` is of, lead-in and drain included."""
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """One step as it was carried out."""
+    """One step as carried out."""
 
     index: int
     clients: int
@@ -119,21 +119,21 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What another tool has measured and dbdyno has only read."""
+    """Results of another tool, which dbdyno has only read."""
 
     tool: str
     version: str
-    """As the tool tells it; empty: it doesn't."""
+    """As reported by the tool; empty: unknown."""
     files: tuple[SourceFile, ...]
     dated_by: Literal["tool", "file"]
     """Whether the tool says when its run was, or only the date of the file does."""
     not_known: tuple[str, ...]
-    """What no file of these says, such as `host`, `server`, `errors`."""
+    """What none of these files says, such as `host`, `server`, `errors`."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabCost:
-    """What the lab itself took while steps were driven, its collectors included."""
+    """CPU time of the lab itself, including its collectors, during the steps."""
 
     cpu_s: float
     """Processor time of all its threads."""
@@ -173,7 +173,7 @@ class RunManifest:
     server: Mapping[str, object]
     """What the server said about itself, its size on disk and its counters around the steps."""
     loads: tuple[TableLoad, ...] = ()
-    """Tables that were looked at after they were loaded."""
+    """Tables that were verified after loading."""
     load_warnings: tuple[Mapping[str, object], ...] = ()
     """Of the engine's calls that loaded them."""
     error: Failure | None = None
@@ -183,13 +183,13 @@ class RunManifest:
     connection: Mapping[str, bool | str] = field(default_factory=dict)
     """What the cell said of its clients' connections."""
     proxy: Mapping[str, object] = field(default_factory=dict)
-    """What stood before the server."""
+    """The proxy in front of the server."""
     batch: tuple[str, ...] = ()
     """Ids of the runs that were up at the same time, this one's included."""
     collected: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    """Source → what sampling it took, or why it could not be read."""
+    """Source → the cost of sampling it, or why it could not be read."""
     lab: LabCost | None = None
-    """`None`: not counted. Of runs up at the same time: of all of them together."""
+    """`None`: not counted. For runs up at the same time: of all together."""
     attempt: int = 1
     """From 1; a run that failed or was interrupted is attempted again by `resume`."""
     imported: Imported | None = None
@@ -221,7 +221,7 @@ class StepSummary:
     client_rss_kb: int
     client_rss_peak_kb: int
     total_statements: int
-    """Over the whole step, warm-up and drain included: equals the server's own count."""
+    """Over the whole step, including warm-up and drain: equals the server's own counters."""
     total_events: int
     wait_us: Mapping[str, float] = field(default_factory=dict)
     """How long events stood behind their intended start, as `latency_us`; empty: closed loop."""
@@ -230,7 +230,7 @@ class StepSummary:
     lag_us: Mapping[str, float] = field(default_factory=dict)
     """How late the generator was with clients free to start; empty: closed loop."""
     queued_us: Mapping[str, float] = field(default_factory=dict)
-    """How long statements lay ready before their bytes went to the kernel; empty: in process."""
+    """How long statements were ready before the kernel got their bytes; empty: in process."""
     unread_us: Mapping[str, float] = field(default_factory=dict)
     """How long replies lay unread, at most; empty: in process."""
     backlog: Backlog = field(default_factory=Backlog)
@@ -239,12 +239,12 @@ class StepSummary:
     record: Mapping[str, object] = field(default_factory=dict)
     """The engine's summary record as it came; of an imported step its `histograms`, if any."""
     generator: str = "engine"
-    """Who put the load on."""
+    """The load generator."""
     figures: Mapping[str, float] = field(default_factory=dict)
     """What a generator tells beside these, by its own names with their units last."""
     bytes_per_statement: float | None = None
     """Sent and received in the window, as they went through the socket; `None`: in process."""
     outcomes: Mapping[str, int] = field(default_factory=dict)
-    """Events by what became of them, where the generator classes them."""
+    """Events by outcome, if the generator classifies them."""
     search: RateSearch | None = None
     """The probes of a search for a rate; the other figures are those of its chosen one."""

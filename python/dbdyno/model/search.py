@@ -1,4 +1,5 @@
-"""A search for the highest rate that meets an objective: what is asked, and what each probe said.
+"""A search for the highest rate that meets an objective: the request, and the result of each
+probe.
 
 Rates are events per second over all clients of the step.
 """
@@ -10,13 +11,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Miss = Literal["percentile", "backlog", "errors"]
-"""Why a probe missed: the percentile was above the limit, the rate was not kept, statements
+"""Why a probe missed: the percentile exceeded the limit, the rate was not reached, statements
+failed.
 failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class FindMax:
-    """What is searched for, and within what."""
+    """The objective and the range of the search."""
 
     percentile: str
     """Of response time: `p50`, `p95`, `p99`, `p99.9` or `max`."""
@@ -39,7 +41,7 @@ class Probe:
     """One window at one rate, with a call of the engine and a seed of its own."""
 
     rate_per_s: float
-    """Meant to begin."""
+    """The rate intended."""
     seed: int
     start_unix_ns: int
     """When its engine began, by the wall clock."""
@@ -49,7 +51,7 @@ class Probe:
     latency_us: Mapping[str, float]
     """Response time of events: `p50` … `max`, `mean`; empty: no event."""
     backlog: int
-    """Events due and not begun at the end of the window."""
+    """Events due and not yet begun at the end of the window."""
     errors: int
     client_busy: float
     """Share of its shards' time that the engine used; 0 for a database inside it."""
@@ -59,7 +61,7 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class RateSearch:
-    """All probes of a step in order, and the bracket they came to."""
+    """All probes of a step in order, and the resulting bracket."""
 
     objective: FindMax
     first_per_s: float
@@ -79,8 +81,8 @@ class RateSearch:
 
     @property
     def chosen(self) -> int:
-        """Place of the probe whose figures are the step's: the last one that met at the highest
-        rate met, or else the first."""
+        """Index of the probe whose figures are the step's: the last that met the objective at the
+        highest such rate, or otherwise the first."""
         met = [
             place
             for place, probe in enumerate(self.probes)

@@ -1,6 +1,6 @@
-"""A question and how it is to be answered: what a study file says, checked and resolved.
+"""A question and how to answer it: a study file's content, checked and resolved.
 
-Times are seconds. Mappings are read-only by convention; nobody changes one after construction.
+Times are seconds. Mappings are read-only by convention.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ class Level:
     script: str | None = None
     options: Mapping[str, Option] = field(default_factory=dict)
     host: Mapping[str, object] = field(default_factory=dict)
-    """Setter → what it is asked for, as the study file has it."""
+    """Setter → its value in the study file."""
     generator: str | None = None
     connection: Mapping[str, bool | str] = field(default_factory=dict)
-    """What is said of the clients' connections; see `Cell.connection`."""
+    """Settings of the clients' connections; see `Cell.connection`."""
     c_functions: tuple[str, ...] = ()
     """Files in C that are compiled for the server, as the study file names them."""
     proxy: Mapping[str, object] = field(default_factory=dict)
-    """What stands before the server; see `Cell.proxy`."""
+    """The proxy in front of the server; see `Cell.proxy`."""
     most_clients: int | None = None
     """Steps with more clients are left out."""
 
@@ -58,12 +58,12 @@ class Factor:
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """What is run where no factor says otherwise."""
+    """The settings for which no factor says otherwise."""
 
     script: str | None
     options: Mapping[str, Option] = field(default_factory=dict)
     generator: str = ENGINE
-    """Who puts the load on: the engine, or a program with options of its own."""
+    """The load generator: the engine, or a program with its own options."""
     tables: Tables | None = None
     """`None`: the script's own `prepare` makes them."""
 
@@ -80,13 +80,13 @@ class Design:
     baseline: Mapping[str, str] = field(default_factory=dict)
     """Factor → level the others are compared with; may name fewer factors than there are."""
     seed: int | None = None
-    """What order, data and clients are derived from; `None`: drawn by whoever measures first."""
+    """Seed of order, data and clients; `None`: drawn when first measured."""
     order: Order | None = None
-    """`None`: turns where cells can be up together, else runs."""
+    """`None`: turns if cells can be up together, otherwise runs."""
     turn_s: float = 2.0
     """Measured length of a turn."""
     lead_in_s: float = 0.3
-    """Load at the beginning of each turn that is thrown away."""
+    """Discarded load at the start of each turn."""
     stop_half_width: float | None = None
     """Fraction: no further block once every interval of the primary family lies within ± this;
     `None`: all blocks are run."""
@@ -96,7 +96,7 @@ class Design:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A figure that somebody published, to be put beside the one measured here."""
+    """A published figure, compared with the one measured here."""
 
     cell: Mapping[str, str]
     """Factor → level of the cell it is held against; may name fewer factors than there are."""
@@ -110,18 +110,18 @@ class Published:
     clients: int | None = None
     """The load step; `None`: any."""
     text: str = ""
-    """The original's own words for the cell, such as `5.7.25, trx_commit = 1`."""
+    """The original's name of the cell, such as `5.7.25, trx_commit = 1`."""
     against: Mapping[str, str] = field(default_factory=dict)
     """Factor → level: what the cell was compared with, the other factors alike."""
     source: str = ""
     """Where it was published, if not in the study's `source`."""
     why: str = ""
-    """Why ours is another, if that is known."""
+    """Why ours differs, if known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Primary:
-    """The figure that answers the question. Others are shown, but don't decide."""
+    """The figure that answers the question. Others are shown, but do not decide."""
 
     metric: str = "throughput"
     better: Literal["higher", "lower"] = "higher"
@@ -160,7 +160,7 @@ class Study:
     answer: str | None = None
     """The study's own sentence for its answer, with placeholders."""
     host: Mapping[str, object] = field(default_factory=dict)
-    """Setter → what it is asked for in every cell."""
+    """Setter → its value in every cell."""
     connection: Mapping[str, bool | str] = field(default_factory=dict)
     """What is said of the clients' connections in every cell."""
     published: tuple[Published, ...] = ()

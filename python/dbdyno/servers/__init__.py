@@ -1,6 +1,7 @@
-"""Provision, configure, start and stop a database, and leave nothing behind.
+"""Provisions, configures, starts and stops databases, and leaves nothing behind.
 
-`open_server("postgresql:18.4", {}, folder)` is all a run needs; `protocol.py` says what it gets.
+`open_server("postgresql:18.4", {}, folder)` is all that a run needs; `protocol.py` defines the
+result.
 """
 
 from __future__ import annotations

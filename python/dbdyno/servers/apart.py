@@ -1,7 +1,7 @@
-"""Sessions with a database file in a process of its own, which the lab survives.
+"""Sessions with a database file in a separate process, so that a crash does not affect the lab.
 
-A damaged file may make a library that opens it crash or never come back. The process is a guard's.
-SQLite's answers `apart_program.py`'s way: a line of JSON for a statement, one back.
+A damaged file may make the library that opens it crash or hang. A guard owns the process. It
+answers as in `apart_program.py`: a line of JSON per statement, one line back.
 """
 
 import contextlib
@@ -26,11 +26,12 @@ _POLL_S = 0.02
 
 
 class ApartProcess:
-    """A Python program of ours that calls back over a socket; `argv[0]` is its file, and the
-    socket's path its first argument. Ends with `close`, by itself, or `limit_s` without an answer.
+    """A Python program of ours that connects back over a socket; `argv[0]` is its file, and the
+    socket's path its first argument. Ends with `close`, by itself, or after `limit_s` without an
+    answer.
 
     # Errors
-    `ServerError` when it ends before it has called.
+    `ServerError` if it ends before connecting.
     """
 
     def __init__(self, guarded: Guarded, argv: Sequence[Path | str], *, limit_s: float) -> None:
@@ -72,10 +73,10 @@ class ApartProcess:
                     raise
 
     def write(self, text: bytes) -> None:
-        """Sends it. A process that is gone is found by the next `line`, with what it said last.
+        """Sends a line. If the process has ended, the next `line` reports it with its last output.
 
         # Errors
-        `LostError` when it does not read.
+        `LostError` if it does not read.
         """
         if self._stream is None:
             raise LostError("the session with the database file is closed")
@@ -88,10 +89,10 @@ class ApartProcess:
             raise LostError(f"no answer from the database's process: {error}") from error
 
     def line(self) -> bytes:
-        """The next one of its answers; empty where it has ended.
+        """Its next answer; empty if it has ended.
 
         # Errors
-        `LostError` when it does not answer.
+        `LostError` if it does not answer.
         """
         if self._stream is None:
             raise LostError("the session with the database file is closed")
@@ -103,7 +104,7 @@ class ApartProcess:
         return line
 
     def close(self) -> None:
-        """Ends the process, whatever it is busy with."""
+        """Kills the process, whatever it is doing."""
         if self._stream is not None:
             with contextlib.suppress(OSError):
                 self._stream.close()
@@ -141,5 +142,5 @@ class ApartSession:
         return [dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"]]
 
     def close(self) -> None:
-        """Ends the process, whatever it is busy with."""
+        """Kills the process, whatever it is doing."""
         self._process.close()

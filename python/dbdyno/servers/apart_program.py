@@ -1,6 +1,6 @@
-"""The other end of `apart.py`: opens one SQLite file and answers statements over a socket.
+"""The program behind `apart.py`: opens one SQLite file and answers statements over a socket.
 
-Run by a Python without site packages: standard library only. It lives no longer than its socket.
+Runs in a Python without site packages: standard library only. It ends when its socket closes.
 """
 
 import ctypes

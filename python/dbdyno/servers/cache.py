@@ -1,7 +1,7 @@
-"""The cache of downloaded servers: fetched once, whole or not at all, never by two at a time.
+"""The cache of downloaded servers: each is fetched once, atomically, by one process at a time.
 
-`DBDYNO_CACHE` names the folder. Without it: `/var/cache/dbdyno` for root, because servers then run
-as another user who must be able to read it, else `dbdyno` in the user's cache folder.
+`DBDYNO_CACHE` names the folder. Default: `/var/cache/dbdyno` for root, because servers then run as
+another user who must be able to read it; otherwise `dbdyno` in the user's cache folder.
 """
 
 import contextlib
@@ -29,13 +29,13 @@ class Archive:
     """Where the content of a cached folder came from."""
 
     package: str
-    """As its client names it: `pgserver==0.1.4`, `group:artifact:version`."""
+    """The name its client uses: `pgserver==0.1.4`, `group:artifact:version`."""
     file: str
     sha256: str
     verified_by: str
-    """Which checksum, shipped with the package, was found right."""
+    """The checksum, shipped with the package, that was verified."""
     download_bytes: int = 0
-    """What was downloaded; 0 where nobody counted."""
+    """Bytes downloaded; 0 if not counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +74,13 @@ def find(key: str) -> Cached | None:
 
 
 def find_or_fetch(key: str, fetch: Callable[[Path, Path], Archive]) -> Cached:
-    """Returns what is cached under `key`, fetching it first if need be.
+    """Returns what is cached under `key`, fetching it first if necessary.
 
-    `fetch(content, scratch)` fills the folder `content` and may use the folder `scratch`. While it
-    works, another process asking for the same key waits. Nothing half-fetched is ever found.
+    `fetch(content, scratch)` fills the folder `content` and may use the folder `scratch`.
+    Meanwhile, another process asking for the same key waits. Incomplete content is never visible.
 
     # Errors
-    `ServerError` of `fetch`, or when the folder can't be written.
+    `ServerError` from `fetch`, or if the folder can't be written.
     """
     if cached := find(key):
         return cached
@@ -120,7 +120,7 @@ def _fetch_aside(folder: Path, fetch: Callable[[Path, Path], Archive]) -> None:
 
 
 def _make_readable(folder: Path) -> None:
-    """Lets other users read what the umask may have kept from them."""
+    """Makes files readable for other users, whatever the umask."""
     folder.chmod(0o755)
     for path in folder.rglob("*"):
         if not path.is_symlink():

@@ -1,4 +1,4 @@
-"""A certificate for one run's server, which signs itself: it encrypts, and vouches for nobody."""
+"""A self-signed certificate for one run's server: for encryption, not for authentication."""
 
 import os
 import shutil

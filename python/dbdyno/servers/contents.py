@@ -26,20 +26,21 @@ _MODULUS = 2**64
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """Of one table."""
+    """The contents of one table."""
 
     rows: int
     checksum: str | None = None
-    """16 hexadecimal digits; `None` where only the rows were counted."""
+    """16 hexadecimal digits; `None` if only the rows were counted."""
 
 
 def checksum_of(total: int) -> str:
-    """The checksum, from the sum of the rows' digests, taken as signed or as unsigned numbers."""
+    """The checksum from the sum of the rows' digests, as signed or unsigned numbers."""
     return f"{total % _MODULUS:016x}"
 
 
 def contents_of(rows: Iterable[Iterable[bytes | None]]) -> Contents:
-    """Of rows that come as their columns' text, for a database that can't digest them itself."""
+    """The contents computed from rows of text columns, for a database that can't digest them
+    itself."""
     count = total = 0
     separator, null = bytes([SEPARATOR]), bytes([NULL])
     for row in rows:

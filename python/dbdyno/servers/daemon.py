@@ -1,7 +1,7 @@
-"""A server process of one run: launched under a guard, watched, ended, its log quoted.
+"""A server process of one run: started under a guard, watched, stopped, its log quoted in errors.
 
-What is the same for every kind of server that is a program; the kind's own `server.py` knows what
-to launch and when it is ready.
+The parts common to all servers that are programs; each kind's `server.py` knows what to launch and
+when it is ready.
 """
 
 import os
@@ -21,7 +21,7 @@ _LOG_TAIL_LINES = 12
 
 
 class Daemon:
-    """At most one process at a time; what it and its helpers print goes to one log."""
+    """At most one process at a time; it and its helpers share one log."""
 
     def __init__(
         self, name: str, log: Path, launched: Launch, guarded: Guarded | None = None
@@ -38,12 +38,12 @@ class Daemon:
         self._stopped = False
 
     def prepare(self) -> None:
-        """Settles who will run it, and where its log is."""
+        """Sets who will run it, and where its log is."""
         self.account = server_account()
         self.log.parent.mkdir(parents=True, exist_ok=True)
 
     def give(self, path: Path, *, mode: int | None = None) -> None:
-        """Makes a file the property of whoever runs the server."""
+        """Makes a file the property of the server's user."""
         if self.account is not None:
             os.chown(path, self.account.uid, self.account.gid)
         if mode is not None:
@@ -58,10 +58,10 @@ class Daemon:
         limit_s: float,
         stdin: Path | None = None,
     ) -> None:
-        """Runs a program of the server's to its end.
+        """Runs one of the server's programs to its end.
 
         # Errors
-        `ServerError` when it fails or takes longer than `limit_s`.
+        `ServerError` if it fails or takes longer than `limit_s`.
         """
         program = Path(argv[0]).name
         pid = self.guarded.spawn(
@@ -98,7 +98,7 @@ class Daemon:
         )
 
     def ended_within(self, timeout_s: float) -> bool:
-        """Waits so long for the process to end."""
+        """Waits up to `limit_s` for the process to end."""
         return self._pid is None or self.guarded.wait(self._pid, timeout_s) is not None
 
     def exit_code(self) -> int | None:

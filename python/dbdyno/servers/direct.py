@@ -1,4 +1,4 @@
-"""A server that clients reach with nothing between: what that means, whatever its kind."""
+"""Servers that clients connect to directly, without a proxy."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from dbdyno.servers.protocol import Transport
 
 
 class Direct(ABC):
-    """See `proxy/proxied.py` for the other kind."""
+    """See `proxy/proxied.py` for servers behind a proxy."""
 
     @abstractmethod
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:

@@ -1,7 +1,7 @@
-"""A server of one run that is a process of ours: what is the same whatever its kind.
+"""A server of one run that is a process of ours: the parts common to all kinds.
 
-A kind's `server.py` says how it is installed, configured and launched, and what it is asked; how it
-gets a port, is waited for, watched, ended and cleared away stands here, over its `Daemon`.
+A kind's `server.py` says how it is installed, configured, launched and queried; ports, waiting,
+watching, stopping and removal are here, on top of its `Daemon`.
 """
 
 import os
@@ -36,18 +36,18 @@ class Session(Protocol):
 
 
 class OwnServer(Direct):
-    """Started as the account for servers, as a child of a guard; gone with its run.
+    """Started under the server account, as a child of a guard; removed after its run.
 
-    Its role `dbdyno` is trusted on the Unix socket, which only its owner and root reach; on
+    Its role `dbdyno` is trusted on the Unix socket, which only its owner and root can reach; on
     loopback it has a password made for this run.
     """
 
     _DRIVER: ClassVar[str]
     """The engine's name of the protocol it speaks."""
     _STOP: ClassVar[signal.Signals]
-    """Asks it to shut down in good order."""
+    """Signal for an orderly shutdown."""
     _DROP: ClassVar[signal.Signals] = signal.SIGKILL
-    """Ends it at once, with nothing of it left in the kernel."""
+    """Signal that ends it at once without leaving anything in the kernel."""
     _session: Session
 
     def __init__(self, provision: Provision, folder: Path) -> None:
@@ -98,19 +98,19 @@ class OwnServer(Direct):
 
     @abstractmethod
     def _not_started(self, reason: str) -> ServerError:
-        """Why it did not start, by its log if that says more than the reason known."""
+        """Why it did not start: from its log if that says more than the known reason."""
 
     def _installed(self) -> Programs:
         assert self._programs is not None, "start() installs first"
         return self._programs
 
     def _environment(self, *prefixes: str) -> Mapping[str, str]:
-        """Ours without what the server would take for itself, in the C locale and in UTC."""
+        """Our environment without variables that the server reads, in the C locale and in UTC."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
         return {**kept, "LC_ALL": "C", "TZ": "UTC"}
 
     def _serve(self, limit_s: float = _READY_LIMIT_S) -> None:
-        """Launches it and waits; on another port when somebody was quicker to take the first."""
+        """Launches it and waits; tries another port if another process took the first."""
         for attempt in range(_PORT_ATTEMPTS):
             self._configure()
             self._log_start = self._daemon.log_size()
@@ -126,7 +126,7 @@ class OwnServer(Direct):
         return self._daemon.logged_since(self._log_start)
 
     def _wait_until_ready(self, limit_s: float) -> bool:
-        """Connects as soon as that works; `False` when the server ended instead."""
+        """Connects as soon as possible; `False` if the server ended instead."""
         deadline = time.monotonic() + limit_s
         while True:
             try:
@@ -152,7 +152,7 @@ class OwnServer(Direct):
         return self._provision.launch.address or _LOOPBACK
 
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:
-        """The Unix socket, or its address with the password of this run."""
+        """The Unix socket, or its address with this run's password."""
         if transport is None:
             transport = "unix" if self._address == _LOOPBACK else "tcp"
         target: dict[str, object] = {
@@ -176,23 +176,23 @@ class OwnServer(Direct):
         self._daemon.check()
 
     def ended_with(self) -> int | None:
-        """Of the process that was started last."""
+        """Exit code of the process started last."""
         return self._daemon.exit_code()
 
     def data_folder(self) -> Path | None:
-        """Its own; gone with it."""
+        """Its own folder, removed with it."""
         return self._data
 
     def processes(self) -> Sequence[int]:
-        """The server's process and those it has made, and theirs."""
+        """The server's process and its descendants."""
         return self._daemon.processes()
 
     def log_files(self) -> Sequence[Path]:
-        """What the server wrote, the making of its data folder included."""
+        """The server's logs, including that of making its data folder."""
         return (self._daemon.log,)
 
     def stop(self) -> None:
-        """Orderly shutdown: sessions are cut, what its settings say is written."""
+        """Orderly shutdown: sessions are cut, and data are written as its settings say."""
         self._end(self._STOP)
 
     def kill(self) -> None:
@@ -200,11 +200,11 @@ class OwnServer(Direct):
         self._end(signal.SIGKILL)
 
     def drop(self) -> None:
-        """Nothing is written, and shared memory goes."""
+        """Ends it without writing data; removes shared memory."""
         self._end(self._DROP)
 
     def restart(self, limit_s: float) -> None:
-        """On another port; its role and settings are what they were."""
+        """Starts it on another port, with the same role and settings."""
         self._session.close()
         self._serve(limit_s)
 

@@ -1,4 +1,4 @@
-"""Where a run's server keeps its data and its socket."""
+"""Where a run's server keeps its data and socket."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ from dbdyno.guard.launch import Launch
 
 DATA_VARIABLE = "DBDYNO_DATA"
 _SOCKET_PATH_LIMIT = 107
-"""Bytes in `sockaddr_un.sun_path` without its end."""
+"""Bytes in `sockaddr_un.sun_path` without the terminator."""
 _LONGEST_SOCKET_NAME = len("dbdyno-12345678/.s.PGSQL.65535")
 
 

@@ -1,5 +1,5 @@
-"""A server without a process: what is the same for a database in the engine's own process and for a
-folder of files. It has a path below a folder of its own, which goes with the run."""
+"""Servers without a process, such as an in-process database or a folder of files: a path in a
+folder that is removed with the run."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,10 +13,10 @@ from dbdyno.servers.protocol import Asking, Capacity, Provision
 
 
 class ProcessFree(Direct):
-    """Nothing to stop or to die; its path can only be removed."""
+    """It can't be stopped or crash; its path can only be removed."""
 
     _WHAT: ClassVar[str]
-    """Its path, for messages: `the database file`."""
+    """Name of its path in messages: `the database file`."""
 
     def __init__(self, provision: Provision, folder: Path) -> None:
         named = provision.launch.data_parent
@@ -25,20 +25,20 @@ class ProcessFree(Direct):
         self._path: Path | None = None
 
     def _make_folder(self) -> Path:
-        """One of its own, which its guard removes."""
+        """A folder of its own, which its guard removes."""
         self._parent.mkdir(parents=True, exist_ok=True)
         return self._guarded.folder(self._parent)
 
     def capacity(self) -> Capacity:
-        """Nothing is limited in process."""
+        """No limits apply in process."""
         return Capacity()
 
     def alive(self) -> bool:
-        """Whether its path is there."""
+        """Whether its path exists."""
         return self._path is not None and self._path.exists()
 
     def check(self) -> None:
-        """Raises when somebody has removed its path."""
+        """Raises `ServerError` if its path was removed."""
         if self._path is not None and not self._path.exists():
             raise ServerError(f"{self._WHAT} {self._path} was removed while it was needed")
 
@@ -47,7 +47,7 @@ class ProcessFree(Direct):
         return ()
 
     def ask(self) -> None:
-        """Nobody: a session of the lab's would hold a database file's locks."""
+        """`None`: a session of the lab's would hold a database file's locks."""
 
     def log_files(self) -> Sequence[Path]:
         """None."""
@@ -57,25 +57,25 @@ class ProcessFree(Direct):
         """Nothing runs."""
 
     def kill(self) -> None:
-        """Nothing runs; a crash of a database in process is a crash of the engine."""
+        """Nothing runs; an in-process database crashes with the engine."""
 
     def drop(self) -> None:
         """Nothing runs."""
 
     def restart(self, limit_s: float) -> None:
-        """Nothing runs; its path must be there."""
+        """Nothing runs; its path must exist."""
         self.check()
 
     def inside(self) -> Asking:
-        """Nobody to ask."""
+        """Raises: there is no database."""
         raise ServerError(f"{self._WHAT} has no database in it")
 
     def table_files(self, table: str) -> Sequence[Path]:
-        """The file itself; of a folder, none."""
+        """The file itself; none for a folder."""
         return [self._path] if self._path is not None and self._path.is_file() else []
 
     def ended_with(self) -> int | None:
-        """No process of its own."""
+        """It has no process."""
         return None
 
     def close(self) -> None:

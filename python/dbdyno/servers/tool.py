@@ -1,8 +1,8 @@
 """Outside programs by version: `tool:fio`, `tool:pgbench:17`, `tool:rocksdb-tools@bullseye`.
 
-Without version and source the one that is installed is taken, else what the newest suite has that
-stands still. `@system` takes no other than the installed one; `@debian` or a suite's name, one of
-the distribution's; `tool:NAME@path:/folder`, the programs in a folder.
+Without version and source the installed one is used, otherwise that of the newest stable suite.
+`@system` allows only the installed one; `@debian` or a suite's name, one of the distribution's;
+`tool:NAME@path:/folder`, the programs in a folder.
 """
 
 import re

@@ -1,5 +1,5 @@
-"""Changes to this machine for the length of a run, each with its undo; a file a setter.
+"""Temporary changes to this machine for a run, each with its undo; one file per setter.
 
-`registry.py` finds the files; `setter.py` says what one looks like. A study names setters under
-`[host]`; `outfit.apply_all` carries out what it asked for.
+`registry.py` finds the files; `setter.py` defines their interface. A study names setters under
+`[host]`; `outfit.apply_all` applies them.
 """

@@ -1,4 +1,4 @@
-"""Control groups of either version: where one can be made, and its files' names."""
+"""Control groups of both versions: where one can be made, and the names of its files."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Hierarchy:
 
 
 def find_hierarchy(controller: str, root: Path = Path("/")) -> Hierarchy | None:
-    """Where a group with this controller (`cpu`, `memory`) can be made: below our own group in
-    version 1; in version 2 below the nearest that hands the controller down, since a group with
+    """Where a group with this controller (`cpu`, `memory`) can be made: in version 1 below our own
+    group; in version 2 below the nearest that delegates the controller, since a group with
     processes can't. `root` stands for / in tests."""
     ours = dict(_own_groups(root))
     for version, controllers, place, top in _mounts(root):
@@ -32,7 +32,7 @@ def find_hierarchy(controller: str, root: Path = Path("/")) -> Hierarchy | None:
 
 
 def _own_groups(root: Path) -> Iterator[tuple[str, str]]:
-    """Controller → our group's path; that of version 2 under the empty name."""
+    """Controller → our group's path; version 2 has the empty name."""
     for line in (root / "proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
         for controller in controllers.split(","):
@@ -40,7 +40,8 @@ def _own_groups(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def _mounts(root: Path) -> Iterator[tuple[int, set[str], str, str]]:
-    """Version, options (controllers among them in version 1), place and the group shown there."""
+    """Version, options (in version 1 including controllers), mount point and the group mounted
+    there."""
     for line in (root / "proc/self/mountinfo").read_text().splitlines():
         fields, _, source = line.partition(" - ")
         kind, _, options = source.split()
@@ -50,7 +51,7 @@ def _mounts(root: Path) -> Iterator[tuple[int, set[str], str, str]]:
 
 
 def _inside(root: Path, place: str, top: str, group: str) -> Path:
-    """Our group's folder; the top of what is mounted when ours lies outside of it."""
+    """Our group's folder; the mount point if our group lies outside of it."""
     inner = group.removeprefix(top.rstrip("/")) if group.startswith(top.rstrip("/")) else ""
     return root / place.lstrip("/") / inner.strip("/")
 

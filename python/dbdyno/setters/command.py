@@ -1,4 +1,4 @@
-"""Any command, given with the one that takes it back."""
+"""Any command, given with the one that undoes it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class CommandSetter:
     name: ClassVar[str] = "command"
 
     def read(self, value: object) -> Command:
-        """Checked; both are needed."""
+        """Checks the value; both commands are needed."""
         asked = table(value, "apply", "undo")
         commands = {key: texts(asked.get(key, ())) for key in ("apply", "undo")}
         if not all(commands.values()):
@@ -47,7 +47,7 @@ class CommandSetter:
         )
 
     def apply(self, value: Command, guarded: Guarded, _: Scene) -> Applied:
-        """Runs the one once the other is held."""
+        """Runs `apply` after registering `undo`."""
         guarded.hold(undo.run(list(value.undo)))
         told = guarded.run(value.apply)
         return Applied(after={"command": list(value.apply), "told": told.strip()})

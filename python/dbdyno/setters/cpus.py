@@ -1,5 +1,4 @@
-"""Processors of their own for server and client, so that neither takes the other's; or, of every
-core, all hardware threads or one alone."""
+"""Separate processors for server and client; or of every core all hardware threads or just one."""
 
 from __future__ import annotations
 
@@ -20,27 +19,27 @@ _TOPOLOGY = Path("/sys/devices/system/cpu")
 
 class Cpus:
     """A table of `server` and `client`: `"0-3,6"`, a list of numbers, `"threads"` (all that we may
-    use), `"cores"` (of each core's hardware threads the first) or `"1/4"` (that share of them)."""
+    use), `"cores"` (the first hardware thread of each core) or `"1/4"` (that share of them)."""
 
     name: ClassVar[str] = "cpus"
 
     def read(self, value: object) -> Mapping[str, tuple[int, ...]]:
-        """Side → numbers of processors, in order."""
+        """Side → processor numbers, in order."""
         return {side: _numbers(cpus) for side, cpus in table(value, *_SIDES).items()}
 
     def missing(self, value: Mapping[str, tuple[int, ...]]) -> tuple[Missing, ...]:
-        """Processors that we may not use, and what binds the client to them."""
+        """Processors that we may not use, and programs needed to bind the client."""
         ours = os.sched_getaffinity(0)
         lacking = sorted({cpu for cpus in value.values() for cpu in cpus} - ours)
         programs = without_programs({"taskset": "util-linux"}) if "client" in value else ()
         if not lacking:
             return programs
         there = as_text(sorted(ours))
-        message = f"processor {lacking[0]} is not there to be used; {there} are"
+        message = f"processor {lacking[0]} is not available; {there} are"
         return (Missing(message, "name others, or run on a larger machine"), *programs)
 
     def apply(self, value: Mapping[str, tuple[int, ...]], _: Guarded, __: Scene) -> Applied:
-        """Nothing to undo: processes take it with them."""
+        """Nothing to undo: the binding ends with the processes."""
         return Applied(
             before=dict.fromkeys(value, as_text(sorted(os.sched_getaffinity(0)))),
             after={side: as_text(cpus) for side, cpus in value.items()},
@@ -62,8 +61,8 @@ def as_text(cpus: Sequence[int]) -> str:
 
 
 def first_of_cores(cpus: Sequence[int], topology: Path = _TOPOLOGY) -> tuple[int, ...]:
-    """Of processors that share a core the one with the smallest number; where the kernel does not
-    tell, all."""
+    """The processor with the smallest number of each core; all of them if the kernel does not
+    tell."""
     first: dict[tuple[str, ...], int] = {}
     for cpu in sorted(cpus):
         first.setdefault(_core(cpu, topology / f"cpu{cpu}" / "topology"), cpu)

@@ -1,4 +1,4 @@
-"""The page cache, emptied: when the run starts, or before each step. There is nothing to undo."""
+"""Empties the page cache when the run starts, or before each step. There is nothing to undo."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dbdyno.setters.setter import Applied, Scene, one_of, without_switch
 
 _SWITCH = Path("/proc/sys/vm/drop_caches")
 _ALL = "3"
-"""Pages, and what the kernel keeps of folders and files."""
+"""Drops pages and the kernel's caches of folders and inodes."""
 
 
 class DropCaches:
@@ -23,15 +23,15 @@ class DropCaches:
     name: ClassVar[str] = "drop_caches"
 
     def read(self, value: object) -> str:
-        """When it is done."""
+        """When to do it."""
         return one_of(value, "start", "steps")
 
     def missing(self, _: str) -> tuple[Missing, ...]:
-        """Root, or the switch."""
+        """Root, or the kernel's switch."""
         return without_switch(_SWITCH)
 
     def apply(self, value: str, _: Guarded, __: Scene) -> Applied:
-        """Empties it now, or has it emptied."""
+        """Empties it now, or before each step."""
         if value == "steps":
             return Applied(after={"when": value}, before_step=drop_caches)
         drop_caches()
@@ -39,10 +39,10 @@ class DropCaches:
 
 
 def drop_caches() -> None:
-    """Writes what is dirty, then forgets what is clean.
+    """Writes dirty pages, then drops clean ones.
 
     # Errors
-    `MachineError` when the kernel refuses.
+    `MachineError` if the kernel refuses.
     """
     os.sync()
     try:

@@ -1,8 +1,8 @@
-"""A file system for the server's data: in an image that is mounted for the run, or a folder given.
+"""A file system for the server's data: in an image mounted for the run, or in a given folder.
 
-The image is a file with its room reserved, in the folder for large things; the kernel's loop device
-over it reads and writes it directly (`direct_io`), or the page cache below would be measured twice.
-The device detaches itself when the file system is unmounted.
+The image is a preallocated file in the folder for large files; the kernel's loop device accesses
+it directly (`direct_io`), otherwise the page cache would count twice. The device detaches itself
+when the file system is unmounted.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _KINDS = {
     "ext4": ("mkfs.ext4", "e2fsprogs", ("-q", "-F", "-E", _ALL_AT_ONCE)),
     "xfs": ("mkfs.xfs", "xfsprogs", ("-q", "-f")),
 }
-"""Kind → program that makes it, its Debian package, and arguments: all is written now, so that
-nothing is left for the kernel to do during the run."""
+"""Kind → program that makes it, its Debian package, and arguments: everything is initialised at
+once, so that the kernel does none of it during the run."""
 _SMALLEST_BYTES = {"ext4": 16 << 20, "xfs": 300 << 20}
 _DEFAULT_SIZE = "2 GB"
 _KEYS = ("kind", "mount_options", "make_options", "size", "direct_io", "folder")
@@ -44,7 +44,7 @@ _OPTION = re.compile(r"[\w.=:+-]+")
 
 @dataclass(frozen=True, slots=True)
 class Filesystem:
-    """What is asked for: a `folder`, or a new file system of a `kind`."""
+    """The setting: a `folder`, or a new file system of a `kind`."""
 
     folder: Path | None = None
     kind: str = "ext4"
@@ -60,7 +60,7 @@ class FilesystemSetter:
     name: ClassVar[str] = "filesystem"
 
     def read(self, value: object) -> Filesystem:
-        """Checked; sizes in bytes."""
+        """Checks the value; sizes in bytes."""
         asked = table({"kind": value} if isinstance(value, str) else value, *_KEYS)
         if "folder" in asked:
             if len(asked) > 1 or not str(asked["folder"]).startswith("/"):
@@ -81,7 +81,7 @@ class FilesystemSetter:
         return Filesystem(None, kind, size_bytes, mount_options, make_options, direct_io)
 
     def missing(self, value: Filesystem) -> tuple[Missing, ...]:
-        """The folder; or root, the programs and the kernel's knowledge of the kind."""
+        """Missing folder; or root, programs and kernel support for the kind."""
         if value.folder is not None:
             if value.folder.is_dir():
                 return ()
@@ -95,13 +95,13 @@ class FilesystemSetter:
         )
 
     def apply(self, value: Filesystem, guarded: Guarded, scene: Scene) -> Applied:
-        """Makes, mounts and checks it; the server's data will lie there."""
+        """Makes, mounts and checks it; the server's data go there."""
         if value.folder is not None:
             return Applied(
                 after={"folder": str(value.folder)}, server=Launch(data_parent=str(value.folder))
             )
         holder = guarded.folder(scene.scratch)
-        # Wherever it lies: the sweep of dead guards' folders looks into temporary ones only.
+        # In any folder: the clean-up after dead guards searches temporary folders only.
         guarded.hold(undo.remove_folder(holder))
         holder.chmod(0o711)
         image, place = holder / "image", holder / "mounted"
@@ -134,7 +134,7 @@ def _reserve(image: Path, size_bytes: int) -> None:
             os.posix_fallocate(file.fileno(), 0, size_bytes)
         except OSError as error:
             raise MachineError(
-                f"{image.parent.parent} has no room for a file system of {size_bytes >> 20} MB: "
+                f"{image.parent.parent} has no space for a file system of {size_bytes >> 20} MB: "
                 f"{error.strerror}",
                 hint="make its `size` smaller, or name another folder in DBDYNO_DATA",
             ) from error
@@ -155,9 +155,9 @@ def _without_kernel(kind: str) -> tuple[Missing, ...]:
     modules = Path("/lib/modules", os.uname().release)
     lacking = []
     if kind not in known and not any(modules.rglob(f"{kind}.ko*")):
-        lacking.append(Missing(f"this kernel knows no {kind}", "use a kernel with it"))
+        lacking.append(Missing(f"this kernel does not support {kind}", "use a kernel with it"))
     if not Path("/dev/loop-control").exists():
-        cure = "`modprobe loop`; in a container, pass /dev/loop-control on"
+        cure = "`modprobe loop`; in a container, pass /dev/loop-control through"
         lacking.append(Missing("there are no loop devices", cure))
     return tuple(lacking)
 

@@ -1,8 +1,8 @@
-"""Reserved huge pages: memory set aside in pages of 2 MB or so, which a server takes where its own
-settings say so (PostgreSQL's `huge_pages`, MySQL's `large_pages`).
+"""Reserved huge pages: memory in pages of 2 MB or so, which a server uses if its own settings say
+so (PostgreSQL's `huge_pages`, MySQL's `large_pages`).
 
-The kernel finds them in one piece when it is asked, or not at all. What nobody takes is lost to
-everything else while the run lasts; `witness` says what the server took.
+The kernel must find contiguous memory at once, or fails. Unused huge pages are lost to everything
+else during the run; `witness` reports what the server used.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class HugePages:
         """Bytes."""
         size_bytes = parse_size(value)
         if size_bytes == 0:
-            raise ValueError(f"expected more than nothing; found {value!r}")
+            raise ValueError(f"expected a size above 0; found {value!r}")
         return size_bytes
 
     def missing(self, value: int) -> tuple[Missing, ...]:
-        """Root, a kernel with huge pages, or the memory."""
+        """Missing root, kernel support for huge pages, or memory."""
         if lacking := without_switch(_SWITCH):
             return lacking
         free_bytes = _kilobytes("MemAvailable") << 10
@@ -43,7 +43,7 @@ class HugePages:
         return ()
 
     def apply(self, value: int, guarded: Guarded, _: Scene) -> Applied:
-        """Has the kernel set the pages aside, besides those that are taken already."""
+        """Makes the kernel reserve the pages, in addition to those in use."""
         page_bytes = _kilobytes("Hugepagesize") << 10
         taken = _kilobytes("HugePages_Total") - _kilobytes("HugePages_Free")
         wanted = taken + -(-value // page_bytes)
@@ -52,7 +52,7 @@ class HugePages:
             got_mb = (int(held.new) - taken) * page_bytes >> 20
             raise MachineError(
                 f"the kernel found {got_mb} MB of the {value >> 20} MB in whole pages",
-                hint="memory is in pieces: ask for less, or restart the machine",
+                hint="memory is fragmented: ask for less, or restart the machine",
             )
         return Applied(
             before={"pages": int(held.old)},
@@ -62,8 +62,8 @@ class HugePages:
 
 
 def reserved_pages_of(pids: Sequence[int]) -> Facts:
-    """Bytes in reserved huge pages: the most that one of the processes has, since all map the same.
-    Processes that are gone count for nothing."""
+    """Bytes in reserved huge pages: the maximum over the processes, since all map the same.
+    Processes that have ended are ignored."""
     most = 0
     for pid in pids:
         try:

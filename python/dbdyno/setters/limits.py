@@ -1,7 +1,7 @@
-"""A server's share of processors and memory, by control groups of version 1 or 2.
+"""Limits a server's processors and memory by control groups of version 1 or 2.
 
-The server's own processes are limited, from their start; what made its data folder is not. Memory
-counts the page cache the server fills, and no swap makes up for it.
+The server's own processes are limited from their start; the program that creates its data folder
+is not. Memory includes the page cache that the server fills, and swap is off.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _REPORTS = {
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`None` where nothing is limited."""
+    """`None`: unlimited."""
 
     cpus: float | None
     memory_bytes: int | None
 
     def controllers(self) -> tuple[str, ...]:
-        """Those that are needed."""
+        """The controllers needed."""
         asked = {"cpu": self.cpus, "memory": self.memory_bytes}
         return tuple(name for name, limit in asked.items() if limit is not None)
 
@@ -49,7 +49,7 @@ class LimitsSetter:
     name: ClassVar[str] = "limits"
 
     def read(self, value: object) -> Limits:
-        """Checked; memory in bytes."""
+        """Checks the value; memory in bytes."""
         asked = table(value, *_CONTROLLERS)
         cpus = asked.get("cpus")
         if cpus is not None:
@@ -62,20 +62,20 @@ class LimitsSetter:
         return Limits(None if cpus is None else float(cpus), memory)
 
     def missing(self, value: Limits) -> tuple[Missing, ...]:
-        """The controllers, and leave to make a group of them."""
+        """Missing controllers, or permission to make a group."""
         lacking = []
         for controller in value.controllers():
             found = find_hierarchy(controller)
             if found is None:
-                cure = "mount it, or have the groups above hand it down (cgroup.subtree_control)"
+                cure = "mount it, or have the groups above delegate it (cgroup.subtree_control)"
                 lacking.append(Missing(f"no control group has the {controller} controller", cure))
             elif not os.access(found.parent, os.W_OK) or os.geteuid() != 0:
-                message = f"{found.parent} is not ours to make a control group in"
+                message = f"{found.parent} does not let us make a control group"
                 lacking.append(Missing(message, "run dbdyno as root, outside of a container"))
         return tuple(lacking)
 
     def apply(self, value: Limits, guarded: Guarded, _: Scene) -> Applied:
-        """Makes the groups, sets and checks their limits; the server joins them."""
+        """Makes the groups, sets and checks their limits; the server will join them."""
         groups: dict[str, Path] = {}
         made: dict[Path, Hierarchy] = {}
         for controller in value.controllers():
@@ -100,7 +100,7 @@ class LimitsSetter:
 
 
 def _files(controller: str, value: Limits, version: int, group: Path) -> Sequence[tuple[str, str]]:
-    """The files of a group's controller, and what is written into them."""
+    """The files of a group's controller and the values to write."""
     if controller == "cpu":
         assert value.cpus is not None
         quota_us = max(1000, round(value.cpus * _PERIOD_US))
@@ -116,19 +116,19 @@ def _files(controller: str, value: Limits, version: int, group: Path) -> Sequenc
 
 
 def _set(file: Path, text: str) -> None:
-    """Memory is counted in pages: what is set may be a little less than asked for."""
+    """Memory is counted in pages: the value set may be a little below the one requested."""
     undo.write_text(file, text)
     now = undo.read_switch(file)
     if now != text and not (now.isdecimal() and 0 <= int(text) - int(now) < 1 << 16):
         raise MachineError(
-            f"{file} says `{now}`, not `{text}`", hint="a group above it may allow no more"
+            f"{file} says `{now}`, not `{text}`", hint="a group above it may have a lower limit"
         )
 
 
 def _witness(
     groups: Mapping[str, Path], made: Mapping[Path, Hierarchy]
 ) -> Callable[[Sequence[int]], Facts]:
-    """How near the server came to its limits."""
+    """How close the server came to its limits."""
 
     def look(_: Sequence[int]) -> Facts:
         told: dict[str, object] = {}

@@ -1,8 +1,8 @@
-"""A network between client and server: two namespaces, joined by a link with a rate and an MTU.
+"""A network between client and server: two namespaces joined by a link with a rate and an MTU.
 
 The namespaces have no names: the guard's descriptors keep them alive, and the kernel removes them,
-link and limits included, when the guard and the processes within are gone. So nothing is to be
-undone. The lab itself stays where it is, and reaches the server by its Unix socket.
+with link and limits, when the guard and the processes inside have ended. So nothing needs undoing.
+The lab itself stays outside and reaches the server by its Unix socket.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from dbdyno.setters.setter import (
 )
 
 _SERVER, _CLIENT = "192.0.2.1", "192.0.2.2"
-"""Of a block that documents may use and nobody else; each namespace has nothing but the link."""
+"""A block reserved for documentation; each namespace has only the link."""
 _RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([kMG]?)bit(?:/s)?")
 _FACTORS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 _SLOWEST_BIT_S = 8000
 _BURST_S = 0.005
-"""The bucket holds what the rate lets through in this time: longer than the kernel's clock tick."""
+"""The bucket holds what the rate passes in this time: longer than the kernel's timer tick."""
 _LEAST_BURST_BYTES = 70_000
-"""A packet as large as the kernel makes them before it cuts them."""
+"""The largest packet that the kernel segments later."""
 _QUEUE = "50ms"
-"""What waits for longer is dropped, and sent again."""
+"""Packets that wait longer are dropped and retransmitted."""
 _TRY = (
     "ip link add one type veth peer name two && "
     "tc qdisc add dev one root tbf rate 1mbit burst 70000 latency 50ms"
@@ -44,7 +44,7 @@ _TRY = (
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """`None`: as fast as it goes."""
+    """`None`: unlimited."""
 
     rate_bit_s: int | None
     mtu_bytes: int
@@ -56,14 +56,14 @@ class NetworkSetter:
     name: ClassVar[str] = "network"
 
     def read(self, value: object) -> Network:
-        """Checked; the rate in bits a second."""
+        """Checks the value; the rate in bits per second."""
         asked = table(value, "rate", "mtu")
         mtu = whole_number(asked.get("mtu", 1500), 576, 65535)
         return Network(_rate(asked["rate"]) if "rate" in asked else None, mtu)
 
     def missing(self, _: Network) -> tuple[Missing, ...]:
-        """Root, programs, and a kernel that can: a link is made in a namespace that is gone at
-        once."""
+        """Missing root, programs or kernel support: tests by making a link in a temporary
+        namespace."""
         lacking = (
             *without_root("make network namespaces"),
             *without_programs({"ip": "iproute2", "tc": "iproute2", "nsenter": "util-linux"}),
@@ -116,7 +116,7 @@ def _limit(rate_bit_s: int) -> list[str]:
 
 
 def _rate(value: object) -> int:
-    """Bits a second. Raises `ValueError` without a unit."""
+    """Parses bits per second. Raises `ValueError` without a unit."""
     found = _RATE.fullmatch(value.strip()) if isinstance(value, str) else None
     rate = 0 if found is None else round(float(found[1]) * _FACTORS[found[2]])
     if rate < _SLOWEST_BIT_S:

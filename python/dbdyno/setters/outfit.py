@@ -1,4 +1,4 @@
-"""What a run asks of the machine, checked, looked for and applied as a whole."""
+"""The host settings of a run, checked and applied as a whole."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from dbdyno.setters.registry import find_setter
 from dbdyno.setters.setter import Applied, Facts, Scene
 
 Wishes = Mapping[str, object]
-"""Setter → what the study says of it."""
+"""Setter → its value in the study."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outfit:
-    """This machine as a run finds it: all its setters, applied."""
+    """This machine with all setters applied."""
 
     parts: Mapping[str, Applied] = field(default_factory=dict)
-    """By setter, in the order in which they were applied."""
+    """By setter, in the order applied."""
 
     @property
     def server(self) -> Launch:
@@ -30,21 +30,21 @@ class Outfit:
 
     @property
     def client(self) -> Launch:
-        """How the programs that put load on are started."""
+        """How load generators are started."""
         return _joined([part.client for part in self.parts.values()])
 
     def joined(self, own: Outfit) -> Outfit:
-        """This and what one run has of its own."""
+        """These settings plus those of one run."""
         return Outfit({**self.parts, **own.parts})
 
     def before_step(self) -> None:
-        """To be called before each step."""
+        """Call it before each step."""
         for part in self.parts.values():
             if part.before_step is not None:
                 part.before_step()
 
     def facts(self, pids: Sequence[int] = ()) -> Mapping[str, Mapping[str, Facts]]:
-        """Setter → what was so before and after, and what these processes got of it."""
+        """Setter → the state before and after, and what these processes got of it."""
         return {
             name: {
                 "before": dict(part.before),
@@ -56,7 +56,7 @@ class Outfit:
 
 
 UNCHANGED = Outfit()
-"""As it is."""
+"""The machine as it is."""
 
 
 def _joined(launches: Sequence[Launch]) -> Launch:
@@ -70,7 +70,7 @@ def missing_of_host(wishes: Wishes) -> Mapping[str, tuple[Missing, ...]]:
     """Setter → what this machine lacks for it; setters that lack nothing are left out.
 
     # Errors
-    `UsageError` when there is no such setter, or it refuses what is said of it.
+    `UsageError` for an unknown setter, or a value it refuses.
     """
     lacking = {
         name: find_setter(name).missing(_read(name, value)) for name, value in wishes.items()
@@ -79,10 +79,10 @@ def missing_of_host(wishes: Wishes) -> Mapping[str, tuple[Missing, ...]]:
 
 
 def apply_all(wishes: Wishes, guarded: Guarded, scene: Scene) -> Outfit:
-    """Applies them in the order of the study. The guard takes them back in reverse when it closes.
+    """Applies the settings in the study's order. The guard undoes them in reverse when it closes.
 
     # Errors
-    `MachineError` when something is missing (then nothing was changed) or is refused.
+    `MachineError` if something is missing (then nothing was changed) or refused.
     """
     if lacking := missing_of_host(wishes):
         name, first = next(iter(lacking.items()))

@@ -1,4 +1,4 @@
-"""The setters there are: the modules of this room that have a `SETTER`."""
+"""Finds the setters: the modules of this room that have a `SETTER`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dbdyno.setters.setter import Setter
 
 @cache
 def setters() -> Mapping[str, Setter]:
-    """All, by the name that a study file uses."""
+    """All setters, by their names in study files."""
     found: dict[str, Setter] = {}
     for module in pkgutil.iter_modules(dbdyno.setters.__path__):
         setter = getattr(
@@ -27,10 +27,10 @@ def setters() -> Mapping[str, Setter]:
 
 
 def find_setter(name: str) -> Setter:
-    """The setter a study names.
+    """The setter that a study names.
 
     # Errors
-    `UsageError` names the nearest and all there are.
+    `UsageError` names the nearest and all others.
     """
     known = setters()
     if name not in known:

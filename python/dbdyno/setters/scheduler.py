@@ -1,4 +1,4 @@
-"""How the kernel schedules the server: its class, its priority in a real-time class, its nice."""
+"""The kernel's scheduling of the server: its class, real-time priority and nice value."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Scheduler:
     name: ClassVar[str] = "scheduler"
 
     def read(self, value: object) -> Launch:
-        """As the server will be launched."""
+        """The options for launching the server."""
         given = {"class": value} if isinstance(value, str) else value
         asked = table(given, "class", "priority", "nice")
         chosen = one_of(asked["class"], *SCHEDULERS) if "class" in asked else None
@@ -44,7 +44,7 @@ class Scheduler:
         return Launch(scheduler=chosen, priority=priority, nice=nice)
 
     def missing(self, value: Launch) -> tuple[Missing, ...]:
-        """Root, for what takes precedence over others; and a kernel that allows it."""
+        """Missing root, for precedence over others; or a kernel that allows it."""
         if value.scheduler not in REAL_TIME:
             favoured = value.nice is not None and value.nice < os.getpriority(os.PRIO_PROCESS, 0)
             return without_root("give a server precedence by nice") if favoured else ()
@@ -58,11 +58,13 @@ class Scheduler:
         tried = subprocess.run(argv, capture_output=True, check=False)
         if tried.returncode == 0:
             return ()
-        cure = "give our control group real-time time (cpu.rt_runtime_us), or leave the container"
+        cure = (
+            "give our control group real-time runtime (cpu.rt_runtime_us), or leave the container"
+        )
         return (Missing(f"the kernel refuses the class {value.scheduler}", cure),)
 
     def apply(self, value: Launch, _: Guarded, __: Scene) -> Applied:
-        """Nothing to undo: processes take it with them."""
+        """Nothing to undo: the setting ends with the processes."""
         ours = {
             "class": _NAMES.get(os.sched_getscheduler(0), ""),
             "priority": os.sched_getparam(0).sched_priority,

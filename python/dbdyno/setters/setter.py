@@ -1,8 +1,8 @@
-"""What every setter looks like, and what they all need.
+"""The interface of setters, and helpers that they share.
 
 A setter is a file beside this one with a constant `SETTER`. It is asked what is missing before
-anything begins, and applied before the server starts. It takes nothing back itself: what it changes
-it has the guard hold first.
+anything begins, and applied before the server starts. It undoes nothing itself: it registers the
+undo with the guard before each change.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Facts = Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What a setter may know of the run."""
+    """What a setter may know about the run."""
 
     scratch: Path
-    """A folder where large things may be put."""
+    """A folder for large files."""
     account: Account | None
-    """Who runs the server; `None`: we do."""
+    """The user who runs the server; `None`: ourselves."""
 
 
 def _nothing(_: Sequence[int]) -> Facts:
@@ -39,44 +39,44 @@ def _nothing(_: Sequence[int]) -> Facts:
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What a setter has changed."""
+    """The changes of a setter."""
 
     before: Facts = field(default_factory=dict)
-    """What was so, by stable names."""
+    """The state before, by stable names."""
     after: Facts = field(default_factory=dict)
-    """What is so now; the same names."""
+    """The state now; the same names."""
     server: Launch = ORDINARY
-    """How the server is to be started."""
+    """How the server is started."""
     client: Launch = ORDINARY
-    """How the programs that put load on are to be started."""
+    """How load generators are started."""
     before_step: Callable[[], None] | None = None
-    """To be called before each step; of a setter of the whole host only, since it is called once
-    where several runs are up together."""
+    """Called before each step; only for setters of the whole host, since several runs that are up
+    together share the call."""
     witness: Callable[[Sequence[int]], Facts] = _nothing
-    """What the server's processes, by their pids, really got of it; asked after the load."""
+    """What the server's processes (pids) actually got; read after the load."""
 
 
 class Setter(Protocol):
-    """One key of `[host]`. What `read` returns is what the others are given."""
+    """One key of `[host]`. The value returned by `read` is passed to the other methods."""
 
     name: ClassVar[str]
 
     def read(self, value: object) -> Any:
-        """Checks what the study says. Raises `ValueError`: what was expected, what was found."""
+        """Checks the study's value. Raises `ValueError`: what was expected and found."""
 
     def missing(self, value: Any) -> tuple[Missing, ...]:
-        """What this machine lacks for it, each with its cure; empty when it can be applied."""
+        """What this machine lacks for it, each with its remedy; empty if it can be applied."""
 
     def apply(self, value: Any, guarded: Guarded, scene: Scene) -> Applied:
-        """Makes the change, with its undo held first.
+        """Makes the change, after registering its undo.
 
         # Errors
-        `MachineError` when the machine refuses.
+        `MachineError` if the machine refuses.
         """
 
 
 def table(value: object, *keys: str) -> Mapping[str, Any]:
-    """A table with some of these keys. Raises `ValueError` for anything else."""
+    """Checks for a table with some of these keys. Raises `ValueError` for anything else."""
     expected = f"expected a table with some of {', '.join(f'`{key}`' for key in keys)}"
     if not isinstance(value, Mapping) or not value:
         raise ValueError(f"{expected}; found {value!r}")
@@ -86,7 +86,7 @@ def table(value: object, *keys: str) -> Mapping[str, Any]:
 
 
 def one_of(value: object, *words: str) -> str:
-    """One of these words. Raises `ValueError` for anything else."""
+    """Checks for one of these words. Raises `ValueError` for anything else."""
     if not isinstance(value, str) or value not in words:
         raise ValueError(
             f"expected one of {', '.join(f'`{word}`' for word in words)}; found {value!r}"
@@ -95,14 +95,14 @@ def one_of(value: object, *words: str) -> str:
 
 
 def whole_number(value: object, low: int, high: int) -> int:
-    """An integer from `low` to `high`. Raises `ValueError` for anything else."""
+    """Checks for an integer from `low` to `high`. Raises `ValueError` for anything else."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise ValueError(f"expected a whole number from {low} to {high}; found {value!r}")
     return value
 
 
 def texts(value: object) -> tuple[str, ...]:
-    """A list of texts. Raises `ValueError` for anything else."""
+    """Checks for a list of strings. Raises `ValueError` for anything else."""
     if not isinstance(value, list | tuple) or not all(isinstance(word, str) for word in value):
         raise ValueError(f"expected a list of texts; found {value!r}")
     return tuple(value)
@@ -116,7 +116,7 @@ def without_root(what: str) -> tuple[Missing, ...]:
 
 
 def without_programs(packages: Mapping[str, str]) -> tuple[Missing, ...]:
-    """The programs that aren't there; program → the Debian package that has it."""
+    """The missing programs; `programs` maps each to its Debian package."""
     return tuple(
         Missing(f"there is no program `{name}`", f"`apt-get install {package}`")
         for name, package in packages.items()
@@ -125,14 +125,14 @@ def without_programs(packages: Mapping[str, str]) -> tuple[Missing, ...]:
 
 
 def find_program(name: str) -> str | None:
-    """Where a program is that the guard would find; `None` if nowhere."""
+    """Path of a program as the guard would find it; `None` if there is none."""
     return shutil.which(name, path=system_environment()["PATH"])
 
 
 def without_switch(*paths: Path) -> tuple[Missing, ...]:
-    """The switches this kernel does not have or does not let us write."""
+    """The switches that this kernel lacks or does not let us write."""
     return tuple(
-        Missing(f"{path} is not there", "use a kernel that has this switch")
+        Missing(f"{path} does not exist", "use a kernel that has this switch")
         if not path.exists()
         else Missing(f"{path} can't be written", "run dbdyno as root, outside of a container")
         for path in paths

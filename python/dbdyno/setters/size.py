@@ -1,4 +1,4 @@
-"""Sizes as people write them."""
+"""Parses sizes with units."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _FORM = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?B)", re.IGNORECASE)
 
 
 def parse_size(text: object) -> int:
-    """Bytes in `"512 MB"`, `"2 GB"`; a kilobyte is 1,024 bytes, as servers count.
+    """Bytes in `"512 MB"`, `"2 GB"`; a kilobyte is 1,024 bytes, as in servers' settings.
 
-    Raises `ValueError` for anything else; a bare number too, since nobody can tell its unit.
+    Raises `ValueError` for anything else, including a number without a unit.
     """
     found = _FORM.fullmatch(text.strip()) if isinstance(text, str) else None
     if found is None:

@@ -1,4 +1,4 @@
-"""Any switch of the kernel: files under /proc/sys and /sys, by path or as `sysctl` names them."""
+"""Any kernel switch: files under /proc/sys and /sys, by path or by sysctl name."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ class Switch:
     name: ClassVar[str] = "switch"
 
     def read(self, value: object) -> Mapping[Path, str]:
-        """File → what is written into it."""
+        """File → value to write."""
         if not isinstance(value, Mapping) or not value:
             raise ValueError(f"expected a table of switches and their values; found {value!r}")
         return {_path(str(name)): _text(one) for name, one in value.items()}
 
     def missing(self, value: Mapping[Path, str]) -> tuple[Missing, ...]:
-        """Root, or a switch that this kernel does not have."""
+        """Missing root, or a switch that this kernel lacks."""
         return without_switch(*value)
 
     def apply(self, value: Mapping[Path, str], guarded: Guarded, _: Scene) -> Applied:
-        """Writes them in the order of the study."""
+        """Writes the switches in the study's order."""
         held = {str(path): guarded.write(path, text) for path, text in value.items()}
         return Applied(
             before={path: one.old for path, one in held.items()},
@@ -38,7 +38,7 @@ class Switch:
 
 
 def _path(name: str) -> Path:
-    """Raises `ValueError` for what is no switch of the kernel."""
+    """The file of a switch. Raises `ValueError` if it is not a kernel switch."""
     path = Path(name) if name.startswith("/") else Path("/proc/sys", *name.split("."))
     inside = any(root in path.parents for root in _ROOTS) and ".." not in path.parts
     if not inside or not (name.startswith("/") or "." in name):

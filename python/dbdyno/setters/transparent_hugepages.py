@@ -1,9 +1,9 @@
 """Transparent huge pages: whether the kernel backs memory with pages of 2 MB by itself.
 
-`enabled` governs a process's own memory, `shmem_enabled` shared memory, which is where PostgreSQL
-has its buffers; `defrag` says how hard the kernel tries to find room for one. A word alone sets
-`enabled`, and `shmem_enabled` to the nearest it knows. What a server really got stands in its
-`smaps`: `witness` adds it up.
+`enabled` applies to a process's private memory, `shmem_enabled` to shared memory, where PostgreSQL
+has its buffers; `defrag` sets how hard the kernel tries to find room. A single word sets
+`enabled`, and `shmem_enabled` to the nearest equivalent. `witness` adds up the huge pages in the
+`smaps` of the server.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WORDS = {
     "defrag": ("always", "defer", "defer+madvise", "madvise", "never"),
 }
 _SHARED = {"always": "always", "madvise": "advise", "never": "never"}
-"""What a word alone means for shared memory."""
+"""The equivalent of a single word for shared memory."""
 
 
 class TransparentHugepages:
@@ -40,7 +40,7 @@ class TransparentHugepages:
         return {key: one_of(word, *_WORDS[key]) for key, word in table(value, *_WORDS).items()}
 
     def missing(self, value: Mapping[str, str]) -> tuple[Missing, ...]:
-        """Root, or the switch itself."""
+        """Missing root, or the switch itself."""
         return without_switch(*(_FOLDER / key for key in value))
 
     def apply(self, value: Mapping[str, str], guarded: Guarded, _: Scene) -> Applied:
@@ -54,8 +54,8 @@ class TransparentHugepages:
 
 
 def huge_pages_of(pids: Sequence[int]) -> Facts:
-    """Bytes in huge pages: of the processes' own memory the sum, of shared memory the most that one
-    of them has mapped, since all map the same. Processes that are gone count for nothing."""
+    """Bytes in huge pages: the sum of private memory, and the maximum over processes for shared
+    memory, since all map the same. Processes that have ended are ignored."""
     own = shared = 0
     for pid in pids:
         try:

@@ -1,7 +1,7 @@
-"""Where a series changed its level: E-divisive with permutation tests.
+"""Finds changes of level in a series: E-divisive with permutation tests.
 
-For histories (a value a version or a day) and for the inside of a window alike. Single values far
-off are outliers and not changes.
+For histories (one value per version or day) as well as within a window. Single distant values are
+outliers, not changes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 PERMUTATIONS = 199
 LEAST_SEGMENT = 3
-"""Values on either side of a change: two can't be told from an outlier and its neighbour."""
+"""Values needed on either side of a change: two look like an outlier and its neighbour."""
 
 _NEIGHBOURS = 7
 _FAR = 5.0
@@ -48,11 +48,11 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What became of a series."""
+    """The changes and outliers of a series."""
 
     changes: tuple[Change, ...]
     outliers: tuple[int, ...]
-    """Places of single values that agree with neither neighbour."""
+    """Indices of single values that agree with neither neighbour."""
 
 
 def least_points(level: float, least_segment: int = LEAST_SEGMENT) -> int:
@@ -145,7 +145,7 @@ def _placed(clean: Array, found: dict[int, float], least: int) -> dict[int, floa
 def _told(
     clean: Array, found: dict[int, float], least_change: float, ratios: bool
 ) -> tuple[Change, ...]:
-    """Changes between neighbouring segments; those that came out too small are taken back."""
+    """Changes between adjacent segments; those that are too small are dropped."""
     places = sorted(found)
     while True:
         edges = [0, *places, clean.size]

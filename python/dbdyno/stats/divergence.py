@@ -1,4 +1,4 @@
-"""How far two parts of a series are from one another: the energy divergence of E-divisive."""
+"""The distance between two parts of a series: the energy divergence of E-divisive."""
 
 from __future__ import annotations
 

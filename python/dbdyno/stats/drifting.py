@@ -1,4 +1,4 @@
-"""Would noise that remembers itself look like this change? A null by simulation, AR(1)."""
+"""Whether autocorrelated noise would look like this change: a simulated null, AR(1)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CAUTION = 0.35
 that the memory is rather over- than underestimated."""
 
 _SETTLING = 30
-"""Values thrown away before a simulated series begins."""
+"""Values discarded before a simulated series begins."""
 
 
 def drifting_p(x: Array, least: int, simulations: int) -> float:

@@ -24,15 +24,16 @@ class NotComparable:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """What the turns inside blocks say of a block's value: no block is surer than its turns."""
+    """What the turns within blocks say about a block's value: a block can't be more certain than
+    its turns."""
 
     variance: float
-    """Of a block's mean, as far as its turns explain it; logarithms."""
+    """Variance of a block's mean as explained by its turns; logarithms."""
     degrees: float
-    """Degrees of freedom of that estimate, a block."""
+    """Degrees of freedom of that estimate, per block."""
 
     def least_sd(self, blocks: int) -> float:
-        """Standard deviation below which that of `blocks` block means is taken for luck.
+        """Standard deviation below which that of `blocks` block means is considered chance.
 
         √variance · c, c = max over q of t(q, blocks · degrees)/t(q, blocks − 1), at most 1: with
         it the 90 and 95 % intervals reach at least as far as t on the turns alone would.
@@ -57,7 +58,7 @@ class PairedEffect:
     log_effect: float
     """Mean of the differences."""
     log_sd: float
-    """Standard deviation of the differences (n − 1), or `within.least_sd` where that is more."""
+    """Standard deviation of the differences (n − 1), or `within.least_sd` if that is larger."""
     standard_error: float
     """Of `log_effect`."""
     degrees: float
@@ -65,7 +66,7 @@ class PairedEffect:
     method: str
     """Where the standard error comes from: `t over blocks`, `t over turns of one block`."""
     within: Within | None = None
-    """What turns say of the noise; `None` where there were none."""
+    """The noise estimated from turns; `None` if there were none."""
     wider: float = 1.0
     """Factor in `standard_error` beside what the blocks say (`stopping.py`)."""
 

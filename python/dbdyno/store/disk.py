@@ -1,4 +1,4 @@
-"""Writing to a disk that may be full, read-only or not ours."""
+"""Writes to disks that may be full, read-only or not ours."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 @contextmanager
 def writing(path: Path, *, size: int) -> Iterator[None]:
-    """Maps what can go wrong while `size` bytes are written to `path` to a `StoreError`."""
+    """Maps errors of writing `size` bytes to `path` to `StoreError`."""
     try:
         yield
     except OSError as error:
@@ -41,7 +41,7 @@ def write_file(path: Path, content: bytes) -> None:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Writes a file aside and puts it in place, so that readers never see half of it."""
+    """Writes a file aside and renames it into place, so that readers never see a partial one."""
     aside = path.with_name(path.name + ".partial")
     write_file(aside, content)
     with writing(path, size=0):

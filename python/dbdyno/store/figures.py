@@ -1,4 +1,4 @@
-"""From the engine's records to the figures people read.
+"""Computes a step's figures from the engine's records.
 
 Percentiles are read from merged histograms only; percentiles themselves are never averaged.
 """
@@ -35,10 +35,10 @@ def step_summary(
     clients: int | None = None,
     size_bytes: tuple[int, int] | None = None,
 ) -> StepSummary:
-    """The figures of one step; `record` is the summary as it came, kept beside them.
+    """The figures of one step; `record` is the summary as received, stored beside them.
 
-    `clients` began the step. The engine tells of those that are left in the end, and a script may
-    end its clients one by one. `size_bytes` is that of the data on disk before and after.
+    `clients` is the number that began the step: the engine reports those left at the end, and a
+    script may end its clients one by one. `size_bytes`: size of the data on disk before and after.
     """
     window_s = summary.window_s
     statements = summary.measured.statements
@@ -80,14 +80,14 @@ def step_summary(
 
 
 def with_search(summary: StepSummary, search: RateSearch) -> StepSummary:
-    """The chosen probe's figures as those of the whole search. By how much an event lets the data
-    grow is nobody's: the data grew by all probes."""
+    """The chosen probe's figures as those of the whole search. Without data growth per event,
+    because all probes contributed to the growth."""
     figures = {k: v for k, v in summary.figures.items() if k != "data_bytes_per_event"}
     return replace(summary, search=search, figures=figures)
 
 
 def _growth(before: int, after: int, events: int) -> Mapping[str, float]:
-    """Of the data on disk, by all events of the step."""
+    """Growth of the data on disk, over all events of the step."""
     by_event = {"data_bytes_per_event": (after - before) / events} if events else {}
     return {"data_bytes": float(after), **by_event}
 

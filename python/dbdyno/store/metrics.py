@@ -1,7 +1,7 @@
-"""`metrics.parquet`: everything that was sampled beside the load, in one long table.
+"""`metrics.parquet`: everything sampled beside the load, in one long table.
 
-A row a value: wall clock, source, metric, instance, value. What each metric is (unit, kind, text)
-stands in the file's own metadata, so that a reader needs no list of today's metrics.
+One row per value: wall clock, source, metric, instance, value. The metrics' units, kinds and
+descriptions are in the file's metadata, so that readers need no current list of metrics.
 """
 
 from __future__ import annotations

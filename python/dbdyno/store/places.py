@@ -1,9 +1,9 @@
-"""What the folders and files of a store are called, where more than one file of the room asks."""
+"""Names of folders and files of a store that several modules need."""
 
 from __future__ import annotations
 
 PARTIAL = ".partial"
-"""At the end of a folder's or file's name: not whole yet."""
+"""Suffix of folders and files that are not complete."""
 
 SUMS = "SHA256SUMS"
 """Digests of every other file in a run's folder."""

@@ -1,4 +1,4 @@
-"""Reading what was kept. Whatever is damaged is named: folder, file, and what is wrong with it."""
+"""Reads stored runs. Errors name the damaged folder and file, and what is wrong."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class StoredRun:
 
     @cached_property
     def summaries(self) -> tuple[StepSummary, ...]:
-        """The figures, a step each; fewer than planned if the run was cut short."""
+        """The figures, one entry per step; fewer than planned if the run was cut short."""
         return load_summary(self.read("summary.json"), file=self.path / "summary.json")
 
     @cached_property
     def series(self) -> pa.Table:
-        """One row an interval and step."""
+        """One row per interval and step."""
         # Arrow takes a quarter of a second to import: only who reads intervals pays for it.
         import pyarrow as pa
 
@@ -56,7 +56,7 @@ class StoredRun:
 
     @cached_property
     def turns(self) -> tuple[TurnResult, ...]:
-        """The turns its cell had; none where it was driven alone."""
+        """The cell's turns; none if it was driven alone."""
         import pyarrow as pa
 
         from dbdyno.store.turns import NAME, from_parquet
@@ -71,7 +71,7 @@ class StoredRun:
 
     @cached_property
     def metrics(self) -> tuple[pa.Table, Mapping[str, Mapping[str, Metric]]] | None:
-        """What was sampled beside the load, and what each metric is; `None` where nothing was."""
+        """Samples taken beside the load, and their metrics; `None` if there are none."""
         from dbdyno.store.metrics import NAME, from_parquet
 
         return from_parquet(self.read(NAME)) if NAME in self._sums else None
@@ -92,7 +92,7 @@ class StoredRun:
         return content
 
     def verify(self) -> None:
-        """Reads everything; raises `StoreError` for the first file that is not as it was."""
+        """Reads everything; raises `StoreError` for the first file that has changed."""
         for name in self._sums:
             self.read(name)
 
@@ -122,7 +122,7 @@ class StoredRun:
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A run's folder that is not what was written."""
+    """A run's folder that has changed since it was written."""
 
     path: Path
     told: str
@@ -131,7 +131,7 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What a study's folder holds."""
+    """The content of a study's folder."""
 
     runs: Mapping[str, StoredRun]
     """Run id → the attempt that counts."""
@@ -155,12 +155,12 @@ class StoredStudy:
 
     @property
     def plan(self) -> Plan:
-        """What was to be run."""
+        """The plan."""
         return self._declared.plan
 
     @property
     def study(self) -> Study:
-        """The study as it was resolved when it was run, by the folder's name."""
+        """The study as it was resolved when it was run, named after the folder."""
         return replace(self._declared.study, name=self.name)
 
     def extended(self, plan: Plan) -> Declared:
@@ -185,13 +185,13 @@ class StoredStudy:
         return tuple(StoredRun(folder / name) for name in names)
 
     def runs(self) -> Mapping[str, StoredRun]:
-        """Run id → its folder: the complete attempt if there is one, else the last."""
+        """Run id → its folder: the complete attempt if there is one, otherwise the last."""
         return self.survey().runs
 
     def survey(self, *, whole: bool = False) -> Survey:
-        """The runs there are, and the folders that are not as they were.
+        """The runs, and the damaged folders.
 
-        Judged by each run's head, or with `whole` by every file of it.
+        Checked by each run's head or, with `whole`, by all its files.
         """
         sound: list[StoredRun] = []
         damages: list[Damage] = []

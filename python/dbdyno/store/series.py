@@ -1,4 +1,4 @@
-"""`series.parquet`: one row an interval and step."""
+"""`series.parquet`: one row per interval and step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A study folder while a study is carried out: locked, cleaned of what a crash left behind."""
+"""A study folder in use: locked, and cleaned of a crash's leftovers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dbdyno.store.writer import RunWriter
 
 
 class StudyFolder:
-    """Where the runs of one plan go. Made by `open_study_folder`, which holds the lock."""
+    """Where the runs of a plan are stored. Made by `open_study_folder`, which holds the lock."""
 
     def __init__(self, stored: StoredStudy) -> None:
         self.stored = stored
@@ -49,11 +49,11 @@ class StudyFolder:
         )
 
     def has_runs(self) -> bool:
-        """Whether anything was ever measured here, whatever became of it."""
+        """Whether anything was ever measured here, with whatever outcome."""
         return any(self._runs.iterdir())
 
     def next_attempt(self, batch: Sequence[PlannedRun]) -> int:
-        """The number that no run of `batch` has a folder with, nor any later one: from 1."""
+        """A number from 1 that no run of `batch` has used, nor a higher one."""
         attempts = (count(1) for _ in batch)
         return max(
             next(one for one in numbers if not self._folder(run, one).exists())
@@ -65,7 +65,7 @@ class StudyFolder:
         return RunWriter(self._folder(run, attempt))
 
     def remove_partial(self) -> None:
-        """Removes what runs that never ended left behind; only the holder of the lock may."""
+        """Removes leftovers of runs that never ended; only for the holder of the lock."""
         for folder in self._runs.glob(f"*{PARTIAL}"):
             with writing(folder, size=0):
                 shutil.rmtree(folder)

@@ -1,4 +1,4 @@
-"""`turns.parquet`: one row a turn of a run whose cells were driven in turns."""
+"""`turns.parquet`: one row per turn of a run whose cells were driven in turns."""
 
 from __future__ import annotations
 

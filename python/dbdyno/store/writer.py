@@ -1,4 +1,4 @@
-"""One run folder being written: `<id>.partial` until everything is in it, then renamed."""
+"""Writes one run folder: `<id>.partial` until it is complete, then renamed."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from dbdyno.store.series import Row, row, to_parquet
 
 
 class RunWriter:
-    """Takes what a run yields, in the order it comes. Use as a context manager.
+    """Stores what a run produces, in order. Use it as a context manager.
 
-    Left without `commit`, the folder stays behind as `<id>.partial`: whole files or none, never
-    taken for a result, and removed when the study is carried on.
+    Without `commit`, the folder stays as `<id>.partial`: its files are complete or absent, it is
+    never taken for a result, and it is removed when the study is resumed.
     """
 
     def __init__(self, final: Path) -> None:
@@ -91,7 +91,8 @@ class RunWriter:
     def distribution(
         self, step: int, record: HistogramRecord, *, start_unix_s: float, length_s: float
     ) -> None:
-        """Keeps how long the events of a whole step took, where no engine told it by intervals."""
+        """Stores how long the events of a whole step took, if there are no intervals from an
+        engine."""
         self._begin_step(start_unix_s)
         told = hlog.line(step, record, start_s=self._step_offset_s, length_s=length_s)
         self._write(self._log, told.encode())

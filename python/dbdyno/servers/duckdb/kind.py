@@ -1,4 +1,4 @@
-"""The DuckDB versions that can be had: wheels that carry its command-line program."""
+"""The available DuckDB versions: wheels that contain its command-line program."""
 
 import re
 import shutil

@@ -1,4 +1,4 @@
-"""A DuckDB file of one run. The engine does not drive it: it is for generators that ask the
+"""A DuckDB file of one run. The engine has no driver for it: it is for generators that query the
 database themselves, such as `damage`."""
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ _ANSWER_LIMIT_S = 30.0
 
 
 class DuckdbServer(ProcessFree):
-    """A file and settings, which every session has."""
+    """A file, and settings for every session."""
 
     _WHAT: ClassVar[str] = "the database file"
 
@@ -33,7 +33,7 @@ class DuckdbServer(ProcessFree):
         self.inside().close()
 
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:
-        """Nobody's: the engine has no driver for it."""
+        """Raises: the engine has no driver for it."""
         raise ServerError(
             "the engine does not drive DuckDB",
             hint="it is for generators that ask the database themselves, such as `damage`",
@@ -50,21 +50,21 @@ class DuckdbServer(ProcessFree):
         }
 
     def settings(self) -> Mapping[str, str]:
-        """As the database tells them."""
+        """Settings as reported by the database."""
         found = self._ask("SELECT name, value FROM duckdb_settings() ORDER BY name")
         return {str(row["name"]): str(row["value"]) for row in found}
 
     def counters(self) -> Mapping[str, int]:
-        """None are kept between sessions."""
+        """No counters are kept between sessions."""
         return {}
 
     def size_bytes(self) -> int:
-        """The file with its log."""
+        """Size of the file with its log."""
         assert self._path is not None, "started"
         return sum(path.stat().st_size for path in self._path.parent.glob(f"{self._path.name}*"))
 
     def contents(self, table: str, *, checksum: bool) -> Contents:
-        """Of a table in the file."""
+        """Contents of a table in the file."""
         if not checksum:
             return Contents(int(self._ask(f"SELECT count(*) AS n FROM {table}")[0]["n"]))
         rows = self._ask(f"SELECT COLUMNS(*)::VARCHAR FROM {table}")
@@ -74,7 +74,7 @@ class DuckdbServer(ProcessFree):
         )
 
     def tables(self) -> Mapping[str, str]:
-        """Of the file."""
+        """Tables in the file."""
         found = self._ask("SELECT table_name FROM duckdb_tables() ORDER BY table_name")
         return {str(row["table_name"]): f'main."{row["table_name"]}"' for row in found}
 
@@ -86,7 +86,7 @@ class DuckdbServer(ProcessFree):
             session.close()
 
     def inside(self) -> Asking:
-        """In a process of its own, which the lab survives."""
+        """Opens a session in a separate process, so that a crash does not affect the lab."""
         assert self._path is not None, "started"
         assert self._programs is not None, "started"
         program = self._programs.folder / "duckdb"
@@ -95,12 +95,12 @@ class DuckdbServer(ProcessFree):
         )
 
     def stop(self) -> None:
-        """Writes what is in the log into the file."""
+        """Writes the log into the file."""
         if self._path is not None:
             self._ask("CHECKPOINT")
 
     def restart(self, limit_s: float) -> None:
-        """Opens the file, as a program that uses it would first of all."""
+        """Opens the file, as any program that uses it does first."""
         self.check()
         self._ask("SELECT count(*) AS n FROM duckdb_tables()")
 

@@ -1,7 +1,8 @@
-"""A session with DuckDB's command-line program, in a process of its own which the lab survives.
+"""A session with DuckDB's command-line program, in a separate process so that a crash does not
+affect the lab.
 
-The program reads statements and prints a result as JSON, or what went wrong, as text; a line that
-it is asked to print behind each statement says where the answer ends.
+The program reads statements and prints a result as JSON, or an error as text; a marker line
+printed after each statement shows where its answer ends.
 """
 
 import json
@@ -73,7 +74,7 @@ class DuckdbSession:
         return found
 
     def close(self) -> None:
-        """Ends the process, whatever it is busy with."""
+        """Kills the process, whatever it is doing."""
         self._process.close()
 
 

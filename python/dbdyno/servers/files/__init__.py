@@ -1,1 +1,1 @@
-"""No database: an empty folder, for tools that put load on a file system."""
+"""No database: an empty folder, for tools that load a file system."""

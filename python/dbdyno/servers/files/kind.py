@@ -1,4 +1,4 @@
-"""A folder is always to be had."""
+"""A folder of files: always available."""
 
 from dbdyno.servers.files.server import FilesServer
 from dbdyno.servers.protocol import Kind

@@ -1,4 +1,4 @@
-"""An empty folder of one run, on the file system that the study asks for; gone with its run."""
+"""An empty folder for one run, on the study's file system; removed after the run."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +11,7 @@ from dbdyno.servers.protocol import Provision, Transport
 
 
 class FilesServer(ProcessFree):
-    """Stands where a server would: a tool finds its folder here, and nobody speaks SQL."""
+    """Takes the place of a server: a tool works in its folder, and there is no SQL."""
 
     _WHAT: ClassVar[str] = "the folder"
 
@@ -29,11 +29,11 @@ class FilesServer(ProcessFree):
         self._path = self._make_folder()
 
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:
-        """Nothing to connect to."""
+        """Raises: there is nothing to connect to."""
         return {"driver": "null"}
 
     def facts(self) -> Mapping[str, object]:
-        """That there is no database."""
+        """Facts: there is no database."""
         return {"kind": "files", "version": ""}
 
     def settings(self) -> Mapping[str, str]:
@@ -45,12 +45,12 @@ class FilesServer(ProcessFree):
         return {}
 
     def size_bytes(self) -> int:
-        """What lies in the folder, as allocated."""
+        """Allocated size of the folder."""
         assert self._path is not None, "started"
         return sum(path.stat().st_blocks * 512 for path in self._path.rglob("*"))
 
     def contents(self, table: str, *, checksum: bool) -> Contents:
-        """There is no table."""
+        """Raises: there are no tables."""
         raise ServerError(f"a folder of files has no table `{table}`")
 
     def tables(self) -> Mapping[str, str]:

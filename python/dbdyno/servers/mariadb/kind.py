@@ -1,4 +1,4 @@
-"""The MariaDB servers that can be had, and where from."""
+"""The available MariaDB servers and their sources."""
 
 from collections.abc import Mapping
 from functools import partial

@@ -1,1 +1,1 @@
-"""MySQL servers; what they share with MariaDB's is here too."""
+"""MySQL servers, and the parts they share with MariaDB."""

@@ -1,4 +1,4 @@
-"""What tells a MySQL server from a MariaDB server before it runs, and how either is found."""
+"""Tells MySQL servers from MariaDB servers before they run, and finds both."""
 
 import re
 import shutil
@@ -22,7 +22,7 @@ class Brand:
     kind: str
     title: str
     programs: Sequence[str]
-    """Names its server goes by, the present one first."""
+    """Names of the server program, the current one first."""
     example: str
     """A provision text that needs no installation."""
 
@@ -36,7 +36,7 @@ class Brand:
         return next((folder / n for n in self.programs if (folder / n).exists()), folder)
 
     def version_of(self, folder: Path) -> str | None:
-        """The release in a folder; `None` when there is none, or one of the other family."""
+        """The release in a folder; `None` if there is none, or one of the other family."""
         program = self.program(folder)
         if program == folder:
             return None
@@ -46,7 +46,7 @@ class Brand:
         return numbers[1] if numbers and same_family else None
 
     def refuses(self, provision: Provision, wish: Connection) -> str | None:
-        """Why connections can't be so; a server by URL is left to say so itself."""
+        """Why such connections are impossible; a server by URL reports that itself."""
         name = f"{self.title} {provision.version}"
         release = tuple(map(int, re.findall(r"\d+", provision.version or "")))
         if wish.get("compression") == "zstd" and self.is_mariadb:
@@ -58,7 +58,7 @@ class Brand:
         return None
 
     def installed(self) -> Sequence[Installation]:
-        """What is on the path, and in /usr/sbin, where distributions put servers."""
+        """Servers on the path, and in /usr/sbin, where distributions put them."""
         folders = [Path("/usr/sbin"), Path("/usr/libexec")]
         folders += [Path(f).resolve().parent for n in self.programs if (f := shutil.which(n))]
         return [

@@ -1,8 +1,8 @@
-"""A data folder's first content: system tables, and nobody who may enter but the run's own role.
+"""The initial content of a data folder: system tables, and no account but the run's own role.
 
 The server's own SQL files are fed to `--bootstrap` directly: its install scripts need Perl or
-programs of other packages, and leave root accounts without a password that loopback can reach.
-From MySQL 5.7 on the server knows how by itself (`--initialize-insecure`).
+programs of other packages, and leave root accounts without a password reachable by loopback. MySQL
+from 5.7 can do this itself (`--initialize-insecure`).
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The MySQL servers that can be had, and where from."""
+"""The available MySQL servers and their sources."""
 
 import platform
 from collections.abc import Mapping

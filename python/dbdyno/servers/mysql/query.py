@@ -1,4 +1,4 @@
-"""What the lab asks a MySQL or MariaDB server, of any version from 5.6 on, over its own session."""
+"""Queries of the lab to MySQL or MariaDB servers, from version 5.6, over its own session."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _OF_THIS_RUN = frozenset(
         "tmpdir",
     }
 )
-"""Settings that name places of a run: they differ always and mean nothing."""
+"""Settings that contain paths or ports of a run: always different, never significant."""
 _CHANGED_IN_MARIADB = """
     SELECT LOWER(VARIABLE_NAME) AS name, GLOBAL_VALUE AS value, DEFAULT_VALUE AS default_value,
            GLOBAL_VALUE_ORIGIN AS source FROM information_schema.SYSTEM_VARIABLES
@@ -85,7 +85,7 @@ class Address:
 
 
 class Session:
-    """One connection of the lab's, opened when first needed and again when lost."""
+    """The lab's own connection, opened when first needed and again if lost."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class Session:
         """The open connection.
 
         # Errors
-        `ConnectError` with the server's or the system's own words.
+        `ConnectError` with the server's or the system's message.
         """
         if self._connection is None or not self._connection.open:
             self.close()
@@ -197,7 +197,7 @@ class Session:
         return row
 
     def undisturbed(self) -> bool:
-        """Whether a connection is open and the server has said nothing: no news, no farewell."""
+        """Whether a connection is open and the server has not sent anything unasked."""
         if self._connection is None or not self._connection.open or self._watch is None:
             return False
         return not select.select([self._watch], [], [], 0)[0]
@@ -301,9 +301,9 @@ def _about_missing_table(error: ServerError) -> bool:
 
 
 def counters(session: Session) -> Mapping[str, int]:
-    """The whole server's counts (`Questions`, `Com_commit`, `Innodb_rows_read`, …).
+    """Counters of the whole server (`Questions`, `Com_commit`, `Innodb_rows_read`, …).
 
-    Exactly one statement of the lab's own lies between two calls: this one.
+    Between two calls the lab sends exactly one statement of its own: this one.
     """
     counts = {}
     for row in session.rows("SHOW GLOBAL STATUS"):
@@ -313,8 +313,8 @@ def counters(session: Session) -> Mapping[str, int]:
 
 
 def capacity(session: Session) -> Capacity:
-    """What is left of connections and prepared statements. Behind a proxy, which listens on a port
-    that is not the server's, nothing is known."""
+    """Free connections and prepared statements. Unknown behind a proxy, whose port is not the
+    server's."""
     effective, counts = settings(session), counters(session)
     address = session.address
     if address.unix is None and effective["port"] != str(address.port):
@@ -332,7 +332,7 @@ def capacity(session: Session) -> Capacity:
 
 
 def size_bytes(session: Session, database: str) -> int:
-    """Tables and indexes of a database, as the storage engines account for them."""
+    """Size of a database's tables and indexes, according to the storage engines."""
     row = session.row(
         "SELECT COALESCE(SUM(DATA_LENGTH + INDEX_LENGTH), 0) AS size"
         " FROM information_schema.TABLES WHERE TABLE_SCHEMA = %s",
@@ -342,7 +342,7 @@ def size_bytes(session: Session, database: str) -> int:
 
 
 def tables(session: Session, database: str) -> Mapping[str, str]:
-    """Of a database, each with its name as in a statement."""
+    """Tables of a database, named as in statements."""
     rows = session.rows(
         "SELECT TABLE_NAME AS name FROM information_schema.TABLES"
         " WHERE TABLE_SCHEMA = %s AND TABLE_TYPE = 'BASE TABLE' ORDER BY TABLE_NAME",
@@ -352,12 +352,12 @@ def tables(session: Session, database: str) -> Mapping[str, str]:
 
 
 def quoted(name: str) -> str:
-    """A name as statements have it."""
+    """A name quoted for statements."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def _advice(error: Exception) -> str:
-    """What to try after a connection that failed."""
+    """A hint for a connection that failed."""
     if isinstance(error, OSError):
         return "is the server running, and is this its address?"
     match error.args[0] if error.args else None:
@@ -373,7 +373,7 @@ def _advice(error: Exception) -> str:
 
 
 def _in_words(error: Exception) -> str:
-    """The error without PyMySQL's tuple around it."""
+    """The error message without PyMySQL's tuple around it."""
     words = error.args[-1] if error.args else error
     number = f"error {error.args[0]}: " if len(error.args) == 2 else ""
     return number + " ".join(str(words).split())

@@ -1,4 +1,4 @@
-"""A MySQL or MariaDB server that somebody else runs: looked at, loaded, never altered."""
+"""An existing MySQL or MariaDB server: inspected and loaded, never altered."""
 
 import ssl
 from collections.abc import Mapping, Sequence
@@ -78,14 +78,14 @@ class RunningMysql(RunningServer):
         )
 
     def _tls(self) -> Mapping[str, object]:
-        """The run spec's `tls`. A Unix socket is never encrypted unless that is demanded."""
+        """The run spec's `tls`. A Unix socket is encrypted only if required."""
         default = "disabled" if self._socket() else "preferred"
         mode = _MODES[self._parameters.get("ssl-mode", default).lower()]
         files = {n: self._parameters[p] for n, p in _TLS_FILES.items() if p in self._parameters}
         return {"mode": mode, **files}
 
     def _tls_context(self) -> ssl.SSLContext | None:
-        """What the lab's own session uses: plain, unless encryption is demanded."""
+        """TLS of the lab's own session: only if encryption is required."""
         tls = self._tls()
         if tls["mode"] in ("disable", "prefer"):
             return None
@@ -104,7 +104,7 @@ class RunningMysql(RunningServer):
         return context
 
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:
-        """Every host of the URL; `transport` is the URL's own choice."""
+        """Every host in the URL; the URL itself decides `transport`."""
         if path := self._socket():
             endpoints: Sequence[Mapping[str, object]] = [{"unix": str(path)}]
         else:
@@ -121,7 +121,7 @@ class RunningMysql(RunningServer):
         return target
 
     def facts(self) -> Mapping[str, object]:
-        """As the server tells; what package it came from is not known."""
+        """Facts reported by the server; its package is unknown."""
         return {
             "kind": self._brand.kind,
             "source": "url",
@@ -130,19 +130,19 @@ class RunningMysql(RunningServer):
         }
 
     def settings(self) -> Mapping[str, str]:
-        """All global ones."""
+        """All global settings."""
         return query.settings(self._session)
 
     def counters(self) -> Mapping[str, int]:
-        """Of the whole server: others who use it are counted too."""
+        """Counters of the whole server: those of other users are included."""
         return query.counters(self._session)
 
     def capacity(self) -> Capacity:
-        """By its settings and the connections there are."""
+        """From its settings and current connections."""
         return query.capacity(self._session)
 
     def size_bytes(self) -> int:
-        """Of the database in the URL."""
+        """Size of the database in the URL."""
         return query.size_bytes(self._session, self._database)
 
     def ask(self) -> SampledSession | None:
@@ -150,13 +150,13 @@ class RunningMysql(RunningServer):
         return query.Session(self._brand.title, self._address())
 
     def contents(self, table: str, *, checksum: bool) -> Contents:
-        """Of a table in the database in the URL."""
+        """Contents of a table in the URL's database."""
         session = query.Session(self._brand.title, self._address(), answer_limit_s=None)
         return contents(session, table, checksum=checksum)
 
 
 def _hosts(url: SplitResult, brand: Brand) -> Sequence[tuple[str, int]]:
-    """Host and port of each server in the URL, which may list several with commas between."""
+    """Host and port of each server in the URL, separated by commas."""
     listed = url.netloc.rpartition("@")[2] or "127.0.0.1"
     found = []
     for place in listed.split(","):

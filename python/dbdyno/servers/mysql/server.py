@@ -1,4 +1,5 @@
-"""A MySQL or MariaDB server of one run: its own data folder, socket and port, gone with the run."""
+"""A MySQL or MariaDB server of one run, with its own data folder, socket and port; removed
+afterwards."""
 
 import re
 import secrets
@@ -45,7 +46,7 @@ _RESERVED = frozenset(
         "tmpdir",
     }
 )
-"""Settings by which we reach and watch the server."""
+"""Settings that dbdyno needs to reach and watch the server."""
 _KEYS = "file_key_management"
 """MariaDB's plugin that reads keys from a file."""
 _DEBIAN_PACKAGES = {
@@ -53,15 +54,15 @@ _DEBIAN_PACKAGES = {
     "libncurses.so.5": "libncurses5",
     "libtinfo.so.5": "libtinfo5",
 }
-"""Libraries that the packaged programs expect of the system → what brings them."""
+"""Libraries that the packaged programs expect on the system → package that has them."""
 
 
 class MysqlServer(OwnServer):
-    """Its role may do everything; there are no other accounts."""
+    """Its role has all privileges; there are no other accounts."""
 
     _DRIVER = "mysql"
     _STOP = signal.SIGTERM
-    """What `innodb_fast_shutdown` says is done before."""
+    """Value of `innodb_fast_shutdown` → what the server does before it stops."""
     _session: query.Session
 
     def __init__(
@@ -106,13 +107,13 @@ class MysqlServer(OwnServer):
 
     @property
     def _share(self) -> Path:
-        """The folder of messages and of SQL files for system tables."""
+        """The folder of messages and of SQL files for the system tables."""
         share = self._base / "share"
         folders = (share, share / "mysql", share / "mariadb")
         return next((folder for folder in folders if (folder / "english").exists()), share)
 
     def _own_environment(self) -> Mapping[str, str]:
-        """Libraries that the package brings along are found."""
+        """Environment in which the package's own libraries are found."""
         libraries = self._base / "libs"
         found = {"LD_LIBRARY_PATH": str(libraries)} if libraries.exists() else {}
         return {**self._environment("MYSQL", "MARIADB"), **found}
@@ -123,7 +124,7 @@ class MysqlServer(OwnServer):
         return self._brand.is_mariadb or version < 5_07_00
 
     def _configure(self) -> None:
-        """Writes ours first and the study's after; nothing else on this machine is read."""
+        """Writes our settings first, then the study's; no other option file is read."""
         self._port = free_port()
         ours = {
             "basedir": str(self._base),
@@ -152,7 +153,7 @@ class MysqlServer(OwnServer):
             self._daemon.give(self._accounts, mode=0o600)
 
     def _components(self) -> Sequence[str]:
-        """Since MySQL 9.6, MD5() is in a component: by it contents of tables are compared."""
+        """Since MySQL 9.6, MD5(), which checksums of tables need, is in a component."""
         places = (self._base / "lib/plugin", self._base / "lib/mysql/plugin")
         name = "component_classic_hashing"
         if not any((place / f"{name}.so").exists() for place in places):
@@ -170,7 +171,7 @@ class MysqlServer(OwnServer):
         return places
 
     def _keys(self) -> Mapping[str, str]:
-        """A key for this run, where MariaDB encrypts and the study names no file of keys."""
+        """A key for this run, if MariaDB encrypts and the study names no key file."""
         plugins = "".join(self._asked.get(name, "") for name in ("plugin_load", "plugin_load_add"))
         if _KEYS not in plugins or f"{_KEYS}_filename" in self._asked:
             return {}
@@ -193,7 +194,7 @@ class MysqlServer(OwnServer):
         return self._root / "accounts.sql"
 
     def _initialise(self) -> None:
-        """Makes the data folder with the study's settings, since some count only then."""
+        """Makes the data folder with the study's settings, since some apply only then."""
         argv: list[str | Path] = [self._program, f"--defaults-file={self._configuration}"]
         statements: Path | None = None
         if self._is_before_57():
@@ -241,7 +242,7 @@ class MysqlServer(OwnServer):
         )
 
     def _explained(self, log: str) -> ServerError | None:
-        """What a log says that a user can mend."""
+        """Errors in a log that a user can fix."""
         name = self._daemon.name
         if unknown := re.search(r"unknown (?:variable|option) '(?:--)?([^='\n]+)", log):
             manual = "look at the server's manual"
@@ -291,7 +292,7 @@ class MysqlServer(OwnServer):
         return {name.replace("-", "_"): value.strip() for name, value in pairs}
 
     def facts(self) -> Mapping[str, object]:
-        """Of the package, the program and the running server."""
+        """Facts about the package, the program and the running server."""
         return {
             **self._package_facts(),
             **query.facts(self._session),
@@ -300,7 +301,7 @@ class MysqlServer(OwnServer):
         }
 
     def _settings_adjusted(self) -> Mapping[str, Mapping[str, str]]:
-        """Numbers that the server changed to what it finds possible, often without a word."""
+        """Numbers that the server silently adjusted to its limits."""
         effective = self.settings()
         return {
             name: {"asked": asked, "effective": effective[name]}
@@ -325,19 +326,19 @@ class MysqlServer(OwnServer):
         }
 
     def settings(self) -> Mapping[str, str]:
-        """All global ones."""
+        """All global settings."""
         return query.settings(self._session)
 
     def counters(self) -> Mapping[str, int]:
-        """Of the whole server, which is ours alone."""
+        """Counters of the whole server, which is used only by us."""
         return query.counters(self._session)
 
     def capacity(self) -> Capacity:
-        """By its settings and the connections there are."""
+        """From its settings and current connections."""
         return query.capacity(self._session)
 
     def size_bytes(self) -> int:
-        """Of the database under load, by its files; with one tablespace for all, of that."""
+        """Size of the database's files; with one tablespace for all, its size."""
         shared = [] if list(self._files(DATABASE, "*.ibd")) else self._files(".", "ibdata*")
         # RocksDB's newest rows are in its log alone.
         rocksdb = [*self._files("#rocksdb", "*.sst"), *self._files("#rocksdb", "*.log")]
@@ -349,11 +350,11 @@ class MysqlServer(OwnServer):
         return query.Session(self._brand.title, query.Address(ROLE, unix=self._socket))
 
     def contents(self, table: str, *, checksum: bool) -> Contents:
-        """Of a table in the database under load."""
+        """Contents of a table in the database under load."""
         return contents(self._inside(), table, checksum=checksum)
 
     def inside(self) -> Asking:
-        """As its role."""
+        """Opens a session as its role."""
         return self._inside()
 
     def _inside(self) -> query.Session:
@@ -361,7 +362,8 @@ class MysqlServer(OwnServer):
         return query.Session(self._brand.title, address, answer_limit_s=None)
 
     def table_files(self, table: str) -> Sequence[Path]:
-        """Those called after it; of RocksDB all tables'; of one tablespace for all, that."""
+        """Files named after it; for RocksDB those of all tables; with one tablespace for all, that
+        one."""
         own = [path for path in self._files(DATABASE, f"{table}.*") if path.suffix != ".frm"]
         rocksdb = [
             path for ending in ("sst", "log") for path in self._files("#rocksdb", f"*.{ending}")
@@ -369,7 +371,7 @@ class MysqlServer(OwnServer):
         return own or rocksdb or self._files(".", "ibdata*")
 
     def tables(self) -> Mapping[str, str]:
-        """Of the database under load."""
+        """Tables of the database under load."""
         return query.tables(self._session, DATABASE)
 
     def _files(self, folder: str, pattern: str) -> Sequence[Path]:

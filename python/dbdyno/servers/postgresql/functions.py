@@ -1,8 +1,8 @@
-"""Functions in C for a PostgreSQL server of a run: compiled with the headers of that very server,
-and put where it looks for them.
+"""C functions for a run's PostgreSQL server: compiled against that server's headers, and put where
+it finds them.
 
-A library is called like its file: `stamp.c` becomes `stamp`, and `CREATE FUNCTION … AS 'stamp',
-'symbol'` finds it by `dynamic_library_path`.
+A library is named after its file: `stamp.c` becomes `stamp`, and `CREATE FUNCTION … AS 'stamp',
+'symbol'` finds it through `dynamic_library_path`.
 """
 
 import shutil
@@ -22,9 +22,9 @@ _COMPILE_LIMIT_S = 120
 
 
 def require(provision: Provision) -> None:
-    """Raises `MachineError` for what is missing to compile functions for this server.
+    """Raises `MachineError` if something is missing to compile functions for this server.
 
-    Of a package that is still to be downloaded nobody knows what is in it.
+    Packages not yet downloaded are not checked.
     """
     if shutil.which(COMPILER) is None:
         raise MachineError(

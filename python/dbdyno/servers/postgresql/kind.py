@@ -1,4 +1,4 @@
-"""The PostgreSQL servers that can be had, and where from."""
+"""The available PostgreSQL servers and their sources."""
 
 import platform
 import re
@@ -73,7 +73,7 @@ def _installed_at(folder: Path) -> Installation:
 
 
 def _version_of(folder: Path) -> str | None:
-    """The release whose server and initdb are in a folder; `None` when there are none."""
+    """The release whose server and initdb are in a folder; `None` if there are none."""
     if not (folder / "initdb").exists():
         return None
     numbers = re.search(r"\d+(\.\d+)*", printed_by(folder / "postgres", "--version") or "")

@@ -1,4 +1,4 @@
-"""What the lab asks a PostgreSQL server, of any version from 9.6 on, over a session of its own."""
+"""Queries that the lab sends to PostgreSQL servers, from version 9.6, over its own session."""
 
 import contextlib
 import select
@@ -32,7 +32,7 @@ _OF_THIS_RUN = frozenset(
         "unix_socket_directories",
     }
 )
-"""Settings that name places of a run: they differ always and mean nothing."""
+"""Settings that contain paths or ports of a run: always different, never significant."""
 _CHECKPOINTS_BEFORE_17 = """
     SELECT checkpoints_timed, checkpoints_req AS checkpoints_requested,
            buffers_checkpoint AS checkpoint_buffers FROM pg_stat_bgwriter"""
@@ -42,7 +42,7 @@ _CHECKPOINTS = """
 
 
 class Session:
-    """One connection of the lab's, opened when first needed and again when lost."""
+    """The lab's own connection, opened when first needed and again if lost."""
 
     def __init__(self, conninfo: str = "", **parameters: str | int) -> None:
         self._conninfo = conninfo
@@ -53,7 +53,7 @@ class Session:
         """The open connection.
 
         # Errors
-        `ConnectError` with the server's or the system's own words.
+        `ConnectError` with the server's or the system's message.
         """
         if self._connection is None or self._connection.closed:
             parameters: dict[str, Any] = {
@@ -75,7 +75,7 @@ class Session:
         return self._connection
 
     def _explain(self, error: psycopg.Error, parameters: Mapping[str, Any]) -> ConnectError:
-        """Who is there instead of a server that lets us in."""
+        """The error for a server that does not let us in, or is of another kind."""
         words = _one_line(error)
         where = _first_address(self._conninfo, parameters)
         if "FATAL" not in words and where is not None:
@@ -112,7 +112,7 @@ class Session:
         return row
 
     def undisturbed(self) -> bool:
-        """Whether a connection is open and the server has said nothing: no news, no farewell."""
+        """Whether a connection is open and the server has not sent anything unasked."""
         connection = self._connection
         if connection is None or connection.closed:
             return False
@@ -159,7 +159,7 @@ class _Address:
 
 
 def _first_address(conninfo: str, parameters: Mapping[str, Any]) -> _Address | None:
-    """The first host of the connection's parameters; `None` where they name none."""
+    """The first host of the connection's parameters; `None` if there is none."""
     named = conninfo_to_dict(conninfo, **parameters)
     host = str(named.get("host") or "").partition(",")[0]
     port = str(named.get("port") or 5432).partition(",")[0]
@@ -167,7 +167,7 @@ def _first_address(conninfo: str, parameters: Mapping[str, Any]) -> _Address | N
 
 
 def _advice(words: str) -> str:
-    """What to try after a connection that failed with these words."""
+    """A hint for a failed connection with this message."""
     for found, advice in (
         ("password authentication failed", "check the role and the password"),
         ("no password supplied", "put the password into the URL, or into PGPASSWORD"),
@@ -243,11 +243,11 @@ def _settings_changed(session: Session) -> Mapping[str, Mapping[str, str]]:
 
 
 def counters(session: Session, database: str) -> Mapping[str, int]:
-    """Counts of one database, of its statements where `pg_stat_statements` is on, and of the
+    """Counters of one database, of its statements if `pg_stat_statements` is on, and of the
     server's log and checkpoints.
 
-    A session hands its counts in when it goes idle or ends, up to a second late: read them after
-    the clients have disconnected. Autovacuum's transactions are among those of the database.
+    A session reports its counters when it becomes idle or ends, up to a second late: read them
+    after the clients have disconnected. Autovacuum's transactions are included.
     """
     version = session.connection().info.server_version
     (database_row,) = session.rows("SELECT * FROM pg_stat_database WHERE datname = %s", database)
@@ -275,7 +275,7 @@ def _wal_bytes(session: Session, version: int) -> Mapping[str, int]:
 
 
 def _statements(session: Session, version: int, database: str) -> Mapping[str, int]:
-    """Sums of `pg_stat_statements`, wherever it is installed; nothing when it is not loaded."""
+    """Sums of `pg_stat_statements`, in whatever schema it is; empty if it is not loaded."""
     schemas = session.rows(
         "SELECT quote_ident(nspname) AS name FROM pg_extension"
         " JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'pg_stat_statements'"
@@ -302,8 +302,7 @@ def _statements(session: Session, version: int, database: str) -> Mapping[str, i
 
 
 def capacity(session: Session) -> Capacity:
-    """Connections left for our role. Behind a pooler, which listens on a port that is not the
-    server's, nothing is known."""
+    """Connections left for our role. Unknown behind a pooler, whose port is not the server's."""
     row = session.row(
         "SELECT current_setting('port')::int AS port,"
         " current_setting('max_connections')::int AS most,"

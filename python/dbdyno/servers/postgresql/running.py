@@ -1,4 +1,4 @@
-"""A PostgreSQL server that somebody else runs: looked at, loaded, never stopped or altered."""
+"""An existing PostgreSQL server: inspected and loaded, never stopped or altered."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,7 +16,7 @@ _TLS_FILES = {"ca": "sslrootcert", "certificate": "sslcert", "key": "sslkey"}
 
 
 class RunningPostgresql(RunningServer):
-    """The server behind a `postgresql://` URL; what libpq reads from the environment counts."""
+    """The server behind a `postgresql://` URL; libpq's environment variables apply."""
 
     _session: query.Session
 
@@ -35,7 +35,7 @@ class RunningPostgresql(RunningServer):
         self._session = query.Session(self._url, connect_timeout=ANSWER_LIMIT_S)
 
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:
-        """Every host of the URL; `transport` is the URL's own choice."""
+        """Every host in the URL; the URL itself decides `transport`."""
         info = self._session.connection().info
         target: dict[str, object] = {
             "driver": "postgresql",
@@ -74,23 +74,23 @@ class RunningPostgresql(RunningServer):
         return {"mode": "prefer" if mode == "allow" else mode, **files}
 
     def facts(self) -> Mapping[str, object]:
-        """As the server tells; what package it came from is not known."""
+        """Facts reported by the server; its package is unknown."""
         return {"kind": "postgresql", "source": "url", **query.facts(self._session)}
 
     def settings(self) -> Mapping[str, str]:
-        """Those that our role may see."""
+        """Settings that our role may see."""
         return query.settings(self._session)
 
     def counters(self) -> Mapping[str, int]:
-        """Of the database in the URL; the lab's own few transactions are among them."""
+        """Counters of the URL's database, including the lab's own few transactions."""
         return query.counters(self._session, self._session.connection().info.dbname)
 
     def capacity(self) -> Capacity:
-        """By its settings and the connections there are."""
+        """From its settings and current connections."""
         return query.capacity(self._session)
 
     def size_bytes(self) -> int:
-        """Of the database in the URL."""
+        """Size of the URL's database."""
         return query.size_bytes(self._session, self._session.connection().info.dbname)
 
     def ask(self) -> SampledSession | None:
@@ -98,5 +98,5 @@ class RunningPostgresql(RunningServer):
         return query.Session(self._url)
 
     def contents(self, table: str, *, checksum: bool) -> Contents:
-        """Of a table in the database in the URL."""
+        """Contents of a table in the URL's database."""
         return contents(query.Session(self._url), table, checksum=checksum)

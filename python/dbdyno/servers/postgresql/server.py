@@ -1,4 +1,4 @@
-"""A PostgreSQL server of one run: its own data folder, socket and port, gone when the run is."""
+"""A PostgreSQL server of one run, with its own data folder, socket and port; removed afterwards."""
 
 import re
 import signal
@@ -36,7 +36,7 @@ _RESERVED = frozenset(
         "unix_socket_directories",
     }
 )
-"""Settings by which we reach and watch the server."""
+"""Settings that dbdyno needs to reach and watch the server."""
 _CHECKSUMS = "data_checksums"
 """The server's own name for what is settled when its data folder is made."""
 _FILES = """
@@ -92,7 +92,7 @@ class PostgresqlServer(OwnServer):
 
     @property
     def _major(self) -> int:
-        """Of the version: 9 for 9.6.24, 19 for 19~rc1."""
+        """Major version: 9 for 9.6.24, 19 for 19~rc1."""
         numbers = re.match(r"\d+", str(self._provision.version))
         assert numbers is not None, "versions begin with a number"
         return int(numbers[0])
@@ -144,7 +144,7 @@ class PostgresqlServer(OwnServer):
 
     @property
     def _libraries(self) -> Path:
-        """Where functions in C are."""
+        """The folder of C functions."""
         return self._folder / "functions"
 
     def _compile_functions(self) -> None:
@@ -159,13 +159,13 @@ class PostgresqlServer(OwnServer):
             self._daemon.give(path)
 
     def _checksum_options(self) -> Sequence[str]:
-        """Until 18 there are none unless asked for, since then there are."""
+        """Data checksums: off by default up to 17, on from 18."""
         if self._checksums == "on":
             return ["--data-checksums"]
         return ["--no-data-checksums"] if self._checksums and self._major >= 18 else []
 
     def _configure(self) -> None:
-        """Writes ours first and the study's after: the last line counts."""
+        """Writes our settings first, then the study's: the last line wins."""
         self._port = free_port()
         ours = {
             "listen_addresses": self._address,
@@ -251,32 +251,33 @@ class PostgresqlServer(OwnServer):
         return [line.split("\t")[0] for line in described.stdout.splitlines()]
 
     def facts(self) -> Mapping[str, object]:
-        """Of the package, the program and the running server."""
+        """Facts about the package, the program and the running server."""
         compiled = {"c_functions": self._functions} if self._functions else {}
         return {**self._package_facts(), **query.facts(self._session), **compiled}
 
     def settings(self) -> Mapping[str, str]:
-        """All of them."""
+        """All settings."""
         return query.settings(self._session)
 
     def counters(self) -> Mapping[str, int]:
-        """Of the database under load; the lab asks from another one, so as not to be counted."""
+        """Counters of the database under load; read from another database, so as not to be
+        counted."""
         return query.counters(self._session, DATABASE)
 
     def capacity(self) -> Capacity:
-        """By its settings and the connections there are."""
+        """From its settings and current connections."""
         return query.capacity(self._session)
 
     def size_bytes(self) -> int:
-        """Of the database under load."""
+        """Size of the database under load."""
         return query.size_bytes(self._session, DATABASE)
 
     def contents(self, table: str, *, checksum: bool) -> Contents:
-        """Of a table in the database under load."""
+        """Contents of a table in the database under load."""
         return contents(self._inside(), table, checksum=checksum)
 
     def tables(self) -> Mapping[str, str]:
-        """Of the database under load, with their schema where it isn't `public`."""
+        """Tables of the database under load, with their schema if it isn't `public`."""
         return tables(self._inside())
 
     def ask(self) -> SampledSession | None:
@@ -284,8 +285,7 @@ class PostgresqlServer(OwnServer):
         return query.Session(host=str(self._sockets), port=self._port, user=ROLE, dbname="postgres")
 
     def table_files(self, table: str) -> Sequence[Path]:
-        """Of the table, its indexes and what it keeps beside its rows; without maps of free
-        space."""
+        """Files of the table, its indexes and its TOAST table; without free space maps."""
         session = self._inside()
         try:
             return [self._data / row["path"] for row in session.rows(_FILES, table)]
@@ -293,11 +293,11 @@ class PostgresqlServer(OwnServer):
             session.close()
 
     def inside(self) -> Asking:
-        """As its role."""
+        """Opens a session as its role."""
         return self._inside()
 
     def _inside(self) -> query.Session:
-        """A session in the database under load, to be used once and closed."""
+        """A session in the database under load, for one use."""
         return query.Session(host=str(self._sockets), port=self._port, user=ROLE, dbname=DATABASE)
 
 

@@ -1,1 +1,1 @@
-"""What can stand before a server: a file a kind of proxy, and the server behind several."""
+"""Proxies in front of a server: one file per kind, and the server behind them."""

@@ -1,4 +1,4 @@
-"""HAProxy as pass-through: bytes of any protocol, a connection with the server for each client."""
+"""HAProxy as a TCP proxy for any protocol: one server connection for each client."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _TIMEOUT = "1d"
 
 
 class Haproxy:
-    """Settings are those of its section `global`: `nbthread = 1`."""
+    """Its settings are those of HAProxy's section `global`: `nbthread = 1`."""
 
     name: ClassVar[str] = "haproxy"
     kinds: ClassVar[Sequence[str]] = ("postgresql", "mysql", "mariadb")
     reads: ClassVar[bool] = False
 
     def check(self, settings: Mapping[str, str]) -> None:
-        """Not those by which we reach it."""
+        """Refuses settings that dbdyno sets itself."""
         refuse_reserved(settings, _RESERVED)
 
     def write(self, post: Post) -> None:
@@ -42,22 +42,22 @@ class Haproxy:
         (post.folder / _FILE).write_text("\n".join(lines) + "\n")
 
     def arguments(self, folder: Path) -> Sequence[str | Path]:
-        """In the foreground."""
+        """Runs in the foreground."""
         return ["-db", "-f", folder / _FILE]
 
     def socket(self, post: Post) -> Path:
-        """Beside its configuration."""
+        """A socket beside its configuration."""
         return post.folder / "haproxy.sock"
 
     def most_clients(self, settings: Mapping[str, str]) -> int:
-        """Each takes two of its open files."""
+        """Each client takes two open files."""
         return whole(settings, "maxconn", max(1, (open_files() - OWN_FILES) // 2))
 
     def server_connections(self, settings: Mapping[str, str]) -> None:
-        """As many as clients."""
+        """As many server connections as clients."""
 
     def keeps_statements(self, settings: Mapping[str, str]) -> bool:
-        """It doesn't look at what it passes on."""
+        """It does not interpret the protocol."""
         return True
 
 

@@ -1,4 +1,4 @@
-"""pgbouncer: many clients of PostgreSQL on few of its connections. It has one thread a process."""
+"""pgbouncer: many PostgreSQL clients on few server connections. Each process has one thread."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RESERVED = frozenset(
     }
 )
 _POOL = 20
-"""Connections with the server, unless the study says."""
+"""Server connections by default."""
 _OURS = {
     "pool_mode": "transaction",
     "default_pool_size": str(_POOL),
@@ -34,18 +34,18 @@ _FILE, _USERS = "pgbouncer.ini", "users.txt"
 
 
 class Pgbouncer:
-    """Settings are those of its section `pgbouncer`."""
+    """Its settings are those of pgbouncer's section `pgbouncer`."""
 
     name: ClassVar[str] = "pgbouncer"
     kinds: ClassVar[Sequence[str]] = ("postgresql",)
     reads: ClassVar[bool] = True
 
     def check(self, settings: Mapping[str, str]) -> None:
-        """Not those by which we reach it."""
+        """Refuses settings that dbdyno sets itself."""
         refuse_reserved(settings, _RESERVED)
 
     def write(self, post: Post) -> None:
-        """One database, one role; what the study sets comes last."""
+        """One database, one role; the study's settings come last."""
         role, socket = post.server.role, post.server.socket
         place = f"host={socket.parent} port={post.server.port} user={role}"
         lines = {
@@ -67,15 +67,15 @@ class Pgbouncer:
         users.write_text(f'"{role}" "{post.server.password}"\n')
 
     def arguments(self, folder: Path) -> Sequence[str | Path]:
-        """In the foreground."""
+        """Runs in the foreground."""
         return [folder / _FILE]
 
     def socket(self, post: Post) -> Path:
-        """Named as PostgreSQL's."""
+        """A socket named as PostgreSQL's."""
         return post.folder / f".s.PGSQL.{post.port}"
 
     def most_clients(self, settings: Mapping[str, str]) -> int:
-        """By its open files, unless the study says."""
+        """Limited by its open files, or by the study."""
         room = open_files() - OWN_FILES - self.server_connections(settings)
         return whole(settings, "max_client_conn", max(1, room))
 
@@ -84,7 +84,7 @@ class Pgbouncer:
         return whole(settings, "default_pool_size", _POOL)
 
     def keeps_statements(self, settings: Mapping[str, str]) -> bool:
-        """In sessions of their own; otherwise where it is told to (from 1.21 on)."""
+        """In session pooling; otherwise if configured (from 1.21)."""
         told = settings.get("max_prepared_statements", "0")
         return settings.get("pool_mode") == "session" or told != "0"
 

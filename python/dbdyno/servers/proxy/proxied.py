@@ -1,4 +1,4 @@
-"""A server behind proxies: clients connect to these, the lab and whoever loads data to itself."""
+"""A server behind proxies: clients connect to the proxies, the lab and data loads to the server."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _READY_LIMIT_S = 15.0
 _POLL_S = 0.02
 _LOOPBACK = "127.0.0.1"
 _ALL_FILES = ("sh", "-c", 'ulimit -S -n "$(ulimit -H -n)"; exec "$@"', "sh")
-"""As many open files as it may have: poolers don't ask for them."""
+"""Raises the limit of open files: poolers don't do it themselves."""
 
 
 class ProxiedServer:
-    """One of ours, and so many processes of a proxy before it, under a guard of their own."""
+    """A server of ours, and several proxy processes in front of it, under their own guard."""
 
     def __init__(
         self, server: Server, wish: Wish, tool: Callable[[], Tool], launch: Launch, folder: Path
@@ -47,7 +47,7 @@ class ProxiedServer:
         self._facts: Mapping[str, object] = {}
 
     def start(self) -> None:
-        """The server first, then what stands before it."""
+        """Starts the server, then its proxies."""
         self._server.start()
         self._require_room()
         tool = self._tool()
@@ -63,7 +63,7 @@ class ProxiedServer:
             _await(self._proxy.socket(post), daemon)
 
     def _require_room(self) -> None:
-        """The server must take all that the proxies may open with it."""
+        """Checks that the server allows all connections that the proxies may open."""
         each = self._proxy.server_connections(self._wish.settings)
         room = self._server.capacity()
         if each is None or room.connections is None:
@@ -104,7 +104,7 @@ class ProxiedServer:
         self._posts.append(post)
 
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:
-        """Every process of the proxy; it is reached over TCP."""
+        """Every proxy process, over TCP."""
         places = [{"tcp": {"host": post.address, "port": post.port}} for post in self._posts]
         return {**self._server.target("tcp"), "endpoints": places}
 
@@ -113,7 +113,7 @@ class ProxiedServer:
         return self._server.load_target()
 
     def facts(self) -> Mapping[str, object]:
-        """The server's, and which proxy it is."""
+        """The server's facts, and the proxy's."""
         return {**self._server.facts(), "proxy": self._facts}
 
     def settings(self) -> Mapping[str, str]:
@@ -125,7 +125,7 @@ class ProxiedServer:
         return self._server.counters()
 
     def capacity(self) -> Capacity:
-        """Clients of all processes; what keeps nothing together has the server's limit too."""
+        """Clients of all processes together; a TCP proxy also has the server's limit."""
         each, count = self._proxy.most_clients(self._wish.settings), self._wish.processes
         behind = self._server.capacity()
         pooled = self._proxy.server_connections(self._wish.settings) is not None
@@ -151,11 +151,11 @@ class ProxiedServer:
         return self._server.tables()
 
     def alive(self) -> bool:
-        """Whether all of it runs."""
+        """Whether server and proxies run."""
         return self._server.alive() and all(daemon.alive() for daemon in self._daemons)
 
     def check(self) -> None:
-        """Raises when any of it has ended."""
+        """Raises if any of them has ended."""
         self._server.check()
         for daemon in self._daemons:
             daemon.check()
@@ -169,7 +169,7 @@ class ProxiedServer:
         return self._server.processes()
 
     def proxies(self) -> Sequence[int]:
-        """Those before it."""
+        """Pids of the proxies."""
         return [pid for daemon in self._daemons for pid in daemon.processes()]
 
     def ask(self) -> SampledSession | None:
@@ -185,11 +185,11 @@ class ProxiedServer:
         return self._server.table_files(table)
 
     def ended_with(self) -> int | None:
-        """The server's process."""
+        """The server's processes."""
         return self._server.ended_with()
 
     def drop(self) -> None:
-        """The server; its proxies stay, and connect again."""
+        """Restarts the server; its proxies stay and reconnect."""
         self._server.drop()
 
     def restart(self, limit_s: float) -> None:
@@ -197,11 +197,11 @@ class ProxiedServer:
         self._server.restart(limit_s)
 
     def log_files(self) -> Sequence[Path]:
-        """Of all of it."""
+        """Logs of server and proxies."""
         return (*self._server.log_files(), *(daemon.log for daemon in self._daemons))
 
     def stop(self) -> None:
-        """The proxies at once, since they would wait for their clients; then the server."""
+        """Kills the proxies, which would wait for their clients; then stops the server."""
         self._end_proxies()
         self._server.stop()
 
@@ -215,7 +215,7 @@ class ProxiedServer:
             daemon.end(signal.SIGKILL)
 
     def close(self) -> None:
-        """Nothing is left of either."""
+        """Removes both."""
         try:
             self._end_proxies()
             self._guarded.close()
@@ -224,7 +224,7 @@ class ProxiedServer:
 
 
 def _await(path: Path, daemon: Daemon) -> None:
-    """Until it takes connections."""
+    """Waits until it accepts connections."""
     deadline = time.monotonic() + _READY_LIMIT_S
     while time.monotonic() < deadline:
         with socket.socket(socket.AF_UNIX) as probe:

@@ -1,7 +1,7 @@
-"""What every kind of proxy looks like: a configuration written, a program called.
+"""The interface of proxies: writing a configuration, and the program's arguments.
 
-A kind is a module beside this one with its `PROXY`. It is a tool (`tool:pgbouncer`), started in as
-many processes as a study asks for, each with a port of its own.
+A kind is a module beside this one with a `PROXY`. It is a tool (`tool:pgbouncer`), started in as
+many processes as a study asks for, each with its own port.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from dbdyno.errors import UsageError
 
 MOST_PROCESSES = 1000
 OWN_FILES = 200
-"""Of a process of a proxy, beside its clients' sockets."""
+"""Open files of a proxy process besides its clients' sockets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a study says of the proxy before a server."""
+    """A study's proxy settings."""
 
     kind: str
     processes: int = 1
@@ -43,7 +43,7 @@ class Behind:
 
     @classmethod
     def of(cls, unix: Mapping[str, Any], tcp: Mapping[str, Any]) -> Behind:
-        """By its targets."""
+        """The server behind the proxies of these targets."""
         place = tcp["endpoints"][0]["tcp"]
         return cls(
             socket=Path(unix["endpoints"][0]["unix"]),
@@ -57,7 +57,7 @@ class Behind:
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """One process of a proxy: where it stands, and before what."""
+    """One proxy process: its place, and its server."""
 
     server: Behind
     address: str
@@ -72,30 +72,30 @@ class Proxy(Protocol):
 
     name: ClassVar[str]
     kinds: ClassVar[Sequence[str]]
-    """Servers it can stand before."""
+    """Servers it supports."""
     reads: ClassVar[bool]
-    """Whether it takes part in the protocol: what clients agree on is then with the proxy."""
+    """Whether it interprets the protocol: clients then negotiate with the proxy."""
 
     def check(self, settings: Mapping[str, str]) -> None:
-        """Raises `ValueError` for settings by which we reach and watch it."""
+        """Raises `ValueError` for settings that dbdyno sets itself."""
 
     def write(self, post: Post) -> None:
-        """Its configuration, into its folder."""
+        """Writes its configuration into its folder."""
 
     def arguments(self, folder: Path) -> Sequence[str | Path]:
-        """What follows the program's name."""
+        """Arguments of the program."""
 
     def socket(self, post: Post) -> Path:
-        """A Unix socket that takes connections when it is ready."""
+        """A Unix socket that accepts connections when it is ready."""
 
     def most_clients(self, settings: Mapping[str, str]) -> int:
-        """Of one process."""
+        """Clients of one process, at most."""
 
     def server_connections(self, settings: Mapping[str, str]) -> int | None:
-        """Those of one process with the server, at most; `None`: one for each client."""
+        """Server connections of one process, at most; `None`: one per client."""
 
     def keeps_statements(self, settings: Mapping[str, str]) -> bool:
-        """Whether prepared statements find what was prepared."""
+        """Whether prepared statements work through it."""
 
 
 def read_wish(asked: Mapping[str, Any]) -> Wish:
@@ -115,7 +115,7 @@ def open_files() -> int:
 
 
 def refuse_reserved(settings: Mapping[str, str], reserved: frozenset[str]) -> None:
-    """Raises `ValueError` for the first that a proxy keeps to itself."""
+    """Raises `ValueError` for the first setting that dbdyno sets itself."""
     if taken := sorted(reserved.intersection(settings)):
         raise ValueError(f"`{taken[0]}` is set by dbdyno itself")
 

@@ -1,4 +1,4 @@
-"""The kinds of proxy there are, and whether one can stand before a server."""
+"""The kinds of proxy, and which servers they support."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from dbdyno.servers.setting import unknown_setting
 from dbdyno.servers.sqlite.contents import contents, quoted
 
 CHECKSUMS = "checksum_verification"
-"""The pragma of SQLite's checksum extension, which `on` brings along."""
+"""The pragma of SQLite's checksum extension; `on` loads it."""
 _EXTENSION = Package("3.54.1.0", Source.WHEEL, "apsw==3.54.1.0", "apsw/sqlite_extra_binaries")
 """A wheel that carries it, for any Python."""
 _ANSWER_LIMIT_S = 30.0
@@ -33,7 +33,7 @@ _WORDS: Mapping[str, Sequence[str]] = {
     "synchronous": ("off", "normal", "full", "extra"),
     "temp_store": ("default", "file", "memory"),
 }
-"""Pragmas whose values are words; a number is the word's place. SQLite ignores any other value."""
+"""Pragmas with named values, numbered by position. SQLite ignores unknown values."""
 _TABLES = (
     "SELECT name FROM sqlite_master"
     " WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_' ORDER BY name"
@@ -102,7 +102,7 @@ class SqliteServer(ProcessFree):
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
-        """A connection with the run's pragmas, as the engine will have."""
+        """A connection with the run's pragmas, like the engine's."""
         assert self._path is not None, "started"
         try:
             with contextlib.closing(sqlite3.connect(self._path, timeout=30)) as connection:
@@ -115,7 +115,7 @@ class SqliteServer(ProcessFree):
             raise ServerError(f"sqlite can't use {self._path.name}: {error}") from error
 
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:
-        """The file and its pragmas; nothing is transported."""
+        """The file and its pragmas; there is no transport."""
         if self._checksums == "on":
             raise ServerError(
                 f"the engine's own SQLite has no checksum extension (`{CHECKSUMS} = on`)",
@@ -125,7 +125,7 @@ class SqliteServer(ProcessFree):
         return {"driver": "sqlite", "path": str(self._path), "pragmas": pragmas}
 
     def facts(self) -> Mapping[str, object]:
-        """What is known without the engine, which adds its version."""
+        """Facts known without the engine, which adds its version."""
         return {
             "kind": "sqlite",
             "source": self._provision.source.value,
@@ -154,7 +154,7 @@ class SqliteServer(ProcessFree):
         return {**found, CHECKSUMS: self._checksums}
 
     def counters(self) -> Mapping[str, int]:
-        """Pages of the file; SQLite keeps no counts of statements."""
+        """Pages of the file; SQLite has no statement counters."""
         with self._open() as connection:
             return {
                 name: connection.execute(f"PRAGMA {name}").fetchone()[0]
@@ -162,7 +162,7 @@ class SqliteServer(ProcessFree):
             }
 
     def size_bytes(self) -> int:
-        """The file with its journal or log."""
+        """Size of the file with its journal or log."""
         assert self._path is not None, "started"
         return sum(
             path.stat().st_size
@@ -171,24 +171,24 @@ class SqliteServer(ProcessFree):
         )
 
     def contents(self, table: str, *, checksum: bool) -> Contents:
-        """Of a table in the file."""
+        """Contents of a table in the file."""
         assert self._path is not None, "started"
         return contents(self._path, table, checksum=checksum)
 
     def tables(self) -> Mapping[str, str]:
-        """Of the file."""
+        """Tables in the file."""
         with self._open() as connection:
             found = connection.execute(_TABLES).fetchall()
         return {name: f"main.{quoted(name)}" for (name,) in found}
 
     def inside(self) -> Asking:
-        """In a process of its own, which the lab survives."""
+        """Opens a session in a separate process, so that a crash does not affect the lab."""
         assert self._path is not None, "started"
         extension = () if self._extension is None else (self._extension,)
         return ApartSession(self._guarded, self._path, *extension, limit_s=_ANSWER_LIMIT_S)
 
     def restart(self, limit_s: float) -> None:
-        """Opens the file, as a program that uses it would first of all."""
+        """Opens the file, as any program that uses it does first."""
         self.check()
         session = self.inside()
         try:
