@@ -120,7 +120,10 @@ fn what_a_pipeline_does_not_take_says_so() {
         ("dbdyno.pipeline(con, 2.5, print)", "needs a depth from 1 to 1024"),
         ("dbdyno.pipeline(con, 4)", "needs a connection, a depth and a function"),
         ("dbdyno.pipeline({}, 4, print)", "needs a connection, a depth and a function"),
-        ("dbdyno.pipeline(con, 4, function() con:prepare('SELECT 1') end)", "takes only con:query()"),
+        (
+            "dbdyno.pipeline(con, 4, function() con:prepare('SELECT 1') end)",
+            "takes only con:query()",
+        ),
         ("dbdyno.pipeline(con, 4, function() con:disconnect() end)", "takes only con:query()"),
         (
             "dbdyno.pipeline(con, 4, function() dbdyno.pipeline(con, 4, print) end)",
