@@ -1,8 +1,8 @@
 -- A statement that does nothing but compute: no table, no disk, no lock, hardly any network.
 --
--- Why it exists: to see what processors give (cores, hardware threads, frequency, binding) through
--- a database that needs nothing else. How to read it: events per second by clients, beside the
--- CPU that the server used. docs/workloads/cpu_bound.md
+-- Why it exists: to measure processors (cores, hardware threads, frequency, binding) through a
+-- database, without other resources. How to read it: events per second by clients, beside the CPU
+-- that the server used. docs/workloads/cpu_bound.md
 --
 -- Runs on MySQL, MariaDB, PostgreSQL and SQLite.
 

@@ -1,9 +1,9 @@
 -- Objects and their history in the manner of dbSTRESS: two reads by reference, and a transaction
 -- that replaces and changes history rows.
 --
--- Why it exists: its statements are short and its rows of one length, so that what a version, a
--- setting or a processor does to the engine is not hidden by the optimizer; without think time it
--- shows what redo and purge do to stability. How to read it: events over time, by label.
+-- Why it exists: its statements are short and its rows of equal length, so the optimizer does not
+-- hide what a version, a setting or a processor changes in the engine; without think time it shows
+-- how redo and purge affect stability. How to read it: events over time, by label.
 -- docs/workloads/dbstress_like.md
 --
 -- Runs on MySQL, MariaDB, PostgreSQL and SQLite.
@@ -40,7 +40,7 @@ local COLUMNS = {
 local uniform = sysbench.rand.uniform
 local patterns = {}
 
--- Letters for a column of so many characters.
+-- Letters for a column of this many characters.
 local function text(length)
   local count = sysbench.opt.full_length and length or uniform(math.ceil(length / 2), length)
   patterns[count] = patterns[count] or ("@"):rep(count)
@@ -71,7 +71,7 @@ local function load_small(connection)
   connection:bulk_insert_done()
 end
 
--- Objects come in parts, so that several workers load at once and always the same rows.
+-- Objects come in parts, so that several workers load in parallel, and always the same rows.
 local PART = 10000
 
 local function load_part(connection, part)
@@ -163,7 +163,7 @@ local INSERT = "INSERT INTO stress_history (ref_object, place, ref_stat, begun, 
 local UPDATE = "UPDATE stress_history SET ref_stat = ?, ended = ?, note = ? "
   .. "WHERE ref_object = ? AND place = ?"
 
--- A statement as a function of its values: prepared, or put together as text each time.
+-- A statement as a function of its values: prepared, or built as text each time.
 local function maker(connection)
   if sysbench.opt.prepared then
     return function(query, ...) return sql.statement(connection, query, ...) end
@@ -207,11 +207,11 @@ function event()
     return
   end
   sql.label("write")
-  -- An object of this client's own: writers wait for the engine, not for each other's rows.
+  -- One of this client's own objects: writers wait for the engine, not for each other's rows.
   local ref = ("%010d"):format((sysbench.rand.default(1, number_of_own) - 1) * step + own)
   read_object(ref)
   write_object(ref)
-  until_write = sysbench.opt.write_every -- Counted at its end: begun anew, it writes again.
+  until_write = sysbench.opt.write_every -- Counted at its end: a restarted event writes again.
 end
 
 function thread_init()

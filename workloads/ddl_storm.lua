@@ -1,8 +1,8 @@
--- CREATE TABLE and DROP TABLE, hundreds of them, one statement an event.
+-- CREATE TABLE and DROP TABLE, hundreds of them, one statement per event.
 --
--- Why it exists: what a data dictionary and a file system make of a table's beginning and end is
--- seen by no load that keeps its tables. How to read it: the time of each statement, by label, and
--- the time of the whole. docs/workloads/ddl_storm.md
+-- Why it exists: loads that keep their tables don't show how a data dictionary and a file system
+-- handle creating and dropping them. How to read it: the time of each statement, by label, and the
+-- total time. docs/workloads/ddl_storm.md
 --
 -- Runs on MySQL, MariaDB, PostgreSQL and SQLite (one schema there).
 
@@ -60,7 +60,7 @@ local COUNTS = {
   sqlite = "SELECT COUNT(*) FROM sqlite_master WHERE name LIKE 'storm%'",
 }
 
--- After `create` all tables have to be there, after the others none.
+-- After `create` all tables must exist, after the others none.
 local function verify()
   local connection = sql.connect()
   local found = tonumber((connection:query_row(COUNTS[sql.name()])))
@@ -88,8 +88,8 @@ local function drop(schema, number)
   connection:query("DROP TABLE " .. table_of(schema, number))
 end
 
--- The client's next table; nil when all of its tables have had their turn. Client n takes every
--- so many-th of all, so that the clients of a run meet in every schema.
+-- The client's next table; nil after its last. Client n takes every `clients`-th table, so that the
+-- clients of a run meet in every schema.
 local function following()
   local count = schemas()
   if place >= count * sysbench.opt.tables then
@@ -113,7 +113,7 @@ end
 
 local created
 
--- Creates a table and drops it in the next event; its tables in turn, without an end.
+-- Creates a table and drops it in the next event; its tables in turn, for ever.
 local function cycle()
   local schema, number = following()
   if not schema then
@@ -178,7 +178,7 @@ function thread_init()
   columns = table.concat(names, ", ")
 end
 
--- A table that a cycle has left is dropped.
+-- Drops a table that a cycle has left.
 function thread_done()
   if created then
     connection:query("DROP TABLE " .. table_of(following()))

@@ -1,8 +1,8 @@
--- A script as an application's developer writes it for tables that are there already: lists of
--- statements as text, options of its own, `run` alone. It uses nothing but sysbench's own API.
+-- A script as an application's developer would write it for existing tables: lists of statements as
+-- text, its own options, only `run`. It uses nothing but sysbench's own API.
 --
 -- Why it exists: to be copied. Put your statements into the lists and your ranges into the options;
--- the same file then runs with sysbench too. How to read it: events over time; an event is one
+-- the same file then also runs with sysbench. How to read it: events over time; an event is one
 -- round of the application, its reads first. docs/workloads/imdb_like.md
 --
 -- Expects the schema `imdb`, which `imdb_like prepare` makes. MySQL, MariaDB and PostgreSQL.
@@ -47,7 +47,7 @@ function thread_done()
   con:disconnect()
 end
 
--- Random letters and digits after what it begins with.
+-- A prefix followed by random letters and digits.
 local function text(beginning)
   return sysbench.rand.string(beginning .. string.rep("@", sysbench.rand.special(2, 15)))
 end

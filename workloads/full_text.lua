@@ -1,7 +1,7 @@
--- Full-text search over pages and directory entries: five queries, and the making of an index.
+-- Full-text search over pages and directory entries: five queries, and building an index.
 --
--- Why it exists: storage engines have full-text indexes of their own, and differ by query and by
--- the way of loading. How to read it: times by label, one client. docs/workloads/full_text.md
+-- Why it exists: storage engines have their own full-text indexes, which differ by query and by the
+-- way of loading. How to read it: times by label, one client. docs/workloads/full_text.md
 --
 -- Runs on MySQL (InnoDB from 5.6 on) and MariaDB: MATCH … AGAINST is theirs.
 
@@ -43,8 +43,8 @@ local function add_index(name)
   return ("ALTER TABLE %s ADD %s"):format(name, index_of(name))
 end
 
--- Worker t loads the tables t+1, t+1+threads, …. Where loading is part of the run, the rows wait in
--- a table without an index, whose engine is always the same.
+-- Worker t loads the tables t+1, t+1+threads, …. If loading is part of the run, the rows wait in a
+-- table without an index, always of the same engine.
 local function prepare_tables()
   only_mysql()
   local connection, opt = sql.connect(), sysbench.opt
@@ -83,7 +83,7 @@ local QUERIES = {
     .. "FROM text_entry ORDER BY 3 DESC LIMIT 1",
 }
 
--- The same rows by LIKE, which needs no index and knows no tokens: as many must match.
+-- The same query with LIKE, which needs no index and has no tokens: it must match as many rows.
 local function verify()
   only_mysql()
   local connection = sql.connect()
@@ -121,7 +121,7 @@ local function ask()
   connection:query(texts[place])
 end
 
--- Adds one statement a table to a list of labels and statements.
+-- Adds one statement per table to a list of labels and statements.
 local function each_table(acts, label, make)
   for _, name in ipairs(TABLES) do
     acts[#acts + 1] = { label .. " " .. name, make(name) }
@@ -141,7 +141,7 @@ local function fill(name)
   return ("INSERT INTO %s SELECT * FROM %s"):format(name, SOURCES[name])
 end
 
--- What a client does once, an event a statement; then it ends.
+-- A client's statements, one per event; then it ends.
 local LISTS = {
   create_index = function(acts) each_table(acts, "create_index", add_second) end,
   drop_index = function(acts) each_table(acts, "drop_index", drop_second) end,

@@ -1,8 +1,8 @@
--- A film site: titles, ratings, comments, users and page views, in a schema of their own.
+-- A film site: titles, ratings, comments, users and page views, in their own schema.
 --
--- Why it exists: published scripts of one's own application expect its tables; `prepare` makes
--- such ones for scripts written for a film database, and `run` is a load in their manner. How to
--- read it: events over time; one event mixes cheap and dear statements, as an application does.
+-- Why it exists: published custom scripts expect their application's tables; `prepare` makes tables
+-- for scripts written for a film database, and `run` is a load of that kind. How to read it: events
+-- over time; one event mixes cheap and expensive statements, as an application does.
 -- docs/workloads/imdb_like.md
 --
 -- Runs on MySQL, MariaDB and PostgreSQL.
@@ -19,7 +19,7 @@ sysbench.cmdline.options = check.options(sql.options {
 
 local TABLES = { "title", "comments", "movie_ratings", "users", "page_views" }
 
--- NUMBERED stands for a key that the server gives.
+-- NUMBERED stands for a key that the server generates.
 local COLUMNS = {
   title = "id INTEGER NOT NULL PRIMARY KEY, title VARCHAR(255) NOT NULL, "
     .. "production_year INTEGER, kind VARCHAR(15)",
@@ -89,7 +89,7 @@ function cleanup()
   connection:query("DROP SCHEMA IF EXISTS imdb" .. cascade)
 end
 
--- With single commits a run that was cut short leaves a user without a view: one a client.
+-- With single commits, an interrupted run may leave one user per client without a view.
 local function verify(connection)
   check.conditions(connection, {
     { "every new user has looked at a page", ("SELECT users.found - %d, views.found FROM "

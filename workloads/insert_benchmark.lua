@@ -1,9 +1,9 @@
--- The insert benchmark's steps: load in key order, make indexes, insert with deletes, then queries
--- beside writers of a fixed pace.
+-- The insert benchmark's steps: load in key order, create indexes, insert with deletes, then
+-- queries beside writers at a fixed rate.
 --
--- Why it exists: secondary indexes, not rows, are what most insertion costs, and a query's time
--- depends on how much is written beside it. How to read it: each step by itself, in order, on one
--- growing load. docs/workloads/insert_benchmark.md
+-- Why it exists: secondary indexes, not rows, are most of the cost of inserts, and a query's time
+-- depends on concurrent writes. How to read it: each step by itself, in order, on one growing data
+-- set. docs/workloads/insert_benchmark.md
 --
 -- Runs on MySQL, MariaDB, PostgreSQL and SQLite.
 
@@ -22,7 +22,7 @@ sysbench.cmdline.options = check.options(sql.options {
   query_rows = { "Rows that a query reads of its index", 10 },
 })
 
--- Rows of a transaction, whether it is a step that deletes, and whether one that inserts.
+-- Rows per transaction, whether the step deletes, and whether it inserts.
 local STEPS = {
   ["l.i0"] = { rows = 100, inserts = true },
   ["l.i1"] = { rows = 50, inserts = true, deletes = true },
@@ -69,7 +69,7 @@ function cleanup()
   sql.drop_tables(sql.connect(), names)
 end
 
--- What a row holds follows from its number, so that every row can be checked, whoever wrote it.
+-- A row's content follows from its number, so that every row can be checked, whoever wrote it.
 local function price_of(id)
   return id * 7919 % 50000
 end
@@ -100,7 +100,7 @@ local uniform = sysbench.rand.uniform
 local connection, name, begin, commit, insert_rows, delete_rows, query
 local next_id, stride, rows, oldest, drawn, pattern
 
--- One statement with room for all rows of a transaction.
+-- One statement with placeholders for all rows of a transaction.
 local function prepare_insert()
   local kinds = {}
   for place = 0, rows - 1 do
@@ -138,7 +138,7 @@ local function insert()
     delete_rows(oldest, oldest + rows - 1)
   end
   commit()
-  -- An event that begins again has done nothing: the numbers are still to be used.
+  -- A restarted event has inserted nothing: its numbers are still unused.
   next_id = next_id + stride
   oldest = oldest and oldest + stride
 end
@@ -161,7 +161,7 @@ local function prepare_query(index)
   end
 end
 
--- Clients of a table take blocks of numbers in turn, behind those that are there.
+-- Clients of a table take blocks of numbers in turn, after the existing ones.
 local function find_place(step)
   local sharers = math.ceil(sysbench.opt.threads / sysbench.opt.tables)
   local turn = math.floor(sysbench.tid / sysbench.opt.tables)

@@ -1,9 +1,9 @@
--- One small write transaction after the other: each event gives one random row a new value and
+-- One small write transaction after another: each event gives one random row a new value and
 -- commits.
 --
--- Why it exists: on a database that syncs its log, the time of this event is the time of a commit
--- and little else, which makes it the question behind every durability setting. How to read it:
--- events per second are commits per second; the response time is what an application waits for.
+-- Why it exists: on a database that syncs its log, the time of this event is little more than the
+-- time of a commit, which every durability setting changes. How to read it: events per second are
+-- commits per second; the response time is what an application waits for.
 --
 -- Runs on every driver.
 

@@ -1,9 +1,9 @@
 -- Micro-benchmarks: one kind of statement at a time, chosen by `--test`.
 --
--- Why it exists: a mixed load says that something has changed, these say what. Every test has a
--- digest of its results that is the same on every database, so that none is fast by being wrong.
--- How to read it: each test against itself on another version or setting, never against another
--- test. docs/workloads/micro.md
+-- Why it exists: a mixed load shows that something changed, these show what. Every test has a
+-- digest of its results that is equal on every database, so that none is fast by being wrong. How
+-- to read it: each test against itself on another version or setting, never against another test.
+-- docs/workloads/micro.md
 --
 -- Runs on MySQL, MariaDB, PostgreSQL and SQLite.
 

@@ -1,8 +1,8 @@
 -- Inserts with roll-ups: each transaction inserts one row and adds it to three tables of sums.
 --
--- Why it exists: data only grows here, so what a storage engine's structure costs shows as the
--- rate falls with size, and what its background work costs as dips. How to read it: events over
--- time from empty tables, beside the size on disk. docs/workloads/rollup_insert.md
+-- Why it exists: data only grows here, so the cost of a storage engine's structure shows as a rate
+-- that falls with size, and its background work as dips. How to read it: events over time from
+-- empty tables, beside the size on disk. docs/workloads/rollup_insert.md
 --
 -- Runs on MySQL, MariaDB, PostgreSQL and SQLite.
 
@@ -47,7 +47,7 @@ local function prepare_tables()
   key_columns()
   for set in sql.share(sysbench.opt.tables) do
     for place, name in ipairs(names_of(set)) do
-      -- Text and a second index go with the sequential key, as in the published test.
+      -- The sequential key has text and a second index, as in the published test.
       local rows = place == 1 and sysbench.opt.key == "sequential"
       sql.create_table(connection, name, "k BIGINT NOT NULL, "
         .. (rows and "c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL, " or "")
@@ -66,7 +66,7 @@ function cleanup()
   end
 end
 
--- Rows of a roll-up whose sum is not that of the rows below it, or that are missing.
+-- Roll-up rows that are missing, or whose sum differs from that of the rows below.
 local function sums_differ(level, names, columns)
   local grouped, on = {}, {}
   for place, column in ipairs(columns) do
@@ -184,7 +184,7 @@ function event()
   for _ = 1, opt.selects do
     newest(id - 100 * step)
   end
-  -- An event that begins again has inserted nothing: the number is still to be used.
+  -- A restarted event has inserted nothing: its number is still unused.
   next_id = id + step
 end
 
@@ -194,7 +194,7 @@ function thread_init()
   sequential = opt.key == "sequential"
   prepare_statements(connection, set)
   local last = connection:query_row(("SELECT MAX(id) FROM %s"):format(names_of(set)[1]))
-  -- Clients of a set count in steps of the whole run's clients, each from its own number on.
+  -- Each client of a set counts from its own number in steps of the run's number of clients.
   step = opt.threads
   next_id = (math.floor((tonumber(last) or 0) / step) + 1) * step + sysbench.tid % step
 end

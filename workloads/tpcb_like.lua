@@ -1,9 +1,9 @@
--- Bank transactions in the manner of TPC-B: an account, its teller and its branch get a sum, and a
--- history row says so.
+-- Bank transactions in the manner of TPC-B: add a sum to an account, its teller and its branch, and
+-- insert a history row.
 --
--- Why it exists: it is the smallest transaction with a hot spot, and pgbench made it the usual load
--- of PostgreSQL. How to read it: with as many clients as branches or more, it measures waiting for
--- the branch's row, and with fewer the log. docs/workloads/tpcb_like.md
+-- Why it exists: it is the smallest transaction with a hot spot, and, through pgbench, the usual
+-- load for PostgreSQL. How to read it: with as many clients as branches or more, it measures
+-- waiting for the branch's row, with fewer the log. docs/workloads/tpcb_like.md
 --
 -- Runs on MySQL, MariaDB, PostgreSQL and SQLite.
 
@@ -73,7 +73,7 @@ function cleanup()
   sql.drop_tables(sql.connect(), TABLES)
 end
 
--- Rows that say what they add up to, and what the history says they should.
+-- Rows with the sums they have, and the sums that the history implies.
 local function sums_differ(name, column)
   return ([[
     SELECT kept.id, kept.balance, COALESCE(moved.total, 0) FROM %s kept

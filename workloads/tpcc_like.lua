@@ -1,9 +1,9 @@
 -- Wholesale orders in the manner of TPC-C: nine tables and five transactions, most of which write.
 --
--- Why it exists: it is the field's usual stand-in for a busy order system, with joins, hot rows,
--- remote writes, deletions and conditions that say whether the database kept its promises. How to
--- read it: events by label; `new_order` events a minute are what is compared, and they are not
--- tpmC. docs/workloads/tpcc_like.md
+-- Why it exists: it is the usual model of a busy order system, with joins, hot rows, remote writes,
+-- deletions and conditions that show whether the database kept its guarantees. How to read it:
+-- events by label; `new_order` events per minute are compared, and they are not tpmC.
+-- docs/workloads/tpcc_like.md
 --
 -- Runs on MySQL, MariaDB, PostgreSQL and SQLite.
 
@@ -48,7 +48,7 @@ sysbench.cmdline.commands = {
   check = { function() verify_tables(sql.connect()) end },
 }
 
--- Which kind each of a hundred numbers stands for.
+-- The transaction kind of each number from 1 to 100.
 local chosen = {}
 
 local function read_mix()
@@ -69,7 +69,7 @@ function event()
   transactions[name]()
 end
 
--- Attempts until the transaction is not one that the server has chosen to undo.
+-- Retries the transaction until the server does not roll it back.
 local function complete(act)
   repeat
     local fine, problem = pcall(act)
@@ -84,7 +84,7 @@ local function thought_s(kind)
   return math.min(-math.log(1 - sysbench.rand.uniform_double()), 10) * kind.thinking_s
 end
 
--- A client at a terminal: it waits outside of its events, which therefore hold no waiting.
+-- A client at a terminal: it waits outside of its events, whose times therefore include no waiting.
 local function at_terminal(number)
   local opt, before_s = sysbench.opt, 0
   while true do

@@ -1,8 +1,8 @@
 -- Bulk inserts into an audited table whose time of insertion comes from the client, from a trigger
 -- in SQL, or from one in C.
 --
--- Why it exists: a trigger runs once a row, so in a bulk insert its language is all there is to
--- see. How to read it: the time of an event, one way of stamping against another.
+-- Why it exists: a trigger runs once per row, so in a bulk insert its language dominates the time.
+-- How to read it: the time of an event, one way of stamping against another.
 -- docs/workloads/trigger_load.md
 --
 -- Runs on MySQL, MariaDB, PostgreSQL and SQLite; triggers in C on PostgreSQL.
@@ -21,7 +21,7 @@ sysbench.cmdline.options = check.options(sql.options {
 
 local MOST = 90000000
 
--- What makes each database stamp a row, statement by statement; %s: library, %s: symbol.
+-- Statements that make each database stamp a row; %s: library, %s: symbol.
 local TRIGGERS = {
   mysql = { sql = { "CREATE TRIGGER transdtls_stamp BEFORE INSERT ON transdtls FOR EACH ROW "
     .. "SET NEW.insert_ts = CURRENT_TIMESTAMP" } },

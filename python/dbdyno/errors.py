@@ -37,7 +37,7 @@ class LabError(Exception):
         self.hint = hint
 
     def reworded(self, message: str, *, hint: str | None) -> Self:
-        """The same failure, with whatever else it says of itself, in other words."""
+        """The same failure with the same details, in other words."""
         other = type(self).__new__(type(self), message)
         other.__dict__.update(self.__dict__)
         other.message, other.hint = message, hint
@@ -57,7 +57,7 @@ class UsageError(LabError):
 
 
 def unknown_name(told: str, name: str, known: Collection[str]) -> UsageError:
-    """The error for a name that a study file makes up: `told`, the nearest known one, and all."""
+    """The error for a name that does not exist: `told`, the nearest known one, and all others."""
     close = difflib.get_close_matches(name, known, n=1)
     guess = f"; did you mean `{close[0]}`?" if close else ""
     return UsageError(f"{told}{guess}", hint=f"there are: {', '.join(known)}")
@@ -76,7 +76,7 @@ class StudyError(UsageError):
 
 
 class ScriptError(LabError):
-    """A workload script that can't be found, loaded or run; `traceback` says where in it."""
+    """A workload script that can't be found, loaded or run; `traceback` is the place in it."""
 
     exit_code = 3
 

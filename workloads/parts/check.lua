@@ -1,16 +1,16 @@
--- Conditions that the tables of a workload have to meet, and what says so when they don't.
+-- Conditions that a workload's tables must meet, and error messages if they don't.
 
 local sql = require("parts.sql")
 
 local check = {}
 
--- Options of every workload that can check its tables.
+-- Options of every workload whose tables can be checked.
 function check.options(own)
   own.check_after = { "Check the tables when a run has ended; a broken condition fails it", false }
   return own
 end
 
--- Up to three rows that break the condition, as text; nil if there is none.
+-- Up to three rows that violate the condition, as text; nil if there are none.
 local function offenders(connection, text)
   local found = connection:query(text .. " LIMIT 3")
   if found.nrows == 0 then
@@ -27,8 +27,8 @@ local function offenders(connection, text)
   return table.concat(rows, ", ")
 end
 
--- Each condition has a name and a query for the rows that break it; a first error tells all that do
--- not hold. `where` says which part of the data was looked at.
+-- Each condition has a name and a query for the rows that violate it; the error lists all violated
+-- conditions. `where` names the part of the data checked.
 function check.conditions(connection, conditions, where)
   local broken = {}
   for _, condition in ipairs(conditions) do
@@ -44,7 +44,7 @@ function check.conditions(connection, conditions, where)
   end
 end
 
--- The hook `done` for a workload: what `--check_after` asks for.
+-- The hook `done` of a workload, for `--check_after`.
 function check.after(verify)
   return function()
     if sysbench.opt.check_after then

@@ -1,9 +1,9 @@
--- Rows out of nothing: joins of lists of ten digits, which every database can do without a table,
--- a sequence or a recursion.
+-- Generated rows: joins of lists of ten digits, which every database supports without a table, a
+-- sequence or recursion.
 
 local digits = {}
 
--- A count of rows as a first digit and the zeros behind it, rounded up.
+-- A row count as a first digit and a number of zeros, rounded up.
 function digits.rounded(name, rows, most)
   local first, zeros = math.ceil(rows), 0
   if first < 1 or first > most then
@@ -23,7 +23,7 @@ local function list(count)
   return table.concat(rows, " UNION ALL ")
 end
 
--- SQL for a number n from 0 on, and the FROM that gives as many rows, each with another n.
+-- SQL for a number n from 0, and a FROM that gives as many rows, each with another n.
 function digits.rows(first, zeros)
   local number, from = {}, {}
   for place = 0, zeros do

@@ -1,7 +1,7 @@
--- Rows of `full_text`, and what its queries ask for.
+-- Rows of `full_text`, and the words that its queries search for.
 --
--- The common words are put together from open syllables; those that queries ask for are not, so
--- that none of them is a part of a common word and LIKE can tell what an index ought to find.
+-- Common words consist of open syllables; searched words don't, so that none is part of a common
+-- word and LIKE can verify what an index should find.
 
 local sql = require("parts.sql")
 
@@ -9,7 +9,7 @@ local rows = {}
 
 local uniform, floor = sysbench.rand.uniform, math.floor
 
--- Words that queries ask for, and in how many percent of pages or entries they are.
+-- Searched words, and the percentage of pages or entries that contain them.
 local PAGE_WORDS = { { "arrestwell", 10 }, { "businorth", 25 }, { "records", 40 },
   { "corpsward", 8 }, { "commission", 20 }, { "formsheet", 15 } }
 local FIRST_NAMES = { "Hjalmar", "Kristof", "Birgitt", "Herbert", "Swanhild", "Gottlieb" }
@@ -21,8 +21,8 @@ local VOWELS = { "a", "e", "i", "o", "u" }
 
 local known = {}
 
--- The common word of a number: as many syllables as it takes to tell it from the others, three at
--- least, so that no index leaves it out for being short.
+-- The common word of a number: as many syllables as make it unique, at least three, so that no
+-- index omits it as too short.
 local function word(number)
   local made = known[number]
   if not made then
@@ -37,7 +37,7 @@ local function word(number)
   return made
 end
 
--- Common words are as unequal as those of a language.
+-- Common words are distributed as unequally as those of a language.
 local function words(count)
   local made = {}
   for place = 1, count do
@@ -50,7 +50,7 @@ local function page(id)
   local body = words(sysbench.opt.page_words)
   for _, asked in ipairs(PAGE_WORDS) do
     if uniform(1, 100) <= asked[2] then
-      -- Stuffed with it: several times, anywhere.
+      -- Several times, anywhere.
       for _ = 1, uniform(1, 12) do
         body[uniform(1, #body)] = asked[1]
       end
@@ -59,7 +59,7 @@ local function page(id)
   return ("(%d, '%s', '%s')"):format(id, table.concat(words(6), " "), table.concat(body, " "))
 end
 
--- One entry has the name that the fifth query asks for; its middle initial no other has.
+-- One entry has the name that the fifth query searches; its middle initial is unique.
 local function entry(id)
   local first, last = FIRST_NAMES[uniform(1, 6)], LAST_NAMES[uniform(1, 6)]
   local initial = string.char(uniform(65, 80))
@@ -97,7 +97,7 @@ local function any(asked)
   return table.concat(parts, " OR ")
 end
 
--- Each query, and a condition without an index that holds for the same rows.
+-- Each query, and a condition without an index that selects the same rows.
 rows.ASKED = {
   { query = "arrestwell businorth records", truth = any { "arrestwell", "businorth", "records" } },
   { query = "corpsward commission formsheet",

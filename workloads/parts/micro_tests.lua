@@ -1,4 +1,4 @@
--- The tests of `micro`: what each sends, and how the results of those that read are digested.
+-- The tests of `micro`: their statements, and digests of the results of reading ones.
 
 local sql = require("parts.sql")
 
@@ -7,7 +7,7 @@ local tests = { NAMES = {}, DESCRIPTIONS = {} }
 local uniform, floor = sysbench.rand.uniform, math.floor
 local statement, INTEGER = sql.statement, sql.INTEGER
 
--- Name → function of (connection, table's name) that gives the event for this table.
+-- Name → function of (connection, table name) that returns the event for this table.
 local makers, reading = {}, {}
 
 local function define(name, description, make, reads)
@@ -31,7 +31,7 @@ local function range()
   return first, first + opt.range_size - 1
 end
 
--- A test of one reading statement whose parameters `draw` gives.
+-- A test of one reading statement with parameters from `draw`.
 local function reader(text, draw, ...)
   local kinds = { ... }
   return function(connection, name)
@@ -116,7 +116,7 @@ define("update_range", "consecutive rows by primary key, a column without index,
     end
   end)
 
--- Above the rows of the load, and each client's own: client n of N has every N-th number.
+-- Above the loaded rows, and unique per client: client n of N uses every N-th number.
 local function fresh_ids()
   local next_id
   return function()
@@ -153,7 +153,7 @@ define("delete_insert", "a row is deleted and inserted again, in one transaction
     local remove = statement(connection, ("DELETE FROM %s WHERE id = ?"):format(name), INTEGER)
     local add = inserter(connection, name)
     return function()
-      -- A row of the client's own, so that no other has deleted it meanwhile.
+      -- A row of the client's own, so that no other client has deleted it.
       local step = math.min(sysbench.opt.threads, sysbench.opt.table_size)
       local count = floor(sysbench.opt.table_size / step)
       local id = (sysbench.rand.default(1, count) - 1) * step + sysbench.tid % step + 1
@@ -165,7 +165,7 @@ define("delete_insert", "a row is deleted and inserted again, in one transaction
     end
   end)
 
--- The event of a test: one of the tables each time.
+-- The event of a test: on a random table each time.
 function tests.connect(connection, name)
   local make = makers[name]
   if not make then
@@ -181,12 +181,12 @@ function tests.connect(connection, name)
   end
 end
 
--- FNV-1a in 32 bits, of a result's rows in their order.
+-- FNV-1a in 32 bits over a result's rows in order.
 local function digest_of(digest, found)
   for _ = 1, found and found.nrows or 0 do
     local row = found:fetch_row()
     for column = 1, found.nfields do
-      -- Some databases fill CHAR with blanks, some return it without.
+      -- Some databases pad CHAR with blanks, others strip them.
       local text = (row[column] or "NULL"):gsub(" +$", "") .. ","
       for place = 1, #text do
         digest = bit.bxor(digest, text:byte(place))

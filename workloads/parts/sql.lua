@@ -1,6 +1,6 @@
--- What databases say differently, and what every workload here does alike.
+-- Differences between SQL dialects, and code that all workloads share.
 --
--- `local sql = require("parts.sql")`; one copy a client, so what is found out once is kept.
+-- `local sql = require("parts.sql")`; each client has its own copy, which caches what it finds out.
 
 local ffi = require("ffi")
 
@@ -9,7 +9,7 @@ local sql = {}
 ffi.cdef "int usleep(unsigned int microseconds);"
 
 local driver_name
--- sysbench closes a connection that nothing but its statements holds.
+-- sysbench closes a connection that is referenced only by its statements.
 local connections = {}
 
 local LEVELS = { ["READ COMMITTED"] = true, ["REPEATABLE READ"] = true, SERIALIZABLE = true }
@@ -72,14 +72,14 @@ function sql.exists(connection, name)
   return tonumber((connection:query_row(LISTED[sql.name()]:format(name)))) > 0
 end
 
--- Workers other than the first wait here until it has made the table.
+-- Workers other than the first wait here until it has created the table.
 function sql.await_table(connection, name)
   while not sql.exists(connection, name) do
     ffi.C.usleep(10000)
   end
 end
 
--- The numbers from 1 to `last` that are this worker's: `for n in sql.share(last) do`.
+-- This worker's numbers from 1 to `last`: `for n in sql.share(last) do`.
 function sql.share(last)
   local number = sysbench.tid % sysbench.opt.threads + 1 - sysbench.opt.threads
   return function()
@@ -88,8 +88,9 @@ function sql.share(last)
   end
 end
 
--- The random numbers of a bulk insert begin anew from the seed and its text, whoever loads. Parts
--- of one table need texts of their own, or all would hold the same rows: `number`, as white space.
+-- The random numbers of a bulk insert restart from the seed and its text, whoever loads. Parts of
+-- one table need different texts, or all would get the same rows: `number` is encoded as white
+-- space.
 function sql.begin_rows(connection, table_and_columns, number)
   local blanks = {}
   number = number or 0
@@ -101,13 +102,13 @@ function sql.begin_rows(connection, table_and_columns, number)
     .. "VALUES")
 end
 
--- What begins a transaction that will write. SQLite has one writer: a transaction that takes the
--- lock only when it writes may find that it has read what another has changed since.
+-- The start of a transaction that will write. SQLite has one writer: a transaction that takes the
+-- lock only at its first write may find that another has changed rows it read.
 function sql.begin()
   return sql.name() == "sqlite" and "BEGIN IMMEDIATE" or "BEGIN"
 end
 
--- What locks the rows that a SELECT reads; SQLite's transactions have locked all of them already.
+-- The clause that locks rows read by a SELECT; SQLite's transactions have locked all of them.
 function sql.for_update()
   return sql.name() == "sqlite" and "" or " FOR UPDATE"
 end
@@ -139,7 +140,7 @@ end
 
 local makers = {}
 
--- A function that sets as many parameters and executes; one is compiled for each number of them.
+-- A function that sets this many parameters and executes; one is compiled for each number.
 local function maker(count)
   if not makers[count] then
     local parameters, values, sets = {}, {}, {}
@@ -160,7 +161,7 @@ function sql.statement(connection, text, ...)
   return maker(select("#", ...))(sql.prepare(connection, text, ...))
 end
 
--- The first row's columns of what a statement returned, or nil.
+-- The columns of the first row of a result, or nil.
 function sql.row(found)
   local row = found:fetch_row()
   if row then
@@ -168,7 +169,7 @@ function sql.row(found)
   end
 end
 
--- Names the kind of event under way, where the program knows such names.
+-- Labels the current event, if the program supports labels.
 sql.label = dbdyno and dbdyno.label or function() end
 
 return sql

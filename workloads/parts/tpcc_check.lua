@@ -1,4 +1,4 @@
--- The conditions that the tables of `tpcc_like` meet whenever no transaction is under way.
+-- The conditions that the tables of `tpcc_like` meet while no transaction is in flight.
 --
 -- Each is TPC-C's consistency condition of the same number (3.3.2.1 to 3.3.2.12), as a query for
 -- the rows that break it. Amounts are compared with a tolerance: SQLite adds them as fractions.
@@ -14,7 +14,7 @@ end
 local LINES_BY_ORDER = "(SELECT w_id, d_id, o_id, COUNT(*) AS line_count, SUM(amount) AS amount, "
   .. "COUNT(delivered) AS delivered FROM tpcc_order_line GROUP BY w_id, d_id, o_id) l"
 
--- What a customer's delivered orders came to.
+-- The sum of a customer's delivered orders.
 local DELIVERED_BY_CUSTOMER = "(SELECT o.w_id, o.d_id, o.c_id, SUM(l.amount) AS amount "
   .. "FROM tpcc_orders o JOIN " .. LINES_BY_ORDER .. " ON " .. same_order("o", "l")
   .. " WHERE o.carrier_id IS NOT NULL GROUP BY o.w_id, o.d_id, o.c_id) b"
@@ -92,7 +92,7 @@ local ROWS = {
   { "tpcc_stock", "items", 1 },
 }
 
--- Tables whose rows no transaction adds or removes: nil, or what is wrong with one.
+-- Tables whose rows no transaction adds or removes: nil, or the error of one.
 local function miscounted(connection, size)
   for _, rows in ipairs(ROWS) do
     local expected = (size[rows[2]] or rows[2]) * (rows[3] or 1) * sysbench.opt.warehouses
@@ -104,7 +104,7 @@ local function miscounted(connection, size)
   end
 end
 
--- Raises an error that names each condition that does not hold; looks at all warehouses at once.
+-- Raises an error that names each violated condition; checks all warehouses at once.
 return function(connection, size)
   local wrong = miscounted(connection, size)
   if wrong then

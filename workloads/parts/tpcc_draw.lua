@@ -1,12 +1,12 @@
--- What `tpcc_like` draws: sizes, non-uniform numbers, names, texts.
+-- Random draws of `tpcc_like`: sizes, non-uniform numbers, names, texts.
 
 local draw = {}
 
 local uniform = sysbench.rand.uniform
 local floor = math.floor
 
--- Sizes of a warehouse, divided by the option `reduction`. The spread of the non-uniform numbers
--- (`*_mask`) is divided with them, so that as large a share of the rows is as hot.
+-- Sizes of a warehouse, divided by the option `reduction`. The range of the non-uniform numbers
+-- (`*_mask`) is divided too, so that the same share of rows is hot.
 function draw.size()
   local divisor = sysbench.opt.reduction
   local customers = math.max(30, floor(3000 / divisor))
@@ -16,7 +16,7 @@ function draw.size()
     orders = customers,
     delivered = floor(customers * 0.7),
     items = math.max(100, floor(100000 / divisor)),
-    -- Each last name is there at least once, and none but these is looked for.
+    -- Each last name occurs at least once, and only these are searched.
     names = math.min(1000, customers),
     customer_mask = 2 ^ math.max(4, 10 - bits) - 1,
     item_mask = 2 ^ math.max(4, 13 - bits) - 1,
@@ -24,11 +24,11 @@ function draw.size()
   }
 end
 
--- The constants that TPC-C wants drawn once: the load's and the run's for names differ, the rest
--- is the same every time, or two runs would not have the same hot rows.
+-- Constants that TPC-C draws once: for names those of load and run differ; the others are always
+-- the same, so that all runs have the same hot rows.
 local CUSTOMER_OFFSET, ITEM_OFFSET, NAME_OFFSET_LOADED, NAME_OFFSET = 259, 7911, 100, 180
 
--- A number from `low` to `high` of which some are drawn more often: bits of two numbers together.
+-- A number from `low` to `high` with some more frequent than others: the bitwise OR of two draws.
 local function non_uniform(mask, offset, low, high)
   return (bit.bor(uniform(0, mask), uniform(low, high)) + offset) % (high - low + 1) + low
 end
@@ -41,7 +41,7 @@ function draw.item(size)
   return non_uniform(size.item_mask, ITEM_OFFSET, 1, size.items)
 end
 
--- The number of a last name: in `prepare`, and in a run.
+-- The number of a last name: in `prepare`, and during a run.
 function draw.name_number(size)
   local offset = sysbench.cmdline.command == "run" and NAME_OFFSET or NAME_OFFSET_LOADED
   return non_uniform(size.name_mask, offset, 0, size.names - 1)
@@ -65,7 +65,7 @@ end
 
 local patterns = {}
 
--- So many random letters.
+-- This many random letters.
 function draw.letters(least, most)
   local count = uniform(least, most)
   local pattern = patterns[count]
@@ -76,7 +76,7 @@ function draw.letters(least, most)
   return sysbench.rand.string(pattern)
 end
 
--- The numbers from 1 to `count` in a random order that depends on `number` alone.
+-- The numbers from 1 to `count` in a random order that depends only on `number`.
 function draw.permutation(count, number)
   local order, state = {}, number * 2654435 % 2147483648 + 12345
   for place = 1, count do

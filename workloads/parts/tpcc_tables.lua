@@ -16,7 +16,7 @@ for district = 1, 10 do
   DISTS[district] = ("dist_%02d CHAR(24)"):format(district)
 end
 
--- In the order in which they are made.
+-- In order of creation.
 local COLUMNS = {
   { "tpcc_warehouse", "w_id INTEGER NOT NULL PRIMARY KEY, name VARCHAR(10), " .. ADDRESS
     .. ", tax DECIMAL(4,4), ytd DECIMAL(14,2) NOT NULL" },
@@ -46,7 +46,7 @@ local COLUMNS = {
   { "tpcc_stock", "w_id INTEGER NOT NULL, i_id INTEGER NOT NULL, quantity INTEGER NOT NULL, "
     .. table.concat(DISTS, ", ") .. ", ytd INTEGER NOT NULL, order_cnt INTEGER NOT NULL, "
     .. "remote_cnt INTEGER NOT NULL, data VARCHAR(50), PRIMARY KEY (w_id, i_id)" },
-  -- Tells the other workers that the tables are there.
+  -- Tells the other workers that the tables exist.
   { "tpcc_made", "w_id INTEGER NOT NULL PRIMARY KEY" },
 }
 
@@ -61,7 +61,7 @@ local function address()
     random_text("####") .. "11111")
 end
 
--- One text in ten has the mark of an original brand in it.
+-- One text in ten contains the mark of an original brand.
 local function goods()
   local text = draw.letters(26, 50)
   if uniform(1, 10) > 1 then
@@ -120,7 +120,7 @@ local function load_customers(connection, w, d, size)
   connection:bulk_insert_done()
 end
 
--- Lines of the order `o`: it does not take a random number to know them again.
+-- Number of lines of order `o`, derived from `o` so that it can be recomputed.
 local function line_count(o)
   return 5 + (o * 7 + floor(o / 11)) % 11
 end
@@ -141,7 +141,7 @@ local function load_lines(connection, w, d, size)
   connection:bulk_insert_done()
 end
 
--- Each customer has ordered once, in random order; the last three tenths wait for delivery.
+-- Each customer has ordered once, in random order; the last three tenths await delivery.
 local function load_orders(connection, w, d, size)
   local buyers = draw.permutation(size.orders, w * 16 + d)
   sql.begin_rows(connection, "tpcc_orders (w_id, d_id, o_id, c_id, entered, carrier_id, ol_cnt, "
@@ -159,7 +159,7 @@ local function load_orders(connection, w, d, size)
   load_lines(connection, w, d, size)
 end
 
--- When everything was made: the same in every load, so that its checksum is.
+-- The creation time of all rows: fixed, so that checksums are equal in every load.
 tables.MADE = "2026-01-01 00:00:00"
 
 local function load_warehouse(connection, w, size)

@@ -1,4 +1,4 @@
--- The five transactions of `tpcc_like`, and which one is next.
+-- The five transactions of `tpcc_like`, and the choice of the next.
 
 local sql = require("parts.sql")
 local draw = require("parts.tpcc_draw")
@@ -14,7 +14,7 @@ local OF_CUSTOMER = OF_DISTRICT .. " AND c_id = ?"
 
 local transactions = {}
 
--- This client's statements, by name; its sizes; where it stands.
+-- This client's statements by name, its sizes and its state.
 local run, size, opt, home, own_district = {}, nil, nil, nil, nil
 
 local function prepare_new_order(connection)
@@ -33,7 +33,7 @@ local function prepare_new_order(connection)
     .. "VALUES (?, ?, ?)", INTEGER, INTEGER, INTEGER)
   run.item = statement(connection, "SELECT price, name, data FROM tpcc_item WHERE i_id = ?",
     INTEGER)
-  -- A statement for each district: its column of the stock goes into the line.
+  -- One statement per district: its stock column is copied into the line.
   run.stock = {}
   for d = 1, 10 do
     run.stock[d] = statement(connection, ("SELECT quantity, data, dist_%02d FROM tpcc_stock "
@@ -125,7 +125,7 @@ local function warehouse()
   return opt.home == "fixed" and home or uniform(1, opt.warehouses)
 end
 
--- Another warehouse than `w`, if there is one.
+-- A warehouse other than `w`, if there is one.
 local function another(w)
   if opt.warehouses == 1 then
     return w
@@ -134,7 +134,7 @@ local function another(w)
   return other < w and other or other + 1
 end
 
--- Three in five customers are asked for by name: of those who share it, the one in the middle.
+-- Three in five customers are selected by name: of those who share it, the middle one.
 local function customer(w, d)
   if uniform(1, 100) > 60 then
     return draw.customer(size)
@@ -146,8 +146,8 @@ local function customer(w, d)
   return tonumber((row(found)))
 end
 
--- Items of the order under way, in the order of their numbers, so that two orders never wait for
--- each other's stock; used again for every order.
+-- Items of the current order, sorted by number so that two orders never deadlock on stock; reused
+-- for every order.
 local items, suppliers = {}, {}
 
 local function choose_items(w, count)
@@ -188,7 +188,7 @@ function transactions.new_order()
   local w, d, c = warehouse(), uniform(1, 10), draw.customer(size)
   local count = uniform(5, 15)
   local all_local = choose_items(w, count)
-  -- One order in a hundred asks for what nobody sells, and is taken back as a whole.
+  -- One order in a hundred asks for an unknown item and is rolled back.
   if uniform(1, 100) == 1 then
     items[count] = size.items + 1
   end
@@ -245,8 +245,8 @@ function transactions.order_status()
   run.commit()
 end
 
--- What is written comes before what is read of it: in a transaction that reads from a snapshot,
--- an order made since is seen only by who has changed it.
+-- Writes precede reads of the same rows: in a transaction that reads from a snapshot, a newer order
+-- is visible only to the transaction that has changed it.
 local function deliver(w, d, carrier)
   local o = row(run.oldest(w, d))
   if not o then

@@ -1,4 +1,4 @@
-"""What every bridge looks like: the files of one result in, its figures and its load out."""
+"""The interface of bridges: the files of one result in, its figures and load out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dbdyno.model import HistogramRecord, Metric, Option
 from dbdyno.stats.histogram import HIGHEST, LOWEST, SIGNIFICANT_DIGITS
 
 ALWAYS_UNKNOWN = ("host", "server", "settings", "data", "order", "warm-up")
-"""What no tool's text says. A tool may print the name of a host, and not what it was."""
+"""What no tool's text says. A tool may print a host's name, but not its hardware."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,12 @@ class Text:
     content: str
 
     def error(self, told: str, *, line: int | None = None, hint: str | None = None) -> UsageError:
-        """Why the file can't be imported, with the place in it."""
+        """Why the file can't be imported, with the position in it."""
         place = f"{self.path}:{line}" if line else str(self.path)
         return UsageError(f"{place}: {told}", hint=hint)
 
     def cut(self, tool: str, missing: str) -> UsageError:
-        """The text begins like the tool's and ends before its figures."""
+        """The text is the tool's but ends before its figures."""
         last = len(self.content.splitlines()) or 1
         told = f"the text ends without {missing}: {tool} was stopped, or the text was cut"
         return self.error(told, line=last, hint="import the whole of what the tool printed")
@@ -44,31 +44,31 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one or more files say of one run of a tool."""
+    """The content of one or more files about one run of a tool."""
 
     outcome: ToolOutcome
     clients: int | None
-    """`None`: the text does not say."""
+    """`None`: unknown."""
     version: str = ""
     script: str = ""
-    """What the tool calls its workload; empty: the text does not say."""
+    """The tool's name for its workload; empty: unknown."""
     options: Mapping[str, Option] = field(default_factory=dict)
-    """What the text says of the load: `duration_s`, scale, …"""
+    """Properties of the load in the text: `duration_s`, scale, …"""
     not_known: tuple[str, ...] = ()
     """Beside `ALWAYS_UNKNOWN`."""
     histogram: HdrHistogram | None = None
-    """Response times of all events, nanoseconds, where the text has them."""
+    """Response times of all events, nanoseconds, if the text has them."""
 
 
 class Bridge(Protocol):
-    """Reads what one tool prints."""
+    """Reads the output of one tool."""
 
     tool: ClassVar[str]
     metrics: ClassVar[tuple[Metric, ...]]
     """Of the samples its outcomes have."""
 
     def recognises(self, content: str) -> bool:
-        """Whether a file's content is this tool's, whole or not."""
+        """Whether a file's content is this tool's, complete or not."""
 
     def read(self, texts: Sequence[Text]) -> Result:
         """One result, whose parts `texts` are. Raises `UsageError` with file and line."""
@@ -88,7 +88,7 @@ def holding(texts: Sequence[Text], summary: re.Pattern[str], tool: str) -> Text 
 
 
 def single(texts: Sequence[Text], tool: str) -> Text:
-    """The one file of a result of a tool that prints everything into one."""
+    """The single file of a result of a tool that prints everything into one."""
     if len(texts) > 1:
         raise texts[1].error(
             f"a result of {tool} is one file, and this is a second one",

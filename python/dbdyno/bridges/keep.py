@@ -1,5 +1,5 @@
-"""Results of other tools as a study of the store: a cell a name, a step a number of clients, a
-block a repeat."""
+"""Stores results of other tools as a study: a cell per name, a step per number of clients, a block
+per repeat."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from dbdyno.model import (
 from dbdyno.store import RunWriter, Store, open_study_folder
 
 PROVISION = "imported"
-"""In place of a server's provision: whoever measured knows which one it was."""
+"""In place of a server's provision: only the person who measured knows it."""
 
 FACTOR = "result"
 
@@ -44,13 +44,13 @@ Steps = Mapping[Step, Source]
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """What became of an import."""
+    """The outcome of an import."""
 
     study: str
     """Its name in the store."""
     runs: int
     new: bool
-    """False: the store had these very files already, under this name."""
+    """False: the store already had exactly these files, under this name."""
 
 
 def keep(store: Store, name: str, sources: Sequence[Source], command_line: str) -> Kept:

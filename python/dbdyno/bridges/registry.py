@@ -1,4 +1,4 @@
-"""The bridges there are: the modules of this room that have a `BRIDGE`."""
+"""Finds the bridges: the modules of this room that have a `BRIDGE`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files are imported and as what: `FILE`, `CELL=FILE`, `CELL=FILE+FILE`."""
+"""Parses which files are imported as what: `FILE`, `CELL=FILE`, `CELL=FILE+FILE`."""
 
 from __future__ import annotations
 

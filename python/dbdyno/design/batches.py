@@ -15,11 +15,11 @@ from dbdyno.design.cells import cells
 from dbdyno.model import ENGINE, OWN_HOST_PARTS, Cell, Order, Plan, PlannedRun, Study
 
 LEAST_TURNS = 2
-"""A step with fewer turns of each cell is one window: turns would say nothing of their spread."""
+"""A step with fewer turns of each cell is one window: turns would not show their spread."""
 
 
 def order_of(study: Study) -> Order:
-    """The study's own order; left open, turns wherever at least two cells can take them."""
+    """The study's own order; by default turns if at least two cells can take them."""
     if study.design.order is not None:
         return study.design.order
     return "turns" if why_not_turns(study) is None else "runs"

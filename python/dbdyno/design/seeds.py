@@ -1,4 +1,4 @@
-"""Seeds by purpose: digests of (seed, what it is for). No draw moves another."""
+"""Seeds by purpose: digests of (seed, purpose). No draw affects another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files and streams ↔ the model: study files, the engine's records, what a run folder holds.
+"""Files and streams ↔ the model: study files, the engine's records, contents of run folders.
 
-Every format carries a schema version; every error names the file and the place in it.
+Every format has a schema version; every error names the file and the place in it.
 """

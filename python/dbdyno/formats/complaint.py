@@ -1,4 +1,4 @@
-"""What is wrong with a study file, in the words of TOML and of whoever wrote it."""
+"""Formats errors of study files in TOML's terms."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from pydantic import BaseModel, ValidationError
 from dbdyno.formats.study_schema import StudyDocument
 
 KeyPath = tuple[str, ...]
-"""Where in the file: keys, from the outermost."""
+"""Place in the file: keys, from the outermost."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known name somebody who wrote `word` most likely meant."""
+    """The known name most similar to `word`."""
     matches = get_close_matches(word, list(known), n=1, cutoff=0.5)
     return matches[0] if matches else None
 
 
 def nearest_hint(word: str, known: Iterable[str]) -> str | None:
-    """Asks whether that was meant; `None` where no known name is near."""
+    """Suggests it; `None` if no known name is similar."""
     match = nearest(word, known)
     return f"did you mean `{match}`?" if match else None
 
 
 def complaint(error: ValidationError) -> tuple[KeyPath, str, str | None]:
-    """Path, message and hint of the first thing wrong. Unknown keys first: they explain others."""
+    """Path, message and hint of the first error. Unknown keys come first: they explain others."""
     details = sorted(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
     detail = details[0]
     path = tuple(str(part) for part in detail["loc"] if part != "[key]")
@@ -64,7 +64,7 @@ _EXPECTED = {
     "int_from_float": "a whole number",
     "float_type": "a number",
 }
-"""What TOML calls it."""
+"""TOML's name of a type."""
 
 
 def _keys_at(path: KeyPath) -> list[str]:

@@ -1,6 +1,7 @@
 """The JSON documents of a run's folder: manifest and summary, with their schema version.
 
-Old versions stay readable: a change of shape gets a new number and a step that lifts the old one.
+Old versions stay readable: a change of structure gets a new number and a step that converts the
+old one.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ def dump_manifest(manifest: RunManifest) -> bytes:
 
 
 def load_manifest(text: bytes, *, file: Path) -> RunManifest:
-    """Raises `StoreError` naming the file and what is wrong in it."""
+    """Parses a manifest. Raises `StoreError` naming the file and the error."""
     return validated(_MANIFEST, _checked(text, file), file)
 
 
 def dump_summary(steps: Sequence[StepSummary]) -> bytes:
-    """`summary.json`: a list, one entry a step."""
+    """`summary.json`: a list, one entry per step."""
     return _SUMMARY.dump_json(tuple(steps), indent=2) + b"\n"
 
 
@@ -46,7 +47,7 @@ def load_summary(text: bytes, *, file: Path) -> tuple[StepSummary, ...]:
 
 
 def dump_json(document: object) -> bytes:
-    """Any plain value, readable, with a final line feed."""
+    """Any plain value as readable JSON, with a final line feed."""
     return json.dumps(document, indent=2, ensure_ascii=False).encode() + b"\n"
 
 

@@ -1,4 +1,4 @@
-"""HdrHistograms as the engine sends them. Merging and reading them is the business of `stats`."""
+"""Decodes HdrHistograms sent by the engine. Merging and reading them is up to `stats`."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def encode(histogram: HdrHistogram, like: HistogramRecord, *, out_of_range: int)
 
 
 def event_responses(records: Iterable[HistogramRecord]) -> list[HistogramRecord]:
-    """Response times of events, one distribution a label.
+    """Response times of events, one distribution per label.
 
-    In a closed loop response is service, and only service is recorded.
+    In a closed loop response equals service, and only service is recorded.
     """
     times = {(record.label, record.time): record for record in records if record.subject == "event"}
     labels = sorted({label for label, _ in times})

@@ -1,4 +1,4 @@
-"""The shape of a study's `[load]`. What each key means stands in docs/reference/study-file.md."""
+"""The schema of a study's `[load]`. docs/reference/study-file.md documents the keys."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _CODE = re.compile(r"all|connection|[0-9A-Z]{2}|[0-9A-Z]{5}|[0-9]{1,5}")
 
 
 def as_list(value: object) -> object:
-    """One value where several may stand."""
+    """One value where several are allowed."""
     return value if isinstance(value, list) else [value]
 
 
@@ -48,7 +48,7 @@ def _option(value: object) -> object:
 
 
 def check_code(value: object) -> str:
-    """Raises `ValueError` for what no error can be called."""
+    """Raises `ValueError` for an invalid error code."""
     if isinstance(value, (str, int)) and _CODE.fullmatch(str(value)):
         return str(value)
     raise ValueError(
@@ -60,7 +60,7 @@ def check_code(value: object) -> str:
 Duration = Annotated[float, BeforeValidator(parse_duration)]
 OptionValue = Annotated[str | int | float | bool | list[str], BeforeValidator(_option)]
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._+-]*$"
-"""What a folder can be called, and nothing that leads out of its parent."""
+"""A valid folder name that can't lead out of its parent."""
 
 Name = Annotated[str, StringConstraints(pattern=NAME)]
 Options = dict[str, OptionValue]
@@ -71,13 +71,13 @@ Code = Annotated[str, BeforeValidator(check_code)]
 
 
 class Table(BaseModel):
-    """A table that takes no key it doesn't know."""
+    """A table that rejects unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class ArrivalTable(Table):
-    """When events start; which of the keys belong together, `kind` says."""
+    """When events start; `kind` decides which keys belong together."""
 
     kind: Literal["closed", "constant", "poisson", "ramp", "steps", "sine", "replay"]
     rate: Rate | None = None
@@ -91,7 +91,7 @@ class ArrivalTable(Table):
     file: Path | None = None
 
     def arrival(self) -> Arrival:
-        """The model's; raises `ValueError` naming the key that is missing or too much."""
+        """Converts to the model's type; raises `ValueError` naming a missing or superfluous key."""
         wanted = _KEYS[self.kind]
         for name in type(self).model_fields:
             key = name.rstrip("_")
@@ -133,7 +133,7 @@ _KEYS: dict[str, tuple[str, ...]] = {
 
 
 class Pace(Table):
-    """What the step's clients and those of a group have in common."""
+    """Keys shared by the step's clients and groups."""
 
     arrival: ArrivalTable = ArrivalTable(kind="closed")
     think_time: Duration = 0.0
@@ -141,7 +141,7 @@ class Pace(Table):
 
 
 class GroupTable(Pace):
-    """Clients beside those of the step."""
+    """Clients besides those of the step."""
 
     clients: Clients
     script: str | None = None
@@ -151,7 +151,7 @@ class GroupTable(Pace):
 
 
 class RuleTable(Table):
-    """What is done about some errors."""
+    """The action for some errors."""
 
     codes: Annotated[list[Code], BeforeValidator(as_list), Field(min_length=1)]
     action: ErrorAction
@@ -159,7 +159,7 @@ class RuleTable(Table):
 
 
 class ErrorsTable(Table):
-    """What becomes of errors."""
+    """The error policy."""
 
     rule: list[RuleTable] = []
     reconnect: Duration = 60.0
@@ -185,18 +185,18 @@ class FindMaxTable(Table):
         return {name: limit for name, limit in told.items() if limit is not None}
 
     def least_rate(self, percentile: str, measure_s: float) -> float:
-        """Below it a window has fewer events than the percentile needs, or than 100."""
+        """The lowest rate at which a window has the events that the percentile needs, and 100."""
         return max(100, find_figure(percentile).least_events) / measure_s
 
     def find_max(self, measure_s: float) -> FindMax:
-        """The model's; of a table without complaints."""
+        """Converts a valid table to the model's type."""
         ((percentile, limit_s),) = self.objectives().items()
         first = self.from_ or self.least_rate(percentile, measure_s)
         return FindMax(percentile, limit_s, first, self.to, self.precision)
 
 
 class LoadTable(Pace):
-    """How hard, and for how long."""
+    """The load's clients, rate and length."""
 
     clients: Annotated[list[Clients], BeforeValidator(as_list), Field(min_length=1)]
     warm_up: Duration = 0.0

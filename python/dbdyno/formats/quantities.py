@@ -23,14 +23,14 @@ _UNITS_S = {
 SECONDS_MAX = 1e9
 """Longer than any run: 31 years."""
 RATE_MAX = 1e9
-"""Events per second that may be asked for: more than any machine begins."""
+"""Events per second at most: more than any machine can start."""
 _PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zµ]+)", re.IGNORECASE)
 
 
 def parse_duration(text: object) -> float:
     """Seconds in `"5 s"`, `"2 min"`, `"1 h 30 min"`, `"500 ms"`.
 
-    Raises `ValueError` for anything else; a bare number too, since nobody can tell its unit.
+    Raises `ValueError` for anything else, including a number without a unit.
     """
     expected = 'expected a duration with its unit, such as "5 s" or "2 min"'
     if not isinstance(text, str):
@@ -64,7 +64,7 @@ def parse_rate(text: object) -> float:
 
 
 def format_duration(seconds: float) -> str:
-    """The shortest honest way to say it: `350 ms`, `12 s`, `2 min 5 s`, `1 h 10 min`."""
+    """The shortest exact form: `350 ms`, `12 s`, `2 min 5 s`, `1 h 10 min`."""
     if 0 < seconds < 1:
         return f"{seconds * 1000:.0f} ms"
     whole = round(seconds)

@@ -1,4 +1,4 @@
-"""The engine's stream: one JSON object a line, shapes as in `crates/record/src/stream.rs`."""
+"""The engine's stream: one JSON object per line, types as in `crates/record/src/stream.rs`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from dbdyno.model import (
 )
 
 SCHEMA = 2
-"""Version of the run spec and of the record stream; another one is refused."""
+"""Version of the run spec and of the record stream; any other is refused."""
 
 _KINDS: Mapping[str, TypeAdapter[Record]] = {
     "hello": TypeAdapter(Hello),
@@ -113,4 +113,4 @@ def parse_engine_plan(line: bytes | str) -> EnginePlan:
 
 
 _PLAN = TypeAdapter(EnginePlan)
-_MISMATCH = "engine and lab must be of one version: `dbdyno-engine version` shows the engine's"
+_MISMATCH = "engine and lab must have the same version: `dbdyno-engine version` shows the engine's"

@@ -1,4 +1,4 @@
-"""What a study that searches for a rate must say, and what it can't say."""
+"""Rules for studies that search for a rate."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def metric_of(document: StudyDocument) -> str:
 
 
 def search_complaints(document: StudyDocument) -> Iterator[Complaint]:
-    """All that is wrong with `load.find_max` and what stands beside it."""
+    """All errors of `load.find_max` and the keys beside it."""
     load, metric = document.load, document.primary.metric
     if load.find_max is None:
         if metric == MAX_RATE:
@@ -39,7 +39,7 @@ def search_complaints(document: StudyDocument) -> Iterator[Complaint]:
 
 
 def _beside(document: StudyDocument, load: LoadTable) -> Iterator[Complaint]:
-    """Keys that say of the load what the search says."""
+    """Keys that contradict the search."""
     here = ("load",)
     if len(load.clients) > 1:
         told = "`find_max` searches with one number of clients, which carry every rate"

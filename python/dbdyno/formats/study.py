@@ -1,7 +1,6 @@
-"""From a study file to a `Study`, at the scale asked for.
+"""Reads a study file into a `Study`, at the requested scale.
 
-Every complaint names the file and the line, says what was expected, and for a name that is not
-known, the nearest one that is.
+Every error names the file and line, says what was expected, and suggests the nearest known name.
 """
 
 from __future__ import annotations
@@ -40,30 +39,30 @@ from dbdyno.model import (
 )
 
 PAPER = "paper"
-"""The scale that is the file's own figures."""
+"""The scale of the file itself."""
 
 SMOKE = "smoke"
-"""The scale whose runs only show that a study can be carried out."""
+"""The scale of runs that only show that a study can be carried out."""
 
 MOST_CELLS = 1000
 """Of a study: `check` tries each one, and a run takes seconds at least."""
 
 _LARGEST = 1 << 20
-"""Characters of a study file: what never ends is not read for ever."""
+"""Longest study file, characters: guards against endless input."""
 
 _RESERVED_FACTORS = ("server", "settings", "script", "clients")
 
 
 @dataclass(frozen=True, slots=True)
 class StudyFile:
-    """A study and where its words stand."""
+    """A study and the positions of its keys."""
 
     study: Study
     file: Path
     lines: Mapping[KeyPath, int]
 
     def error(self, path: KeyPath, message: str, *, hint: str | None = None) -> StudyError:
-        """A complaint about the key at `path` (or the nearest table above it)."""
+        """An error about the key at `path` (or the nearest table above it)."""
         line = _line(self.lines, path, self.study.scale)
         return StudyError(message, file=self.file, line=line, hint=hint)
 
@@ -103,7 +102,7 @@ def level_path(factor: str, level: str) -> KeyPath:
 
 
 def deciding_level(study: Study, cell: Cell, says: Callable[[Level], object]) -> KeyPath | None:
-    """The table of the last of a cell's levels that says something; `None` if none does."""
+    """The table of the last of a cell's levels that has the setting; `None` if none does."""
     for factor in reversed(study.factors):
         for level in factor.levels:
             if level.name == cell.levels[factor.name] and says(level):
@@ -145,7 +144,7 @@ def _parse(file: Path, text: str) -> dict[str, object]:
 
 
 def with_scale(base: Mapping[str, object], override: object) -> dict[str, object]:
-    """Tables are merged, everything else is replaced."""
+    """Merges tables; replaces other values."""
     merged = dict(base)
     if isinstance(override, dict):
         for key, value in override.items():
@@ -158,7 +157,7 @@ def with_scale(base: Mapping[str, object], override: object) -> dict[str, object
 
 
 def _line(lines: Mapping[KeyPath, int], path: KeyPath, scale: str) -> int | None:
-    """The line of `path`, where the scale overrides it or else in the file's own part."""
+    """The line of `path`, in the scale if it overrides it, otherwise in the file's own part."""
     scaled = ("scale", scale, *path)
     if scaled in lines:
         return lines[scaled]
@@ -323,7 +322,7 @@ def _factors(document: StudyDocument, fail: _Fail) -> tuple[Factor, ...]:
 
 
 def _check_extent(factors: tuple[Factor, ...], fail: _Fail) -> None:
-    """Before any cell is made: a few factors of ten levels are a million cells."""
+    """Checked before cells are made: a few factors of ten levels are a million cells."""
     made = math.prod(len(factor.levels) for factor in factors)
     if made > MOST_CELLS:
         largest = max(factors, key=lambda factor: len(factor.levels))
@@ -336,7 +335,7 @@ def _check_extent(factors: tuple[Factor, ...], fail: _Fail) -> None:
 
 
 def _check_most_clients(factors: tuple[Factor, ...], load: LoadTable, fail: _Fail) -> None:
-    """Every cell has a step left."""
+    """Checks that every cell has a step left."""
     least = min(load.clients)
     for factor in factors:
         for level in factor.levels:
@@ -350,7 +349,7 @@ def _proxy(table: ProxyTable | None) -> Mapping[str, object]:
 
 
 def _check_complete(factors: list[Factor], has_script: bool, fail: _Fail) -> None:
-    """Every cell must end up with a server and a script."""
+    """Checks that every cell has a server and a script."""
 
     def given(what: str) -> bool:
         return any(all(getattr(level, what) for level in factor.levels) for factor in factors)
@@ -424,7 +423,7 @@ def _check_baseline(baseline: Mapping[str, str], factors: tuple[Factor, ...], fa
 
 
 def _twice(design: DesignTable, factors: tuple[Factor, ...], fail: _Fail) -> Mapping[str, str]:
-    """The baseline, where `aa` asks for it once more under a name of its own."""
+    """The baseline, if `aa` asks for it a second time under another name."""
     if not design.aa:
         return {}
     path = ("design", "aa")

@@ -1,4 +1,4 @@
-"""The shape of a study file. What each key means stands in docs/reference/study-file.md."""
+"""The schema of a study file. docs/reference/study-file.md documents the keys."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _setting(value: object) -> str:
 
 
 def _compression(value: object) -> object:
-    """`true` is what all servers with compression have."""
+    """`true` is the algorithm that all servers with compression support."""
     if value is True:
         return "zlib"
     if value not in (None, False, "zlib", "zstd"):
@@ -62,11 +62,11 @@ Setting = Annotated[str, BeforeValidator(_setting)]
 Settings = dict[str, Setting]
 Files = Annotated[list[str], BeforeValidator(as_list)]
 Host = dict[str, object]
-"""Setter → what it is asked for; the setters check it."""
+"""Setter → its value; the setters check it."""
 
 
 class ConnectionTable(Table):
-    """How clients reach the server; what is left out is as another level or the server has it."""
+    """How clients connect; keys left out are inherited from another level or the server."""
 
     transport: Literal["unix", "tcp"] | None = None
     tls: bool | None = None
@@ -78,7 +78,7 @@ class ConnectionTable(Table):
 
 
 class ProxyTable(Table):
-    """What stands between clients and server."""
+    """The proxy between clients and server."""
 
     kind: Name
     processes: Annotated[int, Field(ge=1, le=1000)] = 1
@@ -113,7 +113,7 @@ class LevelTable(Table):
 
 
 class TablesTable(Table):
-    """Whose `prepare` makes the tables."""
+    """The script whose `prepare` creates the tables."""
 
     script: str
     options: Options = Field(default={})
@@ -136,7 +136,7 @@ class StopTable(Table):
 
 
 class DesignTable(Table):
-    """How often, against what, in which order."""
+    """Repeats, baseline and order."""
 
     blocks: Annotated[int, Field(ge=1, le=1000)] = 3
     baseline: dict[str, str] = Field(default={})
@@ -236,7 +236,7 @@ class ChartTable(Table):
 
 
 class PublishedTable(Table):
-    """A figure of the original's, to be put beside the one measured."""
+    """A published figure, shown beside the measured one."""
 
     cell: dict[str, str] = Field(default={})
     metric: Annotated[str, AfterValidator(_figure)] = "throughput"

@@ -1,8 +1,8 @@
-"""On which line of a TOML document each key stands.
+"""Finds the line of each key in a TOML document.
 
-The standard parser gives values without positions. This one walks a document that is already known
-to be valid and keeps positions without values, so it needs to understand no more than where keys,
-strings and brackets begin and end.
+The standard parser returns values without positions. This one walks a document already known to be
+valid and records positions without values, so it only needs to recognise where keys, strings and
+brackets begin and end.
 """
 
 from __future__ import annotations

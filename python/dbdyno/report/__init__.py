@@ -1,7 +1,7 @@
-"""From a store to a page: what the runs of a study say, and how sure one can be.
+"""Turns a store into a page: what the runs of a study say, and how certain it is.
 
-A report is a pure function of the store: it never meets a server, the engine or a collector, and
-any stored study can be reported again by a later version.
+A report is a pure function of the store: it uses no server, engine or collector, and any stored
+study can be reported again by a later version.
 """
 
 from collections.abc import Mapping
@@ -34,11 +34,11 @@ class Written:
     headline: str
     """The answer in one or two sentences."""
     remarks: tuple[str, ...] = ()
-    """What else to tell: what was changed since the runs, what is damaged."""
+    """Further messages: changes since the runs, and damaged files."""
     verdicts: Mapping[str, int] = field(default_factory=dict)
-    """Verdict → in how many comparisons with the baseline; empty where there is no baseline."""
+    """Verdict → number of comparisons with the baseline; empty without a baseline."""
     picture: Path | None = None
-    """The first chart that the study names, or else the first there is, as SVG."""
+    """The first chart that the study names, or otherwise the first, as SVG."""
 
 
 def write(store: Path, study: str, out: Path, *, asked: Study | None = None) -> Written:

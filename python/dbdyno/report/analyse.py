@@ -1,4 +1,4 @@
-"""From material to figures and verdicts: all that a page says, before it is said."""
+"""Turns material into figures and verdicts: the content of a page, before any wording."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ from dbdyno.report.points import Point, points_of, varying
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """Everything the page says, before words and pixels."""
+    """The content of the page, before words and drawings."""
 
     material: Material
     metric: Figure
@@ -32,12 +32,12 @@ class Analysis:
 
     @property
     def varying(self) -> tuple[str, ...]:
-        """Factors that tell cells apart."""
+        """Factors that distinguish cells."""
         return varying(self.material.study)
 
     @property
     def pace_name(self) -> str:
-        """The figure that tells how fast a cell is: the primary one if it is a rate."""
+        """The figure for a cell's speed: the primary one if it is a rate."""
         return self.metric_name if self.metric.rate else "throughput"
 
     @property

@@ -1,4 +1,4 @@
-"""The answer in words: what came out, how sure, and what stands against relying on it."""
+"""The answer in words: the result, its certainty, and reasons not to rely on it."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from dbdyno.report.wording import (
 )
 from dbdyno.stats import NotComparable, PairedEffect, ShareEffect, Verdict
 
-_SMOKE = "A smoke run: it shows that the study can be carried out, and its figures mean nothing. "
+_SMOKE = "A smoke run: it only shows that the study runs; its figures mean nothing. "
 
 MOST_NAMED = 4
-"""Gates named one by one in the headline."""
+"""Gates listed individually in the headline."""
 
 
 def headline(analysis: Analysis) -> str:
-    """The answer in a few sentences, ending with what is doubtful about it."""
+    """The answer in a few sentences, ending with its reservations."""
     explored = is_exploratory(analysis.material.changes)
     told = f"{'Exploratory, chosen after the data: ' if explored else ''}{_answer(analysis)}"
     smoke = analysis.material.plan.scale == SMOKE
@@ -43,7 +43,7 @@ def headline(analysis: Analysis) -> str:
 
 
 def qualification(found: tuple[Gate, ...]) -> str:
-    """What the gates take from an answer, once for all of it; empty where all are ok."""
+    """The gates' reservations, once for the whole answer; empty if all are ok."""
     told = ""
     for state, words in (("failed", "Not to be relied on"), ("doubtful", "Read with care")):
         names = [gate.name.lower() for gate in found if gate.state == state]
@@ -76,7 +76,7 @@ def tally(analysis: Analysis) -> Mapping[str, int]:
 
 
 def _own_sentence(analysis: Analysis) -> str | None:
-    """The study's own words for its answer, filled in; only where there is an answer to tell."""
+    """The study's own sentence for its answer, filled in; only if there is a definite answer."""
     wording = analysis.material.study.answer
     leading = analysis.comparisons[0] if len(analysis.comparisons) == 1 else _leading(analysis)
     if wording is None or leading is None or not leading.judgement.verdict.definite:
@@ -98,7 +98,7 @@ def _own_sentence(analysis: Analysis) -> str | None:
 
 
 def _leading(analysis: Analysis) -> Comparison | None:
-    """The largest effect among the definite ones of the primary family; `None` without any."""
+    """The largest of the definite effects of the primary family; `None` if there is none."""
     sizes = [(_size(comparison), comparison) for comparison in analysis.comparisons]
     size, comparison = max(sizes, key=lambda one: one[0])
     return comparison if size > 0 else None
@@ -141,7 +141,7 @@ MOST_SENTENCES = 8
 
 
 def _by_factor(one: MainEffect, analysis: Analysis) -> str:
-    """What one factor does by itself."""
+    """The effect of one factor by itself."""
     effect = one.judgement.effect
     load = f" at {one.clients} client{'' if one.clients == 1 else 's'}"
     lead = (
@@ -162,7 +162,7 @@ def _by_factor(one: MainEffect, analysis: Analysis) -> str:
 
 
 def answers(analysis: Analysis) -> tuple[str, ...]:
-    """The verdict sentences below the headline; many of them stay in the table."""
+    """The verdict sentences below the headline; if they are many, they are only in the table."""
     return tuple(_answers(analysis))
 
 

@@ -1,9 +1,10 @@
-"""Lines in few bytes: thinned where there are too many values, rounded to steps of their range.
+"""Encodes lines in few bytes: thinned if there are too many values, rounded to steps of their
+range.
 
-What is packed is one binary text: the length of its head as 4 bytes, little-endian; the head as
-JSON; then the values of all lines that vary, one after another. A value is how many steps it lies
-above the line's lowest one; the highest number there is stands for no value. Lines of two bytes
-come first, all their high bytes before all their low ones, which compresses better.
+The result is one binary text: the length of its header as 4 bytes, little-endian; the header as
+JSON; then the values of all varying lines, one after another. A value is a number of steps above
+the line's minimum; the largest number stands for no value. Two-byte lines come first, all their
+high bytes before all their low ones, which compresses better.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ LARGEST_BYTES = 4_500_000
 """Of all values together, before they are compressed: a page of 10 MB holds that in base64."""
 
 FEWEST = 8
-"""Values that a line keeps, however many lines there are."""
+"""Values kept per line, however many lines there are."""
 
 FINE, COARSE = 2, 1
 """Bytes a value: 65,534 steps of a line's range, or 254."""

@@ -139,7 +139,7 @@ def turn_tables(analysis: Analysis) -> Iterator[Table]:
 
 
 def turns_table(analysis: Analysis) -> Table:
-    """Where the noise of comparisons made in turns comes from, and what would lessen it."""
+    """Sources of the noise of comparisons made in turns, and what would reduce it."""
     rows: list[tuple[Value, ...]] = []
     for comparison in analysis.comparisons:
         found = comparison.turns
@@ -166,7 +166,7 @@ def turns_table(analysis: Analysis) -> Table:
         Column("Set aside", "set_aside", count),
         Column("Spread of pairs", "within_sd", percent),
         Column("Spread of blocks", "between_sd", percent),
-        Column("Noise that only blocks lessen", "between_share", percent),
+        Column("Noise that only more blocks reduce", "between_share", percent),
         Column("What helps more", "helps"),
     )
     return Table("turns", "Where the noise comes from: turns and blocks", columns, tuple(rows))

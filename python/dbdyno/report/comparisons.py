@@ -1,4 +1,4 @@
-"""Who is compared with whom, and what came out: verdicts against the baseline and by factor."""
+"""Which points are compared, and the verdicts: against the baseline and by factor."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,16 +40,17 @@ class Comparison:
     blocks: tuple[int, ...]
     """Numbers of the blocks compared, in the order of the effect's differences."""
     left_out: Mapping[int, str]
-    """Block → why it counts for no verdict though both runs are complete."""
+    """Block → why it is excluded from verdicts although both runs are complete."""
     turns: TurnsEffect | None = None
     """Where the noise comes from, if the cells were driven in turns."""
     set_aside: tuple[str, ...] = ()
-    """Turns left out by the rule fixed beforehand, each with why."""
+    """Turns excluded by the predefined rule, each with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class MainEffect:
-    """One factor by itself: a level against its baseline, all else alike, over all that is else."""
+    """One factor by itself: a level against its baseline with all else equal, averaged over the
+    other factors."""
 
     factor: str
     level: str
@@ -64,14 +65,14 @@ class MainEffect:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The effect of one pair of points, and what it rests on."""
+    """The effect of one pair of points, and its data."""
 
     effect: PairedEffect | NotComparable
     blocks: tuple[int, ...]
     turns: TurnsEffect | None = None
     set_aside: tuple[str, ...] = ()
     dropped: Mapping[int, str] = field(default_factory=dict)
-    """Block → why none of its turns counts."""
+    """Block → why none of its turns is used."""
 
 
 def baseline_of(point: Point, material: Material, points: Iterable[Point]) -> Point | None:
@@ -99,7 +100,7 @@ def against_baseline(material: Material, points: tuple[Point, ...]) -> Iterator[
 
 
 def against_itself(material: Material, points: tuple[Point, ...]) -> Iterator[Comparison]:
-    """The cell that stands twice against itself: a family of its own, and no answer."""
+    """The cell compared with its own copy: a separate family, never the answer."""
     repeated = twice(material.study)
     if repeated is None:
         return iter(())
@@ -109,13 +110,13 @@ def against_itself(material: Material, points: tuple[Point, ...]) -> Iterator[Co
 
 
 def _answering(material: Material, points: tuple[Point, ...]) -> tuple[Point, ...]:
-    """All points but those of a cell's second self."""
+    """All points except those of the copied cell."""
     repeated = twice(material.study)
     return tuple(p for p in points if repeated is None or p.cell.levels != repeated[1].levels)
 
 
 def compare(pairs: Sequence[tuple[Point, Point]], study: Study) -> Iterator[Comparison]:
-    """Points against baselines, judged as one family."""
+    """Compares points with baselines, judged as one family."""
     primary = study.primary
     if find_figure(primary.metric).share:
         yield from _compare_shares(pairs, primary)
@@ -129,7 +130,7 @@ def compare(pairs: Sequence[tuple[Point, Point]], study: Study) -> Iterator[Comp
 
 
 def _compare_shares(pairs: Sequence[tuple[Point, Point]], primary: Primary) -> Iterator[Comparison]:
-    """The trials of all sound blocks together: they are independent of one another."""
+    """The trials of all valid blocks together: they are independent."""
     shares = [
         (share_of(baseline, primary.metric), share_of(point, primary.metric))
         for point, baseline in pairs

@@ -1,4 +1,4 @@
-"""From a change in a history to the study that confirms it: one neighbour against the other."""
+"""Makes the study that confirms a change in a history: one neighbour against the other."""
 
 from __future__ import annotations
 

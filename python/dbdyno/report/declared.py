@@ -1,8 +1,8 @@
-"""Analysis is not measurement: what a report may ask otherwise than the study did, and what it then
-says of it.
+"""Separates analysis from measurement: which parts of a study may change after its runs, and what
+the report then says.
 
-Which figure decides, against what, shown how and in which words may be chosen anew for runs that
-exist. Whoever chooses the figure after the data has explored, not confirmed; the report says so.
+The deciding figure, its baseline, charts and wording may be changed for existing runs. A figure
+chosen after the data makes the answer exploratory, not confirmed; the report says so.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dbdyno.report.material import Change
 ANALYSIS = frozenset(
     {"question", "source", "primary", "charts", "answer", "published", "published_note"}
 )
-"""Fields of a study that no run depends on; of its design, `baseline` is one too."""
+"""Fields of a study that don't affect its runs; `baseline` of its design is another."""
 
 
 def asked_now(stored: Study, now: Study) -> tuple[Study, tuple[Change, ...]]:
@@ -33,7 +33,7 @@ def asked_now(stored: Study, now: Study) -> tuple[Study, tuple[Change, ...]]:
 
 
 def is_exploratory(changes: tuple[Change, ...]) -> bool:
-    """Whether what decides was chosen when the data was there: figure, side, limit or baseline."""
+    """Whether the deciding figure, direction, limit or baseline was chosen after the data."""
     return any(change.what in ("primary", "design.baseline") for change in changes)
 
 

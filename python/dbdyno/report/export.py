@@ -13,7 +13,7 @@ from dbdyno.report.paper import VEGA_LITE
 from dbdyno.report.table import Table
 
 DRAWN_AT_ONCE = 2
-"""What draws is not Python and lets others work beside it; each holds its chart's rows twice."""
+"""Limit of parallel drawing: each process holds its chart's rows twice."""
 
 
 def export(folder: Path, *, charts: Sequence[Chart], tables: Sequence[Table], summary: str) -> None:

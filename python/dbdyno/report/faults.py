@@ -1,4 +1,4 @@
-"""What puts a step of a run out of verdicts: its figures are shown, and decide nothing."""
+"""Reasons that exclude a step of a run from verdicts; its figures are still shown."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dbdyno.model.limits import SATURATED, attempted, fell_behind, too_many_erro
 
 
 def faults(run: RunManifest, summary: StepSummary) -> tuple[str, ...]:
-    """Why this step counts for no verdict, each in a few words; empty: it counts."""
+    """Why this step is excluded from verdicts, a few words each; empty: it is included."""
     return tuple(_faults(run, summary))
 
 
@@ -25,11 +25,11 @@ def _faults(run: RunManifest, summary: StepSummary) -> Iterator[str]:
     if engine_busy(run, summary) > SATURATED:
         yield "the client was saturated"
     if fell_behind(summary):
-        yield f"{summary.backlog.at_end} events were due and not begun"
+        yield f"{summary.backlog.at_end} events were due and not yet begun"
 
 
 def _without_answer(search: RateSearch) -> Iterator[str]:
-    """Why a search's bracket says nothing of the server."""
+    """Why a search's bracket says nothing about the server."""
     asked, low, high = search.objective, search.low_per_s, search.high_per_s
     if low is None:
         yield f"the lowest rate, {search.first_per_s:,.1f}/s, missed {asked.objective} already"

@@ -1,4 +1,4 @@
-"""A condition that must hold for the numbers to answer the question, and how it came out."""
+"""A condition that must hold for the figures to answer the question, and its result."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,7 +8,7 @@ GateState = Literal["ok", "doubtful", "failed", "not judged"]
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One condition and how it came out."""
+    """One condition and its result."""
 
     name: str
     state: GateState

@@ -1,4 +1,4 @@
-"""From a store to material. The only file of this room that knows how a store looks."""
+"""Reads a store into material. The only file of this room that knows a store's layout."""
 
 import math
 from collections.abc import Collection, Mapping

@@ -31,12 +31,12 @@ from dbdyno.stats import (
 )
 
 LEVEL = 0.05
-"""Histories without any change in which one is found, over all series together."""
+"""Share of histories without any change in which one is found, over all series together."""
 
 PERMUTATIONS = 999
 SEED = 1
 MEASURED_OTHERWISE = frozenset({"scale", "load", "order", "workload"})
-"""What makes a figure another figure: such a point stands in no series with others."""
+"""Properties that make points incomparable: such points are not in one series."""
 
 NO_ANCHOR = "none"
 NOTHING = History((), ())
@@ -50,7 +50,7 @@ class Asked:
     by: str | None = None
     """`version` or `date`; `None`: by date where there are several studies."""
     anchor: str | None = None
-    """Levels of the cell that all are held against; `None`: the study's baseline, where it can."""
+    """Levels of the anchor cell; `None`: the study's baseline, if possible."""
     cell: str | None = None
     clients: int | None = None
     last: int | None = None
@@ -69,7 +69,7 @@ class Place:
     """95 % interval; `None` where there is one block, and for the anchor itself."""
     blocks: int
     besides: tuple[Difference, ...] = ()
-    """What else than the server is not as it was at the point before."""
+    """Differences from the previous point other than the server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +80,14 @@ class Series:
     clients: int
     places: tuple[Place, ...]
     anchor: str | None
-    """The cell that each point is relative to; `None`: values are as measured."""
+    """The anchor cell; `None`: values are as measured."""
     raw_because: str | None
     """Why there is no anchor."""
     left_out: Mapping[str, tuple[str, ...]]
-    """Why points are no part of it → the studies they are of."""
+    """Why points were left out → their studies."""
     found: History = NOTHING
     not_searched: str | None = None
-    """Why no change was looked for."""
+    """Why changes were not searched for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def _order(session: Session, by: str) -> tuple[object, ...]:
 def _series(
     group: list[Session], everything: Sequence[Session], asked: Asked, by: str, alone: bool
 ) -> Series | None:
-    """`None` for the anchor by itself beside others: it is relative to nothing."""
+    """`None` for the anchor's own series: it is relative to nothing."""
     if by == "version":
         _check_versions(group)
     kept, left_out = _measured_alike(group)

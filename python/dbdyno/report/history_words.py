@@ -1,4 +1,4 @@
-"""A history as people read it: sentences, notes, tables."""
+"""Formats a history for people: sentences, notes, tables."""
 
 from __future__ import annotations
 

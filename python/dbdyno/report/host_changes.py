@@ -1,4 +1,4 @@
-"""What the study changed on the host, and what the server then really had of it."""
+"""Changes to the host by the study, and what the server actually got."""
 
 from __future__ import annotations
 

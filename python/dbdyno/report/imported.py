@@ -1,4 +1,4 @@
-"""What is not known of results that another tool has measured, and what that takes from them."""
+"""What is unknown about imported results, and which gates can't be judged because of that."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _GATES = {
     "Data": "data",
     "Host": "host",
 }
-"""Gate → what it needs to know."""
+"""Gate → the information it needs."""
 
 
 def imports(runs: Iterable[RunMaterial]) -> list[Imported]:
@@ -25,7 +25,7 @@ def imports(runs: Iterable[RunMaterial]) -> list[Imported]:
 
 
 def not_known(runs: Iterable[RunMaterial]) -> tuple[str, ...]:
-    """What no file says of some of these runs; empty where all were measured by dbdyno."""
+    """What no file says about some of these runs; empty if dbdyno measured all of them."""
     return tuple(dict.fromkeys(word for one in imports(runs) for word in one.not_known))
 
 
@@ -41,8 +41,8 @@ def preface(runs: Sequence[RunMaterial]) -> str:
 
 
 def as_known(found: Iterable[Gate], runs: Sequence[RunMaterial]) -> tuple[Gate, ...]:
-    """Gates of imported results: what they would need to know is not known, so none passes. One
-    that has found something wrong keeps saying so."""
+    """Gates of imported results: those that depend on unknown information can't pass; failures
+    found are kept."""
     missing = not_known(runs)
     return tuple(_as_known(gate, missing, runs) for gate in found)
 
@@ -57,11 +57,11 @@ def _as_known(gate: Gate, missing: Sequence[str], runs: Sequence[RunMaterial]) -
 
 
 def limits_of(runs: Sequence[RunMaterial]) -> Iterable[str]:
-    """What imported figures do not show, in sentences."""
+    """Limits of imported figures, in sentences."""
     found = imports(runs)
     if not found:
         return
     words = ", ".join(not_known(runs))
-    yield f"Of the imported results these are not known: {words}."
+    yield f"Unknown for the imported results: {words}."
     if any(one.dated_by == "file" for one in found):
         yield "When they were measured is the date of the imported files, where no tool tells it."

@@ -1,7 +1,7 @@
-"""What is stored of a study, in formats that other programs read: Go's benchmark format, CSV, JSON
-and HdrHistogram's logs.
+"""Exports a study in formats of other programs: Go's benchmark format, CSV, JSON and HdrHistogram
+logs.
 
-A row is one step of one run. Nothing is averaged: whoever reads the rows judges them himself.
+A row is one step of one run. Nothing is averaged or judged.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Row:
     started_unix_s: float
     complete: bool
     left_out: tuple[str, ...]
-    """Why it enters no verdict though it is complete."""
+    """Why it is excluded from verdicts although it is complete."""
     window_s: float
     events: int
     errors: int

@@ -1,4 +1,4 @@
-"""Were all runs measured on the same data? What was found in the tables after they were loaded."""
+"""Checks that all runs were measured on the same data, from the verified tables."""
 
 from __future__ import annotations
 

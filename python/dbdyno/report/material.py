@@ -1,6 +1,6 @@
-"""What a report is made of, read from a store: the study, its plan and every run that exists.
+"""The input of a report, read from a store: the study, its plan and all runs.
 
-Nothing else of this room knows how a store looks; everything after this is a pure function.
+Only this and `gather.py` depend on the store's layout; everything after them is a pure function.
 """
 
 import re
@@ -117,11 +117,11 @@ class Material:
     runs: tuple[RunMaterial, ...]
     """In the order in which they were carried out."""
     replaced: tuple[RunManifest, ...] = ()
-    """Earlier attempts at runs that were carried out again; shown, never counted."""
+    """Earlier attempts at repeated runs; shown, never counted."""
     damages: tuple[str, ...] = ()
-    """Run folders that are not as they were written, each with what is wrong; set aside."""
+    """Run folders that have changed since they were written, each with the error; excluded."""
     changes: tuple[Change, ...] = ()
-    """What this report asks otherwise than the study did when it was run."""
+    """Differences between this report's analysis and the study as it was run."""
 
     def words_of(self, name: str) -> str | None:
         """What a sampled metric counts, with its unit, as whoever sampled it has said; `None` for

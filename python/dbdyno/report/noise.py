@@ -1,4 +1,5 @@
-"""The noise of this machine for a workload, and the effects that studies of some length can see."""
+"""The noise of this machine for a workload, and the effects that studies of some length can
+detect."""
 
 from __future__ import annotations
 

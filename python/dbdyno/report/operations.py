@@ -1,4 +1,4 @@
-"""What an event cost in processor time, switches, disk, log and network, as the field tells it."""
+"""The cost of an event in CPU time, context switches, disk, log and network."""
 
 from __future__ import annotations
 

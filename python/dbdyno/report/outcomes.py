@@ -1,4 +1,4 @@
-"""What became of events, where their generator classes them: counts and shares with intervals."""
+"""Outcomes of events, if their generator classifies them: counts and shares with intervals."""
 
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.points import Point

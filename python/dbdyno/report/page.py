@@ -20,7 +20,7 @@ from dbdyno.report.validity import gates, limits
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """A choice the reader has over several charts."""
+    """A selector shared by several charts."""
 
     name: str
     label: str

@@ -1,6 +1,6 @@
-"""The page's store of lines: throughput, p99 and every sampled metric of every run over time, and
-what the axis of time is marked with. The page draws its panels from it, also of metrics that the
-reader adds."""
+"""The page's store of lines over time: throughput, p99 and every sampled metric of every run, and
+the marks on the time axis. The page draws its panels from it, including metrics that the reader
+adds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every page is made of: templates, style, the script that draws charts, their rows."""
+"""Parts common to all pages: templates, style, the drawing script, chart rows."""
 
 import base64
 import gzip

@@ -1,4 +1,4 @@
-"""What each cell did at each load: figures of every run, and all blocks of a cell together."""
+"""The figures of each cell at each load: every run, and all blocks together."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -31,9 +31,9 @@ class BlockFigures:
     run_id: str
     block: int
     counted: bool
-    """Complete: only such runs enter medians, distributions and verdicts."""
+    """Complete: only such runs are used in medians, distributions and verdicts."""
     faults: tuple[str, ...]
-    """Why it enters no verdict though it is complete."""
+    """Why it is excluded from verdicts although it is complete."""
     summary: StepSummary
     stability: Stability
     warm_up: Mser5
@@ -88,7 +88,7 @@ class Point:
         return {block: value for block, value in self.values(metric).items() if block in sound}
 
     def why_left_out(self) -> dict[int, str]:
-        """Block → what keeps it out of verdicts, of the complete ones."""
+        """Block → why it is excluded from verdicts, for complete ones."""
         return {f.block: ", ".join(f.faults) for f in self.counted if f.faults}
 
     def spread(self, metric: str) -> Spread | None:

@@ -1,4 +1,4 @@
-"""Where the numbers come from: facts, settings, command lines, seeds, versions."""
+"""Provenance of the figures: facts, settings, command lines, seeds, versions."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ def _flat(value: object, prefix: str = "") -> Iterable[tuple[str, str]]:
 
 
 def settings_that_differ(analysis: Analysis) -> Table:
-    """Effective settings that matter: first those the study has set, then what else differs between
-    its cells, then what is not the server's default, where it tells that. What differs between two
-    runs of one cell (a port, a folder) is none of them."""
+    """Effective settings that matter: those set by the study, then others that differ between its
+    cells, then those that are not the server's default, if it reports that. Settings that differ
+    between runs of one cell (a port, a folder) are omitted."""
     found = _Settings.of(analysis)
     studied = [name for name in found.names if name in found.studied]
     differing = [name for name in found.names if name not in found.studied and found.differs(name)]
@@ -194,8 +194,8 @@ def _defaults(facts: object) -> Iterable[tuple[str, str]]:
 _DURABILITY = {
     "D0": "D0: a crash may lose or tear the data",
     "D1": "D1: a crash may lose the last commits",
-    "D2": "D2: each commit is on disk before it is answered",
-    "D3": "D3: each commit is on disk here and with a replica before it is answered",
+    "D2": "D2: each commit is on disk before it is acknowledged",
+    "D3": "D3: each commit is on disk here and on a replica before it is acknowledged",
 }
 
 

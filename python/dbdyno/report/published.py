@@ -1,8 +1,9 @@
-"""Then and now: what somebody published beside what was measured here, figure by figure and
-comparison by comparison.
+"""Then and now: published figures beside those measured here, figure by figure and comparison by
+comparison.
 
-Absolute figures of another machine are told with their ratio and no word: only comparisons (two
-cells that differ in one factor) can agree or not. No reason is given that nobody knows.
+Absolute figures of another machine are shown with their ratio and without a verdict: only
+comparisons (two cells that differ in one factor) can agree or not. Reasons are given only if
+known.
 """
 
 from __future__ import annotations
@@ -57,12 +58,12 @@ def published_tables(analysis: Analysis) -> Iterator[Table]:
     """Only of studies that name published figures."""
     rows = tuple(_rows(analysis))
     if rows:
-        title = "Published figures, and the same here"
+        title = "Published figures, and those measured here"
         yield Table("published", title, _COLUMNS, rows).without_empty()
     compared = tuple(compared_with_published(analysis))
     if compared:
         rows = tuple(_comparison_row(one, analysis) for one in compared)
-        title = "Published comparisons, and the same here"
+        title = "Published comparisons, and those measured here"
         yield Table("published-comparisons", title, _COMPARISON_COLUMNS, rows).without_empty()
 
 

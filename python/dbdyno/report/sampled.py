@@ -30,7 +30,7 @@ IDLE = "processor.idle_s"
 """Growth by second: how many processors were idle."""
 
 FAR_NS = 2_000_000_000
-"""A sample so far from a turn's edge missed it: the source was slow, and the turn is left out."""
+"""A sample this far from a turn's edge missed it: the source was slow, and the turn is excluded."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
-"""Every chart of a report, as Vega-Lite through Altair; data stays apart from the drawing.
+"""All charts of a report, as Vega-Lite through Altair; data are kept apart from the drawing.
 
-Kinds that are drawn only where a study names them are a module each, in the folder that says what
-they draw: `of_figure`, `of_metrics`, `of_load`.
+Kinds that are drawn only if a study names them are modules in folders by what they draw:
+`of_figure`, `of_metrics`, `of_load`.
 
-Colour follows the level of the first factor that varies, so a level looks the same in all charts;
-the other factors show as shape and dash.
+Colour follows the level of the first varying factor, so a level looks the same in all charts; the
+other factors are shown by shape and dash.
 """
 
 from dataclasses import replace
@@ -25,7 +25,7 @@ from dbdyno.report.charts.time import over_time
 __all__ = ["Chart", "charts"]
 
 PANELS = ("processor.idle_s", "disk.written_bytes")
-"""Metrics shown over time where the study names none: is it the processors, is it the disk?"""
+"""Metrics shown over time by default: processor and disk use."""
 
 
 def _named(analysis: Analysis, asked: Asked) -> Chart | None:
@@ -60,8 +60,8 @@ def _usual(analysis: Analysis) -> tuple[Chart, ...]:
             analysis,
             "client_cpu",
             name="client-cpu",
-            note=" CPU time is the engine's process's: for a database inside it, the database's "
-            "own is in it too.",
+            note=" CPU time of the engine's process: for an in-process database, the database's "
+            "CPU is included.",
         ),
         by_clients(
             analysis,
@@ -88,7 +88,7 @@ def _panels(analysis: Analysis) -> Chart | None:
 
 
 def charts(analysis: Analysis) -> tuple[Chart, ...]:
-    """All charts that have something to show: the comparison, what the study asks for, the rest."""
+    """All charts with content: the comparison, those the study names, then the rest."""
     study = analysis.material.study
     made = (
         *((shares(analysis),) if analysis.metric.share else _usual(analysis)),

@@ -1,4 +1,4 @@
-"""What a chart is: a drawing and its rows, for the page and for pictures."""
+"""A chart: a drawing and its rows, for the page and for pictures."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -26,19 +26,20 @@ class Chart:
     drawing: Drawing
     rows: tuple[Row, ...]
     selector: str | None = None
-    """`clients` or `point`: the page shows the rows whose `key` is chosen there."""
+    """`clients` or `point`: the page shows the rows with the selected `key`."""
     height: int = 300
     log_scale: bool = False
     """The page offers a logarithmic y axis."""
     line_by: tuple[str, ...] = ()
-    """Columns that tell lines over time apart; of long ones a picture shows lowest and highest."""
+    """Columns that distinguish lines over time; for long ones a picture shows lowest and highest
+    values."""
     panels: tuple[str, ...] = ()
     """Lines that the page takes from its store of lines (`panels.py`), where the reader may add
     others; `rows` are then of the first view alone."""
     views: tuple[str, ...] = ()
-    """All that can be selected, where `rows` do not say it."""
+    """All selectable views, if `rows` do not contain them."""
     section: str = ""
-    """The part of the page where it stands; empty: that of its kind."""
+    """Its section of the page; empty: that of its kind."""
     table: Table | None = None
     """The same as figures, shown when asked for; its name is that of its file."""
 

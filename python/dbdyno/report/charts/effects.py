@@ -79,7 +79,7 @@ AS_EFFECT = (
     "(datum.value > 1.00001 ? '+' : datum.value < 0.99999 ? '−' : '±') + "
     "format(abs(datum.value - 1) * 100, '.3~r') + ' %'"
 )
-"""A ratio as sentences tell it: `+2 %`, `−10 %`, `×2.5`."""
+"""A ratio as in sentences: `+2 %`, `−10 %`, `×2.5`."""
 
 _STEPS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
 """Percent between ticks."""

@@ -1,4 +1,4 @@
-"""What all charts share: colours that stay with a level, shapes, fading by legend, zoom."""
+"""Encodings shared by all charts: a colour per level, shapes, fading by legend, zoom."""
 
 import math
 import textwrap
@@ -23,7 +23,7 @@ DASHES = ((1, 0), (6, 3), (2, 2), (8, 2, 2, 2), (10, 4), (1, 4))
 SHAPE_LEGEND = alt.Legend(symbolSize=90)
 
 LABEL_WIDTH = 44
-"""Characters of a label's line."""
+"""Characters per line of a label."""
 
 LINE_HEIGHT = 13
 
@@ -34,7 +34,7 @@ def named() -> alt.NamedData:
 
 
 def levels(point: Point) -> tuple[str, str]:
-    """What colour stands for, and what shape and dash stand for."""
+    """The factors shown by colour, and by shape and dash."""
     told = [point.cell.levels[name] for name in point.varying]
     first, *others = told or [point.label]
     return first, ", ".join(others)

@@ -1,5 +1,5 @@
-"""How much of the machine is gone, and how much of its throughput is reached: both in percent over
-the number of clients, beside the straight line from the fewest clients on."""
+"""Throughput and busy processors, both in percent, over the number of clients, beside linear
+scaling from the fewest clients."""
 
 from collections.abc import Iterator
 from statistics import median
@@ -16,9 +16,9 @@ REACHED, BUSY, STRAIGHT = "throughput, of the highest", "processors busy", "stra
 _COLOURS = {REACHED: "#0072B2", BUSY: "#D55E00", STRAIGHT: "#7F7F7F"}
 CAPTION = (
     "Medians over blocks. Throughput: of the cell's highest. Processors busy: of all the kernel "
-    "shows, hardware threads included, whoever uses them. Straight line: throughput with the "
-    "fewest clients times clients. Where throughput has come to its end and processors are not "
-    "all busy, the share that they show is not the share that is gone."
+    "shows, hardware threads included, for all processes. Straight line: throughput with the "
+    "fewest clients times clients. Where throughput has peaked while processors are not "
+    "all busy, the busy share understates how much of the machine is used."
 )
 
 

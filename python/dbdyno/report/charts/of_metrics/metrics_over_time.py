@@ -1,5 +1,5 @@
-"""Chosen metrics below throughput and p99, on one axis of time with phases and faults marked: what
-the server and the machine were doing when the load slowed down."""
+"""Chosen metrics below throughput and p99 on a common time axis, with phases and faults marked:
+what server and machine were doing when the load slowed down."""
 
 import math
 import warnings
