@@ -11,13 +11,14 @@ import pytest
 from made_up_runs import SECOND_NS, START_UNIX_NS, World, write_study
 
 from dbdyno.design.batches import batches
-from dbdyno.model import PlannedRun, Step, TurnResult
+from dbdyno.model import Canary, PlannedRun, Step, TurnResult
 from dbdyno.report.analyse import Analysis, analyse
 from dbdyno.report.answer import answers
 from dbdyno.report.comparisons import Comparison
 from dbdyno.report.faults import faults
 from dbdyno.report.gate import Gate
 from dbdyno.report.gather import gather
+from dbdyno.report.tables import tables
 from dbdyno.report.validity import gates, limits
 from dbdyno.stats import NotComparable, PairedEffect
 
@@ -59,6 +60,7 @@ def driven(
     later_ns: Callable[[PlannedRun], int] = lambda run: HOUR_NS * run.block,
     steal_s: Callable[[PlannedRun, int], float] = lambda _run, _number: 0.0,
     over_s: float | None = 2.5,
+    canaries: Callable[[PlannedRun, int], tuple[Canary, Canary] | None] = lambda _r, _n: None,
 ) -> Turns:
     """Turns of 2 s in AB BA BA AB; `wal` is 5 % faster."""
 
@@ -69,6 +71,7 @@ def driven(
         for number in range(ROUNDS):
             place = int(wal) if number % 4 in (0, 3) else int(not wal)
             start = START_UNIX_NS + later_ns(run) + (2 * number + place) * 3 * SECOND_NS
+            before, after = canaries(run, number) or (None, None)
             events = int(8000 * (1.05 if wal else 1.0) * np.exp(own[number]))
             made.append(
                 TurnResult(
@@ -90,6 +93,8 @@ def driven(
                     max_us=1.0,
                     steal_s=steal_s(run, number),
                     steal_over_s=over_s,
+                    before=before,
+                    after=after,
                 )
             )
         return tuple(made)
@@ -242,3 +247,50 @@ def test_left_out_blocks_stand_in_the_sentence(tmp_path: Path) -> None:
     more = TEXT.replace("clients = 4", "clients = [4, 8]")
     analysis = told(tmp_path, driven(steal_s=lambda run, _: 4.0 * (run.block == 2)), more)
     assert any("Left out: block 2: all its turns" in one for one in answers(analysis))
+
+
+def speed(spin: float) -> Canary:
+    return Canary(spin=spin, copy=9e9, fsync=900.0, round_trip=8e4)
+
+
+def test_a_pair_of_turns_between_which_the_processors_slowed_down_is_set_aside(
+    tmp_path: Path,
+) -> None:
+    """The machine loses a quarter of its speed before the last turn of round 3, and has it again
+    after round 5: both of those rounds differ within themselves, the one between does not."""
+
+    def canaries(run: PlannedRun, number: int) -> tuple[Canary, Canary]:
+        last = run.cell.levels["journal"] == "wal"
+        slow_before = number == 4 or (number == 5 and not last)
+        slow_after = (number == 3 and last) or number == 4
+        return speed(15e3 if slow_before else 20e3), speed(15e3 if slow_after else 20e3)
+
+    analysis = told(tmp_path, driven(canaries=canaries))
+
+    found = only(analysis)
+    assert [one for one in found.set_aside if one.startswith("block 1")] == [
+        "block 1, round 4: the processors' speed changed by 25%",
+        "block 1, round 6: the processors' speed changed by 25%",
+    ]
+    assert "6 were set aside" in gate(analysis, "Turns").told
+
+
+def test_the_table_of_canaries_tells_how_the_machine_was_and_what_went_along(
+    tmp_path: Path,
+) -> None:
+    def canaries(run: PlannedRun, number: int) -> tuple[Canary, Canary]:
+        wal = run.cell.levels["journal"] == "wal"
+        return speed(20e3 + 100 * number + wal), speed(20e3 + 100 * number + wal)
+
+    found = {table.name: table for table in tables(told(tmp_path, driven(canaries=canaries)))}
+
+    processors, *others = found["canaries"].values
+    assert processors[:3] == ("processors", "checksums of 256 KiB", 16)
+    assert processors[3] == pytest.approx(20350.5)
+    assert isinstance(processors[6], float)
+    assert [each[0] for each in others] == ["memory", "disk", "loopback"]
+    assert all(each[6] is None for each in others), "what does not vary goes along with nothing"
+
+
+def test_turns_without_canaries_have_no_table_of_them(tmp_path: Path) -> None:
+    assert "canaries" not in {table.name for table in tables(told(tmp_path, driven()))}

@@ -15,7 +15,7 @@ from dbdyno.stats import (
     Within,
     advise,
     detectable,
-    set_aside,
+    stolen,
     turns_effect,
 )
 from dbdyno.stats.paired import rule
@@ -216,7 +216,7 @@ def test_turns_that_remember_widen_the_interval_of_one_block() -> None:
 
 
 def test_disturbed_turns_are_set_aside_by_a_rule_that_knows_no_result() -> None:
-    reasons = set_aside([0.0, 0.05, 0.2])
+    reasons = stolen([0.0, 0.05, 0.2])
     assert reasons == (None, None, "20% of the processors' time was stolen")
 
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from dbdyno.model import Metric, Sample, TurnResult
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from dbdyno.model import Canary, Metric, Sample, TurnResult
 from dbdyno.store import metrics, turns
 
 READS = Metric("reads", "", "counter", "Reads that ended")
@@ -46,4 +51,15 @@ def test_nothing_sampled_is_a_table_without_rows() -> None:
 
 
 def test_turns_come_back_whole() -> None:
-    assert turns.from_parquet(turns.to_parquet([TURN])) == (TURN,)
+    before, after = Canary(2e4, 9e9, 900.5, 8e4), Canary(1e4, 9e9, None, 8e4)
+    known = replace(TURN, before=before, after=after)
+
+    assert turns.from_parquet(turns.to_parquet([TURN, known])) == (TURN, known)
+
+
+def test_turns_of_before_there_were_canaries_have_none() -> None:
+    table = pq.read_table(pa.BufferReader(turns.to_parquet([TURN])))
+    older = pa.BufferOutputStream()
+    pq.write_table(table.drop_columns(["before", "after"]), older)
+
+    assert turns.from_parquet(bytes(older.getvalue())) == (TURN,)

@@ -73,6 +73,20 @@ def test_turns_of_both_cells_alternate_and_never_overlap(runs: dict[str, StoredR
 
 
 @pytest.mark.slow
+def test_canaries_run_between_turns_and_not_after_every_short_one(
+    runs: dict[str, StoredRun],
+) -> None:
+    turns = sorted(
+        (turn for run in runs.values() for turn in from_parquet(run.read("turns.parquet"))),
+        key=lambda turn: turn.start_unix_ns,
+    )
+
+    assert turns[0].before is not None
+    assert all(before.after == after.before for before, after in pairwise(turns))
+    assert 1 <= sum(turn.after is not None for turn in turns) < len(turns)
+
+
+@pytest.mark.slow
 def test_the_summary_is_the_sum_of_the_turns(runs: dict[str, StoredRun]) -> None:
     for run in runs.values():
         turns = from_parquet(run.read("turns.parquet"))

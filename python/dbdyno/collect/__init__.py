@@ -1,5 +1,6 @@
 """Facts of the host that a run is made on, and what is sampled while it runs."""
 
+from dbdyno.collect.canaries import Canaries
 from dbdyno.collect.collector import Asking, Collector, Readings, Scope, Watched
 from dbdyno.collect.flags import RedFlag, red_flags
 from dbdyno.collect.host import environment_id, host_facts
@@ -10,6 +11,7 @@ from dbdyno.collect.sampler import Cost, Sampler
 
 __all__ = [
     "Asking",
+    "Canaries",
     "Collector",
     "Cost",
     "MachineLimits",

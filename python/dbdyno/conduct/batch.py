@@ -24,7 +24,9 @@ from dbdyno.errors import (
     StatementError,
     StoreError,
 )
+from dbdyno.guard.account import server_account
 from dbdyno.model import PlannedRun, RunManifest
+from dbdyno.servers.place import data_parent
 from dbdyno.store import StudyFolder
 
 _RUN_S_OWN = (ServerError, StatementError, EngineLostError)
@@ -84,7 +86,8 @@ def _carry_out(
             with _its_own_failure(conductor):
                 conductor.set_up()
         for index in range(len(conductors[0].run.steps)):
-            _step([each for each in conductors if each.failure is None], index, shared)
+            going = [each for each in conductors if each.failure is None]
+            _step(going, index, shared, folder)
 
 
 def _leave(conductor: RunConductor) -> None:
@@ -93,10 +96,11 @@ def _leave(conductor: RunConductor) -> None:
             conductor.leave()
 
 
-def _step(going: Sequence[RunConductor], index: int, shared: Sampler) -> None:
+def _step(going: Sequence[RunConductor], index: int, shared: Sampler, folder: StudyFolder) -> None:
     if len(going) > 1 and going[0].setting.plan.order == "turns":
         going[0].host.before_step()
-        drive_turns(going, index, shared, _its_own_failure)
+        scratch = data_parent(folder.path, server_account())
+        drive_turns(going, index, shared, _its_own_failure, scratch)
         return
     for conductor in going:
         with _its_own_failure(conductor):

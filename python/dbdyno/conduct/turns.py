@@ -9,20 +9,24 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import psutil
 
-from dbdyno.collect import Sampler
+from dbdyno.collect import Canaries, Sampler
 from dbdyno.conduct.run import RunConductor
 from dbdyno.design.batches import turns_of
 from dbdyno.design.turns import turn_orders
 from dbdyno.engine import Session, open_turns
-from dbdyno.model import Step, Turn, TurnResult
+from dbdyno.model import Canary, Step, Turn, TurnResult
 from dbdyno.store import response_figures_ns
 
 _AHEAD_NS = 50_000_000
 """How far ahead a turn's start lies, so that every process learns of it in time."""
+
+_CANARIES_APART_S = 2.0
+"""Between shorter turns canaries, which take 0.2 s, would cost too much of a study's time."""
 
 Forgive = Callable[[RunConductor], AbstractContextManager[None]]
 """Records a failure of one run as that run's, and lets the others go on."""
@@ -38,10 +42,17 @@ class _Cell:
 
 
 def drive_turns(
-    conductors: Sequence[RunConductor], index: int, shared: Sampler, forgive: Forgive
+    conductors: Sequence[RunConductor],
+    index: int,
+    shared: Sampler,
+    forgive: Forgive,
+    scratch: Path,
 ) -> None:
     """Runs step `index` of all `conductors`. Raises `LabError` for a failure that isn't one run's
-    own."""
+    own.
+
+    `scratch` is a folder on the disk that servers have their data on.
+    """
     with ExitStack() as stack:
         cells: list[_Cell] = []
         for conductor in conductors:
@@ -53,7 +64,7 @@ def drive_turns(
                 cells.append(_Cell(conductor, step, engine))
         for cell in cells:
             stack.callback(_conclude, cell, forgive)
-        _take_turns(cells, shared, forgive)
+        _take_turns(cells, shared, forgive, scratch)
 
 
 def _conclude(cell: _Cell, forgive: Forgive) -> None:
@@ -80,21 +91,31 @@ def _open(conductor: RunConductor, step: Step) -> AbstractContextManager[Session
     )
 
 
-def _take_turns(cells: Sequence[_Cell], shared: Sampler, forgive: Forgive) -> None:
+def _take_turns(cells: Sequence[_Cell], shared: Sampler, forgive: Forgive, scratch: Path) -> None:
     if not cells:
         return
     setting, run = cells[0].conductor.setting, cells[0].conductor.run
     rounds = turns_of(setting.study)
     orders = turn_orders(len(cells), rounds, seed=setting.plan.seed, block=run.block)
-    for number, order in enumerate(orders):
-        for position, place in enumerate(order):
-            cell = cells[place]
-            if cell.conductor.failure is None:
+    with Canaries(scratch) as canaries:
+        before: Canary | None = canaries.run()
+        ran_s = time.monotonic()
+        for number, order in enumerate(orders):
+            for position, place in enumerate(order):
+                cell, turn = cells[place], None
+                if cell.conductor.failure is not None:
+                    continue
                 with forgive(cell.conductor):
-                    _turn(cell, number, position, shared)
+                    turn = _turn(cell, number, position, shared)
+                after = None
+                if time.monotonic() - ran_s >= _CANARIES_APART_S:
+                    after, ran_s = canaries.run(), time.monotonic()
+                if turn is not None:
+                    cell.conductor.writer.turn(replace(turn, before=before, after=after))
+                before = after
 
 
-def _turn(cell: _Cell, number: int, position: int, shared: Sampler) -> None:
+def _turn(cell: _Cell, number: int, position: int, shared: Sampler) -> TurnResult:
     """Runs one turn; a cell's first turn includes the warm-up."""
     study = cell.conductor.setting.study
     lead_in_s = study.design.lead_in_s + (study.load.warm_up_s if number == 0 else 0.0)
@@ -106,16 +127,14 @@ def _turn(cell: _Cell, number: int, position: int, shared: Sampler) -> None:
     steal_s = getattr(after_s, "steal", 0.0) - getattr(before_s, "steal", 0.0)
     origin_ns = cell.conductor.engine_start_unix_ns
     assert origin_ns is not None, "the engine greets before its first turn"
-    cell.conductor.writer.turn(
-        turn_result(
-            turn,
-            step=cell.step.index,
-            number=number,
-            position=position,
-            origin_ns=origin_ns,
-            steal_s=steal_s if hasattr(after_s, "steal") else None,
-            steal_over_s=over_s,
-        )
+    return turn_result(
+        turn,
+        step=cell.step.index,
+        number=number,
+        position=position,
+        origin_ns=origin_ns,
+        steal_s=steal_s if hasattr(after_s, "steal") else None,
+        steal_over_s=over_s,
     )
 
 

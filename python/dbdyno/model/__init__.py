@@ -51,6 +51,7 @@ from dbdyno.model.part import OWN_HOST_PARTS, Metric, MetricKind, Missing, Readi
 from dbdyno.model.plan import AGAIN, ENGINE, Cell, Order, Plan, PlannedRun, Step, Tables
 from dbdyno.model.result import (
     PERCENTILES,
+    Canary,
     Failure,
     Imported,
     LabCost,
@@ -92,6 +93,7 @@ __all__ = [
     "BackOff",
     "Backlog",
     "Bind",
+    "Canary",
     "Cell",
     "Chart",
     "Closed",

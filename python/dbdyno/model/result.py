@@ -54,6 +54,20 @@ class TableLoad:
 
 
 @dataclass(frozen=True, slots=True)
+class Canary:
+    """How fast short known work went while nothing was under load. Rates a second."""
+
+    spin: float
+    """Checksums of 256 KiB, on all processors that the lab may use."""
+    copy: float
+    """Bytes copied in memory by one thread."""
+    fsync: float | None
+    """Writes of 4 KiB made durable where servers have their data; `None` where that failed."""
+    round_trip: float
+    """64 bytes there and back over the loopback interface by one thread."""
+
+
+@dataclass(frozen=True, slots=True)
 class TurnResult:
     """One turn of one cell: seconds of load while the other cells of its block were idle."""
 
@@ -85,6 +99,10 @@ class TurnResult:
     """CPU time taken by the hypervisor; `None` if the kernel doesn't report it."""
     steal_over_s: float | None = None
     """Length of the stretch that `steal_s` is of, lead-in and drain included."""
+    before: Canary | None = None
+    """The machine just before the turn; `None` where no canary ran then."""
+    after: Canary | None = None
+    """The machine just after the turn, which is the next one's `before`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,11 +18,12 @@ from dbdyno.stats import (
     TurnsEffect,
     Within,
     benjamini_hochberg,
+    changed,
     effect_of,
     judge_family,
     judge_shares,
     paired_effect,
-    set_aside,
+    stolen,
     turns_effect,
     widened,
 )
@@ -332,8 +333,8 @@ def _turns_effect(
     pairs: dict[int, list[float]] = {}
     told: list[str] = []
     for block in together:
-        spoilt = {**_spoilt(theirs[block]), **_spoilt(ours[block])}
         rounds = sorted(ours[block].turns.keys() & theirs[block].turns.keys())
+        spoilt = _spoilt(theirs[block], ours[block], rounds)
         kept = [one for one in rounds if one not in spoilt]
         told += [
             f"block {block}, round {one + 1}: {spoilt[one]}" for one in rounds if one in spoilt
@@ -369,12 +370,18 @@ TURN_FIGURES = {"throughput": _events_rate, "statements_per_s": _statements_rate
 """Figures read turn by turn; others are read over all turns of a block."""
 
 
-def _spoilt(figures: BlockFigures) -> dict[int, str]:
-    """Round → why its turn is set aside."""
-    rounds = sorted(figures.turns)
-    stolen = [_stolen(figures.turns[one], figures.cpus) for one in rounds]
-    reasons = zip(rounds, set_aside(stolen), strict=True)
-    return {one: reason for one, reason in reasons if reason is not None}
+def _spoilt(a: BlockFigures, b: BlockFigures, rounds: Sequence[int]) -> dict[int, str]:
+    """Round → why its pair of turns is set aside."""
+    speeds = [_speeds(a.turns[one]) + _speeds(b.turns[one]) for one in rounds]
+    found = dict(zip(rounds, changed(speeds), strict=True))
+    for side in (a, b):
+        shares = [_stolen(side.turns[one], side.cpus) for one in rounds]
+        found.update((one, why) for one, why in zip(rounds, stolen(shares), strict=True) if why)
+    return {one: why for one, why in found.items() if why is not None}
+
+
+def _speeds(turn: TurnResult) -> list[float]:
+    return [canary.spin for canary in (turn.before, turn.after) if canary is not None]
 
 
 def _stolen(turn: TurnResult, cpus: int) -> float:

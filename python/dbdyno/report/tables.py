@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dbdyno.model import Subject, find_figure
 from dbdyno.model.limits import attempted
 from dbdyno.report.analyse import Analysis
+from dbdyno.report.canaries import canary_tables
 from dbdyno.report.comparison_tables import (
     LEAD,
     comparisons_table,
@@ -36,6 +37,7 @@ def tables(analysis: Analysis) -> tuple[Table, ...]:
         comparisons_table(analysis),
         *factor_tables(analysis),
         *turn_tables(analysis),
+        *canary_tables(analysis),
         *published_tables(analysis),
         *(() if analysis.metric.share else _load_tables(analysis)),
         *operations_tables(analysis),

@@ -38,7 +38,7 @@ from dbdyno.stats.spread import (
 from dbdyno.stats.stability import Event, Loss, Stability, StabilityWord, loss, stability
 from dbdyno.stats.steady import Mser5, Period, Settling, mser5, period, settling, trend
 from dbdyno.stats.stopping import is_precise, widened
-from dbdyno.stats.turns import TurnsEffect, set_aside, turns_effect
+from dbdyno.stats.turns import TurnsEffect, changed, stolen, turns_effect
 from dbdyno.stats.unpaired import unpaired_effect
 from dbdyno.stats.verdict import Judgement, Size, Verdict, judge, judge_family, judge_shares
 
@@ -72,6 +72,7 @@ __all__ = [
     "advise",
     "benjamini_hochberg",
     "blocks_needed",
+    "changed",
     "detectable",
     "effect_of",
     "estimate",
@@ -93,10 +94,10 @@ __all__ = [
     "period",
     "power",
     "scaling",
-    "set_aside",
     "settling",
     "spread",
     "stability",
+    "stolen",
     "summarise",
     "tost_p",
     "trend",

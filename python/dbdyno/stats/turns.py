@@ -117,14 +117,37 @@ def _correlated(pairs: Array) -> PairedEffect | NotComparable:
 MOST_STOLEN = 0.05
 """Share of a turn's processor time given to others from which the turn is left out."""
 
+MOST_CHANGED = 0.2
+"""Share by which the processors may slow down or speed up around a pair of turns."""
 
-def set_aside(stolen: Sequence[float]) -> tuple[str | None, ...]:
+LEAST_LEFT = 0.25
+"""Share of a block's pairs that stay however the processors changed: the steadiest."""
+
+
+def stolen(shares: Sequence[float]) -> tuple[str | None, ...]:
     """For each turn why it is left out, for people; `None`: it counts.
 
-    `stolen`: share of the processors' time that the hypervisor gave to others, [0, 1]. The rule is
+    `shares`: of the processors' time that the hypervisor gave to others, [0, 1]. The rule is
     fixed before anything is measured and knows nothing of it, so it can't favour a side.
     """
     return tuple(
         f"{share:.0%} of the processors' time was stolen" if share > MOST_STOLEN else None
-        for share in stolen
+        for share in shares
+    )
+
+
+def changed(speeds: Sequence[Sequence[float]]) -> tuple[str | None, ...]:
+    """For each pair of turns of a block why it is left out, for people; `None`: it counts.
+
+    `speeds`: how fast the processors did known work before and after both turns, in any unit;
+    empty: not known. A pair is left out where the slowest is more than `MOST_CHANGED` below the
+    fastest: something came or went between its sides. What slows down both sides alike stays. As
+    with `stolen`, no result is known to the rule. The steadiest pairs always stay, `LEAST_LEFT` of
+    them: a load may disturb every pair by itself (a server that goes on working after its turn).
+    """
+    drops = [1 - min(pair) / max(pair) if pair and max(pair) > 0 else 0.0 for pair in speeds]
+    steadiest = sorted(drops)[: math.ceil(LEAST_LEFT * len(drops))]
+    most = max([MOST_CHANGED, *steadiest])
+    return tuple(
+        f"the processors' speed changed by {drop:.0%}" if drop > most else None for drop in drops
     )

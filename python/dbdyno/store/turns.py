@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dbdyno.model import TurnResult
+from dbdyno.model import Canary, TurnResult
 
 NAME = "turns.parquet"
 
-_TYPES = {"int": pa.int64(), "float": pa.float64(), "float | None": pa.float64()}
+_TYPES = {
+    "int": pa.int64(),
+    "float": pa.float64(),
+    "float | None": pa.float64(),
+    "Canary | None": pa.struct([(field.name, pa.float64()) for field in fields(Canary)]),
+}
 _SCHEMA = pa.schema(
     [(field.name, _TYPES[str(field.type)]) for field in fields(TurnResult)],
     metadata={"schema": "1"},
@@ -21,7 +27,7 @@ _SCHEMA = pa.schema(
 
 def to_parquet(turns: Sequence[TurnResult]) -> bytes:
     """The file's content."""
-    rows = [{field.name: getattr(turn, field.name) for field in fields(turn)} for turn in turns]
+    rows = [asdict(turn) for turn in turns]
     sink = pa.BufferOutputStream()
     pq.write_table(pa.Table.from_pylist(rows, schema=_SCHEMA), sink, compression="zstd")
     return bytes(sink.getvalue())
@@ -33,4 +39,8 @@ def from_parquet(content: bytes) -> tuple[TurnResult, ...]:
     Raises `pyarrow.ArrowException` if it isn't a table, `TypeError` if it isn't one of turns.
     """
     table = pq.read_table(pa.BufferReader(content))
-    return tuple(TurnResult(**row) for row in table.to_pylist())
+    return tuple(TurnResult(**{**row, **_canaries(row)}) for row in table.to_pylist())
+
+
+def _canaries(row: Mapping[str, Any]) -> Mapping[str, Canary]:
+    return {name: Canary(**row[name]) for name in ("before", "after") if row.get(name)}
