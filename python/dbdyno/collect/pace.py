@@ -7,7 +7,7 @@ from collections import deque
 
 PERIOD_S = 1.0
 LONGEST_S = 10.0
-SHARE = 0.0025
+SHARE = 0.004
 """Of a core, that the samples of one source may take between two edges."""
 _LOOKED_AT = 3
 """Samples; the cheapest counts, so that one hiccup changes nothing."""
