@@ -95,7 +95,7 @@ def test_an_open_loop_tells_wait_service_and_response_apart(server: Server, tmp_
     assert told["latency_us"]["mean"] == pytest.approx(
         told["wait_us"]["mean"] + told["service_us"]["mean"], rel=0.01
     )
-    assert told["shards"] == 2, "one in each of two processes"
+    assert told["shards"] == CLIENTS, "so few clients have a shard each"
     if os.sched_getscheduler(0) == os.SCHED_OTHER:
         assert told["scheduling"] == "other", "the kernel's own, as we have it"
 

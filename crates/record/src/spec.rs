@@ -310,7 +310,7 @@ pub enum Scheduling {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bind {
-    /// Where that was measured to pay, and recorded.
+    /// Where that was measured to pay: a shard on every core beside a PostgreSQL server. Recorded.
     #[default]
     Auto,
     /// The kernel places them.

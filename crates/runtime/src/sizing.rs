@@ -5,8 +5,11 @@ use record::{Bind, EnginePlan, LoadBy, RunSpec, SqliteTarget, Target};
 
 use crate::policy::back_off;
 
-/// Clients a shard should have before another one pays.
+/// Clients a shard should have before another one pays, with a server elsewhere.
 const CLIENTS_A_SHARD: u32 = 8;
+/// From so many backends a core on they fill all processors by themselves, and a shard on each only
+/// waits longer for its turn.
+const BACKENDS_A_CORE_MAX: u32 = 256;
 /// However many cores there are: so many connections carry what a few scripts can make.
 const LOADERS_MAX: u32 = 16;
 /// Of a shard. Handshakes mostly wait; this many keep a server busy.
@@ -67,9 +70,10 @@ pub(crate) fn one_client_a_shard(target: &Target) -> bool {
 }
 
 /// How many shards this process has, of as many cores: as asked for; one a client where the
-/// database is in process; else as many as the clients keep busy, on all cores — on half of them
-/// where the server shares this machine. Processes of one run share the cores and have the same
-/// number, since arrivals are dealt out over all shards.
+/// database is in process; else as many as the clients keep busy, on all cores or on half of them.
+/// What is best where the server shares the cores was measured on two of them, at 1 to 1,024
+/// clients (`bench/notes.md`). Processes of one run share the cores and have the same number, since
+/// arrivals are dealt out over all shards.
 pub fn shards(spec: &RunSpec, cores: u32) -> u32 {
     shards_of(spec, Share::of(spec), cores)
 }
@@ -82,8 +86,34 @@ fn shards_of(spec: &RunSpec, share: Share, cores: u32) -> u32 {
     if let Some(shards) = spec.shards {
         return shards.min(clients);
     }
-    let cores = if spec.target.is_local() { cores / 2 } else { cores };
-    clients.div_ceil(CLIENTS_A_SHARD).min((cores / share.processes).max(1))
+    let most = (cores / share.processes).max(1);
+    let half = (cores / 2 / share.processes).max(1);
+    match spec.target.server() {
+        Some(_) if !spec.target.is_local() => clients.div_ceil(CLIENTS_A_SHARD).min(most),
+        Some(_) if share.clients <= alone(spec, cores) => clients,
+        Some(_) if is_beside_backends(spec, share, cores) => clients.min(most),
+        // Threads of MySQL and MariaDB, with a pool or without, stay busy: shards on all cores are
+        // in their way.
+        Some(_) => clients.min(half),
+        None => clients.div_ceil(CLIENTS_A_SHARD).min(half),
+    }
+}
+
+/// So many clients beside a server have a shard each: so few seldom have replies to read together.
+fn alone(spec: &RunSpec, cores: u32) -> u32 {
+    match spec.target {
+        Target::Postgresql(_) if cores > 1 => cores.saturating_mul(2),
+        _ => cores,
+    }
+}
+
+/// Whether the clients' sessions are PostgreSQL's processes on the same cores, and not too many. A
+/// backend sleeps as soon as it has replied, so a core whose shard has nothing to read has nothing
+/// to do.
+fn is_beside_backends(spec: &RunSpec, share: Share, cores: u32) -> bool {
+    matches!(spec.target, Target::Postgresql(_))
+        && spec.target.is_local()
+        && share.clients < cores.saturating_mul(BACKENDS_A_CORE_MAX)
 }
 
 /// Whether each shard stays on one processor, of as many cores. Commands that only fill tables
@@ -92,12 +122,17 @@ pub fn shards_bound(spec: &RunSpec, cores: u32) -> bool {
     bound_of(spec, Share::of(spec), cores)
 }
 
-fn bound_of(spec: &RunSpec, _share: Share, _cores: u32) -> bool {
-    spec.command == "run"
-        && match spec.bind {
-            Bind::Each => true,
-            Bind::None | Bind::Auto => false,
+fn bound_of(spec: &RunSpec, share: Share, cores: u32) -> bool {
+    let wanted = match spec.bind {
+        Bind::None => false,
+        Bind::Each => true,
+        // A shard on every core keeps both ends of a connection on one.
+        Bind::Auto => {
+            let shards = shards_of(spec, share, cores) * share.processes;
+            shards == cores && cores > 1 && is_beside_backends(spec, share, cores)
         }
+    };
+    wanted && spec.command == "run"
 }
 
 /// Whether bulk inserts go in the server's own way of loading rows.
@@ -239,6 +274,10 @@ mod tests {
         format!(r#"{{"driver": "mysql", "user": "u", "database": "d", "endpoints": [{endpoint}]}}"#)
     }
 
+    fn postgresql(endpoint: &str) -> String {
+        server(endpoint).replace("mysql", "postgresql")
+    }
+
     fn sqlite(mode: &str) -> String {
         format!(r#"{{"driver": "sqlite", "path": "f", "pragmas": [["journal_mode", "{mode}"]]}}"#)
     }
@@ -259,13 +298,59 @@ mod tests {
     fn shards_are_as_many_as_clients_keep_busy_on_the_cores_there_are() {
         let shards = |endpoint, clients| planned(&server(endpoint), clients, "").shards;
         assert_eq!([1, 8, 9, 16, 17, 1000].map(|n| shards(FAR, n)), [1, 1, 2, 2, 3, 8]);
-        assert_eq!([1, 16, 1000].map(|n| shards(LOCAL, n)), [1, 2, 4]);
         let asked = |clients| planned(&server(FAR), clients, r#""shards": 20,"#).shards;
         assert_eq!([1, 16, 1000].map(asked), [1, 16, 20]);
         let in_process = |clients| planned(&sqlite("wal"), clients, "").shards;
         assert_eq!([1, 16, 1000].map(in_process), [1, 16, 1000]);
         let one_core = Machine { cores: 1, ..ANY };
         assert_eq!(plan(&spec(&server(LOCAL), 99, ""), one_core, "epoll", None).shards, 1);
+    }
+
+    #[test]
+    fn beside_the_server_shards_have_all_cores_or_half_of_them_by_what_was_measured() {
+        let on = |cores, target: &str, clients: [u32; 8]| {
+            let machine = Machine { cores, ..ANY };
+            clients.map(|n| {
+                let found = plan(&spec(target, n, ""), machine, "epoll", None);
+                (found.shards, found.shards_bound)
+            })
+        };
+        let (free, bound) = (|shards| (shards, false), |shards| (shards, true));
+        let clients = [1, 2, 4, 5, 64, 511, 512, 1024];
+        let backends = [free(1), bound(2), free(4), bound(2), bound(2), bound(2), free(1), free(1)];
+        assert_eq!(on(2, &postgresql(LOCAL), clients), backends);
+        let threads = [1, 2, 1, 1, 1, 1, 1, 1].map(free);
+        assert_eq!(on(2, &server(LOCAL), clients), threads);
+        assert_eq!(on(1, &postgresql(LOCAL), clients), [free(1); 8]);
+        let clients = [1, 8, 9, 16, 17, 1024, 2047, 2048];
+        let backends =
+            [free(1), bound(8), free(9), free(16), bound(8), bound(8), bound(8), free(4)];
+        assert_eq!(on(8, &postgresql(LOCAL), clients), backends);
+        assert_eq!(on(8, &server(LOCAL), clients), [1, 8, 4, 4, 4, 4, 4, 4].map(free));
+        assert_eq!(on(8, &postgresql(FAR), clients), [1, 1, 2, 2, 3, 8, 8, 8].map(free));
+    }
+
+    #[test]
+    fn processes_of_one_run_are_bound_as_one_would_be() {
+        let of = |processes, more| {
+            let found = plan(&spec(&postgresql(LOCAL), 64, more), ANY, "epoll", Some(processes));
+            (found.shards, found.shards_bound)
+        };
+        assert_eq!([of(2, ""), of(8, "")], [(4, true), (1, true)]);
+        assert_eq!([of(3, ""), of(16, "")], [(2, false), (1, false)], "some would share a core");
+        assert_eq!([of(1, r#""shards": 8,"#), of(1, r#""shards": 3,"#)], [(8, true), (3, false)]);
+    }
+
+    #[test]
+    fn what_is_asked_for_goes_before_the_rule_while_a_load_runs() {
+        let bound = |more: &str| planned(&postgresql(LOCAL), 64, more).shards_bound;
+        assert!(bound("") && !bound(r#""bind": "none","#));
+        let mysql = |more| planned(&server(LOCAL), 16, more).shards_bound;
+        assert!(mysql(r#""bind": "each","#) && !mysql(""));
+        for bind in ["auto", "each"] {
+            let prepare = format!(r#""bind": "{bind}", "command": "prepare","#);
+            assert!(!bound(&prepare), "loaders want all processors");
+        }
     }
 
     #[test]
