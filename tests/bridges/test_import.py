@@ -214,7 +214,7 @@ def test_gates_that_nothing_is_known_of_do_not_pass() -> None:
         assert found[name].state == "not judged"
         assert found[name].told.startswith("Not known")
     assert found["Errors"].state == "ok"
-    assert any("are not known: host, server" in told for told in limits(analysis))
+    assert any("results: host, server" in told for told in limits(analysis))
 
 
 def test_errors_that_the_tool_counted_fail_their_gate() -> None:

@@ -30,7 +30,7 @@ def told(clients: int, **changes: object) -> str:
 
 
 def test_ports_count_where_clients_use_tcp() -> None:
-    assert "1,001 needed, 1,000 there" in told(1001, connection={"transport": "tcp"})
+    assert "1,001 needed, 1,000 available" in told(1001, connection={"transport": "tcp"})
     require_room(cell(), load(1001), SMALL, find_engine())
     network = cell(host={"network": {"mtu": 1500}})
     require_room(network, load(1001), SMALL, find_engine())
@@ -46,8 +46,8 @@ def test_clients_are_dealt_out_over_the_processes_of_a_proxy() -> None:
 def test_a_proxy_has_limits_of_its_own() -> None:
     said = told(16_001, proxy=POOL)
 
-    assert "clients of 8 × pgbouncer (2,000 each): 16,001 needed, 16,000 there" in said
-    assert "clients and proxies together: 32,002 needed, 30,000 there" in said
+    assert "clients of 8 × pgbouncer (2,000 each): 16,001 needed, 16,000 available" in said
+    assert "clients and proxies together: 32,002 needed, 30,000 available" in said
 
 
 def test_steps_that_are_left_out_need_nothing() -> None:

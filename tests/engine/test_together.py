@@ -96,7 +96,7 @@ def test_three_processes_are_one_run(tmp_path: Path) -> None:
     assert sum(totals) == outcome.summary.total.events
     assert min(totals) > 0
     counted = sum(h.count for h in outcome.summary.histograms if h.time == "response")
-    assert counted == outcome.summary.measured.events
+    assert counted == outcome.summary.measured.events + outcome.summary.censored
 
 
 def test_a_fatal_error_in_one_ends_all(tmp_path: Path) -> None:

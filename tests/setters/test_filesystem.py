@@ -119,7 +119,7 @@ def test_an_option_that_the_kernel_refuses_is_told_and_leaves_nothing(tmp_path: 
 @pytest.mark.usefixtures("clean")
 def test_too_large_a_file_system_says_what_to_do(tmp_path: Path) -> None:
     value = {"kind": "ext4", "size": "900 TB"}
-    with Guarded() as guarded, pytest.raises(MachineError, match="no room") as caught:
+    with Guarded() as guarded, pytest.raises(MachineError, match="has no space") as caught:
         apply_all({"filesystem": value}, guarded, scene(tmp_path))
 
     assert "DBDYNO_DATA" in str(caught.value.hint)
