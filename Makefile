@@ -3,7 +3,7 @@ export RUSTUP_TOOLCHAIN := $(shell scripts/toolchain)
 PACKAGES := sysbench postgresql-15 mariadb-server libaio1 maven chromium chromium-driver pgbouncer fio xfsprogs iproute2
 BIN := .venv/bin
 
-.PHONY: setup quickstart classics fmt lint test check nightly fuzz generate lock bench verdicts wheel
+.PHONY: setup quickstart classics fmt lint test check nightly fuzz generate lock bench service-times verdicts wheel
 .NOTPARALLEL:
 
 setup:      ; @scripts/setup
@@ -18,5 +18,6 @@ fuzz:       ; scripts/fuzz
 generate:   setup ; $(BIN)/python scripts/generate.py
 lock:       setup ; $(BIN)/uv pip compile --quiet pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command "make lock" -o requirements.lock
 bench:      setup ; scripts/packages $(PACKAGES) gcc liburing-dev && $(BIN)/python -m bench
+service-times: setup ; $(BIN)/python -m bench.service
 verdicts:   setup ; $(BIN)/dbdyno run bench/studies/against-itself.toml && $(BIN)/python -m bench.verdicts results against-itself
 wheel:      setup ; $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 GENERATED = "\n## Flags and exit codes\n"
 """What stands below it on a page is held against the code by the one who writes it."""
-VERBS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+VERBS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
 
 def commands(page: Path, program: str) -> list[list[str]]:

@@ -14,6 +14,7 @@ mod chunk;
 mod emulated;
 mod epoll;
 mod event;
+mod send_time;
 mod slots;
 #[cfg(not(miri))]
 mod system;
@@ -126,6 +127,16 @@ impl Reactor {
     #[inline]
     pub fn given_ns(&mut self, token: Token) -> u64 {
         each!(self, reactor => reactor.given_ns(token))
+    }
+
+    /// An estimate of what the sends of the last [`Reactor::wait`] took before it waited,
+    /// nanoseconds.
+    #[inline]
+    pub fn sending_ns(&self) -> u64 {
+        match self {
+            Self::Uring(reactor) => reactor.sending_ns(),
+            Self::Epoll(_) => 0,
+        }
     }
 
     /// Waits at most `timeout` for events. Take all of them with [`Reactor::next`] before waiting

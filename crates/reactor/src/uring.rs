@@ -12,6 +12,7 @@ use io_uring::types::{BufRingEntry, Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 
 use crate::chunk::Pool;
+use crate::send_time::SendTime;
 use crate::slots::Slots;
 use crate::waker::Waker;
 use crate::{Event, EventKind, SILENT_SEND_MAX, Token};
@@ -71,6 +72,9 @@ pub struct UringReactor {
     unsent: Vec<Token>,
     /// The time of the last submission.
     now_ns: u64,
+    send_time: SendTime,
+    /// What the sends of the last wait took.
+    sending_ns: u64,
 }
 
 impl std::fmt::Debug for UringReactor {
@@ -159,6 +163,8 @@ impl UringReactor {
             starved: Vec::new(),
             unsent: Vec::new(),
             now_ns: 0,
+            send_time: SendTime::default(),
+            sending_ns: 0,
         };
         reactor.watch_waker();
         Ok(reactor)
@@ -258,15 +264,33 @@ impl UringReactor {
         self.sockets.get_mut(token).map_or(0, |socket| socket.given_ns)
     }
 
+    /// What the sends of the last [`Self::wait`] took, nanoseconds.
+    pub(crate) fn sending_ns(&self) -> u64 {
+        self.sending_ns
+    }
+
     /// Stamps what goes out with the following system call, which sends one after the other.
-    /// Separate calls would give each send its own time, for the price of a call each.
     #[inline]
-    fn stamp_unsent(&mut self, now: u64) {
-        for token in self.unsent.drain(..) {
+    fn stamp_unsent(&mut self, begin_ns: u64) {
+        for (place, token) in (0..).zip(self.unsent.drain(..)) {
             if let Some(socket) = self.sockets.get_mut(token) {
-                socket.given_ns = now;
+                socket.given_ns = begin_ns + place * self.send_time.ns();
             }
         }
+    }
+
+    /// Stamps what goes out with this wait.
+    #[inline]
+    fn stamp(&mut self, begin_ns: u64) {
+        let count = self.unsent.len() as u64;
+        if count > 1 {
+            if self.send_time.is_due() {
+                // A call without the wait. An error shows again at the wait.
+                self.send_time.measure(count, || drop(self.ring.submit()));
+            }
+            self.sending_ns = count * self.send_time.ns();
+        }
+        self.stamp_unsent(begin_ns);
     }
 
     #[inline]
@@ -295,8 +319,9 @@ impl UringReactor {
     ) -> io::Result<()> {
         debug_assert!(self.ready.is_empty(), "all events are taken before waiting");
         self.give_back();
+        self.sending_ns = 0;
         if !self.unsent.is_empty() {
-            self.stamp_unsent(clock());
+            self.stamp(clock());
         }
         for token in std::mem::take(&mut self.starved) {
             self.receive(token);
@@ -436,12 +461,16 @@ mod tests {
             })
             .collect();
         reactor.wait(Duration::ZERO, &mut || 0).expect("it waits");
-        for (now_ns, token) in (1..).zip(&tokens) {
+        for (place, token) in (1..).zip(&tokens) {
             reactor.output(*token).push(0);
-            reactor.submit(*token, now_ns);
+            reactor.submit(*token, place * 100);
         }
-        reactor.wait(Duration::ZERO, &mut || 100).expect("it waits");
+        reactor.wait(Duration::ZERO, &mut || 1000).expect("it waits");
         let given: Vec<_> = tokens.iter().map(|token| reactor.given_ns(*token)).collect();
-        assert_eq!(given, [5, 5, 5, 5, 100, 100, 100, 100]);
+        assert_eq!(given[..4], [500; 4], "nobody knows yet what a send takes");
+        let send_ns = reactor.send_time.ns();
+        assert!(send_ns > 0);
+        assert_eq!(given[4..], [0, 1, 2, 3].map(|place| 1000 + place * send_ns));
+        assert_eq!(reactor.sending_ns(), 4 * send_ns);
     }
 }

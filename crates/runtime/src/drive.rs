@@ -56,10 +56,10 @@ impl Runtime {
         reactor.wait(timeout, &mut || load.now()).map_err(|error| {
             fault(FatalKind::Environment, format!("the event loop failed: {error}"), None)
         })?;
-        // What arrived did so after the loop was last asked: while clients ran, or during this
-        // wait, which makes it younger. So it is at most as old as the time that clients ran.
+        // What arrived did so after the loop was last asked: while clients ran and their statements
+        // were sent, or during this wait, which makes it younger.
         let now = load.now();
-        let ran_ns = asked_ns.saturating_sub(self.asked_ns.min(asked_ns));
+        let ran_ns = asked_ns.saturating_sub(self.asked_ns) + reactor.sending_ns();
         self.unread_since_ns = now.saturating_sub(ran_ns);
         self.asked_ns = now;
         Ok(())

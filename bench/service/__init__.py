@@ -1,0 +1,1 @@
+"""Whether service times say what a proxy saw that the kernel stamped."""
