@@ -21,7 +21,8 @@ def test_every_canary_finds_a_pace_and_leaves_nothing(tmp_path: Path) -> None:
     assert all(pace > 0 for pace in (one.spin, one.copy, one.fsync or 0.0, one.round_trip))
     assert one != two
     assert list(tmp_path.iterdir()) == []
-    assert (me.num_fds(), me.num_threads()) == (open_before, threads_before)
+    assert me.num_fds() <= open_before
+    assert me.num_threads() <= threads_before
 
 
 def test_a_disk_that_takes_nothing_leaves_the_other_canaries(tmp_path: Path) -> None:

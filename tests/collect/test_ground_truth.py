@@ -62,7 +62,7 @@ def test_context_switches_are_those_of_the_kernels_account() -> None:
     read, usage = accounted("for _ in range(3000): select.select([], [], [], 1e-5)")
 
     assert read["voluntary_switches"] == pytest.approx(usage.ru_nvcsw, rel=CLOSE)
-    assert usage.ru_nvcsw >= 3000
+    assert usage.ru_nvcsw >= 2700, "a wait whose time is over before it begins does not switch"
 
 
 def test_processor_time_is_that_of_the_kernels_account() -> None:
