@@ -6,10 +6,10 @@ from __future__ import annotations
 import os
 import socket
 import tempfile
+import threading
 import time
 import zlib
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -30,7 +30,7 @@ _MESSAGE = bytes(64)
 class Canaries:
     """All canaries, ready to run. `folder`: where what is written goes, on the servers' disk.
 
-    Keeps 64 MiB of memory and a thread for each processor until it is left.
+    Keeps 64 MiB of memory until it is left.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -39,7 +39,6 @@ class Canaries:
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             self._processors = len(os.sched_getaffinity(0))
-            self._threads = stack.enter_context(ThreadPoolExecutor(self._processors))
             self._from = memoryview(bytearray(_COPIED_BYTES))
             self._to = memoryview(bytearray(_COPIED_BYTES))
             self._file = stack.enter_context(tempfile.TemporaryFile(dir=self._folder, buffering=0))
@@ -61,9 +60,8 @@ class Canaries:
 
     def run(self) -> Canary:
         """One after another, 50 ms each."""
-        spinning = [self._threads.submit(_rate, _spin) for _ in range(self._processors)]
         return Canary(
-            spin=sum(each.result() for each in spinning),
+            spin=_spin_on(self._processors),
             copy=_rate(self._copy) * _PIECE_BYTES,
             fsync=self._fsync_rate(),
             round_trip=_rate(self._round_trip),
@@ -89,6 +87,19 @@ class Canaries:
         for sender, receiver in ((self._near, self._far), (self._far, self._near)):
             sender.sendall(_MESSAGE)
             receiver.recv(len(_MESSAGE), socket.MSG_WAITALL)
+
+
+def _spin_on(processors: int) -> float:
+    """The rates of as many threads, added."""
+    rates: list[float] = []
+    threads = [
+        threading.Thread(target=lambda: rates.append(_rate(_spin))) for _ in range(processors)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sum(rates)
 
 
 def _spin(_: int) -> None:
