@@ -13,6 +13,7 @@ from typing import Any
 
 from bench.child import run_child
 from bench.conduct import measure_row
+from bench.ending import exit_code
 from bench.options import Options, read_options
 from bench.page import write_page
 from bench.place import pgbench_program
@@ -20,24 +21,18 @@ from bench.results import Run, read_results, write_results
 from bench.rows import chosen_rows
 from dbdyno import collect
 from dbdyno.engine import Engine, find_engine
-from dbdyno.errors import LabError, UsageError
+from dbdyno.errors import UsageError
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Returns the exit code: 0, or that of the error."""
-    try:
-        if arguments not in ([], ["page"]):
-            raise UsageError(f"`{' '.join(arguments)}`: expected nothing, or `page`")
-        options = read_options()
-        if not arguments:
-            _measure(options)
-        write_page(options.folder, read_results(options.folder))
-    except LabError as error:
-        hint = f"\n\nhint: {error.hint}" if error.hint else ""
-        sys.stderr.write(f"error: {error.message}{hint}\n")
-        return error.exit_code
+def main(arguments: Sequence[str]) -> None:
+    """Measures, if so asked, and writes the page."""
+    if arguments not in ([], ["page"]):
+        raise UsageError(f"`{' '.join(arguments)}`: expected nothing, or `page`")
+    options = read_options()
+    if not arguments:
+        _measure(options)
+    write_page(options.folder, read_results(options.folder))
     sys.stderr.write(f"written: {options.folder / 'README.md'}\n")
-    return 0
 
 
 def _measure(options: Options) -> None:
@@ -74,4 +69,4 @@ def _version(said: str) -> str:
     return found[0] if found else said.strip()
 
 
-raise SystemExit(main(sys.argv[1:]))
+raise SystemExit(exit_code(lambda: main(sys.argv[1:])))

@@ -68,6 +68,20 @@ def run_child(
     return Child(said, elapsed_s, usage.ru_utime, usage.ru_stime, memory_kb)
 
 
+def compiled(source: Path, folder: Path, *libraries: str) -> Path:
+    """A C program of that one source, built into the folder.
+
+    # Errors
+    `MachineError` without a compiler, or with what it said.
+    """
+    program = folder / source.stem
+    try:
+        run_child(["cc", "-O2", "-o", program, source, *libraries])
+    except FileNotFoundError as error:
+        raise MachineError("no C compiler (`cc`)", hint="`apt-get install gcc`") from error
+    return program
+
+
 def _watch(process: subprocess.Popen[bytes]) -> tuple[int, int, resource.struct_rusage]:
     """Peak memory, exit code and resources; ends the program if we are interrupted."""
     descriptor = os.pidfd_open(process.pid)

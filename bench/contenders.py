@@ -57,8 +57,8 @@ def _script_options(script: Path, options: Options) -> dict[str, int]:
     return {"tables": 1, "table_size": options.table_rows}
 
 
-def engine(script: Path, *, fresh: bool = False) -> Contender:
-    """Ours, as a user's run has it: shards and event loop by its own choice.
+def engine(script: Path, *, fresh: bool = False, shards: int | None = None) -> Contender:
+    """Ours, as a user's run has it: event loop and, if not given, shards by its own choice.
 
     `fresh`: the script may change its tables. They are made anew, and clients may meet in a row and
     begin their event again.
@@ -67,7 +67,7 @@ def engine(script: Path, *, fresh: bool = False) -> Contender:
     def measure(place: Place, clients: int, options: Options) -> Figures:
         if fresh:
             _make_anew(place, script, clients, options)
-        child, summary = _run_engine(place, script, clients, options)
+        child, summary = _run_engine(place, script, clients, options, shards=shards)
         if summary.errors and not fresh:
             raise EngineError(
                 f"the engine's run of {script.name} met errors", hint=child.output[-500:]

@@ -73,7 +73,7 @@ def _git(*arguments: str) -> str:
     )
     if done.returncode:
         raise MachineError(
-            f"git {arguments[0]}: {done.stderr.strip()}",
+            f"git {' '.join(arguments)}: {done.stderr.strip()}",
             hint="BENCH_BEFORE names a revision of this repository; a shallow clone has not all",
         )
     return done.stdout

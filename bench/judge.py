@@ -8,8 +8,8 @@ from bench.conduct import Measured
 from bench.rows import Budget, Cell
 from dbdyno import stats
 
-_LEAST_BLOCKS = 3
-"""With fewer nothing is said to be met or missed."""
+_LEAST_TIMES = 3
+"""Measured fewer times, nothing is said to be met or missed."""
 
 
 class Verdict(StrEnum):
@@ -72,13 +72,21 @@ def _compared(budget: Budget, pairs: Sequence[tuple[float, float]]) -> Judged:
 
 
 def _judged(budget: Budget, value: float, interval: tuple[float, float], blocks: int) -> Judged:
+    verdict = verdict_of(interval, (budget.at_least, budget.at_most), blocks)
+    return Judged(budget, value, *interval, blocks, verdict)
+
+
+def verdict_of(interval: tuple[float, float], allowed: tuple[float, float], times: int) -> Verdict:
+    """Met where the whole interval lies within what is allowed, missed where none of it does.
+
+    `times`: how often the figure was measured.
+    """
     low, high = interval
-    if blocks < _LEAST_BLOCKS:
-        verdict = Verdict.UNCLEAR
-    elif budget.at_least <= low and high <= budget.at_most:
-        verdict = Verdict.MET
-    elif high < budget.at_least or low > budget.at_most:
-        verdict = Verdict.MISSED
-    else:
-        verdict = Verdict.UNCLEAR
-    return Judged(budget, value, low, high, blocks, verdict)
+    least, most = allowed
+    if times < _LEAST_TIMES:
+        return Verdict.UNCLEAR
+    if least <= low and high <= most:
+        return Verdict.MET
+    if high < least or low > most:
+        return Verdict.MISSED
+    return Verdict.UNCLEAR

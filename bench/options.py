@@ -50,22 +50,22 @@ def read_options(environment: Mapping[str, str] = os.environ) -> Options:
     `UsageError` names the variable and what it should be.
     """
     plain = Options()
-    table_rows = int(_number(environment, "BENCH_TABLE_ROWS", plain.table_rows))
+    table_rows = int(number(environment, "BENCH_TABLE_ROWS", plain.table_rows))
     if table_rows % 100_000:
         raise UsageError(f"BENCH_TABLE_ROWS is {table_rows}; expected a multiple of 100000")
     return Options(
         rows=_names(environment, "ROWS"),
-        window_s=_number(environment, "BENCH_SECONDS", plain.window_s),
-        repeats=int(_number(environment, "BENCH_REPEATS", plain.repeats)),
+        window_s=number(environment, "BENCH_SECONDS", plain.window_s),
+        repeats=int(number(environment, "BENCH_REPEATS", plain.repeats)),
         table_rows=table_rows,
-        load_rows=int(_number(environment, "BENCH_LOAD_ROWS", plain.load_rows)),
+        load_rows=int(number(environment, "BENCH_LOAD_ROWS", plain.load_rows)),
         scripts=_names(environment, "BENCH_SCRIPTS"),
-        script_window_s=_number(environment, "BENCH_SCRIPT_SECONDS", plain.script_window_s),
-        script_rows=int(_number(environment, "BENCH_SCRIPT_ROWS", plain.script_rows)),
-        report_s=int(_number(environment, "BENCH_REPORT_SECONDS", plain.report_s)),
-        most_clients=int(_number(environment, "BENCH_MOST_CLIENTS", plain.most_clients)),
+        script_window_s=number(environment, "BENCH_SCRIPT_SECONDS", plain.script_window_s),
+        script_rows=int(number(environment, "BENCH_SCRIPT_ROWS", plain.script_rows)),
+        report_s=int(number(environment, "BENCH_REPORT_SECONDS", plain.report_s)),
+        most_clients=int(number(environment, "BENCH_MOST_CLIENTS", plain.most_clients)),
         before=environment.get("BENCH_BEFORE") or plain.before,
-        seed=int(_number(environment, "BENCH_SEED", time.time_ns() % 2**32)),
+        seed=int(number(environment, "BENCH_SEED", time.time_ns() % 2**32)),
         folder=Path(environment.get("BENCH_FOLDER", plain.folder)),
     )
 
@@ -74,7 +74,12 @@ def _names(environment: Mapping[str, str], name: str) -> tuple[str, ...]:
     return tuple(environment.get(name, "").replace(",", " ").split())
 
 
-def _number(environment: Mapping[str, str], name: str, otherwise: float) -> float:
+def number(environment: Mapping[str, str], name: str, otherwise: float) -> float:
+    """A variable's number, above 0.
+
+    # Errors
+    `UsageError` names the variable and what it should be.
+    """
     text = environment.get(name)
     if not text:
         return otherwise

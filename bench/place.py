@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pymysql
 
-from bench.child import run_child
+from bench.child import compiled, run_child
 from bench.options import ROOT, Options
 from bench.poolers import own_network, pooled
 from dbdyno.engine import Engine
@@ -33,6 +33,16 @@ _MARIADB_SETTINGS = {
 }
 _ROWS_OF_PGBENCH_SCALE = 100_000
 POOLED_CLIENTS = 100_000
+
+
+def socket_of(target: Mapping[str, Any]) -> Path:
+    """The Unix socket of a server's target."""
+    return Path(target["endpoints"][0]["unix"])
+
+
+def libpq_of(socket: Path) -> tuple[str, str]:
+    """A PostgreSQL socket as libpq names it: folder and port."""
+    return str(socket.parent), socket.name.removeprefix(".s.PGSQL.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +71,12 @@ class Place:
     @property
     def socket(self) -> Path:
         """The server's Unix socket."""
-        return Path(self.target["endpoints"][0]["unix"])
+        return socket_of(self.target)
 
     @property
     def libpq(self) -> tuple[str, str]:
         """The socket as libpq names it: folder and port."""
-        return str(self.socket.parent), self.socket.name.removeprefix(".s.PGSQL.")
+        return libpq_of(self.socket)
 
     @property
     def url(self) -> str:
@@ -195,11 +205,5 @@ def _facts(server: Server) -> Mapping[str, object]:
 
 def _build_floors(folder: Path) -> Path:
     for name in ("pg_floor", "mysql_floor"):
-        source = ROOT / "bench" / "floor" / f"{name}.c"
-        try:
-            run_child(["cc", "-O2", "-o", folder / name, source, "-luring", "-pthread"])
-        except FileNotFoundError as error:
-            raise MachineError(
-                "no C compiler (`cc`) to build the raw loops", hint="`apt-get install gcc`"
-            ) from error
+        compiled(ROOT / "bench" / "floor" / f"{name}.c", folder, "-luring", "-pthread")
     return folder

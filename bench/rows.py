@@ -69,6 +69,8 @@ _MARIADB_MOST = 19_000
 _SERVED_CLIENTS = (1, 4, 16, 64, 256, 1024)
 _SENDING = "dbdyno, sends only"
 _PGBENCH = "pgbench -j cores"
+_ONE_SHARD = "dbdyno, one shard"
+_SYSBENCH_SERVED = {"sysbench": (contenders.sysbench(contenders.POINT_SELECT), _SERVED_CLIENTS)}
 _AS_OURS = "raw io_uring as ours"
 _MEMORY_CLIENTS = 1024
 _MEMORY_IN_ALL_KB = 2.5e9 / 1024
@@ -201,17 +203,17 @@ ROWS: Sequence[Row] = (
         Row(
             f"{name}-by-clients",
             f"What the server can do, {title}, Unix socket",
-            "Debian's `oltp_point_select.lua`, unchanged, by ours with the shards it chooses and "
-            "by sysbench; the same statement by pgbench with a thread a core (`-j`), by the raw "
-            "loop on as many threads as ours has shards, bound if they are, and by ours from a "
-            "script whose event does nothing else (`workloads/point_select_only.lua`).",
+            "Debian's `oltp_point_select.lua`, unchanged, by ours with the shards it chooses (on "
+            "PostgreSQL with one, too) and by sysbench; the same statement by pgbench with a "
+            "thread a core (`-j`), by the raw loop on as many threads as ours has shards, bound if "
+            "they are, and by ours from a script whose event does nothing else "
+            "(`workloads/point_select_only.lua`).",
             where,
             _CPU,
             _by_clients(
                 {
                     OURS: (contenders.engine(contenders.POINT_SELECT), _SERVED_CLIENTS),
                     _SENDING: (contenders.engine(contenders.SELECT_ONLY), _SERVED_CLIENTS),
-                    "sysbench": (contenders.sysbench(contenders.POINT_SELECT), _SERVED_CLIENTS),
                     **peers,
                     _AS_OURS: (
                         contenders.floor(
@@ -224,8 +226,8 @@ ROWS: Sequence[Row] = (
             (
                 *(
                     budget
-                    for peer in ("sysbench", *peers)
-                    for budget in _at_least("statements_per_s", peer, 1.0, _SERVED_CLIENTS)
+                    for peer, (_, clients) in peers.items()
+                    for budget in _at_least("statements_per_s", peer, 1.0, clients)
                 ),
                 *_at_most("cpu_us", _AS_OURS, 1.25, _SERVED_CLIENTS),
                 *(
@@ -240,9 +242,19 @@ ROWS: Sequence[Row] = (
                 "PostgreSQL",
                 place.postgresql,
                 "pg_floor",
-                {_PGBENCH: (contenders.pgbench_on_all_cores, _SERVED_CLIENTS)},
+                {
+                    **_SYSBENCH_SERVED,
+                    _PGBENCH: (contenders.pgbench_on_all_cores, _SERVED_CLIENTS),
+                    _ONE_SHARD: (contenders.engine(contenders.POINT_SELECT, shards=1), (4, 16, 64)),
+                },
             ),
-            ("mariadb", "MariaDB's thread pool", place.mariadb, "mysql_floor", {}),
+            (
+                "mariadb",
+                "MariaDB's thread pool",
+                place.mariadb,
+                "mysql_floor",
+                _SYSBENCH_SERVED,
+            ),
         )
     ),
     *(
@@ -400,12 +412,14 @@ def _before_and_after(name: str, title: str, where: Where, script: str) -> Row:
         f"{name}-before-and-after",
         f"Before and after, {title}, {script}",
         "The engine of the revision that `BENCH_BEFORE` names (6f96003: the last before its inside "
-        f"was made anew), and today's. Debian's `{script}.lua`, unchanged.",
+        "was made anew, with one shard here), and today's, with the shards it chooses and with "
+        f"one. Debian's `{script}.lua`, unchanged.",
         beside_earlier(where),
         _CPU,
         _by_clients(
             {
                 OURS: (contenders.engine(file), clients),
+                _ONE_SHARD: (contenders.engine(file, shards=1), clients),
                 _EARLIER: (contenders.earlier_engine(file), clients),
             }
         ),
@@ -413,6 +427,10 @@ def _before_and_after(name: str, title: str, where: Where, script: str) -> Row:
             *_at_most("cpu_us", _EARLIER, 1.0, clients),
             *_at_least("statements_per_s", _EARLIER, 1.0, clients),
             *_at_most("memory_peak_kb", _EARLIER, 1.0, clients),
+            *(
+                Budget("cpu_us", Cell(_ONE_SHARD, n), Cell(_EARLIER, n), at_most=1.0)
+                for n in clients
+            ),
         ),
     )
 

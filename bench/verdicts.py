@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dbdyno.errors import LabError, UsageError
+from bench.ending import exit_code
+from dbdyno.errors import UsageError
 from dbdyno.report.analyse import analyse
 from dbdyno.report.gather import gather
 from dbdyno.report.material import Material, RunMaterial
@@ -90,18 +91,13 @@ def page(found: Sequence[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main(arguments: Sequence[str]) -> int:
-    """Returns the exit code: 0, or that of the error."""
-    try:
-        if len(arguments) != 2:
-            raise UsageError("expected a store and the name of a study in it")
-        store, study = arguments
-        sys.stdout.write(page(list(rows(gather(Path(store), study)))))
-    except LabError as error:
-        sys.stderr.write(f"error: {error.message}\n")
-        return error.exit_code
-    return 0
+def main(arguments: Sequence[str]) -> None:
+    """Prints the page."""
+    if len(arguments) != 2:
+        raise UsageError("expected a store and the name of a study in it")
+    store, study = arguments
+    sys.stdout.write(page(list(rows(gather(Path(store), study)))))
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(exit_code(lambda: main(sys.argv[1:])))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from dbdyno.cli.classics import ANSWERS
+from dbdyno.cli.classics import ANSWERS, design_of
 from dbdyno.conduct import bundled_studies
 from dbdyno.conduct.load import SMALL
 from dbdyno.design.cells import cells
@@ -52,14 +52,29 @@ def _section(study: Study, answer: Mapping[str, Any] | None) -> Iterator[str]:
     if answer is None or answer["failed"]:
         yield "Not run here to its end yet.\n"
         return
-    verdicts = ", ".join(f"{word} in {count}" for word, count in answer["verdicts"].items())
+    verdicts = _verdicts(answer)
     yield f"> {answer['answer']}\n"
     yield (
         f"{answer['date']}, scale `{answer['scale']}`, {answer['minutes']:g} min; "
         f"{answer['machine']}.{f' Verdicts: {verdicts}.' if verdicts else ''}\n"
     )
+    if earlier := answer.get("earlier"):
+        yield f"Before: {'; '.join(_before(one, answer) for one in earlier)}.\n"
+    if answer.get("design") != design_of(study):
+        yield "The cells or the load of this scale have changed since: run again, it may differ.\n"
     if (FOLDER / f"{study.name}.svg").exists():
         yield f"![{study.question}]({FOLDER.name}/{study.name}.svg)\n"
+
+
+def _verdicts(answer: Mapping[str, Any]) -> str:
+    return ", ".join(f"{word} in {count}" for word, count in answer["verdicts"].items())
+
+
+def _before(one: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    """Date and verdicts of an earlier answer, and whether it was to the same question."""
+    changed = "" if one.get("design") == now.get("design") else ", of other cells or load"
+    verdicts = "failed" if one["failed"] else _verdicts(one) or "no comparison"
+    return f"{one['date']} ({verdicts}{changed})"
 
 
 def _needs(study: Study) -> Iterator[str]:

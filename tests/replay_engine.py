@@ -33,7 +33,8 @@ def main() -> int:
         return 4
     say(lines.hello())
     if spec["command"] != "run":
-        Path(spec["target"]["path"]).touch()
+        if path := spec["target"].get("path"):
+            Path(path).touch()
         return 0
     match os.environ.get("ACT") or options.get("act"):
         case "script error":

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from bench.ending import exit_code
+from bench.options import number
 from bench.service.cells import CELLS, Cell
 from bench.service.judge import Round
 from bench.service.measure import build_proxy, figures, see
@@ -19,32 +21,25 @@ from bench.service.results import Results, read_results, write_results
 from bench.service.served import served
 from dbdyno import collect
 from dbdyno.engine import find_engine
-from dbdyno.errors import LabError, UsageError
+from dbdyno.errors import UsageError
 
 
-def main(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> int:
-    """Returns the exit code: 0, or that of the error."""
-    try:
-        if arguments not in ([], ["more"], ["page"]):
-            raise UsageError(f"`{' '.join(arguments)}`: expected nothing, `more` or `page`")
-        folder = Path(environment.get("BENCH_FOLDER", Path(__file__).parent))
-        before = read_results(folder) if arguments else None
-        results = before
-        if arguments != ["page"]:
-            found = _measure(
-                int(environment.get("SERVICE_ROUNDS", "10")),
-                int(environment.get("SERVICE_STATEMENTS", "20000")),
-            )
-            results = before.then(found) if before else found
-            write_results(folder, results)
-        assert results is not None, "they were read or measured"
-        write_page(folder, results)
-    except LabError as error:
-        hint = f"\n\nhint: {error.hint}" if error.hint else ""
-        sys.stderr.write(f"error: {error.message}{hint}\n")
-        return error.exit_code
+def main(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) -> None:
+    """Measures, if so asked, and writes the page."""
+    if arguments not in ([], ["more"], ["page"]):
+        raise UsageError(f"`{' '.join(arguments)}`: expected nothing, `more` or `page`")
+    folder = Path(environment.get("BENCH_FOLDER", Path(__file__).parent))
+    count = int(number(environment, "SERVICE_ROUNDS", 10))
+    statements = int(number(environment, "SERVICE_STATEMENTS", 20_000))
+    before = read_results(folder) if arguments else None
+    results = before
+    if arguments != ["page"]:
+        found = _measure(count, statements)
+        results = before.then(found) if before else found
+        write_results(folder, results)
+    assert results is not None, "they were read or measured"
+    write_page(folder, results)
     sys.stderr.write(f"written: {folder / 'README.md'}\n")
-    return 0
 
 
 def _measure(count: int, statements: int) -> Results:
@@ -75,4 +70,4 @@ def _measure(count: int, statements: int) -> Results:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(exit_code(lambda: main(sys.argv[1:])))

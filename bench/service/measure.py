@@ -13,9 +13,10 @@ import numpy as np
 from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
 
-from bench.child import run_child
+from bench.child import compiled, run_child
+from bench.place import socket_of
 from bench.service.cells import Cell
-from bench.service.served import ROWS, socket_of
+from bench.service.served import ROWS
 from dbdyno import stats
 from dbdyno.engine import Engine
 from dbdyno.errors import MachineError
@@ -49,17 +50,8 @@ class Seen:
 
 
 def build_proxy(folder: Path) -> Path:
-    """Compiles it.
-
-    # Errors
-    `MachineError` without a compiler.
-    """
-    program = folder / "stamping_proxy"
-    try:
-        run_child(["cc", "-O2", "-o", program, _FOLDER / "stamping_proxy.c"])
-    except FileNotFoundError as error:
-        raise MachineError("no C compiler (`cc`)", hint="`apt-get install gcc`") from error
-    return program
+    """Compiles the proxy into the folder. Raises `MachineError` where that fails."""
+    return compiled(_FOLDER / "stamping_proxy.c", folder)
 
 
 @contextmanager

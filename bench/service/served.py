@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 
-from bench.place import POSTGRESQL
+from bench.place import POSTGRESQL, libpq_of, socket_of
 from dbdyno.servers import open_server
 
 ROWS = 100_000
@@ -24,9 +24,10 @@ def served() -> Iterator[tuple[Mapping[str, Any], str]]:
     ):
         server.start()
         target: Mapping[str, Any] = server.target()
+        host, port = libpq_of(socket_of(target))
         with psycopg.connect(
-            host=str(socket_of(target).parent),
-            port=socket_of(target).suffix.removeprefix("."),
+            host=host,
+            port=port,
             user=target["user"],
             dbname=target["database"],
             autocommit=True,
@@ -38,8 +39,3 @@ def served() -> Iterator[tuple[Mapping[str, Any], str]]:
             connection.execute("ALTER TABLE stamped ADD PRIMARY KEY (id)")
             connection.execute("VACUUM (ANALYZE) stamped")
         yield target, str(server.facts()["version"])
-
-
-def socket_of(target: Mapping[str, Any]) -> Path:
-    """The server's Unix socket."""
-    return Path(target["endpoints"][0]["unix"])

@@ -2,9 +2,10 @@
 //
 //   stamping_proxy SOCKET FILE
 //
-// Prints a loopback port and hands what comes there to the server's Unix socket, and back. A statement counts if it is one Bind, Execute, Sync whose parameters hold,
-// behind its own, two moments of the caller (see stamped_select.lua). When standard input ends, one
-// `stamps` a statement is written to FILE.
+// Prints a loopback port and passes what arrives there on to the server's Unix socket, and back.
+// A statement counts if it is one Bind, Execute, Sync whose last two parameters are moments of the
+// caller (see stamped_select.lua). When standard input ends, one `stamps` a statement is written to
+// FILE.
 //
 // It arrives when the kernel puts it into the socket here (SO_TIMESTAMPNS), and is answered right
 // before the last bytes of the reply are given to the kernel. All moments are nanoseconds of

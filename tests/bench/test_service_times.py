@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from bench.judge import Verdict
+from bench.service.__main__ import main
 from bench.service.cells import CELLS, Cell
 from bench.service.judge import judge
 from bench.service.measure import build_proxy, figures, see
@@ -126,3 +127,8 @@ def test_the_page_shows_every_cell(tmp_path: Path) -> None:
     assert page.count("| met |") == 2 * len(CELLS)
     assert "| 256 clients | io-uring | inherit |" in page
     assert "| 20,000/s | epoll | batch |" in page
+
+
+def test_rounds_must_be_a_number() -> None:
+    with pytest.raises(UsageError, match="SERVICE_ROUNDS is `ten`; expected a number above 0"):
+        main(["page"], {"SERVICE_ROUNDS": "ten"})

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dbdyno.cli import call
-from dbdyno.cli.classics import machine, span_s
+from dbdyno.cli.classics import design_of, machine, span_s
+from dbdyno.formats.study import read_study
 
 
 @pytest.fixture
@@ -43,7 +45,37 @@ def test_a_study_that_fails_leaves_the_others_to_go_on(
     assert list(kept) == ["good"]
     assert kept["good"]["answer"] == answers["good"]["answer"]
     assert "report" not in kept["good"]
+    text = (bundled / "good.toml").read_text()
+    assert kept["good"]["design"] == design_now(bundled)
+    (bundled / "good.toml").write_text(text.replace('load.measure = "1 s"', 'load.measure = "2 s"'))
+    assert kept["good"]["design"] != design_now(bundled)
     assert (bundled / "kept" / "good.svg").read_text().startswith("<svg")
+
+
+@pytest.mark.usefixtures("replay_engine")
+def test_the_catalogue_keeps_the_answers_of_earlier_runs(bundled: Path) -> None:
+    def kept(store: str) -> dict[str, Any]:
+        assert call(["classics", "good", "--catalogue", "kept", "--store", store]) == 0
+        found = json.loads((bundled / "kept" / "answers.json").read_text())["good"]
+        assert isinstance(found, dict)
+        return found
+
+    first = kept("first")
+    assert first["earlier"] == []
+    assert kept("first")["earlier"] == [], "the same runs are no other answer"
+    first["date"] = "2001-02-03"
+    (bundled / "kept" / "answers.json").write_text(json.dumps({"good": first}))
+    second = kept("second")
+    assert [one["date"] for one in second["earlier"]] == ["2001-02-03"]
+    second["date"] = "2002-03-04"
+    (bundled / "kept" / "answers.json").write_text(json.dumps({"good": second}))
+    third = kept("third")
+    assert [one["date"] for one in third["earlier"]] == ["2001-02-03", "2002-03-04"]
+    assert not any("earlier" in one for one in third["earlier"])
+
+
+def design_now(folder: Path) -> str:
+    return design_of(read_study(folder / "good.toml", scale="small").study)
 
 
 @pytest.mark.usefixtures("replay_engine")

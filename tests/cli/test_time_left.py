@@ -32,7 +32,7 @@ class Now:
 
 def ended(run: PlannedRun) -> RunEnded:
     manifest = object.__new__(RunManifest)
-    return RunEnded(run, manifest, ())
+    return RunEnded(run, manifest, (), None)
 
 
 def test_runs_of_a_batch_share_their_time() -> None:

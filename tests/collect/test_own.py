@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import psutil
@@ -9,6 +10,7 @@ import pytest
 
 from dbdyno.collect import Sampler, Watched, read_own
 from dbdyno.collect.own import OwnCollector
+from dbdyno.conduct.sampled import Stopwatch
 from dbdyno.errors import UsageError
 
 PYTHON = (Path(__file__).parent / "run_queue.py").read_text()
@@ -54,6 +56,28 @@ def test_a_program_prints_names_and_values(tmp_path: Path) -> None:
     kinds = {metric.name: (metric.kind, metric.unit) for metric in one.collector.metrics}
     assert kinds["done_total"] == ("counter", "")
     assert kinds["waiting"] == ("gauge", "requests")
+
+
+def test_what_a_program_takes_is_in_the_account_of_the_lab(tmp_path: Path) -> None:
+    busy = "import time\nwhile time.process_time() < 0.2: pass"
+    one = own(tmp_path, "busy", f"#!/bin/sh\n{sys.executable} -c '{busy}'\necho 'done 1'\n")
+    stopwatch = Stopwatch()
+
+    with Sampler([one.collector], Watched()) as sampler:
+        wait_until_sampled(sampler)
+        with stopwatch.counted((sampler,)):
+            before_s = sampler.programs_cpu_s()
+            while sampler.programs_cpu_s() == before_s:
+                sampler.edge()
+
+    count = sampler.costs()["busy"].samples
+    assert sampler.costs()["busy"].cpu_s >= 0.2 * count
+    assert stopwatch.cost().cpu_s >= 0.2
+
+
+def wait_until_sampled(sampler: Sampler) -> None:
+    while not sampler.samples():
+        sampler.edge()
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -24,6 +27,29 @@ for line in sys.stdin:
             os.read(3, 1)
             raise SystemExit
     print(flush=True)
+"""
+
+SWITCHES = 100
+THREADS = f"""
+import sys, threading
+ended, slept = threading.Event(), threading.Barrier(5)
+def work():
+    for _ in range({SWITCHES}):
+        threading.Event().wait(0.0001)
+    slept.wait()
+    ended.wait()
+threads = [threading.Thread(target=work) for _ in range(4)]
+sys.stdin.readline()
+for each in threads:
+    each.start()
+slept.wait()
+print(flush=True)
+sys.stdin.readline()
+ended.set()
+for each in threads:
+    each.join()
+print(flush=True)
+sys.stdin.read()
 """
 
 
@@ -85,6 +111,22 @@ def test_processes_made_since_are_counted_without_being_looked_for() -> None:
     assert after["voluntary_switches"] > before["voluntary_switches"]
 
 
+def test_a_server_seen_before_it_was_ours_is_found_with_its_children() -> None:
+    with parent() as second:
+        second.fork(2)
+        with parent() as first:
+            current = [first]
+            watched = Watched(kind="postgresql", server_pids=lambda: current[0].family())
+            readings = COLLECTOR.open(watched)
+            assert not isinstance(readings, Missing | None)
+            assert [of_server(readings)["processes"] for _ in range(2)] == [1, 1]
+        current[0] = second
+        second.fork(1)
+        assert [of_server(readings)["processes"] for _ in range(2)] == [4, 4]
+        second.fork(1)
+        assert of_server(readings)["processes"] == 5
+
+
 def test_of_hundreds_only_processor_time_and_memory_are_read_from_then_on() -> None:
     with parent() as server:
         readings = opened(server)
@@ -100,6 +142,34 @@ def test_of_hundreds_only_processor_time_and_memory_are_read_from_then_on() -> N
         "read_bytes",
         "written_bytes",
     }
+
+
+def test_what_ended_threads_did_stays_in_the_sum() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", THREADS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        given, told = process.stdin, process.stdout
+        assert given is not None and told is not None
+
+        def say(word: str) -> None:
+            given.write(f"{word}\n")
+            given.flush()
+            told.readline()
+
+        found = COLLECTOR.open(Watched(server_pids=lambda: [process.pid]))
+        assert found is not None and not isinstance(found, Missing)
+        say("begin")
+        during = of_server(found)
+        say("end")
+        tasks, deadline = Path(f"/proc/{process.pid}/task"), time.monotonic() + 10
+        while len(list(tasks.iterdir())) > 1 and time.monotonic() < deadline:
+            select.select([], [], [], 0.01)
+        after = of_server(found)
+        given.close()
+
+    assert (during["threads"], after["threads"]) == (5, 1)
+    assert during["voluntary_switches"] > 4 * SWITCHES
+    assert after["voluntary_switches"] >= during["voluntary_switches"]
 
 
 @pytest.mark.parametrize("pids", [(), (1 << 30,)])

@@ -7,8 +7,9 @@ import signal
 from pathlib import Path
 
 import pytest
+from intervals import is_interval
 
-from dbdyno.conduct import Event, IntervalMeasured, conduct_study, load_study
+from dbdyno.conduct import Event, conduct_study, load_study
 from dbdyno.design import plan
 from dbdyno.engine import find_engine
 from dbdyno.errors import InterruptedRunError
@@ -65,7 +66,7 @@ def test_ctrl_c_keeps_what_was_measured(searching: Path, tmp_path: Path) -> None
     loaded = load_study(str(searching))
 
     def interrupt(event: Event) -> None:
-        if isinstance(event, IntervalMeasured) and event.run.cell.levels["journal"] == "wal":
+        if is_interval(event) and event.run.cell.levels["journal"] == "wal":
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(InterruptedRunError):

@@ -8,10 +8,10 @@ import threading
 from pathlib import Path
 
 import pytest
+from intervals import is_interval
 
 from dbdyno.conduct import (
     Event,
-    IntervalMeasured,
     PhaseStarted,
     RunEnded,
     RunStarted,
@@ -105,7 +105,27 @@ def test_events_tell_the_whole_story_in_order(study_file: Path, store: Store) ->
         "prepare",
         "step 0",
     ]
-    assert sum(isinstance(event, IntervalMeasured) for event in first) == 6
+    assert sum(is_interval(event) for event in first) == 6
+
+
+@pytest.mark.parametrize(
+    ("provision", "cleaned"), [("null", False), ("url:null:", True), ("url:sqlite:{}/a.db", True)]
+)
+def test_on_a_server_that_is_not_ours_the_tables_are_dropped_in_the_end(
+    study_file: Path, store: Store, provision: str, cleaned: bool
+) -> None:
+    text = study_file.read_text().replace('"sqlite"', f'"{provision.format(study_file.parent)}"')
+    for level in ("delete", "wal"):
+        text = text.replace(f'settings = {{ journal_mode = "{level}" }}', "")
+    study_file.write_text(text)
+    events: list[Event] = []
+
+    assert conduct(study_file, store, observe=events.append).failures == ()
+
+    phases = [event.phase for event in events if isinstance(event, PhaseStarted)]
+    assert ("cleanup" in phases) == cleaned
+    for run in store.study("example").runs().values():
+        assert any("spec-cleanup.json" in line for line in run.manifest.command_lines) == cleaned
 
 
 def test_what_is_there_is_not_run_again_unless_asked(study_file: Path, store: Store) -> None:
@@ -197,7 +217,7 @@ def test_an_interrupted_run_is_kept_and_only_it_is_missing(study_file: Path, sto
     with_act(study_file, "wal", "wait")
 
     def interrupt(event: Event) -> None:
-        if isinstance(event, IntervalMeasured) and event.run.cell.levels["journal"] == "wal":
+        if is_interval(event) and event.run.cell.levels["journal"] == "wal":
             os.kill(os.getpid(), signal.SIGINT)
 
     with pytest.raises(InterruptedRunError) as caught:

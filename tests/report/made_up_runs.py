@@ -43,9 +43,11 @@ from dbdyno.model import (
 )
 from dbdyno.report.analyse import analyse
 from dbdyno.report.charts import charts
+from dbdyno.report.drawing_program import script
 from dbdyno.report.gather import gather
 from dbdyno.report.page import context, render
 from dbdyno.report.panels import packed_lines
+from dbdyno.report.paper import VEGA_LITE
 from dbdyno.report.provenance import provenance
 from dbdyno.report.tables import tables
 from dbdyno.stats import merge_histograms
@@ -128,7 +130,7 @@ def page_of(store: Path) -> str:
     drawn = charts(analysis)
     lines = packed_lines(analysis, {name for chart in drawn for name in chart.panels})
     said = context(analysis, drawn, tables(analysis), provenance(analysis))
-    return render(said, drawn, folder="out", lines=lines)
+    return render(said, drawn, folder="out", bundle=script(VEGA_LITE), lines=lines)
 
 
 def _carry_out(
@@ -313,3 +315,11 @@ def _histogram(histogram: HdrHistogram) -> HistogramRecord:
 
 def _line(kind: str, record: Hello | Interval | Summary) -> bytes:
     return json.dumps({"record": kind, **asdict(record)}).encode()
+
+
+def tables_nowhere_on(page: Path) -> list[str]:
+    """Tables beside a report that have rows, and which its page neither shows nor links."""
+    text = page.read_text("utf-8")
+    beside = page.with_suffix("").glob("*.csv")
+    filled = [file.name for file in beside if len(file.read_text().splitlines()) > 1]
+    return [name for name in filled if f'/{name}"' not in text]

@@ -113,7 +113,7 @@ def test_turns_of_neighbours_find_what_whole_runs_do_not(tmp_path: Path) -> None
         assert comparison.turns is not None
         assert comparison.turns.turns == (39, 39, 39)
         assert len(comparison.set_aside) == 3
-        assert "round 7: 75% of the processors' time was stolen" in comparison.set_aside[0]
+        assert "round 7: 75\u202f% of the processors' time was stolen" in comparison.set_aside[0]
     (gate,) = [gate for gate in gates(analysis) if gate.name == "Turns"]
     assert (gate.state, "were set aside by the rule fixed beforehand" in gate.told) == ("ok", True)
     assert "<h2>Noise</h2>" in page_of(tmp_path / "turns" / "store")

@@ -117,6 +117,27 @@ def test_a_collector_that_was_sampled_rarely_on_purpose_has_no_gap(tmp_path: Pat
     assert [mark.text for mark in gap_marks(paced)] == []
 
 
+def test_counters_that_fall_are_marked_and_have_no_rate_there(tmp_path: Path) -> None:
+    def restarted(run: PlannedRun) -> tuple[Sample, ...]:
+        return tuple(
+            replace(one, value=one.value % 3_000) if one.metric == "syncs" else one
+            for one in sampled(run)
+        )
+
+    analysis = told(tmp_path, World(rate, samples=restarted))
+    found = [mark for mark in marks(analysis) if mark[0] == "counter reset"]
+    (syncs,) = [
+        values
+        for lines in lines_of(analysis.material.runs[0])
+        for name, values in zip(lines.names, lines.values, strict=True)
+        if name == "mysql.syncs"
+    ]
+
+    assert [mark[1:3] for mark in found] == [(7.3, 8.3)]
+    assert found[0][3] == "1 counter of mysql fell: it restarted, or its statistics were reset"
+    assert list(np.flatnonzero(np.isnan(syncs))) == [7]
+
+
 def test_a_run_that_was_cut_short_has_its_line_and_says_so(tmp_path: Path) -> None:
     cut = World(rate, status={"b1-delete,full": "interrupted"}, samples=sampled)
     found = timeline(told(tmp_path, cut, SHORT))

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
+from made_up_runs import World, write_study
+from test_comparisons import SHORT, turning
 
-from dbdyno.report.noise import Noise
+from dbdyno.errors import NotValidError
+from dbdyno.formats.study import read_study
+from dbdyno.model import PlannedRun, Step, TurnResult
+from dbdyno.report.noise import Noise, noise_of
 from dbdyno.stats import PairedEffect
 from dbdyno.stats.paired import effect_of
 
@@ -48,3 +54,26 @@ def test_longer_studies_see_more_and_noisier_machines_less() -> None:
 
 def test_where_two_blocks_do_not_fit_nothing_is_told() -> None:
     assert noise(0.05, 0.0).smallest_effect(1.5, measure_s=16, turn_s=2) is None
+
+
+def test_one_pair_a_block_tells_no_noise(tmp_path: Path) -> None:
+    def once(run: PlannedRun, step: Step) -> tuple[TurnResult, ...]:
+        return turning(run, step)[5:7]
+
+    text = SHORT.replace('normal = { settings = { synchronous = "normal" } }\n', "")
+    store = write_study(tmp_path, text, World(lambda *_: 400, turns=once))
+    study = read_study(tmp_path / "study.toml").study
+
+    with pytest.raises(NotValidError, match=r"two pairs of turns that count: .*was stolen"):
+        noise_of(store, "study", study.design)
+
+
+def test_pairs_set_aside_took_their_time_as_well(tmp_path: Path) -> None:
+    text = SHORT.replace('normal = { settings = { synchronous = "normal" } }\n', "")
+    store = write_study(tmp_path, text, World(lambda *_: 400, turns=turning))
+    study = read_study(tmp_path / "study.toml").study
+
+    found = noise_of(store, "study", study.design)
+
+    assert found.pairs == 40
+    assert found.within_sd > 0

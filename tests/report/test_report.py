@@ -11,7 +11,7 @@ from pathlib import Path
 import altair as alt
 import pytest
 import vl_convert
-from made_up_runs import World, page_of, write_study
+from made_up_runs import World, page_of, tables_nowhere_on, write_study
 from made_up_studies import SMALL
 
 from dbdyno.errors import StoreError, StudyError, UsageError
@@ -66,6 +66,10 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
     )
     page = write(write_study(folder, SHORT, world), "study", folder / "out").page
     return Written(page, page.read_text("utf-8"))
+
+
+def test_every_table_is_on_the_page(written: Written) -> None:
+    assert tables_nowhere_on(written.page) == []
 
 
 def test_a_true_effect_is_found_and_none_is_invented(tmp_path: Path) -> None:

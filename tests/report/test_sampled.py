@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,34 @@ def test_turns_count_between_their_edges(tmp_path: Path) -> None:
     analysis = told(tmp_path, World(rate, turns=turns, samples=at_edges))
     figures = analysis.points[0].blocks[0].summary.figures
     # The first turn's load began at 3 − 0.3 − 2 = 0.7 s, before any sample: it is left out.
+    assert figures["server_switches_per_event"] == pytest.approx(3)
+
+
+def test_a_counter_that_was_reset_within_the_load_tells_nothing(tmp_path: Path) -> None:
+    def is_late(one: Sample) -> bool:
+        return one.metric == "syncs" and one.unix_ns > START_UNIX_NS + 6 * SECOND_NS
+
+    def restarted(run: PlannedRun) -> tuple[Sample, ...]:
+        return tuple(
+            replace(one, value=one.value - 2_000) if is_late(one) else one for one in sampled(run)
+        )
+
+    figures = told(tmp_path, World(rate, samples=restarted)).points[0].blocks[0].summary.figures
+
+    assert "syncs_per_event" not in figures and "mysql.syncs" not in figures
+    assert {"server_switches_per_event", "mysql.history_list"} <= figures.keys()
+
+
+def test_only_the_turn_in_which_a_counter_was_reset_is_left_out(tmp_path: Path) -> None:
+    def restarted(run: PlannedRun) -> tuple[Sample, ...]:
+        values = ((0.6, 10), (5.1, 3_010), (7.6, 90_000), (9, 5), (10.05, 400_000), (11, 500_000))
+        return tuple(
+            sample(at_s, "process", "voluntary_switches", value, "server") for at_s, value in values
+        )
+
+    analysis = told(tmp_path, World(rate, turns=turns, samples=restarted))
+    figures = analysis.points[0].blocks[0].summary.figures
+
     assert figures["server_switches_per_event"] == pytest.approx(3)
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_up_runs import SECOND_NS, START_UNIX_NS, World, write_study
+from made_up_runs import SECOND_NS, START_UNIX_NS, World, tables_nowhere_on, write_study
 
 from dbdyno.design.batches import batches
 from dbdyno.model import Canary, PlannedRun, Step, TurnResult
+from dbdyno.report import write
 from dbdyno.report.analyse import Analysis, analyse
 from dbdyno.report.answer import answers
 from dbdyno.report.comparisons import Comparison
@@ -269,8 +270,8 @@ def test_a_pair_of_turns_between_which_the_processors_slowed_down_is_set_aside(
 
     found = only(analysis)
     assert [one for one in found.set_aside if one.startswith("block 1")] == [
-        "block 1, round 4: the processors' speed changed by 25%",
-        "block 1, round 6: the processors' speed changed by 25%",
+        "block 1, round 4: the processors' speed changed by 25\u202f%",
+        "block 1, round 6: the processors' speed changed by 25\u202f%",
     ]
     assert "6 were set aside" in gate(analysis, "Turns").told
 
@@ -282,8 +283,10 @@ def test_the_table_of_canaries_tells_how_the_machine_was_and_what_went_along(
         wal = run.cell.levels["journal"] == "wal"
         return speed(20e3 + 100 * number + wal), speed(20e3 + 100 * number + wal)
 
-    found = {table.name: table for table in tables(told(tmp_path, driven(canaries=canaries)))}
+    store = write_study(tmp_path, TEXT, World(even, turns=driven(canaries=canaries)))
+    found = {table.name: table for table in tables(analyse(gather(store, "study")))}
 
+    assert tables_nowhere_on(write(store, "study", tmp_path / "out").page) == []
     processors, *others = found["canaries"].values
     assert processors[:3] == ("processors", "checksums of 256 KiB", 16)
     assert processors[3] == pytest.approx(20350.5)

@@ -2,6 +2,7 @@
 
 import sqlite3
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -40,6 +41,35 @@ def test_the_file_takes_data(tmp_path: Path) -> None:
 
         assert server.counters()["page_count"] > before
         assert server.facts()["durability"] == "D2"
+
+
+def test_a_file_by_its_url_is_used_and_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "some body's.db"
+    provision = f"url:sqlite://{quote(str(file))}?journal_mode=wal"
+    with open_server(provision, {}, tmp_path / "logs") as server:
+        server.start()
+        assert server.alive()
+        assert (server.counters(), server.settings(), server.size_bytes()) == ({}, {}, 0)
+        assert not file.exists(), "looking makes no file"
+        assert server.target()["path"] == str(file)
+        with sqlite3.connect(file) as connection:
+            connection.execute("CREATE TABLE theirs (i INT)")
+        connection.close()
+        assert server.facts()["durability"] == "D2"
+        assert server.settings()["journal_mode"] == "wal"
+        assert server.tables() == {}, "they are somebody else's"
+        assert server.contents("theirs", checksum=False).rows == 0
+    assert file.exists()
+
+
+def test_a_pragma_of_a_url_that_sqlite_would_ignore_is_refused(tmp_path: Path) -> None:
+    provision = f"url:sqlite://{tmp_path}/a.db?journal_mode=wall"
+    with (
+        open_server(provision, {}, tmp_path) as server,
+        pytest.raises(ServerError, match="can't be `wall`") as caught,
+    ):
+        server.start()
+    assert "did you mean `wal`?" in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize(

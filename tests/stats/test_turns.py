@@ -217,7 +217,7 @@ def test_turns_that_remember_widen_the_interval_of_one_block() -> None:
 
 def test_disturbed_turns_are_set_aside_by_a_rule_that_knows_no_result() -> None:
     reasons = stolen([0.0, 0.05, 0.2])
-    assert reasons == (None, None, "20% of the processors' time was stolen")
+    assert reasons == (None, None, "20\u202f% of the processors' time was stolen")
 
 
 def test_turns_go_abba_baab() -> None:

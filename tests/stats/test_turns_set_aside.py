@@ -87,7 +87,7 @@ def test_an_effect_that_drowned_is_found(busy_s: float, quiet_s: float) -> None:
 def test_a_pair_says_by_how_much_the_processors_changed() -> None:
     steady, slowed = [100.0, 98.0, 90.0], [100.0, 70.0, 100.0]
     found = changed([steady, slowed, [], steady])
-    assert found == (None, "the processors' speed changed by 30%", None, None)
+    assert found == (None, "the processors' speed changed by 30\u202f%", None, None)
 
 
 def test_the_steadiest_quarter_stays_where_a_load_disturbs_every_pair_by_itself() -> None:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import re
 import select
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import quote
+
+import psycopg
+import zstandard
+
+from dbdyno.servers import Server
 
 PYTHON = str(Path(__file__).parents[2] / "python")
 
@@ -72,10 +79,54 @@ def wait_until(what: str, holds: Any, *, limit_s: float = LIMIT_S) -> None:
         select.select([], [], [], 0.02)
 
 
+def settled(
+    read: Callable[[], Mapping[str, int]], expected: Mapping[str, int]
+) -> Mapping[str, int]:
+    """What `read` says once it is as expected, or in the end: sessions that are just ending may
+    have handed in nothing yet, and MySQL 5.6 counts one of them twice for a moment."""
+    found: Mapping[str, int] = {}
+
+    def agrees() -> bool:
+        nonlocal found
+        found = read()
+        return found == expected
+
+    with contextlib.suppress(AssertionError):
+        wait_until("the server's counts are complete", agrees)
+    return found
+
+
+def watch(server: Server) -> psycopg.Connection[Any]:
+    """A session in another database of a PostgreSQL server than the load's."""
+    return psycopg.connect(url(server.target()), dbname="postgres", autocommit=True)
+
+
+def wait_until_left(server: Server) -> None:
+    """Until nobody has a session in the database: each hands its counts in before it is gone."""
+    sessions = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
+    database = server.target()["database"]
+    with watch(server) as watcher:
+        wait_until(
+            "the sessions of `prepare` are gone",
+            lambda: watcher.execute(sessions, [database]).fetchone() == (0,),
+        )
+
+
 def under_load(runs: Path, *, intervals: int = 1) -> int:
-    """Of how many runs that have not ended so many intervals are kept."""
-    logs = runs.glob("*.partial/latency.hlog")
-    return sum(log.read_text().count(".main.service,") >= intervals for log in logs)
+    """Of how many runs that have not ended so many intervals with events are kept."""
+    streams = runs.glob("*.partial/records.ndjson.zst")
+    return sum(intervals_in(stream) >= intervals for stream in streams)
+
+
+def intervals_in(stream: Path) -> int:
+    """Intervals with events in records that are still being written."""
+    text = zstandard.ZstdDecompressor().decompressobj().decompress(stream.read_bytes())
+    records = map(json.loads, text.rpartition(b"\n")[0].splitlines())
+    return sum(bool(record.get("histograms")) for record in records if is_interval(record))
+
+
+def is_interval(record: Mapping[str, object]) -> bool:
+    return record["record"] == "interval"
 
 
 def url(target: Mapping[str, object], *, password: str | None = None) -> str:

@@ -32,11 +32,11 @@ lead_in = "50 ms"
 def test_the_noise_of_a_workload_is_told_and_nothing_is_kept(tmp_path: Path, clean: None) -> None:
     (tmp_path / "own.toml").write_text(STUDY)
 
-    told = dbdyno("calibrate", "own.toml", "--time", "3s", "--json", folder=tmp_path)
+    told = dbdyno("calibrate", "own.toml", "--time", "12s", "--json", folder=tmp_path)
 
     assert told.code == 0, told.err
     found = json.loads(told.out)
-    assert (found["clients"], found["pairs"]) == (2, 2)
+    assert (found["clients"], found["pairs"]) == (2, 10)
     assert found["ratio_low"] <= found["ratio"] <= found["ratio_high"]
     assert found["within_sd"] > 0
     assert found["smallest_effect_by_minutes"]["60"] < found["smallest_effect_by_minutes"]["5"]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import psycopg
 import pytest
-from product import wait_until
+from product import settled, wait_until_left
 
 from dbdyno.engine import find_engine, find_script, run_engine, run_spec
 from dbdyno.engine.process import Call
@@ -80,20 +77,6 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         yield lab
 
 
-def wait_until_left(server: Server) -> None:
-    """Until nobody has a session in the database: each hands its counts in before it is gone."""
-    sessions = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
-    target: Any = server.target()
-    folder, _, port = target["endpoints"][0]["unix"].rpartition("/.s.PGSQL.")
-    with psycopg.connect(
-        host=folder, port=port, user=target["user"], dbname="postgres", autocommit=True
-    ) as watcher:
-        wait_until(
-            "the sessions of `prepare` are gone",
-            lambda: watcher.execute(sessions, [target["database"]]).fetchone() == (0,),
-        )
-
-
 @dataclass(frozen=True, slots=True)
 class Kind:
     """What a script's events are to PostgreSQL."""
@@ -143,15 +126,3 @@ def since(
 ) -> Mapping[str, int]:
     """What was added to some counters."""
     return {name: now[name] - before[name] for name in names}
-
-
-def settled(
-    read: Callable[[], Mapping[str, int]], expected: Mapping[str, int]
-) -> Mapping[str, int]:
-    """What `read` says once nothing is missing, or in the end; more than expected stays more."""
-    with contextlib.suppress(AssertionError):
-        wait_until(
-            "the server's counts are complete",
-            lambda: all(read()[name] >= count for name, count in expected.items()),
-        )
-    return read()

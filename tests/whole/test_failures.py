@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from product import LIMIT_S, Told, dbdyno, start, url, wait_for_line, wait_until
+from product import LIMIT_S, Told, dbdyno, start, under_load, url, wait_for_line, wait_until
 
 from dbdyno.servers import Server, open_server
 from traces import descendants, wait_until_gone
@@ -181,10 +181,10 @@ def test_a_study_s_server_that_dies_in_warm_up_fails_its_run(script: Path) -> No
 
 def wait_for_load(process: subprocess.Popen[str], folder: Path) -> None:
     """Until the first interval is in the store."""
-    log = folder / "results/work/runs/b1-all.partial/latency.hlog"
+    runs = folder / "results/work/runs"
     wait_until(
         "an interval is kept",
-        lambda: process.poll() is not None or (log.exists() and log.read_text().count("Tag=")),
+        lambda: process.poll() is not None or under_load(runs),
         limit_s=LIMIT_S,
     )
     assert process.poll() is None, process.communicate()[1]

@@ -9,9 +9,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
-from product import wait_until
+from product import wait_until, wait_until_left, watch
 
 from dbdyno.engine import Session, find_engine, find_script, open_turns, run_engine, run_spec
 from dbdyno.engine.process import Call
@@ -54,26 +53,6 @@ def server(tmp_path: Path) -> Iterator[Server]:
         assert outcome.failure is None, outcome.failure
         wait_until_left(opened)
         yield opened
-
-
-def watch(server: Server) -> psycopg.Connection[Any]:
-    """A session in another database."""
-    target: Any = server.target()
-    folder, _, port = target["endpoints"][0]["unix"].rpartition("/.s.PGSQL.")
-    return psycopg.connect(
-        host=folder, port=port, user=target["user"], dbname="postgres", autocommit=True
-    )
-
-
-def wait_until_left(server: Server) -> None:
-    """Until nobody has a session in the database: each hands its counts in before it is gone."""
-    sessions = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
-    target: Any = server.target()
-    with watch(server) as watcher:
-        wait_until(
-            "the sessions of `prepare` are gone",
-            lambda: watcher.execute(sessions, [target["database"]]).fetchone() == (0,),
-        )
 
 
 def end_sessions(server: Server) -> None:

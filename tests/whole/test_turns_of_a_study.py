@@ -87,6 +87,21 @@ def test_canaries_run_between_turns_and_not_after_every_short_one(
 
 
 @pytest.mark.slow
+def test_the_lab_is_counted_in_a_cell_s_own_turns_and_not_in_canaries(
+    runs: dict[str, StoredRun],
+) -> None:
+    """Canaries keep all processors busy, but in pauses."""
+    canaries_s = 0.2
+    for run in runs.values():
+        turns = from_parquet(run.read("turns.parquet"))
+        loaded_s = sum(turn.drained_unix_ns - turn.start_unix_ns for turn in turns) / 1e9
+        (step,) = [phase for phase in run.manifest.phases if phase.name == "step 0"]
+        lab = run.manifest.lab
+        assert lab is not None
+        assert loaded_s < lab.wall_s < (step.end_unix_s - step.start_unix_s) / 2 + canaries_s
+
+
+@pytest.mark.slow
 def test_the_summary_is_the_sum_of_the_turns(runs: dict[str, StoredRun]) -> None:
     for run in runs.values():
         turns = from_parquet(run.read("turns.parquet"))

@@ -7,9 +7,9 @@ use crate::policy::back_off;
 
 /// Clients a shard should have before another one pays, with a server elsewhere.
 const CLIENTS_A_SHARD: u32 = 8;
-/// From so many backends a core on they fill all processors by themselves, and a shard on each only
-/// waits longer for its turn.
-const BACKENDS_A_CORE_MAX: u32 = 256;
+/// Up to so many backends a core a shard on every core was measured to pay; beyond, one for two
+/// cores leaves them more of the processors.
+const BACKENDS_A_CORE_MAX: u32 = 512;
 /// However many cores there are: so many connections carry what a few scripts can make.
 const LOADERS_MAX: u32 = 16;
 /// Of a shard. Handshakes mostly wait; this many keep a server busy.
@@ -113,7 +113,7 @@ fn alone(spec: &RunSpec, cores: u32) -> u32 {
 fn is_beside_backends(spec: &RunSpec, share: Share, cores: u32) -> bool {
     matches!(spec.target, Target::Postgresql(_))
         && spec.target.is_local()
-        && share.clients < cores.saturating_mul(BACKENDS_A_CORE_MAX)
+        && share.clients <= cores.saturating_mul(BACKENDS_A_CORE_MAX)
 }
 
 /// Whether each shard stays on one processor, of as many cores. Commands that only fill tables
@@ -316,13 +316,14 @@ mod tests {
             })
         };
         let (free, bound) = (|shards| (shards, false), |shards| (shards, true));
-        let clients = [1, 2, 4, 5, 64, 511, 512, 1024];
-        let backends = [free(1), bound(2), free(4), bound(2), bound(2), bound(2), free(1), free(1)];
+        let clients = [1, 2, 4, 5, 64, 512, 1024, 1025];
+        let backends =
+            [free(1), bound(2), free(4), bound(2), bound(2), bound(2), bound(2), free(1)];
         assert_eq!(on(2, &postgresql(LOCAL), clients), backends);
         let threads = [1, 2, 1, 1, 1, 1, 1, 1].map(free);
         assert_eq!(on(2, &server(LOCAL), clients), threads);
         assert_eq!(on(1, &postgresql(LOCAL), clients), [free(1); 8]);
-        let clients = [1, 8, 9, 16, 17, 1024, 2047, 2048];
+        let clients = [1, 8, 9, 16, 17, 1024, 4096, 4097];
         let backends =
             [free(1), bound(8), free(9), free(16), bound(8), bound(8), bound(8), free(4)];
         assert_eq!(on(8, &postgresql(LOCAL), clients), backends);

@@ -22,11 +22,11 @@ from dbdyno.conduct.address import without_password
 from dbdyno.conduct.bench import (
     BenchPlan,
     BenchResult,
-    Prepare,
     cleanup_tables,
     prepare_tables,
 )
 from dbdyno.conduct.bench import bench as measure
+from dbdyno.conduct.tables import Prepare
 from dbdyno.engine import find_engine
 from dbdyno.errors import InterruptedRunError, NotValidError
 from dbdyno.formats.quantities import format_duration
@@ -144,7 +144,6 @@ def bench(
         url=url,
         script=script,
         options=options,
-        clients=load.clients[0],
         load=load,
         seed=seed,
         prepare=prepare,
@@ -161,10 +160,10 @@ def bench(
         _print(result)
         if keep is not None and result.kept is not None:
             click.echo(f"{'report':<14} {_report(keep, result.kept)}")
-    if result.failure is not None:
-        raise result.failure
     if result.interrupted:
         raise InterruptedRunError("interrupted; the figures cover what was measured until then")
+    if result.failure is not None:
+        raise result.failure
     _judge(result.summary, broken)
 
 
@@ -201,7 +200,7 @@ def prepare(
     """
     load = Load(clients=(1,), warm_up_s=0.0, measure_s=None, loaders=loaders, verify=verify)
     wanted: Prepare = "replace" if replace else "new"
-    plan = BenchPlan(url, script, options, 1, load, seed, prepare=wanted)
+    plan = BenchPlan(url, script, options, load, seed, prepare=wanted)
     loads, warnings = prepare_tables(plan, find_engine(), observe=_Teller().show)
     click.echo(f"tables         {_loads(loads)}" if loads else "done; no table to verify")
     for warning in warnings:
@@ -218,7 +217,7 @@ def cleanup(url: str, script: str, options: dict[str, Option]) -> None:
     they were made with.
     """
     load = Load(clients=(1,), warm_up_s=0.0, measure_s=None)
-    plan = BenchPlan(url, script, options, 1, load, seed=1)
+    plan = BenchPlan(url, script, options, load, seed=1)
     cleanup_tables(plan, find_engine(), observe=_Teller().show)
     click.echo("done")
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,17 +19,18 @@ from dbdyno.cli.text import fold, width
 from dbdyno.conduct import bundled_studies, load_study
 from dbdyno.conduct.load import SMALL
 from dbdyno.conduct.planning import plan_study
+from dbdyno.design import plan as make_plan
 from dbdyno.errors import InterruptedRunError, LabError, NotValidError, StoreError, UsageError
 from dbdyno.formats.complaint import nearest_hint
 from dbdyno.formats.study import read_study
-from dbdyno.model import RunManifest
+from dbdyno.model import RunManifest, Study
 from dbdyno.store import Store
 
 if TYPE_CHECKING:
     from dbdyno.report import Written
 
 ANSWERS = "answers.json"
-"""In the catalogue's folder: study → `Answer`."""
+"""In the catalogue's folder: study → `Answer`, and the ones before it as `earlier`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,8 @@ class Answer:
     """Of measuring, from the first run's beginning to the last one's end; pauses left out."""
     scale: str = SMALL
     date: str = ""
+    design: str = ""
+    """Fingerprint of the cells and the load that were measured (`design_of`)."""
     machine: str = ""
     report: str = ""
     """Where the report is."""
@@ -116,6 +119,7 @@ def _answer(name: str, scale: str, store: Store, catalogue: Path | None) -> Answ
             minutes=round(span_s((run.started_unix_s, run.ended_unix_s) for run in ran) / 60, 1),
             scale=scale,
             date=_latest(ran) or today,
+            design=design_of(loaded.study),
             machine=machine([run.document("facts.json") for run in runs]),
             report=str(written.page),
         )
@@ -132,6 +136,11 @@ def _answer(name: str, scale: str, store: Store, catalogue: Path | None) -> Answ
         minutes = round((time.monotonic() - began) / 60, 1)
         return Answer(told, minutes=minutes, scale=scale, date=today, failed=True)
     return answer
+
+
+def design_of(study: Study) -> str:
+    """A fingerprint of its cells and load, whatever its seed and the number of its blocks."""
+    return make_plan(study, seed=0).fingerprint
 
 
 def _complain(error: LabError) -> None:
@@ -191,10 +200,23 @@ def _keep(folder: Path, found: Mapping[str, Answer]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         kept = json.loads(file.read_text()) if file.exists() else {}
         for name, answer in found.items():
-            kept[name] = {key: value for key, value in asdict(answer).items() if key != "report"}
+            now = {key: value for key, value in asdict(answer).items() if key != "report"}
+            kept[name] = {**now, "earlier": _earlier(kept.get(name), now)}
         file.write_text(json.dumps(kept, indent=2, ensure_ascii=False, sort_keys=True) + "\n")
     except (OSError, ValueError) as error:
         raise StoreError(f"{file} can't be read or written: {error}") from error
+
+
+def _earlier(
+    before: Mapping[str, Any] | None, now: Mapping[str, Any]
+) -> Sequence[Mapping[str, Any]]:
+    """The answers before `now`, the oldest first. Runs analysed again are no other answer."""
+    if before is None:
+        return ()
+    earlier = before.get("earlier", ())
+    if all(before.get(key) == now[key] for key in ("date", "minutes", "design", "machine")):
+        return tuple(earlier)
+    return *earlier, {key: value for key, value in before.items() if key != "earlier"}
 
 
 def _tell(found: Mapping[str, Answer], *, as_json: bool) -> None:

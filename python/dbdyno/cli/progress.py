@@ -15,17 +15,17 @@ from dbdyno.cli.text import clients, count, fold, step_line
 from dbdyno.conduct import (
     Event,
     HostInspected,
-    IntervalMeasured,
     LoadWarned,
     PhaseStarted,
+    Recorded,
     RunEnded,
     RunStarted,
     StudyStarted,
-    TablesLoaded,
 )
 from dbdyno.conduct.estimate import run_time_s
 from dbdyno.formats.quantities import format_duration
-from dbdyno.model import Load, PlannedRun, RunManifest
+from dbdyno.model import Interval, Load, PlannedRun, RunManifest, Step
+from dbdyno.model import Progress as Rows
 
 
 class Clock:
@@ -214,9 +214,9 @@ class Bar:
         match event:
             case PhaseStarted(run=run, phase=phase):
                 return f"{run.label} · {_phase(run, phase)}"
-            case TablesLoaded(run=run, progress=progress):
-                return f"{run.label} · prepare · {self._pace.text(progress)}"
-            case IntervalMeasured(run=run, step=step, interval=interval):
+            case Recorded(run=run, command=command, record=Rows(what="rows") as rows):
+                return f"{run.label} · {command} · {self._pace.text(rows)}"
+            case Recorded(run=run, step=Step() as step, record=Interval() as interval):
                 length_s = (interval.end_ns - interval.start_ns) / 1e9
                 rate = interval.counters.events / length_s if length_s > 0 else 0.0
                 place = f"{clients(step.clients)} · {interval.phase}"

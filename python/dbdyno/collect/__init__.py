@@ -8,6 +8,7 @@ from dbdyno.collect.limits import MachineLimits, machine_limits
 from dbdyno.collect.own import OwnCollector, read_own
 from dbdyno.collect.registry import collectors, optional_sources
 from dbdyno.collect.sampler import Cost, Sampler
+from dbdyno.collect.served import total_s
 
 __all__ = [
     "Asking",
@@ -28,4 +29,5 @@ __all__ = [
     "optional_sources",
     "read_own",
     "red_flags",
+    "total_s",
 ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from dbdyno.collect.tree import Tree
 from dbdyno.model import Metric, Missing, Reading
@@ -22,7 +22,7 @@ Scope = Literal["host", "run"]
 class Asking(Protocol):
     """A session of the lab's with a server, for one collector alone."""
 
-    def rows(self, statement: str) -> Sequence[Mapping[str, object]]:
+    def rows(self, statement: str) -> Sequence[Mapping[str, Any]]:
         """The result of a statement; raises `ServerError`."""
 
     def serving_thread(self) -> int | None:
@@ -48,6 +48,8 @@ class Watched:
     """Processes between the two now."""
     ask: Callable[[], Asking | None] = lambda: None
     """Opens a session; `None` where the server can't be asked."""
+    spend: Callable[[float], None] = lambda _: None
+    """Told the processor time, seconds, of each program that a collector has run."""
 
 
 class Readings(Protocol):

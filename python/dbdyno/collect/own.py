@@ -14,6 +14,7 @@ import importlib.util
 import math
 import os
 import re
+import select
 import selectors
 import signal
 import subprocess
@@ -228,16 +229,30 @@ def _printed(file: Path, watched: Watched) -> str:
             printed, said = _read_both(child.stdout, child.stderr, ends_s)
             if max(len(printed), len(said)) > _LARGEST:
                 raise MachineError(f"{file}: prints more than {_LARGEST >> 10} KiB")
-            code = child.wait(max(0.0, ends_s - time.monotonic()))
+            watched.spend(_wait(child, ends_s))
         except subprocess.TimeoutExpired as error:
             raise MachineError(f"{file}: did not end within {_LIMIT_S:g} s") from error
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)
-    if code:
+    if code := child.returncode:
         words = " ".join(said.decode(errors="replace").split())[-_TOLD_CHARACTERS:]
         raise MachineError(f"{file}: ended with {code}{f': {words}' if words else ''}")
     return printed.decode(errors="replace")
+
+
+def _wait(child: subprocess.Popen[bytes], ends_s: float) -> float:
+    """Its processor time, seconds, and that of the programs it has waited for; `TimeoutExpired`."""
+    ended = os.pidfd_open(child.pid)
+    try:
+        ready, _, _ = select.select([ended], [], [], max(0.0, ends_s - time.monotonic()))
+    finally:
+        os.close(ended)
+    if not ready:
+        raise subprocess.TimeoutExpired("timeout", _LIMIT_S)
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    return used.ru_utime + used.ru_stime
 
 
 def _read_both(printed: IO[bytes], said: IO[bytes], ends_s: float) -> tuple[bytearray, bytearray]:

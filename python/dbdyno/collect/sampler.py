@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from dbdyno.collect.collector import Collector, Readings, Watched
 from dbdyno.collect.pace import PERIOD_S, Pace
-from dbdyno.collect.served import Served
+from dbdyno.collect.served import Served, total_s
 from dbdyno.errors import LabError
 from dbdyno.model import Metric, Missing, Sample
 
@@ -28,7 +28,7 @@ class Cost:
     """What sampling took."""
 
     cpu_s: float
-    """Of the lab's own threads."""
+    """Of the lab's own threads, and of programs that a collector runs."""
     server_cpu_s: float | None
     """Of the server, for the source's queries; `None`: not known."""
     samples: int
@@ -41,12 +41,23 @@ class Cost:
 
 
 @dataclass(slots=True)
+class _Programs:
+    """The account of what a collector runs."""
+
+    cpu_s: float = 0.0
+
+    def add(self, cpu_s: float) -> None:
+        self.cpu_s += cpu_s
+
+
+@dataclass(slots=True)
 class _Source:
     """One collector while it is sampled."""
 
     collector: Collector
     readings: Readings
     served: Served
+    programs: _Programs
     pace: Pace = field(default_factory=Pace)
     wake: threading.Event = field(default_factory=threading.Event)
     taken: threading.Event = field(default_factory=threading.Event)
@@ -68,11 +79,14 @@ class _Source:
             now = time.time()
             if self.wake.wait(self.pace.due_s(now) - now):
                 self.wake.clear()
-        self.cpu_s = time.thread_time()
+        self.cpu_s = self._own_s()
+
+    def _own_s(self) -> float:
+        return time.thread_time() + self.programs.cpu_s
 
     def _spent_s(self) -> float:
-        """By this thread and those that serve it, so far."""
-        return time.thread_time() + (self.served.cpu_s() or 0.0)
+        """By this thread, its programs and those that serve it, so far."""
+        return self._own_s() + (self.served.cpu_s() or 0.0)
 
     def _sample(self) -> None:
         known = {metric.name for metric in self.collector.metrics}
@@ -103,11 +117,12 @@ class Sampler:
         self._sources: list[_Source] = []
         for collector in collectors:
             served = Served(watched.ask)
-            opened = collector.open(replace(watched, ask=served.ask))
+            programs = _Programs()
+            opened = collector.open(replace(watched, ask=served.ask, spend=programs.add))
             if isinstance(opened, Missing):
                 self.missing[collector.source] = opened
             elif opened is not None:
-                self._sources.append(_Source(collector, opened, served))
+                self._sources.append(_Source(collector, opened, served, programs))
 
     def __enter__(self) -> Sampler:
         for source in self._sources:
@@ -144,11 +159,13 @@ class Sampler:
         """Source → the metrics it may give."""
         return {s.collector.source: s.collector.metrics for s in self._sources}
 
+    def programs_cpu_s(self) -> float:
+        """What programs that collectors run have taken so far, seconds."""
+        return sum(source.programs.cpu_s for source in self._sources)
+
     def server_cpu_s(self) -> float | None:
         """What the queries of all sources have cost the server so far; `None`: not known."""
-        costs_s = [source.served.cpu_s() for source in self._sources]
-        known_s = [cost_s for cost_s in costs_s if cost_s is not None]
-        return sum(known_s) if len(known_s) == len(costs_s) else None
+        return total_s(source.served.cpu_s() for source in self._sources)
 
     def costs(self) -> Mapping[str, Cost]:
         """Source → what it took; complete after the block."""

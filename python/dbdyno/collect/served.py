@@ -7,10 +7,20 @@ Of a server on another machine, or one whose threads serve many sessions in turn
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from dbdyno.collect.collector import Asking
 from dbdyno.collect.tree import TICKS_PER_S, Tree
+
+
+def total_s(costs_s: Iterable[float | None]) -> float | None:
+    """Their sum, seconds; `None`, not known, where one of them is not."""
+    total = 0.0
+    for cost_s in costs_s:
+        if cost_s is None:
+            return None
+        total += cost_s
+    return total
 
 
 class Served:

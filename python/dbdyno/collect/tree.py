@@ -27,10 +27,14 @@ class Tree:
 
     def text(self, name: str) -> str | None:
         """A file's content without its surrounding white space."""
+        # Unbuffered and without a decoder in between: half of what `Path.read_text` takes, once a
+        # second for some dozen files while a load is measured.
         try:
-            return self.path(name).read_text(errors="replace").replace("\0", "").strip()
+            with open(f"{self.root}/{name}", "rb", buffering=0) as file:  # noqa: PTH123
+                content = file.readall()
         except OSError:
             return None
+        return content.decode(errors="replace").replace("\0", "").strip()
 
     def number(self, name: str) -> int | None:
         """A file that holds one whole number."""

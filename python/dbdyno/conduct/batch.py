@@ -13,8 +13,9 @@ from contextlib import ExitStack, contextmanager
 from dbdyno.collect import Sampler, Watched
 from dbdyno.conduct.events import RunEnded, RunStarted
 from dbdyno.conduct.host import Host, apply_host, own_part, shared_part
-from dbdyno.conduct.run import RunConductor, Setting
+from dbdyno.conduct.run import RunConductor
 from dbdyno.conduct.search import search_step
+from dbdyno.conduct.setting import Setting
 from dbdyno.conduct.turns import drive_turns
 from dbdyno.errors import (
     EngineLostError,
@@ -131,5 +132,6 @@ def _finish(conductor: RunConductor, shared: Sampler, common: LabError | None) -
     conductor.failure = conductor.failure or common
     with conductor.writer:
         manifest = conductor.finish(shared)
-    conductor.setting.observe(RunEnded(conductor.run, manifest, tuple(conductor.summaries)))
+    ended = RunEnded(conductor.run, manifest, tuple(conductor.summaries), conductor.failure)
+    conductor.setting.observe(ended)
     return manifest

@@ -1,37 +1,34 @@
 """One measurement without a study's file: a server somebody runs, a script, a number of clients.
 
 Nothing is provisioned, stopped or changed: tables come and go only with `prepare` and `cleanup`.
-What was measured is kept as a study of one run (`kept.py`), unless nobody wants it.
+It is carried out and kept as a study of one run (`kept.py`), unless nobody wants to keep it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
-from dbdyno import __version__
-from dbdyno.conduct.address import Addressed, open_address
-from dbdyno.conduct.bottleneck import client_warnings
-from dbdyno.conduct.kept import Keeper, keeping
-from dbdyno.conduct.preflight import require
-from dbdyno.conduct.verify import load_warnings, verify_tables
-from dbdyno.engine import Engine, Outcome, find_script, plan_engine, run_engine, run_spec
-from dbdyno.engine.process import Call
+from dbdyno.conduct.address import check_url
+from dbdyno.conduct.batch import conduct_batch
+from dbdyno.conduct.events import Event, PhaseStarted, Recorded, RunEnded
+from dbdyno.conduct.kept import OneRun, one_run_folder, plan_of, study_of
+from dbdyno.conduct.sampling import own_collectors
+from dbdyno.conduct.setting import Setting
+from dbdyno.conduct.tables import Handling, Prepare
+from dbdyno.engine import Engine, find_script
 from dbdyno.engine.script import script_path
 from dbdyno.errors import EngineError, InterruptedRunError, LabError, StatementError
-from dbdyno.formats.records import SCHEMA
+from dbdyno.guard.launch import Launch
 from dbdyno.guard.scratch import scratch_folder
-from dbdyno.model import EngineWarning, LabCost, Load, Option, Record, StepSummary, TableLoad
-from dbdyno.store import Store, step_summary
+from dbdyno.model import Cell, EngineWarning, LabCost, Load, Option, Record, StepSummary, TableLoad
+from dbdyno.servers import Server, open_server
+from dbdyno.store import Store
 
 RecordObserver = Callable[[str, Record], None]
-"""Gets the command (`prepare`, `run`, `cleanup`) and each of its records."""
-
-Prepare = Literal["no", "new", "replace"]
-"""Whether the script loads its tables first, and whether it drops those that are there."""
+"""Gets the command (`prepare`, `verify`, `run`, `cleanup`) and each of its records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +38,6 @@ class BenchPlan:
     url: str
     script: str
     options: Mapping[str, Option]
-    clients: int
     load: Load
     seed: int
     prepare: Prepare = "no"
@@ -69,13 +65,17 @@ class BenchResult:
     loads: tuple[TableLoad, ...]
     """Tables that were looked at after `prepare`."""
     warnings: tuple[EngineWarning, ...]
-    interrupted: bool
     failure: LabError | None
-    """What cut the window short, if the server or the script did."""
+    """What cut the window short, or failed after it."""
     lab: LabCost | None = None
     """What the lab took of this machine meanwhile, and its queries of the server."""
     kept: str | None = None
     """The study of one run that holds it in the store."""
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether a signal ended it."""
+        return isinstance(self.failure, InterruptedRunError)
 
 
 def bench(
@@ -85,175 +85,152 @@ def bench(
 
     Raises `LabError` if nothing was measured; then nothing is kept either.
     """
-    with (
-        _opened(bench_plan, engine, observe) as caller,
-        keeping(bench_plan, caller.script, engine, store, caller.addressed) as keeper,
-    ):
-        caller.require_room()
-        caller.keeper = keeper
-        if bench_plan.prepare != "no":
-            caller.prepare()
-        with keeper.measuring():
-            outcome = caller.call("run")
-        if bench_plan.cleanup:
-            _finished(caller.call("cleanup"))
-        result = _result(outcome, caller)
-        kept = keeper.keep(outcome, result.summary, result.loads, result.warnings)
-        return replace(result, kept=kept, lab=keeper.stopwatch.cost())
+    handling = Handling(bench_plan.prepare, bench_plan.cleanup)
+    with _conducted(bench_plan, engine, observe, handling, store, measured=True) as call:
+        ended = call.ended()
+        if not ended.summaries:
+            raise call.failure() or EngineError("the engine ended without a summary")
+        call.place.forgotten = False
+        kept = call.place.folder.stored.name if store is not None else None
+        return _result(ended, call.script, kept)
 
 
 def prepare_tables(
     bench_plan: BenchPlan, engine: Engine, *, observe: RecordObserver
 ) -> tuple[tuple[TableLoad, ...], tuple[EngineWarning, ...]]:
     """Loads the script's tables and measures nothing: what was loaded, and what to know of it."""
-    with _opened(bench_plan, engine, observe) as caller:
-        caller.prepare()
-        return caller.loads, caller.warnings
+    handling = Handling(bench_plan.prepare, cleanup=False)
+    with _conducted(bench_plan, engine, observe, handling, None, measured=False) as call:
+        manifest = call.succeeded().manifest
+        return manifest.loads, _warnings(manifest.load_warnings)
 
 
 def cleanup_tables(bench_plan: BenchPlan, engine: Engine, *, observe: RecordObserver) -> None:
     """Lets the script drop its tables and measures nothing."""
-    with _opened(bench_plan, engine, observe) as caller:
-        _finished(caller.call("cleanup"))
+    handling = Handling("no", cleanup=True)
+    with _conducted(bench_plan, engine, observe, handling, None, measured=False) as call:
+        call.succeeded()
 
 
 @dataclass(slots=True)
-class _Caller:
-    """Calls the engine for one plan, command by command."""
+class _Call:
+    """One call of a verb, carried out."""
 
-    plan: BenchPlan
-    engine: Engine
-    observe: RecordObserver
-    addressed: Addressed
     script: Path
-    folders: tuple[Path, ...]
-    log: Path
-    keeper: Keeper | None = None
-    loads: tuple[TableLoad, ...] = ()
-    warnings: tuple[EngineWarning, ...] = field(default_factory=tuple)
-    _processes: int | None = None
+    place: OneRun
+    events: list[RunEnded] = field(default_factory=list)
+    phases: list[str] = field(default_factory=list)
+    raised: LabError | None = None
 
-    def spec(self, command: str) -> Mapping[str, object]:
-        plan, runs = self.plan, command == "run"
-        return run_spec(
-            command=command,
-            target=self.addressed.target,
-            script=self.script,
-            script_path=self.folders,
-            options=plan.options,
-            clients=plan.clients,
-            seed=plan.seed,
-            loaders=None if runs else plan.load.loaders,
-            load=plan.load if runs else None,
-        )
+    def ended(self) -> RunEnded:
+        """How the run ended. Raises `LabError` if it could not even be stored."""
+        if not self.events:
+            assert self.raised is not None, "a run without an end"
+            raise self.raised
+        return self.events[0]
 
-    @property
-    def processes(self) -> int:
-        """Of the engine, while it measures; it is asked once."""
-        if self._processes is None:
-            asked = self.plan.load.processes
-            self._processes = asked or plan_engine(self.engine, self.spec("run")).processes
-        return self._processes
+    def succeeded(self) -> RunEnded:
+        """The same; raises `LabError` if anything failed."""
+        ended = self.ended()
+        if (failure := self.failure()) is not None:
+            raise failure
+        return ended
 
-    def require_room(self) -> None:
-        """Raises `MachineError` if this doesn't fit here."""
-        commands = ("run",) if self.plan.prepare == "no" else ("prepare", "run")
-        require(self.engine, map(self.spec, commands), self.addressed.server, self.processes)
+    def failure(self) -> LabError | None:
+        """Why nothing was measured."""
+        failure = self.ended().failure
+        if isinstance(failure, InterruptedRunError):
+            return InterruptedRunError("interrupted before anything was measured")
+        if isinstance(failure, StatementError) and "prepare" in self.phases[-1:]:
+            return StatementError(
+                f"while the tables were prepared, {failure.message}",
+                hint="where they are there already, drop and load them anew "
+                "(`bench --prepare=replace`, `prepare --replace`), or use those there are",
+            )
+        return failure
 
-    def call(self, command: str) -> Outcome:
-        def listen(line: bytes, record: Record, call: Call) -> None:
-            if self.keeper is not None:
-                self.keeper.record(command, line, record, call)
-            self.observe(command, record)
-
-        return run_engine(
-            self.engine,
-            self.spec(command),
-            listener=listen,
-            log=self.log,
-            processes=self.processes if command == "run" else None,
-        )
-
-    def prepare(self) -> None:
-        """Tables are loaded and looked at; those in their place go first if they are to."""
-        if self.plan.prepare == "replace":
-            cleaned = self.call("cleanup")
-            # Where there are none to drop, a script that doesn't ask first fails: that is fine.
-            if not isinstance(cleaned.failure, StatementError):
-                _finished(cleaned)
-        prepared = self.call("prepare")
-        _prepared(prepared)
-        keeps_any = self.addressed.target["driver"] != "null"
-        found = verify_tables(
-            "prepare",
-            prepared.loaded if keeps_any else (),
-            self.plan.load.verify,
-            self.addressed.look,
-            observe=lambda progress: self.observe("verify", progress),
-        )
-        self.loads = tuple(found)
-        self.warnings = (*prepared.warnings, *load_warnings(self.loads))
+    def see(self, event: Event) -> None:
+        """Takes note of what the end is judged by."""
+        if isinstance(event, PhaseStarted):
+            self.phases.append(event.phase)
+        if isinstance(event, RunEnded):
+            self.events.append(event)
 
 
 @contextmanager
-def _opened(bench_plan: BenchPlan, engine: Engine, observe: RecordObserver) -> Iterator[_Caller]:
+def _conducted(
+    bench_plan: BenchPlan,
+    engine: Engine,
+    observe: RecordObserver,
+    handling: Handling,
+    store: Store | None,
+    *,
+    measured: bool,
+) -> Iterator[_Call]:
+    """Carries the plan out; what is stored stays at least as long as the block."""
+    check_url(bench_plan.url)
     folders = script_path()
     script = find_script(bench_plan.script, folders)
+    study = study_of(bench_plan, script)
+    own = own_collectors(study, folders) if store is not None else ()
+    plan = plan_of(study, bench_plan.seed, measured=measured)
+
+    def opened(
+        cell: Cell, folders: Sequence[Path], logs: Path, launch: Launch
+    ) -> AbstractContextManager[Server]:
+        # The study has no password.
+        return open_server(f"url:{bench_plan.url}", {}, logs)
+
     with (
-        scratch_folder("bench") as folder,
-        open_address(bench_plan.url, folder) as addressed,
+        scratch_folder("bench") as scratch,
+        one_run_folder(store or Store(scratch / "store"), study, plan) as place,
     ):
-        log = folder / "engine.log"
-        yield _Caller(bench_plan, engine, observe, addressed, script, folders, log)
+        call = _Call(script, place)
+
+        def watch(event: Event) -> None:
+            call.see(event)
+            if isinstance(event, Recorded):
+                observe(event.command, event.record)
+
+        setting = Setting(
+            study=study,
+            plan=plan,
+            engine=engine,
+            script_path=folders,
+            observe=watch,
+            own=own,
+            open_server=opened,
+            tables=handling,
+            sampled=store is not None,
+            command_line=bench_plan.command_line,
+        )
+        try:
+            conduct_batch(setting, plan.runs, place.folder)
+        except LabError as error:
+            call.raised = error
+        yield call
 
 
-def _prepared(outcome: Outcome) -> None:
-    failure = outcome.failure
-    if isinstance(failure, StatementError):
-        raise StatementError(
-            f"while the tables were prepared, {failure.message}",
-            hint="where they are there already, drop and load them anew "
-            "(`bench --prepare=replace`, `prepare --replace`), or use those there are",
-        ) from failure
-    _finished(outcome)
-
-
-def _finished(outcome: Outcome) -> None:
-    if outcome.interrupted:
-        raise InterruptedRunError("interrupted before anything was measured")
-    if outcome.failure is not None:
-        raise outcome.failure
-
-
-def _result(outcome: Outcome, caller: _Caller) -> BenchResult:
-    if outcome.summary is None or outcome.hello is None:
-        _finished(outcome)
-        raise EngineError("the engine ended without a summary")
-    summary = step_summary(
-        0,
-        outcome.summary,
-        outcome.summary_line,
-        backlog=outcome.backlog,
-        clients=caller.plan.clients,
-    )
-    warnings = (*caller.warnings, *outcome.warnings, *client_warnings(outcome, summary))
+def _result(ended: RunEnded, script: Path, kept: str | None) -> BenchResult:
+    manifest, (summary,) = ended.manifest, ended.summaries
+    (step,) = manifest.steps
     return BenchResult(
         summary=summary,
-        script=caller.script,
-        versions={
-            "dbdyno": __version__,
-            "engine": caller.engine.version,
-            "engine_schema": str(SCHEMA),
-            "luajit": outcome.hello.luajit_version,
-        },
-        reactor=outcome.hello.reactor,
-        scheduling=outcome.hello.scheduling,
-        clock=outcome.hello.clock,
-        processes=caller.processes,
-        shards=outcome.hello.shards,
-        shards_bound=outcome.hello.shards_bound,
-        loads=caller.loads,
-        warnings=warnings,
-        interrupted=outcome.interrupted or outcome.summary.interrupted,
-        failure=outcome.failure,
+        script=script,
+        versions=manifest.versions,
+        reactor=step.reactor or "",
+        scheduling=step.scheduling or "",
+        clock=step.clock or "",
+        processes=step.processes or 1,
+        shards=step.shards or 1,
+        shards_bound=bool(step.shards_bound),
+        loads=manifest.loads,
+        warnings=(*_warnings(manifest.load_warnings), *_warnings(step.warnings)),
+        failure=ended.failure,
+        lab=manifest.lab,
+        kept=kept,
     )
+
+
+def _warnings(stored: Sequence[Mapping[str, object]]) -> tuple[EngineWarning, ...]:
+    return tuple(EngineWarning(str(one["code"]), str(one["message"])) for one in stored)

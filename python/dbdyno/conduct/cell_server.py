@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -12,6 +12,10 @@ from dbdyno.conduct.proxy import proxy_wish
 from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.model import Cell
 from dbdyno.servers import Server, open_server
+
+OpenServer = Callable[[Cell, Sequence[Path], Path, Launch], AbstractContextManager[Server]]
+"""Opens the server of a cell: with folders to search for its files, a folder for its logs, and how
+it is launched. Raises `LabError`."""
 
 
 def open_cell_server(

@@ -38,6 +38,7 @@ def step_result(step: Step, outcome: Outcome, warnings: Sequence[EngineWarning])
         shards=hello.shards if hello else None,
         scheduling=hello.scheduling if hello else None,
         clock=hello.clock if hello else None,
+        processes=outcome.processes,
         shards_bound=hello.shards_bound if hello else None,
         warnings=tuple(map(asdict, warnings)),
     )

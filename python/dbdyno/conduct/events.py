@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from dbdyno.collect import RedFlag
+from dbdyno.errors import LabError
 from dbdyno.model import (
     EngineWarning,
-    Interval,
     Plan,
     PlannedRun,
-    Progress,
+    Record,
     RunManifest,
     Step,
     StepSummary,
@@ -44,11 +44,15 @@ class PhaseStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class TablesLoaded:
-    """The server holds this many rows of a run's tables."""
+class Recorded:
+    """A record of the engine, or progress of a check of its tables."""
 
     run: PlannedRun
-    progress: Progress
+    command: str
+    """`prepare`, `run` or `cleanup` of the engine; `verify` for tables being read."""
+    step: Step | None
+    """`None` for every command but `run`."""
+    record: Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,31 +72,15 @@ class HostInspected:
 
 
 @dataclass(frozen=True, slots=True)
-class IntervalMeasured:
-    """Another interval of a step was measured."""
-
-    run: PlannedRun
-    step: Step
-    interval: Interval
-
-
-@dataclass(frozen=True, slots=True)
 class RunEnded:
     """A run has been stored, whatever its outcome."""
 
     run: PlannedRun
     manifest: RunManifest
     summaries: tuple[StepSummary, ...]
+    failure: LabError | None
+    """Why it failed or ended early."""
 
 
-Event = (
-    StudyStarted
-    | RunStarted
-    | PhaseStarted
-    | TablesLoaded
-    | LoadWarned
-    | HostInspected
-    | IntervalMeasured
-    | RunEnded
-)
+Event = StudyStarted | RunStarted | PhaseStarted | Recorded | LoadWarned | HostInspected | RunEnded
 Observer = Callable[[Event], None]

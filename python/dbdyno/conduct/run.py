@@ -10,33 +10,28 @@ import shlex
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
-from itertools import chain
-from pathlib import Path
 
 from dbdyno import collect
-from dbdyno.collect import OwnCollector, Sampler, Watched
+from dbdyno.collect import Sampler, Watched
 from dbdyno.conduct.bottleneck import client_warnings
-from dbdyno.conduct.cell_server import open_cell_server
 from dbdyno.conduct.connection import run_target
 from dbdyno.conduct.ending import raise_failure, step_result
 from dbdyno.conduct.events import (
     HostInspected,
-    IntervalMeasured,
     LoadWarned,
-    Observer,
     PhaseStarted,
-    TablesLoaded,
+    Recorded,
 )
 from dbdyno.conduct.host import UNCHANGED, Host
 from dbdyno.conduct.manifest import manifest_of
 from dbdyno.conduct.preflight import require
 from dbdyno.conduct.sampled import Stopwatch, keep_samples
-from dbdyno.conduct.sampling import chosen_collectors
+from dbdyno.conduct.setting import Setting
+from dbdyno.conduct.tables import CellTables, handling_of
 from dbdyno.conduct.tool import drive_tool, tool_metrics, tool_result
-from dbdyno.conduct.verify import load_warnings, verify_others, verify_tables
-from dbdyno.engine import Engine, Outcome, find_script, run_engine, run_spec
+from dbdyno.engine import Outcome, find_script, run_engine, run_spec
 from dbdyno.engine.process import Call, Listener
 from dbdyno.errors import EngineError, LabError
 from dbdyno.model import (
@@ -44,12 +39,9 @@ from dbdyno.model import (
     EngineWarning,
     Hello,
     Interval,
-    Loaded,
     Option,
     PhaseSpan,
-    Plan,
     PlannedRun,
-    Progress,
     RateSearch,
     Record,
     RunManifest,
@@ -57,30 +49,11 @@ from dbdyno.model import (
     Step,
     StepResult,
     StepSummary,
-    Study,
-    TableLoad,
 )
-from dbdyno.servers import Server, Source, parse_provision
+from dbdyno.servers import Server, parse_provision
 from dbdyno.store import RunWriter, step_summary, with_search
 
 _MOST_PREPARERS = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """Settings shared by all runs of a study."""
-
-    study: Study
-    plan: Plan
-    engine: Engine
-    script_path: tuple[Path, ...]
-    observe: Observer
-    own: tuple[OwnCollector, ...] = ()
-    """The user's own collectors."""
-
-    def collectors(self, scope: collect.Scope) -> tuple[collect.Collector, ...]:
-        """Collectors of a scope, and the user's own."""
-        return chosen_collectors(scope, self.study.collect, self.own)
 
 
 @dataclass(slots=True)
@@ -109,7 +82,6 @@ class RunConductor:
     """Facts about this machine, including its storage."""
     red_flags: Sequence[collect.RedFlag] = ()
     luajit: str = ""
-    loads: list[TableLoad] = field(default_factory=list)
     load_warnings: list[EngineWarning] = field(default_factory=list)
     specs: list[str] = field(default_factory=list)
     """Names of the engine's calls."""
@@ -129,6 +101,7 @@ class RunConductor:
     _before: Mapping[str, int] = field(default_factory=dict)
     _size_before: int = 0
     _server: Server | None = None
+    _tables: CellTables | None = None
     _target: Mapping[str, object] = field(default_factory=dict)
     """Of the steps."""
     _load_target: Mapping[str, object] = field(default_factory=dict)
@@ -153,24 +126,21 @@ class RunConductor:
     def set_up(self) -> None:
         """Does everything up to the first step. Raises `LabError`."""
         cell = self.run.cell
-        opened = open_cell_server(
-            cell, self.setting.script_path, self.writer.logs, self.host.server
-        )
+        setting = self.setting
+        opened = setting.open_server(cell, setting.script_path, self.writer.logs, self.host.server)
         server = self._server = self._parts.enter_context(opened)
         with self._phase("provision"):
             server.start()
             self.host_facts = collect.host_facts(server.data_folder())
-            self.red_flags = tuple(
-                collect.red_flags(self.host_facts, server.facts(), asked=cell.host)
-            )
+            flags = collect.red_flags(self.host_facts, server.facts(), asked=cell.host)
+            self.red_flags = tuple(flags)
             self.setting.observe(HostInspected(self.run, self.red_flags))
             if cell.generator == ENGINE:
                 self._target, self._load_target = run_target(server, cell), server.load_target()
-                self._check_fit()
-        if cell.generator == ENGINE:
-            with self._phase("prepare"):
-                loaded = self._commands("prepare")
-            self._verify(loaded, server)
+                self._tables = self._tables_of(server)
+                self._check_fit(self._tables)
+        if self._tables is not None:
+            self._make_tables(self._tables)
         self.size_bytes["prepared"] = server.size_bytes()
         self._parts.enter_context(self._sampling)
         self.sampler = self._sampling.enter_context(
@@ -187,7 +157,7 @@ class RunConductor:
     def step(self, step: Step) -> None:
         """Runs one step as one window. Raises `LabError`; what was measured is kept."""
         self.host.before_step()
-        with self.phase(step):
+        with self.phase(step), self.lab_counted():
             self.begin_counting()
             if self.run.cell.generator == ENGINE:
                 self.conclude(
@@ -254,60 +224,41 @@ class RunConductor:
         self.writer.commit(manifest, tuple(self.summaries))
         return manifest
 
-    def _check_fit(self) -> None:
-        """Checks limits before any data is touched; the largest step decides."""
-        cell = self.run.cell
-        step = max(self.run.steps, key=lambda step: step.clients)
-        tables, target = cell.preparing, self._load_target
-        prepare = self._spec("prepare", tables.script, tables.options, _preparers(target))
-        require(
-            self.setting.engine,
-            (prepare, self.spec(step)),
-            self.server,
-            self.setting.study.load.processes,
-            self.host.client,
-        )
+    def _tables_of(self, server: Server) -> CellTables:
+        cell, setting = self.run.cell, self.setting
 
-    def _commands(self, command: str) -> Mapping[str, Sequence[Loaded]]:
-        """Prepares the tables of the workload's script and of groups' scripts with tables of their
-        own; returns the tables loaded by each call."""
-        loaded: dict[str, Sequence[Loaded]] = {}
-        for name, script, options in self._scripts(command):
+        def call(name: str, command: str, script: str, options: Mapping[str, Option]) -> Outcome:
             spec = self._spec(command, script, options, _preparers(self._load_target))
-            outcome = self.call_engine(name, spec, step=None)
-            for warning in outcome.warnings:
-                self._warn_of_load(warning)
-            raise_failure(outcome, self.server)
-            loaded[name] = outcome.loaded
-        return loaded
+            return self.call_engine(name, spec, step=None)
 
-    def _verify(self, loaded: Mapping[str, Sequence[Loaded]], server: Server) -> None:
-        """Reads the tables that were loaded and, on the run's own server, all others."""
-        verify = self.setting.study.load.verify
-        if verify == "none":
-            return
-        others = server.tables()
-        if not others and not any(loaded.values()):
-            return
-        with self._phase("verify"):
-            for command, tables in loaded.items():
-                self.loads += verify_tables(command, tables, verify, server.contents)
-            known = list(chain.from_iterable(loaded.values()))
-            self.loads += verify_others("prepare", others, known, verify, server.contents)
-            server.check()
-        for warning in load_warnings(self.loads):
-            self._warn_of_load(warning)
+        handling = setting.tables or handling_of(cell)
+        return CellTables(cell, setting.study.load, handling, server, call, self._warn_of_load)
+
+    def _check_fit(self, tables: CellTables) -> None:
+        """Checks limits before any data is touched; the largest step decides."""
+        made, specs = self.run.cell.preparing, []
+        if tables.handling.prepare != "no":
+            preparers = _preparers(self._load_target)
+            specs.append(self._spec("prepare", made.script, made.options, preparers))
+        if self.run.steps:
+            specs.append(self.spec(max(self.run.steps, key=lambda step: step.clients)))
+        processes = self.setting.study.load.processes
+        require(self.setting.engine, specs, self.server, processes, self.host.client)
+
+    def _make_tables(self, tables: CellTables) -> None:
+        """Prepares tables and reads them again; the null driver keeps none."""
+        with self._phase("prepare"):
+            loaded = tables.make()
+        if self._target["driver"] != "null" and tables.needs_verifying(loaded):
+            with self._phase("verify"):
+                tables.verify(loaded, lambda rows: self._observe("verify", None, rows))
+
+    def _observe(self, command: str, step: Step | None, record: Record) -> None:
+        self.setting.observe(Recorded(self.run, command, step, record))
 
     def _warn_of_load(self, warning: EngineWarning) -> None:
         self.load_warnings.append(warning)
         self.setting.observe(LoadWarned(self.run, warning))
-
-    def _scripts(self, command: str) -> Iterator[tuple[str, str, Mapping[str, Option]]]:
-        cell = self.run.cell
-        yield command, cell.preparing.script, cell.preparing.options
-        for group in self.setting.study.load.groups:
-            if group.prepare:
-                yield f"{command}-{group.name}", group.script or cell.script, group.options
 
     def begin_counting(self) -> None:
         """Reads the server's counters and the size of its data before a step."""
@@ -379,7 +330,7 @@ class RunConductor:
         return run_engine(
             self.setting.engine,
             spec,
-            listener=self.listener(step, apart=apart),
+            listener=self.listener(step, command=str(spec["command"]), apart=apart),
             log=self.writer.logs / "engine.log",
             processes=self.setting.study.load.processes if step else None,
             keep=self.writer.logs / name,
@@ -391,7 +342,9 @@ class RunConductor:
         self.writer.document(f"spec-{name}.json", _without_password(spec))
         self.specs.append(name)
 
-    def listener(self, step: Step | None, *, apart: list[Record] | None = None) -> Listener:
+    def listener(
+        self, step: Step | None, *, command: str = "run", apart: list[Record] | None = None
+    ) -> Listener:
         """Stores each of the engine's records and forwards it to observers. With `apart`, records
         for the step's series go there."""
 
@@ -407,10 +360,7 @@ class RunConductor:
                 self._pids = call.pids
             if not self.server.alive():
                 call.stop()
-            if isinstance(record, Progress) and record.what == "rows":
-                self.setting.observe(TablesLoaded(self.run, record))
-            if step is not None and isinstance(record, Interval):
-                self.setting.observe(IntervalMeasured(self.run, step, record))
+            self._observe(command, step, record)
 
         return listen
 
@@ -432,9 +382,9 @@ class RunConductor:
             self.server_facts = self.server.facts()
             self.settings = self.server.settings()
             self.size_bytes["end"] = self.server.size_bytes()
-        if parse_provision(self.run.cell.provision).source is Source.URL:
+        if self._tables is not None and self._tables.handling.cleanup:
             with self._phase("cleanup"):
-                self._commands("cleanup")
+                self._tables.drop()
 
     def _keep_samples(self, shared: Sampler) -> None:
         samplers = [shared, *([self.sampler] if self.sampler else [])]
@@ -443,12 +393,14 @@ class RunConductor:
             self.writer, samplers, self.setting.own, self.tool_samples, told
         )
 
-    @contextmanager
-    def phase(self, step: Step) -> Iterator[None]:
+    def phase(self, step: Step) -> AbstractContextManager[None]:
         """The phase of a step."""
+        return self._phase(f"step {step.index}")
+
+    def lab_counted(self) -> AbstractContextManager[None]:
+        """Counts what the lab takes in the block, in which the load is on."""
         assert self.sampler is not None, "sampled from the end of set_up"
-        with self._phase(f"step {step.index}"), self.stopwatch.counted((self.sampler,)):
-            yield
+        return self.stopwatch.counted((self.sampler,))
 
     @contextmanager
     def _phase(self, name: str) -> Iterator[None]:
@@ -470,10 +422,10 @@ class RunConductor:
             size_bytes=self.size_bytes,
             counters=self.counters,
             started_unix_s=self.started,
-            command_lines=(shlex.join(["dbdyno", *sys.argv[1:]]), *self._engine_commands()),
+            command_lines=(self._command_line(), *self._engine_commands()),
             phases=self.phases,
             steps=self.steps,
-            loads=self.loads,
+            loads=() if self._tables is None else self._tables.loads,
             load_warnings=self.load_warnings,
             failure=self.failure,
             batch=self.batch,
@@ -481,6 +433,9 @@ class RunConductor:
             lab=self.stopwatch.cost(),
             attempt=self.attempt,
         )
+
+    def _command_line(self) -> str:
+        return self.setting.command_line or shlex.join(["dbdyno", *sys.argv[1:]])
 
     def _engine_commands(self) -> Iterator[str]:
         """Commands that repeat each call by hand: the specs are in the run's folder."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
-from dbdyno.collect import OwnCollector, Sampler
+from dbdyno.collect import OwnCollector, Sampler, total_s
 from dbdyno.model import LabCost, Metric, Sample
 from dbdyno.store import RunWriter
 
@@ -37,8 +37,8 @@ def keep_samples(
 
 @dataclass(slots=True)
 class Stopwatch:
-    """Counts the processor time of the lab itself, its collectors' threads included, and what
-    their queries take of the server."""
+    """Counts the processor time of the lab itself, its collectors' threads and programs included,
+    and what their queries take of the server."""
 
     cpu_s: float = 0.0
     server_cpu_s: float | None = 0.0
@@ -47,17 +47,14 @@ class Stopwatch:
     @contextmanager
     def counted(self, samplers: Sequence[Sampler]) -> Iterator[None]:
         """Adds what the block takes, the queries of `samplers` included."""
-        cpu_s, served_s, wall_s = _own_cpu_s(), _served_s(samplers), time.monotonic()
+        cpu_s, served_s, wall_s = _lab_cpu_s(samplers), _served_s(samplers), time.monotonic()
         try:
             yield
         finally:
-            self.cpu_s += _own_cpu_s() - cpu_s
+            self.cpu_s += _lab_cpu_s(samplers) - cpu_s
             self.wall_s += time.monotonic() - wall_s
-            after_s = _served_s(samplers)
-            if after_s is None or served_s is None or self.server_cpu_s is None:
-                self.server_cpu_s = None
-            else:
-                self.server_cpu_s += after_s - served_s
+            before_s = None if served_s is None else -served_s
+            self.server_cpu_s = total_s((self.server_cpu_s, before_s, _served_s(samplers)))
 
     def cost(self) -> LabCost:
         """All that was counted."""
@@ -65,11 +62,10 @@ class Stopwatch:
 
 
 def _served_s(samplers: Sequence[Sampler]) -> float | None:
-    costs_s = [each.server_cpu_s() for each in samplers]
-    known_s = [cost_s for cost_s in costs_s if cost_s is not None]
-    return sum(known_s) if len(known_s) == len(costs_s) else None
+    return total_s(each.server_cpu_s() for each in samplers)
 
 
-def _own_cpu_s() -> float:
+def _lab_cpu_s(samplers: Sequence[Sampler]) -> float:
     used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
+    programs_s = sum(each.programs_cpu_s() for each in samplers)
+    return used.ru_utime + used.ru_stime + programs_s

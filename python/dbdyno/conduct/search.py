@@ -33,7 +33,7 @@ def search_step(conductor: RunConductor, step: Step) -> None:
     asked = conductor.setting.study.load.find_max
     assert asked is not None, "a step of a study that searches"
     conductor.host.before_step()
-    with conductor.phase(step):
+    with conductor.phase(step), conductor.lab_counted():
         conductor.begin_counting()
         search = begin(asked, step.seed)
         chosen: _Probed | None = None

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from dbdyno.conduct.batch import conduct_batch
 from dbdyno.conduct.events import Observer, StudyStarted
 from dbdyno.conduct.load import study_script_path
-from dbdyno.conduct.run import Setting
 from dbdyno.conduct.sampling import own_collectors
+from dbdyno.conduct.setting import Setting
 from dbdyno.design.batches import batches
 from dbdyno.engine import Engine
 from dbdyno.formats.stored_study import Declared

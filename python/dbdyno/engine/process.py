@@ -49,6 +49,7 @@ class Outcome:
     interrupted: bool
     """A signal to the lab was forwarded to it."""
     backlog: Backlog
+    processes: int = 1
     loaded: tuple[Loaded, ...] = ()
     """Rows that bulk inserts have stored, by table."""
 
@@ -224,6 +225,7 @@ class Reader:
             failure=self._failure(code, said),
             interrupted=self.call.interrupted,
             backlog=self.backlog,
+            processes=len(self.call.pids),
         )
 
     def _failure(self, code: int, said: str) -> LabError | None:

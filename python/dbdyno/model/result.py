@@ -121,6 +121,8 @@ class StepResult:
     clock: str | None = None
     shards_bound: bool | None = None
     """Each shard stayed on one processor; engines that did not say bound none."""
+    processes: int | None = None
+    """Of the engine; older manifests do not say."""
     warnings: tuple[Mapping[str, object], ...] = ()
     ended_unix_ns: int | None = None
     """When the window of a program other than the engine ended, by the wall clock."""
@@ -151,12 +153,13 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class LabCost:
-    """CPU time of the lab itself, including its collectors, during the steps."""
+    """CPU time of the lab itself, including its collectors, during the steps; where cells take
+    turns, during this one's turns."""
 
     cpu_s: float
     """Processor time of all its threads."""
     wall_s: float
-    """How long the steps took."""
+    """How long they took."""
     server_cpu_s: float | None = None
     """Processor time of this run's server for the collectors' queries; `None`: not known."""
 

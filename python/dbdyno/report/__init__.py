@@ -5,7 +5,6 @@ study can be reported again by a later version.
 """
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,11 +13,11 @@ from dbdyno.model import Study
 from dbdyno.report.analyse import analyse
 from dbdyno.report.answer import tally
 from dbdyno.report.charts import charts
+from dbdyno.report.drawing import Drawing
 from dbdyno.report.export import export
 from dbdyno.report.gather import gather
 from dbdyno.report.page import context, render, render_summary
 from dbdyno.report.panels import packed_lines
-from dbdyno.report.paper import bundle
 from dbdyno.report.provenance import provenance
 from dbdyno.report.tables import tables
 from dbdyno.report.validity import remarks
@@ -48,27 +47,30 @@ def write(store: Path, study: str, out: Path, *, asked: Study | None = None) -> 
     it is now, where its analysis is to be used; what was measured comes from the store.
     Raises `StoreError` if the study can't be read or the page can't be written.
     """
-    with ThreadPoolExecutor(1) as beside:
-        beside.submit(bundle)  # takes seconds that reading the store need not wait for
-        return _write(store, study, out, asked)
+    with Drawing() as drawing:
+        return _write(store, study, out, asked, drawing)
 
 
-def _write(store: Path, study: str, out: Path, asked: Study | None) -> Written:
+def _write(store: Path, study: str, out: Path, asked: Study | None, drawing: Drawing) -> Written:
     page = out if out.suffix == ".html" else out / f"{study}.html"
     folder = page.with_suffix("")
     analysis = analyse(gather(store, study, asked=asked, every_sample=True))
-    drawn, figures = charts(analysis), tables(analysis)
-    sources = provenance(analysis)
-    lines = packed_lines(analysis, {name for chart in drawn for name in chart.panels})
-    said = context(analysis, drawn, figures, sources)
+    drawn = charts(analysis)
     try:
+        folder.mkdir(parents=True, exist_ok=True)
+        drawing.pictures(drawn, folder)
+        figures, sources = tables(analysis), provenance(analysis)
+        lines = packed_lines(analysis, {name for chart in drawn for name in chart.panels})
+        said = context(analysis, drawn, figures, sources)
         export(
             folder,
-            charts=drawn,
             tables=(*figures, *sources.values(), *(c.table for c in drawn if c.table)),
             summary=render_summary(said),
         )
-        page.write_text(render(said, drawn, folder=folder.name, lines=lines), "utf-8")
+        script = drawing.finished()
+        page.write_text(
+            render(said, drawn, folder=folder.name, bundle=script, lines=lines), "utf-8"
+        )
     except OSError as error:
         raise StoreError(
             f"the report {page} can't be written: {error.strerror}",

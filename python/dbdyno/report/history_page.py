@@ -6,9 +6,10 @@ from pathlib import Path
 
 from dbdyno.errors import StoreError
 from dbdyno.report.charts.history import history_chart
+from dbdyno.report.drawing_program import script
 from dbdyno.report.history import Histories
 from dbdyno.report.history_words import change_text, headline, notes, table, title
-from dbdyno.report.paper import bundle, environment, payload, template_text
+from dbdyno.report.paper import VEGA_LITE, environment, payload, template_text
 
 
 def write_history(told: Histories, out: Path) -> None:
@@ -48,7 +49,7 @@ def render_history(told: Histories) -> str:
             parts=parts,
             style=template_text("style.css"),
             script=template_text("page.js"),
-            bundle=bundle(),
+            bundle=script(VEGA_LITE),
             payload=payload(list(drawn.values())),
         )
     )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbdyno.report.material import Column, RunMaterial, SampleSeries
+from dbdyno.report.resets import resets
 from dbdyno.report.sampled import instances
 
 Instants = NDArray[np.int64]
@@ -26,7 +27,8 @@ class Lines:
     """`source.metric`, or `source.metric.instance` for one of several."""
     unix_ns: Instants
     values: Column
-    """A row a name, a column an instant; a counter's growth by second up to that instant."""
+    """A row a name, a column an instant; a counter's growth by second up to that instant, not a
+    number where the counter was reset."""
 
 
 def line(series: Sequence[SampleSeries], *, counter: bool) -> tuple[Instants, Column]:
@@ -83,5 +85,6 @@ def _lines(times: Instants, values: Column, *, counter: bool) -> tuple[Instants,
     if not counter or not times.size:
         return times, values
     lengths = np.diff(times) / 1e9
+    grown = np.where(resets(values), np.nan, np.diff(values, axis=1))
     told = lengths > SHORTEST_S
-    return times[1:][told], np.diff(values, axis=1)[:, told] / lengths[told]
+    return times[1:][told], grown[:, told] / lengths[told]

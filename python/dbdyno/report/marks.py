@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dbdyno.model import Study
 from dbdyno.report.material import RunMaterial, StepSeries
+from dbdyno.report.resets import resets
 from dbdyno.report.timeline import Span
 from dbdyno.report.wording import count
 from dbdyno.stats import Event
@@ -18,10 +19,10 @@ PHASES = {"prepare": "load"}
 """What the manifest calls otherwise than a reader would."""
 
 WARM_UP, LEAD_IN, MEASURED = "warm-up", "lead-in", "measured"
-ERRORS, RECONNECTS, STALL, FAILURE, GAP = (
-    "errors", "reconnects", "stall", "failure", "collector gap",
+ERRORS, RECONNECTS, STALL, FAILURE, RESET, GAP = (
+    "errors", "reconnects", "stall", "failure", "counter reset", "collector gap",
 )  # fmt: skip
-FAULTS = (FAILURE, STALL, ERRORS, RECONNECTS, GAP)
+FAULTS = (FAILURE, STALL, ERRORS, RECONNECTS, RESET, GAP)
 NOT_COUNTED = (WARM_UP, LEAD_IN)
 
 GAP_S = 2.5
@@ -105,6 +106,24 @@ def fault_marks(span: Span, stalls: Sequence[Event]) -> Iterator[Mark]:
         if last < places.size:
             text = f"stall of {stall.duration_s:.3g} s: {100 * stall.depth:.0f} % below the median"
             yield _of_intervals(span, series, int(places[first]), int(places[last]), STALL, text)
+
+
+def reset_marks(run: RunMaterial) -> Iterator[Mark]:
+    """Where counters of a source fell: figures of what they count leave that time out."""
+    fallen: dict[tuple[str, int, int], int] = {}
+    for (source, metric), there in run.samples.series.items():
+        if not run.samples.is_counter(source, metric):
+            continue
+        for one in there.values():
+            for place in np.flatnonzero(resets(one.values)):
+                key = source, int(one.unix_ns[place]), int(one.unix_ns[place + 1])
+                fallen[key] = fallen.get(key, 0) + 1
+    for (source, begin_ns, end_ns), counters in fallen.items():
+        text = (
+            f"{counters} counter{'s' if counters > 1 else ''} of {source} fell: it restarted, or "
+            "its statistics were reset"
+        )
+        yield Mark(RESET, begin_ns, end_ns, text)
 
 
 def gap_marks(run: RunMaterial) -> Iterator[Mark]:

@@ -15,6 +15,7 @@ from dbdyno.stats import PairedEffect
 from dbdyno.stats.power import detectable
 
 LEAST_BLOCKS = 2
+LEAST_PAIRS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Noise:
     effect: PairedEffect
     """Of no difference at all."""
     pairs: int
-    """Pairs of turns in a block."""
+    """Pairs of turns in a block, those included that were set aside."""
     within_sd: float
     """Between the pairs of one block."""
     between_sd: float
@@ -56,7 +57,13 @@ def noise_of(store: Path, study: str, design: Design) -> Noise:
     if comparison is None or comparison.turns is None or not isinstance(effect, PairedEffect):
         reason = getattr(effect, "reason", "no block has turns of both arms")
         raise NotValidError(f"the noise can't be told: {reason}", hint="a longer --time has more")
-    pairs = min(comparison.turns.turns)
+    if max(comparison.turns.turns) < LEAST_PAIRS:
+        why = f": {comparison.set_aside[0]}" if comparison.set_aside else ""
+        raise NotValidError(
+            f"the noise can't be told: no block has two pairs of turns that count{why}",
+            hint="a longer --time has more, a machine at rest sets fewer aside",
+        )
+    pairs = min(len(run.turns) for run in analysis.material.runs)
     turn_s = design.turn_s + design.lead_in_s
     spans: dict[int, list[float]] = {}
     for run in analysis.material.runs:

@@ -8,7 +8,7 @@ from dbdyno.report.analyse import Analysis
 from dbdyno.report.answer import answers, headline
 from dbdyno.report.charts import Chart
 from dbdyno.report.loads import loads_table
-from dbdyno.report.paper import bundle, environment, payload, template_text
+from dbdyno.report.paper import environment, payload, template_text
 from dbdyno.report.provenance import (
     command_lines,
     data_to_cache,
@@ -110,10 +110,15 @@ def selectors(charts: Sequence[Chart]) -> dict[str, Selector]:
 
 
 def render(
-    said: Mapping[str, object], charts: Sequence[Chart], *, folder: str, lines: str = ""
+    said: Mapping[str, object],
+    charts: Sequence[Chart],
+    *,
+    folder: str,
+    bundle: str,
+    lines: str = "",
 ) -> str:
     """The whole page, from its `context`. `folder` is where the exports lie, relative to it;
-    `lines` are those that its panels are drawn from (`panels.py`)."""
+    `bundle` is the script that draws, `lines` are what its panels are drawn from (`panels.py`)."""
     template = environment().get_template("report.html.j2")
     return template.render(
         **said,
@@ -122,7 +127,7 @@ def render(
         script=template_text("page.js"),
         panels=template_text("panels.js"),
         lines=lines,
-        bundle=bundle(),
+        bundle=bundle,
         payload=payload(charts),
     )
 

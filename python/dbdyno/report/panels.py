@@ -27,6 +27,7 @@ from dbdyno.report.marks import (
     gap_marks,
     load_marks,
     phase_marks,
+    reset_marks,
 )
 from dbdyno.report.material import Column, RunMaterial
 from dbdyno.report.timeline import Span, spans
@@ -69,7 +70,8 @@ def timeline(analysis: Analysis) -> Timeline:
         for span in there:
             run = span.run.manifest.id
             if run not in marks:
-                marks[run] = [*phase_marks(span.run), *gap_marks(span.run)]
+                apart = (*phase_marks(span.run), *reset_marks(span.run), *gap_marks(span.run))
+                marks[run] = list(apart)
             marks[run] += [*load_marks(span, study), *fault_marks(span, stalls.get(run, ()))]
     ordered = {run: sorted(found, key=lambda mark: mark.begin_ns) for run, found in marks.items()}
     return Timeline(views, {run: tuple(found) for run, found in ordered.items()})

@@ -4,19 +4,15 @@ import base64
 import gzip
 import json
 from collections.abc import Sequence
-from functools import cache
 from importlib import resources
 
 import altair as alt
 import jinja2
-import vl_convert
 
 from dbdyno.report.charts.chart import Chart
 
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 """The release whose rules Altair writes by."""
-
-EXPOSE = "window.vegaEmbed = vegaEmbed;"
 
 
 def environment() -> jinja2.Environment:
@@ -33,13 +29,6 @@ def environment() -> jinja2.Environment:
 def template_text(name: str) -> str:
     """A file beside the templates, as it is."""
     return (resources.files("dbdyno.report") / "templates" / name).read_text("utf-8")
-
-
-@cache
-def bundle() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script, safe inside a `script` element."""
-    script: str = vl_convert.javascript_bundle(EXPOSE, vl_version=VEGA_LITE)
-    return script.replace("</script", "<\\/script")
 
 
 def payload(charts: Sequence[Chart]) -> str:

@@ -25,6 +25,7 @@ from dbdyno.model import (
     Study,
 )
 from dbdyno.report.material import RunMaterial, SampleSeries, StepSeries
+from dbdyno.report.resets import resets
 
 IDLE = "processor.idle_s"
 """Growth by second: how many processors were idle."""
@@ -152,7 +153,7 @@ def _per_event(
         for metric in one.metrics
         for each in instances(run, one.source, metric, one.instance)
     ]
-    for stretch in stretches:
+    for stretch in _without_reset(stretches, [each for _, each in series]):
         grown = [(factor, _growth(each, stretch)) for factor, each in series]
         known = [factor * growth for factor, growth in grown if growth is not None]
         if known:
@@ -166,13 +167,14 @@ def _of_sampled(run: RunMaterial, stretches: Sequence[Stretch], sampled: Sampled
     if not series or not stretches:
         return None
     if run.samples.is_counter(sampled.source, sampled.metric):
-        pairs = [(_growth(each, one), one.length_s) for each in series for one in stretches]
-        grown = [growth for growth, _ in pairs if growth is not None]
-        length_s = sum(one.length_s for one in stretches)
+        whole = _without_reset(stretches, series)
+        told = [_growth(each, one) for each in series for one in whole]
+        grown = [growth for growth in told if growth is not None]
+        length_s = sum(one.length_s for one in whole)
         return sum(grown) / length_s if grown and length_s > 0 else None
     inside = [[v for one in stretches for v in _inside(each, one)] for each in series]
-    told = [float(np.mean(values)) for values in inside if values]
-    return sum(told) if told else None
+    means = [float(np.mean(values)) for values in inside if values]
+    return sum(means) if means else None
 
 
 def instances(
@@ -209,6 +211,25 @@ def is_on(device: str, disk: str) -> bool:
     return device == disk or bool(re.fullmatch(rf"{re.escape(disk)}{separator}\d+", device))
 
 
+def _without_reset(
+    stretches: Sequence[Stretch], series: Sequence[SampleSeries]
+) -> Sequence[Stretch]:
+    """Those in which none of the counters was reset."""
+    return [one for one in stretches if not any(_was_reset(each, one) for each in series)]
+
+
+def _was_reset(series: SampleSeries, stretch: Stretch) -> bool:
+    before, after = _around(series, stretch)
+    return bool(resets(series.values[max(before, 0) : after + 1]).any())
+
+
+def _around(series: SampleSeries, stretch: Stretch) -> tuple[int, int]:
+    """Places of the last sample before a stretch and of the first behind it; −1 and the number of
+    samples where there is none."""
+    before = int(np.searchsorted(series.unix_ns, stretch.begin_ns, side="right")) - 1
+    return before, int(np.searchsorted(series.unix_ns, stretch.end_ns, side="left"))
+
+
 def _growth(series: SampleSeries, stretch: Stretch) -> float | None:
     """Of a counter; `None` where no sample tells it."""
     times, values = series.unix_ns, series.values
@@ -217,8 +238,7 @@ def _growth(series: SampleSeries, stretch: Stretch) -> float | None:
             return None
         start, end = np.interp([stretch.begin_ns, stretch.end_ns], times, values)
         return float(end - start)
-    before = int(np.searchsorted(times, stretch.begin_ns, side="right")) - 1
-    after = int(np.searchsorted(times, stretch.end_ns, side="left"))
+    before, after = _around(series, stretch)
     if before < 0 or after >= times.size:
         return None
     if stretch.begin_ns - times[before] > FAR_NS or times[after] - stretch.end_ns > FAR_NS:

@@ -1,4 +1,4 @@
-"""What must hold for the numbers to answer the question, gate by gate; failed ones are shown."""
+"""The gates: what must hold for the numbers to answer the question."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ FAIR_TRIALS = 20
 
 
 def gates(analysis: Analysis) -> tuple[Gate, ...]:
-    """All gates, worst first within the page's order kept."""
+    """All gates, in the order of the page."""
     found = (
         _runs(analysis),
         *_store(analysis),

@@ -13,6 +13,7 @@ from dbdyno.servers.duckdb.kind import KIND as DUCKDB
 from dbdyno.servers.files.kind import KIND as FILES
 from dbdyno.servers.mariadb.kind import KIND as MARIADB
 from dbdyno.servers.mysql.kind import KIND as MYSQL
+from dbdyno.servers.null.kind import KIND as NULL
 from dbdyno.servers.postgresql.kind import KIND as POSTGRESQL
 from dbdyno.servers.protocol import (
     DATABASE,
@@ -31,7 +32,7 @@ from dbdyno.servers.source.client import Progress
 from dbdyno.servers.sqlite.kind import KIND as SQLITE
 from dbdyno.servers.tool import PREFIX, TOOLS, Tool, open_found
 
-KINDS = {kind.name: kind for kind in (SQLITE, POSTGRESQL, MARIADB, MYSQL, DUCKDB, FILES)}
+KINDS = {kind.name: kind for kind in (SQLITE, POSTGRESQL, MARIADB, MYSQL, DUCKDB, FILES, NULL)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,8 @@ def absent_target(provision: str, folder: Path) -> Mapping[str, object]:
         )
     if driver == "sqlite":
         return {"driver": driver, "path": str(folder / "absent/nothing.db"), "pragmas": []}
+    if driver == "null":
+        return {"driver": driver}
     place = {"unix": str(folder / "absent.sock")}
     return {"driver": driver, "user": ROLE, "database": DATABASE, "endpoints": [place]}
 

@@ -51,20 +51,32 @@ class Estimate:
 
 
 def estimate(values: ArrayLike) -> Estimate:
-    """Mean of at least one block with its t interval: the geometric mean, x̄ of ln x ± t(n−1)·s/√n,
-    where all values are above zero, else the arithmetic one."""
+    """Mean of at least one block with its t interval: the geometric mean, that of ln x, where all
+    values are above zero, else the arithmetic one."""
+    x = np.asarray(values, dtype=np.float64)
+    if not (x > 0).all():
+        return arithmetic_mean(x)
+    logs = arithmetic_mean(np.log(x))
+    low = None if logs.low is None else _exp(logs.low)
+    high = None if logs.high is None else _exp(logs.high)
+    return Estimate(_exp(logs.value), low, high, logs.blocks)
+
+
+def arithmetic_mean(values: ArrayLike) -> Estimate:
+    """Of at least one block, with its 95 % interval x̄ ± t(n−1)·s/√n."""
     x = np.asarray(values, dtype=np.float64)
     if x.size == 0:
-        raise ValueError("estimate of no block")
-    geometric = bool((x > 0).all())
-    y = np.log(x) if geometric else x
-    mean = float(y.mean())
-    # Two blocks far apart have an interval beyond any number.
-    told = (lambda one: math.exp(min(one, 700.0))) if geometric else float
+        raise ValueError("mean of no block")
+    mean = float(x.mean())
     if x.size == 1:
-        return Estimate(told(mean), None, None, 1)
-    reach = float(scipy.stats.t.ppf(0.975, x.size - 1)) * float(y.std(ddof=1)) / x.size**0.5
-    return Estimate(told(mean), told(mean - reach), told(mean + reach), x.size)
+        return Estimate(mean, None, None, 1)
+    reach = float(scipy.stats.t.ppf(0.975, x.size - 1)) * float(x.std(ddof=1)) / x.size**0.5
+    return Estimate(mean, mean - reach, mean + reach, x.size)
+
+
+def _exp(log: float) -> float:
+    """Two blocks far apart have an interval beyond any number."""
+    return math.exp(min(log, 700.0))
 
 
 def median_interval(values: ArrayLike, confidence: float = 0.95) -> MedianInterval | None:

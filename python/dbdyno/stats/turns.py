@@ -131,7 +131,9 @@ def stolen(shares: Sequence[float]) -> tuple[str | None, ...]:
     fixed before anything is measured and knows nothing of it, so it can't favour a side.
     """
     return tuple(
-        f"{share:.0%} of the processors' time was stolen" if share > MOST_STOLEN else None
+        f"{100 * share:.0f}\u202f% of the processors' time was stolen"
+        if share > MOST_STOLEN
+        else None
         for share in shares
     )
 
@@ -149,5 +151,6 @@ def changed(speeds: Sequence[Sequence[float]]) -> tuple[str | None, ...]:
     steadiest = sorted(drops)[: math.ceil(LEAST_LEFT * len(drops))]
     most = max([MOST_CHANGED, *steadiest])
     return tuple(
-        f"the processors' speed changed by {drop:.0%}" if drop > most else None for drop in drops
+        f"the processors' speed changed by {100 * drop:.0f}\u202f%" if drop > most else None
+        for drop in drops
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -24,7 +25,7 @@ from dbdyno.model import (
 from dbdyno.store import metrics, turns
 from dbdyno.store.disk import make_folder, sha256, sync_folder, write_file, writing
 from dbdyno.store.places import PARTIAL, SUMS
-from dbdyno.store.series import Row, row, to_parquet
+from dbdyno.store.series import row, to_parquet
 
 
 class RunWriter:
@@ -37,7 +38,7 @@ class RunWriter:
     def __init__(self, final: Path) -> None:
         self.final = final
         self.folder = final.with_name(final.name + PARTIAL)
-        self._rows: list[Row] = []
+        self._intervals: list[_Logged] = []
         self._turns: list[TurnResult] = []
         self._base_s: float | None = None
         self._step_offset_s = 0.0
@@ -77,8 +78,7 @@ class RunWriter:
             if isinstance(record, Hello):
                 self._begin_step(record.start_unix_ns / 1e9)
             elif isinstance(record, Interval):
-                self._rows.append(row(step, record))
-                self._log_interval(step, record)
+                self._intervals.append(_Logged(step, self._step_offset_s, record))
 
     def document(self, name: str, value: object) -> None:
         """Keeps a JSON document such as `facts.json`."""
@@ -104,10 +104,12 @@ class RunWriter:
     def commit(self, manifest: RunManifest, summaries: tuple[StepSummary, ...]) -> Path:
         """Writes what remains, the checksums last, and gives the folder its name."""
         self._write(self._stream, self._packer.flush(zstandard.COMPRESSOBJ_FLUSH_FINISH))
+        for logged in self._intervals:
+            self._write(self._log, logged.lines().encode())
         for file, name in ((self._stream, "records.ndjson.zst"), (self._log, "latency.hlog")):
             with writing(self.folder / name, size=0):
                 file.close()
-        write_file(self.folder / "series.parquet", to_parquet(self._rows))
+        write_file(self.folder / "series.parquet", self._series())
         if self._turns:
             write_file(self.folder / turns.NAME, turns.to_parquet(self._turns))
         write_file(self.folder / "summary.json", dump_summary(summaries))
@@ -135,14 +137,27 @@ class RunWriter:
             self._write(self._log, hlog.header(start_unix_s).encode())
         self._step_offset_s = start_unix_s - self._base_s
 
-    def _log_interval(self, step: int, interval: Interval) -> None:
-        start_s = self._step_offset_s + interval.start_ns / 1e9
-        length_s = (interval.end_ns - interval.start_ns) / 1e9
-        lines = (
-            hlog.line(step, histogram, start_s=start_s, length_s=length_s)
-            for histogram in interval.histograms
+    def _series(self) -> bytes:
+        return to_parquet([row(logged.step, logged.interval) for logged in self._intervals])
+
+
+@dataclass(frozen=True, slots=True)
+class _Logged:
+    """An interval of a step. Its histograms are decoded in `commit`: while a load is measured, the
+    lab keeps out of its way, and the records are safe without."""
+
+    step: int
+    step_offset_s: float
+    interval: Interval
+
+    def lines(self) -> str:
+        """Its distributions in the log."""
+        start_s = self.step_offset_s + self.interval.start_ns / 1e9
+        length_s = (self.interval.end_ns - self.interval.start_ns) / 1e9
+        return "".join(
+            hlog.line(self.step, histogram, start_s=start_s, length_s=length_s)
+            for histogram in self.interval.histograms
         )
-        self._write(self._log, "".join(lines).encode())
 
 
 def _sums(folder: Path) -> bytes:

@@ -31,7 +31,7 @@ _IN_FLIGHT = 8
 def _read(tree: Tree) -> Iterable[Reading]:
     for line in (tree.text("proc/diskstats") or "").splitlines():
         _, _, name, *values = line.split()
-        if not _is_whole(tree, name) or not any(value != "0" for value in values):
+        if not any(value != "0" for value in values) or not _is_whole(tree, name):
             continue
         for place, metric, _, factor, _ in _FIELDS:
             if place < len(values):

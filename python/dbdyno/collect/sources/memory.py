@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from dbdyno.collect.collector import of_the_kernel
@@ -27,6 +28,7 @@ _EVENTS = {
     "thp_split_page": ("huge_page_splits", "Huge pages taken apart"),
     "compact_stall": ("compaction_stalls", "Allocations that waited for compaction"),
 }
+_EVENT = re.compile(rf"^({'|'.join(_EVENTS)}) (\d+)$", re.MULTILINE)
 
 
 def _read(tree: Tree) -> Iterable[Reading]:
@@ -34,10 +36,8 @@ def _read(tree: Tree) -> Iterable[Reading]:
     for name, (metric, _) in _FIELDS.items():
         if name in info:
             yield Reading(f"{metric}_bytes", int(info[name].split()[0]) * 1024)
-    for line in (tree.text("proc/vmstat") or "").splitlines():
-        name, _, value = line.partition(" ")
-        if name in _EVENTS:
-            yield Reading(_EVENTS[name][0], int(value))
+    for name, value in _EVENT.findall(tree.text("proc/vmstat") or ""):
+        yield Reading(_EVENTS[name][0], int(value))
 
 
 COLLECTOR = of_the_kernel(

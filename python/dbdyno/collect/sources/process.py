@@ -1,8 +1,8 @@
 """Processor time, memory, disk traffic and context switches of server and client.
 
 Processes of one side are summed: what has ended between two samples is kept in the sum, so that a
-counter never falls. With thousands of them what counts is how often a file is read: every process's
-`stat` once a sample, for all sides together.
+counter never falls. What counts is how often a file is read: the `stat` of each process of a side,
+and of each new one, once a sample for all sides together.
 """
 
 from __future__ import annotations
@@ -53,8 +53,12 @@ def _read(name: str) -> bytes:
 class _Table:
     """The processes there are, each read once."""
 
-    def __init__(self) -> None:
+    def __init__(self, strangers: frozenset[int] = frozenset()) -> None:
         self.stats: dict[int, _Stat] = {}
+        self._strangers = strangers
+        """Processes that were of no family at the last sample: they are not read again."""
+        self._every: frozenset[int] = frozenset()
+        self._members: set[int] = set()
         self._children: dict[int, list[int]] = {}
 
     def stat(self, pid: int) -> _Stat | None:
@@ -68,13 +72,25 @@ class _Table:
         if not self._children:
             with os.scandir("/proc") as entries:
                 every = [int(entry.name) for entry in entries if entry.name.isdecimal()]
+            self._every = frozenset(every)
             for child in every:
-                if stat := self.stat(child):
+                if child not in self._strangers and (stat := self.stat(child)):
                     self._children.setdefault(int(stat[_PARENT]), []).append(child)
         family = [pid]
         for member in family:
             family += self._children.get(member, ())
+        self._members.update(family)
         return family
+
+    def read_all(self) -> None:
+        """Nobody is a stranger any more: somebody looks for a new family."""
+        self._strangers = frozenset()
+        self._children.clear()
+
+    def strangers(self) -> frozenset[int]:
+        """Those of no family that was asked for. None of them can come to belong to one, whose
+        members make their own children, until `read_all`."""
+        return self._every - self._members
 
 
 @dataclass(slots=True)
@@ -88,67 +104,90 @@ class _Families:
     def __call__(self, table: _Table) -> Sequence[int]:
         if not self.roots or not all(map(table.stat, self.roots)):
             every = self.pids()
+            table.read_all()
             parents = {pid: int(stat[_PARENT]) for pid in every if (stat := table.stat(pid))}
             self.roots = [pid for pid, parent in parents.items() if parent not in parents]
         return list(chain.from_iterable(map(table.family, self.roots)))
 
 
 @dataclass(slots=True)
+class _Sum:
+    """Counters of many processes or threads, added up."""
+
+    last: dict[int, Mapping[str, float]] = field(default_factory=dict)
+    ended: dict[str, float] = field(default_factory=dict)
+    """What those that have ended came to."""
+
+    def of(self, found: Mapping[int, Mapping[str, float]]) -> Mapping[str, float]:
+        """By name, of those found now and of all that ever were."""
+        for gone in self.last.keys() - found.keys():
+            _add(self.ended, self.last.pop(gone))
+        sums = dict(self.ended)
+        for each, counters in found.items():
+            before = self.last.get(each, {})
+            # One that ends while it is read says 0.
+            self.last[each] = {n: max(value, before.get(n, 0.0)) for n, value in counters.items()}
+            _add(sums, self.last[each])
+        return sums
+
+
+def _add(sums: dict[str, float], counters: Mapping[str, float]) -> None:
+    for name, value in counters.items():
+        sums[name] = sums.get(name, 0.0) + value
+
+
+@dataclass(slots=True)
 class _Side:
-    """All processes of one side: their last counters, and what ended ones came to."""
+    """All processes of one side."""
 
     pids: Callable[[_Table], Sequence[int]]
-    last: dict[int, dict[str, float]] = field(default_factory=dict)
-    ended: dict[str, float] = field(default_factory=dict)
+    processes: _Sum = field(default_factory=_Sum)
+    threads: _Sum = field(default_factory=_Sum)
     many: bool = False
     """Stays so: a counter that was not read for a while might fall."""
 
     def read(self, table: _Table) -> tuple[Mapping[str, float], int, int, int]:
         """Sums of the counters, resident bytes, processes and threads."""
-        pids = self.pids(table)
-        self.many = self.many or len(pids) > _MANY
-        resident = threads = 0
-        living: dict[int, dict[str, float]] = {}
-        for pid in pids:
-            stat = table.stat(pid)
-            if not stat:
-                continue
-            threads += int(stat[_THREADS])
-            resident += int(stat[_RESIDENT]) * _PAGE_BYTES
-            counters = {
-                "user_s": int(stat[_USER]) / TICKS_PER_S,
-                "system_s": int(stat[_SYSTEM]) / TICKS_PER_S,
-            }
-            if not self.many:
-                counters |= _switches(pid, int(stat[_THREADS])) | _traffic(pid)
-            living[pid] = counters
-        for pid, counters in self.last.items():
-            if pid not in living:
-                for name, value in counters.items():
-                    self.ended[name] = self.ended.get(name, 0.0) + value
-        self.last = living
-        sums: dict[str, float] = {}
-        for counters in (self.ended, *living.values()):
-            for name, value in counters.items():
-                if name in _ALWAYS or not self.many:
-                    sums[name] = sums.get(name, 0.0) + value
-        return sums, resident, len(living), threads
+        found = {pid: stat for pid in self.pids(table) if (stat := table.stat(pid))}
+        self.many = self.many or len(found) > _MANY
+        resident = sum(int(stat[_RESIDENT]) * _PAGE_BYTES for stat in found.values())
+        threads = sum(int(stat[_THREADS]) for stat in found.values())
+        sums = self.processes.of({pid: self._of_process(pid, stat) for pid, stat in found.items()})
+        if self.many:
+            kept = {name: value for name, value in sums.items() if name in _ALWAYS}
+            return kept, resident, len(found), threads
+        switches = {
+            thread: _switches(path)
+            for pid, stat in found.items()
+            for thread, path in _threads(pid, int(stat[_THREADS]))
+        }
+        return {**sums, **self.threads.of(switches)}, resident, len(found), threads
+
+    def _of_process(self, pid: int, stat: _Stat) -> Mapping[str, float]:
+        counters = {
+            "user_s": int(stat[_USER]) / TICKS_PER_S,
+            "system_s": int(stat[_SYSTEM]) / TICKS_PER_S,
+        }
+        return counters if self.many else counters | _traffic(pid)
 
 
-def _switches(pid: int, threads: int) -> dict[str, float]:
-    """Of all threads."""
-    statuses = [f"{pid}/status"]
-    if threads > 1:
-        try:
-            with os.scandir(f"/proc/{pid}/task") as tasks:
-                statuses = [f"{pid}/task/{task.name}/status" for task in tasks]
-        except OSError:
-            statuses = []
-    found = {"voluntary_switches": 0.0, "involuntary_switches": 0.0}
-    for text in map(_read, statuses):
-        found["voluntary_switches"] += _number(text, b"\nvoluntary_ctxt_switches:")
-        found["involuntary_switches"] += _number(text, b"\nnonvoluntary_ctxt_switches:")
-    return found
+def _threads(pid: int, count: int) -> Sequence[tuple[int, str]]:
+    """Each thread's number and folder."""
+    if count == 1:
+        return [(pid, f"{pid}")]
+    try:
+        with os.scandir(f"/proc/{pid}/task") as tasks:
+            return [(int(task.name), f"{pid}/task/{task.name}") for task in tasks]
+    except OSError:
+        return []
+
+
+def _switches(thread: str) -> Mapping[str, float]:
+    text = _read(f"{thread}/status")
+    return {
+        "voluntary_switches": _number(text, b"\nvoluntary_ctxt_switches:"),
+        "involuntary_switches": _number(text, b"\nnonvoluntary_ctxt_switches:"),
+    }
 
 
 def _traffic(pid: int) -> dict[str, float]:
@@ -172,9 +211,10 @@ class _Processes:
             "client": _Side(lambda _: watched.client_pids()),
             "proxy": _Side(_Families(watched.proxy_pids)),
         }
+        self._strangers: frozenset[int] = frozenset()
 
     def sample(self) -> Iterable[Reading]:
-        table = _Table()
+        table = _Table(self._strangers)
         for instance, side in self._sides.items():
             sums, resident, processes, threads = side.read(table)
             if instance == "client":
@@ -187,6 +227,7 @@ class _Processes:
             yield Reading("resident_bytes", resident, instance)
             yield Reading("processes", processes, instance)
             yield Reading("threads", threads, instance)
+        self._strangers = table.strangers()
 
     def close(self) -> None:
         """Holds nothing."""

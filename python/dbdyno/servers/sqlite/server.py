@@ -76,9 +76,7 @@ class SqliteServer(ProcessFree):
 
     def start(self) -> None:
         """Creates the file with the pragmas that stay in it."""
-        for name, value in self._asked.items():
-            _check_word(name, value)
-        _check_word(CHECKSUMS, self._checksums)
+        self._check_words()
         self._path = self._make_folder() / f"{DATABASE}.db"
         if self._checksums == "on":
             self._path.touch()
@@ -99,6 +97,11 @@ class SqliteServer(ProcessFree):
                     hint="page_size is a power of two from 512 to 65536; journal modes are: "
                     + ", ".join(_WORDS["journal_mode"]),
                 )
+
+    def _check_words(self) -> None:
+        for name, value in self._asked.items():
+            _check_word(name, value)
+        _check_word(CHECKSUMS, self._checksums)
 
     @contextlib.contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
@@ -126,11 +129,13 @@ class SqliteServer(ProcessFree):
 
     def facts(self) -> Mapping[str, object]:
         """Facts known without the engine, which adds its version."""
+        return {**self._library(), "durability": self._durability()}
+
+    def _library(self) -> Mapping[str, object]:
         return {
             "kind": "sqlite",
             "source": self._provision.source.value,
             "library_of_lab": sqlite3.sqlite_version,
-            "durability": self._durability(),
         }
 
     def _durability(self) -> str:

@@ -1,0 +1,38 @@
+"""Settings shared by all runs of a study, or of a `bench`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from dbdyno.collect import Collector, OwnCollector, Scope
+from dbdyno.conduct.cell_server import OpenServer, open_cell_server
+from dbdyno.conduct.events import Observer
+from dbdyno.conduct.sampling import chosen_collectors
+from dbdyno.conduct.tables import Handling
+from dbdyno.engine import Engine
+from dbdyno.model import Plan, Study
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Settings shared by all runs of a study."""
+
+    study: Study
+    plan: Plan
+    engine: Engine
+    script_path: tuple[Path, ...]
+    observe: Observer
+    own: tuple[OwnCollector, ...] = ()
+    """The user's own collectors."""
+    open_server: OpenServer = open_cell_server
+    tables: Handling | None = None
+    """`None`: as a study's cell has it."""
+    sampled: bool = True
+    """Whether machine and servers are sampled beside the load."""
+    command_line: str = ""
+    """Without passwords; empty: this process's."""
+
+    def collectors(self, scope: Scope) -> tuple[Collector, ...]:
+        """Collectors of a scope, and the user's own."""
+        return chosen_collectors(scope, self.study.collect, self.own) if self.sampled else ()

@@ -1,0 +1,52 @@
+"""A SQLite file by its URL: somebody's, or one that the engine's first connection makes."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from dbdyno.errors import ServerError
+from dbdyno.servers.protocol import Provision
+from dbdyno.servers.sqlite.server import SqliteServer
+
+EXAMPLES = "`sqlite:///absolute/path`, `sqlite:relative/path`, `sqlite:///path?journal_mode=wal`"
+
+
+class SqliteFile(SqliteServer):
+    """The file and the pragmas of the URL. It is not removed, and its tables may be somebody
+    else's."""
+
+    def __init__(self, provision: Provision, settings: Mapping[str, str], folder: Path) -> None:
+        assert provision.url is not None
+        parts = urlsplit(provision.url)
+        if parts.netloc or not parts.path.strip("/"):
+            raise ServerError(f"`{provision.url}` names no file", hint=f"such as {EXAMPLES}")
+        super().__init__(provision, dict(parse_qsl(parts.query)) | dict(settings), folder)
+        self._file = Path(unquote(parts.path)).absolute()
+
+    def start(self) -> None:
+        """Refuses values that SQLite would ignore."""
+        self._check_words()
+        self._path = self._file
+
+    def alive(self) -> bool:
+        """A file that is not there yet may still be made."""
+        return True
+
+    def check(self) -> None:
+        """The engine says what is wrong with it."""
+
+    def facts(self) -> Mapping[str, object]:
+        """Without durability if there is no file."""
+        return super().facts() if self._file.exists() else self._library()
+
+    def settings(self) -> Mapping[str, str]:
+        """None if there is no file."""
+        return super().settings() if self._file.exists() else {}
+
+    def counters(self) -> Mapping[str, int]:
+        """None if there is no file."""
+        return super().counters() if self._file.exists() else {}
+
+    def tables(self) -> Mapping[str, str]:
+        """None: they may be somebody else's."""
+        return {}

@@ -1,0 +1,64 @@
+"""Pictures are drawn in a process of their own; whatever happens to it is told."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+from made_up_runs import World, write_study
+from made_up_studies import SMALL
+from test_sampled import rate
+
+from dbdyno.errors import StoreError, UsageError
+from dbdyno.guard.guard import children_of
+from dbdyno.report import write
+from dbdyno.report.analyse import analyse
+from dbdyno.report.charts import Chart, charts
+from dbdyno.report.drawing import Drawing
+from dbdyno.report.gather import gather
+
+
+@pytest.fixture
+def drawn(tmp_path: Path) -> tuple[Chart, ...]:
+    return charts(analyse(gather(write_study(tmp_path, SMALL, World(rate)), "study")))[:2]
+
+
+def test_every_chart_is_drawn_twice(drawn: tuple[Chart, ...], tmp_path: Path) -> None:
+    with Drawing() as drawing:
+        drawing.pictures(drawn, tmp_path)
+        script = drawing.finished()
+
+    assert "vegaEmbed" in script and "</script" not in script
+    for chart in drawn:
+        assert (tmp_path / f"{chart.name}.svg").read_text().startswith("<svg")
+        assert (tmp_path / f"{chart.name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_picture_that_can_not_be_written_is_told(
+    drawn: tuple[Chart, ...], tmp_path: Path
+) -> None:
+    with Drawing() as drawing:
+        drawing.pictures(drawn, tmp_path / "nowhere")
+        with pytest.raises(StoreError, match=r"can't write .*/effects.svg: No such") as caught:
+            drawing.finished()
+    assert "--out" in (caught.value.hint or "")
+
+
+def test_a_killed_process_is_told_and_gone(drawn: tuple[Chart, ...], tmp_path: Path) -> None:
+    before = set(children_of(os.getpid()))
+    with Drawing() as drawing:
+        (process,) = set(children_of(os.getpid())) - before
+        os.kill(process, signal.SIGKILL)
+        drawing.pictures(drawn, tmp_path)
+        with pytest.raises(StoreError, match="can't be drawn: it ended with code -9"):
+            drawing.finished()
+    assert set(children_of(os.getpid())) == before
+
+
+def test_a_report_that_fails_ends_the_process(tmp_path: Path) -> None:
+    before = set(children_of(os.getpid()))
+    with pytest.raises(UsageError):
+        write(tmp_path / "no-store", "study", tmp_path)
+    assert set(children_of(os.getpid())) == before
