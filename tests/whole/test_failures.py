@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -161,6 +162,26 @@ def test_bench_ends_when_the_server_stays_away(script: Path, tmp_path: Path) -> 
 
     assert (process.returncode, out) == (4, "")
     assert Told(4, out, err).one_error().startswith("could not reconnect within")
+
+
+def test_bench_keeps_what_was_measured_before_the_server_died(script: Path, tmp_path: Path) -> None:
+    with open_server(PROVISION, {}, tmp_path / "server") as server:
+        server.start()
+        arguments = ("--script", script, "--time", "60s", "--reconnect-for", "1s", "--json")
+        with start("bench", url(server.target()), *arguments, folder=tmp_path) as process:
+            results = tmp_path / "results"
+            wait_until(
+                "an interval is kept",
+                lambda: any(under_load(runs) for runs in results.glob("*/runs")),
+            )
+            server.kill()
+            out, err = process.communicate(timeout=LIMIT_S)
+
+    assert json.loads(out), "the figures are told all the same"
+    assert process.returncode == 4
+    assert Told(4, out, err).one_error().startswith("could not reconnect within")
+    (run,) = results.glob("*/runs/*")
+    assert json.loads((run / "manifest.json").read_text())["status"] == "failed"
 
 
 def test_a_study_s_server_that_dies_in_warm_up_fails_its_run(script: Path) -> None:

@@ -29,7 +29,7 @@ HELD_S = 6.0
 """Longer than two samples of a source that is sampled every two seconds to save time."""
 QUIET_S = 4.0
 """Between two faults: stretches closer together are one mark."""
-LOAD = ("--clients", str(CLIENTS), "--time", "32s", "--interval", "500ms")
+LOAD = ("--clients", str(CLIENTS), "--time", "45s", "--interval", "500ms")
 TOLERANCE_S = 3.2
 """A source that failed once, or is sampled rarely, tells it so much later."""
 

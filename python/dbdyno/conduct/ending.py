@@ -6,16 +6,21 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from dbdyno.engine import Outcome
-from dbdyno.errors import InterruptedRunError, LabError
+from dbdyno.errors import ConnectError, InterruptedRunError, LabError
 from dbdyno.model import EngineWarning, Failure, RunStatus, Step, StepResult
 from dbdyno.servers import Server
 
 
 def raise_failure(outcome: Outcome, server: Server) -> None:
-    """Raises the exception for a bad end; a dead server takes precedence as the cause."""
+    """Raises the exception for a bad end. A dead server of ours takes precedence as the cause; of
+    one at a URL the engine says more than that it can't be reached."""
     if outcome.interrupted:
         raise InterruptedRunError("interrupted; what was measured is kept")
-    server.check()
+    try:
+        server.check()
+    except ConnectError:
+        if outcome.failure is None:
+            raise
     if outcome.failure is not None:
         raise outcome.failure
 

@@ -10,7 +10,7 @@ import shlex
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 
 from dbdyno import collect
@@ -33,7 +33,7 @@ from dbdyno.conduct.tables import CellTables, handling_of
 from dbdyno.conduct.tool import drive_tool, tool_metrics, tool_result
 from dbdyno.engine import Outcome, find_script, run_engine, run_spec
 from dbdyno.engine.process import Call, Listener
-from dbdyno.errors import EngineError, LabError
+from dbdyno.errors import EngineError, LabError, ServerError
 from dbdyno.model import (
     ENGINE,
     EngineWarning,
@@ -280,7 +280,7 @@ class RunConductor:
                 outcome.summary_line,
                 backlog=outcome.backlog,
                 clients=self.setting.study.load.all_clients(step.clients),
-                size_bytes=(self._size_before, self.server.size_bytes()),
+                size_bytes=self._sizes(),
             )
             summary = summary if search is None else with_search(summary, search)
             self.summaries.append(summary)
@@ -289,6 +289,13 @@ class RunConductor:
         raise_failure(outcome, self.server)
         if outcome.summary is None:
             raise EngineError(f"the engine ended step {step.index} without a summary")
+
+    def _sizes(self) -> tuple[int, int] | None:
+        """Sizes of the data around a step; `None` if the server is no longer there to ask."""
+        with suppress(ServerError):
+            self.server.check()  # makes a session anew that was lost under load
+            return self._size_before, self.server.size_bytes()
+        return None
 
     def spec(self, step: Step) -> Mapping[str, object]:
         """The run spec of a step."""

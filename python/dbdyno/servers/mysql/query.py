@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import select
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -195,12 +194,6 @@ class Session:
         """The only row of one statement."""
         (row,) = self.rows(statement, *parameters)
         return row
-
-    def undisturbed(self) -> bool:
-        """Whether a connection is open and the server has not sent anything unasked."""
-        if self._connection is None or not self._connection.open or self._watch is None:
-            return False
-        return not select.select([self._watch], [], [], 0)[0]
 
     def serving_thread(self) -> int | None:
         """The thread of the connection, where the server has one for each and tells its number:

@@ -1,7 +1,6 @@
 """Queries that the lab sends to PostgreSQL servers, from version 9.6, over its own session."""
 
 import contextlib
-import select
 import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -110,13 +109,6 @@ class Session:
         """The only row of one statement."""
         (row,) = self.rows(statement, *parameters)
         return row
-
-    def undisturbed(self) -> bool:
-        """Whether a connection is open and the server has not sent anything unasked."""
-        connection = self._connection
-        if connection is None or connection.closed:
-            return False
-        return not select.select([connection.fileno()], [], [], 0)[0]
 
     def serving_thread(self) -> int | None:
         """The backend, where it runs on this machine."""
