@@ -5,6 +5,7 @@ from __future__ import annotations
 from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 from dbdyno.errors import UsageError
+from dbdyno.servers.sqlite.running import names_file
 
 
 def check_url(url: str) -> None:
@@ -12,7 +13,7 @@ def check_url(url: str) -> None:
     parts = _split(url)
     if not parts.scheme:
         raise UsageError(f"`{url}` is not a URL", hint=_EXAMPLES)
-    if parts.scheme == "sqlite" and (parts.netloc or not parts.path.strip("/")):
+    if parts.scheme == "sqlite" and not names_file(parts):
         raise UsageError(f"`{url}` names no file", hint=_EXAMPLES)
 
 

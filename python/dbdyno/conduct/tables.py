@@ -85,10 +85,9 @@ class CellTables:
         return any(loaded.values()) or bool(self.server.tables())
 
     def drop(self) -> None:
-        """Drops them if that was asked for. Raises `LabError`."""
-        if self.handling.cleanup:
-            for _, outcome in self._called("cleanup", "cleanup"):
-                self._finish(outcome)
+        """Drops them. Raises `LabError`."""
+        for _, outcome in self._called("cleanup", "cleanup"):
+            self._finish(outcome)
 
     def _finish(self, outcome: Outcome) -> None:
         for warning in outcome.warnings:

@@ -2,13 +2,18 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from dbdyno.errors import ServerError
 from dbdyno.servers.protocol import Provision
 from dbdyno.servers.sqlite.server import SqliteServer
 
 EXAMPLES = "`sqlite:///absolute/path`, `sqlite:relative/path`, `sqlite:///path?journal_mode=wal`"
+
+
+def names_file(url: SplitResult) -> bool:
+    """Whether it has the path of a file, and no host."""
+    return not url.netloc and bool(url.path.strip("/"))
 
 
 class SqliteFile(SqliteServer):
@@ -18,7 +23,7 @@ class SqliteFile(SqliteServer):
     def __init__(self, provision: Provision, settings: Mapping[str, str], folder: Path) -> None:
         assert provision.url is not None
         parts = urlsplit(provision.url)
-        if parts.netloc or not parts.path.strip("/"):
+        if not names_file(parts):
             raise ServerError(f"`{provision.url}` names no file", hint=f"such as {EXAMPLES}")
         super().__init__(provision, dict(parse_qsl(parts.query)) | dict(settings), folder)
         self._file = Path(unquote(parts.path)).absolute()
