@@ -59,6 +59,23 @@ def test_an_edge_samples_at_once_and_a_failure_is_a_gap() -> None:
     assert (cost.gaps, cost.failure, cost.samples) == (1, "not now", counting.count - 1)
 
 
+def test_edges_say_when_a_source_is_sampled_every_second() -> None:
+    counting, pause = Counting(), threading.Event()
+
+    with Sampler([collector("counting", counting)], Watched()) as sampler:
+        sampler.edge(idle=True)
+        before = counting.count
+        pause.wait(2.5)
+        idle = counting.count - before
+        sampler.edge()
+        before = counting.count
+        pause.wait(2.5)
+        driven = counting.count - before
+
+    assert idle <= 1, "at most the first sample, which ended after the edge began"
+    assert driven >= 2
+
+
 def test_a_slow_source_keeps_no_other_waiting() -> None:
     stuck, counting = Stuck(), Counting()
 

@@ -1,8 +1,8 @@
 """Samples every collector once a second, each in a thread of its own, on one clock.
 
 A source that is slow to answer never delays another and never has two questions open: the seconds
-it misses are gaps. One whose samples cost much is sampled more rarely (`pace.py`). Samples are
-stamped with the wall clock when the reading ended.
+it misses are gaps. One whose samples cost much, or whose server is idle, is sampled more rarely
+(`pace.py`). Samples are stamped with the wall clock when the reading ended.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Cost:
     gaps: int
     """Seconds without a sample: the source was slow or failed."""
     period_s: float
-    """At most so long between two samples on purpose."""
+    """At most so long between two samples under load, on purpose."""
     failure: str | None
     """The last one's message."""
 
@@ -141,10 +141,12 @@ class Sampler:
             if not source.thread.is_alive():
                 source.readings.close()
 
-    def edge(self) -> None:
+    def edge(self, *, idle: bool = False) -> None:
         """Samples every source now, at the edge of a window or turn; slow ones are not waited for
-        longer than half a second."""
+        longer than half a second. `idle`: no load follows, so that samples are rare until the next
+        edge."""
         for source in self._sources:
+            source.pace.idle = idle
             source.taken.clear()
             source.wake.set()
         deadline = time.monotonic() + EDGE_LIMIT_S

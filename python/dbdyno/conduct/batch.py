@@ -104,13 +104,12 @@ def _step(going: Sequence[RunConductor], index: int, shared: Sampler, folder: St
         drive_turns(going, index, shared, _its_own_failure, scratch)
         return
     for conductor in going:
-        with _its_own_failure(conductor):
+        with _its_own_failure(conductor), conductor.sampled_edges(shared):
             step = conductor.run.steps[index]
             if going[0].setting.study.load.find_max is None:
                 conductor.step(step)
             else:
                 search_step(conductor, step)
-            conductor.sample_edge(shared)
 
 
 @contextmanager

@@ -147,11 +147,15 @@ class RunConductor:
             Sampler(self.setting.collectors("run"), self._watched())
         )
 
-    def sample_edge(self, shared: Sampler) -> None:
-        """Takes samples now, of this run and of the host: counters are differences between two of
-        them."""
+    @contextmanager
+    def sampled_edges(self, shared: Sampler) -> Iterator[None]:
+        """Samples this run and the host before and after a step or turn: counters are differences
+        between two samples. Until its next one this run is sampled rarely."""
         assert self.sampler is not None, "sampled from the end of set_up"
         self.sampler.edge()
+        shared.edge()
+        yield
+        self.sampler.edge(idle=True)
         shared.edge()
 
     def step(self, step: Step) -> None:

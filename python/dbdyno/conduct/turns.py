@@ -119,12 +119,10 @@ def _turn(cell: _Cell, number: int, position: int, shared: Sampler) -> TurnResul
     """Runs one turn; a cell's first turn includes the warm-up."""
     study = cell.conductor.setting.study
     lead_in_s = study.design.lead_in_s + (study.load.warm_up_s if number == 0 else 0.0)
-    with cell.conductor.lab_counted():
-        cell.conductor.sample_edge(shared)
+    with cell.conductor.lab_counted(), cell.conductor.sampled_edges(shared):
         before_s, began_s = psutil.cpu_times(), time.monotonic()
         turn = cell.engine.turn(time.time_ns() + _AHEAD_NS, lead_in_s, study.design.turn_s)
         after_s, over_s = psutil.cpu_times(), time.monotonic() - began_s
-        cell.conductor.sample_edge(shared)
     steal_s = getattr(after_s, "steal", 0.0) - getattr(before_s, "steal", 0.0)
     origin_ns = cell.conductor.engine_start_unix_ns
     assert origin_ns is not None, "the engine greets before its first turn"
