@@ -87,6 +87,12 @@ def test_canaries_run_between_turns_and_not_after_every_short_one(
 
 
 @pytest.mark.slow
+def test_the_processors_speed_is_measured_in_each_turn(runs: dict[str, StoredRun]) -> None:
+    speeds = [turn.speed for run in runs.values() for turn in run.turns]
+    assert all(speed is not None and speed > 0 for speed in speeds)
+
+
+@pytest.mark.slow
 def test_the_lab_is_counted_in_a_cell_s_own_turns_and_not_in_canaries(
     runs: dict[str, StoredRun],
 ) -> None:

@@ -43,7 +43,7 @@ fn place(processors: &[usize], n: usize, total: usize) -> Option<usize> {
 }
 
 /// Processors that the calling thread may use; none if the kernel has more than the type holds.
-fn allowed() -> Vec<usize> {
+pub fn allowed() -> Vec<usize> {
     // SAFETY: the set is plain data, filled by the call; 0 is the calling thread.
     let set = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
@@ -54,7 +54,8 @@ fn allowed() -> Vec<usize> {
     (0..libc::CPU_SETSIZE as usize).filter(|n| unsafe { libc::CPU_ISSET(*n, &set) }).collect()
 }
 
-fn set(processors: &[usize]) -> bool {
+/// Has the calling thread stay on these processors. `false`: the kernel refused.
+pub fn set(processors: &[usize]) -> bool {
     // SAFETY: the set is plain data, the numbers came out of such a set, and 0 is the calling
     // thread.
     unsafe {

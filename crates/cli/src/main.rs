@@ -16,6 +16,7 @@ mod process;
 mod run;
 mod scheduling;
 mod shards;
+mod speed;
 mod sysbench;
 mod watch;
 
@@ -52,6 +53,12 @@ enum Verb {
         /// The spec's file, or `-` for standard input.
         spec: PathBuf,
     },
+    /// Measure how fast each processor is, in bursts of some 8 µs every 5 ms, until standard input
+    /// ends.
+    ///
+    /// Each line `FROM_UNIX_NS TO_UNIX_NS` is answered with a JSON list: the mean speed of each
+    /// processor in that stretch, in rounds of known work per µs.
+    Speed,
     /// Behave as the sysbench command with the same arguments.
     ///
     /// The program also does so when called by the name `sysbench`.
@@ -75,6 +82,7 @@ fn main() -> ExitCode {
     match Arguments::parse().verb {
         Verb::Run { spec } => run::run(&spec),
         Verb::Plan { processes, spec } => plan::plan(&spec, processes),
+        Verb::Speed => speed::speed(),
         Verb::Sysbench { arguments } => sysbench::run(&arguments),
         Verb::Version => {
             println!(

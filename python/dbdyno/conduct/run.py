@@ -9,7 +9,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 
@@ -408,10 +408,12 @@ class RunConductor:
         """The phase of a step."""
         return self._phase(f"step {step.index}")
 
-    def lab_counted(self) -> AbstractContextManager[None]:
-        """Counts what the lab takes in the block, in which the load is on."""
+    def lab_counted(
+        self, helper_cpu_s: Callable[[], float] = float
+    ) -> AbstractContextManager[None]:
+        """Counts what the lab takes in the block, in which the load is on; see `Stopwatch`."""
         assert self.sampler is not None, "sampled from the end of set_up"
-        return self.stopwatch.counted((self.sampler,))
+        return self.stopwatch.counted((self.sampler,), helper_cpu_s)
 
     @contextmanager
     def _phase(self, name: str) -> Iterator[None]:

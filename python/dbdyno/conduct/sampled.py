@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
@@ -45,13 +45,19 @@ class Stopwatch:
     wall_s: float = 0.0
 
     @contextmanager
-    def counted(self, samplers: Sequence[Sampler]) -> Iterator[None]:
-        """Adds what the block takes, the queries of `samplers` included."""
-        cpu_s, served_s, wall_s = _lab_cpu_s(samplers), _served_s(samplers), time.monotonic()
+    def counted(
+        self, samplers: Sequence[Sampler], helper_cpu_s: Callable[[], float] = float
+    ) -> Iterator[None]:
+        """Adds what the block takes, the queries of `samplers` included.
+
+        `helper_cpu_s`: processor time so far of the lab's other programs that run beside the load.
+        """
+        cpu_s, served_s = _lab_cpu_s(samplers) + helper_cpu_s(), _served_s(samplers)
+        wall_s = time.monotonic()
         try:
             yield
         finally:
-            self.cpu_s += _lab_cpu_s(samplers) - cpu_s
+            self.cpu_s += _lab_cpu_s(samplers) + helper_cpu_s() - cpu_s
             self.wall_s += time.monotonic() - wall_s
             before_s = None if served_s is None else -served_s
             self.server_cpu_s = total_s((self.server_cpu_s, before_s, _served_s(samplers)))

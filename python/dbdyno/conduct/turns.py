@@ -15,17 +15,18 @@ from pathlib import Path
 import psutil
 
 from dbdyno.collect import Canaries, Sampler
+from dbdyno.conduct.freezing import frozen
 from dbdyno.conduct.run import RunConductor
 from dbdyno.design.batches import turns_of
 from dbdyno.design.turns import turn_orders
-from dbdyno.engine import Session, open_turns
+from dbdyno.engine import Session, Speedometer, open_speedometer, open_turns
 from dbdyno.model import Canary, Step, Turn, TurnResult
 from dbdyno.store import response_figures_ns
 
-_AHEAD_NS = 50_000_000
+_AHEAD_NS = 15_000_000
 """How far ahead a turn's start lies, so that every process learns of it in time."""
 
-_CANARIES_APART_S = 2.0
+_CANARIES_APART_S = 4.0
 """Between shorter turns canaries, which take 0.2 s, would cost too much of a study's time."""
 
 Forgive = Callable[[RunConductor], AbstractContextManager[None]]
@@ -97,7 +98,12 @@ def _take_turns(cells: Sequence[_Cell], shared: Sampler, forgive: Forgive, scrat
     setting, run = cells[0].conductor.setting, cells[0].conductor.run
     rounds = turns_of(setting.study)
     orders = turn_orders(len(cells), rounds, seed=setting.plan.seed, block=run.block)
-    with Canaries(scratch) as canaries:
+    servers = [cell.conductor.server for cell in cells]
+    with (
+        Canaries(scratch) as canaries,
+        open_speedometer(setting.engine) as speedometer,
+        frozen(servers, wanted=setting.study.design.freeze) as freezer,
+    ):
         before: Canary | None = canaries.run()
         ran_s = time.monotonic()
         for number, order in enumerate(orders):
@@ -105,8 +111,8 @@ def _take_turns(cells: Sequence[_Cell], shared: Sampler, forgive: Forgive, scrat
                 cell, turn = cells[place], None
                 if cell.conductor.failure is not None:
                     continue
-                with forgive(cell.conductor):
-                    turn = _turn(cell, number, position, shared)
+                with forgive(cell.conductor), freezer.let_go_on(cell.conductor.server):
+                    turn = _turn(cell, number, position, shared, speedometer)
                 after = None
                 if time.monotonic() - ran_s >= _CANARIES_APART_S:
                     after, ran_s = canaries.run(), time.monotonic()
@@ -115,18 +121,21 @@ def _take_turns(cells: Sequence[_Cell], shared: Sampler, forgive: Forgive, scrat
                 before = after
 
 
-def _turn(cell: _Cell, number: int, position: int, shared: Sampler) -> TurnResult:
+def _turn(
+    cell: _Cell, number: int, position: int, shared: Sampler, speedometer: Speedometer
+) -> TurnResult:
     """Runs one turn; a cell's first turn includes the warm-up."""
     study = cell.conductor.setting.study
     lead_in_s = study.design.lead_in_s + (study.load.warm_up_s if number == 0 else 0.0)
-    with cell.conductor.lab_counted(), cell.conductor.sampled_edges(shared):
+    with cell.conductor.sampled_edges(shared):
         before_s, began_s = psutil.cpu_times(), time.monotonic()
-        turn = cell.engine.turn(time.time_ns() + _AHEAD_NS, lead_in_s, study.design.turn_s)
+        with cell.conductor.lab_counted(speedometer.cpu_s):
+            turn = cell.engine.turn(time.time_ns() + _AHEAD_NS, lead_in_s, study.design.turn_s)
         after_s, over_s = psutil.cpu_times(), time.monotonic() - began_s
     steal_s = getattr(after_s, "steal", 0.0) - getattr(before_s, "steal", 0.0)
     origin_ns = cell.conductor.engine_start_unix_ns
     assert origin_ns is not None, "the engine greets before its first turn"
-    return turn_result(
+    result = turn_result(
         turn,
         step=cell.step.index,
         number=number,
@@ -135,6 +144,8 @@ def _turn(cell: _Cell, number: int, position: int, shared: Sampler) -> TurnResul
         steal_s=steal_s if hasattr(after_s, "steal") else None,
         steal_over_s=over_s,
     )
+    speed = speedometer.between(result.start_unix_ns, result.end_unix_ns)
+    return replace(result, speed=speed)
 
 
 def turn_result(

@@ -97,7 +97,9 @@ def _turns_shape(study: Study) -> dict[str, object]:
     """What turns add to a study's identity; nothing where cells run one by one."""
     if order_of(study) == "runs":
         return {}
-    return {"turn_s": study.design.turn_s, "lead_in_s": study.design.lead_in_s}
+    design = study.design
+    frozen = {"freeze": True} if design.freeze else {}
+    return {"turn_s": design.turn_s, "lead_in_s": design.lead_in_s, **frozen}
 
 
 def _stop_shape(study: Study) -> dict[str, object]:

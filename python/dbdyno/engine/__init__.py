@@ -13,15 +13,18 @@ if TYPE_CHECKING:
     from dbdyno.engine.script import find_script, known_scripts
     from dbdyno.engine.session import Session, open_turns
     from dbdyno.engine.spec import at_rate, run_spec
+    from dbdyno.engine.speed import Speedometer, open_speedometer
 
 __all__ = [
     "Engine",
     "Outcome",
     "Session",
+    "Speedometer",
     "at_rate",
     "find_engine",
     "find_script",
     "known_scripts",
+    "open_speedometer",
     "open_turns",
     "plan_engine",
     "run_engine",
@@ -42,6 +45,8 @@ _PLACES = {
     "known_scripts": "script",
     "at_rate": "spec",
     "run_spec": "spec",
+    "Speedometer": "speed",
+    "open_speedometer": "speed",
 }
 
 __getattr__ = on_demand(__name__, _PLACES)

@@ -224,6 +224,7 @@ def _build(
             order=document.design.order,
             turn_s=document.design.turn,
             lead_in_s=document.design.lead_in,
+            freeze=document.design.freeze,
             stop_half_width=document.design.stop_half_width(),
             twice=_twice(document.design, factors, fail),
         ),

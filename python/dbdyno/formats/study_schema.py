@@ -143,8 +143,9 @@ class DesignTable(Table):
     levels: dict[str, Annotated[list[str], Field(min_length=1)]] = Field(default={})
     seed: Annotated[int, Field(ge=0, lt=2**48)] | None = None
     order: Order | None = None
-    turn: Annotated[Duration, Field(ge=0.2, le=600)] = 2.0
+    turn: Annotated[Duration, Field(ge=0.05, le=600)] = 2.0
     lead_in: Annotated[Duration, Field(ge=0, le=600)] = 0.3
+    freeze: bool = False
     aa: bool = False
     stop: StopTable | None = None
 

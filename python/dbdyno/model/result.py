@@ -99,6 +99,9 @@ class TurnResult:
     """CPU time taken by the hypervisor; `None` if the kernel doesn't report it."""
     steal_over_s: float | None = None
     """Length of the stretch that `steal_s` is of, lead-in and drain included."""
+    speed: float | None = None
+    """How fast the processors were in the window, in rounds of known work per microsecond, all
+    together; `None`: not measured."""
     before: Canary | None = None
     """The machine just before the turn; `None` where no canary ran then."""
     after: Canary | None = None

@@ -87,6 +87,8 @@ class Design:
     """Measured length of a turn."""
     lead_in_s: float = 0.3
     """Discarded load at the start of each turn."""
+    freeze: bool = False
+    """Servers are stopped while it is not their turn."""
     stop_half_width: float | None = None
     """Fraction: no further block once every interval of the primary family lies within ± this;
     `None`: all blocks are run."""

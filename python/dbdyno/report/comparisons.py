@@ -13,6 +13,7 @@ from dbdyno.stats import (
     Judgement,
     NotComparable,
     PairedEffect,
+    Pairs,
     Share,
     ShareEffect,
     TurnsEffect,
@@ -24,7 +25,7 @@ from dbdyno.stats import (
     judge_shares,
     paired_effect,
     stolen,
-    turns_effect,
+    turns_of_blocks,
     widened,
 )
 
@@ -330,7 +331,7 @@ def _turns_effect(
     if not together:
         return None
     dropped = dict.fromkeys(set(blocks) - set(together), "its turns were driven at two times")
-    pairs: dict[int, list[float]] = {}
+    pairs: dict[int, Pairs] = {}
     told: list[str] = []
     for block in together:
         rounds = sorted(ours[block].turns.keys() & theirs[block].turns.keys())
@@ -339,12 +340,13 @@ def _turns_effect(
         told += [
             f"block {block}, round {one + 1}: {spoilt[one]}" for one in rounds if one in spoilt
         ]
-        values = [(read(theirs[block].turns[one]), read(ours[block].turns[one])) for one in kept]
-        if values:
-            pairs[block] = [float(np.log(b / a)) if a > 0 < b else np.nan for a, b in values]
+        if kept:
+            sides = [[side[block].turns[one] for one in kept] for side in (theirs, ours)]
+            base, candidate = ([read(turn) for turn in side] for side in sides)
+            pairs[block] = Pairs(base, candidate, _speeds(sides))
         else:
             dropped[block] = "all its turns were set aside"
-    found = turns_effect(list(pairs.values()))
+    found = turns_of_blocks(list(pairs.values()))
     if isinstance(found, NotComparable):
         return Found(found, tuple(pairs), None, tuple(told), dropped)
     return Found(found.effect, tuple(pairs), found, tuple(told), dropped)
@@ -370,9 +372,15 @@ TURN_FIGURES = {"throughput": _events_rate, "statements_per_s": _statements_rate
 """Figures read turn by turn; others are read over all turns of a block."""
 
 
+def _speeds(sides: Sequence[Sequence[TurnResult]]) -> tuple[list[float], list[float]] | None:
+    """Of the processors during each side's turns, if it was measured in all of them."""
+    found = [[turn.speed for turn in side if turn.speed] for side in sides]
+    return (found[0], found[1]) if [*map(len, found)] == [*map(len, sides)] else None
+
+
 def _spoilt(a: BlockFigures, b: BlockFigures, rounds: Sequence[int]) -> dict[int, str]:
     """Round → why its pair of turns is set aside."""
-    speeds = [_speeds(a.turns[one]) + _speeds(b.turns[one]) for one in rounds]
+    speeds = [_around(a.turns[one]) + _around(b.turns[one]) for one in rounds]
     found = dict(zip(rounds, changed(speeds), strict=True))
     for side in (a, b):
         shares = [_stolen(side.turns[one], side.cpus) for one in rounds]
@@ -380,7 +388,11 @@ def _spoilt(a: BlockFigures, b: BlockFigures, rounds: Sequence[int]) -> dict[int
     return {one: why for one, why in found.items() if why is not None}
 
 
-def _speeds(turn: TurnResult) -> list[float]:
+def _around(turn: TurnResult) -> list[float]:
+    """How fast the processors' canaries were before and after a turn; empty where its own speed
+    is known, which the effect is adjusted for."""
+    if turn.speed:
+        return []
     return [canary.spin for canary in (turn.before, turn.after) if canary is not None]
 
 

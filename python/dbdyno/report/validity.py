@@ -186,6 +186,13 @@ def _turns(analysis: Analysis) -> Iterable[Gate]:
     if aside:
         told += f"; {count(lost)} were set aside by the rule fixed beforehand: {next(iter(aside))}"
         told += f" and {len(aside) - 1} more" if len(aside) > 1 else ""
+    adjusted = [c for c in found if c.turns is not None and c.turns.elasticity is not None]
+    if adjusted:
+        told += f"; {count(len(adjusted))} of {count(len(found))} comparisons are adjusted for"
+        told += " the processors' speed during each turn"
+    if analysis.material.study.design.freeze:
+        told += "; servers were stopped while it was not their turn, so what they do in the "
+        told += "background (checkpoints, purge, vacuum) was done in their own turns or not at all"
     yield Gate("Turns", "ok" if share <= MOST_SET_ASIDE else "doubtful", f"{told}.")
 
 

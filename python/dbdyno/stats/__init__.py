@@ -39,7 +39,7 @@ from dbdyno.stats.spread import (
 from dbdyno.stats.stability import Event, Loss, Stability, StabilityWord, loss, stability
 from dbdyno.stats.steady import Mser5, Period, Settling, mser5, period, settling, trend
 from dbdyno.stats.stopping import is_precise, widened
-from dbdyno.stats.turns import TurnsEffect, changed, stolen, turns_effect
+from dbdyno.stats.turns import Pairs, TurnsEffect, changed, stolen, turns_effect, turns_of_blocks
 from dbdyno.stats.unpaired import unpaired_effect
 from dbdyno.stats.verdict import Judgement, Size, Verdict, judge, judge_family, judge_shares
 
@@ -58,6 +58,7 @@ __all__ = [
     "Mser5",
     "NotComparable",
     "PairedEffect",
+    "Pairs",
     "Period",
     "Scaling",
     "Settling",
@@ -104,6 +105,7 @@ __all__ = [
     "tost_p",
     "trend",
     "turns_effect",
+    "turns_of_blocks",
     "unpaired_effect",
     "widened",
 ]

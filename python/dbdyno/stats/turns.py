@@ -6,7 +6,7 @@ start-up, memory placement), which no number of turns of one block can average o
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,43 @@ Array = NDArray[np.float64]
 
 LEAST_TURNS = 6
 """Turns of a single block below which nothing can be said of how they depend on one another."""
+
+LEAST_DEGREES = 10
+"""Pairs beyond one a block below which an elasticity would be guesswork."""
+
+MOST_ELASTIC = 1.5
+"""A load gains no more by faster processors, but for chance; nor does it lose."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """A block's pairs of turns, baseline and candidate, in the order of time."""
+
+    baseline: ArrayLike
+    """What a turn did a second; 0 where it did nothing."""
+    candidate: ArrayLike
+    speeds: tuple[ArrayLike, ArrayLike] | None = None
+    """How fast the processors were during the baseline's and the candidate's turns, in any unit
+    above 0; `None`: not measured in all of them."""
+
+    def ratios(self) -> Array:
+        """Each pair's share in ln(candidate / baseline) of the whole block, of which it is the
+        mean: ln(B/A) + bⱼ/B − aⱼ/A, where A and B are the means (linearised ratio; Cochran,
+        Sampling Techniques, 6.4). So a turn in which nothing ended weighs as what it is, a stall,
+        where its own ratio would have no logarithm."""
+        return _ratios(self.baseline, self.candidate)
+
+    def speed_ratios(self) -> Array | None:
+        """The same of the processors' speed."""
+        return None if self.speeds is None else _ratios(*self.speeds)
+
+
+def _ratios(baseline: ArrayLike, candidate: ArrayLike) -> Array:
+    a, b = np.asarray(baseline, dtype=np.float64), np.asarray(candidate, dtype=np.float64)
+    if not (a.size and a.mean() > 0 < b.mean()):
+        return np.full(a.size, np.nan)
+    ratios: Array = math.log(b.mean() / a.mean()) + b / b.mean() - a / a.mean()
+    return ratios
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +69,11 @@ class TurnsEffect:
     """Standard deviation between blocks beside what their turns explain; 0 for one block."""
     one_set_up: bool
     """A single block: the answer holds for this one set-up."""
+    elasticity: float | None = None
+    """By how much the load gained per gain in the processors' speed, [0, `MOST_ELASTIC`]: what the
+    pairs are adjusted by. `None`: they are as measured."""
+    explained: float = 0.0
+    """Share of the pairs' variance within blocks that the adjustment removed, [0, 1]."""
 
     @property
     def between_share(self) -> float:
@@ -46,8 +88,49 @@ class TurnsEffect:
         return self.between_share > 0.5
 
 
-def turns_effect(blocks: Sequence[ArrayLike]) -> TurnsEffect | NotComparable:
+def turns_of_blocks(blocks: Sequence[Pairs]) -> TurnsEffect | NotComparable:
+    """The effect from each block's pairs of turns, adjusted for the processors' speed where every
+    block knows it (analysis of covariance; Fisher, Statistical Methods for Research Workers, 49.1).
+
+    The elasticity β is that of the deviations from the blocks' means, all blocks together: the
+    slope of the pairs' ratios on those of speed. Each pair is then its ratio − β · its speed's, so
+    that its mean is what equal speed would have given. Speed is measured by work that has nothing
+    to do with what is compared, so an effect can't hide in it.
+    """
+    ratios = [pairs.ratios() for pairs in blocks]
+    speeds = [pairs.speed_ratios() for pairs in blocks]
+    known = [speed for speed in speeds if speed is not None]
+    if len(known) < len(blocks):
+        return turns_effect(ratios)
+    found = _elasticity(ratios, known)
+    if found is None:
+        return turns_effect(ratios)
+    elasticity, explained = found
+    adjusted = [ratio - elasticity * speed for ratio, speed in zip(ratios, known, strict=True)]
+    effect = turns_effect(adjusted, fitted=1)
+    if isinstance(effect, NotComparable):
+        return effect
+    return replace(effect, elasticity=elasticity, explained=explained)
+
+
+def _elasticity(ratios: Sequence[Array], speeds: Sequence[Array]) -> tuple[float, float] | None:
+    """β and the share of variance that it explains; `None`: too few pairs, or nothing varies."""
+    if sum(ratio.size - 1 for ratio in ratios) < LEAST_DEGREES:
+        return None
+    y = np.concatenate([ratio - ratio.mean() for ratio in ratios])
+    x = np.concatenate([speed - speed.mean() for speed in speeds])
+    squares = float(x @ x)
+    if not (np.isfinite(y).all() and np.isfinite(x).all() and squares > 0 < float(y @ y)):
+        return None
+    elasticity = min(MOST_ELASTIC, max(0.0, float(x @ y) / squares))
+    left = y - elasticity * x
+    return elasticity, 1 - float(left @ left) / float(y @ y)
+
+
+def turns_effect(blocks: Sequence[ArrayLike], *, fitted: int = 0) -> TurnsEffect | NotComparable:
     """The mean of the blocks' means, from each block's ln(candidate / baseline) pair by pair.
+
+    `fitted`: parameters estimated from these pairs beside the blocks' means.
 
     Two blocks or more: the t interval of the block means (n − 1 degrees), which holds both levels
     of noise whatever their shares, and however turns depend on one another; it is never narrower
@@ -61,9 +144,9 @@ def turns_effect(blocks: Sequence[ArrayLike]) -> TurnsEffect | NotComparable:
     if not pairs:
         return NotComparable("no block has a pair of turns")
     if not all(np.isfinite(block).all() for block in pairs):
-        return NotComparable("a turn has a value that isn't above zero, so no ratio exists")
+        return NotComparable("a side of a block did nothing, so no ratio exists")
     turns = tuple(block.size for block in pairs)
-    within = _within_variance(pairs)
+    within = _within_variance(pairs, fitted)
     if len(pairs) == 1:
         alone = _correlated(pairs[0])
         if isinstance(alone, NotComparable):
@@ -71,17 +154,17 @@ def turns_effect(blocks: Sequence[ArrayLike]) -> TurnsEffect | NotComparable:
         return TurnsEffect(alone, turns, math.sqrt(within), 0.0, one_set_up=True)
     means = np.array([block.mean() for block in pairs])
     explained = within * float(np.mean([1 / n for n in turns]))
-    effect = effect_of(means, Within(explained, (sum(turns) - len(turns)) / len(turns)))
+    effect = effect_of(means, Within(explained, (sum(turns) - len(turns) - fitted) / len(turns)))
     if isinstance(effect, NotComparable):
         return effect
     between = max(0.0, float(means.var(ddof=1)) - explained)
     return TurnsEffect(effect, turns, math.sqrt(within), math.sqrt(between), one_set_up=False)
 
 
-def _within_variance(pairs: Sequence[Array]) -> float:
-    degrees = sum(block.size - 1 for block in pairs)
+def _within_variance(pairs: Sequence[Array], fitted: int) -> float:
+    degrees = sum(block.size - 1 for block in pairs) - fitted
     squares = sum(float(np.square(block - block.mean()).sum()) for block in pairs)
-    return squares / degrees if degrees else 0.0
+    return squares / degrees if degrees > 0 else 0.0
 
 
 def _correlated(pairs: Array) -> PairedEffect | NotComparable:
