@@ -67,7 +67,7 @@ def calibrate(study: str, scale: str | None, time_s: float, as_json: bool) -> No
 def _measure(loaded: StudyFile, store: Store) -> Noise:
     from dbdyno.report.noise import noise_of  # Statistics are imported by who has measured.
 
-    plan = plan_study(loaded.study, store)
+    _, plan = plan_study(loaded.study, store)
     fetch_all(run.cell.provision for run in plan.runs)
     with shower(loaded.study.load, Console(stderr=True)) as shown:
         outcome = conduct_study(loaded, plan, store, find_engine(), observe=shown.show)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
@@ -22,6 +22,7 @@ from dbdyno.conduct.estimate import estimate
 from dbdyno.conduct.examine import Started, examine, examine_servers
 from dbdyno.conduct.load import load_study, scale_reason
 from dbdyno.conduct.planning import plan_study
+from dbdyno.design import cells
 from dbdyno.design.batches import batches, why_not_turns
 from dbdyno.design.search import most_probes, usual_probes
 from dbdyno.engine import Engine, find_engine
@@ -61,8 +62,8 @@ def check(
     would end.
     """
     file = load_study(study, scale=scale, collect=collect)
-    loaded = file.study
-    plan = plan_study(loaded, Store(store), seed=seed, blocks=blocks)
+    loaded, plan = plan_study(file.study, Store(store), seed=seed, blocks=blocks)
+    file = replace(file, study=loaded)
     engine = find_engine()
     _raise_all(list(examine(file, plan, engine)))
     started = _start_servers(file, plan, engine) if servers else []
@@ -97,6 +98,9 @@ def check(
     click.echo(f"{len(plan.runs)} runs, seed {plan.seed}, plan {plan.fingerprint}")
     if half_width is not None:
         click.echo(f"stops    as soon as every interval is within ±{format_fraction(half_width)}")
+    if loaded.design.twice:
+        *_, again = cells(loaded)
+        click.echo(f"A/A      the baseline's cell twice, also as {again.label}")
     most = "at most " if stops else ""
     click.echo(f"time     {most}about {format_duration(round(cost.time_s))}")
     click.echo(f"disk     about {size(cost.disk_bytes)} at a time; {size(free)} are free")

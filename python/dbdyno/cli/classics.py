@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -109,8 +109,8 @@ def _answer(name: str, scale: str, store: Store, catalogue: Path | None) -> Answ
     began = time.monotonic()
     try:
         loaded = load_study(name, scale=scale)
-        plan = plan_study(loaded.study, store)
-        outcome, written = carry_out(loaded, plan, Way(name, store))
+        study, plan = plan_study(loaded.study, store)
+        outcome, written = carry_out(replace(loaded, study=study), plan, Way(name, store))
         runs = store.study(outcome.folder).survey().runs.values()
         ran = [run.manifest for run in runs]
         answer = Answer(

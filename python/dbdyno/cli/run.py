@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -106,8 +106,8 @@ def run(
     if reason:
         click.echo(reason, err=True)
     held = Store(store)
-    plan = plan_study(loaded.study, held, seed=seed, blocks=blocks, again=again)
-    _carry_out(loaded, plan, Way(study, held, out, again, as_json))
+    decided, plan = plan_study(loaded.study, held, seed=seed, blocks=blocks, again=again)
+    _carry_out(replace(loaded, study=decided), plan, Way(study, held, out, again, as_json))
 
 
 @click.command()
@@ -119,8 +119,8 @@ def quickstart(store: Path, out: Path | None, again: bool, as_json: bool) -> Non
     """Measure what SQLite's settings cost, in two minutes."""
     loaded = load_study(QUICKSTART)
     held = Store(store)
-    plan = plan_study(loaded.study, held, again=again)
-    _carry_out(loaded, plan, Way(QUICKSTART, held, out, again, as_json))
+    decided, plan = plan_study(loaded.study, held, again=again)
+    _carry_out(replace(loaded, study=decided), plan, Way(QUICKSTART, held, out, again, as_json))
 
 
 @click.command()

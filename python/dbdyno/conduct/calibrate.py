@@ -40,6 +40,7 @@ def calibration(loaded: StudyFile, *, measured_s: float) -> StudyFile:
         baseline={ARM: "one"},
         order="turns",
         twice={},
+        twice_if_long={},
     )
     load = replace(study.load, clients=(max(study.load.clients),), measure_s=window_s, events=None)
     reduced = replace(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dbdyno.conduct.load import bundled_studies, load_study
+from dbdyno.conduct.planning import as_begun
 from dbdyno.design import plan as make_plan
 from dbdyno.errors import UsageError
 from dbdyno.formats.stored_study import IMPORTED, ONE_CALL
@@ -70,10 +71,11 @@ def _planned(file: Path, recorded: Plan) -> tuple[StudyFile, Plan]:
     """The plan a file has now, with the recorded scale, seed and length; for a study that may stop
     early, with its greatest length."""
     loaded = load_study(str(file), scale=recorded.scale, called=recorded.study)
-    design, blocks = loaded.study.design, recorded.blocks
-    if design.stop_half_width is not None:
-        blocks = max(blocks, design.blocks)
-    return loaded, make_plan(loaded.study, seed=recorded.seed, blocks=blocks)
+    study = as_begun(loaded.study, recorded) or loaded.study
+    blocks = recorded.blocks
+    if study.design.stop_half_width is not None:
+        blocks = max(blocks, study.design.blocks)
+    return replace(loaded, study=study), make_plan(study, seed=recorded.seed, blocks=blocks)
 
 
 def _other(file: str, stored: StoredStudy, cure: str) -> UsageError:

@@ -145,7 +145,7 @@ class DesignTable(Table):
     order: Order | None = None
     turn: Annotated[Duration, Field(ge=0.2, le=600)] = 2.0
     lead_in: Annotated[Duration, Field(ge=0, le=600)] = 0.3
-    aa: bool = False
+    aa: bool | None = None
     stop: StopTable | None = None
 
     @model_validator(mode="after")
