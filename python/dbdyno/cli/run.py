@@ -23,7 +23,9 @@ from dbdyno.cli.options import (
 )
 from dbdyno.cli.progress import shower
 from dbdyno.cli.report import write_report
+from dbdyno.cli.text import sees
 from dbdyno.conduct import StudyOutcome, conduct_study, load_study
+from dbdyno.conduct.foreseen import foreseen
 from dbdyno.conduct.load import scale_reason
 from dbdyno.conduct.planning import plan_study
 from dbdyno.conduct.resume import load_unfinished
@@ -183,6 +185,9 @@ def raise_failures(outcome: StudyOutcome, plan: Plan, store: Store) -> None:
 def _conduct(loaded: StudyFile, plan: Plan, way: Way) -> StudyOutcome:
     """Runs the whole plan, or as many blocks as its stopping rule needs."""
     engine = find_engine()
+    seen = foreseen(loaded.study, plan, way.store)
+    if seen is not None:
+        click.echo(sees(seen), err=True)
     for provision in dict.fromkeys(provisions_of(plan)):
         with suppress(ServerError):  # Runs that need it will say so; the others are measured.
             fetch_all([provision])
