@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dbdyno.conduct.planning import LONG_S, plan_study
+from dbdyno.design.plan import whole_fingerprint
 from dbdyno.formats.stored_study import Declared
 from dbdyno.formats.study import read_study
 from dbdyno.model import Plan, Study
@@ -105,3 +107,29 @@ def test_what_was_decided_stays_however_short_a_study_would_be_now(
     assert plan_study(read(tmp_path), store, blocks=1)[1] == begun[1]
     stored = store.study("study")
     assert stored.study.design.twice == {"journal": "delete"}
+
+
+def test_longer_windows_go_on_with_a_study_in_turns(tmp_path: Path, store: Store) -> None:
+    begun = plan_study(read(tmp_path), store)
+    begin(store, *begun)
+
+    text = TEXT.replace('"20 min"', '"25 min"').replace("blocks = 1", "blocks = 2")
+    study, grown = plan_study(read(tmp_path, text), store)
+    assert (grown.fingerprint, grown.blocks) == (begun[1].fingerprint, 2)
+    assert grown.runs[:2] == begun[1].runs
+    assert study.load.measure_s == 1500
+
+
+def test_a_study_of_an_older_store_goes_on_by_the_name_it_has_there(
+    tmp_path: Path, store: Store
+) -> None:
+    """Its fingerprint has the length of the window in it."""
+    study, plan = plan_study(read(tmp_path), store)
+    old = replace(plan, fingerprint=whole_fingerprint(study, plan.seed))
+    assert old.fingerprint != plan.fingerprint
+    begin(store, study, old)
+
+    study, grown = plan_study(read(tmp_path), store, blocks=2)
+    assert grown.fingerprint == old.fingerprint
+    with open_study_folder(store, Declared(study, grown)) as folder:
+        assert folder.stored.name == "study"

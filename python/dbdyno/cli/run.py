@@ -27,7 +27,7 @@ from dbdyno.cli.text import sees
 from dbdyno.conduct import StudyOutcome, conduct_study, load_study
 from dbdyno.conduct.foreseen import foreseen
 from dbdyno.conduct.load import scale_reason
-from dbdyno.conduct.planning import plan_study
+from dbdyno.conduct.planning import longer, plan_study
 from dbdyno.conduct.resume import load_unfinished
 from dbdyno.conduct.tool import provisions_of
 from dbdyno.design import plan as make_plan
@@ -192,12 +192,12 @@ def _conduct(loaded: StudyFile, plan: Plan, way: Way) -> StudyOutcome:
         with suppress(ServerError):  # Runs that need it will say so; the others are measured.
             fetch_all([provision])
     with shower(loaded.study.load, Console(stderr=True)) as shown:
-        first, *longer = _extents(loaded.study, plan)
+        first, *further = _extents(loaded.study, plan)
         try:
             found = conduct_study(
                 loaded, first, way.store, engine, observe=shown.show, again=way.again
             )
-            for more in longer:
+            for more in further:
                 if found.failures or _is_enough(loaded.study, way.store, found.folder):
                     break
                 went_on = conduct_study(loaded, more, way.store, engine, observe=shown.show)
@@ -213,7 +213,9 @@ def _extents(study: Study, plan: Plan) -> Sequence[Plan]:
     if study.design.stop_half_width is None or plan.blocks <= FIRST_LOOK:
         return (plan,)
     numbers = range(FIRST_LOOK, plan.blocks + 1)
-    return [make_plan(study, seed=plan.seed, blocks=number) for number in numbers]
+    return [
+        longer(make_plan(study, seed=plan.seed, blocks=number), plan) for number in numbers
+    ]
 
 
 def _is_enough(study: Study, store: Store, folder: str) -> bool:

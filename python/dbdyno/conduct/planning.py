@@ -12,6 +12,7 @@ from dataclasses import replace
 from dbdyno.conduct.estimate import estimate
 from dbdyno.design import plan as make_plan
 from dbdyno.design.batches import order_of
+from dbdyno.design.plan import whole_fingerprint
 from dbdyno.model import Plan, Study
 from dbdyno.store import Store, folders_of
 
@@ -41,24 +42,31 @@ def plan_study(
         recorded = stored.plan
         if seed is not None and recorded.seed != seed:
             continue
-        begun = as_begun(study, recorded)
+        begun = as_begun(study, recorded, blocks=max(blocks, recorded.blocks))
         if begun is not None:
-            longer = max(blocks, recorded.blocks)
-            return begun, make_plan(begun, seed=recorded.seed, blocks=longer)
+            return begun
     seed = secrets.randbits(_SEED_BITS) if seed is None else seed
     decided = _decided(study, seed, blocks)
     return decided, make_plan(decided, seed=seed, blocks=blocks)
 
 
-def as_begun(study: Study, recorded: Plan) -> Study | None:
-    """The study as it was decided when `recorded` was begun; `None` if that is another study.
+def as_begun(study: Study, recorded: Plan, *, blocks: int) -> tuple[Study, Plan] | None:
+    """The study as it was decided when `recorded` was begun, and its plan of `blocks`; `None` if
+    that is another study.
 
     However long it has become since, or is expected to take now.
     """
     for decided in (_once(study), _twice(study)):
-        if make_plan(decided, seed=recorded.seed).fingerprint == recorded.fingerprint:
-            return decided
+        planned = make_plan(decided, seed=recorded.seed, blocks=blocks)
+        known = (planned.fingerprint, whole_fingerprint(decided, recorded.seed))
+        if recorded.fingerprint in known:
+            return decided, longer(planned, recorded)
     return None
+
+
+def longer(planned: Plan, begun: Plan) -> Plan:
+    """A plan that goes on where `begun` ended, by the name that it has in its store."""
+    return replace(planned, fingerprint=begun.fingerprint)
 
 
 def _decided(study: Study, seed: int, blocks: int) -> Study:

@@ -71,11 +71,13 @@ def _planned(file: Path, recorded: Plan) -> tuple[StudyFile, Plan]:
     """The plan a file has now, with the recorded scale, seed and length; for a study that may stop
     early, with its greatest length."""
     loaded = load_study(str(file), scale=recorded.scale, called=recorded.study)
-    study = as_begun(loaded.study, recorded) or loaded.study
-    blocks = recorded.blocks
-    if study.design.stop_half_width is not None:
-        blocks = max(blocks, study.design.blocks)
-    return replace(loaded, study=study), make_plan(study, seed=recorded.seed, blocks=blocks)
+    design, blocks = loaded.study.design, recorded.blocks
+    if design.stop_half_width is not None:
+        blocks = max(blocks, design.blocks)
+    begun = as_begun(loaded.study, recorded, blocks=blocks)
+    if begun is None:
+        return loaded, make_plan(loaded.study, seed=recorded.seed, blocks=blocks)
+    return replace(loaded, study=begun[0]), begun[1]
 
 
 def _other(file: str, stored: StoredStudy, cure: str) -> UsageError:
