@@ -28,19 +28,24 @@ lead_in = "50 ms"
 """
 
 # The same baseline, and something to compare it with.
-TWO_CELLS = STUDY.replace(
-    "[workload]",
-    """\
+TWO_CELLS = (
+    STUDY.replace(
+        "[workload]",
+        """\
 [factor.journal]
 delete = { settings = {} }
 wal = { settings = { journal_mode = "wal" } }
 
 [workload]""",
-) + 'baseline = { journal = "delete" }\n'
+    )
+    + 'baseline = { journal = "delete" }\n'
+)
 
 
 @pytest.mark.slow
-def test_the_noise_of_a_workload_is_told_and_kept_for_studies_to_come(tmp_path: Path, clean: None) -> None:
+def test_the_noise_of_a_workload_is_told_and_kept_for_studies_to_come(
+    tmp_path: Path, clean: None
+) -> None:
     (tmp_path / "own.toml").write_text(STUDY)
 
     told = dbdyno("calibrate", "own.toml", "--time", "12s", "--json", folder=tmp_path)

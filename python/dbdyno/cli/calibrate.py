@@ -47,9 +47,7 @@ MINUTES = (2, 5, 10, 30, 60)
 )
 @store_option
 @json_option
-def calibrate(
-    study: str, scale: str | None, time_s: float, store: Path, as_json: bool
-) -> None:
+def calibrate(study: str, scale: str | None, time_s: float, store: Path, as_json: bool) -> None:
     """Measure this machine's noise for the workload of STUDY.
 
     The baseline's cell is set up twice, in three blocks, and driven against itself in turns at the

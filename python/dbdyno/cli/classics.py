@@ -23,7 +23,7 @@ from dbdyno.design import design_digest
 from dbdyno.errors import InterruptedRunError, LabError, NotValidError, StoreError, UsageError
 from dbdyno.formats.complaint import nearest_hint
 from dbdyno.formats.study import read_study
-from dbdyno.model import RunManifest, Study
+from dbdyno.model import RunManifest
 from dbdyno.store import Store
 
 if TYPE_CHECKING:

@@ -213,9 +213,7 @@ def _extents(study: Study, plan: Plan) -> Sequence[Plan]:
     if study.design.stop_half_width is None or plan.blocks <= FIRST_LOOK:
         return (plan,)
     numbers = range(FIRST_LOOK, plan.blocks + 1)
-    return [
-        longer(make_plan(study, seed=plan.seed, blocks=number), plan) for number in numbers
-    ]
+    return [longer(make_plan(study, seed=plan.seed, blocks=number), plan) for number in numbers]
 
 
 def _is_enough(study: Study, store: Store, folder: str) -> bool:

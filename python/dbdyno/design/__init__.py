@@ -6,4 +6,12 @@ from dbdyno.design.plan import design_digest, plan
 from dbdyno.design.seeds import derive_seed
 from dbdyno.design.turns import turn_orders
 
-__all__ = ["balanced_orders", "cells", "derive_seed", "design_digest", "first_orders", "plan", "turn_orders"]
+__all__ = [
+    "balanced_orders",
+    "cells",
+    "derive_seed",
+    "design_digest",
+    "first_orders",
+    "plan",
+    "turn_orders",
+]

@@ -126,9 +126,7 @@ def _fingerprint(study: Study, seed: int, matrix: tuple[Cell, ...]) -> str:
     return _digest(study, seed, matrix, load)
 
 
-def _digest(
-    study: Study, seed: int, matrix: tuple[Cell, ...], load: Mapping[str, object]
-) -> str:
+def _digest(study: Study, seed: int, matrix: tuple[Cell, ...], load: Mapping[str, object]) -> str:
     shape = {
         "study": study.name,
         "scale": study.scale,
