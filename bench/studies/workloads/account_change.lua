@@ -1,4 +1,5 @@
--- A small write transaction on a table with a trigger: read an account, change it, note the movement.
+-- A small write transaction: read an account, change it, note the movement in a table with a
+-- trigger.
 --
 -- Why it exists: `trigger-cost.toml` needs a change of known kind and size. The trigger gives each
 -- movement the time it was made, as audited tables do; `session_replication_role = replica` in the
@@ -101,7 +102,7 @@ function event()
   execute(commit)
 end
 
--- A silenced trigger that fires all the same, or the other way round, would be an effect of nothing.
+-- A silenced trigger that fires all the same, or the other way round, would be no effect at all.
 function done()
   local connection = connect()
   local role = connection:query_row("SHOW session_replication_role")
