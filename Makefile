@@ -19,5 +19,5 @@ generate:   setup ; $(BIN)/python scripts/generate.py
 lock:       setup ; $(BIN)/uv pip compile --quiet pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command "make lock" -o requirements.lock
 bench:      setup ; scripts/packages $(PACKAGES) gcc liburing-dev && $(BIN)/python -m bench
 service-times: setup ; $(BIN)/python -m bench.service
-verdicts:   setup ; $(BIN)/dbdyno run bench/studies/against-itself.toml && $(BIN)/python -m bench.verdicts results against-itself
+verdicts:   setup ; scripts/packages $(PACKAGES) && scripts/verdicts $(PARTS)
 wheel:      setup ; $(BIN)/python -m pip wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .

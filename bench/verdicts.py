@@ -1,9 +1,11 @@
-"""`python -m bench.verdicts STORE STUDY`: how often verdicts are false, by a study of a server
-against itself that was run for hours (`studies/against-itself.toml`).
+"""`python -m bench.verdicts STORE STUDY`: how often the verdicts of short studies are right, by one
+study that was run for hours.
 
-Consecutive blocks are taken as studies of their own, and judged as a report judges them. As they
-are, any verdict of a direction is false; with a share put upon the candidate's figures it should be
-found.
+Consecutive blocks are taken as studies of their own, and judged as a report judges them. Where the
+study sets a server against itself (`studies/against-itself.toml`), any verdict of a direction is
+false; with a share put upon the candidate's figures it should be found. Where there is a real
+effect (`studies/trigger-cost.toml`), its last blocks are one long study, which shares no block with
+the short ones: how many of these find what it finds, and hold its value?
 """
 
 import math
@@ -14,17 +16,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.ending import exit_code
+from dbdyno.design.cells import cells
 from dbdyno.errors import UsageError
+from dbdyno.model import Study
 from dbdyno.report.analyse import analyse
 from dbdyno.report.gather import gather
 from dbdyno.report.material import Material, RunMaterial
 from dbdyno.stats.paired import PairedEffect
-from dbdyno.stats.verdict import Verdict
+from dbdyno.stats.verdict import Judgement, Verdict
 
 BLOCKS = (3, 6)
 """Blocks of a cut: five minutes, and ten."""
+LONG = 24
+"""Blocks of the long study: four times ten minutes."""
 SHIFTS = (0.0, 0.05, -0.05)
-"""Shares put upon the candidate's figures."""
+"""Shares put upon the candidate's figures, where it is the baseline under another name."""
+
+DIRECTIONS = (Verdict.BETTER, Verdict.WORSE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +46,56 @@ class Row:
     """Of the 95 % intervals, as ratios minus 1."""
 
 
-def rows(material: Material) -> Iterator[Row]:
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Cuts of ten minutes held against one study of four times the length, under one shift."""
+
+    shift: float
+    long: Judgement
+    cuts: int
+    found: int
+    """Cuts whose verdict has the long study's direction."""
+    hold: int
+    """Cuts whose 95 % interval holds the long study's effect."""
+
+
+def rows(material: Material, shifts: Sequence[float] = SHIFTS) -> Iterator[Row]:
     """Every length and shift; cuts do not overlap, and what is left over is not used."""
-    numbers = sorted({run.manifest.block for run in material.runs})
+    numbers = block_numbers(material)
     for length in BLOCKS:
-        cuts = [numbers[at : at + length] for at in range(0, len(numbers) - length + 1, length)]
-        for shift in SHIFTS:
-            told = [judged(cut(material, blocks, shift)) for blocks in cuts]
-            verdicts = Counter(verdict for verdict, _ in told)
-            yield Row(length, shift, verdicts, sorted(width for _, width in told))
+        for shift in shifts:
+            told = [judged(cut(material, blocks, shift)) for blocks in parts(numbers, length)]
+            verdicts = Counter(one.verdict for one in told)
+            yield Row(length, shift, verdicts, sorted(half_width(one) for one in told))
+
+
+def held(material: Material, shifts: Sequence[float] = SHIFTS, long: int = LONG) -> Iterator[Held]:
+    """The last `long` blocks as one study, and the blocks before them in cuts of ten minutes.
+
+    Nothing where these are not enough for a single cut.
+    """
+    numbers = block_numbers(material)
+    short = parts(numbers[:-long], BLOCKS[-1])
+    for shift in shifts if short else ():
+        whole = judged(cut(material, numbers[-long:], shift))
+        each = [judged(cut(material, blocks, shift)) for blocks in short]
+        yield Held(
+            shift,
+            whole,
+            cuts=len(each),
+            found=sum(finds(one, whole) for one in each),
+            hold=sum(holds(one, whole) for one in each),
+        )
+
+
+def block_numbers(material: Material) -> Sequence[int]:
+    """Blocks that were measured, ascending."""
+    return sorted({run.manifest.block for run in material.runs})
+
+
+def parts(numbers: Sequence[int], length: int) -> Sequence[Sequence[int]]:
+    """As many whole parts of `length` as there are."""
+    return [numbers[at : at + length] for at in range(0, len(numbers) - length + 1, length)]
 
 
 def cut(material: Material, blocks: Sequence[int], shift: float) -> Material:
@@ -68,35 +117,84 @@ def faster(run: RunMaterial, shift: float) -> RunMaterial:
     return replace(run, turns=turns)
 
 
-def judged(material: Material) -> tuple[Verdict, float]:
-    """The verdict of a study's one comparison, and half the width of its interval."""
+def judged(material: Material) -> Judgement:
+    """A study's one comparison."""
     (comparison,) = analyse(material).comparisons
-    effect = comparison.judgement.effect
-    if not isinstance(effect, PairedEffect):
-        return comparison.judgement.verdict, math.inf
-    return comparison.judgement.verdict, effect.half_width
+    return comparison.judgement
+
+
+def half_width(judgement: Judgement) -> float:
+    """Half the 95 % interval, as a ratio minus 1; without an interval, infinite."""
+    effect = judgement.effect
+    return effect.half_width if isinstance(effect, PairedEffect) else math.inf
+
+
+def finds(short: Judgement, long: Judgement) -> bool:
+    """Whether the short study has the direction that the long one has."""
+    return long.verdict in DIRECTIONS and short.verdict is long.verdict
+
+
+def holds(short: Judgement, long: Judgement) -> bool:
+    """Whether the short study's 95 % interval holds the long one's effect."""
+    ours, theirs = short.effect, long.effect
+    if not (isinstance(ours, PairedEffect) and isinstance(theirs, PairedEffect)):
+        return False
+    return ours.low95 <= theirs.log_effect <= ours.high95
+
+
+def against_itself(study: Study) -> bool:
+    """Whether all cells are the same but for their names."""
+    unnamed = [replace(cell, levels={}) for cell in cells(study)]
+    return all(cell == unnamed[0] for cell in unnamed)
 
 
 def page(found: Sequence[Row]) -> str:
-    """A table for people."""
-    words = (Verdict.BETTER, Verdict.WORSE, Verdict.SMALL, Verdict.EQUIVALENT)
+    """A table of the verdicts, for people."""
+    words = (*DIRECTIONS, Verdict.SMALL, Verdict.EQUIVALENT)
     head = ("blocks", "put upon it", "cuts", *words, "no answer", "median half-width")
-    lines = [f"| {' | '.join(head)} |", "|---:" * len(head) + "|"]
+    lines = []
     for row in found:
         counts = [row.verdicts.get(word, 0) for word in words]
         cuts = len(row.half_widths)
         width = f"±{row.half_widths[cuts // 2]:.1%}" if cuts else "–"
         told = (row.blocks, f"{row.shift:+.0%}", cuts, *counts, cuts - sum(counts), width)
-        lines.append(f"| {' | '.join(map(str, told))} |")
-    return "\n".join(lines) + "\n"
+        lines.append(tuple(map(str, told)))
+    return table(head, lines)
+
+
+def held_page(found: Sequence[Held]) -> str:
+    """A table of what short studies made of the long one's effect, for people."""
+    head = ("put upon it", f"{LONG} blocks say", f"cuts of {BLOCKS[-1]}", "find it", "hold it")
+    lines = []
+    for one in found:
+        effect = one.long.effect
+        told = one.long.verdict.value
+        if isinstance(effect, PairedEffect):
+            low, high = effect.ratio_interval
+            told += f": {effect.ratio - 1:+.1%} ({low - 1:+.1%} to {high - 1:+.1%})"
+        directed = one.long.verdict in DIRECTIONS
+        counts = (str(one.cuts), str(one.found) if directed else "–", str(one.hold))
+        lines.append((f"{one.shift:+.0%}", told, *counts))
+    return table(head, lines)
+
+
+def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """In Markdown."""
+    whole = [f"| {' | '.join(line)} |" for line in (head, *lines)]
+    return "\n".join([whole[0], "|---:" * len(head) + "|", *whole[1:]]) + "\n"
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Prints the page."""
+    """Prints the tables."""
     if len(arguments) != 2:
         raise UsageError("expected a store and the name of a study in it")
     store, study = arguments
-    sys.stdout.write(page(list(rows(gather(Path(store), study)))))
+    material = gather(Path(store), study)
+    shifts = SHIFTS if against_itself(material.study) else (0.0,)
+    sys.stdout.write(page(list(rows(material, shifts))))
+    beside = list(held(material, shifts))
+    if beside:
+        sys.stdout.write(f"\n{held_page(beside)}")
 
 
 if __name__ == "__main__":

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from dbdyno.cli.classics import ANSWERS, design_of
+from dbdyno.cli.classics import ANSWERS
 from dbdyno.conduct import bundled_studies
 from dbdyno.conduct.load import SMALL
-from dbdyno.design.cells import cells
+from dbdyno.design import cells, design_digest
 from dbdyno.formats.study import read_study
 from dbdyno.model import ENGINE, Study
 
@@ -60,7 +60,7 @@ def _section(study: Study, answer: Mapping[str, Any] | None) -> Iterator[str]:
     )
     if earlier := answer.get("earlier"):
         yield f"Before: {'; '.join(_before(one, answer) for one in earlier)}.\n"
-    if answer.get("design") != design_of(study):
+    if answer.get("design") != design_digest(study):
         yield "The cells or the load of this scale have changed since: run again, it may differ.\n"
     if (FOLDER / f"{study.name}.svg").exists():
         yield f"![{study.question}]({FOLDER.name}/{study.name}.svg)\n"

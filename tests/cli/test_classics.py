@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from dbdyno.cli import call
-from dbdyno.cli.classics import design_of, machine, span_s
+from dbdyno.cli.classics import machine, span_s
+from dbdyno.design import design_digest
 from dbdyno.formats.study import read_study
 
 
@@ -75,7 +76,7 @@ def test_the_catalogue_keeps_the_answers_of_earlier_runs(bundled: Path) -> None:
 
 
 def design_now(folder: Path) -> str:
-    return design_of(read_study(folder / "good.toml", scale="small").study)
+    return design_digest(read_study(folder / "good.toml", scale="small").study)
 
 
 @pytest.mark.usefixtures("replay_engine")

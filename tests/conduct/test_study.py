@@ -143,7 +143,7 @@ def test_more_blocks_go_on_in_the_same_folder_and_nothing_is_run_twice(
 ) -> None:
     def extend(blocks: int) -> StudyOutcome:
         loaded = load_study(str(study_file))
-        wanted = plan_study(loaded.study, store, blocks=blocks)
+        _, wanted = plan_study(loaded.study, store, blocks=blocks)
         return conduct_study(loaded, wanted, store, find_engine(), observe=ignore)
 
     first = extend(1)
@@ -166,14 +166,14 @@ def test_a_drawn_seed_is_kept_by_the_store_and_drawn_anew_only_when_asked(
     study_file.write_text(study_file.read_text().replace("seed = 1\n", ""))
     study = load_study(str(study_file)).study
     assert study.design.seed is None
-    drawn = {plan_study(study, store).seed for _ in range(3)}
+    drawn = {plan_study(study, store)[1].seed for _ in range(3)}
     assert len(drawn) == 3
     loaded = load_study(str(study_file))
-    conduct_study(loaded, plan_study(study, store), store, find_engine(), observe=ignore)
+    conduct_study(loaded, plan_study(study, store)[1], store, find_engine(), observe=ignore)
     kept = store.study("example").plan
-    assert plan_study(study, store) == kept
-    assert plan_study(study, store, again=True).seed != kept.seed
-    assert plan_study(study, store, seed=5).seed == 5
+    assert plan_study(study, store)[1] == kept
+    assert plan_study(study, store, again=True)[1].seed != kept.seed
+    assert plan_study(study, store, seed=5)[1].seed == 5
 
 
 def test_a_lost_server_fails_its_run_only(study_file: Path, store: Store) -> None:

@@ -77,7 +77,7 @@ def test_a_release_that_nobody_has_stops_a_study_before_it_is_run(tmp_path: Path
     options = '{ benchmark = "fillseq", version = "5.99" }'
     file = study(tmp_path, f'generator = "db_bench"\noptions = {options}')
     loaded = load_study(str(file))
-    plan = plan_study(loaded.study, Store(tmp_path / "store"))
+    _, plan = plan_study(loaded.study, Store(tmp_path / "store"))
 
     (told,) = examine(loaded, plan, find_engine())
 
@@ -87,7 +87,7 @@ def test_a_release_that_nobody_has_stops_a_study_before_it_is_run(tmp_path: Path
 def test_a_plan_needs_its_servers_and_its_tools(tmp_path: Path) -> None:
     options = '{ benchmark = "fillseq", suite = "trixie" }'
     file = study(tmp_path, f'generator = "db_bench"\noptions = {options}')
-    plan = plan_study(load_study(str(file)).study, Store(tmp_path / "store"))
+    _, plan = plan_study(load_study(str(file)).study, Store(tmp_path / "store"))
 
     assert provisions_of(plan) == ("files", "tool:rocksdb-tools@trixie")
 

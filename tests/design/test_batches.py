@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from dbdyno.design.batches import batches, order_of, turns_of, why_not_turns
-from dbdyno.design.plan import plan
+from dbdyno.design.plan import design_digest, plan
 from dbdyno.model import OWN_HOST_PARTS, Design, Factor, Level, Load, Order, Study, Workload
 from dbdyno.setters.registry import setters
 
@@ -95,3 +95,13 @@ def test_the_order_is_part_of_a_plans_identity() -> None:
     assert plan(turns).fingerprint != plan(runs).fingerprint
     longer = replace(turns, design=replace(turns.design, turn_s=5.0))
     assert plan(turns).fingerprint != plan(longer).fingerprint
+
+
+def test_how_many_turns_a_block_has_is_extent_and_not_identity() -> None:
+    short, long = (study(SERVER, order="turns", measure_s=seconds) for seconds in (4.0, 40.0))
+
+    assert turns_of(short) < turns_of(long)
+    assert plan(short).fingerprint == plan(long).fingerprint
+    assert design_digest(short) != design_digest(long)
+    alone = (study(SERVER, order="runs", measure_s=seconds) for seconds in (4.0, 40.0))
+    assert len({plan(one).fingerprint for one in alone}) == 2

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from made_up_runs import World, write_study
 from test_turns_compared import TEXT, driven, even
 
-from bench.verdicts import cut, judged, page, rows
+from bench.verdicts import against_itself, cut, half_width, held, held_page, judged, page, rows
+from dbdyno.formats.study import read_study
+from dbdyno.model import Study
 from dbdyno.report.gather import gather
 from dbdyno.report.material import Material
 from dbdyno.stats.verdict import Verdict
 
+STUDIES = Path(__file__).parents[2] / "bench" / "studies"
+
 
 def seven_blocks(folder: Path) -> Material:
     """`wal` is 5 % faster in every block."""
-    text = TEXT.replace("blocks = 3", "blocks = 7")
+    return so_many_blocks(folder, 7)
+
+
+def so_many_blocks(folder: Path, blocks: int) -> Material:
+    text = TEXT.replace("blocks = 3", f"blocks = {blocks}")
     return gather(write_study(folder, text, World(even, turns=driven())), "study")
 
 
@@ -39,10 +48,10 @@ def test_blocks_are_cut_into_studies_that_do_not_overlap(tmp_path: Path) -> None
 def test_what_is_put_upon_the_candidate_is_taken_for_an_effect(tmp_path: Path) -> None:
     whole = seven_blocks(tmp_path)
 
-    verdict, width = judged(cut(whole, (1, 2, 3), -0.05 / 1.05))
-    assert verdict is Verdict.EQUIVALENT
-    assert 0 < width < 0.02
-    assert judged(cut(whole, (4, 5, 6), -0.15))[0] is Verdict.WORSE
+    found = judged(cut(whole, (1, 2, 3), -0.05 / 1.05))
+    assert found.verdict is Verdict.EQUIVALENT
+    assert 0 < half_width(found) < 0.02
+    assert judged(cut(whole, (4, 5, 6), -0.15)).verdict is Verdict.WORSE
 
 
 def test_the_table_counts_every_cut(tmp_path: Path) -> None:
@@ -50,3 +59,35 @@ def test_the_table_counts_every_cut(tmp_path: Path) -> None:
 
     assert told[0].startswith("| blocks | put upon it | cuts | better | worse |")
     assert told[2].startswith("| 3 | +0% | 2 | 2 | 0 | 0 | 0 | 0 | ±")
+
+
+def test_short_studies_are_held_against_a_long_one_that_shares_no_block_with_them(
+    tmp_path: Path,
+) -> None:
+    whole = so_many_blocks(tmp_path, 17)
+    (found,) = held(whole, (0.0,), long=5)
+
+    assert found.long == judged(cut(whole, range(13, 18), 0.0))
+    assert found.long.verdict is Verdict.BETTER
+    assert (found.cuts, found.found, found.hold) == (2, 2, 2)
+    assert list(held(cut(whole, range(1, 11), 0.0), long=5)) == []
+
+
+def test_what_the_short_studies_miss_is_not_counted(tmp_path: Path) -> None:
+    whole = so_many_blocks(tmp_path, 11)
+    early = cut(whole, range(1, 7), -0.12).runs  # Only the long study's blocks have the effect.
+    late = cut(whole, range(7, 12), 0.0).runs
+    (found,) = held(replace(whole, runs=(*early, *late)), (0.0,), long=5)
+
+    assert found.long.verdict is Verdict.BETTER
+    assert (found.cuts, found.found, found.hold) == (1, 0, 0)
+    told = held_page([found]).splitlines()[2]
+    assert told.startswith("| +0% | better: +") and told.endswith(" | 1 | 0 | 0 |")
+
+
+def test_only_a_server_against_itself_has_no_effect_of_its_own() -> None:
+    def whole(name: str) -> Study:
+        return read_study(STUDIES / f"{name}.toml").study
+
+    assert against_itself(whole("against-itself"))
+    assert not against_itself(whole("trigger-cost"))

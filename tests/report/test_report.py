@@ -123,12 +123,14 @@ def test_a_run_with_failed_gates_is_out_of_verdicts_and_the_sentence_says_so(
     assert "Not to be relied on" not in headline(analysis) or "errors" in headline(analysis)
 
 
-def test_a_percentile_decides_only_with_enough_events(tmp_path: Path) -> None:
-    text = SHORT.replace('metric = "throughput", better = "higher"', 'metric = "p99.9"')
+@pytest.mark.parametrize("metric", ["p99.9", "max"])
+def test_a_percentile_decides_only_with_enough_events(tmp_path: Path, metric: str) -> None:
+    text = SHORT.replace('metric = "throughput", better = "higher"', f'metric = "{metric}"')
     analysis = told(tmp_path, text, World(rate))
     effects = [comparison.judgement.effect for comparison in analysis.comparisons]
     reasons = {effect.reason for effect in effects if isinstance(effect, NotComparable)}
-    assert any("p99.9 needs 10\u202f000 events in each block" in reason for reason in reasons)
+    wanted = f"{metric} needs 10\u202f000 events in each block"
+    assert any(wanted in reason for reason in reasons)
 
 
 def test_the_studys_own_words_are_filled_in(tmp_path: Path) -> None:

@@ -40,6 +40,9 @@ def test_a_plateau_is_told_with_its_height(tmp_path: Path) -> None:
         value = row[by_name.index("peak_rate")]
         assert isinstance(value, tuple)
         assert value[0] == pytest.approx(404, rel=0.02)
+        knee = row[by_name.index("knee_clients")]
+        assert isinstance(knee, tuple)
+        assert knee[0] == pytest.approx(4, rel=0.02)
     (chart,) = [chart for chart in charts(analysis) if chart.name == "scaling"]
     assert {row["what"] for row in chart.rows} == {"block", "curve", "straight"}
 

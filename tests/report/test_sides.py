@@ -16,7 +16,8 @@ from scipy import stats as scipy_stats
 from dbdyno.cli import call
 from dbdyno.errors import UsageError
 from dbdyno.model import PlannedRun, Primary, Step, TurnResult
-from dbdyno.report.sides import Side, confront, open_side
+from dbdyno.report.sides import Side, confront, open_side, open_sides
+from dbdyno.report.whole_studies import confront_studies
 from dbdyno.stats import NotComparable, PairedEffect, Verdict, unpaired_effect
 
 SHORT = SMALL.replace('"30 s"', '"4 s"').replace('"5 s"', '"1 s"').replace("[1, 4]", "4")
@@ -146,3 +147,102 @@ def test_welch_agrees_with_scipy() -> None:
     assert found.ratio == pytest.approx(math.exp(np.log(b).mean() - np.log(a).mean()))
     assert isinstance(unpaired_effect([1.0], b), NotComparable)
     assert isinstance(unpaired_effect([1.0, 0.0], b), NotComparable)
+
+
+def slower_in_half(run: PlannedRun, step: Step, second: int) -> float:
+    """From the second second of the window on, half of it."""
+    return rate(run, step, second) * (0.5 if second >= 2 else 1.0)
+
+
+@pytest.fixture(scope="module")
+def halved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_study(tmp_path_factory.mktemp("halved"), SHORT, World(slower_in_half))
+
+
+def test_windows_of_time_of_one_cell_are_compared_block_by_block(halved: Path) -> None:
+    a, b = (open_side(halved, f"study/wal, full@{span}") for span in ("0s-2s", "2s-4s"))
+    outcome = confront(a, b, THROUGHPUT)
+
+    assert [(d.what, d.a, d.b) for d in outcome.differences] == [
+        ("window", "0 s to 2 s", "2 s to 4 s")
+    ]
+    ((_, judgement),) = outcome.judged
+    assert judgement.verdict is Verdict.WORSE
+    assert isinstance(judgement.effect, PairedEffect)
+    assert judgement.effect.method == "t over blocks"
+    assert judgement.effect.ratio == pytest.approx(0.5, rel=0.03)
+
+
+def test_a_window_is_a_factor_like_the_others(halved: Path) -> None:
+    window, whole = open_side(halved, "study/wal, full@0s-2s"), open_side(halved, "study/wal, full")
+    other = open_side(halved, "study/delete, full@1s-2s")
+
+    assert confront(whole, window, THROUGHPUT).refused is None
+    refused = confront(other, whole, THROUGHPUT).refused
+    assert refused is not None
+    assert "settings and window differ at once" in refused
+    with pytest.raises(UsageError, match="windows of time have no p99"):
+        confront(window, window, Primary("p99", "lower"))
+
+
+@pytest.mark.parametrize(
+    ("span", "told"),
+    [
+        ("2s-9s", "has no window of time 2 s to 9 s: its own ends after 4 s"),
+        ("100ms-900ms", "in intervals of 1 s"),
+        ("3s-2s", "ends before it begins"),
+    ],
+)
+def test_a_window_that_is_not_there_is_refused(halved: Path, span: str, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        open_side(halved, f"study/wal, full@{span}")
+
+
+def test_turns_have_no_window_of_time(tmp_path: Path) -> None:
+    text = SHORT.replace("blocks = 3", "blocks = 1")
+    store = write_study(tmp_path, text, World(rate, turns=lambda *_: (TURN,)))
+
+    with pytest.raises(UsageError, match="was driven in turns"):
+        open_side(store, "study/wal, full@0s-2s")
+
+
+def test_an_at_sign_that_begins_no_window_belongs_to_the_name(store: Path) -> None:
+    with pytest.raises(UsageError, match="no cell or run `wal, full@home-work`"):
+        open_side(store, "one/wal, full@home-work")
+
+
+def test_two_studies_are_compared_cell_by_cell_as_one_family(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def faster(run: PlannedRun, step: Step, second: int) -> float:
+        return rate(run, step, second) * (1.5 if run.cell.levels["journal"] == "wal" else 1.0)
+
+    text = SHORT.replace('normal = { settings = { synchronous = "normal" } }\n', "")
+    other = write_study(tmp_path, text, World(faster), name="other") / "other"
+    whole = confront_studies(open_sides(store, "one"), open_sides(store, str(other)), THROUGHPUT)
+
+    assert list(whole.outcomes) == ["delete, full", "wal, full"]
+    assert (whole.only_a, whole.only_b) == (("delete, normal", "wal, normal"), ())
+    found = {name: one.judged[0][1] for name, one in whole.outcomes.items()}
+    assert found["wal, full"].verdict is Verdict.BETTER
+    assert found["delete, full"].verdict not in (Verdict.BETTER, Verdict.WORSE)
+    raw = [j.effect.p for j in found.values() if isinstance(j.effect, PairedEffect)]
+    assert found["wal, full"].p_adjusted == pytest.approx(min(2 * min(raw), max(raw)))
+
+    assert call(["compare", "one", str(other), "--store", str(store)]) == 0
+    told = capsys.readouterr().out
+    assert "\nwal, full\n" in told
+    assert "only A has delete, normal; wal, normal" in told
+    verb = ["compare", str(other), "one", "--store", str(store), "--fail-on", "slower", "--json"]
+    assert call(verb) == 1
+    assert '"wal, full": {' in capsys.readouterr().out
+
+
+def test_studies_of_other_loads_refuse_each_cell_and_one_study_is_no_two(store: Path) -> None:
+    whole = confront_studies(open_sides(store, "one"), open_sides(store, "longer"), THROUGHPUT)
+
+    assert len(whole.outcomes) == 4
+    assert all("load differ" in (one.refused or "") for one in whole.outcomes.values())
+    with pytest.raises(UsageError, match="is compared with itself"):
+        confront_studies(open_sides(store, "one"), open_sides(store, "one"), THROUGHPUT)
+    assert call(["compare", "one", "again/wal, full", "--store", str(store)]) == 2

@@ -105,3 +105,37 @@ def test_what_no_curve_describes_is_refused(given: list[Mapping[int, float]], re
 
     assert isinstance(told, NotComparable)
     assert reason in told.reason
+
+
+@pytest.mark.parametrize(
+    ("curve", "knee"),
+    [
+        (lambda n: min(500.0 * n, 1900.0), 3.8),
+        (usl(500, 0.08, 0), 11.5),
+        (usl(1000, 0.02, 0.0005), 19.87),
+    ],
+)
+def test_the_knee_is_where_power_is_greatest(curve: Callable[[int], float], knee: float) -> None:
+    """Against a search of the curve itself."""
+    fine = np.linspace(1, 128, 127_001)
+    power = np.array([curve(n) for n in fine]) ** 2 / fine  # type: ignore[arg-type]
+    assert float(fine[power.argmax()]) == pytest.approx(knee, rel=1e-2)
+
+    told = found(curve).knee_clients
+    assert told is not None
+    assert told.value == pytest.approx(float(fine[power.argmax()]), rel=1e-2)
+
+
+@pytest.mark.parametrize("curve", [lambda n: 500.0 * n, usl(500, 0.012, 0)])
+def test_a_knee_beyond_the_loads_measured_is_not_told(curve: Callable[[int], float]) -> None:
+    """The second one's lies at 82 clients, with a single load above it."""
+    assert found(curve).knee_clients is None
+
+
+def test_the_knee_has_an_interval_that_holds_the_truth() -> None:
+    told = [found(usl(500, 0.08, 0.0), noise=0.02, seed=seed) for seed in range(100)]
+    knees = [one.knee_clients for one in told if one.curve is Curve.AMDAHL]
+    held = [one.low <= 11.5 <= one.high for one in knees if one and one.low and one.high]
+
+    assert len(held) >= 50
+    assert sum(held) / len(held) >= 0.87

@@ -27,9 +27,25 @@ turn = "200 ms"
 lead_in = "50 ms"
 """
 
+# The same baseline, and something to compare it with.
+TWO_CELLS = (
+    STUDY.replace(
+        "[workload]",
+        """\
+[factor.journal]
+delete = { settings = {} }
+wal = { settings = { journal_mode = "wal" } }
+
+[workload]""",
+    )
+    + 'baseline = { journal = "delete" }\n'
+)
+
 
 @pytest.mark.slow
-def test_the_noise_of_a_workload_is_told_and_nothing_is_kept(tmp_path: Path, clean: None) -> None:
+def test_the_noise_of_a_workload_is_told_and_kept_for_studies_to_come(
+    tmp_path: Path, clean: None
+) -> None:
     (tmp_path / "own.toml").write_text(STUDY)
 
     told = dbdyno("calibrate", "own.toml", "--time", "12s", "--json", folder=tmp_path)
@@ -40,4 +56,16 @@ def test_the_noise_of_a_workload_is_told_and_nothing_is_kept(tmp_path: Path, cle
     assert found["ratio_low"] <= found["ratio"] <= found["ratio_high"]
     assert found["within_sd"] > 0
     assert found["smallest_effect_by_minutes"]["60"] < found["smallest_effect_by_minutes"]["5"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["own.toml"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["own.toml", "results"]
+    kept = [path.name for path in (tmp_path / "results").iterdir() if path.name != ".lock"]
+    assert kept == ["noise.json"]
+    (tmp_path / "own.toml").write_text(TWO_CELLS)
+    sees = json.loads(dbdyno("check", "own.toml", "--json", folder=tmp_path).out)["sees"]
+    assert 0 < sees["effect"] < 10
+    assert sees["noise"]["within_sd"] == found["within_sd"]
+    told = dbdyno("check", "own.toml", folder=tmp_path).out
+    assert "noise    this machine would see a change of about " in told
+    assert "% in throughput (kv_update, 2 clients; calibrated on " in told
+    ran = dbdyno("run", "own.toml", "--blocks", "2", folder=tmp_path)
+    assert ran.code == 0, ran.err
+    assert "this machine would see a change of about " in ran.err

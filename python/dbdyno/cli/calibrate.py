@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 
 from dbdyno.cli.fetching import fetch_all
-from dbdyno.cli.options import Duration, json_option, print_json, scale_option
+from dbdyno.cli.options import Duration, json_option, print_json, scale_option, store_option
 from dbdyno.cli.progress import shower
+from dbdyno.collect import environment_id, host_facts
 from dbdyno.conduct import conduct_study, load_study
 from dbdyno.conduct.calibrate import BLOCKS, calibration
+from dbdyno.conduct.foreseen import workplace
 from dbdyno.conduct.planning import plan_study
 from dbdyno.engine import find_engine
 from dbdyno.errors import NotValidError
 from dbdyno.formats.study import StudyFile
 from dbdyno.guard.scratch import scratch_folder
-from dbdyno.store import Store
+from dbdyno.model import KeptNoise, Study
+from dbdyno.store import Store, keep_noise
 
 if TYPE_CHECKING:
     from dbdyno.report.noise import Noise
@@ -40,18 +45,21 @@ MINUTES = (2, 5, 10, 30, 60)
     show_default=True,
     help="Measured load, of both arms and all blocks together.",
 )
+@store_option
 @json_option
-def calibrate(study: str, scale: str | None, time_s: float, as_json: bool) -> None:
+def calibrate(study: str, scale: str | None, time_s: float, store: Path, as_json: bool) -> None:
     """Measure this machine's noise for the workload of STUDY.
 
     The baseline's cell is set up twice, in three blocks, and driven against itself in turns at the
     study's largest load. Tells what came of no difference at all, and the smallest effect between
-    two cells that studies of some length would find. Nothing is kept.
+    two cells that studies of some length would find. Of all this, only the noise is kept, in the
+    store: `check` and `run` tell by it what change a study of this workload would see.
     """
     asked = load_study(study, scale=scale)
     loaded = calibration(asked, measured_s=time_s)
     with scratch_folder("calibrate") as folder:
         noise = _measure(loaded, Store(folder / "store"))
+    keep_noise(Store(store), _kept(asked.study, loaded.study.load.clients[0], noise))
     load, design = asked.study.load, asked.study.design
     measure_s = load.measure_s or loaded.study.load.measure_s or design.turn_s
     seen = {
@@ -67,7 +75,7 @@ def calibrate(study: str, scale: str | None, time_s: float, as_json: bool) -> No
 def _measure(loaded: StudyFile, store: Store) -> Noise:
     from dbdyno.report.noise import noise_of  # Statistics are imported by who has measured.
 
-    plan = plan_study(loaded.study, store)
+    _, plan = plan_study(loaded.study, store)
     fetch_all(run.cell.provision for run in plan.runs)
     with shower(loaded.study.load, Console(stderr=True)) as shown:
         outcome = conduct_study(loaded, plan, store, find_engine(), observe=shown.show)
@@ -78,6 +86,16 @@ def _measure(loaded: StudyFile, store: Store) -> Noise:
             hint=error.hint if error else None,
         )
     return noise_of(store.root, outcome.folder, loaded.study.design)
+
+
+def _kept(study: Study, clients: int, noise: Noise) -> KeptNoise:
+    return KeptNoise(
+        place=workplace(study, environment_id(host_facts()), clients),
+        within_sd=noise.within_sd,
+        between_sd=noise.between_sd,
+        study=study.name,
+        measured_unix_s=time.time(),
+    )
 
 
 def _tell(loaded: StudyFile, noise: Noise, seen: Mapping[int, float | None]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
@@ -17,11 +17,13 @@ from dbdyno.cli.options import (
     scale_option,
     store_option,
 )
-from dbdyno.cli.text import clients, size
+from dbdyno.cli.text import clients, sees, size
 from dbdyno.conduct.estimate import estimate
 from dbdyno.conduct.examine import Started, examine, examine_servers
+from dbdyno.conduct.foreseen import can_be_foreseen, foreseen
 from dbdyno.conduct.load import load_study, scale_reason
 from dbdyno.conduct.planning import plan_study
+from dbdyno.design import cells
 from dbdyno.design.batches import batches, why_not_turns
 from dbdyno.design.search import most_probes, usual_probes
 from dbdyno.engine import Engine, find_engine
@@ -61,16 +63,18 @@ def check(
     would end.
     """
     file = load_study(study, scale=scale, collect=collect)
-    loaded = file.study
-    plan = plan_study(loaded, Store(store), seed=seed, blocks=blocks)
+    loaded, plan = plan_study(file.study, Store(store), seed=seed, blocks=blocks)
+    file = replace(file, study=loaded)
     engine = find_engine()
     _raise_all(list(examine(file, plan, engine)))
     started = _start_servers(file, plan, engine) if servers else []
     cost = estimate(plan, loaded.load)
     free = shutil.disk_usage(_existing(store)).free
+    seen = foreseen(loaded, plan, Store(store))
     if as_json:
         document = _document(loaded, plan, cost.time_s, cost.disk_bytes, free)
-        print_json({**document, "started": [asdict(one) for one in started]})
+        told = {"started": [asdict(one) for one in started], "sees": asdict(seen) if seen else None}
+        print_json({**document, **told})
         return
     click.echo(loaded.question)
     if loaded.source:
@@ -84,25 +88,40 @@ def check(
         click.echo(f"server   {name}: {provision}")
     for one in started:
         click.echo(f"starts   {one.label}: {one.provision} is {one.version}")
-    click.echo(f"load     {_load(loaded.load)}")
-    if loaded.load.find_max is not None:
-        click.echo(f"search   {_search(loaded.load.find_max)}")
-    for group in loaded.load.groups:
-        click.echo(f"beside   {group.name}: {clients(group.clients)}, {_pace(group)}")
-    blocks_run = plan.blocks
-    half_width = loaded.design.stop_half_width
-    stops = half_width is not None and blocks_run > FIRST_LOOK
-    blocks_text = f"{FIRST_LOOK} to {blocks_run}" if stops else str(blocks_run)
-    click.echo(f"design   {blocks_text} blocks × {len(plan.runs) // blocks_run} cells, ", nl=False)
-    click.echo(f"{len(plan.runs)} runs, seed {plan.seed}, plan {plan.fingerprint}")
-    if half_width is not None:
-        click.echo(f"stops    as soon as every interval is within ±{format_fraction(half_width)}")
-    most = "at most " if stops else ""
-    click.echo(f"time     {most}about {format_duration(round(cost.time_s))}")
+    _tell_load(loaded.load)
+    stops = _tell_design(loaded, plan)
+    click.echo(f"time     {'at most ' if stops else ''}about {format_duration(round(cost.time_s))}")
     click.echo(f"disk     about {size(cost.disk_bytes)} at a time; {size(free)} are free")
+    if seen is not None:
+        click.echo(f"noise    {sees(seen)}")
+    elif can_be_foreseen(loaded, plan):
+        click.echo(f"noise    not known here; `dbdyno calibrate {study}` measures it")
     click.echo(f"\norder    {_order(loaded, plan)}")
     for run in plan.runs:
         click.echo(f"  {run.position:>3}  block {run.block}  {run.label}")
+
+
+def _tell_load(load: Load) -> None:
+    click.echo(f"load     {_load(load)}")
+    if load.find_max is not None:
+        click.echo(f"search   {_search(load.find_max)}")
+    for group in load.groups:
+        click.echo(f"beside   {group.name}: {clients(group.clients)}, {_pace(group)}")
+
+
+def _tell_design(study: Study, plan: Plan) -> bool:
+    """Returns whether the study may stop early."""
+    blocks, half_width = plan.blocks, study.design.stop_half_width
+    stops = half_width is not None and blocks > FIRST_LOOK
+    blocks_text = f"{FIRST_LOOK} to {blocks}" if stops else str(blocks)
+    click.echo(f"design   {blocks_text} blocks × {len(plan.runs) // blocks} cells, ", nl=False)
+    click.echo(f"{len(plan.runs)} runs, seed {plan.seed}, plan {plan.fingerprint}")
+    if half_width is not None:
+        click.echo(f"stops    as soon as every interval is within ±{format_fraction(half_width)}")
+    if study.design.twice:
+        *_, again = cells(study)
+        click.echo(f"A/A      the baseline's cell twice, also as {again.label}")
+    return stops
 
 
 def _start_servers(file: StudyFile, plan: Plan, engine: Engine) -> list[Started]:

@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +19,11 @@ from dbdyno.cli.text import fold, width
 from dbdyno.conduct import bundled_studies, load_study
 from dbdyno.conduct.load import SMALL
 from dbdyno.conduct.planning import plan_study
-from dbdyno.design import plan as make_plan
+from dbdyno.design import design_digest
 from dbdyno.errors import InterruptedRunError, LabError, NotValidError, StoreError, UsageError
 from dbdyno.formats.complaint import nearest_hint
 from dbdyno.formats.study import read_study
-from dbdyno.model import RunManifest, Study
+from dbdyno.model import RunManifest
 from dbdyno.store import Store
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Answer:
     scale: str = SMALL
     date: str = ""
     design: str = ""
-    """Fingerprint of the cells and the load that were measured (`design_of`)."""
+    """Fingerprint of the cells and the load that were measured (`design_digest`)."""
     machine: str = ""
     report: str = ""
     """Where the report is."""
@@ -109,8 +109,8 @@ def _answer(name: str, scale: str, store: Store, catalogue: Path | None) -> Answ
     began = time.monotonic()
     try:
         loaded = load_study(name, scale=scale)
-        plan = plan_study(loaded.study, store)
-        outcome, written = carry_out(loaded, plan, Way(name, store))
+        study, plan = plan_study(loaded.study, store)
+        outcome, written = carry_out(replace(loaded, study=study), plan, Way(name, store))
         runs = store.study(outcome.folder).survey().runs.values()
         ran = [run.manifest for run in runs]
         answer = Answer(
@@ -119,7 +119,7 @@ def _answer(name: str, scale: str, store: Store, catalogue: Path | None) -> Answ
             minutes=round(span_s((run.started_unix_s, run.ended_unix_s) for run in ran) / 60, 1),
             scale=scale,
             date=_latest(ran) or today,
-            design=design_of(loaded.study),
+            design=design_digest(loaded.study),
             machine=machine([run.document("facts.json") for run in runs]),
             report=str(written.page),
         )
@@ -136,11 +136,6 @@ def _answer(name: str, scale: str, store: Store, catalogue: Path | None) -> Answ
         minutes = round((time.monotonic() - began) / 60, 1)
         return Answer(told, minutes=minutes, scale=scale, date=today, failed=True)
     return answer
-
-
-def design_of(study: Study) -> str:
-    """A fingerprint of its cells and load, whatever its seed and the number of its blocks."""
-    return make_plan(study, seed=0).fingerprint
 
 
 def _complain(error: LabError) -> None:

@@ -1,7 +1,8 @@
-"""`dbdyno compare`: any two cells of what is stored, and what differs between them."""
+"""`dbdyno compare`: any two cells or studies of what is stored, and what differs between them."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from dbdyno.model import FIGURES, Primary, find_figure
 
 if TYPE_CHECKING:
     from dbdyno.report.sides import Outcome
+    from dbdyno.report.whole_studies import Whole
 
 FAIL_ON = ("slower", "not-equivalent")
 
@@ -64,33 +66,70 @@ def compare(
     assume_alike: bool,
     as_json: bool,
 ) -> None:
-    """Compare B with A, each a cell of a study in the store.
+    """Compare B with A, each a cell of a study in the store, or each a whole study.
 
-    A cell is STUDY/CELL (such as `quickstart/wal, full`), STUDY/RUN, or a STUDY of one cell.
-    Says what differs in server, settings, workload, load, scale, host and dbdyno, and gives no
-    verdict where more than one factor does. Blocks of one study are paired, runs of two are not.
-    STUDY may be the folder of a study in another store. Of imported results much is not known: a
-    verdict needs your word that it is alike.
+    A cell is STUDY/CELL (such as `quickstart/wal, full`), STUDY/RUN, or a STUDY of one cell; with
+    `@10s-60s` behind it, that part of its windows. Of two studies the cells with the same levels
+    are compared, and judged together. Says what differs in server, settings, workload, load, scale,
+    window, host and dbdyno, and gives no verdict where more than one factor does. Blocks of one
+    study are paired, runs of two are not. STUDY may be the folder of a study in another store. Of
+    imported results much is not known: a verdict needs your word that it is alike.
     """
     # Statistics and Arrow take a second to import: only who compares pays for it.
-    from dbdyno.report.sides import confront, open_side
+    from dbdyno.report.sides import confront, open_sides, several
+    from dbdyno.report.whole_studies import confront_studies
 
     better = "higher" if find_figure(metric).higher_is_better else "lower"
     primary = Primary(metric, better, smallest_effect)  # type: ignore[arg-type]
-    outcome = confront(open_side(store, a), open_side(store, b), primary, assume_alike=assume_alike)
-    if as_json:
-        print_json(_document(a, b, metric, outcome))
+    ours, theirs = open_sides(store, a), open_sides(store, b)
+    document: dict[str, object] = {"schema": 1, "a": a, "b": b, "metric": metric}
+    if len(ours) > 1 and len(theirs) > 1:
+        whole = confront_studies(ours, theirs, primary, assume_alike=assume_alike)
+        outcomes = list(whole.outcomes.values())
+        if as_json:
+            print_json({**document, **_whole_document(whole)})
+        else:
+            _tell_whole(a, b, metric, whole)
     else:
-        _tell(a, b, metric, outcome)
+        for sides in (ours, theirs):
+            if len(sides) > 1:
+                raise several(sides)
+        outcome = confront(ours[0], theirs[0], primary, assume_alike=assume_alike)
+        outcomes = [outcome]
+        if as_json:
+            print_json({**document, **_document(outcome)})
+        else:
+            click.echo(f"A  {a}\nB  {b}\n")
+            _tell(metric, outcome)
     if fail_on is not None:
-        _fail(outcome, fail_on)
+        for one in outcomes:
+            _fail(one, fail_on)
 
 
-def _tell(a: str, b: str, metric: str, outcome: Outcome) -> None:
+def _tell_whole(a: str, b: str, metric: str, whole: Whole) -> None:
+    """What differs in all cells once, and then each cell."""
+    click.echo(f"A  {a}\nB  {b}\n")
+    each = [set(one.differences) for one in whole.outcomes.values()]
+    common = set.intersection(*each)
+    first = next(iter(whole.outcomes.values()))
+    if common:
+        click.echo("in all cells:")
+        for one in (one for one in first.differences if one in common):
+            click.echo(f"  {one.group}: {one.what}: {one.a} → {one.b}")
+    for name, outcome in whole.outcomes.items():
+        click.echo(f"\n{name}")
+        own = tuple(one for one in outcome.differences if one not in common)
+        _tell(metric, replace(outcome, differences=own), quiet=bool(common))
+    for side, cells in (("A", whole.only_a), ("B", whole.only_b)):
+        if cells:
+            click.echo(f"\nonly {side} has {'; '.join(cells)}")
+
+
+def _tell(metric: str, outcome: Outcome, *, quiet: bool = False) -> None:
+    """`quiet`: that nothing differs besides need not be said."""
     from dbdyno.report.wording import judged_text
 
-    click.echo(f"A  {a}\nB  {b}\n")
-    if not outcome.differences:
+    if not outcome.differences and not quiet:
         known = " of what is known" if outcome.not_known else ""
         click.echo(f"nothing{known} differs but the date")
     for one in outcome.differences:
@@ -104,7 +143,15 @@ def _tell(a: str, b: str, metric: str, outcome: Outcome) -> None:
         click.echo(f"\n{clients} client{'' if clients == 1 else 's'}: B against A: {told}")
 
 
-def _document(a: str, b: str, metric: str, outcome: Outcome) -> dict[str, object]:
+def _whole_document(whole: Whole) -> dict[str, object]:
+    return {
+        "cells": {name: _document(outcome) for name, outcome in whole.outcomes.items()},
+        "only_a": list(whole.only_a),
+        "only_b": list(whole.only_b),
+    }
+
+
+def _document(outcome: Outcome) -> dict[str, object]:
     from dbdyno.stats import PairedEffect
 
     judged = []
@@ -127,10 +174,6 @@ def _document(a: str, b: str, metric: str, outcome: Outcome) -> dict[str, object
         for one in outcome.differences
     ]
     return {
-        "schema": 1,
-        "a": a,
-        "b": b,
-        "metric": metric,
         "differences": differences,
         "not_known": list(outcome.not_known),
         "refused": outcome.refused,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,9 +23,11 @@ from dbdyno.cli.options import (
 )
 from dbdyno.cli.progress import shower
 from dbdyno.cli.report import write_report
+from dbdyno.cli.text import sees
 from dbdyno.conduct import StudyOutcome, conduct_study, load_study
+from dbdyno.conduct.foreseen import foreseen
 from dbdyno.conduct.load import scale_reason
-from dbdyno.conduct.planning import plan_study
+from dbdyno.conduct.planning import longer, plan_study
 from dbdyno.conduct.resume import load_unfinished
 from dbdyno.conduct.tool import provisions_of
 from dbdyno.design import plan as make_plan
@@ -106,8 +108,8 @@ def run(
     if reason:
         click.echo(reason, err=True)
     held = Store(store)
-    plan = plan_study(loaded.study, held, seed=seed, blocks=blocks, again=again)
-    _carry_out(loaded, plan, Way(study, held, out, again, as_json))
+    decided, plan = plan_study(loaded.study, held, seed=seed, blocks=blocks, again=again)
+    _carry_out(replace(loaded, study=decided), plan, Way(study, held, out, again, as_json))
 
 
 @click.command()
@@ -119,8 +121,8 @@ def quickstart(store: Path, out: Path | None, again: bool, as_json: bool) -> Non
     """Measure what SQLite's settings cost, in two minutes."""
     loaded = load_study(QUICKSTART)
     held = Store(store)
-    plan = plan_study(loaded.study, held, again=again)
-    _carry_out(loaded, plan, Way(QUICKSTART, held, out, again, as_json))
+    decided, plan = plan_study(loaded.study, held, again=again)
+    _carry_out(replace(loaded, study=decided), plan, Way(QUICKSTART, held, out, again, as_json))
 
 
 @click.command()
@@ -183,16 +185,19 @@ def raise_failures(outcome: StudyOutcome, plan: Plan, store: Store) -> None:
 def _conduct(loaded: StudyFile, plan: Plan, way: Way) -> StudyOutcome:
     """Runs the whole plan, or as many blocks as its stopping rule needs."""
     engine = find_engine()
+    seen = foreseen(loaded.study, plan, way.store)
+    if seen is not None:
+        click.echo(sees(seen), err=True)
     for provision in dict.fromkeys(provisions_of(plan)):
         with suppress(ServerError):  # Runs that need it will say so; the others are measured.
             fetch_all([provision])
     with shower(loaded.study.load, Console(stderr=True)) as shown:
-        first, *longer = _extents(loaded.study, plan)
+        first, *further = _extents(loaded.study, plan)
         try:
             found = conduct_study(
                 loaded, first, way.store, engine, observe=shown.show, again=way.again
             )
-            for more in longer:
+            for more in further:
                 if found.failures or _is_enough(loaded.study, way.store, found.folder):
                     break
                 went_on = conduct_study(loaded, more, way.store, engine, observe=shown.show)
@@ -208,7 +213,7 @@ def _extents(study: Study, plan: Plan) -> Sequence[Plan]:
     if study.design.stop_half_width is None or plan.blocks <= FIRST_LOOK:
         return (plan,)
     numbers = range(FIRST_LOOK, plan.blocks + 1)
-    return [make_plan(study, seed=plan.seed, blocks=number) for number in numbers]
+    return [longer(make_plan(study, seed=plan.seed, blocks=number), plan) for number in numbers]
 
 
 def _is_enough(study: Study, store: Store, folder: str) -> bool:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
 import shutil
 import sys
 import textwrap
+from typing import TYPE_CHECKING
 
 from dbdyno.formats.quantities import format_duration
 from dbdyno.model import RateSearch, Step, StepSummary
+
+if TYPE_CHECKING:
+    from dbdyno.conduct.foreseen import Foreseen
 
 
 def width(*, of_errors: bool = False) -> int | None:
@@ -62,6 +67,16 @@ def latency(microseconds: float) -> str:
 def clients(number: int) -> str:
     """`1 client`, `4 clients`."""
     return f"{number:,} client" + ("" if number == 1 else "s")
+
+
+def sees(found: Foreseen) -> str:
+    """The change that a study would see, and how that is known."""
+    noise = found.noise
+    day = datetime.date.fromtimestamp(noise.measured_unix_s).isoformat()
+    return (
+        f"this machine would see a change of about {found.effect:.1%} in {noise.place.metric} "
+        f"({noise.place.script}, {clients(noise.place.clients)}; calibrated on {day})"
+    )
 
 
 def step_line(step: Step, summary: StepSummary) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from dbdyno.design import cells
 from dbdyno.design.batches import why_not_turns
 from dbdyno.errors import UsageError
 from dbdyno.formats.study import StudyFile
-from dbdyno.model import Factor, Level, Study
+from dbdyno.model import Cell, Factor, Level, Study
 
 ARM = "arm"
 """The factor whose two levels differ only in name."""
@@ -40,6 +41,7 @@ def calibration(loaded: StudyFile, *, measured_s: float) -> StudyFile:
         baseline={ARM: "one"},
         order="turns",
         twice={},
+        twice_if_long={},
     )
     load = replace(study.load, clients=(max(study.load.clients),), measure_s=window_s, events=None)
     reduced = replace(
@@ -60,6 +62,12 @@ def calibration(loaded: StudyFile, *, measured_s: float) -> StudyFile:
             hint="name a study whose load is the engine's",
         )
     return replace(loaded, study=reduced)
+
+
+def baseline_cell(study: Study) -> Cell:
+    """The cell that is calibrated: the baseline's, of the first levels otherwise."""
+    named = study.design.baseline
+    return next(cell for cell in cells(study) if named.items() <= dict(cell.levels).items())
 
 
 def _only(factor: Factor, study: Study) -> Factor:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dbdyno.conduct.load import bundled_studies, load_study
+from dbdyno.conduct.planning import as_begun
 from dbdyno.design import plan as make_plan
 from dbdyno.errors import UsageError
 from dbdyno.formats.stored_study import IMPORTED, ONE_CALL
@@ -73,7 +74,10 @@ def _planned(file: Path, recorded: Plan) -> tuple[StudyFile, Plan]:
     design, blocks = loaded.study.design, recorded.blocks
     if design.stop_half_width is not None:
         blocks = max(blocks, design.blocks)
-    return loaded, make_plan(loaded.study, seed=recorded.seed, blocks=blocks)
+    begun = as_begun(loaded.study, recorded, blocks=blocks)
+    if begun is None:
+        return loaded, make_plan(loaded.study, seed=recorded.seed, blocks=blocks)
+    return replace(loaded, study=begun[0]), begun[1]
 
 
 def _other(file: str, stored: StoredStudy, cure: str) -> UsageError:

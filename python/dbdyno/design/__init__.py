@@ -2,8 +2,16 @@
 
 from dbdyno.design.cells import cells
 from dbdyno.design.order import balanced_orders, first_orders
-from dbdyno.design.plan import plan
+from dbdyno.design.plan import design_digest, plan
 from dbdyno.design.seeds import derive_seed
 from dbdyno.design.turns import turn_orders
 
-__all__ = ["balanced_orders", "cells", "derive_seed", "first_orders", "plan", "turn_orders"]
+__all__ = [
+    "balanced_orders",
+    "cells",
+    "derive_seed",
+    "design_digest",
+    "first_orders",
+    "plan",
+    "turn_orders",
+]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 
 from dbdyno.design.batches import order_of
@@ -23,7 +24,8 @@ def plan(study: Study, *, seed: int | None = None, blocks: int | None = None) ->
 
     Whoever measures draws a seed for a study that names none; a plan to look at takes 0.
     The fingerprint is the study's identity: cells, load, order and seeds. How many blocks are run
-    is its extent and not in it, so a longer plan goes on where a shorter one ended.
+    is its extent and not in it, so a longer plan goes on where a shorter one ended; nor is, in
+    turns, how many turns a block has, since the block stays the unit whatever its length.
     """
     if seed is None:
         seed = study.design.seed or 0
@@ -68,6 +70,17 @@ def _key(cell: Cell) -> str:
     return json.dumps(dict(cell.levels))
 
 
+def design_digest(study: Study) -> str:
+    """A digest of its cells and load, length of windows included, whatever its seed and the number
+    of its blocks."""
+    return whole_fingerprint(study, 0)
+
+
+def whole_fingerprint(study: Study, seed: int) -> str:
+    """The fingerprint with the length of windows in it, as plans in turns had it at first."""
+    return _digest(study, seed, cells(study), _load_shape(study.load))
+
+
 def _load_shape(load: Load) -> dict[str, object]:
     """All of the load but its steps, which the runs hold."""
     arrivals = (load.arrival, *(group.arrival for group in load.groups))
@@ -109,11 +122,18 @@ def _stop_shape(study: Study) -> dict[str, object]:
 
 
 def _fingerprint(study: Study, seed: int, matrix: tuple[Cell, ...]) -> str:
+    load = _load_shape(study.load)
+    if order_of(study) == "turns":
+        del load["measure_s"]
+    return _digest(study, seed, matrix, load)
+
+
+def _digest(study: Study, seed: int, matrix: tuple[Cell, ...], load: Mapping[str, object]) -> str:
     shape = {
         "study": study.name,
         "scale": study.scale,
         "seed": seed,
-        "load": _load_shape(study.load),
+        "load": load,
         **_turns_shape(study),
         **_stop_shape(study),
         "clients": study.load.clients,

@@ -185,8 +185,12 @@ class FindMaxTable(Table):
         return {name: limit for name, limit in told.items() if limit is not None}
 
     def least_rate(self, percentile: str, measure_s: float) -> float:
-        """The lowest rate at which a window has the events that the percentile needs, and 100."""
-        return max(100, find_figure(percentile).least_events) / measure_s
+        """The lowest rate at which a window has the events that the percentile needs, and 100.
+
+        A limit on the greatest is one on every event, however few there are.
+        """
+        needed = 0 if percentile == "max" else find_figure(percentile).least_events
+        return max(100, needed) / measure_s
 
     def find_max(self, measure_s: float) -> FindMax:
         """Converts a valid table to the model's type."""

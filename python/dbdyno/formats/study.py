@@ -227,6 +227,7 @@ def _build(
             freeze=document.design.freeze,
             stop_half_width=document.design.stop_half_width(),
             twice=_twice(document.design, factors, fail),
+            twice_if_long=_twice_if_long(document.design, factors),
         ),
         charts=tuple(chart.chart() for chart in document.chart),
         scale=scale,
@@ -427,12 +428,25 @@ def _twice(design: DesignTable, factors: tuple[Factor, ...], fail: _Fail) -> Map
     """The baseline, if `aa` asks for it a second time under another name."""
     if not design.aa:
         return {}
-    path = ("design", "aa")
+    why_not = _why_not_twice(design, factors)
+    if why_not is not None:
+        raise fail(("design", "aa"), why_not)
+    return design.baseline
+
+
+def _twice_if_long(design: DesignTable, factors: tuple[Factor, ...]) -> Mapping[str, str]:
+    """The baseline, where `aa` is left open and it can have a second name."""
+    is_open = design.aa is None and _why_not_twice(design, factors) is None
+    return design.baseline if is_open else {}
+
+
+def _why_not_twice(design: DesignTable, factors: tuple[Factor, ...]) -> str | None:
+    """Why the baseline's cell can't stand under another name as well."""
     levels = {factor.name: [level.name for level in factor.levels] for factor in factors}
     varying = [name for name in design.baseline if len(levels[name]) > 1]
     if not varying:
-        raise fail(path, "`aa` repeats the baseline's cell: name a `baseline` with several levels")
+        return "`aa` repeats the baseline's cell: name a `baseline` with several levels"
     for name in varying:
         if design.baseline[name] + AGAIN in levels[name]:
-            raise fail(path, f"`aa` needs the name `{design.baseline[name]}{AGAIN}` for itself")
-    return design.baseline
+            return f"`aa` needs the name `{design.baseline[name]}{AGAIN}` for itself"
+    return None

@@ -146,7 +146,7 @@ class DesignTable(Table):
     turn: Annotated[Duration, Field(ge=0.05, le=600)] = 2.0
     lead_in: Annotated[Duration, Field(ge=0, le=600)] = 0.3
     freeze: bool = False
-    aa: bool = False
+    aa: bool | None = None
     stop: StopTable | None = None
 
     @model_validator(mode="after")

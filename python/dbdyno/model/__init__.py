@@ -47,6 +47,7 @@ from dbdyno.model.measurement import (
     Turn,
     named_shards,
 )
+from dbdyno.model.noise import KeptNoise, Workplace
 from dbdyno.model.part import OWN_HOST_PARTS, Metric, MetricKind, Missing, Reading, Sample
 from dbdyno.model.plan import AGAIN, ENGINE, Cell, Order, Plan, PlannedRun, Step, Tables
 from dbdyno.model.result import (
@@ -119,6 +120,7 @@ __all__ = [
     "HistogramRecord",
     "Imported",
     "Interval",
+    "KeptNoise",
     "LabCost",
     "Level",
     "Load",
@@ -168,6 +170,7 @@ __all__ = [
     "TurnResult",
     "Verify",
     "Workload",
+    "Workplace",
     "chart_kinds",
     "draws_what",
     "find_figure",

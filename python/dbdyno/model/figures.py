@@ -49,6 +49,12 @@ class Sampled:
 _SAMPLED = re.compile(r"([a-z]\w*)\.([a-z]\w*)(?:\.(\S+))?")
 
 
+MAX_EVENTS = 10_000
+"""Least number of events for the greatest response time to decide: as many as p99.9 needs. It has
+no rank of its own and grows with the number of events; of fewer it is a percentile that nobody
+named, and one event decides."""
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     """A figure of one step of one run."""
@@ -60,7 +66,7 @@ class Figure:
     """Reads it; `None` if it was not measured."""
     least_events: int = 1
     """Least number of events for the step to say anything about it: ten beyond the rank of a
-    percentile."""
+    percentile; for the greatest, `MAX_EVENTS`."""
     rate: bool = False
     """Whether more is better."""
     events: Callable[[StepSummary], int] = lambda summary: summary.events
@@ -237,7 +243,7 @@ FIGURES: Mapping[str, Figure] = {
         "Statement rate", "statements/s", True, lambda s: s.statements_per_s, rate=True
     ),
     **{name: _percentile(name, rank) for name, rank in PERCENTILES.items()},
-    "max": Figure("Response time, max", "µs", False, _latency("max")),
+    "max": Figure("Response time, max", "µs", False, _latency("max"), least_events=MAX_EVENTS),
     "mean": Figure("Response time, mean", "µs", False, _latency("mean")),
     "spent_s": Figure(
         "Time spent by a client",

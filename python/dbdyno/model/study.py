@@ -94,6 +94,9 @@ class Design:
     `None`: all blocks are run."""
     twice: Mapping[str, str] = field(default_factory=dict)
     """Factor → level of the cell that stands twice, to check the machine by; empty: none."""
+    twice_if_long: Mapping[str, str] = field(default_factory=dict)
+    """The same, if the study is in turns and takes more than an hour; empty once that is decided,
+    or where the file has decided it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from dbdyno.design.cells import cells
+from dbdyno.errors import UsageError
 from dbdyno.model import FIGURES, Imported, StepSummary, find_figure
 from dbdyno.report.gather import gather, latency_log
 from dbdyno.report.imported import imports
@@ -68,6 +69,8 @@ def exported(store: Path, name: str) -> Exported:
         material = gather(root, study)
         return _exported(root, study, material, points_of(material, cells(material.study)))
     side = open_side(store, name)
+    if side.window is not None:
+        raise UsageError(f"`{name}`: whole steps are exported; leave out the window of time")
     material = gather(root, study)
     return _exported(root, study, material, side.points)
 

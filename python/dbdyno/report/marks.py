@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dbdyno.model import Study
+from dbdyno.report.cycles import Stall
 from dbdyno.report.material import RunMaterial, StepSeries
 from dbdyno.report.resets import resets
 from dbdyno.report.timeline import Span
 from dbdyno.report.wording import count
-from dbdyno.stats import Event
 
 PHASES = {"prepare": "load"}
 """What the manifest calls otherwise than a reader would."""
@@ -87,7 +87,7 @@ def load_marks(span: Span, study: Study) -> Iterator[Mark]:
         yield Mark(MEASURED, turn.start_unix_ns, turn.end_unix_ns, text)
 
 
-def fault_marks(span: Span, stalls: Sequence[Event]) -> Iterator[Mark]:
+def fault_marks(span: Span, stalls: Sequence[Stall]) -> Iterator[Mark]:
     """Errors, lost connections and stalls of a step; `stalls` are counted from its window's
     beginning, over what was measured alone."""
     series = span.run.series.get(span.step)
@@ -101,10 +101,12 @@ def fault_marks(span: Span, stalls: Sequence[Event]) -> Iterator[Mark]:
             yield from _counted(span, series, counts, kind, word)
     places = np.flatnonzero(series.measured)
     for stall in stalls:
-        first = round(stall.start_s / series.interval_s)
-        last = first + max(1, round(stall.duration_s / series.interval_s)) - 1
+        event = stall.event
+        first = round(event.start_s / series.interval_s)
+        last = first + max(1, round(event.duration_s / series.interval_s)) - 1
         if last < places.size:
-            text = f"stall of {stall.duration_s:.3g} s: {100 * stall.depth:.0f} % below the median"
+            text = f"stall of {event.duration_s:.3g} s: {100 * event.depth:.0f} % below the median"
+            text += f"; coincides with {stall.cycle}" if stall.cycle else ""
             yield _of_intervals(span, series, int(places[first]), int(places[last]), STALL, text)
 
 

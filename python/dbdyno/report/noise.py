@@ -3,7 +3,6 @@ detect."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from dbdyno.model import Design
 from dbdyno.report.analyse import analyse
 from dbdyno.report.gather import gather
 from dbdyno.stats import PairedEffect
-from dbdyno.stats.power import detectable
+from dbdyno.stats.power import smallest_effect
 
 LEAST_BLOCKS = 2
 LEAST_PAIRS = 2
@@ -39,14 +38,13 @@ class Noise:
         """The relative effect between two cells that so long a study finds with a chance of 80 %.
 
         Its blocks measure `measure_s` of each cell in turns of `turn_s`. `None`: too short for two
-        blocks. σ² = between² + within² / turns (see `stats/turns.py`).
+        blocks.
         """
         pairs = max(1, round(measure_s / turn_s))
         blocks = int(minutes * 60 // (self.set_up_s + 2 * pairs * self.turn_s))
         if blocks < LEAST_BLOCKS:
             return None
-        sd = math.sqrt(self.between_sd**2 + self.within_sd**2 / pairs)
-        return math.expm1(detectable(sd, blocks))
+        return smallest_effect(self.within_sd, self.between_sd, pairs=pairs, blocks=blocks)
 
 
 def noise_of(store: Path, study: str, design: Design) -> Noise:

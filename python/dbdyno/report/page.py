@@ -62,11 +62,12 @@ SECTIONS = (
         "Second by second",
         ("throughput-over-time", "latency-over-time"),
         selector="point",
-        more=("stability",),
+        more=("stability", "stalls", "seconds-below"),
         note="Dip: below 80 % of the median for 3 s; stall: below 50 % for 1 s; stop: below 5 % "
         "for 1 s. Work lost: seconds of the median rate that seconds below 95 % of it cost. Drift "
         "and step: where they are more than chance. P1 / median: the rate reached in 99 % of the "
-        "seconds, over the median.",
+        "seconds, over the median. A stall coincides with one of the engine's cycles if most of it "
+        "falls into the cycle, and all stalls of the window together do so more than chance would.",
     ),
 )
 

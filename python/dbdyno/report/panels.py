@@ -15,6 +15,7 @@ from dbdyno.model import Metric
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.charts.encoding import view_key
 from dbdyno.report.compact import RunLines, pack
+from dbdyno.report.cycles import named
 from dbdyno.report.lines import Instants, Lines, lines_of
 from dbdyno.report.marks import (
     FAULTS,
@@ -72,7 +73,8 @@ def timeline(analysis: Analysis) -> Timeline:
             if run not in marks:
                 apart = (*phase_marks(span.run), *reset_marks(span.run), *gap_marks(span.run))
                 marks[run] = list(apart)
-            marks[run] += [*load_marks(span, study), *fault_marks(span, stalls.get(run, ()))]
+            found = named(span, stalls.get(run, ()))
+            marks[run] += [*load_marks(span, study), *fault_marks(span, found)]
     ordered = {run: sorted(found, key=lambda mark: mark.begin_ns) for run, found in marks.items()}
     return Timeline(views, {run: tuple(found) for run, found in ordered.items()})
 

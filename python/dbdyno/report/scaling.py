@@ -53,6 +53,7 @@ _COLUMNS = (
     Column("One client, events/s", "rate", number, estimate=True),
     Column("Serial share (σ)", "contention", percent, estimate=True),
     Column("Coherency (κ)", "coherency", number, estimate=True),
+    Column("Knee at clients", "knee_clients", number, estimate=True),
     Column("Peak at clients", "peak_clients", number),
     Column("Peak, events/s", "peak_rate", number, estimate=True),
     Column("Worst miss", "worst_miss", percent),
@@ -61,13 +62,14 @@ _COLUMNS = (
 
 def _row(label: str, found: Scaling | NotComparable) -> tuple[Value, ...]:
     if isinstance(found, NotComparable):
-        return (label, f"none: {found.reason}", *[None] * 6)
+        return (label, f"none: {found.reason}", *[None] * 7)
     return (
         label,
         found.curve.value,
         estimated(found.rate),
         estimated(found.contention),
         estimated(found.coherency),
+        estimated(found.knee_clients),
         found.peak_clients,
         estimated(found.peak_rate),
         found.worst_miss,

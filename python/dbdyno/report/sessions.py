@@ -153,7 +153,7 @@ def _sessions(root: Path, name: str, metric: str) -> Iterator[Session]:
         if not sound:
             continue
         versions = {run.manifest.versions.get("server", "") for run in sound}
-        side = Side(name, home, stored, (point,), tuple(sound))
+        side = Side(name, home, stored, (point,), tuple(sound), point.cell.levels)
         began = min(run.manifest.started_unix_s for run in sound)
         told = sorted(versions, key=version_key)[-1]
         yield Session(stored, home, point, side, told, began)

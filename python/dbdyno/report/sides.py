@@ -1,11 +1,11 @@
 """Any two cells of any two stored studies: what differs between them, and whether one may judge."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median
 
-from dbdyno.design.cells import cells
+from dbdyno.design.cells import cells, twice
 from dbdyno.errors import UsageError
 from dbdyno.model import Load, Primary, Study
 from dbdyno.report.comparisons import compare, judged_family
@@ -13,10 +13,12 @@ from dbdyno.report.gather import gather
 from dbdyno.report.imported import not_known
 from dbdyno.report.material import OF_A_RUN, Material, RunMaterial
 from dbdyno.report.points import Point, label, points_of, varying
-from dbdyno.stats import Judgement, unpaired_effect
+from dbdyno.report.time_window import METRIC, TimeWindow, parse_window, within
+from dbdyno.stats import Judgement, NotComparable, PairedEffect, unpaired_effect
 
 HOST_FACTORS = "host factors"
-FACTORS = frozenset({"server", "settings", "workload", HOST_FACTORS})
+WINDOW = "window"
+FACTORS = frozenset({"server", "settings", "workload", HOST_FACTORS, WINDOW})
 """What a comparison may be about; anything else that differs besides makes it say nothing."""
 
 
@@ -30,6 +32,9 @@ class Side:
     study: Study
     points: tuple[Point, ...]
     runs: tuple[RunMaterial, ...]
+    levels: Mapping[str, str]
+    window: TimeWindow | None = None
+    """The part of each step's window that is compared; `None`: all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,28 +60,76 @@ class Outcome:
     """What nobody can say of imported results, and so whether it differs."""
 
 
-def open_side(store: Path, name: str) -> Side:
-    """`STUDY` with a single cell, `STUDY/CELL` or `STUDY/RUN`; STUDY may be a folder of any store.
+@dataclass(frozen=True, slots=True)
+class Confronted:
+    """Two sides before they are judged."""
+
+    differences: tuple[Difference, ...]
+    refused: str | None
+    """Why no verdict is given."""
+    not_known: tuple[str, ...]
+    pairs: tuple[tuple[Point, Point], ...]
+    """Of B and of A, load by load; empty if refused."""
+    paired: bool
+    """Their blocks are pairs."""
+
+
+def open_sides(store: Path, name: str) -> tuple[Side, ...]:
+    """All cells of `STUDY`, its copy for A/A left out, or the one that is named: `STUDY/CELL` or
+    `STUDY/RUN`; of a window of time where `@10s-60s` follows. STUDY may be a folder of any store.
 
     Raises `UsageError` naming the cells there are, `LabError` for what can't be read.
     """
-    root, study, cell = place(store, name)
+    named, window = parse_window(name)
+    root, study, cell = place(store, named)
     material = gather(root, study)
+    home = (root / study).resolve()
+    if cell is None:
+        repeated = twice(material.study)
+        every = [one for one in cells(material.study) if repeated is None or one != repeated[1]]
+        return tuple(_side(name, home, material, one.levels, window) for one in every)
+    return (_open_cell(name, home, material, cell, window),)
+
+
+def open_side(store: Path, name: str) -> Side:
+    """A single cell; see `open_sides`."""
+    sides = open_sides(store, name)
+    if len(sides) > 1:
+        raise several(sides)
+    return sides[0]
+
+
+def several(sides: Sequence[Side]) -> UsageError:
+    """Of a study where one of its cells should have been named."""
+    first = sides[0]
+    listed = "; ".join(f"`{first.home.name}/{_label(side)}`" for side in sides)
+    return UsageError(
+        f"the study `{first.home.name}` holds several cells", hint=f"its cells are {listed}"
+    )
+
+
+def _label(side: Side) -> str:
+    return label(side.levels, varying(side.study))
+
+
+def _open_cell(
+    name: str, home: Path, material: Material, cell: str, window: TimeWindow | None
+) -> Side:
+    study = home.name
     matrix = cells(material.study)
     names = [label(one.levels, varying(material.study)) for one in matrix]
-    if cell is None and len(matrix) == 1:
-        cell = names[0]
     chosen = [one for one, known in zip(matrix, names, strict=True) if known == cell]
-    if not chosen and cell is not None:
+    if not chosen:
         planned = [run for run in material.plan.runs if run.id == cell]
         chosen = [one for one in matrix if planned and one.levels == planned[0].cell.levels]
         runs = tuple(run for run in material.runs if run.manifest.id == cell)
         material = replace(material, runs=runs) if chosen else material
     if not chosen:
         listed = "; ".join(f"`{study}/{known}`" for known in names)
-        told = "holds several cells" if cell is None else f"has no cell or run `{cell}`"
-        raise UsageError(f"the study `{study}` {told}", hint=f"its cells are {listed}")
-    return _side(name, (root / study).resolve(), material, chosen[0].levels)
+        raise UsageError(
+            f"the study `{study}` has no cell or run `{cell}`", hint=f"its cells are {listed}"
+        )
+    return _side(name, home, material, chosen[0].levels, window)
 
 
 def place(store: Path, name: str) -> tuple[Path, str, str | None]:
@@ -93,10 +146,18 @@ def place(store: Path, name: str) -> tuple[Path, str, str | None]:
     return folder.absolute().parent, folder.absolute().name, None if rest == "." else rest
 
 
-def _side(name: str, home: Path, material: Material, levels: Mapping[str, str]) -> Side:
+def _side(
+    name: str,
+    home: Path,
+    material: Material,
+    levels: Mapping[str, str],
+    window: TimeWindow | None,
+) -> Side:
     points = points_of(material, [c for c in cells(material.study) if c.levels == levels])
     runs = [run for run in material.runs if dict(run.manifest.cell) == dict(levels)]
-    return Side(name, home, material.study, tuple(points), tuple(runs))
+    if window is not None:
+        points = (within(point, window, runs) for point in points)
+    return Side(name, home, material.study, tuple(points), tuple(runs), levels, window)
 
 
 def confront(a: Side, b: Side, primary: Primary, *, assume_alike: bool = False) -> Outcome:
@@ -106,6 +167,26 @@ def confront(a: Side, b: Side, primary: Primary, *, assume_alike: bool = False) 
     not known of imported results may differ, which refuses a verdict too, unless somebody who knows
     says that it is alike.
     """
+    found = prepare(a, b, primary, assume_alike=assume_alike)
+    study = replace(b.study, primary=primary)
+    if found.refused is not None:
+        judged: list[Judgement] = []
+    elif found.paired:
+        judged = [comparison.judgement for comparison in compare(found.pairs, study)]
+    else:
+        judged = list(judged_family(unpaired(found, primary.metric), study))
+    clients = [point.clients for point, _ in found.pairs]
+    return Outcome(
+        found.differences, found.refused, tuple(zip(clients, judged, strict=True)), found.not_known
+    )
+
+
+def prepare(a: Side, b: Side, primary: Primary, *, assume_alike: bool = False) -> Confronted:
+    """What differs, whether one may judge, and the loads that both were driven at."""
+    if (a.window or b.window) and primary.metric != METRIC:
+        raise UsageError(
+            f"windows of time have no {primary.metric}: {METRIC} alone is kept interval by interval"
+        )
     unknown = not_known((*a.runs, *b.runs))
     found = tuple(_imported_differences(a, b) if unknown else differences(a, b))
     refused = _refusal(found)
@@ -114,26 +195,25 @@ def confront(a: Side, b: Side, primary: Primary, *, assume_alike: bool = False) 
             f"{', '.join(unknown)} of imported results are not known, and may differ "
             "(`--assume-alike` takes them to be alike)"
         )
-    if refused is not None:
-        return Outcome(found, refused, (), unknown)
     theirs = {point.clients: point for point in a.points}
     pairs = [(point, theirs[point.clients]) for point in b.points if point.clients in theirs]
-    if not pairs:
-        return Outcome(found, "no load was driven on both sides", (), unknown)
-    study = replace(b.study, primary=primary)
-    if not unknown and _one_study(a, b):
-        judged = [comparison.judgement for comparison in compare(pairs, study)]
-    else:
-        effects = [
-            unpaired_effect(
-                list(other.judged(primary.metric).values()),
-                list(point.judged(primary.metric).values()),
-            )
-            for point, other in pairs
-        ]
-        judged = list(judged_family(effects, study))
-    clients = [point.clients for point, _ in pairs]
-    return Outcome(found, None, tuple(zip(clients, judged, strict=True)), unknown)
+    if refused is None and not pairs:
+        refused = "no load was driven on both sides"
+    return Confronted(
+        found,
+        refused,
+        unknown,
+        () if refused else tuple(pairs),
+        paired=not unknown and _one_study(a, b),
+    )
+
+
+def unpaired(found: Confronted, metric: str) -> list[PairedEffect | NotComparable]:
+    """The effects of B's runs against A's, load by load."""
+    return [
+        unpaired_effect(list(other.judged(metric).values()), list(point.judged(metric).values()))
+        for point, other in found.pairs
+    ]
 
 
 def _one_study(a: Side, b: Side) -> bool:
@@ -178,9 +258,11 @@ def differences(a: Side, b: Side) -> Iterator[Difference]:
     ours, theirs = (_values(side, lambda run: run.manifest.environment_id) for side in (a, b))
     if ours != theirs:
         yield Difference(group, "environment", ours, theirs)
+    in_turns = all(run.turns for run in (*a.runs, *b.runs))
     for what, ours, theirs in (
         ("scale", a.study.scale, b.study.scale),
-        ("load", _load(a.study.load), _load(b.study.load)),
+        ("load", *(_load(side.study.load, in_turns=in_turns) for side in (a, b))),
+        (WINDOW, *(str(side.window or "all of it") for side in (a, b))),
     ):
         if ours != theirs:
             yield Difference(what, what, ours, theirs)
@@ -263,7 +345,10 @@ def _pairs(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in sorted(values.items())) or "none"
 
 
-def _load(load: Load) -> str:
+def _load(load: Load, *, in_turns: bool) -> str:
+    """How many turns a block has is its extent, and no other load."""
     shape = {**asdict(load), "kind": load.arrival.kind}
     del shape["clients"]
+    if in_turns:
+        del shape["measure_s"]
     return _pairs({name: value for name, value in shape.items() if value not in (None, (), {})})

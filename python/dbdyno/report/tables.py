@@ -20,6 +20,7 @@ from dbdyno.report.points import BlockFigures, Point, label
 from dbdyno.report.published import published_tables
 from dbdyno.report.scaling import scaling_tables
 from dbdyno.report.searches import search_tables
+from dbdyno.report.stall_table import stall_tables
 from dbdyno.report.table import Column, Table, Value
 from dbdyno.report.wording import (
     count,
@@ -58,6 +59,8 @@ def _load_tables(analysis: Analysis) -> Iterator[Table]:
     yield from _label_tables(analysis)
     yield statements_table(analysis)
     yield stability_table(analysis)
+    yield from stall_tables(analysis)
+    yield seconds_below_table(analysis)
 
 
 def _unless_empty(table: Table, name: str) -> Iterator[Table]:
@@ -265,8 +268,25 @@ def stability_table(analysis: Analysis) -> Table:
             Column("Period, intervals", "period_intervals", number),
             lambda f: f.stability.period.intervals if f.stability.period else None,
         ),
+        (
+            Column("p of the period", "period_p", number),
+            lambda f: f.stability.period.p if f.stability.period else None,
+        ),
         (Column("Word", "word"), lambda f: f.stability.word.value),
     )
+
+
+def seconds_below_table(analysis: Analysis) -> Table:
+    """How long every block was at or below each tenth of its median rate."""
+
+    def below(tenth: int) -> tuple[Column, Callable[[BlockFigures], Value]]:
+        title = f"{10 * tenth}\u202f%" if tenth else "0"
+        return Column(
+            title, f"at_most_{10 * tenth}_percent_s", number
+        ), lambda f: f.stability.loss.seconds_below[tenth] if f.stability.loss else None
+
+    title = "Seconds at or below a share of the block's median rate"
+    return _by_block(analysis, "seconds-below", title, *map(below, range(10)))
 
 
 def _by_block(

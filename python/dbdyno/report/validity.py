@@ -8,6 +8,7 @@ from dbdyno.formats.quantities import format_duration
 from dbdyno.model import ENGINE, named_shards
 from dbdyno.model.limits import MOST_ERRORS, SATURATED, attempted
 from dbdyno.report.analyse import Analysis
+from dbdyno.report.cycles import stalls
 from dbdyno.report.declared import is_exploratory
 from dbdyno.report.faults import engine_busy, tried_word
 from dbdyno.report.gate import Gate, GateState
@@ -326,9 +327,18 @@ def _stability(analysis: Analysis) -> Gate:
     if not words:
         return Gate("Evenness", "not judged", "No step has a window.")
     if UNEVEN & words.keys():
-        return Gate("Evenness", "doubtful", f"{told} steps: see the lines over time.")
+        told = f"{told} steps: see the lines over time.{_named_stalls(analysis)}"
+        return Gate("Evenness", "doubtful", told)
     state: GateState = "not judged" if set(words) == {"too short to say"} else "ok"
     return Gate("Evenness", state, f"{told} steps.")
+
+
+def _named_stalls(analysis: Analysis) -> str:
+    """Which of the engine's cycles they coincide with; nothing where none is known."""
+    found = [stall.cycle for *_, each in stalls(analysis) for stall in each]
+    cycles = dict.fromkeys(cycle for cycle in found if cycle is not None)
+    told = (f"{found.count(cycle)} coincide with {cycle}" for cycle in cycles)
+    return f" Of {len(found)} stalls, {', '.join(told)}." if cycles else ""
 
 
 def _data(analysis: Analysis) -> Gate:

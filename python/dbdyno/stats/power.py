@@ -59,6 +59,12 @@ def detectable(log_sd: float, blocks: int) -> float:
     return _noncentrality(blocks) * log_sd / math.sqrt(blocks)
 
 
+def smallest_effect(within_sd: float, between_sd: float, *, pairs: int, blocks: int) -> float:
+    """The relative effect that `blocks` (2 or more) of so many pairs of turns find with a chance of
+    80 %: σ² = between² + within² / pairs, in logarithms (see `turns.py`)."""
+    return math.expm1(detectable(math.sqrt(between_sd**2 + within_sd**2 / pairs), blocks))
+
+
 def blocks_needed(log_sd: float, log_effect: float, *, most: int = 1000) -> int | None:
     """The fewest blocks that find `log_effect` with a chance of 80 %; `None`: more than `most`."""
     for blocks in range(2, most + 1):

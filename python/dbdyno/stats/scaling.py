@@ -53,6 +53,9 @@ class Scaling:
     """√((1 − σ)/κ); `None` where the curve has no peak within what was measured."""
     peak_rate: Estimate | None
     """Of the USL at its peak, of a plateau its height."""
+    knee_clients: Estimate | None
+    """Where power is greatest (`_knee`); `None` where the curve has no knee within what was
+    measured."""
     worst_miss: float
     """The largest |measured/fitted − 1| over the loads."""
     fitted: Mapping[int, float]
@@ -175,6 +178,8 @@ def _told(model: _Model, fit: Array, n: Array, mean: Array, fits: Sequence[Array
     fitted = model.formula(n, fit)
     contention = model.curve in (Curve.AMDAHL, Curve.USL)
     peak_clients, peaks = None, None
+    knee = _knee(model.curve, fit)
+    knees = [_knee(model.curve, one) for one in fits] if 1 <= knee <= n[-BEYOND_PEAK] else []
     if model.curve is Curve.PLATEAU and fit[1] < fit[0] * n[-BEYOND_PEAK]:
         peaks = [float(one[1]) for one in fits]
     if model.curve is Curve.USL:
@@ -189,6 +194,7 @@ def _told(model: _Model, fit: Array, n: Array, mean: Array, fits: Sequence[Array
         coherency=_bounded([one[2] for one in fits]) if model.curve is Curve.USL else None,
         peak_clients=peak_clients,
         peak_rate=estimate(peaks) if peaks else None,
+        knee_clients=estimate(knees) if knees and all(map(math.isfinite, knees)) else None,
         worst_miss=float(np.max(np.abs(mean / fitted - 1))),
         fitted={int(load): float(value) for load, value in zip(n, fitted, strict=True)},
     )
@@ -196,6 +202,27 @@ def _told(model: _Model, fit: Array, n: Array, mean: Array, fits: Sequence[Array
 
 def _peak(fit: Array) -> float:
     return math.sqrt(max(1 - float(fit[1]), 0.0) / max(float(fit[2]), _STRAIGHT**2))
+
+
+def _knee(curve: Curve, fit: Array) -> float:
+    """The number of clients with the greatest power X/R (Kleinrock 1979), with R = N/X (Little) in
+    a closed loop without pauses; infinite without one.
+
+    X²/N is greatest where another percent of clients brings half a percent of throughput and takes
+    half a percent of response time. Of a plateau that is its corner P/λ, where the bounds of
+    Lazowska et al. (Quantitative System Performance, 1984, 5.2) cross; of Amdahl's law (1 − σ)/σ;
+    of the USL the root of 3κN² + (σ − κ)N − (1 − σ) = 0.
+    """
+    if curve is Curve.LINEAR:
+        return math.inf
+    if curve is Curve.PLATEAU:
+        return float(fit[1] / fit[0])
+    serial, coherency = float(fit[1]), float(fit[2]) if curve is Curve.USL else 0.0
+    if coherency <= _STRAIGHT**2:
+        return (1 - serial) / serial if serial > _STRAIGHT else math.inf
+    linear = serial - coherency
+    root = math.sqrt(linear**2 + 12 * coherency * (1 - serial))
+    return (root - linear) / (6 * coherency)
 
 
 def _bounded(values: Sequence[float]) -> Estimate:

@@ -55,6 +55,8 @@ class Period:
     """P95 − P5 of the folded profile, relative to the running median."""
     explained: float
     """Share of the variance explained by the phase (η²), [0, 1]."""
+    p: float
+    """Of Fisher's g test: a bound from above, below 0.01."""
 
 
 def mser5(series: ArrayLike) -> Mser5:
@@ -151,14 +153,15 @@ def period(series: ArrayLike) -> Period | None:
     running = scipy.ndimage.median_filter(x, size=min(301, n), mode="reflect")
     y = x / np.where(running > 0, running, np.median(x)) - 1
     y = y - y.mean()
-    if float(y.var()) < 1e-12 or _fisher_g_p(y) >= 0.01:
+    p = 1.0 if float(y.var()) < 1e-12 else _fisher_g_p(y)
+    if p >= 0.01:
         return None
     r = scipy.signal.correlate(y, y, method="fft")[n - 1 :] / (n * float(y.var()))
     threshold = max(0.25, 3 / math.sqrt(n))
     peaks, found = scipy.signal.find_peaks(r[: n // 4 + 2], height=threshold, prominence=0.1)
     for peak, height in zip(peaks, found["peak_heights"], strict=True):
         if 3 <= peak <= n // 4:
-            return _folded(y, _parabola_top(r, int(peak)), min(1.0, float(height)))
+            return _folded(y, _parabola_top(r, int(peak)), min(1.0, float(height)), p)
     return None
 
 
@@ -168,14 +171,14 @@ def _parabola_top(r: Array, peak: int) -> float:
     return peak if bend == 0 else peak + 0.5 * (left - right) / bend
 
 
-def _folded(y: Array, length: float, strength: float) -> Period:
+def _folded(y: Array, length: float, strength: float, p: float) -> Period:
     bins = max(3, min(20, int(length)))
     phase = (np.arange(y.size) % length / length * bins).astype(int)
     groups = [y[phase == b] for b in range(bins) if (phase == b).any()]
     profile = np.array([np.median(group) for group in groups])
     between = sum(group.size * (group.mean() - y.mean()) ** 2 for group in groups)
     amplitude = float(np.quantile(profile, 0.95) - np.quantile(profile, 0.05))
-    return Period(length, strength, amplitude, float(between / (y.size * y.var())))
+    return Period(length, strength, amplitude, float(between / (y.size * y.var())), p)
 
 
 def _fisher_g_p(y: Array) -> float:

@@ -11,6 +11,7 @@ from dbdyno.lazy import on_demand
 
 if TYPE_CHECKING:
     from dbdyno.store.figures import response_figures_ns, step_summary, with_search
+    from dbdyno.store.noise import keep_noise, kept_noise
     from dbdyno.store.reader import Store, StoredRun, StoredStudy, folders_of
     from dbdyno.store.study_folder import StudyFolder, open_study_folder
     from dbdyno.store.writer import RunWriter
@@ -22,6 +23,8 @@ __all__ = [
     "StoredStudy",
     "StudyFolder",
     "folders_of",
+    "keep_noise",
+    "kept_noise",
     "open_study_folder",
     "response_figures_ns",
     "step_summary",
@@ -32,6 +35,8 @@ _PLACES = {
     "response_figures_ns": "figures",
     "step_summary": "figures",
     "with_search": "figures",
+    "keep_noise": "noise",
+    "kept_noise": "noise",
     "Store": "reader",
     "StoredRun": "reader",
     "StoredStudy": "reader",

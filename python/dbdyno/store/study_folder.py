@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +12,7 @@ from dbdyno.errors import StoreError
 from dbdyno.formats.stored_study import LOST, Declared, dump_declared
 from dbdyno.model import Plan, PlannedRun
 from dbdyno.store.disk import make_folder, replace_file, writing
+from dbdyno.store.locked import locked
 from dbdyno.store.places import ATTEMPT, PARTIAL
 from dbdyno.store.reader import Store, StoredStudy, folders_of
 from dbdyno.store.writer import RunWriter
@@ -87,7 +86,7 @@ def open_study_folder(
     store: two studies measured at once would spoil each other's numbers.
     """
     make_folder(store.root)
-    with _locked(store.root):
+    with locked(store.root):
         name = _choose(store, declared.plan, again=again)
         folder = store.root / name
         make_folder(folder / "runs")
@@ -111,25 +110,3 @@ def _choose(store: Store, plan: Plan, *, again: bool) -> str:
         raise StoreError(f"{runs.parent} holds runs, but its study.json is missing", hint=LOST)
     same = [stored.name for stored in found if stored.plan.fingerprint == plan.fingerprint]
     return same[-1] if same and not again else name
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """An advisory lock that the system drops when its holder dies, however it dies."""
-    path = folder / ".lock"
-    with writing(path, size=16):
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            holder = os.read(descriptor, 32).decode(errors="replace").strip() or "unknown"
-            raise StoreError(
-                f"{folder} is being written by another dbdyno (process {holder})",
-                hint="wait for it, or give this one a folder of its own with --store",
-            ) from None
-        os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
-        yield
-    finally:
-        os.close(descriptor)
