@@ -16,7 +16,7 @@ import pytest
 from dbdyno.collect import Watched
 from dbdyno.collect.collector import Readings
 from dbdyno.collect.sources.process import COLLECTOR
-from dbdyno.guard.guard import family_of
+from dbdyno.guard.family import family_of
 from dbdyno.model import Missing
 
 SCENE = """

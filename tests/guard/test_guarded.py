@@ -12,7 +12,7 @@ import pytest
 
 from dbdyno.errors import MachineError, ServerError
 from dbdyno.guard import undo
-from dbdyno.guard.guard import children_of
+from dbdyno.guard.family import children_of
 from dbdyno.guard.guarded import Guarded, sweep
 from dbdyno.guard.journal import boot_id, left_to_do, safe_folder
 from dbdyno.guard.launch import Launch

@@ -104,8 +104,9 @@ class _Families:
     def __call__(self, table: _Table) -> Sequence[int]:
         if not self.roots or not all(map(table.stat, self.roots)):
             every = self.pids()
-            table.read_all()
             parents = {pid: int(stat[_PARENT]) for pid in every if (stat := table.stat(pid))}
+            if parents:
+                table.read_all()
             self.roots = [pid for pid, parent in parents.items() if parent not in parents]
         return list(chain.from_iterable(map(table.family, self.roots)))
 
@@ -208,7 +209,7 @@ class _Processes:
     def __init__(self, watched: Watched) -> None:
         self._sides = {
             "server": _Side(_Families(watched.server_pids)),
-            "client": _Side(lambda _: watched.client_pids()),
+            "client": _Side(_Families(watched.client_pids)),
             "proxy": _Side(_Families(watched.proxy_pids)),
         }
         self._strangers: frozenset[int] = frozenset()
