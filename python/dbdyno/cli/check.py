@@ -20,12 +20,14 @@ from dbdyno.cli.options import (
 from dbdyno.cli.text import clients, size
 from dbdyno.conduct.estimate import estimate
 from dbdyno.conduct.examine import Started, examine, examine_servers
+from dbdyno.conduct.left_out import lacking_cells
 from dbdyno.conduct.load import load_study, scale_reason
 from dbdyno.conduct.planning import plan_study
 from dbdyno.design.batches import batches, why_not_turns
 from dbdyno.design.search import most_probes, usual_probes
 from dbdyno.engine import Engine, find_engine
 from dbdyno.errors import LabError
+from dbdyno.formats.left_out import left_out_sentences
 from dbdyno.formats.quantities import format_duration, format_fraction
 from dbdyno.formats.study import StudyFile
 from dbdyno.model import FIRST_LOOK, Closed, Constant, FindMax, Group, Load, Plan, Poisson, Study
@@ -66,11 +68,14 @@ def check(
     engine = find_engine()
     _raise_all(list(examine(file, plan, engine)))
     started = _start_servers(file, plan, engine) if servers else []
+    left_out = lacking_cells(plan)
     cost = estimate(plan, loaded.load)
     free = shutil.disk_usage(_existing(store)).free
     if as_json:
         document = _document(loaded, plan, cost.time_s, cost.disk_bytes, free)
-        print_json({**document, "started": [asdict(one) for one in started]})
+        document["started"] = [asdict(one) for one in started]
+        document["left_out"] = [asdict(one) for one in left_out]
+        print_json(document)
         return
     click.echo(loaded.question)
     if loaded.source:
@@ -100,6 +105,8 @@ def check(
     most = "at most " if stops else ""
     click.echo(f"time     {most}about {format_duration(round(cost.time_s))}")
     click.echo(f"disk     about {size(cost.disk_bytes)} at a time; {size(free)} are free")
+    for sentence, cure in left_out_sentences(left_out):
+        click.echo(f"{sentence}\n  cure: {cure}")
     click.echo(f"\norder    {_order(loaded, plan)}")
     for run in plan.runs:
         click.echo(f"  {run.position:>3}  block {run.block}  {run.label}")

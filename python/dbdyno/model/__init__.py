@@ -48,7 +48,7 @@ from dbdyno.model.measurement import (
     named_shards,
 )
 from dbdyno.model.part import OWN_HOST_PARTS, Metric, MetricKind, Missing, Reading, Sample
-from dbdyno.model.plan import AGAIN, ENGINE, Cell, Order, Plan, PlannedRun, Step, Tables
+from dbdyno.model.plan import AGAIN, ENGINE, Cell, LeftOut, Order, Plan, PlannedRun, Step, Tables
 from dbdyno.model.result import (
     PERCENTILES,
     Canary,
@@ -120,6 +120,7 @@ __all__ = [
     "Imported",
     "Interval",
     "LabCost",
+    "LeftOut",
     "Level",
     "Load",
     "Loaded",
