@@ -207,6 +207,19 @@ def test_a_start_that_is_refused_says_which_step(guarded: Guarded, tmp_path: Pat
         )
 
 
+def test_a_folder_where_nobody_sweeps_goes_by_the_journal(tmp_path: Path) -> None:
+    guarded = Guarded()
+    folder = guarded.folder(tmp_path)
+    (pid,) = [pid for pid in children_of(os.getpid()) if is_guard(pid)]
+    os.kill(pid, signal.SIGKILL)
+    wait_until_gone([pid])
+    assert folder.is_dir()
+
+    sweep()
+    assert not folder.exists()
+    guarded.close()
+
+
 @root_only
 def test_a_network_namespace_goes_with_the_guard() -> None:
     with Guarded() as guarded:

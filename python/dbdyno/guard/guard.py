@@ -32,7 +32,7 @@ from dbdyno.guard.ipc import remove_ipc
 from dbdyno.guard.journal import HostLock, Journal, mend
 from dbdyno.guard.keeper import adopt_orphans, die_with, keep
 from dbdyno.guard.launch import Launch
-from dbdyno.guard.undo import Undo, read_switch, write, write_text
+from dbdyno.guard.undo import Undo, read_switch, remove_folder, write, write_text
 
 LOCK_NAME = "guard.lock"
 """A file in each temporary folder, locked while its guard lives."""
@@ -107,8 +107,11 @@ class Guard:
         _tell({"id": command["id"], **answer})
 
     def _folder(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Makes a temporary folder that is removed with the guard."""
+        """Makes a temporary folder that is removed with the guard; a sweep finds it only where it
+        looks, and in the journal."""
         folder = Path(tempfile.mkdtemp(prefix=command["prefix"], dir=command["parent"]))
+        if not command["swept"]:
+            self._journal_of_ours().hold(remove_folder(folder))
         self._folders.append(folder)
         unlocked = folder / f"{LOCK_NAME}.new"
         lock = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

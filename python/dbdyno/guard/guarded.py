@@ -111,7 +111,10 @@ class Guarded:
         # Errors
         `ServerError` when the parent can't be written.
         """
-        answer = self._ask(do="folder", parent=str(parent), prefix=prefix, **_ids(account))
+        swept = parent in temporary_parents()
+        answer = self._ask(
+            do="folder", parent=str(parent), prefix=prefix, swept=swept, **_ids(account)
+        )
         folder = Path(answer["path"])
         self._folders.append(folder)
         return folder
