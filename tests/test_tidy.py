@@ -27,7 +27,11 @@ HOSTS = {
 
 # Call → where it is right, and what to say elsewhere.
 BANNED_CALLS: dict[str, tuple[str | tuple[str, ...], str]] = {
-    r"\bsys\.exit\(|\bos\._exit\(": ("python/dbdyno/cli/", "raise a LabError; `cli` exits"),
+    r"\bsys\.exit\(|\bos\._exit\(": (
+        # A keeper is a fork: it must not run on as a second guard.
+        ("python/dbdyno/cli/", "python/dbdyno/guard/keeper.py"),
+        "raise a LabError; `cli` exits",
+    ),
     r"\bos\.system\(|shell=True": ("", "give subprocess a list of arguments"),
     r"\btime\.sleep\(": (
         # An outage's length is time itself.
@@ -55,6 +59,7 @@ WORDS_OF_OTHERS = {
     "crates/wire-": "PostgreSQL's SSLRequest",
     "crates/driver/": "PostgreSQL's SSLRequest; what a session has sent and not heard of",
     "tests/conftest.py": "pytest's request",
+    "tests/generators/": "pytest's request",
     "tests/report/": "pytest's request",
     "tests/whole/": "pytest's request; a published benchmark is its authors' word",
     "tests/sysbench/": "pytest's request",

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dbdyno.guard import guarded
-from dbdyno.guard.guard import LOCK_NAME, children_of
+from dbdyno.guard.family import children_of
+from dbdyno.guard.guard import LOCK_NAME
 from dbdyno.guard.journal import state_folder
 
 LIMIT_S = 120

@@ -111,6 +111,26 @@ def test_a_file_that_holds_no_times_is_refused(
     assert "soon" in capsys.readouterr().err
 
 
+def test_a_level_that_can_not_be_applied_here_is_told_and_no_error(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asks = '{ command = { apply = ["no-such-program"], undo = ["true"] } }'
+    text = here.read_text()
+    wal = 'settings = { journal_mode = "wal" }'
+    here.write_text(text.replace(wal, f"{wal}, host = {asks}"))
+
+    assert call(["check", "example.toml"]) == 0
+    lacks = "host.command: there is no program `no-such-program`"
+    assert f"left out: `lite, wal`, since {lacks}\n" in capsys.readouterr().out
+    assert call(["check", "example.toml", "--json"]) == 0
+    (left_out,) = json.loads(capsys.readouterr().out)["left_out"]
+    assert left_out["missing"][0]["what"] == lacks
+
+    here.write_text(here.read_text().replace('journal = "delete" }', 'journal = "wal" }'))
+    assert call(["check", "example.toml"]) == 6
+    assert "the baseline (`wal`) can't be run here" in capsys.readouterr().err
+
+
 def test_all_that_is_wrong_is_told_at_once(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = here.read_text().replace("table_size", "tabel_size")
     here.write_text(text.replace('journal_mode = "wal"', 'jornal_mode = "wal"'))

@@ -16,7 +16,7 @@ import pytest
 from dbdyno.collect import Watched
 from dbdyno.collect.collector import Readings
 from dbdyno.collect.sources.process import COLLECTOR
-from dbdyno.guard.guard import family_of
+from dbdyno.guard.family import family_of
 from dbdyno.model import Missing
 
 SCENE = """
@@ -170,6 +170,50 @@ def test_what_ended_threads_did_stays_in_the_sum() -> None:
     assert (during["threads"], after["threads"]) == (5, 1)
     assert during["voluntary_switches"] > 4 * SWITCHES
     assert after["voluntary_switches"] >= during["voluntary_switches"]
+
+
+NAMED = """
+import pathlib, sys, threading, time
+spun, ended = threading.Barrier(3), threading.Event()
+used = []
+def work(name):
+    pathlib.Path(f"/proc/self/task/{threading.get_native_id()}/comm").write_text(name)
+    while time.thread_time() < 0.5:
+        pass
+    used.append(time.thread_time())
+    spun.wait()
+    ended.wait()
+for number in range(2):
+    threading.Thread(target=work, args=(f"worker-{number}",), daemon=True).start()
+spun.wait()
+print(sum(used), flush=True)
+for number in range(int(sys.stdin.readline())):
+    threading.Thread(target=ended.wait, daemon=True).start()
+print(flush=True)
+sys.stdin.read()
+"""
+
+
+def test_threads_of_one_name_are_one_account_until_there_are_too_many() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", NAMED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        given, told = process.stdin, process.stdout
+        assert given is not None and told is not None
+        used_s = float(told.readline())
+        readings = COLLECTOR.open(Watched(server_pids=lambda: [process.pid]))
+        assert readings is not None and not isinstance(readings, Missing)
+        few = {one.instance: one.value for one in readings.sample() if one.metric == "thread_s"}
+        given.write("100\n")
+        given.flush()
+        told.readline()
+        many = [one for one in readings.sample() if one.metric == "thread_s"]
+        given.close()
+
+    # The kernel shows whole hundredths of a second, of user and kernel each.
+    assert few["worker"] == pytest.approx(used_s, abs=0.04)
+    assert len(few) == 2
+    assert many == []
 
 
 @pytest.mark.parametrize("pids", [(), (1 << 30,)])

@@ -12,7 +12,7 @@ import pytest
 
 from dbdyno.errors import MachineError, ServerError
 from dbdyno.guard import undo
-from dbdyno.guard.guard import children_of
+from dbdyno.guard.family import children_of
 from dbdyno.guard.guarded import Guarded, sweep
 from dbdyno.guard.journal import boot_id, left_to_do, safe_folder
 from dbdyno.guard.launch import Launch
@@ -205,6 +205,19 @@ def test_a_start_that_is_refused_says_which_step(guarded: Guarded, tmp_path: Pat
             env=os.environ,
             launch=Launch(cpus=(4095,)),
         )
+
+
+def test_a_folder_where_nobody_sweeps_goes_by_the_journal(tmp_path: Path) -> None:
+    guarded = Guarded()
+    folder = guarded.folder(tmp_path)
+    (pid,) = [pid for pid in children_of(os.getpid()) if is_guard(pid)]
+    os.kill(pid, signal.SIGKILL)
+    wait_until_gone([pid])
+    assert folder.is_dir()
+
+    sweep()
+    assert not folder.exists()
+    guarded.close()
 
 
 @root_only

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.guard.guard import children_of
+from dbdyno.guard.family import children_of
 from dbdyno.guard.guarded import Guarded
 from dbdyno.guard.journal import Step, mend
 from dbdyno.guard.uninterrupted import uninterrupted

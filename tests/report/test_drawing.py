@@ -12,7 +12,7 @@ from made_up_studies import SMALL
 from test_sampled import rate
 
 from dbdyno.errors import StoreError, UsageError
-from dbdyno.guard.guard import children_of
+from dbdyno.guard.family import children_of
 from dbdyno.report import write
 from dbdyno.report.analyse import analyse
 from dbdyno.report.charts import Chart, charts

@@ -17,6 +17,7 @@ from dbdyno.servers import Source, fetch, open_server, open_tool, parse_provisio
 from dbdyno.servers.cache import CACHE_VARIABLE
 from dbdyno.servers.source import apt, debian
 from dbdyno.servers.suite import packages_of
+from moving import fetch_or_skip
 from traces import nothing_left
 
 needs_apt = pytest.mark.skipif(not shutil.which("apt-get"), reason="SKIPPED: no apt-get here")
@@ -238,10 +239,7 @@ def test_mariadb_encrypts_with_a_key_file(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("clean")
 @pytest.mark.parametrize("provision", ["mysql@sid", "postgresql@sid", "mariadb@sid"])
 def test_what_a_moving_suite_has_today_serves(provision: str, tmp_path: Path) -> None:
-    try:
-        fetch(provision)
-    except ServerError as error:
-        pytest.skip(f"SKIPPED: {provision} can't be had today: {error.message}")
+    fetch_or_skip(provision)
     assert parse_provision(provision).source is Source.DEBIAN
 
     version = start_and_ask(provision, {}, tmp_path, "SELECT version()")
@@ -251,10 +249,7 @@ def test_what_a_moving_suite_has_today_serves(provision: str, tmp_path: Path) ->
 @pytest.mark.slow
 @pytest.mark.usefixtures("clean")
 def test_contents_are_compared_in_a_mysql_without_md5_of_its_own(tmp_path: Path) -> None:
-    try:
-        fetch("mysql@sid")
-    except ServerError as error:
-        pytest.skip(f"SKIPPED: mysql@sid can't be had today: {error.message}")
+    fetch_or_skip("mysql@sid")
     told = []
     for provision in ("mysql@sid", "mysql:5.6"):
         with open_server(provision, {}, tmp_path / provision) as server:

@@ -18,7 +18,8 @@ import psycopg
 import pytest
 
 from dbdyno.guard import guarded
-from dbdyno.guard.guard import LOCK_NAME, children_of
+from dbdyno.guard.family import children_of
+from dbdyno.guard.guard import LOCK_NAME
 from traces import LIMIT_S, descendants, left_behind, wait_until_gone
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("clean")]

@@ -11,7 +11,7 @@ import pytest
 from scene import root_only, scene, without_root
 
 from dbdyno.errors import MachineError
-from dbdyno.guard.guard import children_of
+from dbdyno.guard.family import children_of
 from dbdyno.guard.guarded import Guarded, sweep
 from dbdyno.guard.undo import mount_at
 from dbdyno.setters.filesystem import SETTER, Filesystem

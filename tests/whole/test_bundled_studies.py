@@ -10,7 +10,11 @@ from product import dbdyno
 
 from dbdyno.conduct import bundled_studies
 from dbdyno.conduct.load import SMALL
+from dbdyno.conduct.tool import provisions_of
+from dbdyno.design import plan
 from dbdyno.formats.study import PAPER, SMOKE, read_study
+from dbdyno.servers import parse_provision, parse_tool
+from dbdyno.servers.source.apt import MOVING
 
 STUDIES = bundled_studies()
 CLASSICS = [name for name, file in STUDIES.items() if read_study(file).study.source]
@@ -30,6 +34,17 @@ def test_a_published_benchmark_compares_with_a_baseline_at_every_scale(name: str
         assert study.primary.smallest_effect > 0
         for factor, level in study.design.baseline.items():
             assert level in factors[factor], scale
+
+
+@pytest.mark.parametrize("name", CLASSICS)
+def test_a_smoke_run_needs_nothing_of_a_suite_that_moves(name: str) -> None:
+    study = read_study(STUDIES[name], scale=SMOKE).study
+
+    for provision in provisions_of(plan(study, seed=1)):
+        tool = provision.startswith("tool:")
+        found = parse_tool(provision) if tool else parse_provision(provision)
+        package = found.package
+        assert package is None or package.name.partition("/")[0] not in MOVING, provision
 
 
 @pytest.mark.slow

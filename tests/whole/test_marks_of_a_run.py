@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from product import LIMIT_S, start, under_load, url, wait_until, watch
 
-from dbdyno.guard.guard import family_of
+from dbdyno.guard.family import family_of
 from dbdyno.report.analyse import analyse
 from dbdyno.report.gather import gather
 from dbdyno.report.marks import Mark

@@ -21,6 +21,7 @@ from dbdyno.cli.text import clients, sees, size
 from dbdyno.conduct.estimate import estimate
 from dbdyno.conduct.examine import Started, examine, examine_servers
 from dbdyno.conduct.foreseen import can_be_foreseen, foreseen
+from dbdyno.conduct.left_out import lacking_cells
 from dbdyno.conduct.load import load_study, scale_reason
 from dbdyno.conduct.planning import plan_study
 from dbdyno.design import cells
@@ -28,6 +29,7 @@ from dbdyno.design.batches import batches, why_not_turns
 from dbdyno.design.search import most_probes, usual_probes
 from dbdyno.engine import Engine, find_engine
 from dbdyno.errors import LabError
+from dbdyno.formats.left_out import left_out_sentences
 from dbdyno.formats.quantities import format_duration, format_fraction
 from dbdyno.formats.study import StudyFile
 from dbdyno.model import FIRST_LOOK, Closed, Constant, FindMax, Group, Load, Plan, Poisson, Study
@@ -68,12 +70,17 @@ def check(
     engine = find_engine()
     _raise_all(list(examine(file, plan, engine)))
     started = _start_servers(file, plan, engine) if servers else []
+    left_out = lacking_cells(plan)
     cost = estimate(plan, loaded.load)
     free = shutil.disk_usage(_existing(store)).free
     seen = foreseen(loaded, plan, Store(store))
     if as_json:
         document = _document(loaded, plan, cost.time_s, cost.disk_bytes, free)
-        told = {"started": [asdict(one) for one in started], "sees": asdict(seen) if seen else None}
+        told = {
+            "started": [asdict(one) for one in started],
+            "left_out": [asdict(one) for one in left_out],
+            "sees": asdict(seen) if seen else None,
+        }
         print_json({**document, **told})
         return
     click.echo(loaded.question)
@@ -96,6 +103,8 @@ def check(
         click.echo(f"noise    {sees(seen)}")
     elif can_be_foreseen(loaded, plan):
         click.echo(f"noise    not known here; `dbdyno calibrate {study}` measures it")
+    for sentence, cure in left_out_sentences(left_out):
+        click.echo(f"{sentence}\n  cure: {cure}")
     click.echo(f"\norder    {_order(loaded, plan)}")
     for run in plan.runs:
         click.echo(f"  {run.position:>3}  block {run.block}  {run.label}")

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from dbdyno.cli.pace import Pace
 from dbdyno.cli.text import clients, count, fold, step_line
 from dbdyno.conduct import (
+    CellsLeftOut,
     Event,
     HostInspected,
     LoadWarned,
@@ -23,6 +24,7 @@ from dbdyno.conduct import (
     StudyStarted,
 )
 from dbdyno.conduct.estimate import run_time_s
+from dbdyno.formats.left_out import left_out_sentences
 from dbdyno.formats.quantities import format_duration
 from dbdyno.model import Interval, Load, PlannedRun, RunManifest, Step
 from dbdyno.model import Progress as Rows
@@ -106,6 +108,8 @@ class Lines:
         self._numbers: dict[str, int] = {}
         """Run id → its place; runs of a batch end long after the next has begun."""
         self._flags: set[str] = set()
+        self._left_out: set[str] = set()
+        """Sentences, told once though a study that may stop early starts block by block."""
 
     def __enter__(self) -> Self:
         return self
@@ -126,6 +130,11 @@ class Lines:
                 self._total, self._number = len(plan.runs), len(plan.runs) - len(missing)
                 if self._number and not self._numbers:
                     self._print(f"{self._number} of {self._total} runs are in the store already")
+            case CellsLeftOut(cells=cells):
+                for sentence, cure in left_out_sentences(cells):
+                    if sentence not in self._left_out:
+                        self._left_out.add(sentence)
+                        self._print(f"{sentence}\n  cure: {cure}")
             case RunStarted(run=run, attempt=attempt):
                 self._number += 1
                 self._numbers[run.id] = self._number

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -251,6 +251,7 @@ def _document(store: Store, outcome: StudyOutcome, written: Path) -> dict[str, o
         "report": str(written),
         "already": outcome.already,
         "complete": outcome.complete,
+        "left_out": [asdict(one) for one in outcome.left_out],
         "failed": [
             {"run": run.id, "reason": run.error.message if run.error else None}
             for run in outcome.failures

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from dbdyno.conduct.bench import BenchPlan, BenchResult
     from dbdyno.conduct.estimate import Estimate
     from dbdyno.conduct.events import (
+        CellsLeftOut,
         Event,
         HostInspected,
         LoadWarned,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BenchPlan",
     "BenchResult",
+    "CellsLeftOut",
     "Estimate",
     "Event",
     "HostInspected",
@@ -43,6 +45,7 @@ __all__ = [
 _PLACES = {
     "BenchPlan": "bench",
     "BenchResult": "bench",
+    "CellsLeftOut": "events",
     "Estimate": "estimate",
     "Event": "events",
     "HostInspected": "events",

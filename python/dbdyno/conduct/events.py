@@ -9,6 +9,7 @@ from dbdyno.collect import RedFlag
 from dbdyno.errors import LabError
 from dbdyno.model import (
     EngineWarning,
+    LeftOut,
     Plan,
     PlannedRun,
     Record,
@@ -25,6 +26,13 @@ class StudyStarted:
     plan: Plan
     folder: str
     missing: tuple[PlannedRun, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CellsLeftOut:
+    """This machine lacks what some cells ask of it: they are not run."""
+
+    cells: tuple[LeftOut, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,5 +90,14 @@ class RunEnded:
     """Why it failed or ended early."""
 
 
-Event = StudyStarted | RunStarted | PhaseStarted | Recorded | LoadWarned | HostInspected | RunEnded
+Event = (
+    StudyStarted
+    | CellsLeftOut
+    | RunStarted
+    | PhaseStarted
+    | Recorded
+    | LoadWarned
+    | HostInspected
+    | RunEnded
+)
 Observer = Callable[[Event], None]

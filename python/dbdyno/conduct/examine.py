@@ -17,7 +17,7 @@ from pathlib import Path
 from dbdyno.collect import machine_limits
 from dbdyno.conduct.cell_server import open_cell_server
 from dbdyno.conduct.connection import missing_for_connections, run_target, wants_tls
-from dbdyno.conduct.host import missing_of_study
+from dbdyno.conduct.left_out import lacking_cells, why_nothing_to_run
 from dbdyno.conduct.load import study_script_path
 from dbdyno.conduct.preflight import limits, require
 from dbdyno.conduct.proxy import program_of_proxy
@@ -97,7 +97,10 @@ def _complaints(loaded: StudyFile, plan: Plan, engine: Engine, scratch: Path) ->
             resolve(tool)
         except LabError as error:
             yield _placed(loaded, error, cell)
-    for missing in (*missing_of_study(loaded.study), *missing_for_connections(loaded.study)):
+    refusal = why_nothing_to_run(plan, loaded.study.design.baseline, lacking_cells(plan))
+    if refusal is not None:
+        yield refusal
+    for missing in missing_for_connections(loaded.study):
         yield MachineError(missing.what, hint=missing.cure)
     yield from _empty_replays(loaded)
     for cell in _distinct(plan, _script_key):

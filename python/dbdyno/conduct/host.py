@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from dbdyno.design.cells import cells
 from dbdyno.errors import UsageError
 from dbdyno.formats.complaint import KeyPath
 from dbdyno.formats.study import StudyFile, level_path
@@ -25,7 +24,6 @@ __all__ = [
     "apply_host",
     "check_host",
     "missing_of",
-    "missing_of_study",
     "own_part",
     "shared_part",
 ]
@@ -64,12 +62,6 @@ def apply_host(wishes: Mapping[str, object], folder: Path) -> Iterator[Host]:
 def missing_of(wishes: Mapping[str, object]) -> tuple[Missing, ...]:
     """What this machine lacks for some settings, which must be valid."""
     return tuple(each for missing in missing_of_host(wishes).values() for each in missing)
-
-
-def missing_of_study(study: Study) -> tuple[Missing, ...]:
-    """What this machine lacks for the cells of a study, each item once."""
-    every = (each for cell in cells(study) for each in missing_of(cell.host))
-    return tuple(dict.fromkeys(every))
 
 
 def check_host(loaded: StudyFile) -> None:

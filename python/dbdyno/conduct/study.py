@@ -2,7 +2,8 @@
 
 A run that fails for a reason of its own (its server died, refused or would not start, or the
 engine was killed) is recorded and the study goes on. A failure that every run would share (script,
-machine, engine, store) ends the study.
+machine, engine, store) ends the study. Cells whose host settings this machine can't have are left
+out (`left_out.py`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dbdyno.conduct.batch import conduct_batch
-from dbdyno.conduct.events import Observer, StudyStarted
+from dbdyno.conduct.events import CellsLeftOut, Observer, StudyStarted
+from dbdyno.conduct.left_out import lacking_cells, runs_without, why_nothing_to_run
 from dbdyno.conduct.load import study_script_path
 from dbdyno.conduct.sampling import own_collectors
 from dbdyno.conduct.setting import Setting
@@ -18,8 +20,8 @@ from dbdyno.design.batches import batches
 from dbdyno.engine import Engine
 from dbdyno.formats.stored_study import Declared
 from dbdyno.formats.study import StudyFile
-from dbdyno.model import Plan, RunManifest
-from dbdyno.store import Store, open_study_folder
+from dbdyno.model import LeftOut, Plan, PlannedRun, RunManifest
+from dbdyno.store import Store, StudyFolder, open_study_folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,8 @@ class StudyOutcome:
     """Runs completed now."""
     failures: tuple[RunManifest, ...]
     """Runs that failed now; `resume` retries them."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Cells that this machine can't run."""
 
     def followed_by(self, more: StudyOutcome) -> StudyOutcome:
         """The sum of two outcomes: `more` continued the same study."""
@@ -42,6 +46,7 @@ class StudyOutcome:
             self.already,
             self.complete + more.complete,
             (*self.failures, *more.failures),
+            more.left_out,
         )
 
 
@@ -69,8 +74,11 @@ def conduct_study(
             observe=observe,
             own=own_collectors(loaded.study, folders),
         )
-        missing = folder.missing(batches(plan, plan.runs))
+        missing, left_out = _to_run(loaded, plan, folder)
+        folder.leave_out(left_out)
         observe(StudyStarted(plan, folder.stored.name, missing))
+        if left_out:
+            observe(CellsLeftOut(left_out))
         manifests = [
             manifest
             for batch in batches(plan, missing)
@@ -79,7 +87,29 @@ def conduct_study(
     failures = tuple(manifest for manifest in manifests if manifest.status != "complete")
     return StudyOutcome(
         folder=folder.stored.name,
-        already=len(plan.runs) - len(missing),
+        already=len(runs_without(plan, left_out)) - len(missing),
         complete=len(manifests) - len(failures),
         failures=failures,
+        left_out=left_out,
     )
+
+
+def _to_run(
+    loaded: StudyFile, plan: Plan, folder: StudyFolder
+) -> tuple[tuple[PlannedRun, ...], tuple[LeftOut, ...]]:
+    """Runs that are not in the store, and the cells left out of them; a cell that was measured
+    elsewhere, or when this machine could, is not.
+
+    Raises `MachineError` if there is nothing left to measure, or nothing to compare it with.
+    """
+    lacking = lacking_cells(plan)
+    able = runs_without(plan, lacking)
+    ids = {run.id for run in able}
+    others = tuple(run for run in plan.runs if run.id not in ids)
+    absent = folder.missing(batches(plan, others)) if others else ()
+    levels = [run.cell.levels for run in absent]
+    left_out = tuple(one for one in lacking if one.levels in levels)
+    refusal = why_nothing_to_run(plan, loaded.study.design.baseline, left_out)
+    if refusal is not None:
+        raise refusal
+    return folder.missing(batches(plan, able)), left_out

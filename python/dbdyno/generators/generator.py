@@ -8,13 +8,15 @@ same names.
 from __future__ import annotations
 
 import signal
-import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from dbdyno.errors import EngineError, InterruptedRunError, UsageError
+from dbdyno.errors import EngineError, InterruptedRunError, ServerError, UsageError
+from dbdyno.guard.family import children_of
+from dbdyno.guard.guarded import Guarded
 from dbdyno.guard.launch import Launch
 from dbdyno.model import Metric, Option, Sample, StepSummary
 
@@ -205,35 +207,38 @@ def call(
     argv: Sequence[str | Path], job: Job, *, limit_s: float, environment: Mapping[str, str]
 ) -> str:
     """Runs a program to its end and returns its standard output; standard error is stored beside
-    it.
+    it. It ends, with all that it has started, whoever dies: the lab, its guard or itself.
 
     # Errors
-    `InterruptedRunError` on Ctrl-C, `EngineError` if it fails or takes longer than `limit_s`.
+    `InterruptedRunError` on Ctrl-C, `EngineError` if it fails or takes longer than `limit_s`,
+    `ServerError` if it can't be started or its guard was killed.
     """
     program = Path(str(argv[0])).name
     output, error = job.scratch / "stdout", job.scratch / "stderr"
-    with output.open("wb") as out, error.open("wb") as err:
-        process = subprocess.Popen(
-            [*job.launch.prefix(), *map(str, argv)],
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=err,
+    for file in (output, error):
+        file.write_bytes(b"")  # Of an earlier call of this step.
+    with Guarded() as guarded:
+        pid = guarded.spawn(
+            argv,
+            output=output,
+            error=error,
             cwd=job.scratch,
-            env=dict(environment),
-            process_group=0,
+            env=environment,
+            launch=job.launch,
+            kept=True,
         )
-        job.watch(process.pid)
+        job.watch(next(iter(children_of(pid)), pid))
         try:
-            code = process.wait(limit_s)
-        except subprocess.TimeoutExpired:
+            code = guarded.wait(pid, limit_s)
+        except KeyboardInterrupt:
+            _ask_to_end(guarded, pid)
+            raise InterruptedRunError(f"interrupted while {program} ran") from None
+        if code is None:
+            _ask_to_end(guarded, pid)
             raise EngineError(
                 f"{program} did not end within {limit_s:.0f} s",
                 hint=f"what it said: {_tail(error)}",
-            ) from None
-        except KeyboardInterrupt:
-            raise InterruptedRunError(f"interrupted while {program} ran") from None
-        finally:
-            _end(process)
+            )
     if code != 0:
         raise EngineError(
             f"{program} ended with {_ending(code)}",
@@ -242,16 +247,11 @@ def call(
     return output.read_text(errors="replace")
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Asks it to end, then kills it: a tool that is asked may still remove its files."""
-    if process.poll() is not None:
-        return
-    process.send_signal(signal.SIGINT)
-    try:
-        process.wait(_GRACE_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+def _ask_to_end(guarded: Guarded, pid: int) -> None:
+    """A tool that is asked may still remove its files; otherwise its guard kills it."""
+    with suppress(ServerError):  # The guard is gone, and the tool with it.
+        guarded.signal(pid, signal.SIGINT)
+        guarded.wait(pid, _GRACE_S)
 
 
 def _ending(code: int) -> str:

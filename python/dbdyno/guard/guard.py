@@ -23,20 +23,20 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from dbdyno.guard.family import end_children
 from dbdyno.guard.ipc import remove_ipc
 from dbdyno.guard.journal import HostLock, Journal, mend
+from dbdyno.guard.keeper import adopt_orphans, die_with, keep
 from dbdyno.guard.launch import Launch
-from dbdyno.guard.undo import Undo, read_switch, write, write_text
+from dbdyno.guard.undo import Undo, read_switch, remove_folder, write, write_text
 
 LOCK_NAME = "guard.lock"
 """A file in each temporary folder, locked while its guard lives."""
 
-_PR_SET_PDEATHSIG = 1
-_PR_SET_CHILD_SUBREAPER = 36
 _CLONE_NEWNET = 0x40000000
 _MENDED_S = 2.0
 """How long a process that only looks for leftovers of killed runs may lock the host."""
@@ -107,8 +107,11 @@ class Guard:
         _tell({"id": command["id"], **answer})
 
     def _folder(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Makes a temporary folder that is removed with the guard."""
+        """Makes a temporary folder that is removed with the guard; a sweep finds it only where it
+        looks, and in the journal."""
         folder = Path(tempfile.mkdtemp(prefix=command["prefix"], dir=command["parent"]))
+        if not command["swept"]:
+            self._journal_of_ours().hold(remove_folder(folder))
         self._folders.append(folder)
         unlocked = folder / f"{LOCK_NAME}.new"
         lock = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -176,7 +179,8 @@ class Guard:
         self._host = host
 
     def _spawn(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Starts a process in its own session, its output appended to a file.
+        """Starts a process in its own session, its output appended to files; below a keeper if it
+        may make processes of its own.
 
         Its user and limits are set between fork and exec, while it is still root.
         """
@@ -195,9 +199,10 @@ class Guard:
                 os.write(reason_write, str(error.strerror).encode())
                 raise
             # After the change of user, which the kernel takes for a reason to forget it.
-            _libc.prctl(_PR_SET_PDEATHSIG, death_signal, 0, 0, 0)
-            if os.getppid() != guard_pid:
-                raise ProcessLookupError
+            if command["kept"]:
+                keep(guard_pid)
+            else:
+                die_with(guard_pid, death_signal)
 
         try:
             pid = self._start(command, become)
@@ -211,12 +216,16 @@ class Guard:
         return {"pid": pid}
 
     def _start(self, command: Mapping[str, Any], become: Callable[[], None]) -> int:
-        with Path(command["output"]).open("ab") as output, Path(command["stdin"]).open() as given:
+        with (
+            Path(command["output"]).open("ab") as output,
+            Path(command["error"]).open("ab") as error,
+            Path(command["stdin"]).open() as given,
+        ):
             process = subprocess.Popen(
                 command["argv"],
                 stdin=given,
                 stdout=output,
-                stderr=output,
+                stderr=error,
                 cwd=command["cwd"],
                 env=command["env"],
                 start_new_session=True,
@@ -255,11 +264,8 @@ class Guard:
 
     def _kill_orphans(self) -> None:
         """Ends processes whose parent, one of our children, is gone (we are their subreaper)."""
-        while orphans := [pid for pid in children_of(os.getpid()) if pid not in self._children]:
-            for pid in orphans:
-                os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
-                remove_ipc(pid)  # The server that makes a data folder is a child of `initdb`.
+        for pid in end_children(but=self._children):
+            remove_ipc(pid)  # The server that makes a data folder is a child of `initdb`.
 
     def _close(self) -> bool:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -296,41 +302,11 @@ def _tell(event: Mapping[str, Any]) -> None:
         return
 
 
-def children_of(parent: int) -> Sequence[int]:
-    """Pids of the living children of a process, zombies included."""
-    return [pid for pid, its_parent in _parents().items() if its_parent == parent]
-
-
-def family_of(pid: int) -> Sequence[int]:
-    """A process, those it has made, and theirs, at one look."""
-    children: dict[int, list[int]] = {}
-    for child, parent in _parents().items():
-        children.setdefault(parent, []).append(child)
-    family = [pid]
-    for member in family:
-        family += children.get(member, ())
-    return family
-
-
-def _parents() -> Mapping[int, int]:
-    """Pid → its parent's, of all processes."""
-    found = {}
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            fields = (entry / "stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        found[int(entry.name)] = int(fields[1])
-    return found
-
-
 def main() -> int:
     """Serves until the lab is gone; 1 where something could not be undone.
 
     Arguments: where journals lie, and who we are.
     """
     os.chdir("/")
-    _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    adopt_orphans()
     return 0 if Guard(Path(sys.argv[1]), sys.argv[2]).serve() else 1

@@ -111,7 +111,10 @@ class Guarded:
         # Errors
         `ServerError` when the parent can't be written.
         """
-        answer = self._ask(do="folder", parent=str(parent), prefix=prefix, **_ids(account))
+        swept = parent in temporary_parents()
+        answer = self._ask(
+            do="folder", parent=str(parent), prefix=prefix, swept=swept, **_ids(account)
+        )
         folder = Path(answer["path"])
         self._folders.append(folder)
         return folder
@@ -125,22 +128,29 @@ class Guarded:
         env: Mapping[str, str],
         account: Account | None = None,
         stdin: Path | None = None,
+        error: Path | None = None,
         death_signal: signal.Signals = signal.SIGKILL,
         launch: Launch | None = None,
+        kept: bool = False,
     ) -> int:
-        """Starts a process; returns its pid. Without `stdin` it has nothing to read.
+        """Starts a process; returns its pid. Without `stdin` it has nothing to read; without
+        `error` what it writes there goes to `output`, too.
 
         It is killed when the lab is gone; `death_signal` is what the kernel does when the guard is.
+        `kept`: for a program that starts others, which must end with it; the pid is then its
+        keeper's (`keeper.py`), which passes SIGINT on and ends as the program does.
         """
         answer = self._ask(
             do="spawn",
             argv=[str(word) for word in argv],
             output=str(output),
+            error=str(error or output),
             stdin=str(stdin or os.devnull),
             cwd=str(cwd),
             env=dict(env),
             death_signal=death_signal,
             launch=(launch or Launch()).document(),
+            kept=kept,
             **_ids(account),
         )
         return int(answer["pid"])
@@ -319,8 +329,8 @@ class Guarded:
 
     def _lost_error(self) -> ServerError:
         return ServerError(
-            f"the guard of a server (process {self._process.pid}) was killed, and the server "
-            "with it",
+            f"a guard (process {self._process.pid}) was killed, and the server or program that it "
+            "had started with it",
             hint="look for the out-of-memory killer in `dmesg`, then run again",
         )
 

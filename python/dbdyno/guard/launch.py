@@ -1,8 +1,8 @@
 """How a process is started: its processors, scheduling, control groups and network.
 
-There are two ways: the guard makes a server's process `enter` between fork and exec, still as
-root; a program that the lab starts itself gets `prefix` before its arguments. Standard library
-only, like the guard.
+There are two ways: the guard makes the process of a server or of an outside tool `enter` between
+fork and exec, still as root; the engine, which the lab starts itself, gets `prefix` before its
+arguments. Standard library only, like the guard.
 """
 
 import ctypes

@@ -49,7 +49,7 @@ from dbdyno.model.measurement import (
 )
 from dbdyno.model.noise import KeptNoise, Workplace
 from dbdyno.model.part import OWN_HOST_PARTS, Metric, MetricKind, Missing, Reading, Sample
-from dbdyno.model.plan import AGAIN, ENGINE, Cell, Order, Plan, PlannedRun, Step, Tables
+from dbdyno.model.plan import AGAIN, ENGINE, Cell, LeftOut, Order, Plan, PlannedRun, Step, Tables
 from dbdyno.model.result import (
     PERCENTILES,
     Canary,
@@ -122,6 +122,7 @@ __all__ = [
     "Interval",
     "KeptNoise",
     "LabCost",
+    "LeftOut",
     "Level",
     "Load",
     "Loaded",

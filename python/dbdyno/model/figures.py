@@ -200,6 +200,9 @@ _PER_EVENT: Mapping[str, tuple[str, str, tuple[Counted, ...]]] = {
     "server_instructions_per_event": (
         "Server's instructions", "", (Counted("hardware", ("instructions",)),)
     ),
+    "server_llc_misses_per_event": (
+        "Server's misses of the last-level cache", "", (Counted("hardware", ("llc_misses",)),)
+    ),
     "server_dtlb_misses_per_event": (
         "Server's misses of the data TLB",
         "",

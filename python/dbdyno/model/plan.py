@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from dbdyno.model.load import Option
+from dbdyno.model.part import Missing
 
 Order = Literal["turns", "runs"]
 """Cells that are up together are driven in turns of seconds, or each cell is a run of its own."""
@@ -117,3 +118,12 @@ class Plan:
     def blocks(self) -> int:
         """Number of blocks; 0 for a plan without runs."""
         return max((run.block for run in self.runs), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A cell that is not run, because the machine lacks what it asks of the host."""
+
+    levels: Mapping[str, str]
+    """Factor → level."""
+    missing: tuple[Missing, ...]

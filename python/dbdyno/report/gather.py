@@ -54,6 +54,7 @@ def gather(
         replaced=tuple(run.manifest for run in survey.replaced),
         damages=tuple(damage.told for damage in survey.damages),
         changes=changes,
+        left_out=stored.left_out,
     )
 
 

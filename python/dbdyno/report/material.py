@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dbdyno.model import Metric, Plan, RunManifest, Sampled, StepSummary, Study, TurnResult
+from dbdyno.model import LeftOut, Metric, Plan, RunManifest, Sampled, StepSummary, Study, TurnResult
 
 Column = NDArray[np.float64]
 
@@ -122,6 +122,8 @@ class Material:
     """Run folders that have changed since they were written, each with the error; excluded."""
     changes: tuple[Change, ...] = ()
     """Differences between this report's analysis and the study as it was run."""
+    left_out: tuple[LeftOut, ...] = ()
+    """Cells that the machine could not run."""
 
     def words_of(self, name: str) -> str | None:
         """What a sampled metric counts, with its unit, as whoever sampled it has said; `None` for

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from dbdyno.design.batches import batches
+from dbdyno.formats.left_out import left_out_sentences
 from dbdyno.formats.quantities import format_duration
 from dbdyno.model import ENGINE, named_shards
 from dbdyno.model.limits import MOST_ERRORS, SATURATED, attempted
@@ -61,8 +62,10 @@ def _all_blocks(analysis: Analysis) -> list[BlockFigures]:
 
 
 def _runs(analysis: Analysis) -> Gate:
-    planned = analysis.material.plan.runs
     states = {run.manifest.id: run.manifest.status for run in analysis.material.runs}
+    absent = [dict(one.levels) for one in analysis.material.left_out]
+    every = analysis.material.plan.runs
+    planned = [r for r in every if r.id in states or dict(r.cell.levels) not in absent]
     complete = sum(states.get(run.id) == "complete" for run in planned)
     parts = [f"{complete} of {len(planned)} planned runs are complete"]
     for state in ("interrupted", "failed"):
@@ -75,8 +78,12 @@ def _runs(analysis: Analysis) -> Gate:
     again = len(analysis.material.replaced)
     if again:
         parts.append(f"{again} other attempt{'s' if again > 1 else ''} not counted")
-    whole = complete == len(planned)
-    return Gate("Runs", "ok" if whole else "failed", ", ".join(parts) + ".")
+    verdict: GateState = "ok" if complete == len(planned) else "failed"
+    if (left_out := len(every) - len(planned)) and verdict == "ok":
+        verdict = "doubtful"
+    if left_out:
+        parts.append(f"{left_out} more left out: this machine can't run them")
+    return Gate("Runs", verdict, ", ".join(parts) + ".")
 
 
 def _store(analysis: Analysis) -> Iterable[Gate]:
@@ -460,6 +467,8 @@ def limits(analysis: Analysis) -> tuple[str, ...]:
     study = analysis.material.study
     told = [*_without_hardware_threads(analysis), *_not_sampled(analysis)]
     told += limits_of(analysis.material.runs)
+    sentences = left_out_sentences(analysis.material.left_out)
+    told += [f"{sentence_case(sentence)}." for sentence, _ in sentences]
     by_trials = analysis.metric.share
     if not by_trials and analysis.points and min(len(p.counted) for p in analysis.points) < 2:
         told.append(

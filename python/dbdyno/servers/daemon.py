@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dbdyno.errors import ServerError
 from dbdyno.guard.account import Account, server_account
-from dbdyno.guard.guard import family_of
+from dbdyno.guard.family import family_of
 from dbdyno.guard.guarded import Guarded
 from dbdyno.guard.launch import Launch
 

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, cast
 from dbdyno.errors import StoreError, UsageError
 from dbdyno.formats.complaint import nearest_hint
 from dbdyno.formats.documents import load_json, load_manifest, load_summary
+from dbdyno.formats.left_out import NAME as LEFT_OUT
+from dbdyno.formats.left_out import load_left_out
 from dbdyno.formats.stored_study import LOST, Declared, load_declared
-from dbdyno.model import Metric, Plan, RunManifest, StepSummary, Study, TurnResult
+from dbdyno.model import LeftOut, Metric, Plan, RunManifest, StepSummary, Study, TurnResult
 from dbdyno.store.disk import sha256
 from dbdyno.store.places import ATTEMPT, PARTIAL, SUMS
 
@@ -175,6 +177,12 @@ class StoredStudy:
             return _read(file, hint=LOST).decode()
         except UnicodeDecodeError as error:
             raise StoreError(f"{file}: is not text: {error.reason}", hint=LOST) from error
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """Cells that the last command could not run here. Raises `StoreError`."""
+        file = self.path / LEFT_OUT
+        return load_left_out(_read(file), file=file) if file.exists() else ()
 
     def attempts(self) -> tuple[StoredRun, ...]:
         """Every finished folder, failed and interrupted ones too, by name."""

@@ -9,8 +9,10 @@ from itertools import count
 from pathlib import Path
 
 from dbdyno.errors import StoreError
+from dbdyno.formats.left_out import NAME as LEFT_OUT
+from dbdyno.formats.left_out import dump_left_out
 from dbdyno.formats.stored_study import LOST, Declared, dump_declared
-from dbdyno.model import Plan, PlannedRun
+from dbdyno.model import LeftOut, Plan, PlannedRun
 from dbdyno.store.disk import make_folder, replace_file, writing
 from dbdyno.store.locked import locked
 from dbdyno.store.places import ATTEMPT, PARTIAL
@@ -62,6 +64,15 @@ class StudyFolder:
     def writer(self, run: PlannedRun, *, attempt: int) -> RunWriter:
         """A new folder for a run. Raises `StoreError`."""
         return RunWriter(self._folder(run, attempt))
+
+    def leave_out(self, cells: Sequence[LeftOut]) -> None:
+        """Records which cells are not run, for reports. Raises `StoreError`."""
+        file = self.path / LEFT_OUT
+        if cells:
+            replace_file(file, dump_left_out(cells))
+        else:
+            with writing(file, size=0):
+                file.unlink(missing_ok=True)
 
     def remove_partial(self) -> None:
         """Removes leftovers of runs that never ended; only for the holder of the lock."""

@@ -1,4 +1,5 @@
-"""What the processor itself counts of the server: cycles, instructions, misses of the data TLB.
+"""What the processor itself counts of the server: cycles, instructions, misses of the last-level
+cache and of the data TLB.
 
 Only for studies that ask for it (`collect = ["hardware"]`): the kernel saves these counters at
 every context switch of the server, which takes time of its own. They belong to the threads that
@@ -27,6 +28,8 @@ _DATA_TLB, _STORES, _MISSES = 3, 1 << 8, 1 << 16
 EVENTS: Mapping[str, tuple[int, int]] = {
     "cycles": (_HARDWARE, 0),
     "instructions": (_HARDWARE, 1),
+    # Not the event `LLC-load-misses`, which many processors lack.
+    "llc_misses": (_HARDWARE, 3),
     "dtlb_load_misses": (_CACHE, _DATA_TLB | _MISSES),
     "dtlb_store_misses": (_CACHE, _DATA_TLB | _STORES | _MISSES),
 }
@@ -132,6 +135,7 @@ COLLECTOR = Collector(
     (
         Metric("cycles", "", "counter", "Processor cycles"),
         Metric("instructions", "", "counter", "Instructions"),
+        Metric("llc_misses", "", "counter", "Accesses that missed the last-level cache"),
         Metric("dtlb_load_misses", "", "counter", "Reads that missed the data TLB"),
         Metric("dtlb_store_misses", "", "counter", "Writes that missed the data TLB"),
     ),

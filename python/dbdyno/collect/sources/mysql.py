@@ -1,7 +1,9 @@
 """MySQL and MariaDB: global status, and what InnoDB says of its log, its purge and its buffer pool.
 
 Log position, checkpoint and history list come from SHOW ENGINE INNODB STATUS: it is the one place
-that has them in every version.
+that has them in every version. Flushing by cause, purge and the delay of changes are among InnoDB's
+metrics, most of which it does not count by itself: `innodb_monitor_enable =
+"buffer_flush_%,buffer_LRU_%,purge_%"` among the server's settings turns these on.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from dbdyno.model import Metric, Missing, Reading
 
 _STATUS = "SHOW GLOBAL STATUS"
 _INNODB = "SHOW ENGINE INNODB STATUS"
+_METRICS = "SELECT * FROM information_schema.INNODB_METRICS WHERE NAME IN ({})"
 
 # Variable → metric, unit, kind, text.
 _VARIABLES: Mapping[str, tuple[str, str, str, str]] = {
@@ -81,18 +84,59 @@ _PATTERNS: Mapping[str, tuple[re.Pattern[str], str, str, str]] = {
         "Pages of the flush list being written",
     ),
 }
+# Name in INNODB_METRICS → metric, unit, kind, text. Of two names, one is that of MySQL 5.6.
+_MONITORED: Mapping[str, tuple[str, str, str, str]] = {
+    "buffer_flush_adaptive_total_pages": (
+        "flushed_adaptive", "pages", "counter", "Pages flushed because the redo log was filling"
+    ),
+    "buffer_flush_background_total_pages": (
+        "flushed_idle", "pages", "counter", "Pages flushed because the server was idle"
+    ),
+    "buffer_flush_sync_total_pages": (
+        "flushed_sync", "pages", "counter", "Pages flushed while changes waited for a checkpoint"
+    ),
+    "buffer_flush_max_dirty_total_pages": (
+        "flushed_max_dirty", "pages", "counter", "Pages flushed because too many were dirty"
+    ),
+    "buffer_flush_neighbor_total_pages": (
+        "flushed_neighbours", "pages", "counter", "Pages flushed because a neighbour was"
+    ),
+    "buffer_LRU_batch_flush_total_pages": (
+        "flushed_lru", "pages", "counter", "Pages flushed to have free ones"
+    ),
+    "buffer_LRU_batch_total_pages": (
+        "flushed_lru", "pages", "counter", "Pages flushed to have free ones"
+    ),
+    "purge_invoked": ("purge_rounds", "", "counter", "Rounds of purge"),
+    "purge_del_mark_records": (
+        "purged_deleted", "rows", "counter", "Deleted rows that were purged"
+    ),
+    "purge_upd_exist_or_extern_records": (
+        "purged_updated", "rows", "counter", "Purged updates of an index or of a long value"
+    ),
+    "purge_undo_log_pages": ("purged_undo_pages", "pages", "counter", "Undo pages purged"),
+    "purge_dml_delay_usec": (
+        "dml_delay_us", "µs", "gauge", "Delay of each change, set by `innodb_max_purge_lag`"
+    ),
+}  # fmt: skip
 _AGE = Metric("checkpoint_age_bytes", "B", "gauge", "Redo written since the last checkpoint")
 
 
 class _MySQL:
     def __init__(self, asking: Asking) -> None:
         self._asking = asking
+        # The view is filled whole at each query: only for what somebody turned on.
+        rows = asking.rows(_METRICS.format(_quoted(_MONITORED)))
+        counted = [str(row["NAME"]) for row in rows if _is_counted(row)]
+        self._metrics = _METRICS.format(_quoted(counted)) if counted else None
         self.sample()
 
     def sample(self) -> Iterable[Reading]:
         found = [*_status(self._asking.rows(_STATUS))]
         for row in self._asking.rows(_INNODB):
             found += _innodb(str(row["Status"]))
+        if self._metrics is not None:
+            found += _monitored(self._asking.rows(self._metrics))
         return found
 
     def close(self) -> None:
@@ -105,6 +149,20 @@ def _status(rows: Iterable[Mapping[str, object]]) -> Iterable[Reading]:
         known = _VARIABLES.get(str(row["Variable_name"]))
         if known and str(row["Value"]).isdecimal():
             yield Reading(known[0], float(str(row["Value"])))
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
+def _is_counted(row: Mapping[str, object]) -> bool:
+    """The column of MySQL and MariaDB up to 10.4 is a word, that of later ones a number."""
+    return row.get("STATUS") == "enabled" or row.get("ENABLED") == 1
+
+
+def _monitored(rows: Iterable[Mapping[str, object]]) -> Iterable[Reading]:
+    for row in rows:
+        yield Reading(_MONITORED[str(row["NAME"])][0], float(str(row["COUNT"])))
 
 
 def _innodb(text: str) -> Iterable[Reading]:
@@ -142,6 +200,7 @@ COLLECTOR = Collector(
     (
         *(_metric(*known) for known in _VARIABLES.values()),
         *(_metric(name, *told) for name, (_, *told) in _PATTERNS.items()),
+        *(_metric(*known) for known in dict.fromkeys(_MONITORED.values())),
         _AGE,
     ),
     _open,

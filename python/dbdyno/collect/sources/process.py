@@ -1,13 +1,15 @@
 """Processor time, memory, disk traffic and context switches of server and client.
 
 Processes of one side are summed: what has ended between two samples is kept in the sum, so that a
-counter never falls. What counts is how often a file is read: the `stat` of each process of a side,
-and of each new one, once a sample for all sides together.
+counter never falls. So are the server's threads of one name, whatever number it ends with. What
+counts is how often a file is read: the `stat` of each process of a side, and of each new one, once
+a sample for all sides together.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
@@ -20,6 +22,11 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _MANY = 200
 """Processes from which only processor time and memory are read."""
 _ALWAYS = ("user_s", "system_s")
+_MANY_THREADS = 100
+"""Threads of the server from which they are no longer told apart."""
+_MANY_NAMES = 50
+"""Names of threads; those of further ones are added up as `other`."""
+_NUMBER = re.compile(r"[-_:# ]*\d+$")
 
 _COUNTERS = (
     ("user_s", "s", "Processor time in user mode"),
@@ -104,8 +111,9 @@ class _Families:
     def __call__(self, table: _Table) -> Sequence[int]:
         if not self.roots or not all(map(table.stat, self.roots)):
             every = self.pids()
-            table.read_all()
             parents = {pid: int(stat[_PARENT]) for pid in every if (stat := table.stat(pid))}
+            if parents:
+                table.read_all()
             self.roots = [pid for pid, parent in parents.items() if parent not in parents]
         return list(chain.from_iterable(map(table.family, self.roots)))
 
@@ -137,6 +145,44 @@ def _add(sums: dict[str, float], counters: Mapping[str, float]) -> None:
 
 
 @dataclass(slots=True)
+class _Names:
+    """Processor time of the threads of processes that have several, by name."""
+
+    threads: _Sum = field(default_factory=_Sum)
+    many: bool = False
+    """Stays so, as in `_Side`."""
+    _known: set[str] = field(default_factory=set)
+
+    def read(self, processes: Mapping[int, _Stat]) -> Mapping[str, float]:
+        """Seconds by name; empty where there were too many threads."""
+        counts = {pid: int(stat[_THREADS]) for pid, stat in processes.items()}
+        self.many = self.many or sum(counts.values()) > _MANY_THREADS
+        if self.many:
+            return {}
+        threads = (
+            one for pid, count in counts.items() if count > 1 for one in _threads(pid, count)
+        )
+        return self.threads.of({thread: self._of(thread, path) for thread, path in threads})
+
+    def _of(self, thread: int, path: str) -> Mapping[str, float]:
+        before, _, rest = _read(f"{path}/stat").rpartition(b")")
+        if not rest:
+            return self.threads.last.get(thread, {})
+        stat = rest.split()
+        used_s = (int(stat[_USER]) + int(stat[_SYSTEM])) / TICKS_PER_S
+        # One that takes another name keeps its first: no name's sum may fall.
+        kept = next(iter(self.threads.last.get(thread, {})), None)
+        return {kept or self._name(before.partition(b"(")[2].decode(errors="replace")): used_s}
+
+    def _name(self, told: str) -> str:
+        name = _NUMBER.sub("", told) or told
+        if name not in self._known and len(self._known) == _MANY_NAMES:
+            return "other"
+        self._known.add(name)
+        return name
+
+
+@dataclass(slots=True)
 class _Side:
     """All processes of one side."""
 
@@ -146,9 +192,12 @@ class _Side:
     many: bool = False
     """Stays so: a counter that was not read for a while might fall."""
 
-    def read(self, table: _Table) -> tuple[Mapping[str, float], int, int, int]:
+    def found(self, table: _Table) -> Mapping[int, _Stat]:
+        """Its processes that there are."""
+        return {pid: stat for pid in self.pids(table) if (stat := table.stat(pid))}
+
+    def read(self, found: Mapping[int, _Stat]) -> tuple[Mapping[str, float], int, int, int]:
         """Sums of the counters, resident bytes, processes and threads."""
-        found = {pid: stat for pid in self.pids(table) if (stat := table.stat(pid))}
         self.many = self.many or len(found) > _MANY
         resident = sum(int(stat[_RESIDENT]) * _PAGE_BYTES for stat in found.values())
         threads = sum(int(stat[_THREADS]) for stat in found.values())
@@ -208,15 +257,17 @@ class _Processes:
     def __init__(self, watched: Watched) -> None:
         self._sides = {
             "server": _Side(_Families(watched.server_pids)),
-            "client": _Side(lambda _: watched.client_pids()),
+            "client": _Side(_Families(watched.client_pids)),
             "proxy": _Side(_Families(watched.proxy_pids)),
         }
+        self._names = _Names()
         self._strangers: frozenset[int] = frozenset()
 
     def sample(self) -> Iterable[Reading]:
         table = _Table(self._strangers)
         for instance, side in self._sides.items():
-            sums, resident, processes, threads = side.read(table)
+            found = side.found(table)
+            sums, resident, processes, threads = side.read(found)
             if instance == "client":
                 # Its processes are started later, for a step: until then they have used nothing.
                 sums = {name: 0.0 for name, *_ in _COUNTERS} | dict(sums)
@@ -227,6 +278,9 @@ class _Processes:
             yield Reading("resident_bytes", resident, instance)
             yield Reading("processes", processes, instance)
             yield Reading("threads", threads, instance)
+            if instance == "server":
+                for name, used_s in self._names.read(found).items():
+                    yield Reading("thread_s", used_s, name)
         self._strangers = table.strangers()
 
     def close(self) -> None:
@@ -245,6 +299,12 @@ COLLECTOR = Collector(
         Metric("resident_bytes", "B", "gauge", "Resident memory, what is shared counted each time"),
         Metric("processes", "", "gauge", "Processes"),
         Metric("threads", "", "gauge", "Threads"),
+        Metric(
+            "thread_s",
+            "s",
+            "counter",
+            f"Processor time of the server's threads, by name; up to {_MANY_THREADS} threads",
+        ),
     ),
     _open,
 )

@@ -1,0 +1,68 @@
+"""Cells whose host settings this machine can't have: they are left out, and the others measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dbdyno.errors import MachineError
+from dbdyno.model import Cell, LeftOut, Missing, Plan, PlannedRun
+from dbdyno.setters.outfit import missing_of_host
+
+_Key = tuple[tuple[str, str], ...]
+
+
+def lacking_cells(plan: Plan) -> tuple[LeftOut, ...]:
+    """The cells of a plan that this machine can't run, with what it lacks for them."""
+    asked: dict[str, tuple[Missing, ...]] = {}
+    """By the settings: some are tried out to know."""
+    found = []
+    for cell in _cells(plan).values():
+        text = repr(sorted(cell.host.items()))
+        if text not in asked:
+            asked[text] = _missing(cell.host)
+        if asked[text]:
+            found.append(LeftOut(cell.levels, asked[text]))
+    return tuple(found)
+
+
+def runs_without(plan: Plan, lacking: Sequence[LeftOut]) -> tuple[PlannedRun, ...]:
+    """The runs of all other cells."""
+    keys = {_key(one.levels) for one in lacking}
+    return tuple(run for run in plan.runs if _key(run.cell.levels) not in keys)
+
+
+def why_nothing_to_run(
+    plan: Plan, baseline: Mapping[str, str], lacking: Sequence[LeftOut]
+) -> MachineError | None:
+    """The error where no cell is left, or none that others are compared with; `None`: measure."""
+    every, keys = _cells(plan), {_key(one.levels) for one in lacking}
+    bases = {
+        key
+        for cell in every.values()
+        if (key := _key({**cell.levels, **baseline})) in every and key != _key(cell.levels)
+    }
+    if not lacking or (keys < every.keys() and not (bases and bases <= keys)):
+        return None
+    things = dict.fromkeys(missing for one in lacking for missing in one.missing)
+    first = next(iter(things)).what
+    if keys < every.keys():
+        named = ", ".join(f"`{level}`" for level in baseline.values())
+        first = f"nothing can be compared, since the baseline ({named}) can't be run here: {first}"
+    return MachineError(first, hint="\n".join(f"{each.what}: {each.cure}" for each in things))
+
+
+def _missing(wishes: Mapping[str, object]) -> tuple[Missing, ...]:
+    """Named after the setting."""
+    return tuple(
+        Missing(f"host.{name}: {each.what}", each.cure)
+        for name, missing in missing_of_host(wishes).items()
+        for each in missing
+    )
+
+
+def _cells(plan: Plan) -> Mapping[_Key, Cell]:
+    return {_key(run.cell.levels): run.cell for run in plan.runs}
+
+
+def _key(levels: Mapping[str, str]) -> _Key:
+    return tuple(sorted(levels.items()))

@@ -1,0 +1,51 @@
+"""`left_out.json`, beside `study.json`: cells that were not run, because the machine lacks what
+they ask of it. Each command that measures writes it anew, or removes it where none is left out.
+
+Versions:
+    1  `cells`: a list of `levels` and `missing` (`what`, `cure`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from dbdyno.errors import StoreError
+from dbdyno.formats.documents import dump_json, load_json, validated
+from dbdyno.model import LeftOut, Missing
+
+NAME = "left_out.json"
+SCHEMA = 1
+
+_CELLS = TypeAdapter(tuple[LeftOut, ...])
+_HINT = "remove the file; `dbdyno run` writes it anew"
+_NAMED = 3
+"""Cells named in a sentence."""
+
+
+def dump_left_out(found: Sequence[LeftOut]) -> bytes:
+    """The file's content."""
+    return dump_json({"schema": SCHEMA, "cells": _CELLS.dump_python(tuple(found), mode="json")})
+
+
+def load_left_out(content: bytes, *, file: Path) -> tuple[LeftOut, ...]:
+    """Raises `StoreError` naming the file and what is wrong in it."""
+    document = load_json(content, file=file, hint=_HINT)
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        raise StoreError(f"{file}: expected schema {SCHEMA}", hint=_HINT)
+    return validated(_CELLS, document.get("cells"), file, hint=_HINT)
+
+
+def left_out_sentences(found: Sequence[LeftOut]) -> Iterator[tuple[str, str]]:
+    """For each thing that is missing: what is left out for it, in a line, and the remedy."""
+    cells: dict[Missing, list[str]] = {}
+    for one in found:
+        for missing in one.missing:
+            cells.setdefault(missing, []).append(", ".join(one.levels.values()) or "all")
+    for missing, labels in cells.items():
+        more = len(labels) - _NAMED
+        named = [f"`{label}`" for label in labels[:_NAMED]]
+        told = ", ".join([*named, f"{more} more"] if more > 0 else named)
+        yield f"left out: {told}, since {missing.what}", missing.cure
