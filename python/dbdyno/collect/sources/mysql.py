@@ -1,7 +1,9 @@
 """MySQL and MariaDB: global status, and what InnoDB says of its log, its purge and its buffer pool.
 
 Log position, checkpoint and history list come from SHOW ENGINE INNODB STATUS: it is the one place
-that has them in every version.
+that has them in every version. The delay of changes is among InnoDB's metrics, which it does not
+count by itself: `innodb_monitor_enable = "purge_dml_delay_usec"` among the server's settings turns
+it on.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from dbdyno.model import Metric, Missing, Reading
 
 _STATUS = "SHOW GLOBAL STATUS"
 _INNODB = "SHOW ENGINE INNODB STATUS"
+_DELAY = "SELECT * FROM information_schema.INNODB_METRICS WHERE NAME = 'purge_dml_delay_usec'"
 
 # Variable → metric, unit, kind, text.
 _VARIABLES: Mapping[str, tuple[str, str, str, str]] = {
@@ -82,17 +85,25 @@ _PATTERNS: Mapping[str, tuple[re.Pattern[str], str, str, str]] = {
     ),
 }
 _AGE = Metric("checkpoint_age_bytes", "B", "gauge", "Redo written since the last checkpoint")
+_DELAYED = Metric(
+    "dml_delay_us", "µs", "gauge", "Delay of each change, set by `innodb_max_purge_lag`"
+)
 
 
 class _MySQL:
     def __init__(self, asking: Asking) -> None:
         self._asking = asking
+        # The view is filled whole at each query: only where somebody turned the metric on.
+        self._is_delay_counted = any(map(_is_counted, asking.rows(_DELAY)))
         self.sample()
 
     def sample(self) -> Iterable[Reading]:
         found = [*_status(self._asking.rows(_STATUS))]
         for row in self._asking.rows(_INNODB):
             found += _innodb(str(row["Status"]))
+        if self._is_delay_counted:
+            delays = self._asking.rows(_DELAY)
+            found += [Reading(_DELAYED.name, float(row["COUNT"])) for row in delays]
         return found
 
     def close(self) -> None:
@@ -105,6 +116,11 @@ def _status(rows: Iterable[Mapping[str, object]]) -> Iterable[Reading]:
         known = _VARIABLES.get(str(row["Variable_name"]))
         if known and str(row["Value"]).isdecimal():
             yield Reading(known[0], float(str(row["Value"])))
+
+
+def _is_counted(row: Mapping[str, object]) -> bool:
+    """The column of MySQL and MariaDB up to 10.4 is a word, that of later ones a number."""
+    return row.get("STATUS") == "enabled" or row.get("ENABLED") == 1
 
 
 def _innodb(text: str) -> Iterable[Reading]:
@@ -143,6 +159,7 @@ COLLECTOR = Collector(
         *(_metric(*known) for known in _VARIABLES.values()),
         *(_metric(name, *told) for name, (_, *told) in _PATTERNS.items()),
         _AGE,
+        _DELAYED,
     ),
     _open,
 )
