@@ -16,7 +16,7 @@ import altair as alt
 
 from dbdyno.model import find_figure
 from dbdyno.report.analyse import Analysis
-from dbdyno.report.charts.chart import Chart, Row
+from dbdyno.report.charts.chart import Chart, Drawing, Row
 from dbdyno.report.charts.encoding import (
     PALETTE,
     clients_text,
@@ -168,7 +168,7 @@ def _row(one: _Ratio) -> Row:
 
 def _drawing(
     rows: Sequence[Row], order: Sequence[str], factor: str, title: str, *, grouped: bool
-) -> alt.LayerChart:
+) -> Drawing:
     by = "group" if grouped else "line"
     domain = list(dict.fromkeys(str(row[by]) for row in rows))
     colours = [PALETTE[place % len(PALETTE)] for place in range(len(domain))]
