@@ -77,6 +77,23 @@ def test_its_figures_are_those_of_its_jobs(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_seconds_of_a_job_are_the_sum_over_its_threads(tmp_path: Path) -> None:
+    """Three threads log each for itself; fio puts their figures together."""
+    several = replace(job(tmp_path), clients=3, measure_s=3.0)
+
+    told = GENERATOR.run(several)
+
+    seconds: dict[tuple[str, str], list[float]] = {}
+    for sample in told.samples:
+        seconds.setdefault((sample.instance, sample.metric), []).append(sample.value)
+    assert seconds.keys() == {("readers", "read_iops"), ("writer", "write_iops")}
+    for (name, metric), rates in seconds.items():
+        assert len(rates) == 3
+        mean = sum(rates) / len(rates)
+        assert mean == pytest.approx(told.figures[f"{metric}.{name}"], rel=0.1)
+
+
+@pytest.mark.slow
 def test_what_fio_refuses_is_told_in_its_words(tmp_path: Path) -> None:
     broken = job(tmp_path, JOB.replace("randread", "sideways"))
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import vl_convert
 from made_up_runs import World, page_of, write_study
@@ -17,6 +19,7 @@ from dbdyno.report.charts import Chart, charts
 from dbdyno.report.charts.chart import fewer
 from dbdyno.report.charts.of_load.busy_by_clients import REACHED, STRAIGHT
 from dbdyno.report.gather import gather
+from dbdyno.report.material import RunMaterial, StepSeries
 from dbdyno.report.paper import VEGA_LITE
 
 ASKED = (
@@ -147,3 +150,82 @@ def test_every_chart_that_a_study_names_has_its_place_in_the_page(tmp_path: Path
     assert "busy-by-clients" in {chart.name for chart in drawn}
     for chart in drawn:
         assert page.count(f'data-chart="{chart.name}"') == 1, chart.name
+
+
+RATIOS = """
+[[chart]]
+kind = "ratio-by-level"
+metric = "throughput"
+
+[chart.groups]
+durable = ["full", "normal"]
+"""
+
+
+def of_journals(run: PlannedRun, step: Step, second: int) -> float:
+    """`wal` is twice as fast as `delete` with `full`, and half as fast with `normal`."""
+    factor = 2.0 if run.cell.levels["synchronous"] == "full" else 0.5
+    return 400 * (factor if run.cell.levels["journal"] == "wal" else 1) * (1 + 0.02 * run.block)
+
+
+def test_ratios_stand_over_the_levels_of_the_baselines_first_factor(tmp_path: Path) -> None:
+    store = write_study(tmp_path, SHORT + RATIOS, World(of_journals))
+    made = charts(analyse(gather(store, "study")))
+    chart = next(one for one in made if one.name == "ratio-by-level-throughput")
+
+    ratios = {(row["line"], row["level"]): row["ratio"] for row in chart.rows}
+    assert ratios == pytest.approx(
+        {
+            ("full", "delete"): 1,
+            ("full", "wal"): 2,
+            ("normal", "delete"): 1,
+            ("normal", "wal"): 0.5,
+        },
+        rel=0.03,
+    )
+    for row in chart.rows:
+        assert row["low"] <= row["ratio"] <= row["high"]  # type: ignore[operator]
+    assert chart.table is not None
+    assert {row[0] for row in chart.table.values} == {"durable"}
+    told = {row[1]: row[4] for row in chart.table.values}
+    assert told == pytest.approx({"full": 2, "normal": 0.5, "mean of 2": 1}, rel=0.03)
+    picture = json.dumps(chart.picture(), allow_nan=False)
+    assert "</svg>" in vl_convert.vegalite_to_svg(picture, vl_version=VEGA_LITE)
+    assert 'data-chart="ratio-by-level-throughput"' in page_of(store)
+
+
+LAST_MINUTES = SHORT + '\n[[chart]]\nkind = "last-minutes"\n'
+
+
+def half_an_hour(run: RunMaterial) -> RunMaterial:
+    """The run as if its window had been of 31 minutes, with a dip every minute."""
+    seconds = np.arange(31 * 60, dtype=np.float64)
+    rates = np.where(seconds % 60 < 6, 10.0, 40.0)
+    whole = np.ones(seconds.size)
+    series = StepSeries(seconds, whole, whole > 0, rates, 1e6 * whole)
+    summaries = {0: replace(run.summaries[0], window_s=31 * 60.0)}
+    return replace(run, series={0: series}, summaries=summaries)
+
+
+def test_long_windows_have_a_moving_average_and_their_last_minutes(tmp_path: Path) -> None:
+    material = gather(write_study(tmp_path, LAST_MINUTES, World(rate)), "study")
+    long = replace(material, runs=tuple(map(half_an_hour, material.runs)))
+    made = {chart.name: chart for chart in charts(analyse(long))}
+
+    whole = made["throughput-over-time"]
+    averages = {row["second"]: row["average"] for row in whole.rows}
+    assert averages[299] is None
+    assert averages[300] == pytest.approx(37)
+    assert "five minutes" in whole.caption
+    last = made["last-minutes"]
+    assert min(float(str(row["second"])) for row in last.rows) == 31 * 60 - 600
+    assert "a period of 60.0 s in 3 of 3 blocks" in last.caption
+    for chart in (whole, last):
+        picture = json.dumps(chart.picture(), allow_nan=False)
+        assert "</svg>" in vl_convert.vegalite_to_svg(picture, vl_version=VEGA_LITE)
+
+
+def test_short_windows_have_neither(drawn: tuple[dict[str, Chart], Path], tmp_path: Path) -> None:
+    assert not any("average" in row for row in drawn[0]["throughput-over-time"].rows)
+    store = write_study(tmp_path, LAST_MINUTES, World(rate))
+    assert "last-minutes" not in {one.name for one in charts(analyse(gather(store, "study")))}

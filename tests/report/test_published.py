@@ -20,6 +20,7 @@ from dbdyno.report.published import (
     OTHER_SIZE,
     agreement_word,
     compared_with_published,
+    direction_word,
     published_tables,
 )
 from dbdyno.stats import PairedEffect, effect_of
@@ -100,6 +101,26 @@ def test_two_figures_that_differ_in_one_factor_are_a_comparison(
     assert "Of 2 published comparisons: agrees in 1, differs in 1." in answers(told[0])
 
 
+def test_a_direction_is_held_against_ours(tmp_path: Path) -> None:
+    told = 'against = {{ journal = "delete" }}\nclients = 4\ndirection = "{}"\n'
+    both = [
+        '\n[[published]]\ncell = { journal = "wal" }\n' + told.format(one)
+        for one in ("higher", "lower")
+    ]
+    store = write_study(tmp_path, SHORT + "".join(both), World(rate))
+
+    figures = list(published_tables(analyse(gather(store, "study"))))
+
+    (table,) = figures  # a direction is no figure, and stands in no table of these
+    columns = [column.name for column in table.columns]
+    rows = [dict(zip(columns, row, strict=True)) for row in table.rows]
+    assert [(row["published"], row["word"]) for row in rows] == [
+        ("higher", AGREES),
+        ("lower", DIFFERS),
+    ]
+    assert "higher,higher" in table.csv()
+
+
 def test_the_page_tells_then_and_now_with_the_note(told: tuple[Analysis, Path]) -> None:
     page = page_of(told[1])
     assert "Then and now" in page
@@ -150,3 +171,20 @@ def test_the_word_of_a_comparison(
     effect = effect_of(differences)
     assert isinstance(effect, PairedEffect)
     assert agreement_word(effect, low, high, 0.02) == word
+
+
+@pytest.mark.parametrize(
+    ("differences", "direction", "word"),
+    [
+        ([0.39, 0.40, 0.41], "higher", AGREES),
+        ([0.39, 0.40, 0.41], "lower", DIFFERS),
+        ([-0.39, -0.40, -0.41], "lower", AGREES),
+        ([-0.5, 0.3, 0.9], "higher", OPEN),
+        ([-0.001, 0.0, 0.001], "higher", DIFFERS),
+        ([0.0009, 0.001, 0.0011], "higher", AGREES),
+    ],
+)
+def test_the_word_of_a_direction(differences: list[float], direction: str, word: str) -> None:
+    effect = effect_of(differences)
+    assert isinstance(effect, PairedEffect)
+    assert direction_word(effect, direction, 0.02) == word

@@ -11,11 +11,11 @@ import pytest
 from made_up_runs import SECOND_NS, START_UNIX_NS, World, page_of, write_study
 from made_up_studies import SMALL
 
-from dbdyno.model import LabCost, PlannedRun, Sample, Step, TurnResult
+from dbdyno.model import LabCost, PhaseSpan, PlannedRun, Sample, Step, TurnResult
 from dbdyno.report.analyse import Analysis, analyse
 from dbdyno.report.gather import gather
 from dbdyno.report.operations import operations_tables
-from dbdyno.report.sampled import is_on
+from dbdyno.report.sampled import is_on, with_figures
 from dbdyno.report.validity import gates
 
 SHORT = (
@@ -86,6 +86,18 @@ def test_the_table_and_the_page_have_what_was_counted_and_no_empty_column(tmp_pa
     ]
     assert re.fullmatch(r"3\.\d\d ±[\d.]+\u202f%", table.rows[0][2])
     assert "What an event cost" in page_of(store)
+
+
+def test_how_long_the_server_took_to_stop_is_that_phase(tmp_path: Path) -> None:
+    material = gather(write_study(tmp_path, SHORT, World(rate)), "study")
+    run = material.runs[0]
+    phases = (*run.manifest.phases, PhaseSpan("stop", 100.0, 102.5))
+    stopped = replace(run, manifest=replace(run.manifest, phases=phases))
+
+    told = with_figures(stopped, material.study, ())
+
+    assert told.summaries[0].figures["stop_s"] == 2.5
+    assert "stop_s" not in run.summaries[0].figures
 
 
 def test_without_samples_there_is_no_such_table(tmp_path: Path) -> None:

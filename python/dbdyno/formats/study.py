@@ -187,6 +187,7 @@ def _build(
     _check_extent(factors, fail)
     _check_baseline(document.design.baseline, factors, fail)
     _check_published(document, every, fail)
+    _check_groups(document, every, fail)
     _check_most_clients(factors, document.load, fail)
     for wrong in search_complaints(document):
         raise fail(*wrong)
@@ -410,6 +411,18 @@ def _check_published(document: StudyDocument, factors: tuple[Factor, ...], fail:
                     raise fail(path, message, nearest_hint(level, known[factor]))
                 if key == "against" and published.cell.get(factor) == level:
                     raise fail(path, f"`against` names the cell's own `{factor} = {level}`")
+
+
+def _check_groups(document: StudyDocument, factors: tuple[Factor, ...], fail: _Fail) -> None:
+    """Raises for a chart's group of something that is no level."""
+    known = [level.name for factor in factors for level in factor.levels]
+    for place, chart in enumerate(document.chart):
+        for group, levels in chart.groups.items():
+            for level in levels:
+                if level not in known:
+                    path = ("chart", str(place), "groups", group)
+                    message = f"no factor has a level `{level}`"
+                    raise fail(path, message, nearest_hint(level, known))
 
 
 def _check_baseline(baseline: Mapping[str, str], factors: tuple[Factor, ...], fail: _Fail) -> None:

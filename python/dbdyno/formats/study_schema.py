@@ -28,6 +28,7 @@ from dbdyno.model import (
     ENGINE,
     FIGURES,
     FIRST_LOOK,
+    GROUPED,
     USUAL,
     Chart,
     Order,
@@ -214,6 +215,7 @@ class ChartTable(Table):
     title: str | None = None
     metric: Annotated[str, AfterValidator(_figure)] | None = None
     metrics: list[str] = Field(default=[])
+    groups: dict[Name, Annotated[list[str], Field(min_length=1)]] = Field(default={})
 
     @model_validator(mode="after")
     def _metrics_fit(self) -> Self:
@@ -228,12 +230,15 @@ class ChartTable(Table):
         if (self.metric and not one) or (self.metrics and not over_time):
             key = "metric" if self.metric else "metrics"
             raise ValueError(f"a chart of the kind `{self.kind}` takes no `{key}`")
+        if self.groups and self.kind not in GROUPED:
+            raise ValueError(f"a chart of the kind `{self.kind}` takes no `groups`")
         return self
 
     def chart(self) -> Chart:
         """As the study has it."""
         named = (self.metric,) if self.metric else tuple(self.metrics)
-        return Chart(kind=self.kind, title=self.title, metrics=named)
+        groups = {name: tuple(levels) for name, levels in self.groups.items()}
+        return Chart(kind=self.kind, title=self.title, metrics=named, groups=groups)
 
 
 class PublishedTable(Table):
@@ -241,7 +246,10 @@ class PublishedTable(Table):
 
     cell: dict[str, str] = Field(default={})
     metric: Annotated[str, AfterValidator(_figure)] = "throughput"
-    value: Annotated[list[Positive], BeforeValidator(as_list), Field(min_length=1, max_length=2)]
+    value: Annotated[list[Positive], BeforeValidator(as_list), Field(max_length=2)] = Field(
+        default=[]
+    )
+    direction: Literal["", "higher", "lower"] = ""
     unit: str = ""
     clients: Clients | None = None
     text: str = ""
@@ -252,6 +260,10 @@ class PublishedTable(Table):
     @model_validator(mode="after")
     def _unit_fits(self) -> Self:
         figure = find_figure(self.metric)
+        if bool(self.value) == bool(self.direction):
+            raise ValueError("expected either `value`, or the `direction` of a comparison")
+        if self.direction and not self.against:
+            raise ValueError("`direction` is that of a comparison, and takes `against`")
         if self.against and self.unit:
             raise ValueError("`value` is a ratio where `against` is there, and has no unit")
         if figure.factor(self.unit) is None:
@@ -260,9 +272,9 @@ class PublishedTable(Table):
 
     def published(self) -> Published:
         """As the study has it."""
-        low, *high = self.value
         told = self.model_dump(exclude={"value"})
-        return Published(value=low, high=high[0] if high else None, **told)
+        low, high = (*self.value, None, None)[:2]
+        return Published(value=low, high=high, **told)
 
 
 class StudyDocument(Table):

@@ -74,12 +74,10 @@ class Fio:
         said = call(argv, job, limit_s=limit_s, environment={**os.environ, **variables})
         over_ns = time.time_ns()
         report = document(said)
-        jobs: Sequence[Mapping[str, Any]] = report["jobs"]
         started_ns = int(report.get("timestamp_ms", began_ns // 10**6)) * 10**6
         ended_ns = max((started_ns, began_ns + round(limit_s - _SPARE_S) * 10**9))
         words = map(str, (Path(argv[0]).name, *argv[1:-1], file.name))
-        names = [str(one["jobname"]) for one in jobs]
-        samples = tuple(_samples(log, ended_ns - _lasted_ns(log), names))
+        samples = tuple(_samples(log, ended_ns - _lasted_ns(log), _threads(report)))
         told = replace(outcome(report, tuple(words)), samples=samples)
         return replace(told, ended_unix_ns=over_ns)
 
@@ -148,13 +146,25 @@ def _lasted_ns(log: Path) -> int:
     return max((row[0] for _, row in _rows(log)), default=0) * 10**6
 
 
-def _samples(log: Path, origin_ns: int, jobs: Sequence[str]) -> Iterator[Sample]:
-    """Rows of the logs `<LOG>_iops.<N>.log`, N the number of the job, from 1."""
+def _threads(report: Mapping[str, Any]) -> list[str]:
+    """The job of each of fio's threads, in its order: a job may have several (`numjobs`)."""
+    shared = report.get("global options", {}).get("numjobs", 1)
+    jobs = [(str(one["jobname"]), one.get("job options", {})) for one in report["jobs"]]
+    return [name for name, own in jobs for _ in range(int(own.get("numjobs", shared)))]
+
+
+def _samples(log: Path, origin_ns: int, threads: Sequence[str]) -> Iterator[Sample]:
+    """The rate of each job by second: the sum over its threads, of each the mean of what it told
+    in that second. Logs are named `<LOG>_iops.<N>.log`, N the number of the thread, from 1."""
+    told: dict[tuple[str, str, int], dict[int, list[int]]] = {}
     for number, (ms, value, way) in _rows(log):
-        job = jobs[number - 1] if 0 < number <= len(jobs) else ""
+        job = threads[number - 1] if 0 < number <= len(threads) else ""
         if way < len(_DIRECTIONS):
-            metric = f"{_DIRECTIONS[way]}_iops"
-            yield Sample(origin_ns + ms * 10**6, "fio", metric, job, float(value))
+            key = job, f"{_DIRECTIONS[way]}_iops", (ms + 500) // 1000
+            told.setdefault(key, {}).setdefault(number, []).append(value)
+    for (job, metric, second), values in sorted(told.items()):
+        rate = sum(sum(each) / len(each) for each in values.values())
+        yield Sample(origin_ns + second * 10**9, "fio", metric, job, rate)
 
 
 def _rows(log: Path) -> Iterator[tuple[int, tuple[int, int, int]]]:

@@ -1,6 +1,6 @@
 """The lab's terms as frozen values: no input, no output, no import from any other room."""
 
-from dbdyno.model.charts import USUAL, Draws, chart_kinds, draws_what
+from dbdyno.model.charts import GROUPED, USUAL, Draws, chart_kinds, draws_what
 from dbdyno.model.engine_plan import BackOff, EnginePlan
 from dbdyno.model.figures import FIGURES, PER_EVENT, Counted, Figure, Sampled, find_figure
 from dbdyno.model.load import (
@@ -85,6 +85,7 @@ __all__ = [
     "ENGINE",
     "FIGURES",
     "FIRST_LOOK",
+    "GROUPED",
     "MAIN",
     "OWN_HOST_PARTS",
     "PERCENTILES",

@@ -20,6 +20,9 @@ USUAL = (
 )
 """Charts of every report; naming one sets its place and title."""
 
+GROUPED = ("ratio-by-level",)
+"""Kinds whose lines can be put together in groups."""
+
 _FOLDER = Path(__file__).parents[1] / "report" / "charts"
 
 

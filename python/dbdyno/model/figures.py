@@ -261,6 +261,7 @@ FIGURES: Mapping[str, Figure] = {
         "Bytes on the wire per statement", "bytes", False, lambda s: s.bytes_per_statement
     ),
     "data_bytes": Figure("Data on disk at the end", "B", False, _worked_out("data_bytes")),
+    "stop_s": Figure("Time the server took to stop", "s", False, _worked_out("stop_s")),
     **{
         name: Figure(f"{title} per event", unit, False, _worked_out(name), counted=counted)
         for name, (title, unit, counted) in _PER_EVENT.items()

@@ -240,7 +240,7 @@ class StepSummary:
     latency_us: Mapping[str, float]
     """Response time of events: `p50`, `p95`, `p99`, `p99.9`, `max`, `mean`. Empty: no event."""
     latency_by_label_us: Mapping[str, Mapping[str, float]]
-    """The same for every `<subject>.<label>.<time>`."""
+    """The same, and `min`, for every `<subject>.<label>.<time>`."""
     client_cpu_us_per_statement: float | None
     client_rss_kb: int
     client_rss_peak_kb: int

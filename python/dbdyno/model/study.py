@@ -106,10 +106,12 @@ class Published:
     cell: Mapping[str, str]
     """Factor → level of the cell it is held against; may name fewer factors than there are."""
     metric: str
-    value: float
-    """A ratio where `against` is there."""
+    value: float | None
+    """A ratio where `against` is there; `None` where only a direction was told."""
     high: float | None = None
     """The other end, where the original told a range."""
+    direction: Literal["", "higher", "lower"] = ""
+    """Of a comparison told without a figure."""
     unit: str = ""
     """Empty: the metric's own."""
     clients: int | None = None
@@ -142,6 +144,8 @@ class Chart:
     title: str | None = None
     metrics: tuple[str, ...] = ()
     """Figures or sampled metrics it draws, for kinds that take any."""
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Group → levels of a factor: lines that belong together, for kinds that take groups."""
 
     @property
     def name(self) -> str:

@@ -193,14 +193,10 @@ def main_effects(material: Material, points: tuple[Point, ...]) -> tuple[MainEff
     if len({name for name, *_ in groups}) < 2 and all(len(pairs) < 2 for *_, pairs in groups):
         return ()
     compared = [tuple(compare(pairs, material.study)) for *_, pairs in groups]
-    tables = [_by_block(pairs) for pairs in compared]
-    means = [
-        effect_of(table.mean(axis=0), _within(pairs, np.full(len(pairs), 1 / len(pairs))))
-        if table.size
-        else NO_BLOCK
-        for table, pairs in zip(tables, compared, strict=True)
-    ]
-    depends = _depends(tables, compared, primary.smallest_effect)
+    found = [[_found(pair) for pair in pairs] for pairs in compared]
+    tables = [_by_block(pairs) for pairs in found]
+    means = [mean_effect(pairs) for pairs in found]
+    depends = _depends(tables, found, primary.smallest_effect)
     return tuple(
         MainEffect(
             factor, level, pairs[0].baseline.cell.levels[factor], clients, pairs, judgement, differs
@@ -230,7 +226,21 @@ def _matched(
             yield factor, level, clients, pairs
 
 
-def _by_block(pairs: Sequence[Comparison]) -> np.ndarray:
+def mean_effect(pairs: Sequence[Found]) -> PairedEffect | NotComparable:
+    """The mean of the effects of several pairs, block by block, over the blocks that all have."""
+    table = _by_block(pairs)
+    if not table.size:
+        return NO_BLOCK
+    return effect_of(table.mean(axis=0), _within(pairs, np.full(len(pairs), 1 / len(pairs))))
+
+
+def _found(pair: Comparison) -> Found:
+    """What was found of its points, without the verdict; shares have no effect by block."""
+    effect = pair.judgement.effect
+    return Found(effect if isinstance(effect, PairedEffect) else NO_BLOCK, pair.blocks)
+
+
+def _by_block(pairs: Sequence[Found]) -> np.ndarray:
     """ln(ratio), a row a pair, a column a block that all pairs have; empty without any.
 
     One block of turns has a difference for each of its pairs: their mean is the block's.
@@ -238,7 +248,7 @@ def _by_block(pairs: Sequence[Comparison]) -> np.ndarray:
     shared = set.intersection(*(set(pair.blocks) for pair in pairs)) if pairs else set()
     rows = []
     for pair in pairs:
-        effect = pair.judgement.effect
+        effect = pair.effect
         if not isinstance(effect, PairedEffect):
             return np.empty((0, 0))
         alone = len(pair.blocks) == 1
@@ -248,9 +258,9 @@ def _by_block(pairs: Sequence[Comparison]) -> np.ndarray:
     return np.array(rows) if shared else np.empty((0, 0))
 
 
-def _within(pairs: Sequence[Comparison], weights: np.ndarray) -> Within | None:
+def _within(pairs: Sequence[Found], weights: np.ndarray) -> Within | None:
     """What turns explain of a weighted sum of the pairs' differences, pairs being independent."""
-    effects = [pair.judgement.effect for pair in pairs]
+    effects = [pair.effect for pair in pairs]
     known = [e.within for e in effects if isinstance(e, PairedEffect) and e.within is not None]
     if not known or len(known) < len(pairs):
         return None
@@ -260,7 +270,7 @@ def _within(pairs: Sequence[Comparison], weights: np.ndarray) -> Within | None:
 
 def _depends(
     tables: Sequence[np.ndarray],
-    compared: Sequence[Sequence[Comparison]],
+    compared: Sequence[Sequence[Found]],
     smallest_effect: float,
 ) -> list[bool]:
     """Whether some pair differs from the mean of its group: t on the differences, BH over all."""

@@ -35,11 +35,21 @@ class Pair:
     reference: Mapping[str, str]
     metric: str
     clients: int | None
-    ratio: float
+    ratio: float | None
+    """`None` where only a direction was told."""
     high: float | None
     """The other end, where a range was told."""
     text: str
     why: str
+    direction: str = ""
+    """`higher` or `lower`, where no figure was told."""
+
+    @property
+    def told(self) -> Value:
+        """What was published: a ratio, a range or a direction."""
+        if self.ratio is None:
+            return self.direction
+        return self.ratio if self.high is None else (self.ratio, self.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +118,7 @@ _COMPARISON_COLUMNS = (
 def _rows(analysis: Analysis) -> Iterator[tuple[Value, ...]]:
     study = analysis.material.study
     for one in study.published:
-        if one.against:
+        if one.against or one.value is None:
             continue
         figure = find_figure(one.metric)
         cell = full_cell(study, one.cell)
@@ -142,7 +152,7 @@ def _comparison_row(one: Compared, analysis: Analysis) -> tuple[Value, ...]:
         label(pair.reference, differing),
         one.clients,
         find_figure(pair.metric).title,
-        pair.ratio if pair.high is None else (pair.ratio, pair.high),
+        pair.told,
         one.now.value if one.now else None,
         _interval(one.now),
         one.word,
@@ -221,6 +231,7 @@ def published_pairs(study: Study) -> Iterator[Pair]:
                 one.high,
                 one.text,
                 one.why,
+                one.direction,
             )
     absolute = [one for one in study.published if not one.against]
     for first, second in combinations(absolute, 2):
@@ -261,6 +272,7 @@ def _pair_of(
     place = 0 if swapped else 1
     one, reference = told[place], told[1 - place]
     spans = one.high is not None or reference.high is not None
+    assert one.value is not None and reference.value is not None, "a direction has an `against`"
     least, most = reference.value, reference.high or reference.value
     return Pair(
         cells[place],
@@ -284,9 +296,11 @@ def _compared(pair: Pair, point: Point, reference: Point, study: Study) -> Compa
         one = Estimate(estimate(ratios).value, None, None, len(ratios))
         return Compared(pair, point.clients, None, one, OPEN)
     now = Estimate(effect.ratio, *effect.ratio_interval, effect.blocks)
-    word = agreement_word(
-        effect, pair.ratio, pair.high or pair.ratio, study.primary.smallest_effect
-    )
+    smallest_effect = study.primary.smallest_effect
+    if pair.ratio is None:
+        word = direction_word(effect, pair.direction, smallest_effect)
+    else:
+        word = agreement_word(effect, pair.ratio, pair.high or pair.ratio, smallest_effect)
     return Compared(pair, point.clients, effect, now, word)
 
 
@@ -307,3 +321,18 @@ def agreement_word(effect: PairedEffect, low: float, high: float, smallest_effec
     if theirs_rose or theirs_fell:
         return AGREES if same else OPEN
     return AGREES if -margin < effect.low90 and effect.high90 < margin else OPEN
+
+
+def direction_word(effect: PairedEffect, direction: str, smallest_effect: float) -> str:
+    """Whether ours goes the way that was published without a figure.
+
+    It agrees if its 95 % interval lies on that side of 1, and differs if on the other, or if its
+    90 % interval lies within ±δ: what they saw is then too small to matter here.
+    """
+    margin = math.log1p(smallest_effect)
+    along, against = effect.low95 > 0, effect.high95 < 0
+    if direction == "lower":
+        along, against = against, along
+    if along:
+        return AGREES
+    return DIFFERS if against or (-margin < effect.low90 and effect.high90 < margin) else OPEN

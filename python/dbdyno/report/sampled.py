@@ -94,6 +94,7 @@ def _figures(
 ) -> Iterator[tuple[str, float]]:
     stretches = stretches_of(run, study, summary)
     yield from _told_by_engine(summary)
+    yield from _stopping(run)
     for name in names:
         if name in PER_EVENT:
             found = _per_event(run, stretches, FIGURES[name].counted)
@@ -141,6 +142,13 @@ def _told_by_engine(summary: StepSummary) -> Iterator[tuple[str, float]]:
         both = measured.get("bytes_sent", 0) + measured.get("bytes_received", 0)
         if both:
             yield "network_bytes_per_event", both / summary.events
+
+
+def _stopping(run: RunMaterial) -> Iterator[tuple[str, float]]:
+    """Only of complete runs of servers that the lab started: others it doesn't stop in order."""
+    for phase in run.manifest.phases:
+        if phase.name == "stop":
+            yield "stop_s", phase.end_unix_s - phase.start_unix_s
 
 
 def _per_event(

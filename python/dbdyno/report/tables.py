@@ -217,6 +217,7 @@ def statements_table(analysis: Analysis) -> Table:
 
 
 _TIMES = (
+    Column("min, µs", "min_us", number),
     Column("Mean, µs", "mean_us", number),
     Column("p50, µs", "p50_us", number),
     Column("p99, µs", "p99_us", number),
@@ -226,15 +227,15 @@ _TIMES = (
 
 def _times(
     analysis: Analysis, of: Subject
-) -> Iterator[tuple[Point, BlockFigures, str, str, tuple[float, ...]]]:
-    """Point, block, label, time, and its figures."""
+) -> Iterator[tuple[Point, BlockFigures, str, str, tuple[float | None, ...]]]:
+    """Point, block, label, time, and its figures; summaries of earlier versions have no minimum."""
     for point in analysis.points:
         for figures in point.blocks:
             for tag, times in sorted(figures.summary.latency_by_label_us.items()):
                 subject, _, rest = tag.partition(".")
                 told, _, time = rest.rpartition(".")
                 if subject == of and times:
-                    found = tuple(times[name] for name in ("mean", "p50", "p99", "max"))
+                    found = tuple(times.get(name) for name in ("min", "mean", "p50", "p99", "max"))
                     yield point, figures, told, time, found
 
 

@@ -14,6 +14,7 @@ from dbdyno.stats.histogram import (
     percentiles,
     summarise,
 )
+from dbdyno.stats.moving import moving_mean
 from dbdyno.stats.multiple import benjamini_hochberg
 from dbdyno.stats.paired import (
     NotComparable,
@@ -90,6 +91,7 @@ __all__ = [
     "mean",
     "median_interval",
     "merge_histograms",
+    "moving_mean",
     "mser5",
     "paired_effect",
     "percentile",

@@ -133,4 +133,10 @@ def _by_label(records: tuple[HistogramRecord, ...]) -> Mapping[str, Mapping[str,
     groups: dict[str, list[HistogramRecord]] = defaultdict(list)
     for record in records:
         groups[tag(record)].append(record)
-    return {name: _us(figures_ns(group)) for name, group in groups.items()}
+    return {name: _us({**_least(group), **figures_ns(group)}) for name, group in groups.items()}
+
+
+def _least(records: Iterable[HistogramRecord]) -> Mapping[str, float]:
+    """The shortest time, where anything was recorded: some benchmarks publish least, mean, most."""
+    histogram = merge_histograms(decode(record) for record in records)
+    return {"min": float(histogram.get_min_value())} if histogram.get_total_count() else {}

@@ -37,7 +37,8 @@ def _named(analysis: Analysis, asked: Asked) -> Chart | None:
     drawn: Chart
     match draws:
         case "of_figure":
-            drawn = module.draw(analysis, asked.metrics[0], name=asked.name)
+            groups = {"groups": asked.groups} if asked.groups else {}
+            drawn = module.draw(analysis, asked.metrics[0], name=asked.name, **groups)
         case "of_metrics":
             drawn = module.draw(analysis, asked.metrics, name=asked.name)
         case "of_load":

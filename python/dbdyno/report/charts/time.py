@@ -1,10 +1,12 @@
-"""Series with all blocks overlaid at the beginning of the window, warm-up shaded."""
+"""Series with all blocks overlaid at the beginning of the window, warm-up shaded; of long windows
+with a moving average."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal
 
 import altair as alt
+import numpy as np
 
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.charts.chart import Chart, Row
@@ -20,6 +22,7 @@ from dbdyno.report.charts.encoding import (
 )
 from dbdyno.report.material import Column, RunMaterial, StepSeries
 from dbdyno.report.points import Point
+from dbdyno.stats import moving_mean
 
 Figure = Literal["throughput", "latency"]
 
@@ -28,50 +31,81 @@ CAPTION = (
     "One line a block, laid over one another at the beginning of the window; the shaded part is "
     "warm-up and not counted."
 )
+AVERAGED_S = 300.0
+"""Reach of the moving average."""
+AVERAGED_FROM_S = 4 * AVERAGED_S
+"""Shorter windows have none: it would say little more than their mean."""
+AVERAGED = " Thick: the mean of the five minutes before."
 
 
 def over_time(analysis: Analysis, figure: Figure) -> Chart:
     """One point (cell and load) at a time, one line a block."""
-    rows = [row for point in analysis.points for row in _rows(analysis, point, figure)]
-    if all(row["value"] is None for row in rows):
-        rows = []
+    rows = series_rows(analysis, figure)
+    averaged = any("average" in row for row in rows)
+    return Chart(
+        f"{figure}-over-time",
+        TITLES[figure],
+        CAPTION + (AVERAGED if averaged else ""),
+        alt.layer(_warm_up(analysis), *lines_by_block(analysis, figure, rows)),
+        rows,
+        selector="point",
+        height=220,
+        log_scale=True,
+        line_by=("view", "block"),
+    )
+
+
+def series_rows(analysis: Analysis, figure: Figure) -> tuple[Row, ...]:
+    """Every interval of every block; none where nothing was measured by interval."""
+    rows = tuple(row for point in analysis.points for row in _rows(analysis, point, figure))
+    return rows if any(row["value"] is not None for row in rows) else ()
+
+
+def lines_by_block(
+    analysis: Analysis, figure: Figure, rows: Sequence[Row]
+) -> tuple[alt.Chart, ...]:
+    """Layers with a colour a block; averages, where there are some, are thick over faint lines."""
     blocks = list(dict.fromkeys(str(row["block"]) for row in rows))
     blocks.sort(key=lambda name: (int(name.split()[0]), name))
     colours = [PALETTE[(int(name.split()[0]) - 1) % len(PALETTE)] for name in blocks]
+    averaged = any("average" in row for row in rows)
     chosen, when = fade("block")
+    x = alt.X(
+        "second:Q",
+        title="seconds into the window",
+        scale=alt.Scale(nice=False),
+        axis=alt.Axis(tickCount=10, labelFlush=False),
+    )
+    shade = alt.Color("block:N", title="block", scale=alt.Scale(domain=blocks, range=colours))
     lines = (
         alt.Chart(named())
         .mark_line(strokeWidth=1.4, point=dots(longest(analysis), 14))
         .encode(
-            x=alt.X(
-                "second:Q",
-                title="seconds into the window",
-                scale=alt.Scale(nice=False),
-                axis=alt.Axis(tickCount=10, labelFlush=False),
-            ),
+            x=x,
             y=alt.Y("value:Q", title=TITLES[figure], axis=number_axis()),
-            color=alt.Color(
-                "block:N", title="block", scale=alt.Scale(domain=blocks, range=colours)
-            ),
-            opacity=when.then(alt.value(0.9)).otherwise(alt.value(0.08)),
+            color=shade,
+            opacity=when.then(alt.value(0.4 if averaged else 0.9)).otherwise(alt.value(0.08)),
             tooltip=[
                 alt.Tooltip("block:N"),
                 alt.Tooltip("second:Q"),
                 alt.Tooltip("value:Q", title=TITLES[figure], format=",.4~g"),
             ],
         )
+        .add_params(chosen, zoom())
     )
-    return Chart(
-        f"{figure}-over-time",
-        TITLES[figure],
-        CAPTION,
-        _warm_up(analysis) + lines.add_params(chosen, zoom()),
-        tuple(rows),
-        selector="point",
-        height=220,
-        log_scale=True,
-        line_by=("view", "block"),
+    if not averaged:
+        return (lines,)
+    averages = (
+        alt.Chart(named())
+        .mark_line(strokeWidth=3)
+        .encode(
+            x=x,
+            y=alt.Y("average:Q", title=TITLES[figure]),
+            color=shade,
+            opacity=when.then(alt.value(1)).otherwise(alt.value(0.08)),
+        )
     )
+    return lines, averages
 
 
 def _warm_up(analysis: Analysis) -> alt.Chart:
@@ -87,19 +121,35 @@ def _rows(analysis: Analysis, point: Point, figure: Figure) -> Iterable[Row]:
     for run, series in _series(analysis, point):
         block = str(run.manifest.block)
         name = block if run.manifest.id in counted else f"{block} (cut short)"
-        values = zip(series.start_s, _values(series, figure), strict=True)
-        for second, value in values:
-            yield {
+        values = _values(series, figure)
+        averages = _averages(series, values)
+        for place, second in enumerate(series.start_s):
+            row = {
                 "key": view,
                 "view": view,
                 "block": name,
                 "second": round(float(second), 3),
-                "value": None if math.isnan(value) else float(f"{value:.5g}"),
+                "value": _rounded(values[place]),
             }
+            yield row if averages is None else {**row, "average": _rounded(averages[place])}
+
+
+def _rounded(value: float) -> float | None:
+    return None if math.isnan(value) else float(f"{value:.5g}")
 
 
 def _values(series: StepSeries, figure: Figure) -> Column:
     return series.events_per_s if figure == "throughput" else series.p99_ns / 1e6
+
+
+def _averages(series: StepSeries, values: Column) -> Column | None:
+    """Within the window; `None` where that is too short."""
+    inside = series.measured
+    if float(series.length_s[inside].sum()) < AVERAGED_FROM_S:
+        return None
+    averages = np.full(values.size, np.nan)
+    averages[inside] = moving_mean(series.start_s[inside], values[inside], AVERAGED_S)
+    return averages
 
 
 def _series(analysis: Analysis, point: Point) -> Iterable[tuple[RunMaterial, StepSeries]]:
