@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rust_imports import imports
+from rust_imports import NOT_CODE, imports, without_tests
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "python" / "dbdyno"
@@ -180,6 +180,51 @@ def test_only_record_derives_serialisation(arrows: dict[str, set[str]]) -> None:
     }
 
     assert deriving == {"record"}
+
+
+# Files above `driver` that name a kind of database, and why.
+NAMES_A_KIND = {
+    "sysbench/src/plan.rs": "makes targets of sysbench's --db-driver and the options of each",
+}
+KIND = re.compile(r"\bTarget *:: *(?:Mysql|Postgresql|Sqlite|\{|\*)")
+
+
+def names_a_kind(code: str) -> bool:
+    """Whether Rust code, its comments, texts and tests excepted, names a kind of `Target`."""
+    return KIND.search(without_tests(NOT_CODE.sub(" ", code))) is not None
+
+
+def test_only_the_driver_knows_what_kinds_of_databases_differ_in(
+    allowed: dict[str, set[str]],
+) -> None:
+    above = {room for room, rooms in allowed.items() if "driver" in rooms} - {"driver"}
+    above |= {room for room, rooms in allowed.items() if rooms & above}
+    assert {"runtime", "script", "sysbench", "cli"} <= above
+    naming = {
+        str(path.relative_to(ROOT / "crates"))
+        for room in above
+        for path in (ROOT / "crates" / room / "src").rglob("*.rs")
+        if names_a_kind(path.read_text())
+    }
+
+    assert naming == set(NAMES_A_KIND), "ask `driver::Traits`; take out exceptions that are gone"
+
+
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        ("matches!(target, Target::Sqlite(_))", True),
+        ("match target { record::Target::Mysql(server) => 1, _ => 0 }", True),
+        ("use record::Target::{self, Postgresql};", True),
+        ("use record::Target::*;", True),
+        ("target.server(); // not Target::Mysql", False),
+        ('let text = "Target::Mysql";', False),
+        ("#[cfg(test)]\nmod tests {\n    fn f() -> Target { Target::Mysql(server()) }\n}", False),
+        ("let target = Target::Null;", False),
+    ],
+)
+def test_naming_a_kind_of_database_is_seen(code: str, names: bool) -> None:
+    assert names_a_kind(code) == names
 
 
 def lab_layers() -> list[set[str]]:

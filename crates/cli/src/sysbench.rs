@@ -12,7 +12,7 @@ use script::{Config, ConfigError, Console, Facts, Figures, ScriptWorkload, Surro
 use sysbench::builtin::{self, BuiltinWorkload};
 use sysbench::{
     CommandLine, Extras, Found, Hooks, Job, Kind, Refusal, Report, Said, ScriptOption, Test,
-    VERSION, Value, global_help, script_help, test_help,
+    VERSION, Value, Words, global_help, script_help, test_help,
 };
 
 use crate::binding::Binding;
@@ -167,7 +167,7 @@ fn script(
         driver: job.driver.clone(),
         compiler: Some(line.values.text("luajit_cmd").to_owned()).filter(|word| !word.is_empty()),
         final_report: Some(Arc::clone(&final_report)),
-        tells_failures: true,
+        telling: Some(Arc::new(Words)),
     };
     let config = Config::new(&job.spec, surroundings).map_err(|error| match error {
         ConfigError::NoScript { name, .. } => Refusal(format!(

@@ -1,15 +1,13 @@
 //! Requests a client can make on its connections.
 
-use driver::{ProtocolError, Sent, Session, StatementId, Value};
+use driver::{ProtocolError, Sent, Session, StatementId, Traits as _, Value};
 use engine::Load;
-use record::Target;
 
 use crate::bulk::{Row, Wait};
 use crate::client::Waiting;
-use crate::outcome::{Conclusion, Failed, Purpose};
+use crate::outcome::{Conclusion, Purpose};
 use crate::reconnect::{connect_failure, fresh};
 use crate::runtime::Runtime;
-use crate::telling;
 
 impl Runtime {
     /// Opens a connection. `Some`: the result is known at once; otherwise
@@ -25,7 +23,7 @@ impl Runtime {
         let settings = &self.settings;
         let outcome = driver::connect(&settings.target, ordinal, settings.connect_timeout)
             .map_err(|error| {
-                self.tell(load, |target| telling::connection(target, &error));
+                self.tell_connection(load, &error);
                 connect_failure(&self.settings.target, &error)
             })
             .and_then(|connected| self.adopt_connection(client, ordinal, connected));
@@ -118,18 +116,6 @@ impl Runtime {
         Some(failed)
     }
 
-    /// Prints a failed statement that ends the run, if failures are printed. `executed`: it was
-    /// prepared.
-    pub fn tell_statement(
-        &mut self,
-        load: &mut Load,
-        failed: &Failed,
-        text: Option<&[u8]>,
-        executed: bool,
-    ) {
-        self.tell(load, |target| telling::statement(target, failed, text, executed));
-    }
-
     /// Starts a bulk insert; `prefix` is the text before its rows.
     pub fn begin_rows(&mut self, index: u32, prefix: &[u8]) -> Conclusion {
         if let Some(slot) = self.slot(index) {
@@ -150,9 +136,8 @@ impl Runtime {
     /// # Errors
     /// The session rejects the request; nothing was sent.
     pub fn flush_rows(&mut self, load: &mut Load, index: u32) -> Result<Conclusion, ProtocolError> {
-        // LOAD DATA reserves AUTO_INCREMENT numbers in powers of two, so the same rows would get
-        // other numbers than by INSERT. Loaders number the rows themselves.
-        let loads = self.settings.loads && !matches!(self.settings.target, Target::Mysql(_));
+        // Rows must get the same numbers either way. Loaders number the rows themselves.
+        let loads = self.settings.loads && self.settings.target.loads_like_inserts();
         let Some(slot) = self.slot(index) else { return Ok(Conclusion::Nothing) };
         if slot.bulk.rows == 0 {
             return Ok(Conclusion::Nothing);

@@ -5,14 +5,12 @@ use driver::{Class, ProtocolError, Reply, Sent, ServerError};
 use engine::Load;
 use measure::StatementClass;
 use reactor::SILENT_SEND_MAX;
-use record::{ErrorAction, FatalKind, Target};
+use record::{ErrorAction, FatalKind};
 
 use crate::outcome::{Conclusion, Failed, Purpose};
 use crate::policy::{Decision, Fault, decide};
 use crate::runtime::{Runtime, fault};
 
-/// MySQL's deadlock error: the server has rolled the transaction back, but no status flag says so.
-const MYSQL_DEADLOCK: i64 = 1213;
 /// Hint for an error without a hint of its own.
 pub const POLICY_HINT: &str = "an error policy can ignore, retry or restart on such errors";
 
@@ -169,23 +167,9 @@ impl Runtime {
             purpose,
             sqlstate: error.sqlstate.clone(),
             number: error.number,
+            rolled_back: error.rolled_back,
             message: error.message.clone(),
         }
-    }
-
-    /// Prints a failure, if failures are printed; the same lines in a row only once.
-    pub(crate) fn tell(&mut self, load: &mut Load, lines: impl FnOnce(&Target) -> Vec<String>) {
-        if !self.settings.tells_failures {
-            return;
-        }
-        let lines = lines(&self.settings.target);
-        if self.told == lines {
-            return;
-        }
-        for line in &lines {
-            load.send(engine::Message::Output(format!("FATAL: {line}")));
-        }
-        self.told = lines;
     }
 
     /// Applies the decision, or leaves it to the script.
@@ -213,7 +197,7 @@ impl Runtime {
             return self.begin_reconnect(load, index);
         }
         let again = matches!(action, ErrorAction::RestartEvent | ErrorAction::Retry);
-        let again = again && failed.number != MYSQL_DEADLOCK;
+        let again = again && !failed.rolled_back;
         if again && slot.session.in_transaction() && purpose != Purpose::RollBack {
             slot.failed = Some(failed);
             return self.roll_back(load, index);

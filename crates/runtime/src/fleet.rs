@@ -106,6 +106,7 @@ impl Runtime {
 
     /// Counts a batch that failed, and applies the error policy.
     fn not_carried(&mut self, load: &mut Load, index: u32, error: &CarrierError) -> Conclusion {
+        let rolled_back = matches!(error, CarrierError::Refused(error) if error.rolled_back);
         let (sqlstate, number, kind, lost) = match error {
             CarrierError::Refused(error) => {
                 (error.sqlstate.clone(), error.number, FatalKind::Statement, error.closes)
@@ -130,7 +131,8 @@ impl Runtime {
             let hint = "other batches may have been: drop the table and prepare it anew";
             self.cause = Some(fault(kind, message.clone(), Some(hint)));
         }
-        self.failed = Some(Failed { decision, purpose: Purpose::Load, sqlstate, number, message });
+        let purpose = Purpose::Load;
+        self.failed = Some(Failed { decision, purpose, sqlstate, number, rolled_back, message });
         Conclusion::Failed
     }
 

@@ -1,6 +1,6 @@
 //! Connections: opening, losing and reconnecting, with back-off and a time limit.
 
-use driver::{ConnectError, Connected, Reply, RowCursor};
+use driver::{ConnectError, Connected, Reply, RowCursor, Traits as _};
 use engine::{Failure, Load, Message};
 use reactor::Token;
 use record::{ErrorAction, FatalKind, Target};
@@ -13,7 +13,6 @@ use crate::outcome::{Conclusion, Failed, Purpose};
 use crate::policy::{Fault, back_off, decide, pause_ns};
 use crate::runtime::{Runtime, fault};
 use crate::slot::{RowBytes, Slot};
-use crate::telling;
 
 /// Hint for a server that accepts a connection and does not answer.
 const SLOW_SERVER: &str = "is it the right port? A server may also be looking up its clients' \
@@ -55,7 +54,7 @@ impl Runtime {
         self.drop_socket(index);
         self.forget_under_way(load, index, 1);
         load.recorder().error("connection");
-        let number = telling::lost_number(&self.settings.target);
+        let number = self.settings.target.lost_number();
         let fault_seen = Fault { sqlstate: "08006", number, transient: false, lost: true };
         let decision = decide(&self.settings.errors, &fault_seen);
         let failed = Failed {
@@ -63,6 +62,7 @@ impl Runtime {
             purpose: Purpose::Statement,
             sqlstate: "08006".into(),
             number,
+            rolled_back: false,
             message: format!("connection lost: {why}"),
         };
         self.cause = Some(fault(FatalKind::Connection, failed.message.clone(), None));
@@ -176,7 +176,7 @@ impl Runtime {
         let why = match outcome {
             Ok(connected) => Wake::Connected(self.adopt_connection(client, ordinal, connected)?),
             Err(error) => {
-                self.tell(load, |target| telling::connection(target, &error));
+                self.tell_connection(load, &error);
                 self.cause = Some(connect_failure(&self.settings.target, &error));
                 Wake::NotConnected
             }
@@ -292,16 +292,7 @@ fn jitter(seed: u64, client: u32, attempt: u32) -> u64 {
 
 /// A failed connection as a message with a hint.
 pub(crate) fn connect_failure(target: &Target, error: &ConnectError) -> Failure {
-    let own = match error {
-        ConnectError::Refused { error, .. } => {
-            driver::advice(target, &error.sqlstate, error.number)
-        }
-        ConnectError::Unsupported { .. } if matches!(target, Target::Sqlite(_)) => {
-            Some("`PRAGMA pragma_list` names what this SQLite has")
-        }
-        _ => None,
-    };
-    let hint = own.unwrap_or_else(|| hint_of(error));
+    let hint = driver::connect_advice(target, error).unwrap_or_else(|| hint_of(error));
     fault(FatalKind::Connection, error.to_string(), Some(hint))
 }
 

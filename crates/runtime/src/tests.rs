@@ -89,7 +89,7 @@ impl Client {
             "groups":[{{"name":"one","script":"-","clients":1}}]}}"#,
             record::SCHEMA
         );
-        let settings = Settings::new(&record::RunSpec::from_json(&text).unwrap(), false);
+        let settings = Settings::new(&record::RunSpec::from_json(&text).unwrap(), None);
         let plan = plan();
         let control = Arc::new(Control::new(&plan, false));
         let (messages, inbox) = channel();

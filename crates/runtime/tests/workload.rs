@@ -130,7 +130,7 @@ fn run(target: &str, clients: u32, events: u64) -> (Outcome, Summary) {
     let group = format!(r#"{{"name":"ping","script":"-","clients":{clients}}}"#);
     let schema = record::SCHEMA;
     let text = format!(r#"{{"schema":{schema},"target":{target},"groups":[{group}]}}"#);
-    let settings = Arc::new(Settings::new(&RunSpec::from_json(&text).unwrap(), false));
+    let settings = Arc::new(Settings::new(&RunSpec::from_json(&text).unwrap(), None));
     let plan = Plan {
         warm_up_ns: 0,
         measure_ns: None,

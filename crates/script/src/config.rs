@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use record::RunSpec;
+use runtime::Telling;
 use serde_json::Value;
 
 use crate::random::{Distributions, Kind};
@@ -41,9 +42,9 @@ pub struct Surroundings {
     pub compiler: Option<String>,
     /// Figures for the final report hook; set before the end of the clients is announced.
     pub final_report: Option<Arc<Mutex<Option<Figures>>>>,
-    /// Failures that end the run are printed at once, unless the script catches them: a script that
-    /// retries for ever still says why.
-    pub tells_failures: bool,
+    /// The words for failures that end the run, which are printed at once unless the script catches
+    /// them: a script that retries for ever still says why. `None`: they are not printed.
+    pub telling: Option<Arc<dyn Telling>>,
 }
 
 /// One group's script and options.
@@ -117,7 +118,7 @@ impl Config {
                 })
             })
             .collect::<Result<_, _>>()?;
-        let connections = runtime::Settings::new(spec, surroundings.tells_failures);
+        let connections = runtime::Settings::new(spec, surroundings.telling.clone());
         Ok(Self {
             command: spec.command.clone(),
             connections: Arc::new(connections),

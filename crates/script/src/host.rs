@@ -360,7 +360,7 @@ unsafe fn death(thread: *mut State) -> Failure {
             };
             let message = field(c"message").or_else(|| field(c"sql_errmsg"));
             let message = message.unwrap_or_else(|| {
-                let told = with(|host| host.config.surroundings.tells_failures);
+                let told = with(|host| host.config.surroundings.telling.is_some());
                 let place = if told { String::new() } else { lua::place(thread) };
                 format!("{place}{NOT_TEXT}")
             });
@@ -376,7 +376,7 @@ unsafe fn death(thread: *mut State) -> Failure {
     let of_a_statement = ["SQL error, errno = ", "connection creation failed"];
     let caught = !table && !of_a_statement.iter().any(|words| message.contains(words));
     let (cause, told) =
-        with(|host| (host.runtime.take_cause(), host.config.surroundings.tells_failures));
+        with(|host| (host.runtime.take_cause(), host.config.surroundings.telling.is_some()));
     match cause.filter(|_| !caught) {
         // It has been printed already; add where it happened.
         Some(cause) if told => Failure { message, traceback, ..cause },

@@ -30,7 +30,7 @@ pub(crate) unsafe fn push_settings(state: *mut State, config: &Config) {
         set_text(state, "version_string", &format!("sysbench {API_VERSION}"));
         set_text(state, "script_path", &first.path.display().to_string());
         set_text(state, "not_text", NOT_TEXT);
-        if config.surroundings.tells_failures {
+        if config.surroundings.telling.is_some() {
             set_text(state, "drop_in", "sysbench");
         }
         if let Some(driver) = &config.surroundings.driver
