@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::{Control, Failure, Outcome, Workload};
 use record::{FatalKind, Record};
-use script::{Config, ConfigError, Console, Facts, Figures, ScriptWorkload, Surroundings};
+use script::{CommandContext, Config, ConfigError, Console, Facts, Figures, ScriptWorkload};
 use sysbench::builtin::{self, BuiltinWorkload};
 use sysbench::{
     CommandLine, Extras, Found, Hooks, Job, Kind, Refusal, Report, Said, ScriptOption, Test,
@@ -160,7 +160,7 @@ fn script(
     let final_report = Arc::new(Mutex::new(None));
     let mut words = vec!["sysbench".to_owned()];
     words.extend_from_slice(arguments);
-    let surroundings = Surroundings {
+    let context = CommandContext {
         source,
         general: job.general.clone(),
         arguments: words,
@@ -169,7 +169,7 @@ fn script(
         final_report: Some(Arc::clone(&final_report)),
         telling: Some(Arc::new(Words)),
     };
-    let config = Config::new(&job.spec, surroundings).map_err(|error| match error {
+    let config = Config::new(&job.spec, context).map_err(|error| match error {
         ConfigError::NoScript { name, .. } => Refusal(format!(
             "FATAL: Cannot find benchmark '{name}': no such built-in test, file or module"
         )),

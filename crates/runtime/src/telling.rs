@@ -4,7 +4,7 @@
 use std::fmt::Debug;
 
 use driver::{ConnectError, Traits as _};
-use engine::Load;
+use engine::ShardView;
 
 use crate::outcome::{Failed, Purpose};
 use crate::runtime::Runtime;
@@ -66,7 +66,7 @@ impl Runtime {
     /// prepared.
     pub fn tell_statement(
         &mut self,
-        load: &mut Load,
+        view: &mut ShardView,
         failed: &Failed,
         text: Option<&[u8]>,
         executed: bool,
@@ -80,13 +80,19 @@ impl Runtime {
         };
         let driver = self.settings.target.name();
         let number = *number;
-        let lines =
-            telling.statement(&FailedStatement { driver, request, text, sqlstate, number, message });
-        self.tell(load, lines);
+        let lines = telling.statement(&FailedStatement {
+            driver,
+            request,
+            text,
+            sqlstate,
+            number,
+            message,
+        });
+        self.tell(view, lines);
     }
 
     /// Prints a connection that failed, if failures are printed.
-    pub(crate) fn tell_connection(&mut self, load: &mut Load, error: &ConnectError) {
+    pub(crate) fn tell_connection(&mut self, view: &mut ShardView, error: &ConnectError) {
         let Some(telling) = &self.settings.telling else { return };
         let target = &self.settings.target;
         let lines = telling.connection(&FailedConnection {
@@ -99,16 +105,16 @@ impl Runtime {
             },
             message: error.to_string(),
         });
-        self.tell(load, lines);
+        self.tell(view, lines);
     }
 
     /// The same lines in a row are printed only once.
-    fn tell(&mut self, load: &mut Load, lines: Vec<String>) {
+    fn tell(&mut self, view: &mut ShardView, lines: Vec<String>) {
         if self.told == lines {
             return;
         }
         for line in &lines {
-            load.send(engine::Message::Output(format!("FATAL: {line}")));
+            view.send(engine::Message::Output(format!("FATAL: {line}")));
         }
         self.told = lines;
     }

@@ -22,7 +22,7 @@ mod settings;
 mod source;
 mod workload;
 
-pub use config::{Config, ConfigError, Figures, GroupConfig, Surroundings, distributions};
+pub use config::{CommandContext, Config, ConfigError, Figures, GroupConfig, distributions};
 pub use console::{Console, Facts, OptionFacts};
 pub use random::{Distributions, Random};
 pub use runtime::{FailedConnection, FailedStatement, POLICY_HINT, Request, Telling};

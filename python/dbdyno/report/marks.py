@@ -13,7 +13,7 @@ from dbdyno.report.material import RunMaterial, StepSeries
 from dbdyno.report.resets import resets
 from dbdyno.report.timeline import Span
 from dbdyno.report.wording import count
-from dbdyno.stats import Event
+from dbdyno.stats import Dip
 
 PHASES = {"prepare": "load"}
 """What the manifest calls otherwise than a reader would."""
@@ -87,7 +87,7 @@ def load_marks(span: Span, study: Study) -> Iterator[Mark]:
         yield Mark(MEASURED, turn.start_unix_ns, turn.end_unix_ns, text)
 
 
-def fault_marks(span: Span, stalls: Sequence[Event]) -> Iterator[Mark]:
+def fault_marks(span: Span, stalls: Sequence[Dip]) -> Iterator[Mark]:
     """Errors, lost connections and stalls of a step; `stalls` are counted from its window's
     beginning, over what was measured alone."""
     series = span.run.series.get(span.step)
