@@ -14,7 +14,7 @@ use crate::process;
 /// Makes a shard's workload, on the shard's own thread: (shard, number of shards).
 pub type Make<W> = Arc<dyn Fn(u32, u32) -> Result<W, Failure> + Send + Sync>;
 
-/// Runs a plan on so many shards until all are gone.
+/// Runs a plan on this many shards until all have exited.
 pub fn drive<W: Workload + 'static>(
     plan: &Plan,
     shards: u32,

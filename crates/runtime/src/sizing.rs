@@ -8,10 +8,9 @@ use crate::policy::back_off;
 
 /// Clients a shard should have before another one pays, with a server elsewhere.
 const CLIENTS_A_SHARD: u32 = 8;
-/// Up to so many backends a core a shard on every core was measured to pay; beyond, one for two
-/// cores leaves them more of the processors.
+/// Most backends per core for which one shard per core was faster; above it, one per two cores.
 const BACKENDS_A_CORE_MAX: u32 = 512;
-/// However many cores there are: so many connections carry what a few scripts can make.
+/// Upper limit on loaders: this many carry what a few scripts produce.
 const LOADERS_MAX: u32 = 16;
 /// Of a shard. Handshakes mostly wait; this many keep a server busy.
 const CONNECTORS_MAX: u32 = 16;
@@ -67,9 +66,8 @@ impl Share {
     }
 }
 
-/// How many shards this process has, of as many cores: as asked for; one a client where the
-/// database is in process; else as many as the clients keep busy, on all cores or on half of them.
-/// What is best where the server shares the cores was measured on two of them, at 1 to 1,024
+/// Shards of this process: as configured; one per client in process; otherwise by clients and
+/// cores. What is best where the server shares the cores was measured on two of them, at 1 to 1,024
 /// clients (`bench/notes.md`). Processes of one run share the cores and have the same number, since
 /// arrivals are dealt out over all shards.
 pub fn shards(spec: &RunSpec, cores: u32) -> u32 {
@@ -97,7 +95,7 @@ fn shards_of(spec: &RunSpec, share: Share, cores: u32) -> u32 {
     }
 }
 
-/// So many clients beside a server have a shard each: so few seldom have replies to read together.
+/// Up to this many clients each get a shard: their replies rarely arrive together.
 fn alone(spec: &RunSpec, cores: u32) -> u32 {
     if spec.target.has_backends() && cores > 1 { cores.saturating_mul(2) } else { cores }
 }

@@ -252,9 +252,8 @@ def _judge(summary: StepSummary, broken: Sequence[str]) -> None:
         )
     if summary.statements == 0 and summary.errors:
         raise NotValidError(
-            f"no statement succeeded: all {count(summary.errors)} failed ({_codes(summary)})",
-            hint="a rate of failures answers no question: mend what the errors say, or see them "
-            "whole with `--on-error all=stop`",
+            f"all {count(summary.errors)} statements failed ({_codes(summary)})",
+            hint="fix the errors above, or use `--on-error all=stop` for the full message",
         )
     if broken:
         raise NotValidError("not good enough: " + "; ".join(broken))
