@@ -45,5 +45,5 @@ pub use pipeline::DEPTH_MAX;
 pub use policy::Decision;
 pub use runtime::{Runtime, fault};
 pub use settings::Settings;
-pub use telling::{FailedConnection, FailedStatement, Request, Telling};
 pub use sizing::{Machine, cores, plan, shards, shards_bound};
+pub use telling::{FailedConnection, FailedStatement, SentAs, Telling};

@@ -20,13 +20,13 @@ pub trait Telling: Debug + Send + Sync {
 
 /// How a statement was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Request {
+pub enum SentAs {
     /// To be prepared.
     Prepare,
     /// As a prepared one.
     Execute,
     /// As text.
-    Query,
+    Text,
 }
 
 /// A statement that the server refused.
@@ -35,7 +35,7 @@ pub struct FailedStatement<'a> {
     /// The driver's name, as scripts know it.
     pub driver: &'static str,
     /// How it was sent.
-    pub request: Request,
+    pub sent_as: SentAs,
     /// Its text, if known.
     pub text: Option<&'a [u8]>,
     /// SQLSTATE.
@@ -73,16 +73,16 @@ impl Runtime {
     ) {
         let Some(telling) = &self.settings.telling else { return };
         let Failed { number, sqlstate, message, .. } = failed;
-        let request = match (failed.purpose, executed) {
-            (Purpose::Prepare(_), _) => Request::Prepare,
-            (_, true) => Request::Execute,
-            _ => Request::Query,
+        let sent_as = match (failed.purpose, executed) {
+            (Purpose::Prepare(_), _) => SentAs::Prepare,
+            (_, true) => SentAs::Execute,
+            _ => SentAs::Text,
         };
         let driver = self.settings.target.name();
         let number = *number;
         let lines = telling.statement(&FailedStatement {
             driver,
-            request,
+            sent_as,
             text,
             sqlstate,
             number,

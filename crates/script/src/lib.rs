@@ -25,7 +25,7 @@ mod workload;
 pub use config::{CommandContext, Config, ConfigError, Figures, GroupConfig, distributions};
 pub use console::{Console, Facts, OptionFacts};
 pub use random::{Distributions, Random};
-pub use runtime::{FailedConnection, FailedStatement, POLICY_HINT, Request, Telling};
+pub use runtime::{FailedConnection, FailedStatement, POLICY_HINT, SentAs, Telling};
 pub use settings::NOT_TEXT;
 pub use workload::ScriptWorkload;
 
