@@ -203,11 +203,10 @@ ROWS: Sequence[Row] = (
         Row(
             f"{name}-by-clients",
             f"What the server can do, {title}, Unix socket",
-            "Debian's `oltp_point_select.lua`, unchanged, by ours with the shards it chooses (on "
-            "PostgreSQL with one, too) and by sysbench; the same statement by pgbench with a "
-            "thread a core (`-j`), by the raw loop on as many threads as ours has shards, bound if "
-            "they are, and by ours from a script whose event does nothing else "
-            "(`workloads/point_select_only.lua`).",
+            "Debian's `oltp_point_select.lua`, unchanged, by ours with the shards it chooses"
+            f"{ours_too} and by sysbench; the same statement{pgbench_too} by the raw loop on as "
+            "many threads as ours has shards, bound if they are, and by ours from a script whose "
+            "event does nothing else (`workloads/point_select_only.lua`).",
             where,
             _CPU,
             _by_clients(
@@ -236,12 +235,14 @@ ROWS: Sequence[Row] = (
                 ),
             ),
         )
-        for name, title, where, program, peers in (
+        for name, title, where, program, ours_too, pgbench_too, peers in (
             (
                 "postgresql",
                 "PostgreSQL",
                 place.postgresql,
                 "pg_floor",
+                " and with one,",
+                " by pgbench with a thread a core (`-j`),",
                 {
                     **_SYSBENCH_SERVED,
                     _PGBENCH: (contenders.pgbench_on_all_cores, _SERVED_CLIENTS),
@@ -253,6 +254,8 @@ ROWS: Sequence[Row] = (
                 "MariaDB's thread pool",
                 place.mariadb,
                 "mysql_floor",
+                "",
+                "",
                 _SYSBENCH_SERVED,
             ),
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import subprocess
@@ -12,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from rust_imports import imports
+from python_imports import imports as python_imports
+from rust_imports import NOT_CODE, imports, without_tests
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "python" / "dbdyno"
@@ -151,24 +151,42 @@ def write_crate(source: Path, code: str) -> None:
     (source / "b" / "c.rs").write_text("pub struct PassedOn;\n")
 
 
-def test_no_modules_of_the_lab_import_one_another_in_a_circle() -> None:
-    modules = {
-        ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts): path
-        for path in PACKAGE.rglob("*.py")
-    }
-    graph = {
-        name: {
-            module
-            for node in ast.walk(ast.parse(path.read_text()))
-            if isinstance(node, ast.ImportFrom) and node.level == 0
-            for module in {node.module or "", *(f"{node.module}.{a.name}" for a in node.names)}
-            if module in modules
-        }
-        for name, path in modules.items()
-        if path.name != "__init__.py"
-    }
+@pytest.mark.parametrize("package", [PACKAGE, ROOT / "bench"], ids=lambda path: path.name)
+def test_no_modules_import_one_another_in_a_circle(package: Path) -> None:
+    graph = python_imports(package)
+    assert sum(map(len, graph.values())) > len(graph), "imports are seen"
 
     assert circle(graph) == []
+
+
+@pytest.mark.parametrize(
+    ("code", "named"),
+    [
+        ("from room.b import f", "room.b"),
+        ("from room import b", "room.b"),
+        ("from room import Thing", "room"),
+        ("import room.b", "room.b"),
+        ("import room.b as other", "room.b"),
+        ("from . import b", "room.b"),
+        ("from .b import f", "room.b"),
+        ("from . import Thing", "room"),
+        ("def f():\n    from room.inner import deep", "room.inner.deep"),
+        ("from .inner.deep import f", "room.inner.deep"),
+        ("from room.inner import Thing", "room.inner"),
+    ],
+)
+def test_every_form_of_importing_a_module_is_seen(tmp_path: Path, code: str, named: str) -> None:
+    room = tmp_path / "room"
+    (room / "inner").mkdir(parents=True)
+    for name in ("__init__.py", "b.py", "inner/__init__.py"):
+        (room / name).write_text("import json\n")
+    (room / "inner" / "deep.py").write_text("from ..b import f\nfrom . import Thing\n")
+    (room / "a.py").write_text(code)
+    graph = python_imports(room)
+
+    assert graph["room.a"] == {named}
+    assert graph["room.inner.deep"] == {"room.b", "room.inner"}
+    assert graph["room"] == set()
 
 
 def test_only_record_derives_serialisation(arrows: dict[str, set[str]]) -> None:
@@ -180,6 +198,51 @@ def test_only_record_derives_serialisation(arrows: dict[str, set[str]]) -> None:
     }
 
     assert deriving == {"record"}
+
+
+# Files above `driver` that name a kind of database, and why.
+NAMES_A_KIND = {
+    "sysbench/src/plan.rs": "makes targets of sysbench's --db-driver and the options of each",
+}
+KIND = re.compile(r"\bTarget *:: *(?:Mysql|Postgresql|Sqlite|\{|\*)")
+
+
+def names_a_kind(code: str) -> bool:
+    """Whether Rust code, its comments, texts and tests excepted, names a kind of `Target`."""
+    return KIND.search(without_tests(NOT_CODE.sub(" ", code))) is not None
+
+
+def test_only_the_driver_knows_what_kinds_of_databases_differ_in(
+    allowed: dict[str, set[str]],
+) -> None:
+    above = {room for room, rooms in allowed.items() if "driver" in rooms} - {"driver"}
+    above |= {room for room, rooms in allowed.items() if rooms & above}
+    assert {"runtime", "script", "sysbench", "cli"} <= above
+    naming = {
+        str(path.relative_to(ROOT / "crates"))
+        for room in above
+        for path in (ROOT / "crates" / room / "src").rglob("*.rs")
+        if names_a_kind(path.read_text())
+    }
+
+    assert naming == set(NAMES_A_KIND), "ask `driver::Traits`; take out exceptions that are gone"
+
+
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        ("matches!(target, Target::Sqlite(_))", True),
+        ("match target { record::Target::Mysql(server) => 1, _ => 0 }", True),
+        ("use record::Target::{self, Postgresql};", True),
+        ("use record::Target::*;", True),
+        ("target.server(); // not Target::Mysql", False),
+        ('let text = "Target::Mysql";', False),
+        ("#[cfg(test)]\nmod tests {\n    fn f() -> Target { Target::Mysql(server()) }\n}", False),
+        ("let target = Target::Null;", False),
+    ],
+)
+def test_naming_a_kind_of_database_is_seen(code: str, names: bool) -> None:
+    assert names_a_kind(code) == names
 
 
 def lab_layers() -> list[set[str]]:

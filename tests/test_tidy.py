@@ -11,11 +11,14 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 
 LINE_LIMIT = 100
 FUNCTION_LIMIT = 70
 FILE_LIMIT = 500
+CODE = (".rs", ".py", ".lua", ".js", ".c", ".h")
 
 # File → why it may be longer.
 LONG_FILES: dict[str, str] = {}
@@ -23,6 +26,14 @@ LONG_FILES: dict[str, str] = {}
 # Hosts a URL may name, and why. Packages come from wherever the machine's clients are set up for.
 HOSTS = {
     "127.0.0.1": "loopback",
+}
+
+# File → why it waits by the clock: nothing tells it that the condition holds.
+SLEEPS = {
+    "python/dbdyno/generators/damage.py": "processes of others that end have no descriptor to wait",
+    "python/dbdyno/guard/undo.py": "the kernel does not say when a mount or a group is free",
+    "python/dbdyno/guard/journal.py": "a lock of a file with a deadline can only be tried again",
+    "tests/engine/test_outage.py": "an outage's length is time itself",
 }
 
 # Call → where it is right, and what to say elsewhere.
@@ -34,8 +45,7 @@ BANNED_CALLS: dict[str, tuple[str | tuple[str, ...], str]] = {
     ),
     r"\bos\.system\(|shell=True": ("", "give subprocess a list of arguments"),
     r"\btime\.sleep\(": (
-        # An outage's length is time itself.
-        ("python/", "tests/engine/test_outage.py"),
+        tuple(SLEEPS),
         "wait for the condition itself, with a deadline",
     ),
     r"\benv::(var|vars|var_os)\(": (
@@ -70,7 +80,13 @@ BANNER = re.compile(r"^\s*(//|#|--)(\s*[-=*#─]{4,}|.*[-=*#─]{4,}\s*$)")
 MACHINE_PATH = re.compile(r"(?<![\w.~$}])/(root|home|work|Users)/\w")
 URL = re.compile(r"\bhttps?://([\w.-]+)")
 RUST_FUNCTION = re.compile(r"^( *)(?:pub(?:\([^)]*\))? )?(?:[a-z]+ |extern \"[\w-]+\" )*fn (\w+)")
-LUA_FUNCTION = re.compile(r"^( *)(?:local )?(?:\w+ = )?function *([\w.:]*)")
+# Wherever it stands in its line: after `return`, in a table, as an argument.
+LUA_FUNCTION = re.compile(r"^( *)(?!--)(?:.*[^\w.])?function\b *([\w.:]*) *\([^()]*\) *(?:--.*)?$")
+# The layout of our own C: what a function returns begins its line, and its body ends with a brace
+# that does.
+C_FUNCTION = re.compile(r"^(?:[a-z][\w *]*[ *])?(\w+)\(")
+# A function that a name or a property stands for; those around a whole file are no functions.
+JS_FUNCTION = re.compile(r"^( +)(?:const (\w+) = |(?:async )?function (\w+)).*\{$")
 RUST_NAME = re.compile(r"\b(?:fn|struct|enum|trait|type|const|static|mod|let|let mut) (\w+)")
 WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
@@ -106,8 +122,10 @@ def test_every_file_says_at_its_top_what_it_is() -> None:
     rust = [n for n, text in files(".rs") if not text.startswith("//! ")]
     python = [n for n, text in files(".py") if not ast.get_docstring(ast.parse(text))]
     lua = [n for n, text in files(".lua") if not is_a_trial(n) and text[:2] != "--"]
+    comment = re.compile(r"(?:\"use strict\";\n)?/[/*]")
+    others = [n for n, text in files(".js", ".c", ".h") if not comment.match(text)]
 
-    assert rust + python + lua == []
+    assert rust + python + lua + others == []
 
 
 def is_a_trial(name: str) -> bool:
@@ -116,14 +134,14 @@ def is_a_trial(name: str) -> bool:
 
 
 def test_lines_are_short() -> None:
-    code = ((n, t) for n, t in files() if n.endswith((".rs", ".py", ".lua")) or "scripts/" in n)
+    code = ((n, t) for n, t in files() if n.endswith(CODE) or "scripts/" in n)
     long = [f"{where}: {len(line)}" for _, where, line in lines(code) if len(line) > LINE_LIMIT]
 
     assert long == []
 
 
 def test_files_are_short() -> None:
-    lengths = {name: len(text.splitlines()) for name, text in files(".rs", ".py", ".lua")}
+    lengths = {name: len(text.splitlines()) for name, text in files(*CODE)}
     long = {name for name, length in lengths.items() if length > FILE_LIMIT}
 
     assert long == set(LONG_FILES), "split it, or list it with its reason"
@@ -136,6 +154,8 @@ def test_functions_are_short() -> None:
             (files(".py"), python_functions),
             (files(".rs"), rust_functions),
             (files(".lua"), lua_functions),
+            (files(".js"), js_functions),
+            (files(".c", ".h"), c_functions),
         )
         for name, text in source
         for function, line, length in measure(text)
@@ -184,10 +204,65 @@ def lua_functions(text: str) -> Iterator[tuple[str, int, int]]:
                 break
 
 
-def test_the_lua_measure_sees_functions_and_their_length() -> None:
-    text = "local function a()\n  b = function()\n    c()\n  end\nend\nfunction d.e() end\n"
+def js_functions(text: str) -> Iterator[tuple[str, int, int]]:
+    """The same of JavaScript: each function's last brace stands as far left as its beginning."""
+    content = text.splitlines()
+    for start, line in enumerate(content):
+        if not (found := JS_FUNCTION.match(line)) or not re.search(r"=> \{$|\bfunction\b", line):
+            continue
+        indent, constant, function = found.groups()
+        for end in range(start + 1, len(content)):
+            if content[end].startswith(f"{indent}}}"):
+                yield constant or function, start + 1, end - start + 1
+                break
 
-    assert list(lua_functions(text)) == [("a", 1, 5), ("", 2, 3)]
+
+def c_functions(text: str) -> Iterator[tuple[str, int, int]]:
+    """The same of C."""
+    content = text.splitlines()
+    for start, line in enumerate(content):
+        if not (found := C_FUNCTION.match(line)) or line.endswith("}"):
+            continue
+        for end in range(start, len(content)):
+            if content[end].endswith(";") and not content[end].startswith(" "):
+                break
+            if content[end] == "}":
+                yield found[1], start + 1, end - start + 1
+                break
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("local function a()\n  b = function()\n    c()\n  end\nend\n", [("a", 5), ("", 3)]),
+        ("function d.e() end\n", []),
+        ("return function(x, ...) -- why\n  f()\nend\n", [("", 3)]),
+        ("local t = {\n  a = function(id)\n    f()\n  end,\n}\n", [("", 3)]),
+        ('local t = { "a", function()\n  f()\nend }\n', [("", 3)]),
+        ("each(1, function(x)\n  f(x)\nend)\n", [("", 3)]),
+        ("-- a function()\nend\n", []),
+        ("local malfunction = dysfunction(a)\nend\n", []),
+    ],
+)
+def test_the_lua_measure_sees_functions_and_their_length(
+    text: str, found: list[tuple[str, int]]
+) -> None:
+    assert [(name, length) for name, _, length in lua_functions(text)] == found
+
+
+def test_the_javascript_measure_sees_functions_and_their_length() -> None:
+    text = "(() => {\n  const a = async (b, c) => {\n    const d = {\n    };\n  };\n})();\n"
+
+    assert list(js_functions(text)) == [("a", 2, 4)]
+
+
+def test_the_c_measure_sees_functions_and_their_length() -> None:
+    text = (
+        "static int a(int b);\nint b(void) { return 1; }\nstatic const char *c(int d,\n    int e) {\n    return f();\n}\n\n"
+        "int main(void) {\n    for (;;) {\n    }\n}\n"
+    )
+
+    assert list(c_functions(text)) == [("c", 3, 4), ("main", 8, 4)]
 
 
 def test_the_rust_measure_sees_functions_of_every_convention() -> None:
@@ -256,7 +331,7 @@ def test_every_banned_word_stands_in_the_glossary() -> None:
 
 def test_nothing_was_left_behind() -> None:
     found = [w for _, w, line in lines(written_by_hand()) if LEFTOVER.search(line)]
-    banners = [w for _, w, line in lines(files(".rs", ".py", ".lua")) if BANNER.match(line)]
+    banners = [w for _, w, line in lines(files(*CODE)) if BANNER.match(line)]
 
     assert found + banners == []
 

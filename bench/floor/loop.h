@@ -1,6 +1,6 @@
 // The least a closed-loop load generator can do: N connections over a few threads, messages encoded
-// by hand, replies only scanned for their end. A protocol supplies connecting, encoding and scanning
-// (`pg_floor.c`, `mysql_floor.c`); the two loops, by epoll and by io_uring, are here.
+// by hand, replies only scanned for their end. A protocol supplies connecting, encoding and
+// scanning (`pg_floor.c`, `mysql_floor.c`); the two loops, by epoll and by io_uring, are here.
 #pragma once
 #define _GNU_SOURCE
 #include <errno.h>

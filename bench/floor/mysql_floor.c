@@ -48,7 +48,8 @@ static void encode(connection *c, uint32_t row) {
     c->out_size = at - c->out;
 }
 
-// Column count, columns if they are defined again, EOF, rows, EOF: two EOF packets, or one OK or error packet alone.
+// Column count, columns if they are defined again, EOF, rows, EOF: two EOF packets, or one OK or
+// error packet alone.
 static int complete(connection *c) {
     int at = 0, ends = 0;
     while (c->in_size - at >= HEADER + 1) {

@@ -203,7 +203,7 @@ def test_no_statement_succeeded_is_said_with_the_codes(
     url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert bench(url, "--option", "act=nothing succeeds", "--discard") == 1
-    assert "no statement succeeded: all 3 failed (42P01 × 3)" in capsys.readouterr().err
+    assert "all 3 statements failed (42P01 × 3)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", ["bench", "prepare", "cleanup"])

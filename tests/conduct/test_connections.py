@@ -30,7 +30,7 @@ URL = "url:mysql://u:p@db1/d"
         ('connection = { compression = "zstd" }', "mariadb:11.4.5", "zlib only"),
         ('connection = { compression = "zstd" }', "mysql:5.6.14", "8.0.18"),
         ('connection = { transport = "tcp", tls = true }', "mysql:5.6.14", "no TLS 1.2"),
-        ('connection = { transport = "tcp" }', "sqlite", "nobody connects to `sqlite`"),
+        ('connection = { transport = "tcp" }', "sqlite", "`sqlite` accepts no connections"),
         ('connection = { compression = "lz4" }', "mariadb:11.4.5", "expected true, false"),
         ("connection = { compress = true }", "mariadb:11.4.5", "unknown key `compress`"),
     ],

@@ -101,6 +101,8 @@ class World:
     environment: str = "env:test"
     lab: LabCost | None = None
     """What the lab took in each run."""
+    censored: int = 0
+    """Events of each step that had not ended at the end of its window."""
 
 
 def write_study(
@@ -247,6 +249,7 @@ def _step(
         rss_kb=28_000,
         clients=step.clients,
         histograms=(_histogram(merge_histograms(window)),),
+        censored=world.censored,
     )
     line = _line("summary", summary)
     writer.record(step.index, line, summary)

@@ -108,3 +108,38 @@ def test_growth_is_by_all_events_of_the_step() -> None:
 
     assert find_figure("data_bytes").read(summary) == 4_000
     assert find_figure("data_bytes_per_event").read(summary) == 3_000 / 150
+
+
+@pytest.mark.parametrize(
+    ("censored", "at_most_us"),
+    [(0, 990.0), (4, 994.0), (10, 1000.0), (11, None)],
+)
+def test_censored_events_leave_the_p99_an_upper_bound(
+    censored: int, at_most_us: float | None
+) -> None:
+    """Recorded are 1 to 1,000 µs. In truth any of the censored may be slower than all others."""
+    values_ns = range(1_000, 1_001_000, 1_000)
+    line = lines.summary(
+        censored=censored,
+        histograms=[
+            lines.histogram([1_000], time="service"),
+            lines.histogram(values_ns, time="response"),
+        ],
+    )
+    record = parse_record(line, number=1)
+    assert isinstance(record, Summary)
+    summary = step_summary(0, record, json.loads(line))
+
+    assert summary.censored == censored
+    assert summary.latency_us["p99"] == pytest.approx(990, rel=1e-3)
+    assert summary.p99_us_at_most == (
+        None if at_most_us is None else pytest.approx(at_most_us, rel=1e-3)
+    )
+
+
+def test_without_any_event_the_p99_has_no_bound() -> None:
+    line = lines.summary(censored=3, histograms=[])
+    record = parse_record(line, number=1)
+    assert isinstance(record, Summary)
+
+    assert step_summary(0, record, json.loads(line)).p99_us_at_most is None

@@ -120,3 +120,5 @@ def test_more_than_the_server_can_do_is_backlog_not_silence(server: Server, tmp_
     assert figures["service_us"]["p50"] > 99_000
     assert figures["wait_us"]["max"] > 1_300_000
     assert figures["latency_us"]["p99"] > 1_300_000
+    assert figures["backlog"] <= figures["censored"] <= figures["backlog"] + CLIENTS
+    assert figures["p99_us_at_most"] is None, "most of the slowest had not ended"

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use engine::{Control, Failure, Outcome, Plan};
 use record::{Arrival, Fatal, FatalKind, Hello, Record, RunSpec, SpecError};
-use script::{Config, ConfigError, ScriptWorkload, Surroundings};
+use script::{CommandContext, Config, ConfigError, ScriptWorkload};
 
 use crate::binding::Binding;
 use crate::exit;
@@ -84,7 +84,7 @@ pub fn usage(message: String, hint: Option<String>) -> Failure {
 fn prepare(path: &Path) -> Result<Run, Failure> {
     process::raise_open_files();
     let spec = read_spec(path)?;
-    let config = Config::new(&spec, Surroundings::default()).map_err(config_failure)?;
+    let config = Config::new(&spec, CommandContext::default()).map_err(config_failure)?;
     let plan = plan(&spec)?;
     let shards = runtime::shards(&spec, runtime::cores());
     let mut process = Process::watch().map_err(|error| Failure {
@@ -274,7 +274,7 @@ impl Run {
             luajit_version: script::luajit_version(),
             reactor: chosen.reactor.to_owned(),
             scheduling: chosen.scheduling.to_owned(),
-            clock: if control.counts() { "processor" } else { "kernel" }.to_owned(),
+            clock: if control.uses_counter() { "processor" } else { "kernel" }.to_owned(),
             shards: self.shards,
             shards_bound: chosen.shards_bound,
             pid: std::process::id(),

@@ -9,8 +9,8 @@
 use record::Scheduling;
 use script::Config;
 
-/// The policy for shards. Those whose database is in their own process wait for nobody, so there
-/// is nothing to gain.
+/// The policy for shards. In-process databases never wait for a socket, so batch scheduling gains
+/// nothing.
 pub fn shard_scheduling(config: &Config, wanted: Scheduling) -> Scheduling {
     if config.networked() { wanted } else { Scheduling::Inherit }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use engine::{
-    Control, Failure, Load, Message, Outcome, Plan, Probe, Workload, coordinate, run_shard,
+    Control, Failure, Message, Outcome, Plan, Probe, ShardView, Workload, coordinate, run_shard,
 };
 use record::{FatalKind, Record};
 
@@ -14,7 +14,7 @@ use crate::process;
 /// Makes a shard's workload, on the shard's own thread: (shard, number of shards).
 pub type Make<W> = Arc<dyn Fn(u32, u32) -> Result<W, Failure> + Send + Sync>;
 
-/// Runs a plan on so many shards until all are gone.
+/// Runs a plan on this many shards until all have exited.
 pub fn drive<W: Workload + 'static>(
     plan: &Plan,
     shards: u32,
@@ -32,8 +32,8 @@ pub fn drive<W: Workload + 'static>(
         }
         let (spare, back) = channel();
         spares.push(spare);
-        let load = (plan.clone(), Arc::clone(control), messages.clone(), back);
-        if let Err(error) = spawn(shard, shards, Arc::clone(make), load) {
+        let view = (plan.clone(), Arc::clone(control), messages.clone(), back);
+        if let Err(error) = spawn(shard, shards, Arc::clone(make), view) {
             fail(&messages, no_thread(shard, shards, &error));
             break;
         }
@@ -76,9 +76,9 @@ fn spawn<W: Workload + 'static>(
     let (plan, control, messages, spare) = parts;
     let work = move || {
         process::exact_timers();
-        let mut load = Load::new(&plan, control, shard, shards, messages.clone(), spare);
+        let mut view = ShardView::new(&plan, control, shard, shards, messages.clone(), spare);
         let running = AssertUnwindSafe(|| {
-            make(shard, shards).map(|mut workload| run_shard(&mut load, &mut workload))
+            make(shard, shards).map(|mut workload| run_shard(&mut view, &mut workload))
         });
         let failure = match catch_unwind(running) {
             Ok(Ok(())) => return,

@@ -8,11 +8,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use engine::{Control, Failure, Outcome, Workload};
 use record::{FatalKind, Record};
-use script::{Config, ConfigError, Console, Facts, Figures, ScriptWorkload, Surroundings};
+use script::{CommandContext, Config, ConfigError, Console, Facts, Figures, ScriptWorkload};
 use sysbench::builtin::{self, BuiltinWorkload};
 use sysbench::{
     CommandLine, Extras, Found, Hooks, Job, Kind, Refusal, Report, Said, ScriptOption, Test,
-    VERSION, Value, global_help, script_help, test_help,
+    VERSION, Value, Words, global_help, script_help, test_help,
 };
 
 use crate::binding::Binding;
@@ -160,16 +160,16 @@ fn script(
     let final_report = Arc::new(Mutex::new(None));
     let mut words = vec!["sysbench".to_owned()];
     words.extend_from_slice(arguments);
-    let surroundings = Surroundings {
+    let context = CommandContext {
         source,
         general: job.general.clone(),
         arguments: words,
         driver: job.driver.clone(),
         compiler: Some(line.values.text("luajit_cmd").to_owned()).filter(|word| !word.is_empty()),
         final_report: Some(Arc::clone(&final_report)),
-        tells_failures: true,
+        telling: Some(Arc::new(Words)),
     };
-    let config = Config::new(&job.spec, surroundings).map_err(|error| match error {
+    let config = Config::new(&job.spec, context).map_err(|error| match error {
         ConfigError::NoScript { name, .. } => Refusal(format!(
             "FATAL: Cannot find benchmark '{name}': no such built-in test, file or module"
         )),

@@ -3,6 +3,8 @@
 use record::Target;
 use rusqlite::ffi;
 
+use crate::connect_error::ConnectError;
+
 const DISK: &str = "free space on the disk that holds the database, or move the database";
 const ACCESS: &str = "grant the run's user the privilege";
 const CONNECTIONS: &str = "raise the server's connection limit (max_connections), or use fewer \
@@ -28,6 +30,17 @@ pub fn advice(target: &Target, sqlstate: &str, number: i64) -> Option<&'static s
         Target::Sqlite(_) => sqlite(number),
         Target::Postgresql(_) => postgresql(sqlstate),
         Target::Mysql(_) => mysql(number),
+    }
+}
+
+/// A hint for a connection that failed; `None`: this kind of target has none of its own.
+pub fn connect_advice(target: &Target, error: &ConnectError) -> Option<&'static str> {
+    match (error, target) {
+        (ConnectError::Refused { error, .. }, _) => advice(target, &error.sqlstate, error.number),
+        (ConnectError::Unsupported { .. }, Target::Sqlite(_)) => {
+            Some("`PRAGMA pragma_list` names what this SQLite has")
+        }
+        _ => None,
     }
 }
 

@@ -92,5 +92,22 @@ pub enum ConnectError {
     },
 }
 
+impl ConnectError {
+    /// The address that was tried.
+    pub fn address(&self) -> &str {
+        match self {
+            Self::Unreachable { address, .. }
+            | Self::Refused { address, .. }
+            | Self::PasswordNeeded { address, .. }
+            | Self::Tls { address, .. }
+            | Self::OtherServer { address, .. }
+            | Self::Silent { address, .. }
+            | Self::Timeout { address, .. }
+            | Self::Unsupported { address, .. }
+            | Self::Protocol { address, .. } => address,
+        }
+    }
+}
+
 /// TLS is required but not offered.
 pub(crate) const NO_TLS: &str = "the server does not offer TLS, and tls.mode demands it";

@@ -14,6 +14,8 @@ pub struct ServerError {
     /// The driver considers it temporary: a deadlock, a serialisation failure, a busy database. The
     /// event may be restarted.
     pub transient: bool,
+    /// The server has rolled the transaction back, although no status flag says so.
+    pub rolled_back: bool,
     /// The error ends the session.
     pub closes: bool,
 }

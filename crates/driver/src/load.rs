@@ -243,6 +243,7 @@ pub(crate) fn wrong_row_count(sent: u64, stored: u64) -> ServerError {
         number: 0,
         message: format!("of {sent} rows sent in bulk the server stored {stored}"),
         transient: false,
+        rolled_back: false,
         closes: false,
     }
 }

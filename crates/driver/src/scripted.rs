@@ -120,6 +120,7 @@ fn failure(sqlstate: &str, message: &str, transient: bool, closes: bool) -> Repl
         number: 0,
         message: message.to_owned(),
         transient,
+        rolled_back: false,
         closes,
     };
     Reply { error: Some(Box::new(error)), ..Reply::default() }

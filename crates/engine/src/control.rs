@@ -50,12 +50,12 @@ pub struct Control {
 }
 
 impl Control {
-    /// State for a run by this plan. `counts`: see [`Machine::new`].
-    pub fn new(plan: &Plan, counts: bool) -> Self {
+    /// State for a run by this plan. `uses_counter`: see [`Machine::new`].
+    pub fn new(plan: &Plan, uses_counter: bool) -> Self {
         let budget =
             plan.events.map(|events| AtomicI64::new(i64::try_from(events).unwrap_or(i64::MAX)));
         Self {
-            clocks: Machine::new(Instant::now(), counts),
+            clocks: Machine::new(Instant::now(), uses_counter),
             stage: AtomicU8::new(Stage::Initialise as u8),
             begin_ns: AtomicU64::new(u64::MAX),
             turns: AtomicU32::new(0),
@@ -79,8 +79,8 @@ impl Control {
     }
 
     /// Whether [`Self::clock`] follows the processor's counter.
-    pub fn counts(&self) -> bool {
-        self.clocks.counts()
+    pub fn uses_counter(&self) -> bool {
+        self.clocks.uses_counter()
     }
 
     /// Labels of events.

@@ -287,3 +287,6 @@ impl Measured {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -47,7 +47,8 @@ pub struct ShardInterval {
 /// Interrupts a shard that does not return by itself.
 pub trait Interrupt: std::fmt::Debug + Send {
     /// Called by another thread. A shard that is neither abandoned nor late
-    /// ([`crate::Load::is_late`]) continues. `waited`: time since events must not begin any more.
+    /// ([`crate::ShardView::is_late`]) continues. `waited`: time since events must not begin any
+    /// more.
     fn interrupt(&self, waited: Duration);
 }
 

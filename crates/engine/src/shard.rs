@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::control::Stage;
-use crate::load::Load;
 use crate::message::{Failure, Interrupt, Message};
+use crate::shard_view::ShardView;
 
 /// Longest sleep of a shard before it checks the stage again.
 const LOOK_NS: u64 = 20_000_000;
@@ -20,13 +20,13 @@ pub trait Workload {
     ///
     /// # Errors
     /// Why the run can't go on.
-    fn initialise(&mut self, load: &mut Load) -> Result<(), Failure>;
+    fn initialise(&mut self, view: &mut ShardView) -> Result<(), Failure>;
 
     /// Starts making clients; they become ready during calls of [`Self::turn`].
     ///
     /// # Errors
     /// Why the run can't go on.
-    fn launch(&mut self, load: &mut Load) -> Result<(), Failure>;
+    fn launch(&mut self, view: &mut ShardView) -> Result<(), Failure>;
 
     /// All clients are ready for their first event.
     fn ready(&self) -> bool;
@@ -35,106 +35,106 @@ pub trait Workload {
     ///
     /// # Errors
     /// Why the run can't go on.
-    fn begin(&mut self, load: &mut Load) -> Result<(), Failure>;
+    fn begin(&mut self, view: &mut ShardView) -> Result<(), Failure>;
 
     /// Waits at most `timeout` for events that wake clients, and runs those.
     ///
     /// # Errors
     /// Why the run can't go on.
-    fn turn(&mut self, load: &mut Load, timeout: Duration) -> Result<(), Failure>;
+    fn turn(&mut self, view: &mut ShardView, timeout: Duration) -> Result<(), Failure>;
 
-    /// Runs a client that [`Load::due`] named.
+    /// Runs a client that [`ShardView::due`] named.
     ///
     /// # Errors
     /// Why the run can't go on.
-    fn wake(&mut self, load: &mut Load, client: u32) -> Result<(), Failure>;
+    fn wake(&mut self, view: &mut ShardView, client: u32) -> Result<(), Failure>;
 
     /// Ends all clients; their open events count as unfinished.
-    fn give_up(&mut self, load: &mut Load);
+    fn give_up(&mut self, view: &mut ShardView);
 
     /// Runs the hooks after all clients (first shard only). Blocks.
     ///
     /// # Errors
     /// Why the run can't go on.
-    fn finish(&mut self, load: &mut Load) -> Result<(), Failure>;
+    fn finish(&mut self, view: &mut ShardView) -> Result<(), Failure>;
 }
 
 /// Takes a workload through the run. A failure is reported and ends the run in order.
-pub fn run_shard<W: Workload>(load: &mut Load, workload: &mut W) {
+pub fn run_shard<W: Workload>(view: &mut ShardView, workload: &mut W) {
     if let Some(interrupter) = workload.interrupter() {
-        load.send(Message::Reachable(interrupter));
+        view.send(Message::Reachable(interrupter));
     }
-    let clients = run_clients(load, workload);
+    let clients = run_clients(view, workload);
     if let Err(failure) = clients {
-        load.send(Message::Failed(failure));
-        load.control().stop();
+        view.send(Message::Failed(failure));
+        view.control().stop();
     }
-    workload.give_up(load);
-    load.close();
-    load.send(Message::Closed);
-    while load.control().stage() < Stage::Finish {
-        std::thread::sleep(Duration::from_nanos(load.pause_ns()));
+    workload.give_up(view);
+    view.close();
+    view.send(Message::Closed);
+    while view.control().stage() < Stage::Finish {
+        std::thread::sleep(Duration::from_nanos(view.pause_ns()));
     }
-    if load.shard() == 0
-        && !load.control().abandoned()
-        && let Err(failure) = workload.finish(load)
+    if view.shard() == 0
+        && !view.control().abandoned()
+        && let Err(failure) = workload.finish(view)
     {
-        load.send(Message::Failed(failure));
+        view.send(Message::Failed(failure));
     }
-    load.send(Message::Finished);
+    view.send(Message::Finished);
 }
 
-fn run_clients<W: Workload>(load: &mut Load, workload: &mut W) -> Result<(), Failure> {
-    if load.shard() == 0 {
-        workload.initialise(load)?;
+fn run_clients<W: Workload>(view: &mut ShardView, workload: &mut W) -> Result<(), Failure> {
+    if view.shard() == 0 {
+        workload.initialise(view)?;
     }
-    load.send(Message::Initialised);
-    while load.control().stage() < Stage::Clients {
-        if load.control().stopping() {
+    view.send(Message::Initialised);
+    while view.control().stage() < Stage::Clients {
+        if view.control().stopping() {
             return Ok(());
         }
-        std::thread::sleep(Duration::from_nanos(load.pause_ns()));
+        std::thread::sleep(Duration::from_nanos(view.pause_ns()));
     }
-    workload.launch(load)?;
+    workload.launch(view)?;
     let (mut ready, mut begun, mut idle) = (false, false, false);
     loop {
-        if load.control().abandoned() || (load.control().stopping() && !begun) {
+        if view.control().abandoned() || (view.control().stopping() && !begun) {
             return Ok(());
         }
         if !ready && workload.ready() {
             ready = true;
-            load.send(Message::Ready);
+            view.send(Message::Ready);
         }
-        if load.in_turns() {
-            load.hear_turn();
-            load.now();
-            load.settle();
-        } else if !begun && load.control().stage() >= Stage::Load {
-            load.begin();
+        if view.in_turns() {
+            view.hear_turn();
+            view.now();
+            view.settle();
+        } else if !begun && view.control().stage() >= Stage::Load {
+            view.begin();
             // All shards begin at the same time, a little ahead.
-            let ahead = load.control().begin_ns().saturating_sub(load.control().now_ns());
+            let ahead = view.control().begin_ns().saturating_sub(view.control().now_ns());
             std::thread::sleep(Duration::from_nanos(ahead));
-            load.now();
+            view.now();
         }
-        if !begun && load.has_begun() {
+        if !begun && view.has_begun() {
             begun = true;
-            workload.begin(load)?;
+            workload.begin(view)?;
         }
-        if begun && load.clients == 0 {
+        if begun && view.clients == 0 {
             if !idle {
                 idle = true;
-                load.send(Message::Idle);
+                view.send(Message::Idle);
             }
-            if load.gives_up() {
+            if view.gives_up() {
                 return Ok(());
             }
         }
-        let now = load.now();
-        while let Some(client) = load.due(now) {
-            workload.wake(load, client)?;
+        let now = view.now();
+        while let Some(client) = view.due(now) {
+            workload.wake(view, client)?;
         }
-        let now = load.now();
-        let timeout = load.deadline().saturating_sub(now).min(LOOK_NS.max(load.pause_ns()));
-        workload.turn(load, Duration::from_nanos(timeout))?;
+        let now = view.now();
+        let timeout = view.deadline().saturating_sub(now).min(LOOK_NS.max(view.pause_ns()));
+        workload.turn(view, Duration::from_nanos(timeout))?;
     }
 }

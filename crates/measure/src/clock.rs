@@ -31,27 +31,28 @@ pub trait Sources {
 #[derive(Debug, Clone, Copy)]
 pub struct Machine {
     origin: Instant,
-    counts: bool,
+    uses_counter: bool,
 }
 
 impl Machine {
-    /// Times since `origin`. `counts`: the kernel itself uses the processor's counter, which it
-    /// does only if the counter has a constant rate and is the same on all processors. Elsewhere,
-    /// and on processors whose counter isn't known here, the kernel's clock is read each time.
-    pub fn new(origin: Instant, counts: bool) -> Self {
-        Self { origin, counts: counts && cfg!(target_arch = "x86_64") }
+    /// Times since `origin`. `uses_counter`: the kernel itself uses the processor's counter, which
+    /// it does only if the counter has a constant rate and is the same on all processors.
+    /// Elsewhere, and on processors whose counter isn't known here, the kernel's clock is read each
+    /// time.
+    pub fn new(origin: Instant, uses_counter: bool) -> Self {
+        Self { origin, uses_counter: uses_counter && cfg!(target_arch = "x86_64") }
     }
 
     /// Whether the counter is used.
-    pub fn counts(&self) -> bool {
-        self.counts
+    pub fn uses_counter(&self) -> bool {
+        self.uses_counter
     }
 }
 
 impl Sources for Machine {
     #[inline]
     fn ticks(&self) -> u64 {
-        if self.counts { counter() } else { 0 }
+        if self.uses_counter { counter() } else { 0 }
     }
 
     fn kernel_ns(&self) -> u64 {
@@ -240,8 +241,8 @@ mod tests {
     #[test]
     #[cfg_attr(miri, ignore = "reads the processor's counter")]
     fn the_machine_s_clocks_agree() {
-        for counts in [true, false] {
-            let machine = Machine::new(Instant::now(), counts);
+        for uses_counter in [true, false] {
+            let machine = Machine::new(Instant::now(), uses_counter);
             let mut clock = Clock::new(machine);
             let mut last = 0;
             while machine.kernel_ns() < 60_000_000 {

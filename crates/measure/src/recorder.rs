@@ -300,31 +300,160 @@ mod tests {
         }
     }
 
+    /// Something that a shard records; times in nanoseconds.
+    #[derive(Debug, Clone, Copy)]
+    enum Fact {
+        Closed(u64),
+        Open(u64, u64),
+        Foreign(u64, u64),
+        ForeignClosed(u64),
+        Censored(u64, u64),
+        CensoredClosed(u64),
+        CensoredBacklog(u64, u64),
+        Abandoned(u64),
+        ClosedStatement(StatementClass, u64),
+        OpenStatement(StatementClass, u64, u64),
+        FailedStatement(&'static str, u64),
+        OnTheWay(u64, u64),
+    }
+
+    impl Fact {
+        /// Records it as the engine and the runtime do.
+        fn record(self, label: usize, recorder: &mut Recorder) {
+            match self {
+                Self::Closed(ns) => recorder.closed_event(label, ns),
+                Self::Open(wait, ns) => recorder.open_event(label, wait, ns),
+                Self::Foreign(wait, ns) => recorder.foreign_event(label, wait, ns),
+                Self::ForeignClosed(ns) => recorder.foreign_closed_event(label, ns),
+                Self::Censored(wait, ns) => recorder.censored_event(label, wait, ns),
+                Self::CensoredClosed(ns) => recorder.censored_closed_event(label, ns),
+                Self::CensoredBacklog(wait, count) => {
+                    recorder.censored_backlog(label, wait, count);
+                    recorder.backlog += count;
+                }
+                Self::Abandoned(ns) => {
+                    recorder.counters.unfinished += 1;
+                    recorder.failed_events.record(ns);
+                }
+                Self::ClosedStatement(class, ns) => {
+                    *statements(recorder, class) += 1;
+                    recorder.closed_statement(class, ns);
+                }
+                Self::OpenStatement(class, wait, ns) => {
+                    *statements(recorder, class) += 1;
+                    recorder.open_statement(class, wait, ns);
+                }
+                Self::FailedStatement(code, ns) => {
+                    recorder.error(code);
+                    recorder.failed_statements.record(ns);
+                }
+                Self::OnTheWay(queued, unread) => recorder.on_the_way(queued, unread),
+            }
+        }
+    }
+
+    fn statements(recorder: &mut Recorder, class: StatementClass) -> &mut u64 {
+        match class {
+            StatementClass::Read => &mut recorder.counters.reads,
+            StatementClass::Write => &mut recorder.counters.writes,
+            StatementClass::Other => &mut recorder.counters.other,
+        }
+    }
+
+    fn any_fact() -> impl Strategy<Value = Fact> {
+        // Some times lie beyond the histograms' bounds.
+        let ns = || prop_oneof![9 => 1u64..1_000_000_000, 1 => Just(u64::MAX)];
+        let class = || {
+            let all = [StatementClass::Read, StatementClass::Write, StatementClass::Other];
+            prop::sample::select(all.to_vec())
+        };
+        let code = prop::sample::select(vec!["40001", "23505", "1213"]);
+        prop_oneof![
+            ns().prop_map(Fact::Closed),
+            (ns(), ns()).prop_map(|(wait, ns)| Fact::Open(wait, ns)),
+            (ns(), ns()).prop_map(|(wait, ns)| Fact::Foreign(wait, ns)),
+            ns().prop_map(Fact::ForeignClosed),
+            (ns(), ns()).prop_map(|(wait, ns)| Fact::Censored(wait, ns)),
+            ns().prop_map(Fact::CensoredClosed),
+            (ns(), 1u64..50).prop_map(|(wait, count)| Fact::CensoredBacklog(wait, count)),
+            ns().prop_map(Fact::Abandoned),
+            (class(), ns()).prop_map(|(class, ns)| Fact::ClosedStatement(class, ns)),
+            (class(), ns(), ns()).prop_map(|(class, wait, ns)| {
+                Fact::OpenStatement(class, wait, ns)
+            }),
+            (code, ns()).prop_map(|(code, ns)| Fact::FailedStatement(code, ns)),
+            (ns(), ns()).prop_map(|(queued, unread)| Fact::OnTheWay(queued, unread)),
+        ]
+    }
+
+    fn three(times: &Times) -> [&Distribution; 3] {
+        [&times.wait, &times.service, &times.response]
+    }
+
+    /// Every distribution of a recorder for two labels, in a fixed order: its values with their
+    /// counts, and how many were out of range.
+    fn distributions(recorder: &Recorder) -> Vec<(Vec<(u64, u64)>, u64)> {
+        let none = Times::default();
+        let labels = [&recorder.events, &recorder.foreign, &recorder.censored];
+        let labels = labels.map(|all| [0, 1].map(|label| all.get(label).unwrap_or(&none)));
+        let times = labels.as_flattened().iter().copied().chain(&recorder.statements);
+        let Recorder { failed_statements, failed_events, lag, queued, unread, .. } = recorder;
+        times
+            .flat_map(three)
+            .chain([failed_statements, failed_events, lag, queued, unread])
+            .map(|one| (one.values().collect(), one.out_of_range()))
+            .collect()
+    }
+
+    /// Each counter equals the number of times that stand for it.
+    fn assert_adds_up(recorder: &Recorder) {
+        let Recorder { counters, .. } = recorder;
+        let served = |all: &[Times]| all.iter().map(|times| times.service.count()).sum::<u64>();
+        assert_eq!(counters.events, served(&recorder.events) + served(&recorder.foreign));
+        assert_eq!(counters.statements(), served(&recorder.statements));
+        assert_eq!(counters.errors, recorder.errors.values().sum::<u64>());
+        assert_eq!(counters.errors, recorder.failed_statements.count());
+        assert_eq!(counters.unfinished, recorder.failed_events.count());
+        for (class, of) in recorder.statements.iter().zip([
+            counters.reads,
+            counters.writes,
+            counters.other,
+        ]) {
+            assert_eq!(class.service.count(), of);
+        }
+    }
+
     proptest! {
-        /// However events are spread over shards and intervals, totals equal the sum of their
-        /// parts.
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// However events, statements and failures are spread over shards and intervals, every
+        /// interval and the whole have what their parts have: each counter, error code and time.
         #[test]
         #[cfg_attr(miri, ignore = "walks through whole histograms again and again")]
         fn totals_equal_the_sum_of_their_parts(
-            events in prop::collection::vec((0usize..4, 0usize..2, 1u64..1_000_000), 0..200),
+            facts in prop::collection::vec((0usize..4, 0usize..3, 0usize..2, any_fact()), 0..200),
         ) {
             // Some recorders have not seen the second label, or any.
-            let mut parts: Vec<_> = (0..4).map(|met| Recorder::new(met.min(2))).collect();
+            let of_shard = |shard: usize| Recorder::new(shard.min(2));
+            let mut parts: Vec<Vec<Recorder>> =
+                (0..3).map(|_| (0..4).map(of_shard).collect()).collect();
             let mut whole = Recorder::new(2);
-            for (part, label, ns) in &events {
-                parts[*part].closed_event(*label, *ns);
-                parts[*part].error(if *ns % 2 == 0 { "40001" } else { "23505" });
-                whole.closed_event(*label, *ns);
-                whole.error(if *ns % 2 == 0 { "40001" } else { "23505" });
+            for (shard, interval, label, fact) in &facts {
+                fact.record(*label, &mut parts[*interval][*shard]);
+                fact.record(*label, &mut whole);
             }
             let mut merged = Recorder::default();
-            parts.iter().for_each(|part| merged.merge(part));
+            for shards in &parts {
+                let mut interval = Recorder::default();
+                shards.iter().for_each(|part| interval.merge(part));
+                assert_adds_up(&interval);
+                merged.merge(&interval);
+            }
+            assert_adds_up(&merged);
             prop_assert_eq!(merged.counters, whole.counters);
             prop_assert_eq!(&merged.errors, &whole.errors);
-            for label in 0..2 {
-                let found = merged.events.get(label).map_or(0, |times| times.service.count());
-                prop_assert_eq!(found, whole.events[label].service.count());
-            }
+            prop_assert_eq!(merged.backlog, whole.backlog);
+            prop_assert_eq!(distributions(&merged), distributions(&whole));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! How long one send takes where a single system call sends on several sockets.
 
-/// The sends of one in so many calls are measured.
+/// One in this many calls is measured.
 const MEASURED_EVERY: u32 = 64;
 
 /// A moving average of measured calls.

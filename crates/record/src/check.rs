@@ -86,8 +86,8 @@ impl RunSpec {
         if self.shards == Some(0) {
             return Err(range("shards", 0, "1 or more"));
         }
-        match &self.target {
-            Target::Postgresql(server) | Target::Mysql(server) if server.endpoints.is_empty() => {
+        match self.target.server() {
+            Some(server) if server.endpoints.is_empty() => {
                 Err(range("target.endpoints", "empty", "at least one endpoint"))
             }
             _ => Ok(()),

@@ -1,20 +1,18 @@
 //! Requests a client can make on its connections.
 
-use driver::{ProtocolError, Sent, Session, StatementId, Value};
-use engine::Load;
-use record::Target;
+use driver::{ProtocolError, Sent, Session, StatementId, Traits as _, Value};
+use engine::ShardView;
 
 use crate::bulk::{Row, Wait};
 use crate::client::Waiting;
-use crate::outcome::{Conclusion, Failed, Purpose};
+use crate::outcome::{Conclusion, Purpose};
 use crate::reconnect::{connect_failure, fresh};
 use crate::runtime::Runtime;
-use crate::telling;
 
 impl Runtime {
     /// Opens a connection. `Some`: the result is known at once; otherwise
     /// [`Wake::Connected`](crate::Wake) or `NotConnected` reports it.
-    pub fn connect(&mut self, load: &mut Load, client: u32) -> Option<Result<u32, ()>> {
+    pub fn connect(&mut self, view: &mut ShardView, client: u32) -> Option<Result<u32, ()>> {
         let ordinal = self.connections * u64::from(self.shards) + u64::from(self.shard);
         self.connections += 1;
         if let Some(connector) = &self.connector {
@@ -25,7 +23,7 @@ impl Runtime {
         let settings = &self.settings;
         let outcome = driver::connect(&settings.target, ordinal, settings.connect_timeout)
             .map_err(|error| {
-                self.tell(load, |target| telling::connection(target, &error));
+                self.tell_connection(view, &error);
                 connect_failure(&self.settings.target, &error)
             })
             .and_then(|connected| self.adopt_connection(client, ordinal, connected));
@@ -38,12 +36,12 @@ impl Runtime {
     /// The session rejects the request; nothing was sent.
     pub fn query(
         &mut self,
-        load: &mut Load,
+        view: &mut ShardView,
         index: u32,
         sql: &[u8],
     ) -> Result<Conclusion, ProtocolError> {
         self.note_effect(index, sql);
-        self.ask(load, index, Purpose::Statement, |session, out| session.query(sql, out))
+        self.ask(view, index, Purpose::Statement, |session, out| session.query(sql, out))
     }
 
     /// Executes a prepared statement.
@@ -53,12 +51,12 @@ impl Runtime {
     #[inline]
     pub fn execute<'a>(
         &mut self,
-        load: &mut Load,
+        view: &mut ShardView,
         index: u32,
         statement: StatementId,
         values: impl ExactSizeIterator<Item = Value<'a>>,
     ) -> Result<Conclusion, ProtocolError> {
-        self.ask(load, index, Purpose::Statement, |session, out| {
+        self.ask(view, index, Purpose::Statement, |session, out| {
             session.execute(statement, values, out)
         })
     }
@@ -69,23 +67,23 @@ impl Runtime {
     /// The session rejects the request; nothing was sent.
     pub fn close_statement(
         &mut self,
-        load: &mut Load,
+        view: &mut ShardView,
         index: u32,
         statement: StatementId,
     ) -> Result<Conclusion, ProtocolError> {
-        self.ask(load, index, Purpose::Close, |session, out| {
+        self.ask(view, index, Purpose::Close, |session, out| {
             session.close_statement(statement, out)
         })
     }
 
     /// Prepares a statement with `?` placeholders.
-    pub fn prepare(&mut self, load: &mut Load, index: u32, sql: &[u8]) -> Conclusion {
+    pub fn prepare(&mut self, view: &mut ShardView, index: u32, sql: &[u8]) -> Conclusion {
         self.note_effect(index, sql);
         if self.slot(index).is_some_and(|slot| slot.broken) {
-            return self.lost(load, index, "the server closed it");
+            return self.lost(view, index, "the server closed it");
         }
         let mut id = StatementId(0);
-        let sent = self.send(load, index, Purpose::Close, |session, out| {
+        let sent = self.send(view, index, Purpose::Close, |session, out| {
             let (prepared, sent) = session.prepare(sql, out)?;
             id = prepared;
             Ok(sent)
@@ -95,17 +93,17 @@ impl Runtime {
         if let Some(slot) = self.slot(index) {
             slot.purpose = Purpose::Prepare(id);
         }
-        let conclusion = self.concluded(load, index, sent);
+        let conclusion = self.concluded(view, index, sent);
         self.awaited(index, conclusion)
     }
 
     /// Drops the connection and reconnects, preparing its statements again; no error is counted.
-    pub fn reconnect(&mut self, load: &mut Load, index: u32) -> Conclusion {
+    pub fn reconnect(&mut self, view: &mut ShardView, index: u32) -> Conclusion {
         self.drop_socket(index);
         if let Some(slot) = self.slot(index) {
             slot.failed = None;
         }
-        self.begin_reconnect(load, index);
+        self.begin_reconnect(view, index);
         self.awaited(index, Conclusion::Later)
     }
 
@@ -116,18 +114,6 @@ impl Runtime {
         client.limit = failed.decision.limit;
         client.back_off = failed.decision.action == record::ErrorAction::Retry;
         Some(failed)
-    }
-
-    /// Prints a failed statement that ends the run, if failures are printed. `executed`: it was
-    /// prepared.
-    pub fn tell_statement(
-        &mut self,
-        load: &mut Load,
-        failed: &Failed,
-        text: Option<&[u8]>,
-        executed: bool,
-    ) {
-        self.tell(load, |target| telling::statement(target, failed, text, executed));
     }
 
     /// Starts a bulk insert; `prefix` is the text before its rows.
@@ -149,24 +135,27 @@ impl Runtime {
     ///
     /// # Errors
     /// The session rejects the request; nothing was sent.
-    pub fn flush_rows(&mut self, load: &mut Load, index: u32) -> Result<Conclusion, ProtocolError> {
-        // LOAD DATA reserves AUTO_INCREMENT numbers in powers of two, so the same rows would get
-        // other numbers than by INSERT. Loaders number the rows themselves.
-        let loads = self.settings.loads && !matches!(self.settings.target, Target::Mysql(_));
+    pub fn flush_rows(
+        &mut self,
+        view: &mut ShardView,
+        index: u32,
+    ) -> Result<Conclusion, ProtocolError> {
+        // Rows must get the same numbers either way. Loaders number the rows themselves.
+        let loads = self.settings.loads && self.settings.target.loads_like_inserts();
         let Some(slot) = self.slot(index) else { return Ok(Conclusion::Nothing) };
         if slot.bulk.rows == 0 {
             return Ok(Conclusion::Nothing);
         }
         if slot.bulk.fleet.is_some() {
             self.dispatch(index);
-            let conclusion = self.await_fleet(load, index, Wait::Room);
+            let conclusion = self.await_fleet(view, index, Wait::Room);
             return Ok(self.awaited(index, conclusion));
         }
         slot.bulk.sent = std::mem::take(&mut slot.bulk.rows);
         let loads = loads && !slot.bulk.refused;
         let purpose = if loads { Purpose::Load } else { Purpose::Insert };
         let text = std::mem::take(&mut slot.bulk.text);
-        let concluded = self.ask(load, index, purpose, |session, out| {
+        let concluded = self.ask(view, index, purpose, |session, out| {
             let loaded = if loads { session.load(&text, &[], out)? } else { None };
             loaded.map_or_else(|| session.query(&text, out), Ok)
         });
@@ -180,10 +169,10 @@ impl Runtime {
     }
 
     /// Waits until all rows are stored and ends the bulk insert.
-    pub fn end_rows(&mut self, load: &mut Load, index: u32) -> Conclusion {
+    pub fn end_rows(&mut self, view: &mut ShardView, index: u32) -> Conclusion {
         let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
         if slot.bulk.fleet.is_some() {
-            let conclusion = self.await_fleet(load, index, Wait::All);
+            let conclusion = self.await_fleet(view, index, Wait::All);
             return self.awaited(index, conclusion);
         }
         slot.bulk = crate::bulk::Bulk::default();
@@ -206,7 +195,7 @@ impl Runtime {
         if self.settings.loads
             && let Some(slot) = self.slot(index)
         {
-            slot.surroundings.note(sql);
+            slot.session_state.note(sql);
         }
     }
 
@@ -214,21 +203,21 @@ impl Runtime {
     #[inline]
     fn ask(
         &mut self,
-        load: &mut Load,
+        view: &mut ShardView,
         index: u32,
         purpose: Purpose,
         encode: impl FnOnce(&mut Session, &mut Vec<u8>) -> Result<Sent, ProtocolError>,
     ) -> Result<Conclusion, ProtocolError> {
         let Some(slot) = self.slot(index) else { return Ok(Conclusion::Nothing) };
         if slot.broken {
-            let conclusion = self.lost(load, index, "the server closed it between two statements");
+            let conclusion = self.lost(view, index, "the server closed it between two statements");
             return Ok(self.awaited(index, conclusion));
         }
         if slot.pipeline.is_some() {
-            return self.join(load, index, purpose, encode);
+            return self.join(view, index, purpose, encode);
         }
-        let sent = self.send(load, index, purpose, encode)?;
-        let conclusion = self.concluded(load, index, Ok(sent));
+        let sent = self.send(view, index, purpose, encode)?;
+        let conclusion = self.concluded(view, index, Ok(sent));
         Ok(self.awaited(index, conclusion))
     }
 

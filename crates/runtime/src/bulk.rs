@@ -12,12 +12,12 @@ const BULK_BYTES: usize = 512 * 1024;
 
 /// Session settings and effects that a loader's connection has to share.
 #[derive(Debug, Default)]
-pub(crate) struct Surroundings {
+pub(crate) struct SessionState {
     pub(crate) private: bool,
     pub(crate) settings: Vec<Vec<u8>>,
 }
 
-impl Surroundings {
+impl SessionState {
     /// Notes a statement sent on the session.
     pub(crate) fn note(&mut self, sql: &[u8]) {
         match driver::effect(sql) {

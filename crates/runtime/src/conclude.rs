@@ -2,17 +2,15 @@
 //! policy makes of an error.
 
 use driver::{Class, ProtocolError, Reply, Sent, ServerError};
-use engine::Load;
+use engine::ShardView;
 use measure::StatementClass;
 use reactor::SILENT_SEND_MAX;
-use record::{ErrorAction, FatalKind, Target};
+use record::{ErrorAction, FatalKind};
 
 use crate::outcome::{Conclusion, Failed, Purpose};
 use crate::policy::{Decision, Fault, decide};
 use crate::runtime::{Runtime, fault};
 
-/// MySQL's deadlock error: the server has rolled the transaction back, but no status flag says so.
-const MYSQL_DEADLOCK: i64 = 1213;
 /// Hint for an error without a hint of its own.
 pub const POLICY_HINT: &str = "an error policy can ignore, retry or restart on such errors";
 
@@ -29,16 +27,16 @@ impl Runtime {
     #[inline]
     pub(crate) fn conclude(
         &mut self,
-        load: &mut Load,
+        view: &mut ShardView,
         index: u32,
         reply: Reply,
         now: u64,
     ) -> Conclusion {
-        self.count(load, index, &reply, now);
+        self.count(view, index, &reply, now);
         let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
         let purpose = std::mem::replace(&mut slot.purpose, Purpose::Idle);
         if reply.error.is_some() {
-            return self.conclude_error(load, index, purpose, reply);
+            return self.conclude_error(view, index, purpose, reply);
         }
         let Some(slot) = self.slots[index as usize].as_deref_mut() else {
             return Conclusion::Nothing;
@@ -46,7 +44,7 @@ impl Runtime {
         match purpose {
             Purpose::RollBack | Purpose::Adopt => {
                 if purpose == Purpose::Adopt {
-                    load.recorder().counters.reconnects += 1;
+                    view.recorder().counters.reconnects += 1;
                 }
                 self.failed = slot.failed.take();
                 // Without a failure, the script asked for the new connection.
@@ -57,7 +55,7 @@ impl Runtime {
             Purpose::Close => return Conclusion::Nothing,
             Purpose::Load | Purpose::Insert => {
                 let rows = std::mem::take(&mut slot.bulk.sent);
-                load.send(engine::Message::RowsLoaded(rows, slot.bulk.into.clone()));
+                view.send(engine::Message::RowsLoaded(rows, slot.bulk.into.clone()));
                 self.cause = None;
                 return Conclusion::Nothing;
             }
@@ -72,9 +70,9 @@ impl Runtime {
 
     /// Counts a reply's statements and, if it succeeded, its times.
     #[inline]
-    pub(crate) fn count(&mut self, load: &mut Load, index: u32, reply: &Reply, now: u64) {
-        let any_open = load.any_open();
-        let recorder = load.recorder();
+    pub(crate) fn count(&mut self, view: &mut ShardView, index: u32, reply: &Reply, now: u64) {
+        let any_open = view.any_open();
+        let recorder = view.recorder();
         recorder.counters.reads += u64::from(reply.tally.reads);
         recorder.counters.writes += u64::from(reply.tally.writes);
         recorder.counters.other += u64::from(reply.tally.other);
@@ -107,27 +105,27 @@ impl Runtime {
     #[cold]
     fn conclude_error(
         &mut self,
-        load: &mut Load,
+        view: &mut ShardView,
         index: u32,
         purpose: Purpose,
         mut reply: Reply,
     ) -> Conclusion {
         let Some(error) = reply.error.take() else { return Conclusion::Nothing };
         if purpose == Purpose::Load && !error.closes && self.refused_load(index) {
-            return self.insert_instead(load, index);
+            return self.insert_instead(view, index);
         }
-        self.object(load, index, purpose, &error)
+        self.object(view, index, purpose, &error)
     }
 
     /// Applies the error policy to a statement that the server refused.
     pub(crate) fn object(
         &mut self,
-        load: &mut Load,
+        view: &mut ShardView,
         index: u32,
         purpose: Purpose,
         error: &ServerError,
     ) -> Conclusion {
-        let failed = self.judge(load, purpose, error);
+        let failed = self.judge(view, purpose, error);
         if purpose == Purpose::Adopt && error.closes {
             // The server is still shutting down or starting: the earlier failure stands.
             self.drop_socket(index);
@@ -142,17 +140,17 @@ impl Runtime {
             self.failed = Some(first);
             return Conclusion::Failed;
         }
-        self.act_on(load, index, purpose, failed)
+        self.act_on(view, index, purpose, failed)
     }
 
     /// Counts an error and asks the policy.
     pub(crate) fn judge(
         &mut self,
-        load: &mut Load,
+        view: &mut ShardView,
         purpose: Purpose,
         error: &ServerError,
     ) -> Failed {
-        load.recorder().error(&error.code());
+        view.recorder().error(&error.code());
         let fault_seen = Fault {
             sqlstate: &error.sqlstate,
             number: error.number,
@@ -169,29 +167,15 @@ impl Runtime {
             purpose,
             sqlstate: error.sqlstate.clone(),
             number: error.number,
+            rolled_back: error.rolled_back,
             message: error.message.clone(),
         }
-    }
-
-    /// Prints a failure, if failures are printed; the same lines in a row only once.
-    pub(crate) fn tell(&mut self, load: &mut Load, lines: impl FnOnce(&Target) -> Vec<String>) {
-        if !self.settings.tells_failures {
-            return;
-        }
-        let lines = lines(&self.settings.target);
-        if self.told == lines {
-            return;
-        }
-        for line in &lines {
-            load.send(engine::Message::Output(format!("FATAL: {line}")));
-        }
-        self.told = lines;
     }
 
     /// Applies the decision, or leaves it to the script.
     pub(crate) fn act_on(
         &mut self,
-        load: &mut Load,
+        view: &mut ShardView,
         index: u32,
         purpose: Purpose,
         failed: Failed,
@@ -210,13 +194,13 @@ impl Runtime {
         if action == ErrorAction::Reconnect {
             slot.failed = Some(failed);
             self.drop_socket(index);
-            return self.begin_reconnect(load, index);
+            return self.begin_reconnect(view, index);
         }
         let again = matches!(action, ErrorAction::RestartEvent | ErrorAction::Retry);
-        let again = again && failed.number != MYSQL_DEADLOCK;
+        let again = again && !failed.rolled_back;
         if again && slot.session.in_transaction() && purpose != Purpose::RollBack {
             slot.failed = Some(failed);
-            return self.roll_back(load, index);
+            return self.roll_back(view, index);
         }
         self.failed = Some(failed);
         Conclusion::Failed
@@ -228,24 +212,24 @@ impl Runtime {
 
     /// Falls back to INSERT for rows that the native load refused and for those after them. If the
     /// INSERT fails too, its error counts.
-    fn insert_instead(&mut self, load: &mut Load, index: u32) -> Conclusion {
+    fn insert_instead(&mut self, view: &mut ShardView, index: u32) -> Conclusion {
         let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
         slot.bulk.refused = true;
         let text = std::mem::take(&mut slot.bulk.text);
         let sent =
-            self.send(load, index, Purpose::Insert, |session, out| session.query(&text, out));
+            self.send(view, index, Purpose::Insert, |session, out| session.query(&text, out));
         if let Some(slot) = self.slot(index) {
             slot.bulk.text = text;
         }
-        self.concluded(load, index, sent)
+        self.concluded(view, index, sent)
     }
 
     /// Rolls a failed transaction back, so that the event can restart.
-    fn roll_back(&mut self, load: &mut Load, index: u32) -> Conclusion {
+    fn roll_back(&mut self, view: &mut ShardView, index: u32) -> Conclusion {
         let roll_back =
             |session: &mut driver::Session, out: &mut Vec<u8>| session.query(b"ROLLBACK", out);
-        let sent = self.send(load, index, Purpose::RollBack, roll_back);
-        self.concluded(load, index, sent)
+        let sent = self.send(view, index, Purpose::RollBack, roll_back);
+        self.concluded(view, index, sent)
     }
 
     /// Turns the result of sending into a conclusion: answered at once, answered later, or not sent
@@ -253,17 +237,17 @@ impl Runtime {
     #[inline]
     pub(crate) fn concluded(
         &mut self,
-        load: &mut Load,
+        view: &mut ShardView,
         index: u32,
         sent: Result<Option<Reply>, ProtocolError>,
     ) -> Conclusion {
         match sent {
             Ok(None) => Conclusion::Later,
             Ok(Some(reply)) => {
-                let now = load.now();
-                self.conclude(load, index, reply, now)
+                let now = view.now();
+                self.conclude(view, index, reply, now)
             }
-            Err(error) => self.lost(load, index, &error.to_string()),
+            Err(error) => self.lost(view, index, &error.to_string()),
         }
     }
 
@@ -283,7 +267,7 @@ impl Runtime {
     #[inline]
     pub(crate) fn send(
         &mut self,
-        load: &mut Load,
+        view: &mut ShardView,
         index: u32,
         purpose: Purpose,
         request: impl FnOnce(&mut driver::Session, &mut Vec<u8>) -> Result<Sent, ProtocolError>,
@@ -293,15 +277,15 @@ impl Runtime {
         slot.sent = false;
         slot.release_rows();
         let (Some(token), Some(reactor)) = (slot.token, self.reactor.as_mut()) else {
-            let now = load.now();
+            let now = view.now();
             (slot.ready_ns, slot.sent) = (now, true);
             self.sink.clear();
             return match request(&mut slot.session, &mut self.sink)? {
                 Sent::Done(reply) => Ok(Some(reply)),
                 Sent::Waiting => {
-                    let since = load.since_begin(now);
+                    let since = view.since_begin(now);
                     let due = slot.session.due_ns(since).unwrap_or(since);
-                    load.reply_at(slot.client, now + due.saturating_sub(since));
+                    view.reply_at(slot.client, now + due.saturating_sub(since));
                     Ok(None)
                 }
             };
@@ -321,16 +305,16 @@ impl Runtime {
             Sent::Done(reply) => Ok(Some(reply)),
             Sent::Waiting => {
                 slot.sending = out.len() > SILENT_SEND_MAX;
-                (slot.ready_ns, slot.sent) = (load.now(), true);
+                (slot.ready_ns, slot.sent) = (view.now(), true);
                 reactor.submit(token, slot.ready_ns);
-                load.recorder().counters.bytes_sent += len;
+                view.recorder().counters.bytes_sent += len;
                 Ok(None)
             }
         }
     }
 
     /// Sends the rows that the server has asked for; the statement goes on.
-    pub(crate) fn send_rows(&mut self, load: &mut Load, index: u32) -> Conclusion {
+    pub(crate) fn send_rows(&mut self, view: &mut ShardView, index: u32) -> Conclusion {
         let Some(slot) = self.slots[index as usize].as_deref_mut() else {
             return Conclusion::Later;
         };
@@ -350,10 +334,10 @@ impl Runtime {
             }
         };
         if let Err(error) = sealed {
-            return self.lost(load, index, &error.to_string());
+            return self.lost(view, index, &error.to_string());
         }
         slot.sending = out.len() > SILENT_SEND_MAX;
-        load.recorder().counters.bytes_sent += out.len() as u64;
+        view.recorder().counters.bytes_sent += out.len() as u64;
         reactor.submit_more(token);
         Conclusion::Later
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use engine::{Failure, Load};
+use engine::{Failure, ShardView};
 use record::FatalKind;
 
 use crate::client::Waiting;
@@ -40,7 +40,7 @@ impl Runtime {
     ///
     /// # Errors
     /// The event loop fails.
-    pub fn wait(&mut self, load: &mut Load, timeout: Duration) -> Result<(), Failure> {
+    pub fn wait(&mut self, view: &mut ShardView, timeout: Duration) -> Result<(), Failure> {
         self.give_back();
         let Some(reactor) = &mut self.reactor else {
             let busy = !self.runnable.is_empty()
@@ -52,13 +52,13 @@ impl Runtime {
             return Ok(());
         };
         let timeout = if self.runnable.is_empty() { timeout } else { Duration::ZERO };
-        let asked_ns = load.now();
-        reactor.wait(timeout, &mut || load.now()).map_err(|error| {
+        let asked_ns = view.now();
+        reactor.wait(timeout, &mut || view.now()).map_err(|error| {
             fault(FatalKind::Environment, format!("the event loop failed: {error}"), None)
         })?;
         // What arrived did so after the loop was last asked: while clients ran and their statements
         // were sent, or during this wait, which makes it younger.
-        let now = load.now();
+        let now = view.now();
         let ran_ns = asked_ns.saturating_sub(self.asked_ns) + reactor.sending_ns();
         self.unread_since_ns = now.saturating_sub(ran_ns);
         self.asked_ns = now;
@@ -71,31 +71,31 @@ impl Runtime {
     /// # Errors
     /// A failure that ends the run.
     #[inline]
-    pub fn next(&mut self, load: &mut Load) -> Result<Option<Woken>, Failure> {
+    pub fn next(&mut self, view: &mut ShardView) -> Result<Option<Woken>, Failure> {
         self.give_back();
         while let Some(event) = self.reactor.as_mut().and_then(reactor::Reactor::next) {
-            if let Some(woken) = self.take_event(load, event)? {
+            if let Some(woken) = self.take_event(view, event)? {
                 return Ok(Some(woken));
             }
         }
-        self.next_attempt(load)
+        self.next_attempt(view)
     }
 
     /// The next client whose connection attempt or loader job has finished.
-    fn next_attempt(&mut self, load: &mut Load) -> Result<Option<Woken>, Failure> {
+    fn next_attempt(&mut self, view: &mut ShardView) -> Result<Option<Woken>, Failure> {
         while let Some((index, why)) = self.unwelcome.pop() {
-            if let Some(woken) = self.retry_later(load, index, &why)? {
+            if let Some(woken) = self.retry_later(view, index, &why)? {
                 return Ok(Some(woken));
             }
         }
-        while let Some(attempt) = self.finished_attempt(load) {
-            if let Some(woken) = self.take_attempt(load, attempt)? {
+        while let Some(attempt) = self.finished_attempt(view) {
+            if let Some(woken) = self.take_attempt(view, attempt)? {
                 return Ok(Some(woken));
             }
         }
         while let Ok(done) = self.done.1.try_recv() {
             let index = done.slot;
-            let conclusion = self.arrived(load, done);
+            let conclusion = self.arrived(view, done);
             if let Some(woken) = self.hand_over(index, conclusion) {
                 return Ok(Some(woken));
             }
@@ -109,21 +109,21 @@ impl Runtime {
     }
 
     /// The next of [`Self::runnable`], if its event begins or the load has ended.
-    pub fn next_runnable(&mut self, load: &mut Load) -> Option<Woken> {
+    pub fn next_runnable(&mut self, view: &mut ShardView) -> Option<Woken> {
         let client = self.runnable.pop_front()?;
-        self.take_turn(load, client)
+        self.take_turn(view, client)
     }
 
-    /// Wakes a client that [`Load::due`] named; `None`: it goes on waiting.
+    /// Wakes a client that [`ShardView::due`] named; `None`: it goes on waiting.
     ///
     /// # Errors
     /// A failure that ends the run.
-    pub fn wake(&mut self, load: &mut Load, client: u32) -> Result<Option<Woken>, Failure> {
+    pub fn wake(&mut self, view: &mut ShardView, client: u32) -> Result<Option<Woken>, Failure> {
         match self.clients[client as usize].waiting {
-            Waiting::Turn => Ok(self.take_turn(load, client)),
+            Waiting::Turn => Ok(self.take_turn(view, client)),
             Waiting::Sleep => Ok(Some(Woken { client, why: Wake::Slept })),
-            Waiting::Planned(slot) => Ok(self.planned(load, slot)),
-            Waiting::Reconnect(slot) => Ok(self.try_again(load, client, slot)),
+            Waiting::Planned(slot) => Ok(self.planned(view, slot)),
+            Waiting::Reconnect(slot) => Ok(self.try_again(view, client, slot)),
             _ => Ok(None),
         }
     }

@@ -1,6 +1,6 @@
 //! A client's events: turns, restarts, pauses and the client's end.
 
-use engine::{Load, Message, OpenEvent, Turn};
+use engine::{Message, OpenEvent, ShardView, Turn};
 
 use crate::client::Waiting;
 use crate::drive::{Wake, Woken};
@@ -39,30 +39,30 @@ pub enum Restart {
 impl Runtime {
     /// Counts the client's event, which ends at `now`; `false`: it had none.
     #[inline]
-    pub fn finish_event(&mut self, load: &mut Load, client: u32, now: u64) -> bool {
+    pub fn finish_event(&mut self, view: &mut ShardView, client: u32, now: u64) -> bool {
         let client = &mut self.clients[client as usize];
         let Some(event) = client.event.take() else { return false };
         client.attempts = 0;
         client.events += 1;
         let (group, place) = (usize::from(client.group), client.place);
-        load.end_event(group, place, event, now);
+        view.end_event(group, place, event, now);
         true
     }
 
     /// Ends the client's event and begins the next one, unless the load has ended.
     #[inline]
-    pub fn next_turn(&mut self, load: &mut Load, id: u32) -> Step {
-        let now = load.now();
-        let finished = self.finish_event(load, id, now);
+    pub fn next_turn(&mut self, view: &mut ShardView, id: u32) -> Step {
+        let now = view.now();
+        let finished = self.finish_event(view, id, now);
         let alone = self.clients.len() <= 2;
         let in_process = self.reactor.is_none();
         let client = &mut self.clients[id as usize];
         let group = usize::from(client.group);
         client.slice += 1;
-        let think_ns = if finished { load.think_ns(group) } else { 0 };
+        let think_ns = if finished { view.think_ns(group) } else { 0 };
         if think_ns > 0 {
             client.waiting = Waiting::Turn;
-            load.think_until(id, now + think_ns);
+            view.think_until(id, now + think_ns);
             return Step::Wait;
         }
         if in_process && !alone && client.slice > SLICE_EVENTS {
@@ -70,7 +70,7 @@ impl Runtime {
             self.runnable.push_back(id);
             return Step::Wait;
         }
-        match load.turn(id, group, now) {
+        match view.turn(id, group, now) {
             Turn::Start { intended_ns } => {
                 client.event = Some(OpenEvent { intended_ns, start_ns: now, label: group });
                 Step::Start
@@ -84,20 +84,20 @@ impl Runtime {
     }
 
     /// Asks again for the next event of a client that waited for it.
-    pub(crate) fn take_turn(&mut self, load: &mut Load, id: u32) -> Option<Woken> {
-        let now = load.now();
+    pub(crate) fn take_turn(&mut self, view: &mut ShardView, id: u32) -> Option<Woken> {
+        let now = view.now();
         let client = &mut self.clients[id as usize];
         if client.waiting != Waiting::Turn {
             return None;
         }
         let group = usize::from(client.group);
-        let begins = match load.turn(id, group, now) {
+        let begins = match view.turn(id, group, now) {
             Turn::Wait => return None,
             Turn::Stop => false,
             Turn::Start { intended_ns } => {
                 client.event = Some(OpenEvent { intended_ns, start_ns: now, label: group });
-                if load.is_open(group) {
-                    load.recorder().lag.record(now.saturating_sub(intended_ns));
+                if view.is_open(group) {
+                    view.recorder().lag.record(now.saturating_sub(intended_ns));
                 }
                 true
             }
@@ -106,22 +106,22 @@ impl Runtime {
     }
 
     /// Starts the event now; one that waited in the open loop keeps its intended start.
-    pub fn start_event(&mut self, load: &mut Load, client: u32) {
-        let now = load.now();
+    pub fn start_event(&mut self, view: &mut ShardView, client: u32) {
+        let now = view.now();
         let client = &mut self.clients[client as usize];
         let group = usize::from(client.group);
-        let open = load.is_open(group);
+        let open = view.is_open(group);
         if client.event.is_none() {
-            load.begin_event();
+            view.begin_event();
         }
         let intended_ns = client.event.filter(|_| open).map_or(now, |event| event.intended_ns);
         client.event = Some(OpenEvent { intended_ns, start_ns: now, label: group });
     }
 
     /// Drops the event under way without counting it.
-    pub fn abandon_event(&mut self, load: &mut Load, client: u32) {
+    pub fn abandon_event(&mut self, view: &mut ShardView, client: u32) {
         if self.clients[client as usize].event.take().is_some() {
-            load.drop_event();
+            view.drop_event();
         }
     }
 
@@ -142,44 +142,44 @@ impl Runtime {
     }
 
     /// Restarts the client's event.
-    pub fn restart(&mut self, load: &mut Load, id: u32) -> Restart {
-        let now = load.now();
+    pub fn restart(&mut self, view: &mut ShardView, id: u32) -> Restart {
+        let now = view.now();
         let client = &mut self.clients[id as usize];
         client.attempts += 1;
-        if load.gives_up() {
+        if view.gives_up() {
             if let Some(event) = client.event.take() {
-                load.give_up_event(usize::from(client.group), event);
+                view.give_up_event(usize::from(client.group), event);
             }
             return Restart::Over;
         }
         if client.attempts > client.limit {
             return Restart::TooOften;
         }
-        load.recorder().counters.restarts += 1;
+        view.recorder().counters.restarts += 1;
         if client.back_off {
             let pause = back_off_ns(RETRY_NS.0, client.attempts, RETRY_NS.1);
             client.waiting = Waiting::Sleep;
-            load.sleep_until(id, now + pause);
+            view.sleep_until(id, now + pause);
             return Restart::Later;
         }
         Restart::Now
     }
 
     /// Pauses the client; it is woken with [`Wake::Slept`].
-    pub fn sleep(&mut self, load: &mut Load, client: u32, pause_ns: u64) {
+    pub fn sleep(&mut self, view: &mut ShardView, client: u32, pause_ns: u64) {
         self.clients[client as usize].waiting = Waiting::Sleep;
-        let now = load.now();
-        load.sleep_until(client, now.saturating_add(pause_ns));
+        let now = view.now();
+        view.sleep_until(client, now.saturating_add(pause_ns));
     }
 
     /// Marks the client ready; it waits for the load to begin.
-    pub fn ready(&mut self, load: &mut Load, client: u32) {
+    pub fn ready(&mut self, view: &mut ShardView, client: u32) {
         self.clients[client as usize].waiting = Waiting::Begin;
-        load.send(Message::ClientsReady(1));
+        view.send(Message::ClientsReady(1));
     }
 
     /// Ends a client and closes its connections. Client 0, which runs no load, is not counted.
-    pub fn end_client(&mut self, load: &mut Load, client: u32) {
+    pub fn end_client(&mut self, view: &mut ShardView, client: u32) {
         let ended = &mut self.clients[client as usize];
         if ended.waiting == Waiting::Ended {
             return;
@@ -190,9 +190,9 @@ impl Runtime {
         own.into_iter().for_each(|index| self.disconnect(index));
         if client > 0 {
             if let Some(event) = unfinished {
-                load.give_up_event(group, event);
+                view.give_up_event(group, event);
             }
-            load.clients = load.clients.saturating_sub(1);
+            view.clients = view.clients.saturating_sub(1);
         }
     }
 }

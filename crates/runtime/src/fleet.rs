@@ -9,7 +9,7 @@
 use std::sync::Arc;
 
 use driver::CarrierError;
-use engine::{Load, Message};
+use engine::{Message, ShardView};
 use record::{ErrorAction, FatalKind};
 
 use crate::bulk::{Bulk, Wait};
@@ -28,11 +28,11 @@ impl Runtime {
         let Some(slot) = self.slot(index).filter(|_| possible && parts == 1) else {
             return Conclusion::Nothing;
         };
-        if slot.token.is_none() || slot.surroundings.private || slot.session.in_transaction() {
+        if slot.token.is_none() || slot.session_state.private || slot.session.in_transaction() {
             return Conclusion::Nothing;
         }
         let prefix = slot.bulk.text.clone();
-        let settings = slot.surroundings.settings.clone();
+        let settings = slot.session_state.settings.clone();
         let place = Arc::new(Place { endpoint: loaders.endpoint(slot.ordinal), settings });
         slot.bulk.place = Some(Arc::clone(&place));
         self.tickets += 1;
@@ -69,7 +69,12 @@ impl Runtime {
     }
 
     /// Decides whether the script has to wait for batches in flight.
-    pub(crate) fn await_fleet(&mut self, load: &mut Load, index: u32, wait: Wait) -> Conclusion {
+    pub(crate) fn await_fleet(
+        &mut self,
+        view: &mut ShardView,
+        index: u32,
+        wait: Wait,
+    ) -> Conclusion {
         let (loaders, clients) = (self.settings.loaders.limit(), self.settings.clients);
         let most = 1 + loaders.div_ceil(clients.max(1));
         let Some(bulk) = self.slot(index).map(|slot| &mut slot.bulk) else {
@@ -78,7 +83,7 @@ impl Runtime {
         let Some(fleet) = &mut bulk.fleet else { return Conclusion::Nothing };
         fleet.wait = Wait::Nothing;
         if let Some(error) = fleet.failed.take() {
-            return self.not_carried(load, index, &error);
+            return self.not_carried(view, index, &error);
         }
         let room = match wait {
             Wait::Nothing | Wait::Room => most,
@@ -92,20 +97,26 @@ impl Runtime {
             return Conclusion::Nothing;
         }
         *bulk = Bulk::default();
-        self.tell_shortage(load);
+        self.tell_shortage(view);
         Conclusion::Nothing
     }
 
     /// Warns if fewer loaders are connected than configured.
-    fn tell_shortage(&mut self, load: &mut Load) {
+    fn tell_shortage(&mut self, view: &mut ShardView) {
         if let Some(shortage) = self.settings.loaders.shortage() {
             let hint = "let the server take more connections, or set `loaders` to fewer";
-            load.send(Message::Warning("loaders", shortage, Some(hint.to_owned())));
+            view.send(Message::Warning("loaders", shortage, Some(hint.to_owned())));
         }
     }
 
     /// Counts a batch that failed, and applies the error policy.
-    fn not_carried(&mut self, load: &mut Load, index: u32, error: &CarrierError) -> Conclusion {
+    fn not_carried(
+        &mut self,
+        view: &mut ShardView,
+        index: u32,
+        error: &CarrierError,
+    ) -> Conclusion {
+        let rolled_back = matches!(error, CarrierError::Refused(error) if error.rolled_back);
         let (sqlstate, number, kind, lost) = match error {
             CarrierError::Refused(error) => {
                 (error.sqlstate.clone(), error.number, FatalKind::Statement, error.closes)
@@ -116,7 +127,7 @@ impl Runtime {
             CarrierError::Refused(error) => error.code(),
             _ => "connection".to_owned(),
         };
-        load.recorder().error(&code);
+        view.recorder().error(&code);
         let seen = Fault { sqlstate: &sqlstate, number, transient: false, lost };
         let mut decision = decide(&self.settings.errors, &seen);
         let into = self.slot(index).map_or_else(String::new, |slot| {
@@ -130,12 +141,13 @@ impl Runtime {
             let hint = "other batches may have been: drop the table and prepare it anew";
             self.cause = Some(fault(kind, message.clone(), Some(hint)));
         }
-        self.failed = Some(Failed { decision, purpose: Purpose::Load, sqlstate, number, message });
+        let purpose = Purpose::Load;
+        self.failed = Some(Failed { decision, purpose, sqlstate, number, rolled_back, message });
         Conclusion::Failed
     }
 
     /// Handles a finished loader job.
-    pub(crate) fn arrived(&mut self, load: &mut Load, done: Done) -> Conclusion {
+    pub(crate) fn arrived(&mut self, view: &mut ShardView, done: Done) -> Conclusion {
         let Done { slot: index, ticket, outcome } = done;
         let Some(slot) = self.slot(index).filter(|slot| slot.bulk.ticket == ticket) else {
             return Conclusion::Later;
@@ -144,7 +156,7 @@ impl Runtime {
         let (text, rows, took_ns, result) = match outcome {
             Outcome::Looked(looked) => {
                 if looked.is_none() {
-                    self.tell_shortage(load);
+                    self.tell_shortage(view);
                     return Conclusion::Nothing;
                 }
                 bulk.looked = looked;
@@ -158,8 +170,8 @@ impl Runtime {
         match result {
             Ok(carried) => {
                 bulk.refused |= carried.refused;
-                let any_open = load.any_open();
-                let recorder = load.recorder();
+                let any_open = view.any_open();
+                let recorder = view.recorder();
                 recorder.counters.reads += u64::from(carried.tally.reads);
                 recorder.counters.writes += u64::from(carried.tally.writes);
                 recorder.counters.other += u64::from(carried.tally.other);
@@ -171,7 +183,7 @@ impl Runtime {
                         false => recorder.closed_statement(class(of), took_ns),
                     }
                 }
-                load.send(Message::RowsLoaded(rows, bulk.into.clone()));
+                view.send(Message::RowsLoaded(rows, bulk.into.clone()));
             }
             Err(error) => {
                 fleet.failed.get_or_insert(error);
@@ -179,7 +191,7 @@ impl Runtime {
         }
         match fleet.wait {
             Wait::Nothing => Conclusion::Later,
-            wait => self.await_fleet(load, index, wait),
+            wait => self.await_fleet(view, index, wait),
         }
     }
 }

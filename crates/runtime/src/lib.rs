@@ -46,3 +46,4 @@ pub use policy::Decision;
 pub use runtime::{Runtime, fault};
 pub use settings::Settings;
 pub use sizing::{Machine, cores, plan, shards, shards_bound};
+pub use telling::{FailedConnection, FailedStatement, SentAs, Telling};

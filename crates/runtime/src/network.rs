@@ -1,7 +1,7 @@
 //! From received bytes to conclusions.
 
 use driver::Progress;
-use engine::{Failure, Load};
+use engine::{Failure, ShardView};
 use reactor::{Chunk, Event, EventKind, SILENT_SEND_MAX, Token};
 
 use crate::drive::Woken;
@@ -17,26 +17,26 @@ impl Runtime {
     #[inline]
     pub(crate) fn take_event(
         &mut self,
-        load: &mut Load,
+        view: &mut ShardView,
         event: Event,
     ) -> Result<Option<Woken>, Failure> {
         let slot = self.slot_of.get(event.token as usize).copied().unwrap_or(u32::MAX);
         let conclusion = match event.kind {
-            EventKind::Received(chunk) => self.received(load, slot, chunk),
-            EventKind::Sent => self.sent(load, slot, event.token),
-            EventKind::Closed(error) => return self.closed(load, slot, event.token, error),
+            EventKind::Received(chunk) => self.received(view, slot, chunk),
+            EventKind::Sent => self.sent(view, slot, event.token),
+            EventKind::Closed(error) => return self.closed(view, slot, event.token, error),
         };
         Ok(self.hand_over(slot, conclusion))
     }
 
     #[inline]
-    fn received(&mut self, load: &mut Load, index: u32, chunk: Chunk) -> Conclusion {
-        load.recorder().counters.bytes_received += chunk.bytes().len() as u64;
+    fn received(&mut self, view: &mut ShardView, index: u32, chunk: Chunk) -> Conclusion {
+        view.recorder().counters.bytes_received += chunk.bytes().len() as u64;
         let Some(slot) = self.slot(index) else { return Conclusion::Later };
         if slot.channel.is_some() {
-            return self.received_sealed(load, index, &chunk);
+            return self.received_sealed(view, index, &chunk);
         }
-        let conclusion = self.take(load, index, chunk.bytes());
+        let conclusion = self.take(view, index, chunk.bytes());
         self.lend(index, Lent::Chunk(chunk));
         conclusion
     }
@@ -51,19 +51,19 @@ impl Runtime {
     }
 
     /// Handles bytes received through a TLS channel.
-    fn received_sealed(&mut self, load: &mut Load, index: u32, chunk: &Chunk) -> Conclusion {
+    fn received_sealed(&mut self, view: &mut ShardView, index: u32, chunk: &Chunk) -> Conclusion {
         let mut plain = std::mem::take(&mut self.opened);
         plain.clear();
         let Some(slot) = self.slot(index) else { return Conclusion::Later };
         let Some(channel) = &mut slot.channel else { return Conclusion::Later };
         let conclusion = match channel.open(chunk.bytes(), &mut plain) {
             Ok(()) if plain.is_empty() => Conclusion::Later,
-            Ok(()) => self.take(load, index, &plain),
+            Ok(()) => self.take(view, index, &plain),
             Err(_) if slot.purpose == Purpose::Idle => {
                 self.drop_socket(index);
                 Conclusion::Later
             }
-            Err(error) => self.lost(load, index, &error.to_string()),
+            Err(error) => self.lost(view, index, &error.to_string()),
         };
         self.opened = plain;
         self.lend(index, Lent::Opened);
@@ -72,7 +72,7 @@ impl Runtime {
 
     /// A large request has been sent: its buffer is free again, and bytes received meanwhile are
     /// read.
-    fn sent(&mut self, load: &mut Load, index: u32, token: Token) -> Conclusion {
+    fn sent(&mut self, view: &mut ShardView, index: u32, token: Token) -> Conclusion {
         if let Some(reactor) = &mut self.reactor {
             reactor.output(token).shrink_to(SILENT_SEND_MAX);
         }
@@ -83,12 +83,12 @@ impl Runtime {
         if slot.purpose == Purpose::Idle || slot.input.is_empty() {
             return Conclusion::Later;
         }
-        self.take(load, index, &[])
+        self.take(view, index, &[])
     }
 
     /// Handles bytes received on a slot's connection.
     #[inline]
-    fn take(&mut self, load: &mut Load, index: u32, bytes: &[u8]) -> Conclusion {
+    fn take(&mut self, view: &mut ShardView, index: u32, bytes: &[u8]) -> Conclusion {
         let Some(slot) = self.slot(index) else { return Conclusion::Later };
         if slot.purpose == Purpose::Idle {
             // Notices, or a last message before the server closes: the next reply begins with them.
@@ -96,7 +96,7 @@ impl Runtime {
             return Conclusion::Later;
         }
         if slot.is_pipelining() {
-            return self.take_pipelined(load, index, bytes);
+            return self.take_pipelined(view, index, bytes);
         }
         let direct = slot.input.is_empty() && slot.early.is_empty() && !slot.sending;
         let progress = if direct {
@@ -111,7 +111,7 @@ impl Runtime {
             slot.session.feed(&slot.input)
         };
         match progress {
-            Err(error) => self.lost(load, index, &error.to_string()),
+            Err(error) => self.lost(view, index, &error.to_string()),
             Ok(Progress::More) => {
                 keep_incomplete(slot, bytes, direct);
                 Conclusion::Later
@@ -124,21 +124,21 @@ impl Runtime {
                     (_, true) => RowBytes::Lent(consumed),
                     (_, false) => RowBytes::Kept(consumed),
                 };
-                let now = load.now();
-                self.conclude(load, index, reply, now)
+                let now = view.now();
+                self.conclude(view, index, reply, now)
             }
             Ok(Progress::Wanted { consumed }) => {
                 let rest = if direct { &bytes[consumed..] } else { &slot.input[consumed..] };
                 slot.early.extend_from_slice(rest);
                 slot.input.clear();
-                self.send_rows(load, index)
+                self.send_rows(view, index)
             }
         }
     }
 
     /// Handles bytes that may end several replies. A pipeline's rows are not read, so only an
     /// incomplete reply is kept.
-    fn take_pipelined(&mut self, load: &mut Load, index: u32, bytes: &[u8]) -> Conclusion {
+    fn take_pipelined(&mut self, view: &mut ShardView, index: u32, bytes: &[u8]) -> Conclusion {
         let Some(slot) = self.slot(index) else { return Conclusion::Later };
         let mut input = std::mem::take(&mut slot.input);
         input.append(&mut slot.early);
@@ -152,8 +152,8 @@ impl Runtime {
             match slot.session.feed(&whole[at..]) {
                 Ok(Progress::Done { reply, consumed }) => {
                     at += consumed;
-                    let now = load.now();
-                    if let Some(conclusion) = self.land(load, index, reply, now) {
+                    let now = view.now();
+                    if let Some(conclusion) = self.land(view, index, reply, now) {
                         break Some(conclusion);
                     }
                 }
@@ -162,9 +162,9 @@ impl Runtime {
                     break None;
                 }
                 Ok(Progress::Wanted { .. }) => {
-                    break Some(self.lost(load, index, "the server asked for rows in a pipeline"));
+                    break Some(self.lost(view, index, "the server asked for rows in a pipeline"));
                 }
-                Err(error) => break Some(self.lost(load, index, &error.to_string())),
+                Err(error) => break Some(self.lost(view, index, &error.to_string())),
             }
         };
         if input.is_empty() {
@@ -182,22 +182,22 @@ impl Runtime {
     }
 
     /// Delivers a reply that was due at a known time.
-    pub(crate) fn planned(&mut self, load: &mut Load, index: u32) -> Option<Woken> {
-        let now = load.now();
+    pub(crate) fn planned(&mut self, view: &mut ShardView, index: u32) -> Option<Woken> {
+        let now = view.now();
         let slot = self.slot(index)?;
         let pipelining = slot.is_pipelining();
         let Ok(Progress::Done { reply, .. }) = slot.session.feed(&[]) else { return None };
         let conclusion = if pipelining {
-            self.land(load, index, reply, now)?
+            self.land(view, index, reply, now)?
         } else {
-            self.conclude(load, index, reply, now)
+            self.conclude(view, index, reply, now)
         };
         self.hand_over(index, conclusion)
     }
 
     fn closed(
         &mut self,
-        load: &mut Load,
+        view: &mut ShardView,
         index: u32,
         token: Token,
         error: Option<std::io::Error>,
@@ -215,10 +215,10 @@ impl Runtime {
             }
             Purpose::Adopt => {
                 self.drop_socket(index);
-                self.retry_later(load, index, &why)
+                self.retry_later(view, index, &why)
             }
             _ => {
-                let conclusion = self.lost(load, index, &why);
+                let conclusion = self.lost(view, index, &why);
                 Ok(self.hand_over(index, conclusion))
             }
         }

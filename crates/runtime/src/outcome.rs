@@ -36,6 +36,8 @@ pub struct Failed {
     pub sqlstate: String,
     /// The server's own error number; 0: none.
     pub number: i64,
+    /// The server has rolled the transaction back.
+    pub(crate) rolled_back: bool,
     /// The server's message.
     pub message: String,
 }

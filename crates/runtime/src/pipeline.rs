@@ -5,7 +5,7 @@
 //! nothing is written to the connection, so the kernel may keep its output buffer.
 
 use driver::{ProtocolError, Reply, RowCursor, Sent, Session};
-use engine::Load;
+use engine::ShardView;
 use reactor::SILENT_SEND_MAX;
 use record::ErrorAction;
 
@@ -39,10 +39,10 @@ impl Runtime {
 
     /// Sends the rest of a pipeline and waits for it. [`Conclusion::Nothing`]: all replies are in
     /// and the pipeline is over; otherwise call it again.
-    pub fn end_pipeline(&mut self, load: &mut Load, index: u32) -> Conclusion {
+    pub fn end_pipeline(&mut self, view: &mut ShardView, index: u32) -> Conclusion {
         let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
         if slot.is_pipelining() {
-            return self.flush_pipeline(load, index);
+            return self.flush_pipeline(view, index);
         }
         slot.session.pipelined(false);
         slot.pipeline = None;
@@ -55,7 +55,7 @@ impl Runtime {
     /// The session rejects the request.
     pub(crate) fn join(
         &mut self,
-        load: &mut Load,
+        view: &mut ShardView,
         index: u32,
         purpose: Purpose,
         request: impl FnOnce(&mut Session, &mut Vec<u8>) -> Result<Sent, ProtocolError>,
@@ -75,38 +75,38 @@ impl Runtime {
         // An in-process driver executes it now; otherwise it is sent with its batch.
         slot.sent = slot.token.is_none();
         if slot.sent {
-            slot.ready_ns = load.now();
+            slot.ready_ns = view.now();
         }
         match request(&mut slot.session, out)? {
             Sent::Done(reply) => {
                 // In process, batching gains nothing.
-                let conclusion = self.concluded(load, index, Ok(Some(reply)));
+                let conclusion = self.concluded(view, index, Ok(Some(reply)));
                 Ok(self.awaited(index, conclusion))
             }
             Sent::Waiting => {
                 pipeline.under_way.push_back(0);
                 let full = pipeline.under_way.len() >= pipeline.depth;
-                Ok(if full { self.flush_pipeline(load, index) } else { Conclusion::Joined })
+                Ok(if full { self.flush_pipeline(view, index) } else { Conclusion::Joined })
             }
         }
     }
 
     /// Sends the batch; the client waits until all its replies are in.
-    fn flush_pipeline(&mut self, load: &mut Load, index: u32) -> Conclusion {
+    fn flush_pipeline(&mut self, view: &mut ShardView, index: u32) -> Conclusion {
         let sent = if self.slot(index).is_some_and(|slot| slot.broken) {
             Err("the server closed it between two statements".to_owned())
         } else {
-            self.send_batch(load, index).map_err(|error| error.to_string())
+            self.send_batch(view, index).map_err(|error| error.to_string())
         };
         let conclusion = match sent {
             Ok(()) => Conclusion::Later,
-            Err(why) => self.lost(load, index, &why),
+            Err(why) => self.lost(view, index, &why),
         };
         self.awaited(index, conclusion)
     }
 
     /// Sends the batch; the client waits for its replies. `Err`: it could not be sent.
-    fn send_batch(&mut self, load: &mut Load, index: u32) -> Result<(), ProtocolError> {
+    fn send_batch(&mut self, view: &mut ShardView, index: u32) -> Result<(), ProtocolError> {
         let Some(slot) = self.slots[index as usize].as_deref_mut() else { return Ok(()) };
         let Some(pipeline) = &mut slot.pipeline else { return Ok(()) };
         slot.purpose = Purpose::Statement;
@@ -116,15 +116,15 @@ impl Runtime {
         slot.cursor = RowCursor::default();
         slot.input.clear();
         let (Some(token), Some(reactor)) = (slot.token, self.reactor.as_mut()) else {
-            let now = load.now();
+            let now = view.now();
             (slot.ready_ns, slot.sent) = (now, true);
-            let since = load.since_begin(now);
+            let since = view.since_begin(now);
             for due in &mut pipeline.under_way {
                 let at = slot.session.due_ns(since).unwrap_or(since);
                 *due = now + at.saturating_sub(since);
             }
             if let Some(first) = pipeline.under_way.front() {
-                load.reply_at(slot.client, *first);
+                view.reply_at(slot.client, *first);
             }
             return Ok(());
         };
@@ -135,8 +135,8 @@ impl Runtime {
             Some(channel) => channel.seal(out)?,
         }
         slot.sending = out.len() > SILENT_SEND_MAX;
-        load.recorder().counters.bytes_sent += out.len() as u64;
-        (slot.ready_ns, slot.sent) = (load.now(), true);
+        view.recorder().counters.bytes_sent += out.len() as u64;
+        (slot.ready_ns, slot.sent) = (view.now(), true);
         reactor.submit(token, slot.ready_ns);
         Ok(())
     }
@@ -145,12 +145,12 @@ impl Runtime {
     /// `None` while it waits for more replies.
     pub(crate) fn land(
         &mut self,
-        load: &mut Load,
+        view: &mut ShardView,
         index: u32,
         mut reply: Reply,
         now: u64,
     ) -> Option<Conclusion> {
-        self.count(load, index, &reply, now);
+        self.count(view, index, &reply, now);
         let slot = self.slots[index as usize].as_deref_mut()?;
         let pipeline = slot.pipeline.as_mut()?;
         pipeline.under_way.pop_front();
@@ -160,43 +160,43 @@ impl Runtime {
             let place = pipeline.begun - left;
             error.message = format!("statement {place} of the pipeline: {}", error.message);
             if error.closes {
-                self.forget_under_way(load, index, 0);
-                return Some(self.object(load, index, Purpose::Statement, &error));
+                self.forget_under_way(view, index, 0);
+                return Some(self.object(view, index, Purpose::Statement, &error));
             }
-            let failed = self.judge(load, Purpose::Statement, &error);
+            let failed = self.judge(view, Purpose::Statement, &error);
             let pipeline = self.slot(index)?.pipeline.as_mut()?;
             if failed.decision.action != ErrorAction::Ignore {
                 pipeline.failed.get_or_insert(failed);
             }
         }
         if left == 0 {
-            return Some(self.settle(load, index));
+            return Some(self.settle(view, index));
         }
         if let Some(due) = next_due.filter(|due| *due > 0) {
             let client = self.slot(index)?.client;
-            load.reply_at(client, due);
+            view.reply_at(client, due);
         }
         None
     }
 
     /// Ends a batch whose replies are all in.
-    fn settle(&mut self, load: &mut Load, index: u32) -> Conclusion {
+    fn settle(&mut self, view: &mut ShardView, index: u32) -> Conclusion {
         let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
         slot.purpose = Purpose::Idle;
         match slot.pipeline.as_mut().and_then(|pipeline| pipeline.failed.take()) {
             None => Conclusion::Nothing,
-            Some(failed) => self.act_on(load, index, Purpose::Statement, failed),
+            Some(failed) => self.act_on(view, index, Purpose::Statement, failed),
         }
     }
 
     /// Counts an error for each statement in flight on a lost connection, except the first
     /// `counted`.
-    pub(crate) fn forget_under_way(&mut self, load: &mut Load, index: u32, counted: usize) {
+    pub(crate) fn forget_under_way(&mut self, view: &mut ShardView, index: u32, counted: usize) {
         let Some(slot) = self.slots[index as usize].as_deref_mut() else { return };
         if let Some(pipeline) = &mut slot.pipeline {
             let sent = slot.purpose != Purpose::Idle;
             let lost = if sent { pipeline.under_way.len() } else { 0 };
-            (counted..lost).for_each(|_| load.recorder().error("connection"));
+            (counted..lost).for_each(|_| view.recorder().error("connection"));
             pipeline.under_way.clear();
             pipeline.requests.clear();
             pipeline.failed = None;

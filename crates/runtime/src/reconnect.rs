@@ -1,11 +1,11 @@
 //! Connections: opening, losing and reconnecting, with back-off and a time limit.
 
-use driver::{ConnectError, Connected, Reply, RowCursor};
-use engine::{Failure, Load, Message};
+use driver::{ConnectError, Connected, Reply, RowCursor, Traits as _};
+use engine::{Failure, Message, ShardView};
 use reactor::Token;
 use record::{ErrorAction, FatalKind, Target};
 
-use crate::bulk::{Bulk, Surroundings};
+use crate::bulk::{Bulk, SessionState};
 use crate::client::Waiting;
 use crate::connector::News;
 use crate::drive::{Wake, Woken};
@@ -13,7 +13,6 @@ use crate::outcome::{Conclusion, Failed, Purpose};
 use crate::policy::{Fault, back_off, decide, pause_ns};
 use crate::runtime::{Runtime, fault};
 use crate::slot::{RowBytes, Slot};
-use crate::telling;
 
 /// Hint for a server that accepts a connection and does not answer.
 const SLOW_SERVER: &str = "is it the right port? A server may also be looking up its clients' \
@@ -21,8 +20,8 @@ const SLOW_SERVER: &str = "is it the right port? A server may also be looking up
 
 impl Runtime {
     /// Queues the first attempt to reconnect a lost connection; the client waits for it.
-    pub(crate) fn begin_reconnect(&mut self, load: &mut Load, index: u32) -> Conclusion {
-        let now = load.now();
+    pub(crate) fn begin_reconnect(&mut self, view: &mut ShardView, index: u32) -> Conclusion {
+        let now = view.now();
         let Some(slot) = self.slots[index as usize].as_deref_mut() else {
             return Conclusion::Nothing;
         };
@@ -46,16 +45,16 @@ impl Runtime {
 
     /// Counts a statement on a lost connection and applies the policy.
     #[cold]
-    pub(crate) fn lost(&mut self, load: &mut Load, index: u32, why: &str) -> Conclusion {
+    pub(crate) fn lost(&mut self, view: &mut ShardView, index: u32, why: &str) -> Conclusion {
         let under_way = self.slot(index).is_some_and(|slot| slot.purpose != Purpose::Idle);
         if let Some(given_ns) = self.given_ns(index).filter(|_| under_way) {
-            let took = load.now().saturating_sub(given_ns);
-            load.recorder().failed_statements.record(took);
+            let took = view.now().saturating_sub(given_ns);
+            view.recorder().failed_statements.record(took);
         }
         self.drop_socket(index);
-        self.forget_under_way(load, index, 1);
-        load.recorder().error("connection");
-        let number = telling::lost_number(&self.settings.target);
+        self.forget_under_way(view, index, 1);
+        view.recorder().error("connection");
+        let number = self.settings.target.lost_number();
         let fault_seen = Fault { sqlstate: "08006", number, transient: false, lost: true };
         let decision = decide(&self.settings.errors, &fault_seen);
         let failed = Failed {
@@ -63,6 +62,7 @@ impl Runtime {
             purpose: Purpose::Statement,
             sqlstate: "08006".into(),
             number,
+            rolled_back: false,
             message: format!("connection lost: {why}"),
         };
         self.cause = Some(fault(FatalKind::Connection, failed.message.clone(), None));
@@ -76,7 +76,7 @@ impl Runtime {
         if let Some(slot) = self.slot(index) {
             slot.failed = Some(failed);
         }
-        self.begin_reconnect(load, index)
+        self.begin_reconnect(view, index)
     }
 
     /// Turns a new connection into a slot.
@@ -110,7 +110,7 @@ impl Runtime {
             failed: None,
             bulk: Bulk::default(),
             pipeline: None,
-            surroundings: Surroundings::default(),
+            session_state: SessionState::default(),
         }));
         self.clients[client as usize].slots.push(index);
         if let Some(token) = token {
@@ -134,7 +134,7 @@ impl Runtime {
     }
 
     /// The next finished attempt (ticket, ordinal, outcome); prints the connector's messages.
-    pub(crate) fn finished_attempt(&mut self, load: &mut Load) -> Option<FinishedAttempt> {
+    pub(crate) fn finished_attempt(&mut self, view: &mut ShardView) -> Option<FinishedAttempt> {
         if let Some(attempt) = self.inline_attempts.pop_front() {
             return Some(attempt);
         }
@@ -145,7 +145,7 @@ impl Runtime {
                 }
                 News::Waiting(text) => {
                     let hint = Some(SLOW_SERVER.to_owned());
-                    load.send(Message::Warning("connecting", text, hint));
+                    view.send(Message::Warning("connecting", text, hint));
                 }
             }
         }
@@ -153,19 +153,19 @@ impl Runtime {
 
     pub(crate) fn take_attempt(
         &mut self,
-        load: &mut Load,
+        view: &mut ShardView,
         (ticket, ordinal, outcome): FinishedAttempt,
     ) -> Result<Option<Woken>, Failure> {
         if ticket & 1 == 0 {
-            self.new_connection(load, ticket >> 1, ordinal, outcome)
+            self.new_connection(view, ticket >> 1, ordinal, outcome)
         } else {
-            self.old_connection(load, ticket >> 1, outcome)
+            self.old_connection(view, ticket >> 1, outcome)
         }
     }
 
     fn new_connection(
         &mut self,
-        load: &mut Load,
+        view: &mut ShardView,
         client: u32,
         ordinal: u64,
         outcome: Result<Connected, ConnectError>,
@@ -176,7 +176,7 @@ impl Runtime {
         let why = match outcome {
             Ok(connected) => Wake::Connected(self.adopt_connection(client, ordinal, connected)?),
             Err(error) => {
-                self.tell(load, |target| telling::connection(target, &error));
+                self.tell_connection(view, &error);
                 self.cause = Some(connect_failure(&self.settings.target, &error));
                 Wake::NotConnected
             }
@@ -186,7 +186,7 @@ impl Runtime {
 
     fn old_connection(
         &mut self,
-        load: &mut Load,
+        view: &mut ShardView,
         index: u32,
         outcome: Result<Connected, ConnectError>,
     ) -> Result<Option<Woken>, Failure> {
@@ -195,7 +195,7 @@ impl Runtime {
         }
         let Connected { session, transport, .. } = match outcome {
             Ok(connected) => connected,
-            Err(error) => return self.retry_later(load, index, &error.to_string()),
+            Err(error) => return self.retry_later(view, index, &error.to_string()),
         };
         let (socket, channel) = transport.into_parts();
         let token = socket.map(|socket| self.add_socket(socket)).transpose()?;
@@ -211,11 +211,11 @@ impl Runtime {
         slot.sending = false;
         let dead = std::mem::replace(&mut slot.session, session);
         slot.session.pipelined(slot.pipeline.is_some());
-        let sent = self.send(load, index, Purpose::Adopt, |session, out| session.adopt(dead, out));
+        let sent = self.send(view, index, Purpose::Adopt, |session, out| session.adopt(dead, out));
         if let Err(error) = sent {
-            return self.retry_later(load, index, &error.to_string());
+            return self.retry_later(view, index, &error.to_string());
         }
-        let conclusion = self.concluded(load, index, sent);
+        let conclusion = self.concluded(view, index, sent);
         let conclusion = self.awaited(index, conclusion);
         Ok(self.hand_over(index, conclusion))
     }
@@ -223,11 +223,11 @@ impl Runtime {
     /// Pauses before the next attempt, or gives up.
     pub(crate) fn retry_later(
         &mut self,
-        load: &mut Load,
+        view: &mut ShardView,
         index: u32,
         why: &str,
     ) -> Result<Option<Woken>, Failure> {
-        let now = load.now();
+        let now = view.now();
         let policy = &self.settings.errors;
         let limit_ns = (policy.reconnect_s * 1e9) as u64;
         let back_off = back_off(policy);
@@ -235,28 +235,33 @@ impl Runtime {
         let client = slot.client;
         slot.attempts += 1;
         let (lost_ns, attempts) = (slot.lost_ns, slot.attempts);
-        if load.control().stopping() {
-            self.end_client(load, client);
+        if view.control().stopping() {
+            self.end_client(view, client);
             return Ok(Some(Woken { client, why: Wake::Ended }));
         }
         if now.saturating_sub(lost_ns) > limit_ns {
             let message = format!("could not reconnect within {} s: {why}", limit_ns as f64 / 1e9);
-            self.end_client(load, client);
+            self.end_client(view, client);
             let hint = Some("is the server still running?");
             return Err(fault(FatalKind::Connection, message, hint));
         }
         let pause = pause_ns(back_off, attempts);
         let jitter = jitter(self.settings.seed, client, attempts) % (pause / 2 + 1);
         self.clients[client as usize].waiting = Waiting::Reconnect(index);
-        load.sleep_until(client, now + pause * 3 / 4 + jitter);
+        view.sleep_until(client, now + pause * 3 / 4 + jitter);
         Ok(None)
     }
 
     /// Tries again after the pause.
-    pub(crate) fn try_again(&mut self, load: &mut Load, client: u32, index: u32) -> Option<Woken> {
+    pub(crate) fn try_again(
+        &mut self,
+        view: &mut ShardView,
+        client: u32,
+        index: u32,
+    ) -> Option<Woken> {
         self.clients[client as usize].waiting = Waiting::Reply;
-        if load.control().stopping() {
-            self.end_client(load, client);
+        if view.control().stopping() {
+            self.end_client(view, client);
             return Some(Woken { client, why: Wake::Ended });
         }
         let ordinal = self.slot(index)?.ordinal;
@@ -292,16 +297,7 @@ fn jitter(seed: u64, client: u32, attempt: u32) -> u64 {
 
 /// A failed connection as a message with a hint.
 pub(crate) fn connect_failure(target: &Target, error: &ConnectError) -> Failure {
-    let own = match error {
-        ConnectError::Refused { error, .. } => {
-            driver::advice(target, &error.sqlstate, error.number)
-        }
-        ConnectError::Unsupported { .. } if matches!(target, Target::Sqlite(_)) => {
-            Some("`PRAGMA pragma_list` names what this SQLite has")
-        }
-        _ => None,
-    };
-    let hint = own.unwrap_or_else(|| hint_of(error));
+    let hint = driver::connect_advice(target, error).unwrap_or_else(|| hint_of(error));
     fault(FatalKind::Connection, error.to_string(), Some(hint))
 }
 

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use driver::{ConnectError, Connected};
+use driver::{ConnectError, Connected, Traits as _};
 use engine::Failure;
 use reactor::{Chunk, Reactor, Token};
-use record::{FatalKind, Target};
+use record::FatalKind;
 
 use crate::client::{Client, Waiting};
 use crate::connector::Connector;
@@ -255,7 +255,7 @@ impl Runtime {
     /// Makes the slot's client wait for a reply on it.
     #[inline]
     pub(crate) fn wait_for_reply(&mut self, slot: u32) {
-        let planned = matches!(self.settings.target, Target::Scripted { .. });
+        let planned = self.settings.target.is_planned();
         let Some(owner) = self.slot(slot).map(|slot| slot.client) else { return };
         let client = &mut self.clients[owner as usize];
         client.waiting = if planned { Waiting::Planned(slot) } else { Waiting::Reply };

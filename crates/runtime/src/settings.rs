@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use driver::Traits as _;
 use record::{ErrorPolicy, Part, Target};
 
 use crate::event_loop::choice;
 use crate::loaders::Loaders;
-use crate::sizing::{cores, loaders, loads, one_client_a_shard};
+use crate::sizing::{cores, loaders, loads};
+use crate::telling::Telling;
 
 /// The connection settings of a run's spec.
 #[derive(Debug, Clone)]
@@ -28,15 +30,15 @@ pub struct Settings {
     pub part: Part,
     /// Clients of this process, over all groups.
     pub clients: u32,
-    /// Failures that end the run are printed at once, unless the script catches them: a script that
-    /// retries for ever still says why.
-    pub tells_failures: bool,
+    /// The words for failures that end the run, which are printed at once unless the script catches
+    /// them: a script that retries for ever still says why. `None`: they are not printed.
+    pub telling: Option<Arc<dyn Telling>>,
     pub(crate) loaders: Arc<Loaders>,
 }
 
 impl Settings {
     /// The connections of a spec.
-    pub fn new(spec: &record::RunSpec, tells_failures: bool) -> Self {
+    pub fn new(spec: &record::RunSpec, telling: Option<Arc<dyn Telling>>) -> Self {
         let connect_timeout = Duration::from_secs_f64(spec.connect_timeout_s);
         let loaders = loaders(spec, cores());
         Self {
@@ -48,7 +50,7 @@ impl Settings {
             seed: spec.seed,
             part: spec.part.unwrap_or(Part { index: 0, count: 1, clients: spec.clients() }),
             clients: spec.clients(),
-            tells_failures,
+            telling,
             loaders: Loaders::new(loaders, &spec.target, connect_timeout),
         }
     }
@@ -60,6 +62,6 @@ impl Settings {
 
     /// In-process databases block the caller, so each client needs a thread of its own.
     pub fn one_client_a_shard(&self) -> bool {
-        one_client_a_shard(&self.target)
+        self.target.blocks()
     }
 }

@@ -1,21 +1,23 @@
 //! How large a run is: shards, loaders, connections, files and memory, each rule once. `run` goes
 //! by them, and `plan` says what they come to.
 
-use record::{Bind, EnginePlan, LoadBy, RunSpec, SqliteTarget, Target};
+use driver::Traits as _;
+use record::{Bind, EnginePlan, LoadBy, RunSpec};
 
 use crate::policy::back_off;
 
 /// Clients a shard should have before another one pays, with a server elsewhere.
 const CLIENTS_A_SHARD: u32 = 8;
-/// Up to so many backends a core a shard on every core was measured to pay; beyond, one for two
-/// cores leaves them more of the processors.
+/// Most backends per core for which one shard per core was faster; above it, one per two cores.
 const BACKENDS_A_CORE_MAX: u32 = 512;
-/// However many cores there are: so many connections carry what a few scripts can make.
+/// Upper limit on loaders: this many carry what a few scripts produce.
 const LOADERS_MAX: u32 = 16;
 /// Of a shard. Handshakes mostly wait; this many keep a server busy.
 const CONNECTORS_MAX: u32 = 16;
 /// Open files of a process besides its connections and event loops: scripts, libraries, and room.
 const OWN_FILES: u64 = 500;
+/// Resident memory of a process besides its shards and clients, bytes.
+const OWN_MEMORY: u64 = 12 << 20;
 /// Open files of an event loop, with room.
 const FILES_A_SHARD: u64 = 4;
 
@@ -64,14 +66,8 @@ impl Share {
     }
 }
 
-/// In-process databases block the caller, so each client needs a thread of its own.
-pub(crate) fn one_client_a_shard(target: &Target) -> bool {
-    matches!(target, Target::Sqlite(_))
-}
-
-/// How many shards this process has, of as many cores: as asked for; one a client where the
-/// database is in process; else as many as the clients keep busy, on all cores or on half of them.
-/// What is best where the server shares the cores was measured on two of them, at 1 to 1,024
+/// Shards of this process: as configured; one per client in process; otherwise by clients and
+/// cores. What is best where the server shares the cores was measured on two of them, at 1 to 1,024
 /// clients (`bench/notes.md`). Processes of one run share the cores and have the same number, since
 /// arrivals are dealt out over all shards.
 pub fn shards(spec: &RunSpec, cores: u32) -> u32 {
@@ -79,7 +75,7 @@ pub fn shards(spec: &RunSpec, cores: u32) -> u32 {
 }
 
 fn shards_of(spec: &RunSpec, share: Share, cores: u32) -> u32 {
-    if one_client_a_shard(&spec.target) {
+    if spec.target.blocks() {
         return share.own;
     }
     let clients = share.least();
@@ -99,19 +95,15 @@ fn shards_of(spec: &RunSpec, share: Share, cores: u32) -> u32 {
     }
 }
 
-/// So many clients beside a server have a shard each: so few seldom have replies to read together.
+/// Up to this many clients each get a shard: their replies rarely arrive together.
 fn alone(spec: &RunSpec, cores: u32) -> u32 {
-    match spec.target {
-        Target::Postgresql(_) if cores > 1 => cores.saturating_mul(2),
-        _ => cores,
-    }
+    if spec.target.has_backends() && cores > 1 { cores.saturating_mul(2) } else { cores }
 }
 
-/// Whether the clients' sessions are PostgreSQL's processes on the same cores, and not too many. A
-/// backend sleeps as soon as it has replied, so a core whose shard has nothing to read has nothing
-/// to do.
+/// Whether the clients' sessions are backends on the same cores, and not too many. A backend sleeps
+/// as soon as it has replied, so a core whose shard has nothing to read has nothing to do.
 fn is_beside_backends(spec: &RunSpec, share: Share, cores: u32) -> bool {
-    matches!(spec.target, Target::Postgresql(_))
+    spec.target.has_backends()
         && spec.target.is_local()
         && share.clients <= cores.saturating_mul(BACKENDS_A_CORE_MAX)
 }
@@ -173,7 +165,7 @@ pub fn plan(spec: &RunSpec, machine: Machine, reactor: &str, processes: Option<u
     let connectors = if is_networked { connectors(share.own.div_ceil(shards)) } else { 0 };
     let own_files = open_files(spec, share, machine.cores);
     let empty = own_files - files_for(spec, share.own);
-    let memory = Memory::of(&spec.target);
+    let memory = spec.target.memory();
     let processes = u64::from(share.processes);
     EnginePlan {
         schema: record::SCHEMA,
@@ -192,7 +184,7 @@ pub fn plan(spec: &RunSpec, machine: Machine, reactor: &str, processes: Option<u
         open_files_limit: machine.open_files_limit,
         open_files_of_all: processes * empty + files_for(spec, share.clients),
         memory_bytes_per_client: memory.a_client,
-        memory_bytes: processes * (memory.a_process + u64::from(shards) * memory.a_shard)
+        memory_bytes: processes * (OWN_MEMORY + u64::from(shards) * memory.a_shard)
             + u64::from(share.clients) * memory.a_client,
         is_local: spec.target.is_local(),
         back_off: back_off(&spec.errors),
@@ -222,44 +214,9 @@ fn open_files(spec: &RunSpec, share: Share, cores: u32) -> u64 {
     files_for(spec, share.own) + loaders + shards * FILES_A_SHARD + OWN_FILES
 }
 
-/// Files of so many clients' connections. In SQLite each has the database open, and its log if
-/// there is one; a rollback journal is open for whoever writes, shared memory once.
+/// Files of so many clients' connections.
 fn files_for(spec: &RunSpec, clients: u32) -> u64 {
-    let each = match &spec.target {
-        Target::Null | Target::Scripted { .. } => 0,
-        Target::Sqlite(target) => 1 + u64::from(has_log(target)),
-        Target::Postgresql(_) | Target::Mysql(_) => 1,
-    };
-    u64::from(clients) * each
-}
-
-fn has_log(target: &SqliteTarget) -> bool {
-    let is_wal = |(name, value): &(String, String)| {
-        name.eq_ignore_ascii_case("journal_mode") && value.eq_ignore_ascii_case("wal")
-    };
-    target.pragmas.iter().any(is_wal)
-}
-
-/// Resident memory, bytes: what peaks of the bundled scripts came to, rounded up.
-struct Memory {
-    a_process: u64,
-    a_shard: u64,
-    a_client: u64,
-}
-
-impl Memory {
-    fn of(target: &Target) -> Self {
-        const KIB: u64 = 1024;
-        let (a_shard, a_client) = match target {
-            // Most of a shard is Lua's garbage; a client of oltp_read_write has eleven prepared
-            // statements and rows of a range.
-            Target::Postgresql(_) | Target::Mysql(_) => (9 * 1024, 40),
-            // Each client is a shard with a Lua state and SQLite's page cache.
-            Target::Sqlite(_) => (0, 2816),
-            Target::Null | Target::Scripted { .. } => (9 * 1024, 8),
-        };
-        Self { a_process: 12 * 1024 * KIB, a_shard: a_shard * KIB, a_client: a_client * KIB }
-    }
+    u64::from(clients) * spec.target.files_of_a_client()
 }
 
 #[cfg(test)]

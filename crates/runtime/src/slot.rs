@@ -4,7 +4,7 @@ use driver::{Channel, Reply, RowCursor, Session};
 use reactor::Token;
 
 use crate::batch::Pipeline;
-use crate::bulk::{Bulk, Surroundings};
+use crate::bulk::{Bulk, SessionState};
 use crate::outcome::{Failed, Purpose};
 
 /// A larger input buffer is freed between statements, bytes.
@@ -48,7 +48,7 @@ pub(crate) struct Slot {
     /// The client's pipeline.
     pub(crate) pipeline: Option<Box<Pipeline>>,
     /// Session state that connections carrying its rows must share.
-    pub(crate) surroundings: Surroundings,
+    pub(crate) session_state: SessionState,
 }
 
 /// Where the bytes of the last reply are.

@@ -1,86 +1,121 @@
-//! Failures in sysbench's words, with the server's facts, for programs that parse its output.
+//! Failures that end a run, printed at once for programs that parse the output. Whoever runs the
+//! workload has the words; what failed is said here.
 
-use driver::ConnectError;
-use record::Target;
+use std::fmt::Debug;
+
+use driver::{ConnectError, Traits as _};
+use engine::ShardView;
 
 use crate::outcome::{Failed, Purpose};
+use crate::runtime::Runtime;
 
-/// Error numbers of MySQL's client library for failures that no server reported.
-const UNREACHABLE: i64 = 2002;
-const NO_TLS: i64 = 2026;
-const NO_PASSWORD: i64 = 1045;
-const LOST: i64 = 2013;
-/// libpq's status of a failed statement.
-const FATAL_RESULT: u8 = 7;
+/// The words for failures.
+pub trait Telling: Debug + Send + Sync {
+    /// Lines for a failed statement.
+    fn statement(&self, failed: &FailedStatement<'_>) -> Vec<String>;
 
-/// The error number of a lost connection.
-pub(crate) fn lost_number(target: &Target) -> i64 {
-    if matches!(target, Target::Mysql(_)) { LOST } else { 0 }
+    /// Lines for a connection that failed.
+    fn connection(&self, failed: &FailedConnection<'_>) -> Vec<String>;
 }
 
-/// Lines for a failed statement; `executed`: it was a prepared one.
-pub(crate) fn statement(
-    target: &Target,
-    failed: &Failed,
-    text: Option<&[u8]>,
-    executed: bool,
-) -> Vec<String> {
-    let text = text.map(String::from_utf8_lossy);
-    let Failed { number, sqlstate, message, .. } = failed;
-    let prepares = matches!(failed.purpose, Purpose::Prepare(_));
-    match target {
-        Target::Mysql(_) if prepares => vec![
-            "mysql_stmt_prepare() failed".to_owned(),
-            format!("MySQL error: {number} \"{message}\""),
-        ],
-        Target::Mysql(_) => {
-            let call = if executed { "mysql_stmt_execute()" } else { "mysql_drv_query()" };
-            let query = text.map_or_else(String::new, |text| format!(" for query '{text}'"));
-            vec![format!("{call} returned error {number} ({message}){query}")]
-        }
-        Target::Postgresql(_) => {
-            let call = match (prepares, executed) {
-                (true, _) => "PQprepare()",
-                (_, true) => "PQexecPrepared()",
-                _ => "PQexec()",
-            };
-            let mut lines = vec![format!("{call} failed: {FATAL_RESULT} {message}")];
-            lines.extend(text.map(|text| format!("failed query was: {text}")));
-            lines
-        }
-        _ => vec![format!("the database refused a statement: {message} (SQLSTATE {sqlstate})")],
+/// How a statement was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SentAs {
+    /// To be prepared.
+    Prepare,
+    /// As a prepared one.
+    Execute,
+    /// As text.
+    Text,
+}
+
+/// A statement that the server refused.
+#[derive(Debug, Clone, Copy)]
+pub struct FailedStatement<'a> {
+    /// The driver's name, as scripts know it.
+    pub driver: &'static str,
+    /// How it was sent.
+    pub sent_as: SentAs,
+    /// Its text, if known.
+    pub text: Option<&'a [u8]>,
+    /// SQLSTATE.
+    pub sqlstate: &'a str,
+    /// The server's own error number; 0: none.
+    pub number: i64,
+    /// The server's message.
+    pub message: &'a str,
+}
+
+/// A connection that could not be made.
+#[derive(Debug, Clone)]
+pub struct FailedConnection<'a> {
+    /// The driver's name, as scripts know it.
+    pub driver: &'static str,
+    /// The address.
+    pub address: &'a str,
+    /// The server's error number, or that of its client library; 0: none.
+    pub number: i64,
+    /// The server's message, if it refused the connection.
+    pub refusal: Option<&'a str>,
+    /// What failed, with the address.
+    pub message: String,
+}
+
+impl Runtime {
+    /// Prints a failed statement that ends the run, if failures are printed. `executed`: it was
+    /// prepared.
+    pub fn tell_statement(
+        &mut self,
+        view: &mut ShardView,
+        failed: &Failed,
+        text: Option<&[u8]>,
+        executed: bool,
+    ) {
+        let Some(telling) = &self.settings.telling else { return };
+        let Failed { number, sqlstate, message, .. } = failed;
+        let sent_as = match (failed.purpose, executed) {
+            (Purpose::Prepare(_), _) => SentAs::Prepare,
+            (_, true) => SentAs::Execute,
+            _ => SentAs::Text,
+        };
+        let driver = self.settings.target.name();
+        let number = *number;
+        let lines = telling.statement(&FailedStatement {
+            driver,
+            sent_as,
+            text,
+            sqlstate,
+            number,
+            message,
+        });
+        self.tell(view, lines);
     }
-}
 
-/// Lines for a connection that failed.
-pub(crate) fn connection(target: &Target, error: &ConnectError) -> Vec<String> {
-    let (address, number) = match error {
-        ConnectError::Refused { address, error } => (address, error.number),
-        ConnectError::Tls { address, .. } => (address, NO_TLS),
-        ConnectError::PasswordNeeded { address, .. } => (address, NO_PASSWORD),
-        ConnectError::Unreachable { address, .. }
-        | ConnectError::Timeout { address, .. }
-        | ConnectError::Silent { address, .. }
-        | ConnectError::OtherServer { address, .. }
-        | ConnectError::Unsupported { address, .. }
-        | ConnectError::Protocol { address, .. } => (address, UNREACHABLE),
-    };
-    let said = match error {
-        ConnectError::Refused { error, .. } => error.message.clone(),
-        other => other.to_string(),
-    };
-    match target {
-        Target::Mysql(_) => {
-            let place = match address.rsplit_once(':') {
-                Some((host, port)) => format!("host '{host}', port {port}"),
-                None => format!("socket '{address}'"),
-            };
-            vec![
-                format!("unable to connect to MySQL server on {place}, aborting..."),
-                format!("error {number}: {said}"),
-            ]
+    /// Prints a connection that failed, if failures are printed.
+    pub(crate) fn tell_connection(&mut self, view: &mut ShardView, error: &ConnectError) {
+        let Some(telling) = &self.settings.telling else { return };
+        let target = &self.settings.target;
+        let lines = telling.connection(&FailedConnection {
+            driver: target.name(),
+            address: error.address(),
+            number: target.connect_number(error),
+            refusal: match error {
+                ConnectError::Refused { error, .. } => Some(&error.message),
+                _ => None,
+            },
+            message: error.to_string(),
+        });
+        self.tell(view, lines);
+    }
+
+    /// The same lines in a row are printed only once.
+    fn tell(&mut self, view: &mut ShardView, lines: Vec<String>) {
+        if self.told == lines {
+            return;
         }
-        Target::Postgresql(_) => vec![format!("Connection to database failed: {error}")],
-        _ => vec![said],
+        for line in &lines {
+            view.send(engine::Message::Output(format!("FATAL: {line}")));
+        }
+        self.told = lines;
     }
 }

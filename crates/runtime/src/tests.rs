@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use driver::{Connected, Session, Transport};
-use engine::{Control, Group, Load, Message, Plan};
+use engine::{Control, Group, Message, Plan, ShardView};
 
 use crate::outcome::Conclusion;
 use crate::reconnect::fresh;
@@ -28,7 +28,7 @@ const READY: &[u8] = b"Z\0\0\0\x05I";
 /// A runtime with one client and its connection.
 struct Client {
     runtime: Runtime,
-    load: Load,
+    view: ShardView,
     slot: u32,
     /// The server's end, written as a file because Miri supports files.
     server: File,
@@ -89,11 +89,11 @@ impl Client {
             "groups":[{{"name":"one","script":"-","clients":1}}]}}"#,
             record::SCHEMA
         );
-        let settings = Settings::new(&record::RunSpec::from_json(&text).unwrap(), false);
+        let settings = Settings::new(&record::RunSpec::from_json(&text).unwrap(), None);
         let plan = plan();
         let control = Arc::new(Control::new(&plan, false));
         let (messages, inbox) = channel();
-        let mut load = Load::new(&plan, control, 0, 1, messages, channel().1);
+        let mut view = ShardView::new(&plan, control, 0, 1, messages, channel().1);
         let mut runtime = Runtime::new(Arc::new(settings), 0, 1, 1).unwrap();
         let client = runtime.add_client(0, 0);
         runtime.clients[0].waiting = crate::Waiting::Connection;
@@ -107,16 +107,16 @@ impl Client {
             server_version: "18".into(),
         };
         runtime.inline_attempts.push_back((fresh(client), 0, Ok(connected)));
-        let Ok(Some(Woken { why: Wake::Connected(slot), .. })) = runtime.next(&mut load) else {
+        let Ok(Some(Woken { why: Wake::Connected(slot), .. })) = runtime.next(&mut view) else {
             panic!("no connection")
         };
         let server = File::from(OwnedFd::from(server));
-        Self { runtime, load, slot, server, drained: false, _inbox: inbox }
+        Self { runtime, view, slot, server, drained: false, _inbox: inbox }
     }
 
     /// Sends a statement; the server receives it.
     fn query(&mut self, sql: &str) {
-        let asked = self.runtime.query(&mut self.load, self.slot, sql.as_bytes());
+        let asked = self.runtime.query(&mut self.view, self.slot, sql.as_bytes());
         assert_eq!(asked.unwrap(), Conclusion::Later);
         let mut received = vec![0; 6 + sql.len()];
         self.server.read_exact(&mut received).unwrap();
@@ -127,9 +127,9 @@ impl Client {
     /// Reads what has arrived, up to a conclusion, and frees the rows of the last one.
     fn look(&mut self) -> Option<Conclusion> {
         if std::mem::take(&mut self.drained) {
-            self.runtime.wait(&mut self.load, Duration::from_millis(1)).unwrap();
+            self.runtime.wait(&mut self.view, Duration::from_millis(1)).unwrap();
         }
-        let next = self.runtime.next(&mut self.load).unwrap();
+        let next = self.runtime.next(&mut self.view).unwrap();
         self.drained = next.is_none();
         match next? {
             Woken { why: Wake::Concluded(_, conclusion), .. } => Some(conclusion),
@@ -180,15 +180,15 @@ fn a_reply_in_pieces_is_one_reply() {
     }
     assert_eq!(client.row().as_deref(), Some("a"));
     assert_eq!(client.row().as_deref(), Some("b"));
-    assert_eq!(client.load.recorder().counters.reads, 1);
-    assert_eq!(client.load.recorder().counters.bytes_received, whole.len() as u64);
+    assert_eq!(client.view.recorder().counters.reads, 1);
+    assert_eq!(client.view.recorder().counters.bytes_received, whole.len() as u64);
 }
 
 #[test]
 fn a_statement_larger_than_the_socket_s_buffers_goes_out_in_pieces() {
     let mut client = Client::new("");
     let sql = " ".repeat(if cfg!(miri) { 300_000 } else { 3_000_000 });
-    let asked = client.runtime.query(&mut client.load, client.slot, sql.as_bytes());
+    let asked = client.runtime.query(&mut client.view, client.slot, sql.as_bytes());
     assert_eq!(asked.unwrap(), Conclusion::Later);
     let (mut received, mut piece) = (Vec::new(), vec![0; 100_000]);
     while received.len() < 6 + sql.len() {
@@ -212,6 +212,6 @@ fn a_lost_connection_ends_its_statement() {
     assert_eq!(client.conclusion(), Conclusion::Failed);
     let failed = client.runtime.failure(0).unwrap();
     assert!(failed.message.starts_with("connection lost: "), "{}", failed.message);
-    assert_eq!(client.load.recorder().errors.get("connection"), Some(&1));
+    assert_eq!(client.view.recorder().errors.get("connection"), Some(&1));
     assert_eq!(client.row(), None);
 }

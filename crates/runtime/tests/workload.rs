@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use engine::{Control, Failure, Load, Outcome, Plan, Probe, Workload, coordinate, run_shard};
+use engine::{Control, Failure, Outcome, Plan, Probe, ShardView, Workload, coordinate, run_shard};
 use record::{CpuTime, Order, OrderError, Record, RunSpec, Summary};
 use runtime::{Conclusion, Runtime, Settings, Step, Waiting, Wake, Woken};
 
@@ -17,43 +17,43 @@ struct Pings {
 
 impl Pings {
     /// Runs a client until it waits for something.
-    fn go_on(&mut self, load: &mut Load, client: u32, mut step: Step) {
+    fn go_on(&mut self, view: &mut ShardView, client: u32, mut step: Step) {
         while step == Step::Start {
             let slot = self.runtime.connections_of(client)[0];
-            match self.runtime.query(load, slot, b"SELECT 1") {
+            match self.runtime.query(view, slot, b"SELECT 1") {
                 Ok(Conclusion::Later) => return,
-                _ => step = self.runtime.next_turn(load, client),
+                _ => step = self.runtime.next_turn(view, client),
             }
         }
         if step == Step::Stop {
-            self.runtime.end_client(load, client);
+            self.runtime.end_client(view, client);
         }
     }
 
-    fn woken(&mut self, load: &mut Load, Woken { client, why }: Woken) {
+    fn woken(&mut self, view: &mut ShardView, Woken { client, why }: Woken) {
         self.runtime.runs(client);
         let step = match why {
             Wake::Turn(true) => Step::Start,
-            Wake::Concluded(..) => self.runtime.next_turn(load, client),
+            Wake::Concluded(..) => self.runtime.next_turn(view, client),
             _ => Step::Stop,
         };
-        self.go_on(load, client, step);
+        self.go_on(view, client, step);
     }
 }
 
 impl Workload for Pings {
-    fn initialise(&mut self, _load: &mut Load) -> Result<(), Failure> {
+    fn initialise(&mut self, _load: &mut ShardView) -> Result<(), Failure> {
         Ok(())
     }
 
-    fn launch(&mut self, load: &mut Load) -> Result<(), Failure> {
-        load.clients = self.clients;
+    fn launch(&mut self, view: &mut ShardView) -> Result<(), Failure> {
+        view.clients = self.clients;
         // Client 0 runs no load.
         self.runtime.add_client(0, 0);
         for place in 0..self.clients {
             let client = self.runtime.add_client(0, place);
-            self.runtime.connect(load, client).unwrap().unwrap();
-            self.runtime.ready(load, client);
+            self.runtime.connect(view, client).unwrap().unwrap();
+            self.runtime.ready(view, client);
         }
         Ok(())
     }
@@ -62,40 +62,40 @@ impl Workload for Pings {
         true
     }
 
-    fn begin(&mut self, load: &mut Load) -> Result<(), Failure> {
+    fn begin(&mut self, view: &mut ShardView) -> Result<(), Failure> {
         for client in 1..=self.clients {
             assert_eq!(self.runtime.waiting(client), Waiting::Begin);
-            let step = self.runtime.next_turn(load, client);
-            self.go_on(load, client, step);
+            let step = self.runtime.next_turn(view, client);
+            self.go_on(view, client, step);
         }
         Ok(())
     }
 
-    fn turn(&mut self, load: &mut Load, timeout: Duration) -> Result<(), Failure> {
-        self.runtime.wait(load, timeout)?;
-        while let Some(woken) = self.runtime.next(load)? {
-            self.woken(load, woken);
+    fn turn(&mut self, view: &mut ShardView, timeout: Duration) -> Result<(), Failure> {
+        self.runtime.wait(view, timeout)?;
+        while let Some(woken) = self.runtime.next(view)? {
+            self.woken(view, woken);
         }
         for _ in 0..self.runtime.runnable() {
-            if let Some(woken) = self.runtime.next_runnable(load) {
-                self.woken(load, woken);
+            if let Some(woken) = self.runtime.next_runnable(view) {
+                self.woken(view, woken);
             }
         }
         Ok(())
     }
 
-    fn wake(&mut self, load: &mut Load, client: u32) -> Result<(), Failure> {
-        if let Some(woken) = self.runtime.wake(load, client)? {
-            self.woken(load, woken);
+    fn wake(&mut self, view: &mut ShardView, client: u32) -> Result<(), Failure> {
+        if let Some(woken) = self.runtime.wake(view, client)? {
+            self.woken(view, woken);
         }
         Ok(())
     }
 
-    fn give_up(&mut self, load: &mut Load) {
-        (1..=self.clients).for_each(|client| self.runtime.end_client(load, client));
+    fn give_up(&mut self, view: &mut ShardView) {
+        (1..=self.clients).for_each(|client| self.runtime.end_client(view, client));
     }
 
-    fn finish(&mut self, _load: &mut Load) -> Result<(), Failure> {
+    fn finish(&mut self, _load: &mut ShardView) -> Result<(), Failure> {
         Ok(())
     }
 }
@@ -130,7 +130,7 @@ fn run(target: &str, clients: u32, events: u64) -> (Outcome, Summary) {
     let group = format!(r#"{{"name":"ping","script":"-","clients":{clients}}}"#);
     let schema = record::SCHEMA;
     let text = format!(r#"{{"schema":{schema},"target":{target},"groups":[{group}]}}"#);
-    let settings = Arc::new(Settings::new(&RunSpec::from_json(&text).unwrap(), false));
+    let settings = Arc::new(Settings::new(&RunSpec::from_json(&text).unwrap(), None));
     let plan = Plan {
         warm_up_ns: 0,
         measure_ns: None,
@@ -156,9 +156,9 @@ fn run(target: &str, clients: u32, events: u64) -> (Outcome, Summary) {
     let (spare, back) = channel();
     let (shard_plan, shard_control) = (plan.clone(), Arc::clone(&control));
     let shard = std::thread::spawn(move || {
-        let mut load = Load::new(&shard_plan, shard_control, 0, 1, messages, back);
+        let mut view = ShardView::new(&shard_plan, shard_control, 0, 1, messages, back);
         let runtime = Runtime::new(settings, 0, 1, clients).unwrap();
-        run_shard(&mut load, &mut Pings { runtime, clients });
+        run_shard(&mut view, &mut Pings { runtime, clients });
     });
     let mut summary = None;
     let mut emit = |record: Record| {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use record::RunSpec;
+use runtime::Telling;
 use serde_json::Value;
 
 use crate::random::{Distributions, Kind};
@@ -20,15 +21,16 @@ pub struct Config {
     pub(crate) warm_up_s: f64,
     pub(crate) measure_s: f64,
     pub(crate) events: u64,
-    pub(crate) surroundings: Surroundings,
+    pub(crate) context: CommandContext,
 }
 
 /// Figures by name, for a script's report hooks.
 pub type Figures = Vec<(&'static str, f64)>;
 
-/// What a script sees that the spec does not hold.
+/// What the command that runs a script adds to the spec: it stands on its command line, or is the
+/// command's own.
 #[derive(Debug, Clone, Default)]
-pub struct Surroundings {
+pub struct CommandContext {
     /// The only group's script, if it does not come from a file.
     pub source: Option<Vec<u8>>,
     /// Options that scripts see besides their own definitions.
@@ -41,9 +43,9 @@ pub struct Surroundings {
     pub compiler: Option<String>,
     /// Figures for the final report hook; set before the end of the clients is announced.
     pub final_report: Option<Arc<Mutex<Option<Figures>>>>,
-    /// Failures that end the run are printed at once, unless the script catches them: a script that
-    /// retries for ever still says why.
-    pub tells_failures: bool,
+    /// The words for failures that end the run, which are printed at once unless the script catches
+    /// them: a script that retries for ever still says why. `None`: they are not printed.
+    pub telling: Option<Arc<dyn Telling>>,
 }
 
 /// One group's script and options.
@@ -92,12 +94,12 @@ impl Config {
     ///
     /// # Errors
     /// [`ConfigError`], before any connection is made.
-    pub fn new(spec: &RunSpec, surroundings: Surroundings) -> Result<Self, ConfigError> {
+    pub fn new(spec: &RunSpec, context: CommandContext) -> Result<Self, ConfigError> {
         let groups = spec
             .groups
             .iter()
             .map(|group| {
-                let (path, source) = match &surroundings.source {
+                let (path, source) = match &context.source {
                     Some(source) => (PathBuf::from(&group.script), source.clone()),
                     None => read_script(group)?,
                 };
@@ -117,7 +119,7 @@ impl Config {
                 })
             })
             .collect::<Result<_, _>>()?;
-        let connections = runtime::Settings::new(spec, surroundings.tells_failures);
+        let connections = runtime::Settings::new(spec, context.telling.clone());
         Ok(Self {
             command: spec.command.clone(),
             connections: Arc::new(connections),
@@ -126,7 +128,7 @@ impl Config {
             warm_up_s: spec.warm_up_s,
             measure_s: spec.measure_s.unwrap_or(0.0),
             events: spec.events.unwrap_or(0),
-            surroundings,
+            context,
         })
     }
 

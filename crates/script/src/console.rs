@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
-use engine::{Control, Failure, Group, Load, Message, Plan};
+use engine::{Control, Failure, Group, Message, Plan, ShardView};
 use mlua_sys as ffi;
 use record::FatalKind;
 use runtime::fault;
@@ -49,7 +49,7 @@ pub struct OptionFacts {
 /// A script and the load its hooks run with.
 pub struct Console {
     workload: ScriptWorkload,
-    load: Load,
+    view: ShardView,
     inbox: Receiver<Message>,
     facts: Facts,
 }
@@ -83,10 +83,10 @@ impl Console {
         let (sender, inbox) = channel();
         let (_, spare) = channel();
         let plan = no_load();
-        let load = Load::new(&plan, Arc::new(Control::new(&plan, false)), 0, 1, sender, spare);
+        let view = ShardView::new(&plan, Arc::new(Control::new(&plan, false)), 0, 1, sender, spare);
         let workload =
             ScriptWorkload::new(config, 0, 1).map_err(|failure| (Vec::new(), failure))?;
-        let mut console = Self { workload, load, inbox, facts: Facts::default() };
+        let mut console = Self { workload, view, inbox, facts: Facts::default() };
         let described = console.describe();
         console.flush();
         let written = console.written();
@@ -102,7 +102,7 @@ impl Console {
     }
 
     fn describe(&mut self) -> Result<(), Failure> {
-        let _entered = self.workload.enter(&mut self.load);
+        let _entered = self.workload.enter(&mut self.view);
         let (config, main, entry) = with(|host| {
             host.looking = true;
             host.current = 0;
@@ -133,7 +133,7 @@ impl Console {
     /// # Errors
     /// The error that the hook raised.
     pub fn report(&mut self, hook: &str, figures: &Figures) -> Result<Vec<String>, Failure> {
-        self.workload.run_hook(&mut self.load, hook, Some(figures))?;
+        self.workload.run_hook(&mut self.view, hook, Some(figures))?;
         Ok(self.written())
     }
 
@@ -142,13 +142,13 @@ impl Console {
     /// # Errors
     /// Currently none.
     pub fn close(&mut self) -> Result<Vec<String>, Failure> {
-        self.workload.run_hook(&mut self.load, "", None)?;
+        self.workload.run_hook(&mut self.view, "", None)?;
         self.flush();
         Ok(self.written())
     }
 
     fn flush(&mut self) {
-        let _entered = self.workload.enter(&mut self.load);
+        let _entered = self.workload.enter(&mut self.view);
         flush_line();
     }
 

@@ -1,6 +1,6 @@
 //! One shard's host: the Lua state, the scripts in it, and their connections.
 //!
-//! Functions that Lua calls reach their thread's host through [`with`] and [`with_load`], for one
+//! Functions that Lua calls reach their thread's host through [`with`] and [`with_view`], for one
 //! access at a time. Lua itself is called only outside of them, since garbage collection may run a
 //! finaliser of the script, which may call the host. A nested access panics in every build.
 
@@ -11,7 +11,7 @@ use std::ptr::{self, NonNull};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::{Failure, Load};
+use engine::{Failure, ShardView};
 use mlua_sys as ffi;
 use record::FatalKind;
 use runtime::{Runtime, fault};
@@ -71,7 +71,7 @@ pub(crate) struct Host {
     /// Client 0 runs no load: it runs the hooks before and after it.
     pub(crate) runtime: Runtime,
     /// The shard's view of the load, lent by the engine during each call.
-    load: Option<NonNull<Load>>,
+    view: Option<NonNull<ShardView>>,
 
     pub(crate) main: *mut State,
     pub(crate) prelude: Prelude,
@@ -135,13 +135,13 @@ pub(crate) fn with<R>(access: impl FnOnce(&mut Host) -> R) -> R {
 /// As [`with`], and outside of the engine's calls.
 #[inline]
 #[track_caller]
-pub(crate) fn with_load<R>(access: impl FnOnce(&mut Host, &mut Load) -> R) -> R {
+pub(crate) fn with_view<R>(access: impl FnOnce(&mut Host, &mut ShardView) -> R) -> R {
     with(|host| {
         // Taken for the duration of the access, so that nobody can reach it twice.
-        let mut lent = host.load.take().expect("the engine lends the load to each of its calls");
+        let mut lent = host.view.take().expect("the engine lends the load to each of its calls");
         // SAFETY: `Entered` holds the engine's exclusive reference; this is the only pointer to it.
         let outcome = access(host, unsafe { lent.as_mut() });
-        host.load = Some(lent);
+        host.view = Some(lent);
         outcome
     })
 }
@@ -150,12 +150,12 @@ pub(crate) fn with_load<R>(access: impl FnOnce(&mut Host, &mut Load) -> R) -> R 
 pub(crate) struct Entered<'a> {
     host: &'a RefCell<Host>,
     before: *const RefCell<Host>,
-    _load: std::marker::PhantomData<&'a mut Load>,
+    _load: std::marker::PhantomData<&'a mut ShardView>,
 }
 
 impl<'a> Entered<'a> {
-    pub(crate) fn new(host: &'a RefCell<Host>, load: &'a mut Load) -> Self {
-        host.borrow_mut().load = Some(NonNull::from(load));
+    pub(crate) fn new(host: &'a RefCell<Host>, view: &'a mut ShardView) -> Self {
+        host.borrow_mut().view = Some(NonNull::from(view));
         let before = CURRENT.replace(host);
         Self { host, before, _load: std::marker::PhantomData }
     }
@@ -166,7 +166,7 @@ impl Drop for Entered<'_> {
         // While a panic unwinds through an access, the host is still borrowed; it is not used
         // again.
         if let Ok(mut host) = self.host.try_borrow_mut() {
-            host.load = None;
+            host.view = None;
         }
         CURRENT.set(self.before);
     }
@@ -206,7 +206,7 @@ impl Host {
             labels: vec![HashMap::new(); config.groups.len()],
             config,
             runtime,
-            load: None,
+            view: None,
             main,
             prelude: Prelude::default(),
             metatables: Metatables::default(),
@@ -327,7 +327,7 @@ pub(crate) fn resume(client: u32, arguments: c_int) -> Result<(), Failure> {
 
 /// Ends a client and closes its connections.
 pub(crate) fn end_client(client: u32) {
-    with_load(|host, load| host.runtime.end_client(load, client));
+    with_view(|host, view| host.runtime.end_client(view, client));
     forget_coroutine(client);
 }
 
@@ -360,7 +360,7 @@ unsafe fn death(thread: *mut State) -> Failure {
             };
             let message = field(c"message").or_else(|| field(c"sql_errmsg"));
             let message = message.unwrap_or_else(|| {
-                let told = with(|host| host.config.surroundings.tells_failures);
+                let told = with(|host| host.config.context.telling.is_some());
                 let place = if told { String::new() } else { lua::place(thread) };
                 format!("{place}{NOT_TEXT}")
             });
@@ -376,7 +376,7 @@ unsafe fn death(thread: *mut State) -> Failure {
     let of_a_statement = ["SQL error, errno = ", "connection creation failed"];
     let caught = !table && !of_a_statement.iter().any(|words| message.contains(words));
     let (cause, told) =
-        with(|host| (host.runtime.take_cause(), host.config.surroundings.tells_failures));
+        with(|host| (host.runtime.take_cause(), host.config.context.telling.is_some()));
     match cause.filter(|_| !caught) {
         // It has been printed already; add where it happened.
         Some(cause) if told => Failure { message, traceback, ..cause },

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 use std::path::Path;
 use std::sync::Arc;
 
-use engine::{Failure, Load};
+use engine::{Failure, ShardView};
 use mlua_sys as ffi;
 use record::FatalKind;
 use runtime::fault;
@@ -16,14 +16,14 @@ use crate::workload::ScriptWorkload;
 
 impl ScriptWorkload {
     /// Inspects the scripts, in this shard's state.
-    pub(crate) fn inspect(&mut self, load: &mut Load) -> Result<(), Failure> {
-        self.parallel = self.look_at_scripts(load)?;
+    pub(crate) fn inspect(&mut self, view: &mut ShardView) -> Result<(), Failure> {
+        self.parallel = self.look_at_scripts(view)?;
         Ok(())
     }
 
-    fn look_at_scripts(&self, load: &mut Load) -> Result<bool, Failure> {
+    fn look_at_scripts(&self, view: &mut ShardView) -> Result<bool, Failure> {
         let mut parallel = self.parallel;
-        let _entered = self.enter(load);
+        let _entered = self.enter(view);
         let (config, entry) = with(|host| (Arc::clone(&host.config), host.prelude.inspect));
         for (index, group) in config.groups.iter().enumerate() {
             let client = with(|host| {

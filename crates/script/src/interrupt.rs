@@ -10,7 +10,7 @@ use mlua_sys as ffi;
 use record::FatalKind;
 use runtime::fault;
 
-use crate::host::{Host, with, with_load};
+use crate::host::{Host, with, with_view};
 use crate::lua::{self, State};
 
 /// Raises an error that says where the script was, unless the shard is neither abandoned nor late.
@@ -24,7 +24,7 @@ pub(crate) unsafe extern "C-unwind" fn end(state: *mut State, _: *mut ffi::lua_D
             return;
         }
         if with(|host| host.stuck.is_none()) {
-            if !with_load(|_, load| load.control().abandoned() || load.is_late()) {
+            if !with_view(|_, view| view.control().abandoned() || view.is_late()) {
                 ffi::lua_sethook(state, None, 0, 0);
                 return;
             }

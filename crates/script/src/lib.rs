@@ -22,10 +22,10 @@ mod settings;
 mod source;
 mod workload;
 
-pub use config::{Config, ConfigError, Figures, GroupConfig, Surroundings, distributions};
+pub use config::{CommandContext, Config, ConfigError, Figures, GroupConfig, distributions};
 pub use console::{Console, Facts, OptionFacts};
 pub use random::{Distributions, Random};
-pub use runtime::POLICY_HINT;
+pub use runtime::{FailedConnection, FailedStatement, POLICY_HINT, SentAs, Telling};
 pub use settings::NOT_TEXT;
 pub use workload::ScriptWorkload;
 

@@ -23,24 +23,24 @@ pub(crate) unsafe fn push_settings(state: *mut State, config: &Config) {
         if !config.command.is_empty() {
             set_text(state, "command", &config.command);
         }
-        if let Some(order) = &config.surroundings.compiler {
+        if let Some(order) = &config.context.compiler {
             set_text(state, "compiler", order);
         }
         set_text(state, "version", API_VERSION);
         set_text(state, "version_string", &format!("sysbench {API_VERSION}"));
         set_text(state, "script_path", &first.path.display().to_string());
         set_text(state, "not_text", NOT_TEXT);
-        if config.surroundings.tells_failures {
+        if config.context.telling.is_some() {
             set_text(state, "drop_in", "sysbench");
         }
-        if let Some(driver) = &config.surroundings.driver
+        if let Some(driver) = &config.context.driver
             && !DRIVERS.contains(&driver.as_str())
         {
             set_text(state, "unknown_driver", driver);
         }
         ffi::lua_createtable(state, 1, 0);
         let own = [first.path.display().to_string()];
-        let given = &config.surroundings.arguments;
+        let given = &config.context.arguments;
         let arguments = if given.is_empty() { &own[..] } else { given };
         for (index, argument) in arguments.iter().enumerate() {
             lua::push_bytes(state, argument.as_bytes());
@@ -49,7 +49,7 @@ pub(crate) unsafe fn push_settings(state: *mut State, config: &Config) {
         ffi::lua_setfield(state, -2, c"argv".as_ptr());
         ffi::lua_createtable(state, 0, 24);
         push_general(state, config);
-        for (name, value) in &config.surroundings.general {
+        for (name, value) in &config.context.general {
             lua::push_bytes(state, name.as_bytes());
             push_json(state, value);
             ffi::lua_rawset(state, -3);

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_int};
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Failure, Interrupt, Load, Workload};
+use engine::{Failure, Interrupt, ShardView, Workload};
 use mlua_sys as ffi;
 use record::FatalKind;
 use runtime::{Runtime, Waiting, Wake, Woken, fault};
@@ -14,7 +14,7 @@ use crate::arena::Lua;
 use crate::config::{Config, Figures};
 use crate::host::{
     Entered, Host, Prelude, Shared, end_client, enter, forget_coroutine, internal,
-    prepare_coroutine, resume, set_coroutine, with, with_load,
+    prepare_coroutine, resume, set_coroutine, with, with_view,
 };
 use crate::interrupt;
 use crate::interrupter::Interrupter;
@@ -83,19 +83,19 @@ impl ScriptWorkload {
     }
 
     /// Lends the load to functions that Lua calls, until the result is dropped.
-    pub(crate) fn enter<'a>(&'a self, load: &'a mut Load) -> Entered<'a> {
-        Entered::new(&self.host, load)
+    pub(crate) fn enter<'a>(&'a self, view: &'a mut ShardView) -> Entered<'a> {
+        Entered::new(&self.host, view)
     }
 
     /// Runs `init` or `done` with their shared globals, or a report hook with a table of figures,
     /// if the script defines it.
     pub(crate) fn run_hook(
         &self,
-        load: &mut Load,
+        view: &mut ShardView,
         name: &str,
         figures: Option<&Figures>,
     ) -> Result<(), Failure> {
-        let _entered = self.enter(load);
+        let _entered = self.enter(view);
         let (main, globals, hook) = with(|host| (host.main, host.globals, host.prelude.hook));
         if globals == 0 {
             return Ok(());
@@ -114,7 +114,7 @@ impl ScriptWorkload {
         run_to_end(2)
     }
 
-    fn launch_clients(&self, load: &mut Load) -> Result<(), Failure> {
+    fn launch_clients(&self, view: &mut ShardView) -> Result<(), Failure> {
         let own = {
             let host = self.host.borrow();
             let everyone = self.parallel || host.config.command == "run";
@@ -122,14 +122,14 @@ impl ScriptWorkload {
             let own = host.config.clients_of(shard, shards);
             own.into_iter().filter(|(_, number)| everyone || *number == 0).collect::<Vec<_>>()
         };
-        load.clients = own.len() as u32;
-        let _entered = self.enter(load);
+        view.clients = own.len() as u32;
+        let _entered = self.enter(view);
         let entry = with(|host| {
             host.launched = own.len() as u32;
             host.prelude.client
         });
         for (place, (group, number)) in own.into_iter().enumerate() {
-            if with_load(|_, load| load.control().stopping()) {
+            if with_view(|_, view| view.control().stopping()) {
                 break;
             }
             let client = with(|host| host.new_client(group as u16, number, place as u32));
@@ -186,8 +186,8 @@ fn run_to_end(arguments: c_int) -> Result<(), Failure> {
     resume(0, arguments)?;
     while with(|host| host.runtime.waiting(0)) != Waiting::Ended {
         // Hooks after the load must run although the load has been stopped.
-        let given_up = with_load(|_, load| {
-            let control = load.control();
+        let given_up = with_view(|_, view| {
+            let control = view.control();
             let finishing = control.stage() >= engine::Stage::Finish;
             control.abandoned() || (control.stopping() && !finishing)
         });
@@ -196,8 +196,8 @@ fn run_to_end(arguments: c_int) -> Result<(), Failure> {
             return Ok(());
         }
         wait(Duration::from_millis(20))?;
-        let now = with_load(|_, load| load.now());
-        while let Some(client) = with_load(|_, load| load.due(now)) {
+        let now = with_view(|_, view| view.now());
+        while let Some(client) = with_view(|_, view| view.due(now)) {
             wake(client)?;
         }
     }
@@ -206,8 +206,8 @@ fn run_to_end(arguments: c_int) -> Result<(), Failure> {
 
 /// Waits for events and resumes the clients they wake.
 fn wait(timeout: Duration) -> Result<(), Failure> {
-    with_load(|host, load| host.runtime.wait(load, timeout))?;
-    while let Some(woken) = with_load(|host, load| host.runtime.next(load))? {
+    with_view(|host, view| host.runtime.wait(view, timeout))?;
+    while let Some(woken) = with_view(|host, view| host.runtime.next(view))? {
         go_on(woken)?;
     }
     Ok(())
@@ -215,7 +215,7 @@ fn wait(timeout: Duration) -> Result<(), Failure> {
 
 /// Wakes a client whose pause is over.
 fn wake(client: u32) -> Result<(), Failure> {
-    match with_load(|host, load| host.runtime.wake(load, client))? {
+    match with_view(|host, view| host.runtime.wake(view, client))? {
         Some(woken) => go_on(woken),
         None => Ok(()),
     }
@@ -277,20 +277,20 @@ impl Workload for ScriptWorkload {
         Some(Box::new(self.host.borrow().interrupter.clone()))
     }
 
-    fn initialise(&mut self, load: &mut Load) -> Result<(), Failure> {
-        self.inspect(load)?;
+    fn initialise(&mut self, view: &mut ShardView) -> Result<(), Failure> {
+        self.inspect(view)?;
         if self.host.borrow().config.command == "run" {
-            let _entered = self.enter(load);
+            let _entered = self.enter(view);
             make_globals()?;
         }
-        self.run_hook(load, "init", None)
+        self.run_hook(view, "init", None)
     }
 
-    fn launch(&mut self, load: &mut Load) -> Result<(), Failure> {
-        if load.shard() > 0 {
-            self.inspect(load)?;
+    fn launch(&mut self, view: &mut ShardView) -> Result<(), Failure> {
+        if view.shard() > 0 {
+            self.inspect(view)?;
         }
-        self.launch_clients(load)
+        self.launch_clients(view)
     }
 
     fn ready(&self) -> bool {
@@ -298,8 +298,8 @@ impl Workload for ScriptWorkload {
         host.ready >= host.launched
     }
 
-    fn begin(&mut self, load: &mut Load) -> Result<(), Failure> {
-        let _entered = self.enter(load);
+    fn begin(&mut self, view: &mut ShardView) -> Result<(), Failure> {
+        let _entered = self.enter(view);
         for client in 1..with(|host| host.runtime.clients()) {
             if with(|host| host.runtime.waiting(client)) == Waiting::Begin {
                 resume(client, 0)?;
@@ -308,37 +308,37 @@ impl Workload for ScriptWorkload {
         Ok(())
     }
 
-    fn turn(&mut self, load: &mut Load, timeout: Duration) -> Result<(), Failure> {
-        let _entered = self.enter(load);
+    fn turn(&mut self, view: &mut ShardView, timeout: Duration) -> Result<(), Failure> {
+        let _entered = self.enter(view);
         wait(timeout)?;
         for _ in 0..with(|host| host.runtime.runnable()) {
-            if let Some(woken) = with_load(|host, load| host.runtime.next_runnable(load)) {
+            if let Some(woken) = with_view(|host, view| host.runtime.next_runnable(view)) {
                 go_on(woken)?;
             }
         }
         Ok(())
     }
 
-    fn wake(&mut self, load: &mut Load, client: u32) -> Result<(), Failure> {
-        let _entered = self.enter(load);
+    fn wake(&mut self, view: &mut ShardView, client: u32) -> Result<(), Failure> {
+        let _entered = self.enter(view);
         wake(client)
     }
 
-    fn give_up(&mut self, load: &mut Load) {
-        let _entered = self.enter(load);
+    fn give_up(&mut self, view: &mut ShardView) {
+        let _entered = self.enter(view);
         for client in 1..with(|host| host.runtime.clients()) {
             end_client(client);
         }
     }
 
-    fn finish(&mut self, load: &mut Load) -> Result<(), Failure> {
-        let report = self.host.borrow().config.surroundings.final_report.clone();
+    fn finish(&mut self, view: &mut ShardView) -> Result<(), Failure> {
+        let report = self.host.borrow().config.context.final_report.clone();
         let figures = report.and_then(|report| report.lock().ok()?.take());
         if figures.is_some() {
-            self.run_hook(load, "report_cumulative", figures.as_ref())?;
+            self.run_hook(view, "report_cumulative", figures.as_ref())?;
         }
-        let done = self.run_hook(load, "done", None);
-        let _entered = self.enter(load);
+        let done = self.run_hook(view, "done", None);
+        let _entered = self.enter(view);
         api::life::flush_line();
         done
     }
@@ -352,16 +352,16 @@ mod tests {
     use record::RunSpec;
 
     use super::*;
-    use crate::config::Surroundings;
+    use crate::config::CommandContext;
 
     /// A host without a load, and the load.
-    fn opened() -> (ScriptWorkload, Load) {
+    fn opened() -> (ScriptWorkload, ShardView) {
         let group = r#"{"name":"g","script":"-","clients":1}"#;
         let (schema, target) = (record::SCHEMA, r#"{"driver":"null"}"#);
         let text = format!(r#"{{"schema":{schema},"target":{target},"groups":[{group}]}}"#);
         let spec = RunSpec::from_json(&text).expect("it is a spec");
         let source = Some(b"function event() end".to_vec());
-        let config = Config::new(&spec, Surroundings { source, ..Surroundings::default() });
+        let config = Config::new(&spec, CommandContext { source, ..CommandContext::default() });
         let workload = ScriptWorkload::new(Arc::new(config.expect("it is right")), 0, 1);
         let group =
             Group { name: "g".into(), clients: 1, arrivals: None, idle: false, think_ns: 0 };
@@ -380,8 +380,8 @@ mod tests {
             client_totals_at: None,
         };
         let control = Arc::new(Control::new(&plan, false));
-        let load = Load::new(&plan, control, 0, 1, channel().0, channel().1);
-        (workload.expect("it opens"), load)
+        let view = ShardView::new(&plan, control, 0, 1, channel().0, channel().1);
+        (workload.expect("it opens"), view)
     }
 
     #[test]
@@ -395,29 +395,29 @@ mod tests {
     #[test]
     #[should_panic(expected = "already borrowed")]
     fn an_access_to_the_load_within_another_panics() {
-        let (workload, mut load) = opened();
-        let _entered = workload.enter(&mut load);
+        let (workload, mut view) = opened();
+        let _entered = workload.enter(&mut view);
 
-        with_load(|_, _| with_load(|_, _| ()));
+        with_view(|_, _| with_view(|_, _| ()));
     }
 
     #[test]
     #[should_panic(expected = "lends the load")]
     fn the_load_is_there_for_the_length_of_a_call_alone() {
-        let (workload, mut load) = opened();
-        drop(workload.enter(&mut load));
+        let (workload, mut view) = opened();
+        drop(workload.enter(&mut view));
 
-        with_load(|_, _| ());
+        with_view(|_, _| ());
     }
 
     #[test]
     fn hosts_of_one_thread_are_apart() {
-        let (first, mut load) = opened();
+        let (first, mut view) = opened();
         let (second, mut other) = opened();
         let _entered = second.enter(&mut other);
         with(|host| host.current = 7);
         {
-            let _entered = first.enter(&mut load);
+            let _entered = first.enter(&mut view);
             assert_eq!(with(|host| host.current), 0);
         }
         assert_eq!(with(|host| host.current), 7);

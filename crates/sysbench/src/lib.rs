@@ -17,6 +17,7 @@ mod options;
 mod plan;
 mod report;
 mod tally;
+mod telling;
 mod value;
 
 pub use command_line::{CommandLine, Given, Refusal, Test};
@@ -26,6 +27,7 @@ pub use options::{Kind, OPTIONS, Section, Since, Treatment, Variable};
 pub use plan::{Found, Job, check, job};
 pub use report::{Hooks, Report, Said};
 pub use tally::Stat;
+pub use telling::Words;
 pub use value::{Value, Values, read};
 
 /// The sysbench version whose command line and texts are the default.

@@ -311,14 +311,14 @@ impl<'a> Handshake<'a> {
     }
 
     fn answer(&mut self, challenge: &[u8]) -> Result<Option<Vec<u8>>, HandshakeError> {
-        let surroundings = Surroundings {
+        let context = PluginContext {
             password: self.credentials.password.unwrap_or_default().as_bytes(),
             nonce: &self.nonce,
             is_local: self.is_local,
             is_encrypted: self.is_encrypted,
         };
         let procedure = self.procedure.as_mut().ok_or(HandshakeError::Unexpected(1))?;
-        match procedure.run(surroundings, challenge) {
+        match procedure.run(context, challenge) {
             Ok(response) => Ok(response.data().map(<[u8]>::to_vec)),
             Err(error) => Err(HandshakeError::Authentication {
                 plugin: self.plugin.clone(),
@@ -362,14 +362,14 @@ fn text(value: &[u8], out: &mut Vec<u8>) {
 }
 
 /// What a plugin may know of the connection.
-struct Surroundings<'a> {
+struct PluginContext<'a> {
     password: &'a [u8],
     nonce: &'a [u8],
     is_local: bool,
     is_encrypted: bool,
 }
 
-impl Context for Surroundings<'_> {
+impl Context for PluginContext<'_> {
     fn pass(&self) -> &[u8] {
         self.password
     }

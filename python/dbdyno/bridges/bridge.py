@@ -80,7 +80,7 @@ def holding(texts: Sequence[Text], summary: re.Pattern[str], tool: str) -> Text 
     if len(found) > 1:
         text, match = found[1]
         raise text.error(
-            f"here stands a second result of {tool}: one import is of one result",
+            f"a second result of {tool} in this file; import one result per file",
             line=text.line_of(match.start()),
             hint="put each result into a file of its own, and name them apart: `a.txt` `b.txt`",
         )

@@ -252,9 +252,8 @@ def _judge(summary: StepSummary, broken: Sequence[str]) -> None:
         )
     if summary.statements == 0 and summary.errors:
         raise NotValidError(
-            f"no statement succeeded: all {count(summary.errors)} failed ({_codes(summary)})",
-            hint="a rate of failures answers no question: mend what the errors say, or see them "
-            "whole with `--on-error all=stop`",
+            f"all {count(summary.errors)} statements failed ({_codes(summary)})",
+            hint="fix the errors above, or use `--on-error all=stop` for the full message",
         )
     if broken:
         raise NotValidError("not good enough: " + "; ".join(broken))
@@ -342,6 +341,8 @@ def _open_loop(summary: StepSummary) -> Iterator[tuple[str, str]]:
         yield "service p99", latency(summary.service_us["p99"])
         backlog = summary.backlog
         yield "backlog", f"{count(backlog.at_end)}, max {count(backlog.highest)}"
+        if summary.censored:
+            yield "not ended", f"{count(summary.censored)}: their times are lower bounds"
 
 
 def _labels(summary: StepSummary) -> Iterator[tuple[str, str]]:
@@ -380,6 +381,8 @@ def _document(bench_plan: BenchPlan, result: BenchResult) -> dict[str, object]:
         "unread_us": dict(summary.unread_us),
         "backlog": summary.backlog.at_end,
         "backlog_highest": summary.backlog.highest,
+        "censored": summary.censored,
+        "p99_us_at_most": summary.p99_us_at_most,
         "client_cpu_us_per_statement": summary.client_cpu_us_per_statement,
         "client_rss_kb": summary.client_rss_kb,
         "client_rss_peak_kb": summary.client_rss_peak_kb,

@@ -107,8 +107,9 @@ def _tell(loaded: StudyFile, noise: Noise, seen: Mapping[int, float | None]) -> 
         f"{effect.ratio - 1:+.1%} ({low - 1:+.1%} to {high - 1:+.1%})"
     )
     click.echo(
-        f"{BLOCKS} blocks of {noise.pairs} pairs of turns: a pair varies by "
-        f"{math.expm1(noise.within_sd):.1%}, set-ups by {math.expm1(noise.between_sd):.1%} besides"
+        f"{BLOCKS} blocks of {noise.pairs} pairs of turns: pairs vary by "
+        f"{math.expm1(noise.within_sd):.1%}, set-ups by a further "
+        f"{math.expm1(noise.between_sd):.1%}"
     )
     click.echo("\nthe smallest effect between two cells that a study detects with 80 % power:")
     for minutes, found in seen.items():

@@ -28,6 +28,7 @@ _COUNTS = (
     "events_per_s",
     "statements_per_s",
     "backlog",
+    "censored",
     "restarts",
     "reconnects",
 )

@@ -160,7 +160,7 @@ def _boundary(host: Mapping[str, Any]) -> Iterator[RedFlag]:
     if soft is not None and soft < _FEW_OPEN_FILES:
         yield RedFlag(
             "open-files",
-            f"a process may open {soft} files: so many connections less a few",
+            f"a process may open {soft} files, which limits its connections to slightly fewer",
             f"`ulimit -n {hard or 'unlimited'}`",
         )
 

@@ -16,6 +16,12 @@ MOST_BACKLOG = 0.01
 
 LEAST_BACKLOG = 10
 
+MOST_CENSORED = 0.01
+"""Share of a window's events that may not have ended at its end; their times are lower bounds."""
+
+MOST_P99_SHIFT = 0.1
+"""By how much of itself the 99th percentile may depend on what censored events took."""
+
 
 def attempted(summary: StepSummary) -> int:
     """What could fail, failed or not: statements of the engine, operations of a tool."""
@@ -31,3 +37,14 @@ def too_many_errors(summary: StepSummary) -> bool:
 def fell_behind(summary: StepSummary) -> bool:
     """The rate was not reached: too many events were due and not yet begun at the end."""
     return summary.backlog.at_end > max(LEAST_BACKLOG, MOST_BACKLOG * summary.events)
+
+
+def rests_on_censored(summary: StepSummary) -> bool:
+    """Too many events had not ended at the end of the window, or the 99th percentile depends on
+    how long they took in the end."""
+    if not summary.censored:
+        return False
+    p99, at_most = summary.latency_us.get("p99"), summary.p99_us_at_most
+    if summary.censored > MOST_CENSORED * summary.events or p99 is None or at_most is None:
+        return True
+    return at_most > (1 + MOST_P99_SHIFT) * p99

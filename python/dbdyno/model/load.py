@@ -105,7 +105,7 @@ class Group:
     """Connected, without any event."""
     think_time_s: float = 0.0
     reconnect_every: int = 0
-    """After so many events of a client; 0: never."""
+    """Reconnect after this many events of a client; 0: never."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -258,6 +258,12 @@ class StepSummary:
     unread_us: Mapping[str, float] = field(default_factory=dict)
     """How long replies lay unread, at most; empty: in process."""
     backlog: Backlog = field(default_factory=Backlog)
+    censored: int | None = None
+    """Events of the window that had not ended at its end; their times are lower bounds. `None`: no
+    generator counted them."""
+    p99_us_at_most: float | None = None
+    """The 99th percentile of response times if all censored events had taken longer than it;
+    `None`: it has no upper bound, or nobody counted them."""
     events_by_label: Mapping[str, int] = field(default_factory=dict)
     """Events in the window, by group, and by `group/name` where the script names its events."""
     record: Mapping[str, object] = field(default_factory=dict)

@@ -55,7 +55,7 @@ class Thinning:
     """How much of each line is kept."""
 
     values: int
-    """At most so many of a line."""
+    """At most this many points per line."""
     bytes_each: int
 
 

@@ -17,7 +17,7 @@ from dbdyno.model import Primary, find_figure
 from dbdyno.report.sessions import Session, version_factors
 
 _WORDS = ("source", "answer", "published", "published_note", "chart", "scale")
-"""What a study says of its own question alone."""
+"""Keys that belong to the original study's question only."""
 
 _OF_ITS_DESIGN = ("seed", "levels", "aa", "baseline")
 

@@ -178,6 +178,7 @@ def open_loop_table(analysis: Analysis) -> Table:
         (Column("Lag p99, µs", "lag_p99_us", number), lambda f: f.summary.lag_us.get("p99")),
         (Column("Backlog at the end", "backlog", count), lambda f: f.summary.backlog.at_end),
         (Column("Highest backlog", "backlog_highest", count), lambda f: f.summary.backlog.highest),
+        (Column("Not ended at the end", "censored", count), lambda f: f.summary.censored),
     )
 
 

@@ -9,6 +9,7 @@ from dbdyno.formats.quantities import format_duration
 from dbdyno.model import ENGINE, named_shards
 from dbdyno.model.limits import MOST_ERRORS, SATURATED, attempted
 from dbdyno.report.analyse import Analysis
+from dbdyno.report.censored import censored_gate
 from dbdyno.report.cycles import stalls
 from dbdyno.report.declared import is_exploratory
 from dbdyno.report.faults import engine_busy, tried_word
@@ -46,6 +47,7 @@ def gates(analysis: Analysis) -> tuple[Gate, ...]:
         _errors(analysis),
         _warm_up(analysis),
         _window(analysis),
+        *censored_gate(analysis),
         _generator(analysis),
         *lab_gate(analysis),
         _stability(analysis),

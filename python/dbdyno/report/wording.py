@@ -97,7 +97,7 @@ def ratio(value: float) -> str:
 
 
 def _is_multiple(value: float) -> bool:
-    """Whether nobody would tell it in percent: half or less, double or more."""
+    """Whether to print a multiple rather than percent: half or less, double or more."""
     return value <= 0.5 or value >= 2
 
 

@@ -207,7 +207,7 @@ class Provision:
 
 
 def _nobody_connects(provision: Provision, _: Connection) -> str:
-    return f"nobody connects to `{provision.kind}`: it has no server process"
+    return f"`{provision.kind}` accepts no connections: it has no server process"
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from dbdyno.stats.spread import (
     median_interval,
     spread,
 )
-from dbdyno.stats.stability import Event, Loss, Stability, StabilityWord, loss, stability
+from dbdyno.stats.stability import Dip, Loss, Stability, StabilityWord, loss, stability
 from dbdyno.stats.steady import Mser5, Period, Settling, mser5, period, settling, trend
 from dbdyno.stats.stopping import is_precise, widened
 from dbdyno.stats.turns import Pairs, TurnsEffect, changed, stolen, turns_effect, turns_of_blocks
@@ -49,9 +49,9 @@ __all__ = [
     "Advice",
     "Change",
     "Curve",
+    "Dip",
     "Distribution",
     "Estimate",
-    "Event",
     "History",
     "Judgement",
     "Loss",

@@ -46,7 +46,7 @@ class StabilityWord(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class Dip:
     """A stretch below a threshold."""
 
     start_s: float
@@ -84,9 +84,9 @@ class Stability:
     p1_over_median: float
     p5_over_median: float
     """Rate reached or exceeded in 99 % (95 %) of the seconds, over the median (Callaghan)."""
-    dips: tuple[Event, ...]
-    stalls: tuple[Event, ...]
-    stops: tuple[Event, ...]
+    dips: tuple[Dip, ...]
+    stalls: tuple[Dip, ...]
+    stops: tuple[Dip, ...]
     period: Period | None
     drift: float | None
     """Relative change over the window; `None` if too short."""
@@ -98,7 +98,7 @@ class Stability:
     @property
     def longest_stall_s(self) -> float:
         """The headline of stalls; 0 without any."""
-        return max((event.duration_s for event in self.stalls), default=0.0)
+        return max((stall.duration_s for stall in self.stalls), default=0.0)
 
 
 def stability(rates: ArrayLike, interval_s: float = 1.0) -> Stability:
@@ -117,9 +117,9 @@ def stability(rates: ArrayLike, interval_s: float = 1.0) -> Stability:
     cv = float(x.std(ddof=1)) / mean if x.size > 1 else 0.0
     # Nearest rank from below: a share of seconds must really reach the rate.
     p1, p5 = (float(np.quantile(x, q, method="lower")) / median for q in (0.01, 0.05))
-    dips = tuple(_events(x, median, DIP, DIP_LEAST_S, interval_s))
-    stalls = tuple(_events(x, median, STALL, STALL_LEAST_S, interval_s))
-    stops = tuple(_events(x, median, STOP, STOP_LEAST_S, interval_s))
+    dips = tuple(_dips(x, median, DIP, DIP_LEAST_S, interval_s))
+    stalls = tuple(_dips(x, median, STALL, STALL_LEAST_S, interval_s))
+    stops = tuple(_dips(x, median, STOP, STOP_LEAST_S, interval_s))
     wave = period(x)
     drift = trend(x)
     settled = settling(x)
@@ -174,9 +174,9 @@ def _is_flat(cv: float, counting_cv: float, intervals: int) -> bool:
     return cv**2 < FLAT_CV**2 + counted
 
 
-def _events(
+def _dips(
     x: Array, median: float, share: float, least_s: float, interval_s: float
-) -> Iterator[Event]:
+) -> Iterator[Dip]:
     """Runs below `share` · median, merged over gaps of up to 2 s, if `least_s` or longer.
 
     Left out is what counting alone would give: so many intervals with so few events or fewer, among
@@ -194,7 +194,7 @@ def _events(
         chance = float(scipy.stats.binom.sf(group.size - 1, stretch, few))
         if duration >= least_s - 1e-9 and chance * x.size < CHANCE:
             depth = 1 - float(x[group].min()) / median
-            yield Event(float(group[0]) * interval_s, duration, depth)
+            yield Dip(float(group[0]) * interval_s, duration, depth)
 
 
 def loss(rates: ArrayLike, interval_s: float = 1.0) -> Loss | None:

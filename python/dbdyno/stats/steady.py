@@ -80,7 +80,7 @@ def mser5(series: ArrayLike) -> Mser5:
 
 @dataclass(frozen=True, slots=True)
 class Settling:
-    """What the inside of a window did beside its noise; both `None`: it kept its level."""
+    """Drift or step within the window beyond noise; both `None`: steady."""
 
     drift: float | None
     """Relative change over the window, |drift| ≥ 3 % and Mann–Kendall p < 0.01."""

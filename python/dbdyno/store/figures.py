@@ -5,6 +5,7 @@ Percentiles are read from merged histograms only; percentiles themselves are nev
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -20,7 +21,7 @@ from dbdyno.model import (
     Summary,
     TimeKind,
 )
-from dbdyno.stats.histogram import mean, merge_histograms, percentiles
+from dbdyno.stats.histogram import mean, merge_histograms, percentile, percentiles
 
 _NS_PER_US = 1000
 NO_BACKLOG = Backlog()
@@ -70,6 +71,8 @@ def step_summary(
         queued_us=_own(summary.histograms, "queued"),
         unread_us=_own(summary.histograms, "unread"),
         backlog=backlog,
+        censored=summary.censored,
+        p99_us_at_most=_p99_us_at_most(summary),
         events_by_label={
             record.label: record.count for record in _times(summary.histograms, "event", "service")
         },
@@ -95,6 +98,19 @@ def _growth(before: int, after: int, events: int) -> Mapping[str, float]:
 def _own(records: Iterable[HistogramRecord], label: str) -> Mapping[str, float]:
     """Figures of one of the generator's own times, microseconds."""
     return _us(figures_ns(one for one in _times(records, "lag", "wait") if one.label == label))
+
+
+def _p99_us_at_most(summary: Summary) -> float | None:
+    """The highest 99th percentile that the window's events can have had, microseconds.
+
+    A censored event took longer than recorded, so its place in the order is unknown upwards. At
+    worst, all of them lie among the fastest recorded and belong among the slowest: the percentile
+    then moves up by as many places. `None`: beyond the slowest recorded, or nothing was recorded.
+    """
+    histogram = merge_histograms(map(decode, event_responses(summary.histograms)))
+    recorded = histogram.get_total_count()
+    rank = 99 + 100 * summary.censored / recorded if recorded else math.inf
+    return percentile(histogram, rank) / _NS_PER_US if rank <= 100 else None
 
 
 def response_figures_ns(records: Iterable[HistogramRecord]) -> Mapping[str, float]:

@@ -23,4 +23,5 @@ mod statement;
 
 pub(crate) use catalog::look;
 pub(crate) use connect::connect;
+pub(crate) use error::{LOST, connect_number};
 pub use session::MysqlSession;

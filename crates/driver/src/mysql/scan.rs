@@ -470,6 +470,7 @@ fn warning(row: &[u8]) -> Result<Option<ServerError>, WireError> {
         number: number.parse().unwrap_or(0),
         message,
         transient: false,
+        rolled_back: false,
         closes: false,
     }))
 }

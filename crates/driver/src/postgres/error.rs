@@ -24,6 +24,8 @@ pub(super) fn server_error(body: &[u8]) -> Result<ServerError, WireError> {
         // sysbench restarts events for these: serialisation failure, deadlock, and a duplicate key
         // (two clients that delete and insert the same row).
         transient: matches!(fields.code, b"40001" | b"40P01" | b"23505"),
+        // The session's status says that the transaction has failed; it waits for a ROLLBACK.
+        rolled_back: false,
         closes: fields.is_fatal() || matches!(fields.code, b"57P01" | b"57P02" | b"57P03"),
     })
 }
@@ -35,6 +37,7 @@ pub(super) fn wrong_value_count(needed: usize, given: usize) -> ServerError {
         number: 0,
         message: format!("the statement has {needed} placeholders, but {given} values are given"),
         transient: false,
+        rolled_back: false,
         closes: false,
     }
 }

@@ -266,7 +266,7 @@ impl Scan {
             (backend::COPY_IN_RESPONSE, _) => {
                 return Err(ProtocolError::Unexpected {
                     found: 'G',
-                    state: "answering statement text: COPY … FROM STDIN has nobody to send data",
+                    state: "answering: COPY … FROM STDIN is not supported in statement text",
                 });
             }
             _ => return Err(self.unexpected(tag)),

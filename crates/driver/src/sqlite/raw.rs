@@ -184,6 +184,7 @@ pub(super) fn failure(extended: c_int, message: String) -> ServerError {
         number: i64::from(primary),
         message: format!("{message}{detail}"),
         transient: matches!(primary, ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED),
+        rolled_back: false,
         closes: false,
     }
 }

@@ -8,7 +8,7 @@ use runtime::Row;
 
 use super::argument::slot_argument;
 use super::returned::finish;
-use crate::host::{with, with_load};
+use crate::host::{with, with_view};
 use crate::lua::{self, State, set_function};
 use crate::random::{Random, name_number};
 
@@ -58,7 +58,7 @@ unsafe extern "C-unwind" fn bulk_flush(state: *mut State) -> c_int {
     // SAFETY: called by the prelude.
     unsafe {
         let index = slot_argument(state, 1);
-        let concluded = with_load(|host, load| host.runtime.flush_rows(load, index));
+        let concluded = with_view(|host, view| host.runtime.flush_rows(view, index));
         finish(state, index, concluded)
     }
 }
@@ -68,7 +68,7 @@ unsafe extern "C-unwind" fn bulk_end(state: *mut State) -> c_int {
     // SAFETY: called by the prelude.
     unsafe {
         let index = slot_argument(state, 1);
-        let conclusion = with_load(|host, load| host.runtime.end_rows(load, index));
+        let conclusion = with_view(|host, view| host.runtime.end_rows(view, index));
         finish(state, index, Ok(conclusion))
     }
 }

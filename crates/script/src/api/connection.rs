@@ -7,7 +7,7 @@ use mlua_sys as ffi;
 use super::argument::slot_argument;
 use super::pipeline;
 use super::returned::{finish, push_connection};
-use crate::host::{with, with_load};
+use crate::host::{with, with_view};
 use crate::lua::{self, State, set_function};
 
 pub(crate) unsafe fn register(state: *mut State) {
@@ -27,7 +27,7 @@ pub(crate) unsafe fn register(state: *mut State) {
 unsafe extern "C-unwind" fn driver_name(state: *mut State) -> c_int {
     let config = with(|host| std::sync::Arc::clone(&host.config));
     let known = config.connections.target.name();
-    let name = config.surroundings.driver.as_deref().unwrap_or(known);
+    let name = config.context.driver.as_deref().unwrap_or(known);
     // SAFETY: a live state.
     unsafe { lua::push_bytes(state, name.as_bytes()) };
     1
@@ -35,7 +35,7 @@ unsafe extern "C-unwind" fn driver_name(state: *mut State) -> c_int {
 
 /// Opens a connection; returns its slot, or false.
 unsafe extern "C-unwind" fn connect(state: *mut State) -> c_int {
-    let connected = with_load(|host, load| host.runtime.connect(load, host.current));
+    let connected = with_view(|host, view| host.runtime.connect(view, host.current));
     // SAFETY: called from a coroutine.
     unsafe {
         match connected {
@@ -62,7 +62,7 @@ unsafe extern "C-unwind" fn reconnect(state: *mut State) -> c_int {
     unsafe {
         let index = slot_argument(state, 1);
         pipeline::forbid(state, index);
-        let conclusion = with_load(|host, load| host.runtime.reconnect(load, index));
+        let conclusion = with_view(|host, view| host.runtime.reconnect(view, index));
         finish(state, index, Ok(conclusion))
     }
 }
@@ -75,7 +75,7 @@ unsafe extern "C-unwind" fn query(state: *mut State) -> c_int {
         let Some(sql) = lua::bytes(state, 2) else {
             lua::raise(state, "con:query() needs the statement's text")
         };
-        let concluded = with_load(|host, load| host.runtime.query(load, index, sql));
+        let concluded = with_view(|host, view| host.runtime.query(view, index, sql));
         finish(state, index, concluded)
     }
 }
@@ -89,7 +89,7 @@ unsafe extern "C-unwind" fn prepare(state: *mut State) -> c_int {
             lua::raise(state, "con:prepare() needs the statement's text")
         };
         pipeline::forbid(state, index);
-        let conclusion = with_load(|host, load| host.runtime.prepare(load, index, sql));
+        let conclusion = with_view(|host, view| host.runtime.prepare(view, index, sql));
         finish(state, index, Ok(conclusion))
     }
 }
@@ -101,10 +101,10 @@ unsafe extern "C-unwind" fn failure(state: *mut State) -> c_int {
     // SAFETY: a live state with room for four values; the text stays on the stack.
     unsafe {
         let (text, executed) = (lua::bytes(state, 1), ffi::lua_toboolean(state, 2) != 0);
-        let failed = with_load(|host, load| {
+        let failed = with_view(|host, view| {
             let failed = host.runtime.failure(host.current)?;
             if failed.decision.action == ErrorAction::Stop {
-                host.runtime.tell_statement(load, &failed, text, executed);
+                host.runtime.tell_statement(view, &failed, text, executed);
             }
             Some(failed)
         });

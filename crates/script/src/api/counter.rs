@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use measure::Counters;
 use mlua_sys as ffi;
 
-use crate::host::with_load;
+use crate::host::with_view;
 use crate::lua::{self, State, set_function};
 
 pub(crate) unsafe fn register(state: *mut State) {
@@ -39,14 +39,14 @@ unsafe extern "C-unwind" fn count(state: *mut State) -> c_int {
     // SAFETY: called by a script; the number is checked.
     unsafe {
         let (number, amount) = (ffi::lua_tonumber(state, 1), ffi::lua_tonumber(state, 2));
-        let known = with_load(|_, load| {
-            load.now();
-            let counter = counter(&mut load.recorder().counters, number as i64);
+        let known = with_view(|_, view| {
+            view.now();
+            let counter = counter(&mut view.recorder().counters, number as i64);
             let amount = amount.max(0.0) as u64;
             let known = counter.map(|counter| *counter += amount).is_some();
             if number as i64 == EVENTS {
                 // An event counted by the script alone begins and ends at once.
-                load.recorder().counters.begun += amount;
+                view.recorder().counters.begun += amount;
             }
             known
         });
@@ -62,8 +62,8 @@ unsafe extern "C-unwind" fn counted(state: *mut State) -> c_int {
     // SAFETY: called by a script; the number is checked.
     unsafe {
         let number = ffi::lua_tonumber(state, 1) as i64;
-        let value = with_load(|_, load| {
-            counter(&mut load.recorder().counters, number).map_or(0, |value| *value)
+        let value = with_view(|_, view| {
+            counter(&mut view.recorder().counters, number).map_or(0, |value| *value)
         });
         ffi::lua_pushnumber(state, value as f64);
     }

@@ -2,11 +2,11 @@
 
 use std::ffi::c_int;
 
-use engine::{Load, Message};
+use engine::{Message, ShardView};
 use mlua_sys as ffi;
 use runtime::{Restart, Step};
 
-use crate::host::{Host, with, with_load};
+use crate::host::{Host, with, with_view};
 use crate::lua::{self, State, set_function};
 use crate::source;
 
@@ -44,7 +44,7 @@ const TURN_WAIT: c_int = 2;
 /// Ends the current event and begins the next one, unless the load has ended. On `TURN_WAIT` the
 /// client must suspend itself; it is resumed with true, or with false when the load has ended.
 pub(super) extern "C" fn next_turn() -> c_int {
-    match with_load(|host, load| host.runtime.next_turn(load, host.current)) {
+    match with_view(|host, view| host.runtime.next_turn(view, host.current)) {
         Step::Stop => TURN_STOP,
         Step::Start => TURN_START,
         Step::Wait => TURN_WAIT,
@@ -70,7 +70,7 @@ unsafe extern "C-unwind" fn place(state: *mut State) -> c_int {
 /// [`next_turn`] for scripts that call `event_stop` themselves: an event still open when the next
 /// is asked for is not counted.
 unsafe extern "C-unwind" fn more_events(state: *mut State) -> c_int {
-    with_load(|host, load| host.runtime.abandon_event(load, host.current));
+    with_view(|host, view| host.runtime.abandon_event(view, host.current));
     // SAFETY: called from a coroutine.
     unsafe {
         match next_turn() {
@@ -85,15 +85,15 @@ unsafe extern "C-unwind" fn more_events(state: *mut State) -> c_int {
 
 /// Starts the event now; one that waited in the open loop keeps its intended start.
 unsafe extern "C-unwind" fn event_start(_state: *mut State) -> c_int {
-    with_load(|host, load| host.runtime.start_event(load, host.current));
+    with_view(|host, view| host.runtime.start_event(view, host.current));
     0
 }
 
 /// Ends the event now and counts it.
 unsafe extern "C-unwind" fn event_stop(_state: *mut State) -> c_int {
-    with_load(|host, load| {
-        let now = load.now();
-        host.runtime.finish_event(load, host.current, now)
+    with_view(|host, view| {
+        let now = view.now();
+        host.runtime.finish_event(view, host.current, now)
     });
     0
 }
@@ -109,7 +109,7 @@ unsafe extern "C-unwind" fn label(state: *mut State) -> c_int {
                 "dbdyno.label() needs a name of 1 to 64 letters, digits, spaces or _ - : + #",
             )
         };
-        match with_load(|host, load| host.label(load, name)) {
+        match with_view(|host, view| host.label(view, name)) {
             Some(true) => 0,
             Some(false) => {
                 lua::raise(state, "dbdyno.label() labels the current event: call it within event()")
@@ -131,12 +131,12 @@ fn is_label(name: &[u8]) -> bool {
 impl Host {
     /// Records the running client's event under a label; `Some(false)`: no event is under way,
     /// `None`: there are too many labels.
-    fn label(&mut self, load: &mut Load, name: &[u8]) -> Option<bool> {
+    fn label(&mut self, view: &mut ShardView, name: &[u8]) -> Option<bool> {
         let group = self.runtime.group(self.current);
         let number = match self.labels[group].get(name) {
             Some(number) => *number,
             None => {
-                let number = load.label(group, std::str::from_utf8(name).ok()?)?;
+                let number = view.label(group, std::str::from_utf8(name).ok()?)?;
                 self.labels[group].insert(name.into(), number);
                 number
             }
@@ -160,9 +160,9 @@ unsafe extern "C-unwind" fn reconnect_every(state: *mut State) -> c_int {
 
 /// Ends the current event; returns an array of the client's connections if a reconnect is due.
 unsafe extern "C-unwind" fn reconnect_due(state: *mut State) -> c_int {
-    let due = with_load(|host, load| {
-        let now = load.now();
-        host.runtime.finish_event(load, host.current, now);
+    let due = with_view(|host, view| {
+        let now = view.now();
+        host.runtime.finish_event(view, host.current, now);
         let (every, events) = (host.reconnect_every(), host.runtime.events_of(host.current));
         let due = every > 0 && events.is_multiple_of(every);
         if due { host.runtime.connections_of(host.current).to_vec() } else { Vec::new() }
@@ -180,7 +180,7 @@ unsafe extern "C-unwind" fn reconnect_due(state: *mut State) -> c_int {
 
 /// Restarts the event: true, or false when the load has ended and the event is given up.
 unsafe extern "C-unwind" fn restart(state: *mut State) -> c_int {
-    let restart = with_load(|host, load| host.runtime.restart(load, host.current));
+    let restart = with_view(|host, view| host.runtime.restart(view, host.current));
     // SAFETY: a live state; yields and errors come last.
     unsafe {
         match restart {
@@ -198,15 +198,15 @@ unsafe extern "C-unwind" fn restart(state: *mut State) -> c_int {
 
 /// Drops the current event without counting it.
 unsafe extern "C-unwind" fn abandon_event(_state: *mut State) -> c_int {
-    with_load(|host, load| host.runtime.abandon_event(load, host.current));
+    with_view(|host, view| host.runtime.abandon_event(view, host.current));
     0
 }
 
 /// Marks the client ready; returns when the load begins.
 unsafe extern "C-unwind" fn ready(state: *mut State) -> c_int {
-    with_load(|host, load| {
+    with_view(|host, view| {
         host.ready += 1;
-        host.runtime.ready(load, host.current);
+        host.runtime.ready(view, host.current);
     });
     // SAFETY: called from a coroutine.
     unsafe { ffi::lua_yield(state, 0) }
@@ -233,7 +233,7 @@ unsafe extern "C-unwind" fn sleep(state: *mut State) -> c_int {
     unsafe {
         let seconds = ffi::lua_tonumber(state, 1).clamp(0.0, 1e9);
         let pause_ns = (seconds * 1e9) as u64;
-        with_load(|host, load| host.runtime.sleep(load, host.current, pause_ns));
+        with_view(|host, view| host.runtime.sleep(view, host.current, pause_ns));
         ffi::lua_yield(state, 0)
     }
 }
@@ -275,10 +275,10 @@ unsafe fn load_module(state: *mut State, path: &str) -> Result<c_int, String> {
 unsafe extern "C-unwind" fn print(state: *mut State) -> c_int {
     // SAFETY: called by the prelude with a string.
     let text = unsafe { lua::bytes(state, 1) }.unwrap_or_default();
-    with_load(|host, load| {
+    with_view(|host, view| {
         if !host.muted {
             host.line.extend_from_slice(text);
-            host.send_line(load);
+            host.send_line(view);
         }
     });
     0
@@ -288,7 +288,7 @@ unsafe extern "C-unwind" fn print(state: *mut State) -> c_int {
 unsafe extern "C-unwind" fn write(state: *mut State) -> c_int {
     // SAFETY: called by the prelude with a string.
     let text = unsafe { lua::bytes(state, 1) }.unwrap_or_default();
-    with_load(|host, load| {
+    with_view(|host, view| {
         if host.muted {
             return;
         }
@@ -296,7 +296,7 @@ unsafe extern "C-unwind" fn write(state: *mut State) -> c_int {
         while let Some(end) = host.line.iter().position(|byte| *byte == b'\n') {
             let rest = host.line.split_off(end + 1);
             host.line.truncate(end);
-            host.send_line(load);
+            host.send_line(view);
             host.line = rest;
         }
     });
@@ -305,17 +305,17 @@ unsafe extern "C-unwind" fn write(state: *mut State) -> c_int {
 
 impl Host {
     /// Prints the collected line.
-    fn send_line(&mut self, load: &Load) {
+    fn send_line(&mut self, view: &ShardView) {
         let line = std::mem::take(&mut self.line);
-        load.send(Message::Output(String::from_utf8_lossy(&line).into_owned()));
+        view.send(Message::Output(String::from_utf8_lossy(&line).into_owned()));
     }
 }
 
 /// Prints what the script wrote without ending the line.
 pub(crate) fn flush_line() {
-    with_load(|host, load| {
+    with_view(|host, view| {
         if !host.line.is_empty() {
-            host.send_line(load);
+            host.send_line(view);
         }
     });
 }

@@ -7,7 +7,7 @@ use runtime::DEPTH_MAX;
 
 use super::argument::slot_argument;
 use super::returned::finish;
-use crate::host::{with, with_load};
+use crate::host::{with, with_view};
 use crate::lua::{self, State, set_function};
 
 // The message below names this limit.
@@ -41,7 +41,7 @@ unsafe extern "C-unwind" fn end(state: *mut State) -> c_int {
     // SAFETY: called by the prelude.
     unsafe {
         let index = slot_argument(state, 1);
-        let conclusion = with_load(|host, load| host.runtime.end_pipeline(load, index));
+        let conclusion = with_view(|host, view| host.runtime.end_pipeline(view, index));
         finish(state, index, Ok(conclusion))
     }
 }

@@ -13,7 +13,7 @@ use super::argument::slot_argument;
 use super::objects::{PARAMETER, Parameter, STATEMENT, Statement};
 use super::pipeline;
 use super::returned::finish;
-use crate::host::{with, with_load};
+use crate::host::{with, with_view};
 use crate::lua::{self, State, set_function};
 
 /// `lua_type` of an FFI object.
@@ -81,12 +81,12 @@ unsafe extern "C-unwind" fn execute(state: *mut State) -> c_int {
     unsafe {
         let bound = statement(state);
         let id = StatementId(bound.id);
-        let concluded = with_load(|host, load| {
+        let concluded = with_view(|host, view| {
             if !host.runtime.has(bound.slot) {
                 return None;
             }
             let values = bound.parameters.iter().map(|made| (**made).value());
-            Some(host.runtime.execute(load, bound.slot, id, values))
+            Some(host.runtime.execute(view, bound.slot, id, values))
         });
         match concluded {
             Some(concluded) => finish(state, bound.slot, concluded),
@@ -108,7 +108,7 @@ unsafe extern "C-unwind" fn close(state: *mut State) -> c_int {
             return 0;
         }
         pipeline::forbid(state, bound.slot);
-        let concluded = with_load(|host, load| host.runtime.close_statement(load, bound.slot, id));
+        let concluded = with_view(|host, view| host.runtime.close_statement(view, bound.slot, id));
         finish(state, bound.slot, concluded)
     }
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use engine::{Failure, Load, Message, OpenEvent, Turn, Workload};
+use engine::{Failure, Message, OpenEvent, ShardView, Turn, Workload};
 use record::FatalKind;
 
 /// A client of a built-in test.
@@ -42,37 +42,42 @@ impl BuiltinWorkload {
     }
 
     /// Runs one event that begins at `start`; returns its end, when the next may begin.
-    fn event(&mut self, load: &mut Load, intended_ns: u64, start: u64) -> Result<u64, Failure> {
+    fn event(
+        &mut self,
+        view: &mut ShardView,
+        intended_ns: u64,
+        start: u64,
+    ) -> Result<u64, Failure> {
         let more = self.client.event().map_err(failure)?;
-        let end = load.now();
-        load.end_event(0, 0, OpenEvent { intended_ns, start_ns: start, label: 0 }, end);
+        let end = view.now();
+        view.end_event(0, 0, OpenEvent { intended_ns, start_ns: start, label: 0 }, end);
         if !more {
-            self.end(load)?;
+            self.end(view)?;
         }
         Ok(end)
     }
 
-    fn end(&mut self, load: &mut Load) -> Result<(), Failure> {
+    fn end(&mut self, view: &mut ShardView) -> Result<(), Failure> {
         if !self.done {
             self.done = true;
-            load.clients = 0;
+            view.clients = 0;
             self.client.finish().map_err(failure)?;
         }
         Ok(())
     }
 
     /// Runs events until none is due, or for `length`.
-    fn run(&mut self, load: &mut Load, length: Duration) -> Result<(), Failure> {
-        let mut now = load.now();
+    fn run(&mut self, view: &mut ShardView, length: Duration) -> Result<(), Failure> {
+        let mut now = view.now();
         let until = now.saturating_add(length.as_nanos() as u64);
         loop {
-            match load.turn(0, 0, now) {
-                Turn::Start { intended_ns } => now = self.event(load, intended_ns, now)?,
+            match view.turn(0, 0, now) {
+                Turn::Start { intended_ns } => now = self.event(view, intended_ns, now)?,
                 Turn::Wait => {
                     self.parked = true;
                     return Ok(());
                 }
-                Turn::Stop => self.end(load)?,
+                Turn::Stop => self.end(view)?,
             }
             if self.done || now >= until {
                 return Ok(());
@@ -82,13 +87,13 @@ impl BuiltinWorkload {
 }
 
 impl Workload for BuiltinWorkload {
-    fn initialise(&mut self, _load: &mut Load) -> Result<(), Failure> {
+    fn initialise(&mut self, _load: &mut ShardView) -> Result<(), Failure> {
         Ok(())
     }
 
-    fn launch(&mut self, load: &mut Load) -> Result<(), Failure> {
-        load.clients = 1;
-        load.send(Message::ClientsReady(1));
+    fn launch(&mut self, view: &mut ShardView) -> Result<(), Failure> {
+        view.clients = 1;
+        view.send(Message::ClientsReady(1));
         Ok(())
     }
 
@@ -96,30 +101,30 @@ impl Workload for BuiltinWorkload {
         true
     }
 
-    fn begin(&mut self, load: &mut Load) -> Result<(), Failure> {
-        self.run(load, Duration::ZERO)
+    fn begin(&mut self, view: &mut ShardView) -> Result<(), Failure> {
+        self.run(view, Duration::ZERO)
     }
 
-    fn turn(&mut self, load: &mut Load, timeout: Duration) -> Result<(), Failure> {
-        let begun = load.phase() != record::PhaseName::Connect;
+    fn turn(&mut self, view: &mut ShardView, timeout: Duration) -> Result<(), Failure> {
+        let begun = view.phase() != record::PhaseName::Connect;
         if begun && !self.done && !self.parked {
-            return self.run(load, timeout);
+            return self.run(view, timeout);
         }
         std::thread::sleep(timeout.min(Duration::from_millis(1)));
         Ok(())
     }
 
-    fn wake(&mut self, load: &mut Load, _client: u32) -> Result<(), Failure> {
+    fn wake(&mut self, view: &mut ShardView, _client: u32) -> Result<(), Failure> {
         self.parked = false;
-        if self.done { Ok(()) } else { self.run(load, Duration::ZERO) }
+        if self.done { Ok(()) } else { self.run(view, Duration::ZERO) }
     }
 
     /// No event is ever under way here: each ends before the load is checked again.
-    fn give_up(&mut self, load: &mut Load) {
-        load.clients = 0;
+    fn give_up(&mut self, view: &mut ShardView) {
+        view.clients = 0;
     }
 
-    fn finish(&mut self, _load: &mut Load) -> Result<(), Failure> {
+    fn finish(&mut self, _load: &mut ShardView) -> Result<(), Failure> {
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-"""Pressure stall information: how long somebody waited for processor, memory or disk."""
+"""Pressure stall information: how long tasks waited for processor, memory or disk."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ class _Table:
         return family
 
     def read_all(self) -> None:
-        """Nobody is a stranger any more: somebody looks for a new family."""
+        """Forgets which processes are unrelated: a new family is wanted."""
         self._strangers = frozenset()
         self._children.clear()
 

@@ -182,7 +182,7 @@ def longest(analysis: Analysis) -> int:
 
 
 def dots(intervals: int, size: int) -> alt.OverlayMarkDef | bool:
-    """On a line of so many intervals."""
+    """For a line with this many intervals."""
     return alt.OverlayMarkDef(size=size) if intervals <= MOST_DOTS else False
 
 

@@ -1,5 +1,5 @@
 "use strict";
-// Draws every chart from the payload, feeds it the rows the reader chose, follows the colour scheme.
+// Draws every chart from the payload with the rows the reader chose; follows the colour scheme.
 (async () => {
   const unzipped = id => {
     const text = atob(document.getElementById(id).textContent);
@@ -9,16 +9,20 @@
   };
   const charts = await unzipped("payload").json();
   let lines = null;
-  const store = () => lines ??= unzipped("lines").arrayBuffer().then(buffer => linePanels.unpacked(new Uint8Array(buffer)));
+  const store = () => lines ??= unzipped("lines").arrayBuffer()
+    .then(buffer => linePanels.unpacked(new Uint8Array(buffer)));
   const chosen = {};
-  for (const box of document.querySelectorAll("select[data-selector]")) chosen[box.dataset.selector] = box.value;
+  for (const box of document.querySelectorAll("select[data-selector]"))
+    chosen[box.dataset.selector] = box.value;
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const logarithmic = new Set();
 
   const rows = ({ columns, selector }) => {
     const names = Object.keys(columns);
     const places = [...columns[names[0]].keys()];
-    const kept = selector && selector in chosen ? places.filter(place => columns.key[place] === chosen[selector]) : places;
+    const kept = selector && selector in chosen
+      ? places.filter(place => columns.key[place] === chosen[selector])
+      : places;
     return kept.map(place => Object.fromEntries(names.map(name => [name, columns[name][place]])));
   };
 
@@ -34,7 +38,8 @@
   };
 
   const narrowed = (wide, all) => {
-    const spec = JSON.parse(JSON.stringify(wide), (key, value) => key === "columns" && value > 3 ? 3 : value);
+    const spec = JSON.parse(JSON.stringify(wide), (key, value) =>
+      key === "columns" && value > 3 ? 3 : value);
     if (!all.length || !("label" in all[0])) return spec;
     for (const row of all) row.label = rewrapped(row.label);
     const labels = new Set(all.map(row => row.label));
@@ -45,27 +50,36 @@
   const theme = () => {
     const [text, line] = dark.matches ? ["#d5dae0", "#39414b"] : ["#2a2f36", "#dfe3e8"];
     const font = getComputedStyle(document.body).fontFamily;
+    const words = { labelColor: text, titleColor: text, labelFontSize: 12, titleFontSize: 12 };
     return {
       background: null, font,
       view: { stroke: null },
       title: { color: text },
-      axis: { labelColor: text, titleColor: text, gridColor: line, domainColor: line, tickColor: line, labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500 },
-      legend: { labelColor: text, titleColor: text, labelFontSize: 12, titleFontSize: 12, labelLimit: 260, orient: innerWidth < 720 ? "bottom" : "right", columns: 1, layout: { bottom: { anchor: "start", direction: "vertical", margin: 8 } } },
+      axis: { ...words, gridColor: line, domainColor: line, tickColor: line, titleFontWeight: 500 },
+      legend: {
+        ...words, labelLimit: 260, orient: innerWidth < 720 ? "bottom" : "right", columns: 1,
+        layout: { bottom: { anchor: "start", direction: "vertical", margin: 8 } },
+      },
     };
   };
 
   const withLogarithms = spec => JSON.parse(JSON.stringify(spec), (key, value) =>
-    key === "y" && value && value.type === "quantitative" ? { ...value, scale: { type: "log" } } : value);
+    key === "y" && value && value.type === "quantitative"
+      ? { ...value, scale: { type: "log" } }
+      : value);
 
   // Stacked panels can't take their width from the page: what the axes leave is told to each.
   const panelled = async (chart, place) => {
     const read = await store();
-    const { rows, domain, thinned } = linePanels.shown(read, chosen[chart.selector] ?? Object.keys(read.head.views)[0], [...chart.panels, ...chart.added], chart.whole);
+    const view = chosen[chart.selector] ?? Object.keys(read.head.views)[0];
+    const names = [...chart.panels, ...chart.added];
+    const { rows, domain, thinned } = linePanels.shown(read, view, names, chart.whole);
     const spec = linePanels.spec(read, chart, domain, rows);
     chart.say(thinned);
+    const width = Math.max(160, place.clientWidth - 104);
     return {
       ...spec,
-      vconcat: spec.vconcat.map(panel => ({ ...panel, width: Math.max(160, place.clientWidth - 104) })),
+      vconcat: spec.vconcat.map(panel => ({ ...panel, width })),
       datasets: { ...spec.datasets, rows },
     };
   };
@@ -77,11 +91,13 @@
     const flat = () => {
       const all = rows(chart);
       const sized = place.clientWidth < 560 ? narrowed(spec, all) : spec;
-      return { ...sized, autosize: { type: "fit-x", contains: "padding" }, datasets: { ...spec.datasets, rows: all } };
+      const autosize = { type: "fit-x", contains: "padding" };
+      return { ...sized, autosize, datasets: { ...spec.datasets, rows: all } };
     };
     const drawn = chart.panels.length ? await panelled(chart, place) : flat();
     const result = await vegaEmbed(place, drawn, {
-      renderer: "svg", config: theme(), actions: { export: true, source: false, compiled: false, editor: false }, downloadFileName: name,
+      renderer: "svg", config: theme(), downloadFileName: name,
+      actions: { export: true, source: false, compiled: false, editor: false },
     });
     chart.view = result.view;
     performance.mark(`drawn ${name}`);
@@ -90,8 +106,13 @@
   const drawAll = async names => {
     for (const place of document.querySelectorAll("[data-chart]")) {
       if (names && !names(charts[place.dataset.chart])) continue;
-      try { await draw(place); }
-      catch (error) { place.textContent = `This chart could not be drawn: ${error}`; place.classList.add("broken"); console.error(error); }
+      try {
+        await draw(place);
+      } catch (error) {
+        place.textContent = `This chart could not be drawn: ${error}`;
+        place.classList.add("broken");
+        console.error(error);
+      }
     }
   };
 

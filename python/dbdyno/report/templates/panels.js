@@ -9,7 +9,10 @@ const linePanels = (() => {
   const unpacked = bytes => {
     const length = new DataView(bytes.buffer).getUint32(0, true);
     const head = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
-    const times = head.grids.map(({ ms }) => { let at = 0; return Float64Array.from(ms, step => at += step); });
+    const times = head.grids.map(({ ms }) => {
+      let at = 0;
+      return Float64Array.from(ms, step => at += step);
+    });
     const apart = times.map(grid => {
       const steps = [...grid].slice(1).map((at, place) => at - grid[place]).sort((a, b) => a - b);
       return Math.max(head.gap_ms, head.gap_periods * (steps[steps.length >> 1] || 0));
@@ -17,15 +20,16 @@ const linePanels = (() => {
     const sizes = head.grid.map((grid, line) => head.high[line] === null ? 0 : times[grid].length);
     const fine = sizes.slice(0, head.fine).reduce((sum, size) => sum + size, 0);
     let fineAt = 4 + length, coarseAt = 4 + length + 2 * fine;
-    const starts = sizes.map((size, line) => line < head.fine ? (fineAt += size) - size : (coarseAt += size) - size);
+    const starts = sizes.map((size, line) =>
+      line < head.fine ? (fineAt += size) - size : (coarseAt += size) - size);
     const places = head.base_ms.map(() => new Map());
     head.name.forEach((name, line) => places[head.run[line]].set(head.names[name], line));
     const value = (line, place) => {
       const low = head.low[line], high = head.high[line], at = starts[line] + place;
       if (high === null) return low;
-      if (line >= head.fine) return bytes[at] === EMPTY_COARSE ? null : low + bytes[at] / (EMPTY_COARSE - 1) * (high - low);
-      const code = bytes[at] << 8 | bytes[at + fine];
-      return code === EMPTY_FINE ? null : low + code / (EMPTY_FINE - 1) * (high - low);
+      const coarse = line >= head.fine, empty = coarse ? EMPTY_COARSE : EMPTY_FINE;
+      const code = coarse ? bytes[at] : bytes[at] << 8 | bytes[at + fine];
+      return code === empty ? null : low + code / (empty - 1) * (high - low);
     };
     return { head, times, apart, places, value };
   };
@@ -39,13 +43,17 @@ const linePanels = (() => {
     let from = Infinity, to = -Infinity;
     const row = (panel, block, ms, more) => {
       if (whole) { from = Math.min(from, ms); to = Math.max(to, ms); }
-      rows.push({ panel, block, second: tenth(ms), value: null, until: null, kind: null, text: null, shaded: null, hover: null, ...more });
+      rows.push({
+        panel, block, second: tenth(ms), value: null, until: null, kind: null, text: null,
+        shaded: null, hover: null, ...more,
+      });
     };
     // The pointer finds the highest of each stretch of a long line, so that spikes can be read.
     const pointed = line => {
       const length = Math.ceil(line.length / MOST_POINTED);
       for (let start = 0; start < line.length; start += length)
-        line.slice(start, start + length).reduce((one, other) => other.value > one.value ? other : one).hover = "yes";
+        line.slice(start, start + length)
+          .reduce((one, other) => other.value > one.value ? other : one).hover = "yes";
     };
     for (const [run, block, origin, begin, end] of head.views[view] || []) {
       if (!whole) { from = Math.min(from, begin - origin); to = Math.max(to, end - origin); }
@@ -68,7 +76,8 @@ const linePanels = (() => {
       for (const [kind, first, last, text, shaded] of head.marks[run]) {
         if (!whole && (last < begin || first > end)) continue;
         const ends = whole ? [first, last] : [Math.max(first, begin), Math.min(last, end)];
-        row("marks", block, ends[0] - origin, { until: tenth(ends[1] - origin), kind, text, shaded: shaded ? "yes" : "no" });
+        const until = tenth(ends[1] - origin);
+        row("marks", block, ends[0] - origin, { until, kind, text, shaded: shaded ? "yes" : "no" });
         if (whole) to = Math.max(to, ends[1] - origin);
       }
     }
@@ -86,12 +95,14 @@ const linePanels = (() => {
     panel.title = { ...panel.title, text };
     for (const layer of panel.layer) {
       for (const one of layer.transform)
-        if (/datum\.panel/.test(one.filter) && !one.filter.includes("'marks'")) one.filter = `datum.panel === ${JSON.stringify(name)}`;
+        if (/datum\.panel/.test(one.filter) && !one.filter.includes("'marks'"))
+          one.filter = `datum.panel === ${JSON.stringify(name)}`;
       for (const tip of layer.encoding.tooltip || []) if (tip.field === "value") tip.title = name;
       if (!layer.name) continue;
       const before = layer.name;
       layer.name = `${before} of ${name}`.replace(/\W/g, "_");
-      for (const selection of spec.params) if (selection.views && selection.views.includes(before)) selection.views.push(layer.name);
+      for (const { views } of spec.params)
+        if (views && views.includes(before)) views.push(layer.name);
     }
     return panel;
   };
@@ -105,7 +116,11 @@ const linePanels = (() => {
       if (there.has(name)) return;
       const panel = spec.vconcat[place + 1];
       panel.title.text += " (not sampled here)";
-      for (const { encoding: { y } } of panel.layer) if (y) { y.scale = { domain: [0, 1] }; y.axis = { ...y.axis, values: [] }; }
+      for (const { encoding: { y } } of panel.layer) {
+        if (!y) continue;
+        y.scale = { domain: [0, 1] };
+        y.axis = { ...y.axis, values: [] };
+      }
     });
     spec.vconcat.forEach((panel, place) => {
       const last = place === spec.vconcat.length - 1;
@@ -124,55 +139,91 @@ const linePanels = (() => {
     const has = string => words.every(word => string.toLowerCase().includes(word));
     const names = Object.keys(head.metrics);
     const byName = names.filter(has);
-    const byWords = names.filter(name => !has(name) && has(`${name} ${head.metrics[name].join(" ")}`));
+    const told = name => `${name} ${head.metrics[name].join(" ")}`;
+    const byWords = names.filter(name => !has(name) && has(told(name)));
     return [...byName, ...byWords];
+  };
+
+  const optionOf = (id, head, name, add) => {
+    const option = document.createElement("li"), word = document.createElement("code");
+    option.id = id;
+    option.setAttribute("role", "option");
+    word.textContent = name;
+    option.append(word, ` ${title(head, name).slice(name.length + 2)}`);
+    option.addEventListener("pointerdown", event => { event.preventDefault(); add(); });
+    return option;
+  };
+
+  const restOf = (shown, every) => {
+    const rest = document.createElement("li");
+    rest.className = "rest";
+    rest.textContent = shown
+      ? `${every - shown} more: type some of the name`
+      : "No metric has these words.";
+    return rest;
+  };
+
+  const chipOf = (name, remove) => {
+    const chip = document.createElement("button");
+    chip.type = "button";
+    chip.textContent = `${name} ×`;
+    chip.setAttribute("aria-label", `Remove ${name}`);
+    chip.addEventListener("click", remove);
+    return chip;
+  };
+
+  const thinnedText = seconds => {
+    const spans = seconds.map(span => span.toFixed(1)).join(" or ");
+    return `Thinned to keep this page small: of every ${spans} s the lowest and the highest value `
+      + "are shown.";
   };
 
   // A combobox: arrows choose, Enter adds, Escape closes.
   const adding = (place, chart, store, redraw) => {
     const input = place.querySelector("input[type=text]"), list = place.querySelector("ul");
-    const added = place.querySelector(".added"), note = place.querySelector(".note"), whole = place.querySelector("input[type=checkbox]");
+    const added = place.querySelector(".added"), note = place.querySelector(".note");
+    const whole = place.querySelector("input[type=checkbox]");
     let names = [], chosen = -1;
     chart.added = [];
 
-    const close = () => { list.hidden = true; chosen = -1; input.setAttribute("aria-expanded", "false"); input.removeAttribute("aria-activedescendant"); };
+    const close = () => {
+      list.hidden = true;
+      chosen = -1;
+      input.setAttribute("aria-expanded", "false");
+      input.removeAttribute("aria-activedescendant");
+    };
     const choose = to => {
       chosen = to;
-      [...list.querySelectorAll("[role=option]")].forEach((option, at) => option.setAttribute("aria-selected", at === to));
+      const options = [...list.querySelectorAll("[role=option]")];
+      options.forEach((option, at) => option.setAttribute("aria-selected", at === to));
       const option = list.children[to];
-      if (option) { input.setAttribute("aria-activedescendant", option.id); option.scrollIntoView({ block: "nearest" }); }
+      if (!option) return;
+      input.setAttribute("aria-activedescendant", option.id);
+      option.scrollIntoView({ block: "nearest" });
     };
     const open = async () => {
       const { head } = await store();
-      const every = found(head, input.value).filter(name => !chart.panels.includes(name) && !chart.added.includes(name));
+      const shown = [...chart.panels, ...chart.added];
+      const every = found(head, input.value).filter(name => !shown.includes(name));
       names = every.slice(0, MOST_FOUND);
-      list.replaceChildren(...names.map((name, at) => {
-        const option = document.createElement("li"), word = document.createElement("code");
-        option.id = `${list.id}-${at}`;
-        option.setAttribute("role", "option");
-        word.textContent = name;
-        option.append(word, ` ${title(head, name).slice(name.length + 2)}`);
-        option.addEventListener("pointerdown", event => { event.preventDefault(); add(name); });
-        return option;
-      }));
-      if (every.length !== names.length || !names.length) {
-        const rest = document.createElement("li");
-        rest.className = "rest";
-        rest.textContent = names.length ? `${every.length - names.length} more: type some of the name` : "No metric has these words.";
-        list.append(rest);
-      }
+      const options = names.map((name, at) =>
+        optionOf(`${list.id}-${at}`, head, name, () => add(name)));
+      list.replaceChildren(...options);
+      if (every.length !== names.length || !names.length)
+        list.append(restOf(names.length, every.length));
       list.hidden = false;
       input.setAttribute("aria-expanded", "true");
       choose(names.length ? 0 : -1);
     };
-    const chips = () => added.replaceChildren(...chart.added.map(name => {
-      const chip = document.createElement("button");
-      chip.type = "button";
-      chip.textContent = `${name} ×`;
-      chip.setAttribute("aria-label", `Remove ${name}`);
-      chip.addEventListener("click", () => { chart.added = chart.added.filter(one => one !== name); chips(); redraw(); input.focus(); close(); });
-      return chip;
-    }));
+    const remove = name => {
+      chart.added = chart.added.filter(one => one !== name);
+      chips();
+      redraw();
+      input.focus();
+      close();
+    };
+    const chips = () =>
+      added.replaceChildren(...chart.added.map(name => chipOf(name, () => remove(name))));
     const add = name => { chart.added.push(name); input.value = ""; close(); chips(); redraw(); };
 
     input.addEventListener("focus", open);
@@ -183,13 +234,18 @@ const linePanels = (() => {
       else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
         event.preventDefault();
         if (list.hidden) open();
-        else if (names.length) choose((chosen + (event.key === "ArrowDown" ? 1 : names.length - 1)) % names.length);
+        else if (names.length) {
+          const step = event.key === "ArrowDown" ? 1 : names.length - 1;
+          choose((chosen + step) % names.length);
+        }
+      } else if (event.key === "Enter" && !list.hidden && names[chosen]) {
+        event.preventDefault();
+        add(names[chosen]);
       }
-      else if (event.key === "Enter" && !list.hidden && names[chosen]) { event.preventDefault(); add(names[chosen]); }
     });
     whole.addEventListener("change", () => { chart.whole = whole.checked; redraw(); });
     chart.say = thinned => {
-      note.textContent = thinned.length ? `Thinned to keep this page small: of every ${thinned.map(s => s.toFixed(1)).join(" or ")} s the lowest and the highest value are shown.` : "";
+      note.textContent = thinned.length ? thinnedText(thinned) : "";
     };
   };
 

@@ -35,7 +35,7 @@ pub enum Turn {
         /// On the run's clock; the actual start in a closed loop.
         intended_ns: u64,
     },
-    /// Wait until [`Load::due`] names the client.
+    /// Wait until [`ShardView::due`] names the client.
     Wait,
     /// The load is over for this client.
     Stop,
@@ -66,7 +66,7 @@ struct GroupPart {
 
 /// A shard's view of the run.
 #[derive(Debug)]
-pub struct Load {
+pub struct ShardView {
     control: Arc<Control>,
     clock: Clock,
     timeline: Timeline,
@@ -106,7 +106,7 @@ pub struct Load {
     pub clients: u32,
 }
 
-impl Load {
+impl ShardView {
     /// How long a shard that waits for the others sleeps between checks, nanoseconds: longer with
     /// more shards, since 20,000 that check every 200 µs would use up the processors.
     pub(crate) fn pause_ns(&self) -> u64 {

@@ -7,9 +7,9 @@
 
 use record::PhaseName;
 
-use super::{Load, OpenEvent};
+use super::{OpenEvent, ShardView};
 
-impl Load {
+impl ShardView {
     /// Whether an event that ends now is counted. One that began in the warm-up and ends in the
     /// window takes from the budget like any other that ends there; if the budget is used up, it is
     /// not counted.

@@ -2,10 +2,10 @@
 
 use record::PhaseName;
 
-use super::Load;
+use super::ShardView;
 use crate::timeline::{Slice, Timeline};
 
-impl Load {
+impl ShardView {
     /// Learns of the next turn, if there is one; it begins a little later.
     pub(crate) fn hear_turn(&mut self) {
         let Some(heard) = self.turns else { return };
