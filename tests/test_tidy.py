@@ -258,7 +258,8 @@ def test_the_javascript_measure_sees_functions_and_their_length() -> None:
 
 def test_the_c_measure_sees_functions_and_their_length() -> None:
     text = (
-        "static int a(int b);\nint b(void) { return 1; }\nstatic const char *c(int d,\n    int e) {\n    return f();\n}\n\n"
+        "static int a(int b);\nint b(void) { return 1; }\n"
+        "static const char *c(int d,\n    int e) {\n    return f();\n}\n\n"
         "int main(void) {\n    for (;;) {\n    }\n}\n"
     )
 

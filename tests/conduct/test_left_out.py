@@ -60,7 +60,7 @@ def install(programs: Path) -> None:
 
 def conduct(file: Path, store: Store, events: list[Event] | None = None) -> StudyOutcome:
     loaded = load_study(str(file))
-    plan = plan_study(loaded.study, store)
+    _, plan = plan_study(loaded.study, store)
     told: list[Event] = [] if events is None else events
     return conduct_study(loaded, plan, store, find_engine(), observe=told.append)
 

@@ -118,7 +118,7 @@ def test_what_no_curve_describes_is_refused(given: list[Mapping[int, float]], re
 def test_the_knee_is_where_power_is_greatest(curve: Callable[[int], float], knee: float) -> None:
     """Against a search of the curve itself."""
     fine = np.linspace(1, 128, 127_001)
-    power = np.array([curve(n) for n in fine]) ** 2 / fine  # type: ignore[arg-type]
+    power = np.array([curve(n) for n in fine]) ** 2 / fine
     assert float(fine[power.argmax()]) == pytest.approx(knee, rel=1e-2)
 
     told = found(curve).knee_clients

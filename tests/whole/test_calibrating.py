@@ -63,9 +63,9 @@ def test_the_noise_of_a_workload_is_told_and_kept_for_studies_to_come(
     sees = json.loads(dbdyno("check", "own.toml", "--json", folder=tmp_path).out)["sees"]
     assert 0 < sees["effect"] < 10
     assert sees["noise"]["within_sd"] == found["within_sd"]
-    told = dbdyno("check", "own.toml", folder=tmp_path).out
-    assert "noise    this machine would see a change of about " in told
-    assert "% in throughput (kv_update, 2 clients; calibrated on " in told
+    checked = dbdyno("check", "own.toml", folder=tmp_path).out
+    assert "noise    this machine would see a change of about " in checked
+    assert "% in throughput (kv_update, 2 clients; calibrated on " in checked
     ran = dbdyno("run", "own.toml", "--blocks", "2", folder=tmp_path)
     assert ran.code == 0, ran.err
     assert "this machine would see a change of about " in ran.err

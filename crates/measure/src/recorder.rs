@@ -378,9 +378,8 @@ mod tests {
             (ns(), 1u64..50).prop_map(|(wait, count)| Fact::CensoredBacklog(wait, count)),
             ns().prop_map(Fact::Abandoned),
             (class(), ns()).prop_map(|(class, ns)| Fact::ClosedStatement(class, ns)),
-            (class(), ns(), ns()).prop_map(|(class, wait, ns)| {
-                Fact::OpenStatement(class, wait, ns)
-            }),
+            (class(), ns(), ns())
+                .prop_map(|(class, wait, ns)| { Fact::OpenStatement(class, wait, ns) }),
             (code, ns()).prop_map(|(code, ns)| Fact::FailedStatement(code, ns)),
             (ns(), ns()).prop_map(|(queued, unread)| Fact::OnTheWay(queued, unread)),
         ]
@@ -414,11 +413,9 @@ mod tests {
         assert_eq!(counters.errors, recorder.errors.values().sum::<u64>());
         assert_eq!(counters.errors, recorder.failed_statements.count());
         assert_eq!(counters.unfinished, recorder.failed_events.count());
-        for (class, of) in recorder.statements.iter().zip([
-            counters.reads,
-            counters.writes,
-            counters.other,
-        ]) {
+        for (class, of) in
+            recorder.statements.iter().zip([counters.reads, counters.writes, counters.other])
+        {
             assert_eq!(class.service.count(), of);
         }
     }

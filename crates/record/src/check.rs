@@ -1,6 +1,6 @@
 //! Checks ranges of a run spec that its types can't express.
 
-use crate::spec::{Part, RunSpec, Target};
+use crate::spec::{Part, RunSpec};
 
 /// Clients of a run at most.
 pub const CLIENTS_MAX: u32 = 1_000_000;

@@ -5,7 +5,7 @@ use engine::ShardView;
 
 use crate::bulk::{Row, Wait};
 use crate::client::Waiting;
-use crate::outcome::{Conclusion, Purpose};
+use crate::outcome::{Conclusion, Failed, Purpose};
 use crate::reconnect::{connect_failure, fresh};
 use crate::runtime::Runtime;
 

@@ -17,7 +17,7 @@ from dbdyno.report.analyse import Analysis
 from dbdyno.report.material import RunMaterial, SampleSeries
 from dbdyno.report.points import BlockFigures, Point
 from dbdyno.report.timeline import Span, spans
-from dbdyno.stats import Event
+from dbdyno.stats import Dip
 from dbdyno.stats.coincidence import coincidence_p
 
 Instants = NDArray[np.int64]
@@ -50,7 +50,7 @@ class Cycle:
 class Stall:
     """A stall of one block, and what it coincides with."""
 
-    event: Event
+    event: Dip
     cycle: str | None
     """`None`: nothing that was sampled explains it."""
     p: float | None
@@ -95,7 +95,7 @@ def stalls(analysis: Analysis) -> Iterator[tuple[Point, BlockFigures, tuple[Stal
                 yield point, figures, named(span, figures.stability.stalls)
 
 
-def named(span: Span, events: tuple[Event, ...]) -> tuple[Stall, ...]:
+def named(span: Span, events: tuple[Dip, ...]) -> tuple[Stall, ...]:
     """The stalls of one load with their cycles; `events` are counted from its window's beginning,
     over what was measured alone."""
     series = span.run.series.get(span.step)
@@ -115,7 +115,7 @@ def named(span: Span, events: tuple[Event, ...]) -> tuple[Stall, ...]:
     )
 
 
-def _places(event: Event, interval_s: float, intervals: int) -> slice:
+def _places(event: Dip, interval_s: float, intervals: int) -> slice:
     first = round(event.start_s / interval_s)
     return slice(first, min(intervals, first + max(1, round(event.duration_s / interval_s))))
 
@@ -166,8 +166,9 @@ def _grew(sampled: SampleSeries, begin: Instants, end: Instants) -> Flags:
 
 def _at(sampled: SampleSeries, instants: Instants) -> NDArray[np.float64]:
     zero = sampled.unix_ns[0]
-    return np.interp(
+    values: NDArray[np.float64] = np.interp(
         (instants - zero).astype(np.float64),
         (sampled.unix_ns - zero).astype(np.float64),
         sampled.values,
     )
+    return values
