@@ -61,5 +61,5 @@ def test_the_report_has_their_number_beside_the_backlog(tmp_path: Path) -> None:
     table = open_loop_table(analyse(gather(store, "study")))
     at = [column.name for column in table.columns].index("censored")
 
-    assert [row[at] for row in table.rows] == [15] * len(table.rows)
+    assert [row[at] for row in table.rows] == ["15"] * len(table.rows)
     assert "Not ended at the end" in page_of(store)
