@@ -24,7 +24,15 @@ from dbdyno.stats.paired import (
     paired_effect,
     tost_p,
 )
-from dbdyno.stats.power import MOST_BLOCKS, Advice, advise, blocks_needed, detectable, power
+from dbdyno.stats.power import (
+    MOST_BLOCKS,
+    Advice,
+    advise,
+    blocks_needed,
+    detectable,
+    power,
+    would_be_found,
+)
 from dbdyno.stats.scaling import Curve, Scaling, scaling
 from dbdyno.stats.shares import Share, ShareEffect
 from dbdyno.stats.spread import (
@@ -106,4 +114,5 @@ __all__ = [
     "turns_effect",
     "unpaired_effect",
     "widened",
+    "would_be_found",
 ]
