@@ -59,6 +59,16 @@ def test_trials_of_all_blocks_are_one_sample_and_zero_is_a_share(store: Path) ->
     assert {gate.name: gate.state for gate in gates(analysis)}["Trials"] == "ok"
 
 
+def test_an_open_question_says_which_difference_would_have_been_found(tmp_path: Path) -> None:
+    def alike(run: PlannedRun) -> Mapping[str, int]:
+        return {"reported": 5, "silently wrong": 5}
+
+    world = World(lambda *_: 100.0, outcomes=alike)
+    said = headline(analyse(gather(write_study(tmp_path, STUDY, world), "study")))
+    # Two shares of a half of 30 trials each: Fisher's test has 82 % for 37 points.
+    assert "A change of 37\u202fpoints would have been found four times in five." in said
+
+
 def test_the_outcome_that_decides_stands_first(store: Path) -> None:
     counts, differences = outcome_tables(analyse(gather(store, "study")))
 

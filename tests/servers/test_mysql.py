@@ -136,6 +136,14 @@ def test_a_value_that_the_server_adjusts_is_in_the_facts(tmp_path: Path) -> None
     assert adjusted == {"innodb_log_buffer_size": {"asked": "1", "effective": "2097152"}}
 
 
+def test_the_storage_engines_that_have_the_data_are_in_the_facts(server: Server) -> None:
+    assert server.facts()["data_engines"] == []
+    with connect(server.target()) as connection:
+        for engine in ("Aria", "InnoDB"):
+            ask(connection, f"CREATE TABLE of_{engine} (id INT PRIMARY KEY) ENGINE={engine}")
+    assert server.facts()["data_engines"] == ["Aria", "InnoDB"]
+
+
 def test_a_setting_that_counts_only_when_the_data_folder_is_made(tmp_path: Path) -> None:
     with open_server("mariadb@system", {"innodb_page_size": "4k"}, tmp_path) as server:
         server.start()

@@ -8,10 +8,19 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import scipy
 from numpy.typing import NDArray
 
 from dbdyno.design import first_orders
-from dbdyno.stats import PairedEffect, advise, blocks_needed, detectable, effect_of, power
+from dbdyno.stats import (
+    PairedEffect,
+    advise,
+    blocks_needed,
+    detectable,
+    effect_of,
+    power,
+    would_be_found,
+)
 from dbdyno.stats.multiple import benjamini_hochberg
 from dbdyno.stats.paired import rule
 
@@ -98,6 +107,22 @@ def test_power_is_what_was_printed(blocks: int) -> None:
     d = differences(normal(np.random.default_rng(blocks), 2 * blocks), blocks) + shift
     changed, _ = rule(*summed_up(d), blocks - 1, MARGIN)
     assert float(changed.mean()) == pytest.approx(0.8, abs=0.05)
+
+
+@pytest.mark.parametrize(("blocks", "family"), [(2, 1), (3, 6), (5, 12), (10, 4)])
+def test_what_would_be_found_is_found_at_the_level_that_a_family_leaves(
+    blocks: int, family: int
+) -> None:
+    rng = np.random.default_rng(blocks)
+    effect = effect_of(rng.normal(0, SD, blocks))
+    assert isinstance(effect, PairedEffect)
+    level = 0.05 / family
+    size = would_be_found(effect, level)
+    d = rng.normal(size, effect.log_sd, (STUDIES, blocks))
+    t = d.mean(axis=1) / d.std(axis=1, ddof=1) * math.sqrt(blocks)
+    found = 2 * scipy.stats.t.sf(np.abs(t), blocks - 1) < level
+    assert float(found.mean()) == pytest.approx(0.8, abs=0.03)
+    assert would_be_found(effect) == pytest.approx(detectable(effect.log_sd, blocks))
 
 
 @pytest.mark.parametrize(("sd_over_effect", "blocks"), [(0.5, 5), (1.0, 10), (2.0, 34)])

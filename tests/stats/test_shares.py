@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+import scipy
 
-from dbdyno.stats import NotComparable, Share, ShareEffect, Verdict, judge_shares
+from dbdyno.stats import (
+    NotComparable,
+    Share,
+    ShareEffect,
+    Verdict,
+    judge_shares,
+    would_be_found,
+)
+from dbdyno.stats.shares import difference_found
 
 
 @pytest.mark.parametrize(
@@ -64,3 +74,37 @@ def test_a_few_trials_can_not_tell() -> None:
     )
 
     assert told.verdict is Verdict.CANNOT_TELL
+
+
+@pytest.mark.parametrize(
+    ("found", "trials", "level"),
+    [(15, 30, 0.05), (6, 60, 0.05), (24, 30, 0.05), (2, 30, 0.05), (15, 30, 0.05 / 12)],
+)
+def test_the_difference_that_would_be_found_is_found_four_times_in_five(
+    found: int, trials: int, level: float
+) -> None:
+    effect = ShareEffect(Share(found, trials), Share(found, trials), 1)
+    one = (found + 1) / (trials + 2)
+    up, down = difference_found(effect, level, 0.8)
+
+    others = [one + up if up else None, one - down if down else None]
+    powers = [fisher_power(one, other, trials, level) for other in others if other is not None]
+    assert powers == pytest.approx([0.8] * len(powers), abs=0.06)
+    assert would_be_found(effect, level) == max(up or 0, down or 0) > 0
+
+
+def fisher_power(one: float, other: float, trials: int, level: float) -> float:
+    """Over all tables, weighted by how often each comes."""
+    counts = np.arange(trials + 1)
+    chance = np.outer(*(scipy.stats.binom.pmf(counts, trials, share) for share in (one, other)))
+    power = 0.0
+    for total in range(2 * trials + 1):
+        a = np.arange(max(0, total - trials), min(total, trials) + 1)
+        likely = scipy.stats.hypergeom.pmf(a, 2 * trials, total, trials)
+        p = np.array([likely[likely <= each * (1 + 1e-7)].sum() for each in likely])
+        power += float(chance[a[p < level], total - a[p < level]].sum())
+    return power
+
+
+def test_where_no_share_is_far_enough_no_difference_would_be_found() -> None:
+    assert would_be_found(ShareEffect(Share(1, 2), Share(1, 2), 1)) == float("inf")

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from dbdyno.errors import StudyError
 from dbdyno.formats.complaint import KeyPath, complaint, nearest_hint
+from dbdyno.formats.lead_rules import lead_complaints
 from dbdyno.formats.load_schema import LoadTable, Pace
 from dbdyno.formats.search_rules import metric_of, search_complaints
 from dbdyno.formats.study_schema import DesignTable, ProxyTable, StudyDocument
@@ -189,7 +190,9 @@ def _build(
     _check_published(document, every, fail)
     _check_groups(document, every, fail)
     _check_most_clients(factors, document.load, fail)
-    for wrong in search_complaints(document):
+    listed = isinstance(merged.get("leads"), list)
+    leading = lead_complaints(document, every, factors, scale=scale, listed=listed)
+    for wrong in (*search_complaints(document), *leading):
         raise fail(*wrong)
     scripts = document.workload.script
     tables = document.workload.tables
@@ -212,6 +215,7 @@ def _build(
             Tables(tables.script, tables.options) if tables else None,
         ),
         answer=document.answer,
+        leads=tuple(table.lead() for table in document.leads),
         host=document.host,
         connection=document.connection.stated(),
         published=tuple(table.published() for table in document.published),

@@ -31,6 +31,7 @@ from dbdyno.model import (
     GROUPED,
     USUAL,
     Chart,
+    Lead,
     Order,
     Published,
     Sampled,
@@ -56,6 +57,9 @@ def _compression(value: object) -> object:
         raise ValueError(f'expected true, false, "zlib" or "zstd"; found {value!r}')
     return value
 
+
+MOST_LEADS = 4
+"""More make no headline."""
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Fraction = Annotated[float, BeforeValidator(parse_fraction)]
@@ -277,12 +281,42 @@ class PublishedTable(Table):
         return Published(value=low, high=high, **told)
 
 
+class LeadTable(Table):
+    """What the headline speaks of; `lead_rules.py` checks its names."""
+
+    cell: dict[str, str] = Field(default={})
+    clients: Annotated[int, Field(ge=1)] | None = None
+    factor: str | None = None
+    level: str | None = None
+    curve: bool = False
+
+    @model_validator(mode="after")
+    def _is_one_thing(self) -> Self:
+        if not self.model_fields_set:
+            raise ValueError("expected `cell`, `clients`, `factor` and `level`, or `curve = true`")
+        if (self.factor is None) != (self.level is None):
+            raise ValueError("a factor by itself takes both, `factor` and `level`")
+        if self.factor is not None and (self.cell or self.curve):
+            key = "cell" if self.cell else "curve"
+            raise ValueError(f"`factor` is a factor by itself, and takes no `{key}`")
+        if self.curve and self.clients is not None:
+            raise ValueError("`curve` is over all loads, and takes no `clients`")
+        return self
+
+    def lead(self) -> Lead:
+        """As the study has it."""
+        return Lead(**self.model_dump())
+
+
 class StudyDocument(Table):
     """The whole file; `scale` is taken out and merged before this is read."""
 
     question: Annotated[str, StringConstraints(min_length=1, strip_whitespace=True)]
     source: str | None = None
     answer: Annotated[str | None, AfterValidator(_answer)] = None
+    leads: Annotated[list[LeadTable], BeforeValidator(as_list), Field(max_length=MOST_LEADS)] = (
+        Field(default=[])
+    )
     host: Host = Field(default={})
     connection: ConnectionTable = ConnectionTable()
     published: list[PublishedTable] = Field(default=[])

@@ -127,6 +127,23 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
+class Lead:
+    """What a report's headline speaks of: a cell at one load, a factor by itself, or a curve."""
+
+    cell: Mapping[str, str] = field(default_factory=dict)
+    """Factor → level; a factor that isn't named has the baseline's level, or its first. Compared
+    with its baseline where it has one, else told by its figure."""
+    clients: int | None = None
+    """The load step; `None`: the one with the most clients."""
+    factor: str | None = None
+    """A factor of the baseline, in place of a cell: its `level` against the baseline's, averaged
+    over all else."""
+    level: str | None = None
+    curve: bool = False
+    """Where the cell's throughput ends as clients grow, and how busy the processors are there."""
+
+
+@dataclass(frozen=True, slots=True)
 class Primary:
     """The figure that answers the question. Others are shown, but do not decide."""
 
@@ -168,6 +185,8 @@ class Study:
     source: str | None = None
     answer: str | None = None
     """The study's own sentence for its answer, with placeholders."""
+    leads: tuple[Lead, ...] = ()
+    """What its headline speaks of, in this order; empty: the largest effect."""
     host: Mapping[str, object] = field(default_factory=dict)
     """Setter → its value in every cell."""
     connection: Mapping[str, bool | str] = field(default_factory=dict)

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from dbdyno.formats.study import SMOKE
+from dbdyno.model.limits import attempted
 from dbdyno.report.analyse import Analysis
+from dbdyno.report.busy import end_words
 from dbdyno.report.comparisons import Comparison, MainEffect
 from dbdyno.report.declared import is_exploratory
+from dbdyno.report.faults import tried_word
+from dbdyno.report.findable import findable
 from dbdyno.report.gate import Gate
+from dbdyno.report.here import answering, lacking
 from dbdyno.report.imported import preface
+from dbdyno.report.leading import Leading, Rise, Unmeasured, leading
+from dbdyno.report.points import Point
 from dbdyno.report.published import agreement
 from dbdyno.report.validity import gates
 from dbdyno.report.wording import (
+    clients_text,
+    count,
     effect_words,
     evenness,
     interval,
     outlook,
     percent,
+    quantity,
     ratio,
     sentence,
+    sentence_case,
     spread_text,
     verdict_word,
     where,
@@ -34,12 +45,13 @@ MOST_NAMED = 4
 
 
 def headline(analysis: Analysis) -> str:
-    """The answer in a few sentences, ending with its reservations."""
+    """What the machine can't answer, the answer in a few sentences, and its reservations."""
     explored = is_exploratory(analysis.material.changes)
     told = f"{'Exploratory, chosen after the data: ' if explored else ''}{_answer(analysis)}"
     smoke = analysis.material.plan.scale == SMOKE
     told = preface(analysis.material.runs) + told
-    return (_SMOKE if smoke else "") + told + qualification(gates(analysis))
+    first = "".join(f"{sentence_case(one)} " for one in lacking(analysis))
+    return (_SMOKE if smoke else "") + first + told + qualification(gates(analysis))
 
 
 def qualification(found: tuple[Gate, ...]) -> str:
@@ -56,51 +68,115 @@ def qualification(found: tuple[Gate, ...]) -> str:
 def _answer(analysis: Analysis) -> str:
     if sum(len(point.counted) for point in analysis.points) == 0:
         return "No run is complete, so the question stays open."
+    leads = leading(analysis)
+    if leads:
+        return f"{_led(leads, analysis)}{_tallied(leads, analysis)}"
     if not analysis.comparisons:
         return _ranking(analysis)
-    own = _own_sentence(analysis)
-    if len(analysis.comparisons) == 1:
-        return own or sentence(analysis.comparisons[0], analysis)
-    found = ", ".join(f"{word} in {n}" for word, n in tally(analysis).items())
-    told = f"Of {len(analysis.comparisons)} comparisons with the baseline: {found}."
-    leading = _leading(analysis)
+    compared = answering(analysis.comparisons, analysis)
+    if not compared:
+        return "What was compared is the same here: it shows the noise of the method alone."
+    if len(compared) == 1:
+        return _led(compared, analysis)
+    largest = _largest(compared)
+    if largest is None:
+        return f"{_tally_text(analysis)}{findable(compared, analysis)}"
+    own = _own_sentence(largest, analysis)
     if own:
-        return f"{own} {told}"
-    return told if leading is None else f"{told} The largest effect: {sentence(leading, analysis)}"
+        return f"{own} {_tally_text(analysis)}"
+    return f"{_tally_text(analysis)} The largest effect: {sentence(largest, analysis)}"
 
 
-def tally(analysis: Analysis) -> Mapping[str, int]:
-    """Verdict, in the metric's own words → in how many comparisons with the baseline."""
-    words = (verdict_word(each.judgement.verdict, analysis.metric) for each in analysis.comparisons)
-    return Counter(words)
+def _led(leads: Sequence[Leading], analysis: Analysis) -> str:
+    """What the study leads with, each in its sentences, and what would have been found."""
+    told = " ".join(_words(one, analysis) for one in leads)
+    effects = [one for one in leads if isinstance(one, Comparison | MainEffect)]
+    return f"{told}{findable(effects, analysis)}"
 
 
-def _own_sentence(analysis: Analysis) -> str | None:
-    """The study's own sentence for its answer, filled in; only if there is a definite answer."""
-    wording = analysis.material.study.answer
-    leading = analysis.comparisons[0] if len(analysis.comparisons) == 1 else _leading(analysis)
-    if wording is None or leading is None or not leading.judgement.verdict.definite:
-        return None
-    effect = leading.judgement.effect
-    if isinstance(effect, NotComparable):
-        return None
-    size, sure = effect_words(effect)
-    return wording.format(
-        effect=size,
-        interval=sure,
-        verdict=verdict_word(leading.judgement.verdict, analysis.metric),
-        candidate=where(leading.point, analysis),
-        baseline=leading.baseline.label,
-        blocks=effect.blocks,
-        metric=analysis.metric.words,
-        smallest_effect=percent(leading.judgement.smallest_effect),
+def _words(one: Leading, analysis: Analysis) -> str:
+    match one:
+        case Comparison():
+            return _own_sentence(one, analysis) or sentence(one, analysis)
+        case MainEffect():
+            return _own_sentence(one, analysis) or _by_factor(one, analysis)
+        case Point():
+            return _figure(one, analysis)
+        case Rise():
+            name = one.points[0].label
+            return end_words(one.points, analysis) or f"{name}: one load alone makes no curve."
+        case Unmeasured():
+            return f"{one.name}: not measured: {one.why.rstrip('.')}."
+
+
+def _figure(point: Point, analysis: Analysis) -> str:
+    """A cell at a load by itself: how fast it ran, and whether it did so in every block."""
+    metric, found = analysis.metric, point.spread(analysis.metric_name)
+    p95 = point.spread("p95")
+    slow = f", p95 {quantity(p95.median, 'µs')}" if p95 and metric.rate else ""
+    planned = sum(run.cell.levels == point.cell.levels for run in analysis.material.plan.runs)
+    summaries = [figures.summary for figures in point.counted]
+    tried, errors = sum(map(attempted, summaries)), sum(one.errors for one in summaries)
+    what = tried_word(summaries[0].generator)
+    share = f"{percent(errors / tried)}" if errors and tried else "none"
+    return (
+        f"{where(point, analysis)}: {metric.words} {spread_text(found, metric.unit)}{slow}"
+        f"{evenness(point)}; complete in {len(point.counted)} of {planned} "
+        f"block{'' if planned == 1 else 's'}, {share} of {count(tried)} {what} failed."
     )
 
 
-def _leading(analysis: Analysis) -> Comparison | None:
-    """The largest of the definite effects of the primary family; `None` if there is none."""
-    sizes = [(_size(comparison), comparison) for comparison in analysis.comparisons]
-    size, comparison = max(sizes, key=lambda one: one[0])
+def tally(analysis: Analysis) -> Mapping[str, int]:
+    """Verdict, in the metric's own words → in how many comparisons with the baseline, those left
+    out whose two cells are the same here."""
+    compared = answering(analysis.comparisons, analysis)
+    return Counter(verdict_word(each.judgement.verdict, analysis.metric) for each in compared)
+
+
+def _tally_text(analysis: Analysis) -> str:
+    told = tally(analysis)
+    found = ", ".join(f"{word} in {n}" for word, n in told.items())
+    total = sum(told.values())
+    return f"Of {total} comparison{'' if total == 1 else 's'} with the baseline: {found}."
+
+
+def _tallied(leads: Sequence[Leading], analysis: Analysis) -> str:
+    """The tally behind the leads; empty where these are all there is to count."""
+    compared = answering(analysis.comparisons, analysis)
+    led = [one for one in leads if isinstance(one, Comparison)]
+    return f" {_tally_text(analysis)}" if len(compared) > len(led) else ""
+
+
+def _own_sentence(one: Comparison | MainEffect, analysis: Analysis) -> str | None:
+    """The study's own sentence for its answer, filled in; only if there is a definite answer."""
+    wording, effect = analysis.material.study.answer, one.judgement.effect
+    if wording is None or not one.judgement.verdict.definite or isinstance(effect, NotComparable):
+        return None
+    size, sure = effect_words(effect)
+    candidate, baseline = _sides(one, analysis)
+    return wording.format(
+        effect=size,
+        interval=sure,
+        verdict=verdict_word(one.judgement.verdict, analysis.metric),
+        candidate=candidate,
+        baseline=baseline,
+        blocks=effect.blocks,
+        metric=analysis.metric.words,
+        smallest_effect=percent(one.judgement.smallest_effect),
+    ) + (_range(one) if isinstance(one, MainEffect) else "")
+
+
+def _sides(one: Comparison | MainEffect, analysis: Analysis) -> tuple[str, str]:
+    """Names of candidate and baseline."""
+    if isinstance(one, Comparison):
+        return where(one.point, analysis), one.baseline.label
+    load = f" · {clients_text(one.clients)}" if len(analysis.clients) > 1 else ""
+    return f"{one.level}{load}", one.baseline
+
+
+def _largest(compared: Sequence[Comparison]) -> Comparison | None:
+    """The largest of the definite effects; `None` if there is none."""
+    size, comparison = max(((_size(one), one) for one in compared), key=lambda one: one[0])
     return comparison if size > 0 else None
 
 
@@ -143,7 +219,7 @@ MOST_SENTENCES = 8
 def _by_factor(one: MainEffect, analysis: Analysis) -> str:
     """The effect of one factor by itself."""
     effect = one.judgement.effect
-    load = f" at {one.clients} client{'' if one.clients == 1 else 's'}"
+    load = f" at {clients_text(one.clients)}"
     lead = (
         f"{one.factor} by itself, {one.level} against {one.baseline}"
         f"{load if len(analysis.clients) > 1 else ''}"
@@ -154,11 +230,16 @@ def _by_factor(one: MainEffect, analysis: Analysis) -> str:
     word = verdict_word(one.judgement.verdict, analysis.metric)
     pairs = f"over {len(one.pairs)} matched pair{'' if len(one.pairs) == 1 else 's'}"
     told = f"{lead}: {word}, {ratio(effect.ratio)} ({interval(*effect.ratio_interval)}), {pairs}."
-    if not one.depends:
-        return told
+    return f"{told}{_range(one)}"
+
+
+def _range(one: MainEffect) -> str:
+    """The effects of the pairs, where their mean alone would mislead."""
     each = [p.judgement.effect for p in one.pairs]
     known = [e.ratio for e in each if isinstance(e, PairedEffect)]
-    return f"{told} It depends on the others: {ratio(min(known))} to {ratio(max(known))}."
+    if not one.depends:
+        return ""
+    return f" It depends on the others: {ratio(min(known))} to {ratio(max(known))}."
 
 
 def answers(analysis: Analysis) -> tuple[str, ...]:
@@ -170,12 +251,14 @@ def _answers(analysis: Analysis) -> Iterator[str]:
     seen_again = agreement(analysis)
     if seen_again is not None:
         yield seen_again
-    if not 1 < len(analysis.comparisons) <= MOST_SENTENCES:
+    compared = answering(analysis.comparisons, analysis)
+    if not 1 < len(compared) <= MOST_SENTENCES:
         return
     for one in analysis.main_effects:
-        yield _by_factor(one, analysis)
+        if answering(one.pairs, analysis):
+            yield _by_factor(one, analysis)
     open_ones: dict[str, list[str]] = {}
-    for comparison in analysis.comparisons:
+    for comparison in compared:
         yield sentence(comparison, analysis, with_outlook=False)
         later = outlook(comparison.judgement.advice)
         if later:

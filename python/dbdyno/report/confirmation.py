@@ -16,7 +16,7 @@ from dbdyno.formats.toml_text import dump_toml
 from dbdyno.model import Primary, find_figure
 from dbdyno.report.sessions import Session, version_factors
 
-_WORDS = ("source", "answer", "published", "published_note", "chart", "scale")
+_WORDS = ("source", "answer", "leads", "published", "published_note", "chart", "scale")
 """Keys that belong to the original study's question only."""
 
 _OF_ITS_DESIGN = ("seed", "levels", "aa", "baseline")

@@ -2,7 +2,8 @@
 the report then says.
 
 The deciding figure, its baseline, charts and wording may be changed for existing runs. A figure
-chosen after the data makes the answer exploratory, not confirmed; the report says so.
+chosen after the data makes the answer exploratory, not confirmed; the report says so. What the
+headline speaks of is wording: verdicts are adjusted for all comparisons, whichever comes first.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dbdyno.model import Study
 from dbdyno.report.material import Change
 
 ANALYSIS = frozenset(
-    {"question", "source", "primary", "charts", "answer", "published", "published_note"}
+    {"question", "source", "primary", "charts", "answer", "leads", "published", "published_note"}
 )
 """Fields of a study that don't affect its runs; `baseline` of its design is another."""
 
@@ -37,6 +38,10 @@ def is_exploratory(changes: tuple[Change, ...]) -> bool:
     return any(change.what in ("primary", "design.baseline") for change in changes)
 
 
+_UNSAID: tuple[object, ...] = (None, False, "", (), {})
+"""What a key has that is not in the file."""
+
+
 def _shown(value: object) -> str:
     """A value in a line, near to what stands in the file."""
     if value is None or value in ((), {}):
@@ -46,7 +51,8 @@ def _shown(value: object) -> str:
     if is_dataclass(value) and not isinstance(value, type):
         value = asdict(value)
     if isinstance(value, dict):
-        return ", ".join(f"{name} = {inner}" for name, inner in value.items() if inner is not None)
+        told = {name: inner for name, inner in value.items() if inner not in _UNSAID}
+        return ", ".join(f"{name} = {inner}" for name, inner in told.items())
     if isinstance(value, tuple):
         return "; ".join(map(_shown, value))
     return json.dumps(value, default=str)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dbdyno.formats.stored_study import IMPORTED, ONE_CALL
 from dbdyno.report.analyse import Analysis
-from dbdyno.report.material import OF_A_RUN
+from dbdyno.report.material import OF_A_RUN, RunMaterial
 from dbdyno.report.points import label
 from dbdyno.report.table import Column, Table
 from dbdyno.report.wording import number
@@ -42,27 +42,76 @@ def host_facts(analysis: Analysis) -> Table:
 
 
 def data_to_cache(analysis: Analysis) -> list[tuple[str, str]]:
-    """How large the data was after it was loaded, by the server's cache; by cell where it differs.
+    """How large the data was after it was loaded, by the cache of what stores it; by cell where
+    that differs. At the end too where it grew by half or more, only then where nothing was loaded
+    before the load.
 
-    Nothing where the server has no cache of its own, or nothing was loaded before the load.
+    Nothing where that has no cache of its own, or where it isn't known which storage engine has
+    the data.
     """
-    by_cell: dict[str, str] = {}
+    by_cell: dict[str, str | None] = {}
     for run in analysis.material.runs:
-        sizes = run.manifest.server.get("size_bytes")
-        data = sizes.get("prepared") if isinstance(sizes, Mapping) else None
-        known = (bytes_of(run.settings[name]) for name in _CACHES if name in run.settings)
-        cache = next(known, None)
-        if isinstance(data, int) and data and cache:
-            told = f"{number(data / cache, 2)} ({_size(data)} of data, {_size(cache)} of cache)"
-            by_cell.setdefault(label(run.manifest.cell, analysis.varying), told)
-    if len(set(by_cell.values())) == 1:
-        return [(DATA_TO_CACHE, next(iter(by_cell.values())))]
-    return [(f"{DATA_TO_CACHE}, {cell}", told) for cell, told in by_cell.items()]
+        cell = label(run.manifest.cell, analysis.varying)
+        by_cell[cell] = by_cell.get(cell) or _data_to_cache(run)
+    told = set(by_cell.values())
+    if len(told) == 1 and (same := told.pop()) is not None:
+        return [(DATA_TO_CACHE, same)]
+    return [(f"{DATA_TO_CACHE}, {cell}", one) for cell, one in by_cell.items() if one is not None]
 
 
 DATA_TO_CACHE = "data set ÷ cache"
 
-_CACHES = ("shared_buffers", "innodb_buffer_pool_size")
+_CACHES = {
+    "innodb": "innodb_buffer_pool_size",
+    "aria": "aria_pagecache_buffer_size",
+    "rocksdb": "rocksdb_block_cache_size",
+    "myisam": "key_buffer_size",
+}
+"""Storage engine → its cache; MyISAM's holds indexes, and its rows are the kernel's to cache."""
+
+_GROWN = 1.5
+
+
+def _data_to_cache(run: RunMaterial) -> str | None:
+    cache = _cache_bytes(run)
+    sizes = run.manifest.server.get("size_bytes")
+    found = (sizes.get(when) for when in ("prepared", "end")) if isinstance(sizes, Mapping) else ()
+    prepared, end = (size if isinstance(size, int) else 0 for size in (*found, 0, 0)[:2])
+    if not cache or not (prepared or end):
+        return None
+    data = {"": prepared} if prepared else {}
+    if end >= _GROWN * prepared:
+        data["at the end "] = end
+    ratios = ", ".join(f"{when}{number(size / cache, 2)}" for when, size in data.items())
+    told = ", then ".join(map(_size, data.values()))
+    return f"{ratios} ({told} of data, {_size(cache)} of cache)"
+
+
+def _cache_bytes(run: RunMaterial) -> int | None:
+    """Of whoever stores the data; `None`: not known."""
+    options = run.manifest.options
+    if run.manifest.generator == "db_bench":
+        return bytes_of(str(options.get("cache_size", "")))
+    name = "shared_buffers"
+    if name not in run.settings:
+        name = _CACHES.get(_storage_engine(run) or "", "")
+    return bytes_of(run.settings[name]) if name in run.settings else None
+
+
+def _storage_engine(run: RunMaterial) -> str | None:
+    """The one that has the tables: as the server said, else as the cell's options ask for it. With
+    neither it is InnoDB, unless the server's default is another: then the script may follow that
+    or not."""
+    facts = run.facts.get("server")
+    told = facts.get("data_engines") if isinstance(facts, Mapping) else None
+    if isinstance(told, list):
+        return str(told[0]).lower() if len(told) == 1 else None
+    for name in ("storage_engine", "mysql_storage_engine"):
+        if name in run.manifest.options:
+            return str(run.manifest.options[name]).lower()
+    default = run.settings.get("default_storage_engine", "innodb").lower()
+    return default if default == "innodb" else None
+
 
 _SIZE = re.compile(r"(\d+)\s*([kMGT]?)B?")
 

@@ -264,7 +264,8 @@ def wanted(study: Study) -> tuple[str, ...]:
     sampled metrics that the study names."""
     named = [study.primary.metric, *(one.metric for one in study.published)]
     named += [metric for chart in study.charts for metric in chart.metrics]
-    named += [IDLE for chart in study.charts if chart.kind == "busy-by-clients"]
+    busy = any(chart.kind == "busy-by-clients" for chart in study.charts)
+    named += [IDLE] if busy or any(lead.curve for lead in study.leads) else []
     sampled = [name for name in named if name not in FIGURES and Sampled.parse(name)]
     return (*PER_EVENT, *dict.fromkeys(sampled))
 

@@ -439,36 +439,10 @@ def _step_warnings(analysis: Analysis) -> Iterable[Gate]:
         yield Gate(name, "doubtful", f"{message} ({seen} step{'' if seen == 1 else 's'})")
 
 
-def _without_hardware_threads(analysis: Analysis) -> Iterable[str]:
-    """Where cells differ in their use of them, and there are none."""
-    asked = [cell.host.get("cpus") for cell in analysis.cells]
-    sides = [side for one in asked if isinstance(one, Mapping) for side in one.values()]
-    if "cores" not in sides:
-        return
-    runs = analysis.material.runs
-    shown = next(filter(None, (run.processors for run in runs)), None)
-    if shown is not None and any(run.host("processor").get("cores") == shown for run in runs):
-        yield (
-            f"This machine shows {shown} processors and as many cores: it has no "
-            "hardware threads (or a hypervisor hides them), and cells that differ in their use of "
-            "them are the same."
-        )
-
-
-def _not_sampled(analysis: Analysis) -> Iterable[str]:
-    """What the study asks to be sampled and could not be."""
-    for source in analysis.material.study.collect:
-        found = [run.manifest.collected.get(source, {}) for run in analysis.material.runs]
-        reasons = dict.fromkeys(str(one["what"]) for one in found if "what" in one)
-        for reason in reasons:
-            yield f"`{source}` was not sampled: {reason}."
-
-
 def limits(analysis: Analysis) -> tuple[str, ...]:
-    """What this study does not show, in sentences."""
+    """What this study does not show, in sentences; what its machine lacks, the headline says."""
     study = analysis.material.study
-    told = [*_without_hardware_threads(analysis), *_not_sampled(analysis)]
-    told += limits_of(analysis.material.runs)
+    told = list(limits_of(analysis.material.runs))
     sentences = left_out_sentences(analysis.material.left_out)
     told += [f"{sentence_case(sentence)}." for sentence, _ in sentences]
     by_trials = analysis.metric.share

@@ -161,11 +161,16 @@ def verdict_word(verdict: Verdict, metric: Figure) -> str:
     return verdict.value
 
 
+def clients_text(clients: int) -> str:
+    """A load in words: 1 client, 16 clients."""
+    return f"{clients}\u00a0client{'s' if clients > 1 else ''}"
+
+
 def where(point: Point, analysis: Analysis) -> str:
     """A point's name: its cell, and the load where there are several."""
     if len(analysis.clients) == 1:
         return point.label
-    return f"{point.label} · {point.clients}\u00a0client{'s' if point.clients > 1 else ''}"
+    return f"{point.label} · {clients_text(point.clients)}"
 
 
 def effect_text(comparison: Comparison) -> str:

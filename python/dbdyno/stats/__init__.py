@@ -25,7 +25,15 @@ from dbdyno.stats.paired import (
     paired_effect,
     tost_p,
 )
-from dbdyno.stats.power import MOST_BLOCKS, Advice, advise, blocks_needed, detectable, power
+from dbdyno.stats.power import (
+    MOST_BLOCKS,
+    Advice,
+    advise,
+    blocks_needed,
+    detectable,
+    power,
+    would_be_found,
+)
 from dbdyno.stats.scaling import Curve, Scaling, scaling
 from dbdyno.stats.shares import Share, ShareEffect
 from dbdyno.stats.spread import (
@@ -110,4 +118,5 @@ __all__ = [
     "turns_of_blocks",
     "unpaired_effect",
     "widened",
+    "would_be_found",
 ]

@@ -2,12 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import numpy as np
 import scipy
 
 from dbdyno.stats.paired import PairedEffect, rule
+from dbdyno.stats.shares import ShareEffect, difference_found
 
 POWER = 0.8
 MOST_BLOCKS = 40
@@ -34,29 +35,41 @@ def power(log_sd: float, log_effect: float, blocks: int) -> float:
 
     P(|T| > t(n−1, .975)), T noncentral t with n − 1 degrees and √n · effect / σ. [0.05, 1].
     """
-    return _power(log_effect / log_sd * math.sqrt(blocks), blocks)
+    return _power(log_effect / log_sd * math.sqrt(blocks), blocks - 1, 0.05)
 
 
-def _power(noncentrality: float, blocks: int) -> float:
-    degrees = blocks - 1
-    edge = float(scipy.stats.t.ppf(0.975, degrees))
+def _power(noncentrality: float, degrees: float, level: float) -> float:
+    edge = float(scipy.stats.t.ppf(1 - level / 2, degrees))
     above = float(scipy.stats.nct.sf(edge, degrees, noncentrality))
     below = float(scipy.stats.nct.cdf(-edge, degrees, noncentrality))
     # scipy gives NaN far out in a tail, where the other one is all there is.
     return (0.0 if math.isnan(above) else above) + (0.0 if math.isnan(below) else below)
 
 
-@cache
-def _noncentrality(blocks: int) -> float:
+@lru_cache(maxsize=1024)
+def _noncentrality(degrees: float, level: float) -> float:
     high = 4.0
-    while _power(high, blocks) < POWER:
+    while _power(high, degrees, level) < POWER:
         high *= 2
-    return float(scipy.optimize.brentq(lambda one: _power(one, blocks) - POWER, 1.0, high))
+    return float(scipy.optimize.brentq(lambda one: _power(one, degrees, level) - POWER, 1.0, high))
 
 
 def detectable(log_sd: float, blocks: int) -> float:
     """The effect, in logarithms, that `blocks` (2 or more) find with a chance of 80 %."""
-    return _noncentrality(blocks) * log_sd / math.sqrt(blocks)
+    return _noncentrality(blocks - 1, 0.05) * log_sd / math.sqrt(blocks)
+
+
+def would_be_found(effect: PairedEffect | ShareEffect, level: float = 0.05) -> float:
+    """The smallest effect that a study with this much noise finds with a chance of 80 %, in
+    logarithms, or of shares their difference; [0, ∞). `level`: p below which it counts as found.
+
+    Of ratios: as `detectable`, by the standard error and its degrees of freedom. Of shares: that
+    of `difference_found`, up or down from the baseline's share, whichever is larger and can be.
+    """
+    if isinstance(effect, PairedEffect):
+        return _noncentrality(effect.degrees, level) * effect.standard_error
+    found = [one for one in difference_found(effect, level, POWER) if one is not None]
+    return max(found, default=math.inf)
 
 
 def smallest_effect(within_sd: float, between_sd: float, *, pairs: int, blocks: int) -> float:

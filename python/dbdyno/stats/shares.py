@@ -66,12 +66,44 @@ class ShareEffect:
 
     def p_outside(self, margin: float) -> float:
         """Of a difference beyond ±`margin`: two one-sided tests after Agresti and Caffo."""
-        shares = [
-            ((one.found + 1) / (one.trials + 2), one.trials + 2)
-            for one in (self.baseline, self.candidate)
-        ]
-        (p_a, n_a), (p_b, n_b) = shares
+        p_a, p_b = _adjusted(self.baseline), _adjusted(self.candidate)
+        n_a, n_b = self.baseline.trials + 2, self.candidate.trials + 2
         error = math.sqrt(p_a * (1 - p_a) / n_a + p_b * (1 - p_b) / n_b)
         return float(scipy.stats.norm.sf((margin - abs(p_b - p_a)) / error))
 
     method = "Fisher's exact test; Newcombe's interval"
+
+
+def _adjusted(one: Share) -> float:
+    """A success and a failure more: neither 0 nor 1."""
+    return (one.found + 1) / (one.trials + 2)
+
+
+def difference_found(
+    effect: ShareEffect, level: float, power: float
+) -> tuple[float | None, float | None]:
+    """How far above and below the baseline's share a candidate's must be to differ from it at
+    `level` with a chance of `power`; `None`: no share is that far.
+
+    d − c = z(1 − level/2) · √(p̄(1 − p̄)(1/n + 1/m)) + z(power) · √(p(1 − p)/n + q(1 − q)/m), with
+    q = p ± d, p̄ the mean over all trials, and Yates's c = (1/n + 1/m)/2, which comes near to the
+    power of Fisher's exact test (Casagrande, Pike and Smith, Biometrics 34 (1978) 483). p is the
+    baseline's share after Agresti and Caffo.
+    """
+    z, z_power = (float(scipy.stats.norm.ppf(one)) for one in (1 - level / 2, power))
+    n, m, p = effect.baseline.trials, effect.candidate.trials, _adjusted(effect.baseline)
+    both = 1 / n + 1 / m
+
+    def beyond(d: float, sign: int) -> float:
+        q = p + sign * d
+        mean = (n * p + m * q) / (n + m)
+        chance = z * math.sqrt(mean * (1 - mean) * both)
+        spread = z_power * math.sqrt(p * (1 - p) / n + q * (1 - q) / m)
+        return d - both / 2 - chance - spread
+
+    def least(sign: int, room: float) -> float | None:
+        if beyond(room, sign) < 0:
+            return None
+        return float(scipy.optimize.brentq(beyond, 0.0, room, args=(sign,)))
+
+    return least(1, 1 - p), least(-1, p)

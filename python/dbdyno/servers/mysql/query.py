@@ -226,8 +226,9 @@ class Session:
             self._watch = None
 
 
-def facts(session: Session) -> Mapping[str, object]:
-    """Version, build, page size, character set, durability, TLS."""
+def facts(session: Session, database: str) -> Mapping[str, object]:
+    """Version, build, page size, character set, durability, TLS, and which storage engines have
+    the database's tables."""
     effective = settings(session)
     version = effective["version"].partition("-")[0]
     return {
@@ -238,6 +239,7 @@ def facts(session: Session) -> Mapping[str, object]:
         "page_size_bytes": int(effective["innodb_page_size"]),
         "encoding": effective["character_set_server"],
         "storage_engine": effective.get("default_storage_engine"),
+        "data_engines": data_engines(session, database),
         "tls_library": effective.get("version_ssl_library"),
         "durability": durability(effective),
     }
@@ -332,6 +334,17 @@ def size_bytes(session: Session, database: str) -> int:
         database,
     )
     return int(row["size"])
+
+
+def data_engines(session: Session, database: str) -> list[str]:
+    """Storage engines of a database's tables, as the server writes them: `InnoDB`, `ROCKSDB`."""
+    rows = session.rows(
+        "SELECT DISTINCT ENGINE AS engine FROM information_schema.TABLES"
+        " WHERE TABLE_SCHEMA = %s AND TABLE_TYPE = 'BASE TABLE' AND ENGINE IS NOT NULL"
+        " ORDER BY ENGINE",
+        database,
+    )
+    return [row["engine"] for row in rows]
 
 
 def tables(session: Session, database: str) -> Mapping[str, str]:

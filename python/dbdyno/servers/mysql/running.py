@@ -125,7 +125,7 @@ class RunningMysql(RunningServer):
         return {
             "kind": self._brand.kind,
             "source": "url",
-            **query.facts(self._session),
+            **query.facts(self._session, self._database),
             "settings_changed": query.settings_changed(self._session),
         }
 

@@ -295,7 +295,7 @@ class MysqlServer(OwnServer):
         """Facts about the package, the program and the running server."""
         return {
             **self._package_facts(),
-            **query.facts(self._session),
+            **query.facts(self._session, DATABASE),
             "settings_changed": self._settings_changed(),
             "settings_adjusted": self._settings_adjusted(),
         }

@@ -2,15 +2,14 @@
 scaling from the fewest clients."""
 
 from collections.abc import Iterator
-from statistics import median
 
 import altair as alt
 
 from dbdyno.report.analyse import Analysis
+from dbdyno.report.busy import by_load
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import named
 from dbdyno.report.points import Point
-from dbdyno.report.sampled import IDLE
 
 REACHED, BUSY, STRAIGHT = "throughput, of the highest", "processors busy", "straight line"
 _COLOURS = {REACHED: "#0072B2", BUSY: "#D55E00", STRAIGHT: "#7F7F7F"}
@@ -58,23 +57,19 @@ def draw(analysis: Analysis, *, name: str) -> Chart:
 
 
 def _rows(analysis: Analysis) -> Iterator[Row]:
-    processors = next(filter(None, (run.processors for run in analysis.material.runs)), None)
-    by_cell: dict[str, list[tuple[Point, float]]] = {}
+    by_cell: dict[str, list[Point]] = {}
     for point in analysis.points:
-        rates = point.values("throughput").values()
-        if rates:
-            by_cell.setdefault(point.label, []).append((point, median(rates)))
-    for measured in by_cell.values():
-        highest = max(rate for _, rate in measured)
-        first, least = min(measured, key=lambda each: each[0].clients)
+        by_cell.setdefault(point.label, []).append(point)
+    for measured in filter(None, (by_load(points, analysis) for points in by_cell.values())):
+        highest = max(load.rate for load in measured)
+        first, least = measured[0].point, measured[0].rate
         yield _row(first, STRAIGHT, least / highest)
         end = min(first.clients * highest / least, max(analysis.clients))
         yield {**_row(first, STRAIGHT, least / highest * end / first.clients), "clients": end}
-        for point, rate in measured:
-            yield _row(point, REACHED, rate / highest)
-            idle = point.values(IDLE).values()
-            if idle and processors:
-                yield _row(point, BUSY, 1 - median(idle) / processors)
+        for load in measured:
+            yield _row(load.point, REACHED, load.rate / highest)
+            if load.busy is not None:
+                yield _row(load.point, BUSY, load.busy)
 
 
 def _row(point: Point, what: str, share: float) -> Row:
