@@ -22,7 +22,7 @@ from dbdyno.formats.load_schema import (
     Table,
     as_list,
 )
-from dbdyno.formats.quantities import parse_fraction
+from dbdyno.formats.quantities import parse_fraction, parse_size
 from dbdyno.model import (
     ANSWER_FIELDS,
     ENGINE,
@@ -30,6 +30,7 @@ from dbdyno.model import (
     FIRST_LOOK,
     USUAL,
     Chart,
+    Needs,
     Order,
     Published,
     Sampled,
@@ -58,6 +59,7 @@ def _compression(value: object) -> object:
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Fraction = Annotated[float, BeforeValidator(parse_fraction)]
+Size = Annotated[int, BeforeValidator(parse_size), Field(gt=0)]
 Setting = Annotated[str, BeforeValidator(_setting)]
 Settings = dict[str, Setting]
 Files = Annotated[list[str], BeforeValidator(as_list)]
@@ -264,6 +266,19 @@ class PublishedTable(Table):
         return Published(value=low, high=high[0] if high else None, **told)
 
 
+class NeedsTable(Table):
+    """The machine that a scale is meant for; `check` holds it against this one."""
+
+    cores: Annotated[int, Field(ge=1, le=100_000, strict=True)] | None = None
+    memory: Size | None = None
+    disk: Size | None = None
+    also: str = ""
+
+    def needs(self) -> Needs:
+        """As the study has it."""
+        return Needs(self.cores, self.memory, self.disk, self.also)
+
+
 class StudyDocument(Table):
     """The whole file; `scale` is taken out and merged before this is read."""
 
@@ -274,6 +289,7 @@ class StudyDocument(Table):
     connection: ConnectionTable = ConnectionTable()
     published: list[PublishedTable] = Field(default=[])
     published_note: str = ""
+    needs: NeedsTable = NeedsTable()
     collect: list[str] = Field(default=[])
     primary: PrimaryTable = PrimaryTable()
     server: dict[Name, ServerTable] = Field(default={})

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 
 from dbdyno.errors import EngineError, InterruptedRunError, UsageError
 from dbdyno.guard.launch import Launch
-from dbdyno.model import Metric, Option, Sample, StepSummary
+from dbdyno.model import Metric, Option, Sample, StepSummary, Volume
 
 _GRACE_S = 10.0
 
@@ -158,8 +158,6 @@ class Generator(Protocol):
     """A load generator."""
 
     name: ClassVar[str]
-    event_s: ClassVar[float | None]
-    """Approximate duration of an event; `None`: steps are limited by time."""
     metrics: ClassVar[tuple[Metric, ...]]
     """Metrics that it samples."""
 
@@ -171,6 +169,9 @@ class Generator(Protocol):
 
     def files(self, options: Mapping[str, Option]) -> Mapping[str, str]:
         """Files that the options name, and what each is called in messages."""
+
+    def volume(self, options: Mapping[str, Option]) -> Volume | None:
+        """The data it makes, roughly; `None`: its options don't tell."""
 
     def run(self, job: Job) -> ToolOutcome:
         """Runs one step. Raises `LabError`; leaves nothing running."""
