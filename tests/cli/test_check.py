@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,25 @@ def test_a_study_that_can_run_is_explained(capsys: pytest.CaptureFixture[str]) -
     told = capsys.readouterr().out
     assert "Does it matter?" in told
     assert not list(Path.cwd().glob("absent*"))
+
+
+def test_a_machine_that_lacks_something_is_told_and_not_refused(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    needs = 'needs = { cores = 99_999, memory = "900 TB", disk = "901 TB", also = "tape" }\n'
+    here.write_text(needs + here.read_text())
+
+    assert call(["check", "example.toml"]) == 0
+
+    told = capsys.readouterr().out
+    assert "\nneeds    99999 cores, 900 TB of memory, tape; " in told
+    assert " here: too few cores, too little memory\n" in told
+    assert re.search(r"\ndisk     about 901 TB at a time; .* are free: too little\n", told)
+    assert call(["check", "example.toml", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["lacks"] == ["cores", "memory", "disk"]
+    assert document["needs"]["memory_bytes"] == 900 << 40
+    assert document["machine"]["cores"] >= 1
 
 
 def test_a_search_says_how_many_probes_it_takes(

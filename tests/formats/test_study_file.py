@@ -15,6 +15,7 @@ from dbdyno.model import (
     Constant,
     ErrorPolicy,
     ErrorRule,
+    Needs,
     Poisson,
     Ramp,
     Replay,
@@ -97,6 +98,43 @@ def test_a_scale_overrides_tables_key_by_key(tmp_path: Path) -> None:
     assert dict(study.workload.options) == {"tables": 2, "skip_trx": "on"}
     assert (study.load.clients, study.load.warm_up_s, study.load.measure_s) == ((2,), 5, 10)
     assert study.scale == "small"
+
+
+def test_what_a_scale_needs_no_other_inherits(tmp_path: Path) -> None:
+    text = (
+        WHOLE
+        + """
+[scale.paper]
+needs = { cores = 24, memory = "48 GB", disk = "1.5 TB", also = "a spinning disk" }
+"""
+    )
+    paper, small = (read(tmp_path, text, scale).study for scale in ("paper", "small"))
+
+    assert paper.needs == Needs(24, 48 << 30, 3 << 39, "a spinning disk")
+    assert small.needs == Needs()
+    assert paper.scales == ("paper", "small")
+    assert read(tmp_path, text).study.needs == paper.needs
+
+
+@pytest.mark.parametrize(
+    ("needs", "said", "hint"),
+    [
+        ("memory = 48", 'expected a size with its unit, such as "512 MB"; found 48', None),
+        ('memory = "0 GB"', "`needs.memory`: input should be greater than 0", None),
+        ('disc = "1 GB"', "unknown key `disc` in [needs]", "did you mean `disk`?"),
+        ("cores = 0", "`needs.cores`: input should be greater than or equal to 1", None),
+        ("cores = 1.5", "`needs.cores`: expected a whole number", None),
+    ],
+)
+def test_what_no_machine_has_is_refused_with_its_line(
+    tmp_path: Path, needs: str, said: str, hint: str | None
+) -> None:
+    text = WHOLE.replace("[scale.small]\n", f"[scale.small]\nneeds = {{ {needs} }}\n")
+    error = complaint(tmp_path, text)
+
+    assert said in error.message
+    assert error.line == 30
+    assert error.hint == hint
 
 
 def test_a_scale_can_run_some_of_the_levels(tmp_path: Path) -> None:

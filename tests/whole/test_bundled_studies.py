@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from product import dbdyno
 
-from dbdyno.conduct import bundled_studies
+from dbdyno.conduct import bundled_studies, load_study
+from dbdyno.conduct.estimate import estimate
 from dbdyno.conduct.load import SMALL
 from dbdyno.conduct.tool import provisions_of
 from dbdyno.design import plan
@@ -16,13 +17,38 @@ from dbdyno.formats.study import PAPER, SMOKE, read_study
 from dbdyno.servers import parse_provision, parse_tool
 from dbdyno.servers.source.apt import MOVING
 
+MEDIUM = "medium"
+"""A machine of 8 cores and 32 GiB, an hour."""
+
 STUDIES = bundled_studies()
 CLASSICS = [name for name, file in STUDIES.items() if read_study(file).study.source]
 
 
 @pytest.mark.parametrize("name", CLASSICS)
 def test_a_published_benchmark_has_every_scale(name: str) -> None:
-    assert {PAPER, SMALL, SMOKE} <= set(read_study(STUDIES[name]).study.scales)
+    assert {PAPER, MEDIUM, SMALL, SMOKE} <= set(read_study(STUDIES[name]).study.scales)
+
+
+@pytest.mark.parametrize("name", CLASSICS)
+def test_large_scales_name_their_machine_and_medium_takes_an_hour(name: str) -> None:
+    paper, medium = (load_study(name, scale=scale).study for scale in (PAPER, MEDIUM))
+
+    assert paper.needs.cores
+    assert paper.needs.memory_bytes
+    assert (medium.needs.cores, medium.needs.memory_bytes) == (8, 32 << 30)
+    assert 40 * 60 <= estimate(medium, plan(medium)).time_s <= 80 * 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", [PAPER, MEDIUM])
+@pytest.mark.parametrize("name", CLASSICS)
+def test_a_published_benchmark_is_valid_at_its_large_scales(
+    name: str, scale: str, tmp_path: Path
+) -> None:
+    told = dbdyno("check", name, "--scale", scale, folder=tmp_path)
+
+    assert told.code == 0, told.err
+    assert "\nneeds    " in told.out
 
 
 @pytest.mark.parametrize("name", CLASSICS)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import click
@@ -17,12 +17,13 @@ from dbdyno.cli.options import (
     scale_option,
     store_option,
 )
-from dbdyno.cli.text import clients, sees, size
-from dbdyno.conduct.estimate import estimate
+from dbdyno.cli.text import clients, sees
+from dbdyno.conduct.estimate import Estimate, estimate
 from dbdyno.conduct.examine import Started, examine, examine_servers
 from dbdyno.conduct.foreseen import can_be_foreseen, foreseen
 from dbdyno.conduct.left_out import lacking_cells
 from dbdyno.conduct.load import load_study, scale_reason
+from dbdyno.conduct.needs import Machine, lacks, this_machine
 from dbdyno.conduct.planning import plan_study
 from dbdyno.design import cells
 from dbdyno.design.batches import batches, why_not_turns
@@ -30,9 +31,20 @@ from dbdyno.design.search import most_probes, usual_probes
 from dbdyno.engine import Engine, find_engine
 from dbdyno.errors import LabError
 from dbdyno.formats.left_out import left_out_sentences
-from dbdyno.formats.quantities import format_duration, format_fraction
+from dbdyno.formats.quantities import format_duration, format_fraction, format_size
 from dbdyno.formats.study import StudyFile
-from dbdyno.model import FIRST_LOOK, Closed, Constant, FindMax, Group, Load, Plan, Poisson, Study
+from dbdyno.model import (
+    FIRST_LOOK,
+    Closed,
+    Constant,
+    FindMax,
+    Group,
+    Load,
+    Needs,
+    Plan,
+    Poisson,
+    Study,
+)
 from dbdyno.store import Store
 
 
@@ -58,7 +70,7 @@ def check(
     servers: bool,
     as_json: bool,
 ) -> None:
-    """Validate STUDY and show what it would run: cells, order, disk, time.
+    """Validate STUDY and show what it would run and take: cells, order, machine, disk, time.
 
     Whatever can be asked without starting a server is asked: scripts and their options, loads,
     pragmas of SQLite. What a run would refuse is told, all of it, and ends the command as the run
@@ -70,12 +82,11 @@ def check(
     engine = find_engine()
     _raise_all(list(examine(file, plan, engine)))
     started = _start_servers(file, plan, engine) if servers else []
+    takes = Takes(estimate(loaded, plan), this_machine(), shutil.disk_usage(_existing(store)).free)
     left_out = lacking_cells(plan)
-    cost = estimate(plan, loaded.load)
-    free = shutil.disk_usage(_existing(store)).free
     seen = foreseen(loaded, plan, Store(store))
     if as_json:
-        document = _document(loaded, plan, cost.time_s, cost.disk_bytes, free)
+        document = _document(loaded, plan, takes)
         told = {
             "started": [asdict(one) for one in started],
             "left_out": [asdict(one) for one in left_out],
@@ -83,54 +94,108 @@ def check(
         }
         print_json({**document, **told})
         return
-    click.echo(loaded.question)
-    if loaded.source:
-        click.echo(f"after: {loaded.source}")
-    reason = scale_reason(loaded, scale)
-    others = f" (of {', '.join(loaded.scales)})" if len(loaded.scales) > 1 else ""
-    click.echo(f"\nscale    {reason or loaded.scale}{others}")
-    for factor in loaded.factors:
-        click.echo(f"factor   {factor.name}: {', '.join(level.name for level in factor.levels)}")
-    for name, provision in _servers(plan).items():
-        click.echo(f"server   {name}: {provision}")
-    for one in started:
-        click.echo(f"starts   {one.label}: {one.provision} is {one.version}")
-    _tell_load(loaded.load)
-    stops = _tell_design(loaded, plan)
-    click.echo(f"time     {'at most ' if stops else ''}about {format_duration(round(cost.time_s))}")
-    click.echo(f"disk     about {size(cost.disk_bytes)} at a time; {size(free)} are free")
+    noise = ""
     if seen is not None:
-        click.echo(f"noise    {sees(seen)}")
+        noise = sees(seen)
     elif can_be_foreseen(loaded, plan):
-        click.echo(f"noise    not known here; `dbdyno calibrate {study}` measures it")
-    for sentence, cure in left_out_sentences(left_out):
-        click.echo(f"{sentence}\n  cure: {cure}")
-    click.echo(f"\norder    {_order(loaded, plan)}")
-    for run in plan.runs:
-        click.echo(f"  {run.position:>3}  block {run.block}  {run.label}")
+        noise = f"not known here; `dbdyno calibrate {study}` measures it"
+    lacking = [f"{sentence}\n  cure: {cure}" for sentence, cure in left_out_sentences(left_out)]
+    more = [*([f"noise    {noise}"] if noise else []), *lacking]
+    for line in explanation(loaded, plan, takes, asked=scale, started=started, more=more):
+        click.echo(line)
 
 
-def _tell_load(load: Load) -> None:
-    click.echo(f"load     {_load(load)}")
-    if load.find_max is not None:
-        click.echo(f"search   {_search(load.find_max)}")
-    for group in load.groups:
-        click.echo(f"beside   {group.name}: {clients(group.clients)}, {_pace(group)}")
+@dataclass(frozen=True, slots=True)
+class Takes:
+    """What a study takes, and what there is of it here."""
+
+    cost: Estimate
+    machine: Machine
+    free_bytes: int
+
+    def lacking(self, needs: Needs) -> tuple[str, ...]:
+        """`cores`, `memory`, `disk`: what there is too little of."""
+        short = ("disk",) if self.free_bytes < self.cost.disk_bytes else ()
+        return (*lacks(needs, self.machine), *short)
 
 
-def _tell_design(study: Study, plan: Plan) -> bool:
-    """Returns whether the study may stop early."""
-    blocks, half_width = plan.blocks, study.design.stop_half_width
-    stops = half_width is not None and blocks > FIRST_LOOK
-    blocks_text = f"{FIRST_LOOK} to {blocks}" if stops else str(blocks)
-    click.echo(f"design   {blocks_text} blocks × {len(plan.runs) // blocks} cells, ", nl=False)
-    click.echo(f"{len(plan.runs)} runs, seed {plan.seed}, plan {plan.fingerprint}")
+def explanation(
+    study: Study,
+    plan: Plan,
+    takes: Takes,
+    *,
+    asked: str | None = None,
+    started: Sequence[Started] = (),
+    more: Sequence[str] = (),
+) -> Iterator[str]:
+    """What a study would run and take, line by line; `asked` is the scale the user named, `more`
+    what stands above the order."""
+    yield study.question
+    if study.source:
+        yield f"after: {study.source}"
+    reason = scale_reason(study, asked)
+    others = f" (of {', '.join(study.scales)})" if len(study.scales) > 1 else ""
+    yield f"\nscale    {reason or study.scale}{others}"
+    for factor in study.factors:
+        yield f"factor   {factor.name}: {', '.join(level.name for level in factor.levels)}"
+    for name, provision in _servers(plan).items():
+        yield f"server   {name}: {provision}"
+    for one in started:
+        yield f"starts   {one.label}: {one.provision} is {one.version}"
+    yield f"load     {_load(study.load)}"
+    if study.load.find_max is not None:
+        yield f"search   {_search(study.load.find_max)}"
+    for group in study.load.groups:
+        yield f"beside   {group.name}: {clients(group.clients)}, {_pace(group)}"
+    half_width = study.design.stop_half_width
+    stops = half_width is not None and plan.blocks > FIRST_LOOK
+    blocks = f"{FIRST_LOOK} to {plan.blocks}" if stops else str(plan.blocks)
+    yield (
+        f"design   {blocks} blocks × {len(plan.runs) // plan.blocks} cells, "
+        f"{len(plan.runs)} runs, seed {plan.seed}, plan {plan.fingerprint}"
+    )
     if half_width is not None:
-        click.echo(f"stops    as soon as every interval is within ±{format_fraction(half_width)}")
+        yield f"stops    as soon as every interval is within ±{format_fraction(half_width)}"
     if study.design.twice:
         *_, again = cells(study)
-        click.echo(f"A/A      the baseline's cell twice, also as {again.label}")
-    return stops
+        yield f"A/A      the baseline's cell twice, also as {again.label}"
+    yield from _taken(study.needs, takes, "at most " if stops else "")
+    yield from more
+    yield f"\norder    {_order(study, plan)}"
+    for run in plan.runs:
+        yield f"  {run.position:>3}  block {run.block}  {run.label}"
+
+
+def _taken(needs: Needs, takes: Takes, most: str) -> Iterator[str]:
+    """Machine, time and disk, each with what is missing of it."""
+    cost, machine, lacking = takes.cost, takes.machine, takes.lacking(needs)
+    asked = (
+        f"{needs.cores} cores" if needs.cores else "",
+        f"{format_size(needs.memory_bytes)} of memory" if needs.memory_bytes else "",
+        needs.also,
+    )
+    if any(asked):
+        here = f"{machine.cores} cores and {format_size(machine.memory_bytes)} here"
+        short = {"cores": "too few cores", "memory": "too little memory"}
+        missing = ", ".join(words for what, words in short.items() if what in lacking)
+        yield f"needs    {', '.join(filter(None, asked))}; {here}{missing and f': {missing}'}"
+    makers = ", ".join(f"`{name}`" for name in cost.unknown)
+    without = makers and f", without the data of {makers}, whose size is not known"
+    yield f"time     {most}about {_rough(cost.time_s)}{without}"
+    free = f"{format_size(takes.free_bytes)} are free"
+    if "disk" in lacking:
+        free += ": too little"
+    without = "" if needs.disk_bytes else without
+    yield f"disk     about {format_size(cost.disk_bytes)} at a time{without}; {free}"
+
+
+def _rough(seconds: float) -> str:
+    """A duration with as many places as an estimate deserves."""
+    if seconds >= 72 * 3600:
+        return f"{seconds / 86_400:.0f} days"
+    if seconds >= 10 * 3600:
+        return f"{seconds / 3600:.0f} h"
+    return format_duration(round(seconds))
 
 
 def _start_servers(file: StudyFile, plan: Plan, engine: Engine) -> list[Started]:
@@ -205,9 +270,8 @@ def _existing(path: Path) -> Path:
     return next(folder for folder in (path, *path.parents) if folder.exists())
 
 
-def _document(
-    study: Study, plan: Plan, time_s: float, disk_bytes: int, free: int
-) -> dict[str, object]:
+def _document(study: Study, plan: Plan, takes: Takes) -> dict[str, object]:
+    cost = takes.cost
     return {
         "schema": 1,
         "study": study.name,
@@ -220,10 +284,14 @@ def _document(
         },
         "servers": _servers(plan),
         "clients": list(study.load.clients),
-        "time_s": time_s,
+        "time_s": cost.time_s,
         **_search_document(study.load.find_max),
-        "disk_bytes": disk_bytes,
-        "disk_free_bytes": free,
+        "disk_bytes": cost.disk_bytes,
+        "disk_free_bytes": takes.free_bytes,
+        "data_unknown": list(cost.unknown),
+        "needs": asdict(study.needs),
+        "machine": asdict(takes.machine),
+        "lacks": list(takes.lacking(study.needs)),
         "order": [
             {
                 "run": run.id,

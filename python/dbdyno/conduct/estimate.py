@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
+from pathlib import PurePath
 
-from dbdyno.design.batches import batches
+from dbdyno.conduct.volume import volume_of
+from dbdyno.design.batches import batches, turns_of
 from dbdyno.design.search import usual_probes
-from dbdyno.generators.registry import find_generator
-from dbdyno.model import ENGINE, Cell, Load, Option, Plan, PlannedRun, Verify
-from dbdyno.servers import Source, parse_provision
+from dbdyno.model import (
+    ENGINE,
+    EVENTS_PER_S,
+    Cell,
+    Load,
+    Plan,
+    PlannedRun,
+    Study,
+    Verify,
+    Volume,
+)
+from dbdyno.servers import Provision, Source, parse_provision
 from dbdyno.setters.registry import find_setter
 
 _SET_UP_S = 5.0
@@ -18,17 +31,30 @@ _SET_UP_S = 5.0
 
 _SET_UP_EMBEDDED_S = 1.5
 
-_ROWS_PER_S = 50_000
+_ROWS_PER_S = 100_000
+_ROWS_PER_S_BY_COPY = 250_000
+"""Loaded on two slow cores, into PostgreSQL by its COPY."""
+
 _VERIFIED_ROWS_PER_S: Mapping[Verify, float] = {
     "none": math.inf,
     "counts": 2_000_000,
     "checksums": 150_000,
 }
-_BYTES_PER_ROW = 260
-"""Bytes of a row of sysbench's tables with its primary and secondary index, before any bloat."""
 
-_EVENTS_PER_S = 5_000
-"""Events per second assumed for a step bounded only by its number of events."""
+_CANARIES_S, _CANARIES_EVERY_S = 0.2, 2.0
+"""Their length between turns, and how often at most."""
+
+_EMPTY_BYTES: Mapping[str, int] = {
+    "mariadb": 150_000_000,
+    "mysql": 150_000_000,
+    "postgresql": 50_000_000,
+}
+"""Kind of server → its data folder before any table, logs of the default size included."""
+
+_LOG_FILES_UNTIL = (10, 5)
+"""MariaDB has a single redo log from this release on; before, and in MySQL, there are two files."""
+
+_SETTING_SIZE = re.compile(r"(\d+)\s*([kmgt]?)b?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,51 +64,109 @@ class Estimate:
     time_s: float
     disk_bytes: int
     """Peak size of all data folders together; runs remove theirs."""
+    unknown: tuple[str, ...] = ()
+    """Scripts and tools that don't tell how much data they make: nothing of it is in the time, nor
+    in the disk space unless the study says how much it needs."""
 
 
-def estimate(plan: Plan, load: Load) -> Estimate:
-    """Time for all runs, and disk space for those that are up together."""
-    together = batches(plan, plan.runs)
+def estimate(study: Study, plan: Plan) -> Estimate:
+    """Time for all runs, and disk space for those that are up together, or what the study asks for
+    if that is more."""
+    load = study.load
+    up = [sum(_disk_bytes(run, load) for run in batch) for batch in batches(plan, plan.runs)]
+    cells = [run.cell for run in plan.runs]
+    untold = (cell for cell in cells if volume_of(cell) is None and not _image_bytes(cell))
     return Estimate(
-        time_s=sum(run_time_s(run, load) for run in plan.runs),
-        disk_bytes=max(
-            (sum(_disk_bytes(run.cell) for run in batch) for batch in together), default=0
-        ),
+        time_s=sum(run_time_s(run, load) for run in plan.runs) + _between_turns_s(study, plan),
+        disk_bytes=round(max([study.needs.disk_bytes or 0, *up])),
+        unknown=tuple(dict.fromkeys(map(_maker, untold))),
     )
-
-
-def _disk_bytes(cell: Cell) -> int:
-    """Size of the rows, or of the file system image, which takes all its space from the start."""
-    wish = cell.host.get("filesystem")
-    image_bytes = 0 if wish is None else find_setter("filesystem").read(wish).size_bytes
-    return max(image_bytes, rows(cell) * _BYTES_PER_ROW)
 
 
 def run_time_s(run: PlannedRun, load: Load) -> float:
     """Time to set up, load and verify the rows, and run all steps of one run."""
-    embedded = parse_provision(run.cell.provision).source is Source.EMBEDDED
-    set_up_s = _SET_UP_EMBEDDED_S if embedded else _SET_UP_S
-    load_s = rows(run.cell) / _ROWS_PER_S + rows(run.cell) / _VERIFIED_ROWS_PER_S[load.verify]
-    return set_up_s + load_s + len(run.steps) * step_time_s(load, run.cell.generator)
+    server = _server_of(run.cell)
+    set_up_s = _SET_UP_EMBEDDED_S if server.source is Source.EMBEDDED else _SET_UP_S
+    data = volume_of(run.cell) or Volume()
+    rows_per_s = _ROWS_PER_S_BY_COPY if server.kind == "postgresql" else _ROWS_PER_S
+    load_s = data.load_s + data.rows / rows_per_s + data.rows / _VERIFIED_ROWS_PER_S[load.verify]
+    steps_s = sum(step.clients * data.client_s for step in run.steps)
+    steps_s += len(run.steps) * (step_time_s(load, data) + data.step_s)
+    return set_up_s + load_s + steps_s
 
 
-def step_time_s(load: Load, generator: str = ENGINE) -> float:
+def _between_turns_s(study: Study, plan: Plan) -> float:
+    """Lead-ins, and the canaries in the pauses."""
+    if plan.order != "turns":
+        return 0.0
+    lead_in_s, turn_s = study.design.lead_in_s, study.design.turn_s
+    canaries_s = _CANARIES_S * min(1.0, (lead_in_s + turn_s) / _CANARIES_EVERY_S)
+    turns = sum(len(run.steps) for run in plan.runs) * turns_of(study)
+    return turns * (lead_in_s + canaries_s)
+
+
+def step_time_s(load: Load, data: Volume) -> float:
     """Warm-up and window; for a search, times its usual number of probes."""
-    event_s = None if generator == ENGINE else find_generator(generator).event_s
-    if event_s is not None:
-        return (load.events or 0) * event_s
     window_s = load.measure_s
     if window_s is None:
-        window_s = (load.events or 0) / _EVENTS_PER_S
+        window_s = (load.events or 0) * data.event_s
     return (load.warm_up_s + window_s) * (usual_probes(load.find_max) if load.find_max else 1)
 
 
-def rows(cell: Cell) -> int:
-    """Rows the script will load, by sysbench's names for the options."""
-    options = cell.preparing.options
-    return _whole(options, "tables", 1) * _whole(options, "table_size", 0)
+def _server_of(cell: Cell) -> Provision:
+    return _parsed(cell.provision)
 
 
-def _whole(options: Mapping[str, Option], name: str, default: int) -> int:
-    value = options.get(name, options.get(name.replace("_", "-"), default))
-    return value if isinstance(value, int) else default
+@cache
+def _parsed(provision: str) -> Provision:
+    """Parsing asks installed servers for their versions, which takes a tenth of a second."""
+    return parse_provision(provision)
+
+
+def _maker(cell: Cell) -> str:
+    """Who makes its data, for people."""
+    return PurePath(cell.preparing.script).stem if cell.generator == ENGINE else cell.generator
+
+
+def _image_bytes(cell: Cell) -> int:
+    """Of the file system made for the run, which takes all its space from the start."""
+    wish = cell.host.get("filesystem")
+    return 0 if wish is None else int(find_setter("filesystem").read(wish).size_bytes)
+
+
+def _disk_bytes(run: PlannedRun, load: Load) -> float:
+    """Of the server with its logs, the rows, and what events add; or of the file system they are
+    in."""
+    cell = run.cell
+    data = volume_of(cell) or Volume()
+    data_bytes = data.size_bytes + data.event_bytes * len(run.steps) * _events(load, data)
+    own_bytes = _EMPTY_BYTES.get(_server_of(cell).kind, 0) + _log_bytes(cell, data_bytes)
+    return _image_bytes(cell) or own_bytes + data_bytes
+
+
+def _events(load: Load, data: Volume) -> float:
+    """Of a step."""
+    if load.events is not None:
+        return load.events
+    return step_time_s(load, data) * EVENTS_PER_S
+
+
+def _log_bytes(cell: Cell, data_bytes: float) -> float:
+    """What settings give to the redo log, which InnoDB reserves at its start, or to the write-ahead
+    log, which PostgreSQL lets grow with what is written."""
+    server, settings = _server_of(cell), cell.settings
+    if server.kind == "postgresql":
+        return min(_setting_bytes(settings.get("max_wal_size", "1GB")), data_bytes)
+    if "innodb_redo_log_capacity" in settings:
+        return _setting_bytes(settings["innodb_redo_log_capacity"])
+    each = _setting_bytes(settings.get("innodb_log_file_size", "0"))
+    release = tuple(map(int, re.findall(r"\d+", server.version or "")[:2]))
+    if server.kind == "mariadb" and not () < release < _LOG_FILES_UNTIL:
+        return each
+    return each * _setting_bytes(settings.get("innodb_log_files_in_group", "2"))
+
+
+def _setting_bytes(text: str) -> int:
+    """Bytes of a server's setting: `512M`, `64GB`, `4096`; 0 of anything else."""
+    found = _SETTING_SIZE.fullmatch(text.strip())
+    return int(found[1]) << (10 * " kmgt".find(found[2].lower())) if found else 0

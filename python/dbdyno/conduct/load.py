@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from dbdyno.conduct.connection import check_connections
 from dbdyno.conduct.host import check_host
+from dbdyno.conduct.needs import this_machine
 from dbdyno.conduct.proxy import check_proxies
 from dbdyno.conduct.sampling import check_metrics, check_sources
 from dbdyno.conduct.tool import check_tools
@@ -104,8 +104,8 @@ def scale_reason(study: Study, asked: str | None) -> str | None:
 
 
 def _is_small_machine() -> bool:
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return (os.cpu_count() or 1) < _LARGE_CORES or memory < _LARGE_MEMORY_BYTES
+    machine = this_machine()
+    return machine.cores < _LARGE_CORES or machine.memory_bytes < _LARGE_MEMORY_BYTES
 
 
 def _check_names(loaded: StudyFile) -> None:

@@ -74,7 +74,7 @@ def _decided(study: Study, seed: int, blocks: int) -> Study:
     once = _once(study)
     if not study.design.twice_if_long or order_of(once) != "turns":
         return once
-    needs = estimate(make_plan(once, seed=seed, blocks=blocks), study.load)
+    needs = estimate(once, make_plan(once, seed=seed, blocks=blocks))
     return _twice(study) if needs.time_s > LONG_S else once
 
 

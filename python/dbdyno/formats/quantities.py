@@ -1,4 +1,4 @@
-"""Durations and fractions as people write them."""
+"""Durations, fractions and sizes as people write them."""
 
 from __future__ import annotations
 
@@ -25,6 +25,8 @@ SECONDS_MAX = 1e9
 RATE_MAX = 1e9
 """Events per second at most: more than any machine can start."""
 _PART = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-zµ]+)", re.IGNORECASE)
+_SIZES = {"B": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "TB": 1 << 40}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?B)", re.IGNORECASE)
 
 
 def parse_duration(text: object) -> float:
@@ -98,3 +100,21 @@ def parse_fraction(text: object) -> float:
     if not 0 < value <= 10:
         raise ValueError(f"{expected}; found {text!r}")
     return value
+
+
+def parse_size(text: object) -> int:
+    """Bytes in `"512 MB"`, `"2 GB"`; a kilobyte is 1,024 bytes, as in servers' settings.
+
+    Raises `ValueError` for anything else, including a number without a unit.
+    """
+    found = _SIZE.fullmatch(text.strip()) if isinstance(text, str) else None
+    if found is None:
+        raise ValueError(f'expected a size with its unit, such as "512 MB"; found {text!r}')
+    return int(float(found[1]) * _SIZES[found[2].upper()])
+
+
+def format_size(size_bytes: float) -> str:
+    """In the same units, to three digits or the whole number: `512 MB`, `1.5 GB`, `1010 KB`."""
+    unit = max((u for u in _SIZES if size_bytes >= _SIZES[u]), key=_SIZES.__getitem__, default="B")
+    number = size_bytes / _SIZES[unit]
+    return f"{number:.0f} {unit}" if number >= 100 else f"{number:.3g} {unit}"

@@ -40,7 +40,7 @@ from dbdyno.model import (
 )
 
 PAPER = "paper"
-"""The scale of the file itself."""
+"""The scale of the file itself; a table of its name adds what other scales must not inherit."""
 
 SMOKE = "smoke"
 """The scale of runs that only show that a study can be carried out."""
@@ -80,7 +80,7 @@ def read_study(file: Path, *, scale: str | None = None, name: str | None = None)
     lines = key_lines(text)
     if not isinstance(overrides, dict):
         raise StudyError("`scale` must be tables: [scale.small]", file=file, line=lines["scale",])
-    names = (PAPER, *overrides)
+    names = tuple(dict.fromkeys((PAPER, *overrides)))
     wanted = scale or PAPER
     if wanted not in names:
         raise StudyError(
@@ -221,6 +221,7 @@ def _build(
         published=tuple(table.published() for table in document.published),
         published_note=document.published_note,
         collect=tuple(document.collect),
+        needs=document.needs.needs(),
         load=_load(document.load, file.parent, fail),
         design=Design(
             blocks=document.design.blocks,

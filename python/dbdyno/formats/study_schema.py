@@ -22,7 +22,7 @@ from dbdyno.formats.load_schema import (
     Table,
     as_list,
 )
-from dbdyno.formats.quantities import parse_fraction
+from dbdyno.formats.quantities import parse_fraction, parse_size
 from dbdyno.model import (
     ANSWER_FIELDS,
     ENGINE,
@@ -32,6 +32,7 @@ from dbdyno.model import (
     USUAL,
     Chart,
     Lead,
+    Needs,
     Order,
     Published,
     Sampled,
@@ -63,6 +64,7 @@ MOST_LEADS = 4
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Fraction = Annotated[float, BeforeValidator(parse_fraction)]
+Size = Annotated[int, BeforeValidator(parse_size), Field(gt=0)]
 Setting = Annotated[str, BeforeValidator(_setting)]
 Settings = dict[str, Setting]
 Files = Annotated[list[str], BeforeValidator(as_list)]
@@ -308,6 +310,19 @@ class LeadTable(Table):
         return Lead(**self.model_dump())
 
 
+class NeedsTable(Table):
+    """The machine that a scale is meant for; `check` holds it against this one."""
+
+    cores: Annotated[int, Field(ge=1, le=100_000, strict=True)] | None = None
+    memory: Size | None = None
+    disk: Size | None = None
+    also: str = ""
+
+    def needs(self) -> Needs:
+        """As the study has it."""
+        return Needs(self.cores, self.memory, self.disk, self.also)
+
+
 class StudyDocument(Table):
     """The whole file; `scale` is taken out and merged before this is read."""
 
@@ -321,6 +336,7 @@ class StudyDocument(Table):
     connection: ConnectionTable = ConnectionTable()
     published: list[PublishedTable] = Field(default=[])
     published_note: str = ""
+    needs: NeedsTable = NeedsTable()
     collect: list[str] = Field(default=[])
     primary: PrimaryTable = PrimaryTable()
     server: dict[Name, ServerTable] = Field(default={})

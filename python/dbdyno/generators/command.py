@@ -24,7 +24,7 @@ from dbdyno.generators.generator import (
     find_file,
     host_and_port,
 )
-from dbdyno.model import Metric, Option, Sample
+from dbdyno.model import Metric, Option, Sample, Volume
 
 _OWN = ("program", "figures", "each_second")
 _SPARE_S = 3600.0
@@ -37,7 +37,6 @@ class Command:
     """Options: `program`, `figures`, `each_second`; any other goes into the environment."""
 
     name: ClassVar[str] = "command"
-    event_s: ClassVar[float | None] = None
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric("events_per_s", "/s", "gauge", "What `each_second` found, a line a second"),
     )
@@ -62,6 +61,10 @@ class Command:
         """The program, if given by its path."""
         program = _words(options["program"])[0]
         return {program: "program"} if "/" in program else {}
+
+    def volume(self, _: Mapping[str, Option]) -> Volume | None:
+        """The program's own affair."""
+        return None
 
     def run(self, job: Job) -> ToolOutcome:
         """Runs the program once; its window is as it reports, or as long as it ran."""

@@ -26,12 +26,15 @@ from dbdyno.generators.flips import DAMAGES, PLACES, Damage, Flip, Place, Span
 from dbdyno.generators.generator import Generator, Job, Served, ToolOutcome
 from dbdyno.generators.outcomes import OUTCOMES, Seen, outcome_of, shape, unusual
 from dbdyno.guard.guarded import Guarded
-from dbdyno.model import Metric, Option
+from dbdyno.model import Metric, Option, Volume, whole
 
 _NOT_DATA = (".conf", ".cnf", ".opts", ".pid", ".err")
 """Suffixes of files that hold settings and notes."""
 _GONE_LIMIT_S = 5.0
 _DEFAULT_ROWS = 2000
+_ROW_BYTES = 500
+_TRIAL_S = 0.7
+"""Most of it to start the server."""
 _LIMIT_S = 20.0
 """Time limit for a start, and for all reads of a trial, seconds."""
 
@@ -40,7 +43,6 @@ class DamageTrials:
     """Options: `place`, `damage`, `rows`."""
 
     name: ClassVar[str] = "damage"
-    event_s: ClassVar[float | None] = 0.7
     metrics: ClassVar[tuple[Metric, ...]] = ()
 
     def read(self, options: Mapping[str, Option]) -> None:
@@ -61,6 +63,11 @@ class DamageTrials:
     def files(self, options: Mapping[str, Option]) -> Mapping[str, str]:
         """None."""
         return {}
+
+    def volume(self, options: Mapping[str, Option]) -> Volume:
+        """A small table, twice: the folder is saved."""
+        rows = whole(options, "rows", _DEFAULT_ROWS)
+        return Volume(size_bytes=2 * rows * _ROW_BYTES, event_s=_TRIAL_S)
 
     def run(self, job: Job) -> ToolOutcome:
         """Runs all trials of a step; leaves the server intact and running."""

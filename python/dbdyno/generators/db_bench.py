@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from dbdyno.errors import EngineError
 from dbdyno.generators.generator import Generator, Job, ToolOutcome, call, tool_text
-from dbdyno.model import Metric, Option, Sample
+from dbdyno.model import Metric, Option, Sample, Volume, whole
 
 _OWN = ("benchmark", "prepare", "version", "suite")
 _RESERVED = (
@@ -52,6 +52,12 @@ _FIRST_LEVELS: Mapping[str, int] = {
     "max_bytes_for_level_base": 256 << 20,
 }
 """What decides the first two levels, and db_bench's defaults."""
+_UNIVERSAL = 1
+_SPACE, _SPACE_UNIVERSAL = 1.2, 2.0
+"""Space on disk by that of all pairs."""
+_IN_ORDER = ("fillseq",)
+_FILL_S: Mapping[str, float] = {"fillseq": 4e-6, "fillrandom": 1e-5, "overwrite": 1e-5}
+"""Seconds for a pair, as on two slow cores."""
 _KEPT = ("p50", "p75", "p99", "p99.9")
 
 
@@ -59,7 +65,6 @@ class DbBench:
     """Options: `benchmark`, required; `prepare`, `version` or `suite`; others are db_bench's."""
 
     name: ClassVar[str] = "db_bench"
-    event_s: ClassVar[float | None] = None
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric("operations_per_s", "/s", "gauge", "Operations that ended"),
     )
@@ -85,6 +90,20 @@ class DbBench:
     def files(self, options: Mapping[str, Option]) -> Mapping[str, str]:
         """None."""
         return {}
+
+    def volume(self, options: Mapping[str, Option]) -> Volume:
+        """Of its pairs, uncompressed, with what compaction keeps twice for a while. A benchmark
+        that fills in order ends by the number of pairs, and each client writes all of them."""
+        pairs = whole(options, "num", 1_000_000)
+        pair_bytes = whole(options, "key_size", 16) + whole(options, "value_size", 100)
+        twice = _SPACE_UNIVERSAL if options.get("compaction_style") == _UNIVERSAL else _SPACE
+        fills = str(options.get("prepare", "")).split(",")
+        counted = options["benchmark"] in _IN_ORDER
+        return Volume(
+            size_bytes=pairs * pair_bytes * twice,
+            load_s=pairs * sum(_FILL_S.get(fill, 0.0) for fill in fills),
+            client_s=pairs * _FILL_S["fillseq"] if counted else 0.0,
+        )
 
     def run(self, job: Job) -> ToolOutcome:
         """Fills the database in a run's first step, warms up, measures."""

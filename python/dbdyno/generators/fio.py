@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from dbdyno.errors import EngineError
 from dbdyno.generators.generator import Generator, Job, ToolOutcome, call, find_file, tool_text
-from dbdyno.model import Metric, Option, Sample
+from dbdyno.model import Metric, Option, Sample, Volume
 
 _FILE = "job file"
 _DIRECTIONS = ("read", "write")
@@ -35,7 +35,6 @@ class Fio:
     """Options: `jobfile`, required; `version`; others go to the job file."""
 
     name: ClassVar[str] = "fio"
-    event_s: ClassVar[float | None] = None
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric("read_iops", "/s", "gauge", "Reads that ended, by job"),
         Metric("write_iops", "/s", "gauge", "Writes that ended, by job"),
@@ -56,6 +55,10 @@ class Fio:
     def files(self, options: Mapping[str, Option]) -> Mapping[str, str]:
         """The job file."""
         return {str(options["jobfile"]): _FILE}
+
+    def volume(self, _: Mapping[str, Option]) -> Volume | None:
+        """The job file's own affair; a study gives its file system a size."""
+        return None
 
     def run(self, job: Job) -> ToolOutcome:
         """One call of fio."""

@@ -18,7 +18,7 @@ from dbdyno.errors import EngineError, InterruptedRunError, ServerError, UsageEr
 from dbdyno.guard.family import children_of
 from dbdyno.guard.guarded import Guarded
 from dbdyno.guard.launch import Launch
-from dbdyno.model import Metric, Option, Sample, StepSummary
+from dbdyno.model import Metric, Option, Sample, StepSummary, Volume
 
 _GRACE_S = 10.0
 
@@ -160,8 +160,6 @@ class Generator(Protocol):
     """A load generator."""
 
     name: ClassVar[str]
-    event_s: ClassVar[float | None]
-    """Approximate duration of an event; `None`: steps are limited by time."""
     metrics: ClassVar[tuple[Metric, ...]]
     """Metrics that it samples."""
 
@@ -173,6 +171,9 @@ class Generator(Protocol):
 
     def files(self, options: Mapping[str, Option]) -> Mapping[str, str]:
         """Files that the options name, and what each is called in messages."""
+
+    def volume(self, options: Mapping[str, Option]) -> Volume | None:
+        """The data it makes, roughly; `None`: its options don't tell."""
 
     def run(self, job: Job) -> ToolOutcome:
         """Runs one step. Raises `LabError`; leaves nothing running."""

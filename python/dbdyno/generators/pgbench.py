@@ -25,7 +25,7 @@ from dbdyno.generators.generator import (
     host_and_port,
     tool_text,
 )
-from dbdyno.model import Metric, Option, Sample
+from dbdyno.model import Metric, Option, Sample, Volume, whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,6 +37,8 @@ _FILE = "pgbench script"
 _OWN = ("script", "file", "scale", "protocol", "version")
 _SPARE_S = 60.0
 _INITIALISE_LIMIT_S = 3600.0
+_INITIALISE_S = 0.4
+_BYTES_OF_A_SCALE = 16_000_000
 _PERCENTILES = {"p50": 50, "p95": 95, "p99": 99, "p99.9": 99.9}
 _EVENTS = re.compile(r"^number of transactions actually processed: (\d+)", re.MULTILINE)
 _FAILED = re.compile(r"^number of failed transactions: (\d+)", re.MULTILINE)
@@ -48,7 +50,6 @@ class Pgbench:
     """Options: `script` (built-in) or `file`; `scale`, `protocol`, `version`."""
 
     name: ClassVar[str] = "pgbench"
-    event_s: ClassVar[float | None] = None
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric("transactions_per_s", "/s", "gauge", "Transactions that ended"),
         Metric("latency_mean_ms", "ms", "gauge", "Mean response time of transactions"),
@@ -76,6 +77,11 @@ class Pgbench:
     def files(self, options: Mapping[str, Option]) -> Mapping[str, str]:
         """A script of one's own."""
         return {str(options["file"]): _FILE} if "file" in options else {}
+
+    def volume(self, options: Mapping[str, Option]) -> Volume:
+        """100,000 accounts for each unit of `scale`, made anew before each step."""
+        scale = whole(options, "scale", 0)
+        return Volume(size_bytes=scale * _BYTES_OF_A_SCALE, step_s=scale * _INITIALISE_S)
 
     def run(self, job: Job) -> ToolOutcome:
         """Initialises, warms up, measures."""

@@ -25,7 +25,14 @@ from dbdyno.generators.generator import (
     host_and_port,
     tool_text,
 )
-from dbdyno.model import Metric, Option, Sample
+from dbdyno.model import (
+    SYSBENCH_ROW_BYTES,
+    Metric,
+    Option,
+    Sample,
+    Volume,
+    sysbench_rows,
+)
 
 _FILE = "sysbench script"
 _OWN = ("script", "prepare", "version")
@@ -42,6 +49,8 @@ _RESERVED = (
 """Options that dbdyno sets itself."""
 _SPARE_S = 60.0
 _PREPARE_LIMIT_S = 24 * 3600.0
+_ROWS_PER_S = 60_000
+"""That it loads, on two slow cores."""
 _RANKS = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p99.9": 99.9}
 _WINDOW = re.compile(r"total time: +([\d.]+)s")
 _EVENTS = re.compile(r"total number of events: +(\d+)")
@@ -58,7 +67,6 @@ class Sysbench:
     """Options: `script`, required; `prepare`, `version`; others are sysbench's and the script's."""
 
     name: ClassVar[str] = "sysbench"
-    event_s: ClassVar[float | None] = None
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric("events_per_s", "/s", "gauge", "Events that ended"),
         Metric("latency_p95_ms", "ms", "gauge", "Response time of events, 95th percentile"),
@@ -82,6 +90,14 @@ class Sysbench:
         """A script of one's own."""
         script = str(options["script"])
         return {script: _FILE} if script.endswith(".lua") else {}
+
+    def volume(self, options: Mapping[str, Option]) -> Volume | None:
+        """Of its own scripts; their tables are made anew before each step."""
+        if str(options["script"]).endswith(".lua"):
+            return None
+        rows = sysbench_rows(options)
+        made_s = rows / _ROWS_PER_S if options.get("prepare", True) else 0.0
+        return Volume(size_bytes=rows * SYSBENCH_ROW_BYTES, step_s=made_s)
 
     def run(self, job: Job) -> ToolOutcome:
         """Makes tables, warms up, measures."""

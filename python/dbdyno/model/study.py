@@ -154,6 +154,19 @@ class Primary:
 
 
 @dataclass(frozen=True, slots=True)
+class Needs:
+    """The machine that a scale is meant for."""
+
+    cores: int | None = None
+    """As the operating system counts them: hardware threads, where there are any."""
+    memory_bytes: int | None = None
+    disk_bytes: int | None = None
+    """Free space, where more is needed than options and settings tell."""
+    also: str = ""
+    """What nobody can look up here, for people: `a spinning disk`."""
+
+
+@dataclass(frozen=True, slots=True)
 class Chart:
     """A chart the study asks for, beside the ones every report has."""
 
@@ -196,6 +209,8 @@ class Study:
     """What is known of why ours differ from all of these: hardware, versions, scale."""
     collect: tuple[str, ...] = ()
     """Sources that are sampled because the study asks for them, beside those that always are."""
+    needs: Needs = Needs()
+    """Of the scale in force; empty: it does not say."""
     scale: str = "paper"
     """The scale in force: `paper` is the file's own figures."""
     scales: tuple[str, ...] = ("paper",)

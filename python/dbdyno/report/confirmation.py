@@ -82,7 +82,7 @@ def _document(session: Session) -> dict[str, Any]:
     document: dict[str, Any] = tomllib.loads(session.study.text)
     scales = document.pop("scale", {})
     scale = session.study.scale
-    return document if scale == PAPER else with_scale(document, scales[scale])
+    return with_scale(document, scales.get(PAPER, {}) if scale == PAPER else scales[scale])
 
 
 def _level(document: Mapping[str, Any], factor: str, session: Session) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from dbdyno.errors import MachineError
+from dbdyno.formats.quantities import parse_size
 from dbdyno.guard import undo
 from dbdyno.guard.guarded import Guarded
 from dbdyno.guard.launch import Launch
@@ -27,7 +28,6 @@ from dbdyno.setters.setter import (
     without_programs,
     without_root,
 )
-from dbdyno.setters.size import parse_size
 
 _ALL_AT_ONCE = "lazy_itable_init=0,lazy_journal_init=0"
 _KINDS = {

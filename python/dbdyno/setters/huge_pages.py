@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from dbdyno.errors import MachineError
+from dbdyno.formats.quantities import parse_size
 from dbdyno.guard.guarded import Guarded
 from dbdyno.model.part import Missing
 from dbdyno.setters.setter import Applied, Facts, Scene, without_switch
-from dbdyno.setters.size import parse_size
 
 _SWITCH = Path("/proc/sys/vm/nr_hugepages")
 

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import ClassVar
 
 from dbdyno.errors import MachineError
+from dbdyno.formats.quantities import parse_size
 from dbdyno.guard import undo
 from dbdyno.guard.guarded import Guarded
 from dbdyno.guard.launch import Launch
 from dbdyno.model.part import Missing
 from dbdyno.setters.cgroup import Hierarchy, find_hierarchy
 from dbdyno.setters.setter import Applied, Facts, Scene, table
-from dbdyno.setters.size import parse_size
 
 _PERIOD_US = 100_000
 _LEAST_BYTES = 16 << 20
