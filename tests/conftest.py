@@ -87,7 +87,7 @@ def study_file(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.fixture(scope="session", params=list(SERVERS))
+@pytest.fixture(scope="session", params=SERVERS)
 def driven(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Driven]:

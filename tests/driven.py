@@ -12,7 +12,7 @@ from dbdyno.engine import Outcome, find_engine, find_script, run_engine, run_spe
 from dbdyno.engine.process import Call
 from dbdyno.engine.script import script_path
 from dbdyno.model import Load, Option, Output, Record, Summary
-from dbdyno.servers import Server, open_server
+from dbdyno.servers import Server, open_server, parse_provision
 
 HERE = Path(__file__).parent / "workloads"
 LONG_S = 60.0
@@ -95,18 +95,22 @@ class Driven:
         return Told(run_engine(find_engine(), spec, listener=listen, log=log), lines)
 
 
-SERVERS: Mapping[str, tuple[str, Mapping[str, str]]] = {
-    "postgresql:15@system": ("pgsql", {"fsync": "off"}),
-    "mariadb@system": ("mysql", {"innodb_flush_log_at_trx_commit": "0"}),
+KINDS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "postgresql": ("pgsql", {"fsync": "off"}),
+    "mariadb": ("mysql", {"innodb_flush_log_at_trx_commit": "0"}),
+    "mysql": ("mysql", {"innodb_flush_log_at_trx_commit": "0", "sync_binlog": "0"}),
     "sqlite": ("sqlite", {"journal_mode": "wal", "synchronous": "off"}),
 }
-"""What workloads are tried on, how scripts call it, and what makes it wait for no disk."""
+"""By kind of server: how scripts call it, and what makes it wait for no disk."""
+
+SERVERS = ("postgresql:15@system", "mariadb@system", "sqlite")
+"""What every workload is tried on."""
 
 
 @contextlib.contextmanager
 def open_driven(provision: str, folder: Path) -> Iterator[Driven]:
-    """One of `SERVERS`, started."""
-    driver, settings = SERVERS[provision]
+    """A server of one of `KINDS`, started."""
+    driver, settings = KINDS[parse_provision(provision).kind]
     with open_server(provision, settings, folder) as server:
         server.start()
         yield Driven(server, driver, folder)
