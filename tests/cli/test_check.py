@@ -158,7 +158,9 @@ def test_all_that_is_wrong_is_told_at_once(here: Path, capsys: pytest.CaptureFix
     told = capsys.readouterr().err
     assert "2 problems would stop this study:" in told
     assert "`tabel_size`" in told
-    assert "`jornal_mode`" in told
+    setting, hint = told[told.index("sqlite has no setting") :].splitlines()[:2]
+    assert "`jornal_mode`" in setting
+    assert hint == "    hint: did you mean `journal_mode`?", "each below its own problem"
 
 
 def test_a_setting_that_dbdyno_makes_itself_is_refused_without_the_server(
@@ -267,6 +269,19 @@ def test_functions_in_c_are_for_servers_that_take_them(
     (here.parent / "stamp.c").write_text("int x;")
     assert call(["check", "example.toml"]) == 4
     assert "`sqlite` takes no functions in C" in capsys.readouterr().err
+
+
+def test_what_downloads_a_server_is_told_if_it_is_missing(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here.write_text(here.read_text().replace('"sqlite"', '"postgresql:14.20.0@maven"'))
+    monkeypatch.setenv("DBDYNO_CACHE", str(here.parent / "cache"))
+    monkeypatch.setenv("PATH", str(here.parent))
+
+    assert call(["check", "example.toml"]) == 4
+    told = capsys.readouterr().err
+    assert "Maven (`mvn`) is needed to download" in told
+    assert "hint: `apt-get install maven`" in told
 
 
 def test_a_missing_compiler_is_told_with_its_cure(

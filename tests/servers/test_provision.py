@@ -1,5 +1,6 @@
 """Provision texts: what each means, and what is said of those that mean nothing."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from dbdyno.errors import ServerError
 from dbdyno.servers import Provision, Source, available, parse_provision, parse_tool
 from dbdyno.servers.cache import CACHE_VARIABLE
+from dbdyno.servers.packaged import printed_by
 from dbdyno.servers.provision import matches, version_key
 
 
@@ -140,6 +142,26 @@ def test_what_precedes_a_release_is_meant_by_its_first_number_and_by_itself() ->
     assert matches("19~rc1", "19~rc1")
     assert not matches("19.0", "19~rc1")
     assert not matches("19~rc1", "19.0")
+
+
+def test_a_program_is_asked_for_its_version_once_until_it_changes(tmp_path: Path) -> None:
+    program, asked = tmp_path / "program", tmp_path / "asked"
+    for version, changed_s in (("1.0", 1), ("1.1", 2)):
+        program.write_text(f"#!/bin/sh\necho >> {asked}\necho {version}\n")
+        program.chmod(0o755)
+        os.utime(program, (changed_s, changed_s))
+        assert [printed_by(program), printed_by(program)] == [f"{version}\n"] * 2
+    assert asked.read_text() == "\n" * 2
+
+
+def test_a_program_that_failed_is_asked_again(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\n[ -e {tmp_path}/ready ] && echo 1.0\n")
+    program.chmod(0o755)
+
+    assert printed_by(program) is None
+    (tmp_path / "ready").write_text("")
+    assert printed_by(program) == "1.0\n"
 
 
 @pytest.mark.parametrize(

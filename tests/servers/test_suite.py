@@ -161,6 +161,17 @@ def test_without_apt_it_is_said_what_is_missing(
         fetch("mariadb:11.8@trixie")
 
 
+def test_lists_that_can_t_be_kept_are_told_with_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "file" / "cache"))
+
+    with pytest.raises(ServerError, match="lists of Debian trixie can't be kept in") as caught:
+        fetch("mariadb:11.8@trixie")
+    assert CACHE_VARIABLE in (caught.value.hint or "")
+
+
 def machine() -> str:
     """As packages name it."""
     return subprocess.run(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from dbdyno.conduct.left_out import lacking_cells
 from dbdyno.conduct.load import load_study, scale_reason
 from dbdyno.conduct.needs import Machine, lacks, this_machine
 from dbdyno.conduct.planning import plan_study
+from dbdyno.conduct.sampling import missing_sources
 from dbdyno.design import cells
 from dbdyno.design.batches import batches, why_not_turns
 from dbdyno.design.search import most_probes, usual_probes
@@ -39,7 +41,9 @@ from dbdyno.model import (
     Constant,
     FindMax,
     Group,
+    LeftOut,
     Load,
+    Missing,
     Needs,
     Plan,
     Poisson,
@@ -74,22 +78,28 @@ def check(
 
     Whatever can be asked without starting a server is asked: scripts and their options, loads,
     pragmas of SQLite. What a run would refuse is told, all of it, and ends the command as the run
-    would end.
+    would end. Levels and metrics that this machine can't have are told, and no error: the study
+    runs without them.
     """
     file = load_study(study, scale=scale, collect=collect)
     loaded, plan = plan_study(file.study, Store(store), seed=seed, blocks=blocks)
     file = replace(file, study=loaded)
     engine = find_engine()
-    _raise_all(list(examine(file, plan, engine)))
+    left_out, not_sampled = lacking_cells(plan), missing_sources(loaded)
+    lacking = list(_lacking(left_out, not_sampled))
+    errors = list(examine(file, plan, engine))
+    for line in lacking if errors else ():
+        click.echo(line, err=True)
+    _raise_all(errors)
     started = _start_servers(file, plan, engine) if servers else []
     takes = Takes(estimate(loaded, plan), this_machine(), shutil.disk_usage(_existing(store)).free)
-    left_out = lacking_cells(plan)
     seen = foreseen(loaded, plan, Store(store))
     if as_json:
         document = _document(loaded, plan, takes)
         told = {
             "started": [asdict(one) for one in started],
             "left_out": [asdict(one) for one in left_out],
+            "not_sampled": {source: asdict(missing) for source, missing in not_sampled.items()},
             "sees": asdict(seen) if seen else None,
         }
         print_json({**document, **told})
@@ -99,10 +109,17 @@ def check(
         noise = sees(seen)
     elif can_be_foreseen(loaded, plan):
         noise = f"not known here; `dbdyno calibrate {study}` measures it"
-    lacking = [f"{sentence}\n  cure: {cure}" for sentence, cure in left_out_sentences(left_out)]
     more = [*([f"noise    {noise}"] if noise else []), *lacking]
     for line in explanation(loaded, plan, takes, asked=scale, started=started, more=more):
         click.echo(line)
+
+
+def _lacking(left_out: Sequence[LeftOut], not_sampled: Mapping[str, Missing]) -> Iterator[str]:
+    """What the study runs without, each with its cure."""
+    for sentence, cure in left_out_sentences(left_out):
+        yield f"{sentence}\n  cure: {cure}"
+    for source, missing in not_sampled.items():
+        yield f"not sampled: `{source}`, since {missing.what}\n  cure: {missing.cure}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,11 +228,17 @@ def _raise_all(errors: Sequence[LabError]) -> None:
     first, *others = errors
     if not others:
         raise first
-    told = "\n".join(f"  {error.message}" for error in errors)
-    hints = "\n      ".join(dict.fromkeys(error.hint for error in errors if error.hint))
-    raise first.reworded(
-        f"{len(errors)} problems would stop this study:\n{told}", hint=hints or None
-    )
+    told = "\n".join(map(_with_hint, errors))
+    raise first.reworded(f"{len(errors)} problems would stop this study:\n{told}", hint=None)
+
+
+def _with_hint(error: LabError) -> str:
+    """Each hint below its own problem: of a list of hints nobody knows which is for what."""
+    told = textwrap.indent(error.message, "  ")
+    if error.hint is None:
+        return told
+    first, *more = (line.strip() for line in error.hint.splitlines())
+    return "\n".join((told, f"    hint: {first}", *(f"          {line}" for line in more)))
 
 
 def _servers(plan: Plan) -> dict[str, str]:

@@ -34,7 +34,7 @@ from dbdyno.servers import (
     absent_target,
     open_tool,
     parse_provision,
-    resolve,
+    require_available,
 )
 
 
@@ -48,14 +48,14 @@ class Started:
 
 
 def examine(loaded: StudyFile, plan: Plan, engine: Engine) -> Iterator[LabError]:
-    """All problems for which `run` would refuse the study, each once, without starting a server
-    process."""
+    """All problems for which `run` would refuse the study, each once and named with the first cell
+    that has it, without starting a server process."""
     told: set[str] = set()
     with scratch_folder("check") as folder:
-        for error in _complaints(loaded, plan, engine, folder):
+        for error, cell in _complaints(loaded, plan, engine, folder):
             if error.message not in told:
                 told.add(error.message)
-                yield error
+                yield error if cell is None else _placed(loaded, error, cell)
 
 
 def examine_servers(loaded: StudyFile, plan: Plan, engine: Engine) -> Iterator[Started | LabError]:
@@ -84,25 +84,29 @@ def examine_servers(loaded: StudyFile, plan: Plan, engine: Engine) -> Iterator[S
                 yield _placed(loaded, error, cell)
 
 
-def _complaints(loaded: StudyFile, plan: Plan, engine: Engine, scratch: Path) -> Iterator[LabError]:
+def _complaints(
+    loaded: StudyFile, plan: Plan, engine: Engine, scratch: Path
+) -> Iterator[tuple[LabError, Cell | None]]:
+    """Problems, each with the cell that has it, if it is one cell's."""
     machine = machine_limits()
     for cell in _distinct(plan, _server_of):
         try:
             require_room(cell, loaded.study.load, machine, engine)
             _try_settings(loaded, cell, engine, scratch)
+            require_available(cell.provision)
         except LabError as error:
-            yield _placed(loaded, error, cell)
+            yield error, cell
     for tool, cell in _tools(plan).items():
         try:
-            resolve(tool)
+            require_available(tool)
         except LabError as error:
-            yield _placed(loaded, error, cell)
+            yield error, cell
     refusal = why_nothing_to_run(plan, loaded.study.design.baseline, lacking_cells(plan))
     if refusal is not None:
-        yield refusal
+        yield refusal, None
     for missing in missing_for_connections(loaded.study):
-        yield MachineError(missing.what, hint=missing.cure)
-    yield from _empty_replays(loaded)
+        yield MachineError(missing.what, hint=missing.cure), None
+    yield from ((empty, None) for empty in _empty_replays(loaded))
     for cell in _distinct(plan, _script_key):
         if cell.generator != ENGINE:
             continue
@@ -110,7 +114,7 @@ def _complaints(loaded: StudyFile, plan: Plan, engine: Engine, scratch: Path) ->
             try:
                 _try_script(loaded, cell, command, engine, scratch)
             except LabError as error:
-                yield _placed(loaded, error, cell)
+                yield error, cell
 
 
 def _empty_replays(loaded: StudyFile) -> Iterator[LabError]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from dbdyno.collect import (
     Collector,
     OwnCollector,
     Scope,
+    Watched,
     collectors,
     optional_sources,
     read_own,
@@ -19,7 +21,7 @@ from dbdyno.formats.complaint import KeyPath, nearest_hint
 from dbdyno.formats.study import StudyFile
 from dbdyno.generators.generator import find_file
 from dbdyno.generators.registry import generators
-from dbdyno.model import FIGURES, Sampled, Study, draws_what
+from dbdyno.model import FIGURES, Missing, Sampled, Study, draws_what
 
 
 def own_collectors(study: Study, folders: Sequence[Path]) -> tuple[OwnCollector, ...]:
@@ -61,6 +63,22 @@ def check_sources(loaded: StudyFile, folders: Sequence[Path]) -> tuple[OwnCollec
         return own_collectors(loaded.study, folders)
     except UsageError as error:
         raise loaded.error(("collect",), error.message, hint=error.hint) from error
+
+
+def missing_sources(study: Study) -> Mapping[str, Missing]:
+    """Why the optional sources that a study asks for can't be read here: each is tried on this
+    process in the server's place."""
+    ourselves = Watched(server_pids=lambda: (os.getpid(),))
+    found: dict[str, Missing] = {}
+    for collector in collectors("run", study.collect):
+        if collector.source not in study.collect:
+            continue
+        opened = collector.open(ourselves)
+        if isinstance(opened, Missing):
+            found[collector.source] = opened
+        elif opened is not None:
+            opened.close()
+    return found
 
 
 def _is_file(name: str) -> bool:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         open_tool,
         parse_provision,
         parse_tool,
-        resolve,
+        require_available,
     )
 from dbdyno.servers.tool import Tool
 
@@ -41,7 +41,7 @@ __all__ = [
     "open_tool",
     "parse_provision",
     "parse_tool",
-    "resolve",
+    "require_available",
 ]
 
 _PLACES = {
@@ -59,7 +59,7 @@ _PLACES = {
     "open_tool": "registry",
     "parse_provision": "registry",
     "parse_tool": "registry",
-    "resolve": "registry",
+    "require_available": "registry",
 }
 
 __getattr__ = on_demand(__name__, _PLACES)

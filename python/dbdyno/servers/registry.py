@@ -117,8 +117,26 @@ def resolve(text: str, progress: Progress | None = None) -> Provision:
         return found
     if cache.find(packaged.cache_key(package)) is not None:
         return found
-    suite.refresh(suite.suite_of(package), progress)
+    try:
+        suite.refresh(suite.suite_of(package), progress)
+    except ServerError as error:
+        told = f"`{text}` is not on this machine: {error.message}"
+        hint = error.hint
+        if text.startswith(PREFIX):
+            hint = f"install {found.kind}, so that it is on the PATH; or {hint}"
+        raise error.reworded(told, hint=hint) from error
     return _parse(text)
+
+
+def require_available(text: str) -> None:
+    """Checks, downloading nothing, that what a provision text names can be had.
+
+    # Errors
+    `ServerError` as `resolve`, or naming the program that would download it and is missing.
+    """
+    package = resolve(text).package
+    if package is not None:
+        packaged.require_client(package)
 
 
 def _asked_anew(text: str, error: NoSuchVersionError, progress: Progress | None) -> Provision:

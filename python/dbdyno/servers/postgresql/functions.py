@@ -66,7 +66,8 @@ def compile_functions(
                 hint="functions in C are written against the headers of one version or several",
             )
         made[source.stem] = {"source": source.name, "source_sha256": sha256_of(source)}
-    version = (printed_by(Path(COMPILER), "--version") or COMPILER).splitlines()[0]
+    compiler = Path(shutil.which(COMPILER) or COMPILER)
+    version = (printed_by(compiler, "--version") or COMPILER).splitlines()[0]
     return {"compiler": version, "flags": list(FLAGS), "libraries": made}
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dbdyno.errors import ServerError
-from dbdyno.servers.cache import cache_folder
+from dbdyno.servers.cache import CACHE_VARIABLE, cache_folder
 from dbdyno.servers.source.client import Progress, run_client
 
 MOVING = ("sid", "experimental")
@@ -229,8 +229,16 @@ class Suite:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
-        self._folder.mkdir(mode=0o755, parents=True, exist_ok=True)
-        with (self._folder / "lock").open("w") as lock:
+        try:
+            self._folder.mkdir(mode=0o755, parents=True, exist_ok=True)
+            lock = (self._folder / "lock").open("w")
+        except OSError as error:
+            raise ServerError(
+                f"the package lists of Debian {self.name} can't be kept in {self._folder}: "
+                f"{error.strerror}",
+                hint=f"name a folder of yours in {CACHE_VARIABLE}",
+            ) from error
+        with lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
@@ -259,17 +267,22 @@ def _taken_as_given(machine: str) -> Iterable[str]:
         )
 
 
+def require_apt() -> None:
+    """Raises `ServerError` where packages can't be had or unpacked."""
+    if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
+        raise ServerError(
+            "packages of a Debian suite need `apt-get` and `dpkg-deb`, which are not installed",
+            hint="take a version that comes otherwise: `dbdyno servers` lists them",
+        )
+
+
 def _mirror() -> str:
     """Where this machine gets Debian from.
 
     # Errors
     `ServerError` where it has no apt, no mirror of Debian or no keys to check it by.
     """
-    if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
-        raise ServerError(
-            "packages of a Debian suite need `apt-get` and `dpkg-deb`, which are not installed",
-            hint="take a version that comes otherwise: `dbdyno servers` lists them",
-        )
+    require_apt()
     if not _KEYRING.exists():
         raise ServerError(
             f"packages of a Debian suite can't be checked: there is no {_KEYRING}",

