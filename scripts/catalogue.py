@@ -21,7 +21,9 @@ HEAD = """\
 # Catalogue
 
 Published benchmarks as studies: `dbdyno run NAME` repeats one, from provisioning its servers to a \
-report, and takes the scale `small` on a small machine; `--scale paper` is what was published. \
+report, and takes the scale `small` on a small machine; `--scale medium` takes an hour on 8 cores \
+and 32 GB, `--scale paper` is what was published, and `dbdyno check NAME --scale paper` says what \
+machine, disk and time that takes. \
 `make classics` runs all of them. Answers are those of one machine on one day: they say what came \
 out there, and how sure it is, and not what comes out elsewhere. Generated from studies and stored \
 results by `make generate`.
