@@ -84,7 +84,7 @@ def test_busy_processes_end_however_it_is_ended(number: signal.Signals) -> None:
     with beside(STAYS) as process:
         ids = first_line(process)
         process.send_signal(number)
-        process.communicate()
+        process.wait()  # its input stays open: at the end of that, the command ends by itself
 
     assert process.returncode == (143 if number is signal.SIGTERM else -number)
     assert len(ids) == 2

@@ -59,7 +59,8 @@ def test_a_backlog_of_billions_is_counted_with_its_times(tmp_path: Path) -> None
         if (histogram["subject"], histogram["time"]) == ("event", "response")
     ]
     assert found["censored"] > 1_000_000_000
-    assert sum(responses) == 2_000_000_000
+    # Starts at the very end of the window may be in it: there are two in a nanosecond.
+    assert abs(sum(responses) - 2_000_000_000) <= 2
     assert found["total"]["events"] > 0
 
 

@@ -25,11 +25,14 @@ VERBS: Mapping[str, tuple[str, str]] = {
     ),
     "check": (
         "check.check",
-        "Validate STUDY and show what it would run: cells, order, disk, time.",
+        "Validate STUDY and show what it would run and take: cells, order, machine, disk, time.",
     ),
     "classics": ("classics.classics", "Run the published benchmarks, one after another."),
     "cleanup": ("bench.cleanup", "Drop a script's tables from the server at URL."),
-    "compare": ("compare.compare", "Compare B with A, each a cell of a study in the store."),
+    "compare": (
+        "compare.compare",
+        "Compare B with A, each a cell of a study in the store, or each a whole study.",
+    ),
     "doctor": (
         "doctor.doctor",
         "Report what distorts measurements on this machine or limits a run.",
