@@ -152,8 +152,8 @@ def test_a_file_system_is_as_large_as_it_is_made() -> None:
 
 
 def test_filling_in_order_takes_each_client_as_long() -> None:
-    def time_s(benchmark: str, clients: int) -> float:
-        options: dict[str, Option] = {"benchmark": benchmark, "num": 10_000_000}
+    def time_s(kind: str, clients: int) -> float:
+        options: dict[str, Option] = {"benchmark": kind, "num": 10_000_000}
         load = replace(LOAD, clients=(clients,))
         return taken(of("files", "", options, generator="db_bench", load=load))[0]
 

@@ -30,6 +30,7 @@ mod runtime;
 mod settings;
 mod sizing;
 mod slot;
+mod tell;
 mod telling;
 #[cfg(test)]
 mod tests;

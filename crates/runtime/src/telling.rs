@@ -1,13 +1,7 @@
-//! Failures that end a run, printed at once for programs that parse the output. Whoever runs the
-//! workload has the words; what failed is said here.
+//! The words for failures that end a run: whoever runs the workload has them, for programs that
+//! parse the output.
 
 use std::fmt::Debug;
-
-use driver::{ConnectError, Traits as _};
-use engine::ShardView;
-
-use crate::outcome::{Failed, Purpose};
-use crate::runtime::Runtime;
 
 /// The words for failures.
 pub trait Telling: Debug + Send + Sync {
@@ -59,63 +53,4 @@ pub struct FailedConnection<'a> {
     pub refusal: Option<&'a str>,
     /// What failed, with the address.
     pub message: String,
-}
-
-impl Runtime {
-    /// Prints a failed statement that ends the run, if failures are printed. `executed`: it was
-    /// prepared.
-    pub fn tell_statement(
-        &mut self,
-        view: &mut ShardView,
-        failed: &Failed,
-        text: Option<&[u8]>,
-        executed: bool,
-    ) {
-        let Some(telling) = &self.settings.telling else { return };
-        let Failed { number, sqlstate, message, .. } = failed;
-        let sent_as = match (failed.purpose, executed) {
-            (Purpose::Prepare(_), _) => SentAs::Prepare,
-            (_, true) => SentAs::Execute,
-            _ => SentAs::Text,
-        };
-        let driver = self.settings.target.name();
-        let number = *number;
-        let lines = telling.statement(&FailedStatement {
-            driver,
-            sent_as,
-            text,
-            sqlstate,
-            number,
-            message,
-        });
-        self.tell(view, lines);
-    }
-
-    /// Prints a connection that failed, if failures are printed.
-    pub(crate) fn tell_connection(&mut self, view: &mut ShardView, error: &ConnectError) {
-        let Some(telling) = &self.settings.telling else { return };
-        let target = &self.settings.target;
-        let lines = telling.connection(&FailedConnection {
-            driver: target.name(),
-            address: error.address(),
-            number: target.connect_number(error),
-            refusal: match error {
-                ConnectError::Refused { error, .. } => Some(&error.message),
-                _ => None,
-            },
-            message: error.to_string(),
-        });
-        self.tell(view, lines);
-    }
-
-    /// The same lines in a row are printed only once.
-    fn tell(&mut self, view: &mut ShardView, lines: Vec<String>) {
-        if self.told == lines {
-            return;
-        }
-        for line in &lines {
-            view.send(engine::Message::Output(format!("FATAL: {line}")));
-        }
-        self.told = lines;
-    }
 }

@@ -223,18 +223,7 @@ def _build(
         collect=tuple(document.collect),
         needs=document.needs.needs(),
         load=_load(document.load, file.parent, fail),
-        design=Design(
-            blocks=document.design.blocks,
-            baseline=document.design.baseline,
-            seed=document.design.seed,
-            order=document.design.order,
-            turn_s=document.design.turn,
-            lead_in_s=document.design.lead_in,
-            freeze=document.design.freeze,
-            stop_half_width=document.design.stop_half_width(),
-            twice=_twice(document.design, factors, fail),
-            twice_if_long=_twice_if_long(document.design, factors),
-        ),
+        design=_design(document.design, factors, fail),
         charts=tuple(chart.chart() for chart in document.chart),
         scale=scale,
         scales=scales,
@@ -372,6 +361,21 @@ def _check_complete(factors: list[Factor], has_script: bool, fail: _Fail) -> Non
         raise fail(
             ("workload",), "the study names no script", 'such as [workload] script = "kv_update"'
         )
+
+
+def _design(design: DesignTable, factors: tuple[Factor, ...], fail: _Fail) -> Design:
+    return Design(
+        blocks=design.blocks,
+        baseline=design.baseline,
+        seed=design.seed,
+        order=design.order,
+        turn_s=design.turn,
+        lead_in_s=design.lead_in,
+        freeze=design.freeze,
+        stop_half_width=design.stop_half_width(),
+        twice=_twice(design, factors, fail),
+        twice_if_long=_twice_if_long(design, factors),
+    )
 
 
 def _chosen(

@@ -64,7 +64,7 @@ def find(key: str) -> Cached | None:
         known = {field.name for field in fields(Archive)}  # A later version may have kept more.
         archive = Archive(**{name: manifest[name] for name in manifest if name in known})
         return Cached(folder / _CONTENT, archive)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (ValueError, TypeError) as error:
         raise ServerError(
