@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import multiprocessing
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from dbdyno.guard.ipc import remove_dead_ipc
@@ -12,14 +13,16 @@ from dbdyno.guard.ipc import remove_dead_ipc
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.shmat.restype = ctypes.c_void_p
 POSTGRES, OTHER = 679834894, 1
+SEMAPHORES_OF_POSTGRES = 537
 _IPC_RMID = 0
+_SEM_SETVAL = 16
 
 
-def left_by_a_dead_process(mark: int) -> int:
-    """A segment whose maker has ended; its first word says who uses it so."""
+def left_by_a_dead_process(mark: int, make: Callable[[int], int]) -> int:
+    """A segment, or what else is made, whose maker has ended; `mark` says who uses it so."""
     context = multiprocessing.get_context("fork")
     made: multiprocessing.SimpleQueue[int] = context.SimpleQueue()
-    maker = context.Process(target=lambda: made.put(new_segment(mark)))
+    maker = context.Process(target=lambda: made.put(make(mark)))
     maker.start()
     segment = made.get()
     maker.join()
@@ -35,6 +38,16 @@ def new_segment(mark: int) -> int:
     return segment
 
 
+def new_semaphores(mark: int) -> int:
+    semaphores: int = _libc.semget(0, 2, 0o1600)
+    assert _libc.semctl(semaphores, 1, _SEM_SETVAL, mark) == 0
+    return semaphores
+
+
+def semaphore_sets() -> list[int]:
+    return [int(row.split()[1]) for row in Path("/proc/sysvipc/sem").read_text().splitlines()[1:]]
+
+
 def segments() -> list[int]:
     head, *rows = Path("/proc/sysvipc/shm").read_text().splitlines()
     place = head.split().index("shmid")
@@ -42,7 +55,10 @@ def segments() -> list[int]:
 
 
 def test_memory_of_a_dead_postgresql_goes_and_other_memory_stays() -> None:
-    ours, others = left_by_a_dead_process(POSTGRES), left_by_a_dead_process(OTHER)
+    ours, others = (
+        left_by_a_dead_process(POSTGRES, new_segment),
+        left_by_a_dead_process(OTHER, new_segment),
+    )
     try:
         remove_dead_ipc(os.geteuid())
 
@@ -53,7 +69,7 @@ def test_memory_of_a_dead_postgresql_goes_and_other_memory_stays() -> None:
 
 
 def test_memory_of_another_account_stays() -> None:
-    segment = left_by_a_dead_process(POSTGRES)
+    segment = left_by_a_dead_process(POSTGRES, new_segment)
     try:
         remove_dead_ipc(os.geteuid() + 1)
 
@@ -70,3 +86,17 @@ def test_memory_whose_maker_lives_stays() -> None:
         assert segment in segments()
     finally:
         _libc.shmctl(segment, _IPC_RMID, None)
+
+
+def test_semaphores_of_a_dead_postgresql_go_and_others_stay() -> None:
+    ours = left_by_a_dead_process(SEMAPHORES_OF_POSTGRES, new_semaphores)
+    others = left_by_a_dead_process(OTHER, new_semaphores)
+    living = new_semaphores(SEMAPHORES_OF_POSTGRES)
+    try:
+        remove_dead_ipc(os.geteuid())
+
+        assert ours not in semaphore_sets()
+        assert {others, living} <= set(semaphore_sets())
+    finally:
+        _libc.semctl(others, 0, _IPC_RMID)
+        _libc.semctl(living, 0, _IPC_RMID)

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from dbdyno.guard.family import end_children
-from dbdyno.guard.ipc import remove_ipc
+from dbdyno.guard.ipc import remove_dead_ipc
 from dbdyno.guard.journal import HostLock, Journal, mend
 from dbdyno.guard.keeper import adopt_orphans, die_with, keep
 from dbdyno.guard.launch import Launch
@@ -53,7 +53,8 @@ class Guard:
         self._holder = holder
         self._journal: Journal | None = None
         self._host: HostLock | None = None
-        self._children: set[int] = set()
+        self._children: dict[int, int] = {}
+        """Pid → the account it runs as."""
         self._folders: list[Path] = []
         self._locks: list[int] = []
         self._stopping = False
@@ -212,7 +213,7 @@ class Guard:
         finally:
             os.close(reason_read)
             os.close(reason_write)
-        self._children.add(pid)
+        self._children[pid] = os.geteuid() if command["uid"] is None else command["uid"]
         return {"pid": pid}
 
     def _start(self, command: Mapping[str, Any], become: Callable[[], None]) -> int:
@@ -257,15 +258,11 @@ class Guard:
                 return
             if pid not in self._children:
                 continue
-            self._children.discard(pid)
-            self._kill_orphans()
-            remove_ipc(pid)
+            account = self._children.pop(pid)
+            # Processes whose parent, our child, is gone: we are their subreaper.
+            end_children(but=self._children)
+            remove_dead_ipc(account)
             _tell({"exited": pid, "code": os.waitstatus_to_exitcode(status)})
-
-    def _kill_orphans(self) -> None:
-        """Ends processes whose parent, one of our children, is gone (we are their subreaper)."""
-        for pid in end_children(but=self._children):
-            remove_ipc(pid)  # The server that makes a data folder is a child of `initdb`.
 
     def _close(self) -> bool:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -276,7 +273,7 @@ class Guard:
             select.select([self._wake_read], [], [], 0.1)
             self._drain_wake_ups()
             self._reap()
-        self._kill_orphans()
+        end_children()
         undone = True
         if self._journal is not None:
             undone = self._journal.carry_out_all()

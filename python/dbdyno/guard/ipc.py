@@ -25,29 +25,31 @@ _libc.shmat.restype = ctypes.c_void_p
 _libc.shmdt.argtypes = [ctypes.c_void_p]
 
 
-def remove_ipc(creator: int) -> None:
-    """Removes what a dead process made and left behind."""
-    for segment, pid in _sysv_table("shm", "shmid", "cpid"):
-        if pid == creator:
-            _remove_segment(segment)
-    for semaphores, count in _sysv_table("sem", "semid", "nsems"):
-        last = count - 1
-        if (
-            _libc.semctl(semaphores, last, _SEM_GETVAL) == _POSTGRES_SEMAPHORE_MARK
-            and _libc.semctl(semaphores, last, _SEM_GETPID) == creator
-        ):
-            _libc.semctl(semaphores, 0, _IPC_RMID)
-
-
 def remove_dead_ipc(uid: int) -> None:
-    """Removes PostgreSQL's shared memory of an account where nobody has it attached and its maker
-    is gone: a guard that is killed while it makes a data folder can't."""
+    """Removes PostgreSQL's shared memory and semaphores of an account whose maker is gone, memory
+    only where nobody has it attached.
+
+    Makers are not told from their parents: the server that makes a data folder is a child of
+    `initdb`, which reaps it if it is killed.
+    """
     for segment, pid, owner, attached in _sysv_table("shm", "shmid", "cpid", "uid", "nattch"):
-        if owner == uid and attached == 0 and not Path("/proc", str(pid)).exists():
+        if owner == uid and attached == 0 and _is_gone(pid):
             with _attached(segment) as address:
                 is_postgres = address is not None and _word(address, 0) == _POSTGRES_MEMORY_MARK
             if is_postgres:
                 _remove_segment(segment)
+    for semaphores, count, owner in _sysv_table("sem", "semid", "nsems", "uid"):
+        last = count - 1
+        if (
+            owner == uid
+            and _libc.semctl(semaphores, last, _SEM_GETVAL) == _POSTGRES_SEMAPHORE_MARK
+            and _is_gone(_libc.semctl(semaphores, last, _SEM_GETPID))
+        ):
+            _libc.semctl(semaphores, 0, _IPC_RMID)
+
+
+def _is_gone(pid: int) -> bool:
+    return not Path("/proc", str(pid)).exists()
 
 
 def _sysv_table(name: str, *columns: str) -> Sequence[tuple[int, ...]]:
