@@ -1,5 +1,5 @@
 """The keeper: a process between the guard and a program that starts others, like fio, whose jobs
-are processes, or a script.
+are processes, a script, or `initdb`, which starts servers.
 
 When a guard is killed, the kernel signals its own children only (`PR_SET_PDEATHSIG` is not
 inherited). So the guard starts such a program through a keeper, which adopts whatever loses its
@@ -17,6 +17,7 @@ import signal
 from typing import NoReturn
 
 from dbdyno.guard.family import end_children
+from dbdyno.guard.ipc import remove_dead_ipc
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -68,13 +69,19 @@ def _watch(program: int) -> NoReturn:
         match signal.sigwait(_AWAITED):
             case signal.SIGCHLD:
                 if (status := _reaped(program)) is not None:
-                    end_children()
+                    _end_rest()
                     _end_as(os.waitstatus_to_exitcode(status))
             case signal.SIGINT:
                 os.kill(program, signal.SIGINT)
             case _:
-                end_children()
+                _end_rest()
                 _end_as(-signal.SIGKILL)
+
+
+def _end_rest() -> None:
+    """All that the program has started, and the shared memory of servers among it."""
+    end_children()
+    remove_dead_ipc(os.geteuid())
 
 
 def _reaped(program: int) -> int | None:

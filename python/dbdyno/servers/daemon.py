@@ -65,7 +65,7 @@ class Daemon:
         """
         program = Path(argv[0]).name
         pid = self.guarded.spawn(
-            argv, output=self.log, cwd=cwd, env=env, account=self.account, stdin=stdin
+            argv, output=self.log, cwd=cwd, env=env, account=self.account, stdin=stdin, kept=True
         )
         code = self.guarded.wait(pid, limit_s)
         if code is None:
