@@ -121,6 +121,9 @@ pub struct Group {
     /// Reconnect after this many events of one client. 0: never.
     #[serde(default)]
     pub reconnect_every: u64,
+    /// In turns: reconnect after each client's first event of every turn but the first.
+    #[serde(default)]
+    pub reconnect_in_turns: bool,
 }
 
 /// The intended start times of events. Rates are events per second over the whole group.

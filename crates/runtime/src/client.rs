@@ -45,6 +45,8 @@ pub(crate) struct Client {
     pub(crate) back_off: bool,
     /// Finished events.
     pub(crate) events: u64,
+    /// The turn it was last seen in.
+    pub(crate) turn: u32,
 }
 
 impl Client {
@@ -60,6 +62,7 @@ impl Client {
             limit: u32::MAX,
             back_off: false,
             events: 0,
+            turn: 0,
         }
     }
 }

@@ -175,6 +175,14 @@ impl Runtime {
         self.clients[client as usize].events
     }
 
+    /// Whether it is the client's first look at this turn, and not the first of all.
+    pub fn joins(&mut self, client: u32, turn: Option<u32>) -> bool {
+        let client = &mut self.clients[client as usize];
+        let before = client.turn;
+        client.turn = turn.unwrap_or(before);
+        client.turn != before
+    }
+
     /// The client's connections.
     pub fn connections_of(&self, client: u32) -> &[u32] {
         &self.clients[client as usize].slots

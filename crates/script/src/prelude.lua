@@ -207,7 +207,7 @@ end
 local function default_run(tid)
   local env = getfenv(0)
   local event = env.event
-  local churn = host.reconnect_every() > 0
+  local churn = host.reconnects()
   while next_event() do
     ::again::
     local fine, value = xpcall(event, in_words, tid)

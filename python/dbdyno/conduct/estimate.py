@@ -99,10 +99,12 @@ def _between_turns_s(study: Study, plan: Plan) -> float:
     """Lead-ins, and the canaries in the pauses."""
     if plan.order != "turns":
         return 0.0
-    lead_in_s, turn_s = study.design.lead_in_s, study.design.turn_s
-    canaries_s = _CANARIES_S * min(1.0, (lead_in_s + turn_s) / _CANARIES_EVERY_S)
-    turns = sum(len(run.steps) for run in plan.runs) * turns_of(study)
-    return turns * (lead_in_s + canaries_s)
+    turn_s = study.design.turn_s
+    leads_s = [study.design.lead_in_of(step.clients) for run in plan.runs for step in run.steps]
+    canaries_s = (
+        _CANARIES_S * min(1.0, (lead_s + turn_s) / _CANARIES_EVERY_S) for lead_s in leads_s
+    )
+    return turns_of(study) * (sum(leads_s) + sum(canaries_s))
 
 
 def step_time_s(load: Load, data: Volume) -> float:

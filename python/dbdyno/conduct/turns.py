@@ -89,6 +89,7 @@ def _open(conductor: RunConductor, step: Step) -> AbstractContextManager[Session
         processes=conductor.setting.study.load.processes,
         keep=conductor.writer.logs / name,
         launch=conductor.host.client,
+        reconnect=conductor.setting.study.design.reconnect,
     )
 
 
@@ -126,7 +127,7 @@ def _turn(
 ) -> TurnResult:
     """Runs one turn; a cell's first turn includes the warm-up."""
     study = cell.conductor.setting.study
-    lead_in_s = study.design.lead_in_s + (study.load.warm_up_s if number == 0 else 0.0)
+    lead_in_s = study.design.lead_in_of(cell.step.clients) + (study.load.warm_up_s if number == 0 else 0.0)
     with cell.conductor.sampled_edges(shared):
         before_s, began_s = psutil.cpu_times(), time.monotonic()
         with cell.conductor.lab_counted(speedometer.cpu_s):

@@ -111,8 +111,9 @@ def _turns_shape(study: Study) -> dict[str, object]:
     if order_of(study) == "runs":
         return {}
     design = study.design
-    frozen = {"freeze": True} if design.freeze else {}
-    return {"turn_s": design.turn_s, "lead_in_s": design.lead_in_s, **frozen}
+    asked = {"reconnect": design.reconnect, "freeze": design.freeze}
+    asked = {name: True for name, wanted in asked.items() if wanted}
+    return {"turn_s": design.turn_s, "lead_in_s": design.lead_in_s, **asked}
 
 
 def _stop_shape(study: Study) -> dict[str, object]:

@@ -371,6 +371,7 @@ def _design(design: DesignTable, factors: tuple[Factor, ...], fail: _Fail) -> De
         order=design.order,
         turn_s=design.turn,
         lead_in_s=design.lead_in,
+        reconnect=design.reconnect,
         freeze=design.freeze,
         stop_half_width=design.stop_half_width(),
         twice=_twice(design, factors, fail),

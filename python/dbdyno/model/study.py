@@ -68,6 +68,9 @@ class Workload:
     """`None`: the script's own `prepare` makes them."""
 
 
+RECONNECT_S = 0.004
+"""Lead-in for each client that reconnects: the slowest of the servers tried took 2 ms."""
+
 FIRST_LOOK = 5
 """Blocks before a study may stop: the spread of fewer says too little."""
 
@@ -86,7 +89,9 @@ class Design:
     turn_s: float = 2.0
     """Measured length of a turn."""
     lead_in_s: float = 0.3
-    """Discarded load at the start of each turn."""
+    """Discarded load at the start of each turn; see `lead_in_of`."""
+    reconnect: bool = False
+    """Every client reconnects in each turn's lead-in."""
     freeze: bool = False
     """Servers are stopped while it is not their turn."""
     stop_half_width: float | None = None
@@ -97,6 +102,10 @@ class Design:
     twice_if_long: Mapping[str, str] = field(default_factory=dict)
     """The same, if the study is in turns and takes more than an hour; empty once that is decided,
     or where the file has decided it."""
+
+    def lead_in_of(self, clients: int) -> float:
+        """Seconds of load discarded at the start of a turn of so many clients."""
+        return self.lead_in_s + (RECONNECT_S * clients if self.reconnect else 0.0)
 
 
 @dataclass(frozen=True, slots=True)

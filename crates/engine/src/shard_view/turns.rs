@@ -38,8 +38,8 @@ impl ShardView {
         self.slice.phase != PhaseName::Connect
     }
 
-    /// The number of the current turn, from 0.
-    pub(super) fn turn_under_way(&self) -> Option<u32> {
+    /// The number of the current turn, from 0; `None` between turns, or where there are none.
+    pub fn turn_under_way(&self) -> Option<u32> {
         let between = matches!(self.slice.phase, PhaseName::Connect | PhaseName::Pause);
         self.turns.filter(|_| !between).map(|heard| heard.saturating_sub(1))
     }

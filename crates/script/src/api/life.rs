@@ -6,6 +6,7 @@ use engine::{Message, ShardView};
 use mlua_sys as ffi;
 use runtime::{Restart, Step};
 
+use crate::config::GroupConfig;
 use crate::host::{Host, with, with_view};
 use crate::lua::{self, State, set_function};
 use crate::source;
@@ -17,7 +18,7 @@ pub(crate) unsafe fn register(state: *mut State) {
     // SAFETY: upheld by the caller: the table is on top of the stack.
     unsafe {
         set_function(state, c"suspend", suspend);
-        set_function(state, c"reconnect_every", reconnect_every);
+        set_function(state, c"reconnects", reconnects);
         set_function(state, c"reconnect_due", reconnect_due);
         set_function(state, c"restart", restart);
         set_function(state, c"abandon_event", abandon_event);
@@ -144,17 +145,28 @@ impl Host {
         Some(self.runtime.label_event(self.current, number))
     }
 
-    /// Events between reconnects of the running client's group; 0: never.
-    fn reconnect_every(&self) -> u64 {
-        self.config.groups[self.runtime.group(self.current)].reconnect_every
+    /// The running client's group.
+    fn group(&self) -> &GroupConfig {
+        &self.config.groups[self.runtime.group(self.current)]
+    }
+
+    /// Whether the running client, having finished an event, is to reconnect.
+    fn reconnect_due(&mut self, view: &ShardView) -> bool {
+        let (every, in_turns) = (self.group().reconnect_every, self.group().reconnect_in_turns);
+        let events = self.runtime.events_of(self.current);
+        let new_turn = in_turns && self.runtime.joins(self.current, view.turn_under_way());
+        new_turn || every > 0 && events.is_multiple_of(every)
     }
 }
 
-/// Events between reconnects of the client's group; 0: never.
-unsafe extern "C-unwind" fn reconnect_every(state: *mut State) -> c_int {
-    let every = with(|host| host.reconnect_every());
+/// Whether clients of the group reconnect now and then.
+unsafe extern "C-unwind" fn reconnects(state: *mut State) -> c_int {
+    let wanted = with(|host| {
+        let group = host.group();
+        group.reconnect_every > 0 || group.reconnect_in_turns
+    });
     // SAFETY: a live state.
-    unsafe { ffi::lua_pushnumber(state, every as f64) };
+    unsafe { ffi::lua_pushboolean(state, c_int::from(wanted)) };
     1
 }
 
@@ -163,9 +175,7 @@ unsafe extern "C-unwind" fn reconnect_due(state: *mut State) -> c_int {
     let due = with_view(|host, view| {
         let now = view.now();
         host.runtime.finish_event(view, host.current, now);
-        let (every, events) = (host.reconnect_every(), host.runtime.events_of(host.current));
-        let due = every > 0 && events.is_multiple_of(every);
-        if due { host.runtime.connections_of(host.current).to_vec() } else { Vec::new() }
+        if host.reconnect_due(view) { host.runtime.connections_of(host.current).to_vec() } else { Vec::new() }
     });
     // SAFETY: a live state.
     unsafe {
