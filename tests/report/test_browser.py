@@ -12,8 +12,10 @@ from made_up_history import write_nights
 from made_up_runs import World, page_of, write_study
 from made_up_studies import SMALL, WIDE
 from selenium import webdriver
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select, WebDriverWait
 from test_sampled import SHORT, rate, sampled
 from test_searches import SEARCH, of_a_cell
@@ -227,3 +229,33 @@ def test_the_axis_of_time_is_marked_and_can_be_that_of_the_whole_run(
     browser.find_element(By.CSS_SELECTOR, ".whole input").click()
     # The window has 10 s; sampling ended 1.3 s behind it.
     WebDriverWait(browser, 60).until(lambda seen: "11" in words(seen))
+
+
+def test_dragging_over_a_stretch_zooms_into_it_and_a_double_click_out(
+    browser: webdriver.Chrome, sampled_page: Path
+) -> None:
+    browser.get_log("browser")  # type: ignore[no-untyped-call]
+    opened(browser, sampled_page)
+
+    def shows(word: str, *, after: str) -> bool:
+        found = browser.execute_script(
+            """return [...document.querySelectorAll("[data-chart^=metrics-over-time] text")]
+                 .map(text => text.textContent)"""
+        )
+        return word in found and after not in found
+
+    def panel() -> WebElement:
+        groups = "[data-chart^=metrics-over-time] g.mark-group:has(g.mark-line) path.background"
+        return browser.find_elements(By.CSS_SELECTOR, groups)[-1]
+
+    assert shows("10", after="2.5")
+    middle = panel()
+    width = middle.rect["width"]
+    drag = ActionChains(browser).move_to_element_with_offset(middle, round(-0.45 * width), 0)
+    drag.click_and_hold().move_by_offset(round(0.2 * width), 0).release().perform()
+    WebDriverWait(browser, 60).until(lambda _: shows("2.5", after="10"))
+
+    ActionChains(browser).double_click(panel()).perform()
+    WebDriverWait(browser, 60).until(lambda _: shows("10", after="2.5"))
+    said = browser.get_log("browser")  # type: ignore[no-untyped-call]
+    assert [entry["message"] for entry in said] == []

@@ -121,9 +121,10 @@ pub struct Group {
     /// Reconnect after this many events of one client. 0: never.
     #[serde(default)]
     pub reconnect_every: u64,
-    /// In turns: reconnect after each client's first event of every turn but the first.
+    /// Reconnect after each client's first event of every so many turns, but for the first turn.
+    /// 0: never.
     #[serde(default)]
-    pub reconnect_in_turns: bool,
+    pub reconnect_every_turns: u32,
 }
 
 /// The intended start times of events. Rates are events per second over the whole group.

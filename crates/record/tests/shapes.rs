@@ -268,7 +268,7 @@ fn group(arrival: Arrival) -> Group {
         idle: true,
         think_time_s: 0.5,
         reconnect_every: 9,
-        reconnect_in_turns: true,
+        reconnect_every_turns: 3,
     }
 }
 

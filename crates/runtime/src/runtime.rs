@@ -176,11 +176,9 @@ impl Runtime {
     }
 
     /// Whether it is the client's first look at this turn, and not the first of all.
-    pub fn joins(&mut self, client: u32, turn: Option<u32>) -> bool {
+    pub fn joins(&mut self, client: u32, turn: u32) -> bool {
         let client = &mut self.clients[client as usize];
-        let before = client.turn;
-        client.turn = turn.unwrap_or(before);
-        client.turn != before
+        std::mem::replace(&mut client.turn, turn) != turn
     }
 
     /// The client's connections.

@@ -58,7 +58,7 @@ pub struct GroupConfig {
     pub(crate) options: BTreeMap<String, Value>,
     pub(crate) clients: u32,
     pub(crate) reconnect_every: u64,
-    pub(crate) reconnect_in_turns: bool,
+    pub(crate) reconnect_every_turns: u32,
     pub(crate) distributions: Distributions,
 }
 
@@ -117,7 +117,7 @@ impl Config {
                     options,
                     clients: group.clients,
                     reconnect_every: group.reconnect_every,
-                    reconnect_in_turns: group.reconnect_in_turns,
+                    reconnect_every_turns: group.reconnect_every_turns,
                 })
             })
             .collect::<Result<_, _>>()?;

@@ -86,7 +86,7 @@ pub fn job(
         idle: false,
         think_time_s: 0.0,
         reconnect_every: 0,
-        reconnect_in_turns: false,
+        reconnect_every_turns: 0,
     };
     let loaders = u32::try_from(values.number("loaders")).ok();
     let spec = RunSpec {

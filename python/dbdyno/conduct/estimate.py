@@ -99,12 +99,16 @@ def _between_turns_s(study: Study, plan: Plan) -> float:
     """Lead-ins, and the canaries in the pauses."""
     if plan.order != "turns":
         return 0.0
-    turn_s = study.design.turn_s
-    leads_s = [study.design.lead_in_of(step.clients) for run in plan.runs for step in run.steps]
-    canaries_s = (
-        _CANARIES_S * min(1.0, (lead_s + turn_s) / _CANARIES_EVERY_S) for lead_s in leads_s
-    )
-    return turns_of(study) * (sum(leads_s) + sum(canaries_s))
+    design = study.design
+    leads_s = [
+        design.lead_in_of(turn, step.clients)
+        for run in plan.runs
+        for step in run.steps
+        for turn in range(turns_of(study))
+    ]
+    every_s = _CANARIES_EVERY_S
+    pauses = sum(min(1.0, (lead_s + design.turn_s) / every_s) for lead_s in leads_s)
+    return sum(leads_s) + _CANARIES_S * pauses
 
 
 def step_time_s(load: Load, data: Volume) -> float:

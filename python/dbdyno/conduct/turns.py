@@ -127,7 +127,9 @@ def _turn(
 ) -> TurnResult:
     """Runs one turn; a cell's first turn includes the warm-up."""
     study = cell.conductor.setting.study
-    lead_in_s = study.design.lead_in_of(cell.step.clients) + (study.load.warm_up_s if number == 0 else 0.0)
+    lead_in_s = study.design.lead_in_of(number, cell.step.clients) + (
+        study.load.warm_up_s if number == 0 else 0.0
+    )
     with cell.conductor.sampled_edges(shared):
         before_s, began_s = psutil.cpu_times(), time.monotonic()
         with cell.conductor.lab_counted(speedometer.cpu_s):

@@ -112,7 +112,7 @@ def _turns_shape(study: Study) -> dict[str, object]:
         return {}
     design = study.design
     asked = {"reconnect": design.reconnect, "freeze": design.freeze}
-    asked = {name: True for name, wanted in asked.items() if wanted}
+    asked = {name: wanted for name, wanted in asked.items() if wanted}
     return {"turn_s": design.turn_s, "lead_in_s": design.lead_in_s, **asked}
 
 

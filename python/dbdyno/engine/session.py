@@ -122,12 +122,12 @@ def open_turns(
     processes: int | None = None,
     keep: Path | None = None,
     launch: Launch = ORDINARY,
-    reconnect: bool = False,
+    reconnect: int = 0,
 ) -> Iterator[Session]:
     """An engine that connects the clients of a spec and waits for turns.
 
     The spec's own `warm_up_s`, `measure_s` and `events` are ignored. `reconnect`: clients do so
-    after their first event of every turn but the first. Otherwise as `run_engine`:
+    after their first event of every so many turns, but for the first (0: never). Otherwise as `run_engine`:
     the listener gets each record as it is read, during a call of a session's method. No process
     outlives the block.
     """
@@ -135,7 +135,7 @@ def open_turns(
     assert isinstance(groups, list)
     turned = {name: value for name, value in spec.items() if name not in _WHOLE} | {
         "turns": True,
-        "groups": [{**group, "reconnect_in_turns": reconnect} for group in groups],
+        "groups": [{**group, "reconnect_every_turns": reconnect} for group in groups],
     }
     processes = processes or plan_engine(engine, turned, launch=launch).processes
     specs = (turned,) if processes == 1 else split(turned, processes)

@@ -68,8 +68,8 @@ class Workload:
     """`None`: the script's own `prepare` makes them."""
 
 
-RECONNECT_S = 0.004
-"""Lead-in for each client that reconnects: the slowest of the servers tried took 2 ms."""
+RECONNECT_S = 0.012
+"""Lead-in for each client that reconnects, prepares its statements and has them planned."""
 
 FIRST_LOOK = 5
 """Blocks before a study may stop: the spread of fewer says too little."""
@@ -90,8 +90,8 @@ class Design:
     """Measured length of a turn."""
     lead_in_s: float = 0.3
     """Discarded load at the start of each turn; see `lead_in_of`."""
-    reconnect: bool = False
-    """Every client reconnects in each turn's lead-in."""
+    reconnect: int = 0
+    """Every client reconnects in the lead-in of every so many turns; 0: never."""
     freeze: bool = False
     """Servers are stopped while it is not their turn."""
     stop_half_width: float | None = None
@@ -103,9 +103,10 @@ class Design:
     """The same, if the study is in turns and takes more than an hour; empty once that is decided,
     or where the file has decided it."""
 
-    def lead_in_of(self, clients: int) -> float:
-        """Seconds of load discarded at the start of a turn of so many clients."""
-        return self.lead_in_s + (RECONNECT_S * clients if self.reconnect else 0.0)
+    def lead_in_of(self, turn: int, clients: int) -> float:
+        """Seconds of load discarded at the start of a turn, from 0, of so many clients."""
+        reconnects = self.reconnect > 0 and turn > 0 and turn % self.reconnect == 0
+        return self.lead_in_s + (RECONNECT_S * clients if reconnects else 0.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,8 +77,8 @@ def load_marks(span: Span, study: Study) -> Iterator[Mark]:
         end_ns = span.origin_ns + round(summary.window_s * 1e9) if summary else span.end_ns
         length_s = (end_ns - span.origin_ns) / 1e9
         yield Mark(MEASURED, span.origin_ns, end_ns, f"window, {of}, {length_s:.3g} s")
-    lead_in_ns = round(study.design.lead_in_of(clients) * 1e9)
     for turn in turns:
+        lead_in_ns = round(study.design.lead_in_of(turn.round, clients) * 1e9)
         if turn.round and lead_in_ns:
             begin_ns = turn.start_unix_ns - lead_in_ns
             text = f"lead-in of turn {turn.round + 1}, {of}"

@@ -109,8 +109,12 @@ def stretches_of(run: RunMaterial, study: Study, summary: StepSummary) -> tuple[
     """When a step's load ran: its turns, or its one window; nothing if the store does not say."""
     turns = [turn for turn in run.turns if turn.step == summary.step]
     if turns:
-        lead_in_s, warm_up_s = study.design.lead_in_of(summary.clients), study.load.warm_up_s
-        leads_s = [lead_in_s + (warm_up_s if turn.round == 0 else 0.0) for turn in turns]
+        warm_up_s = study.load.warm_up_s
+        leads_s = [
+            study.design.lead_in_of(turn.round, summary.clients)
+            + (warm_up_s if turn.round == 0 else 0.0)
+            for turn in turns
+        ]
         return tuple(
             Stretch(
                 turn.start_unix_ns - round(lead_s * 1e9),

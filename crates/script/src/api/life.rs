@@ -152,10 +152,13 @@ impl Host {
 
     /// Whether the running client, having finished an event, is to reconnect.
     fn reconnect_due(&mut self, view: &ShardView) -> bool {
-        let (every, in_turns) = (self.group().reconnect_every, self.group().reconnect_in_turns);
+        let (every, every_turns) =
+            (self.group().reconnect_every, self.group().reconnect_every_turns);
         let events = self.runtime.events_of(self.current);
-        let new_turn = in_turns && self.runtime.joins(self.current, view.turn_under_way());
-        new_turn || every > 0 && events.is_multiple_of(every)
+        let turn = view.turn_under_way().filter(|_| every_turns > 0);
+        let joins = turn.is_some_and(|turn| self.runtime.joins(self.current, turn));
+        let by_turns = joins && turn.is_some_and(|turn| turn.is_multiple_of(every_turns));
+        by_turns || every > 0 && events.is_multiple_of(every)
     }
 }
 
@@ -163,7 +166,7 @@ impl Host {
 unsafe extern "C-unwind" fn reconnects(state: *mut State) -> c_int {
     let wanted = with(|host| {
         let group = host.group();
-        group.reconnect_every > 0 || group.reconnect_in_turns
+        group.reconnect_every > 0 || group.reconnect_every_turns > 0
     });
     // SAFETY: a live state.
     unsafe { ffi::lua_pushboolean(state, c_int::from(wanted)) };
@@ -175,7 +178,11 @@ unsafe extern "C-unwind" fn reconnect_due(state: *mut State) -> c_int {
     let due = with_view(|host, view| {
         let now = view.now();
         host.runtime.finish_event(view, host.current, now);
-        if host.reconnect_due(view) { host.runtime.connections_of(host.current).to_vec() } else { Vec::new() }
+        if host.reconnect_due(view) {
+            host.runtime.connections_of(host.current).to_vec()
+        } else {
+            Vec::new()
+        }
     });
     // SAFETY: a live state.
     unsafe {

@@ -74,7 +74,7 @@
     const view = chosen[chart.selector] ?? Object.keys(read.head.views)[0];
     const names = [...chart.panels, ...chart.added];
     const { rows, domain, thinned } = linePanels.shown(read, view, names, chart.whole);
-    const spec = linePanels.spec(read, chart, domain, rows);
+    const spec = linePanels.spec(read, chart, chart.zoomed ?? domain, rows);
     chart.say(thinned);
     const width = Math.max(160, place.clientWidth - 104);
     return {
@@ -100,6 +100,8 @@
       actions: { export: true, source: false, compiled: false, editor: false },
     });
     chart.view = result.view;
+    if (chart.panels.length)
+      linePanels.zooming(place, chart, result.view, () => drawAll(one => one === chart));
     performance.mark(`drawn ${name}`);
   };
 
@@ -119,6 +121,7 @@
   for (const box of document.querySelectorAll("select[data-selector]"))
     box.addEventListener("change", () => {
       chosen[box.dataset.selector] = box.value;
+      for (const chart of Object.values(charts)) chart.zoomed = null;
       for (const other of document.querySelectorAll("select[data-selector]"))
         if (other.dataset.selector === box.dataset.selector) other.value = box.value;
       drawAll(chart => chart.selector === box.dataset.selector);

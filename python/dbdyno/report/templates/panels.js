@@ -133,6 +133,21 @@ const linePanels = (() => {
     return spec;
   };
 
+  // A stretch dragged over becomes the axis of all panels, until a double click.
+  const zooming = (place, chart, view, redraw) => {
+    const least_s = 0.2;
+    const to = domain => { chart.zoomed = domain; redraw(); };
+    let brushed = null;
+    view.addSignalListener("brush", (_, { second }) => {
+      brushed = second && second.map(Number).sort((a, b) => a - b);
+    });
+    view.addEventListener("dblclick", () => chart.zoomed && to(null));
+    place.onpointerup = () => {
+      if (brushed && brushed[1] - brushed[0] >= least_s) to(brushed);
+      brushed = null;
+    };
+  };
+
   // Metrics with all the words; those whose names have them first.
   const found = (head, text) => {
     const words = text.toLowerCase().split(/\s+/).filter(Boolean);
@@ -243,11 +258,15 @@ const linePanels = (() => {
         add(names[chosen]);
       }
     });
-    whole.addEventListener("change", () => { chart.whole = whole.checked; redraw(); });
+    whole.addEventListener("change", () => {
+      chart.whole = whole.checked;
+      chart.zoomed = null;
+      redraw();
+    });
     chart.say = thinned => {
       note.textContent = thinned.length ? thinnedText(thinned) : "";
     };
   };
 
-  return { unpacked, shown, spec, adding };
+  return { unpacked, shown, spec, zooming, adding };
 })();

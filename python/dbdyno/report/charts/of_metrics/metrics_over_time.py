@@ -27,8 +27,9 @@ MARKS = "marks"
 CAPTION = (
     "One line a block. Counters are shown by second. Phases and faults of all blocks stand above "
     "the panels, and are shaded in them unless measured; the pointer tells which block and what. "
-    "The line under the pointer is at the same second in all panels; dragging moves and shift and "
-    "wheel zoom all of them."
+    "The line under the pointer is at the same second in all panels. Dragging over a stretch zooms "
+    "all of them into it, a double click shows everything again; shift and wheel zoom, too, and "
+    "shift and dragging move."
 )
 FAULT_COLOURS = dict(
     zip(FAULTS, ("#C51B2B", "#D55E00", "#E69F00", "#8C6BB1", "#56B4E9", "#7F7F7F"), strict=True)
@@ -99,8 +100,12 @@ def _title(analysis: Analysis, panel: str) -> str:
     return PACE.get(panel) or analysis.material.words_of(panel) or panel
 
 
-def _selections() -> tuple[alt.Parameter, alt.Parameter]:
-    """What the pointer is at, and what is zoomed to; the same in all panels."""
+Selections = tuple[alt.Parameter, alt.Parameter, alt.Parameter]
+"""What the pointer is at, what is zoomed to, and the stretch that is dragged over, to which the
+page then zooms (`panels.js`); the same in all panels."""
+
+
+def _selections() -> Selections:
     hover = alt.selection_point(
         name="hover",
         fields=["second"],
@@ -109,10 +114,18 @@ def _selections() -> tuple[alt.Parameter, alt.Parameter]:
         clear="pointerout",
         empty=False,
     )
+    drag = "[pointerdown[{}event.shiftKey], window:pointerup] > window:pointermove!"
     zoom = alt.selection_interval(
-        name="zoom", bind="scales", encodings=["x"], zoom="wheel![event.shiftKey]"
+        name="zoom",
+        bind="scales",
+        encodings=["x"],
+        zoom="wheel![event.shiftKey]",
+        translate=drag.format(""),
     )
-    return hover, zoom
+    brush = alt.selection_interval(
+        name="brush", encodings=["x"], on=drag.format("!"), translate=False, zoom=False
+    )
+    return hover, zoom, brush
 
 
 def _x(*, labels: bool = False) -> alt.X:
@@ -135,11 +148,9 @@ def _shades(kinds: Sequence[str]) -> tuple[alt.Fill, alt.Stroke]:
     )
 
 
-def _lanes(
-    kinds: Sequence[str], selections: tuple[alt.Parameter, alt.Parameter]
-) -> alt.LayerChart | alt.FacetChart:
+def _lanes(kinds: Sequence[str], selections: Selections) -> alt.LayerChart | alt.FacetChart:
     """A row a kind of phase or fault; its word at the axis is the legend."""
-    _, zoom = selections
+    _, zoom, brush = selections
     fill, stroke = _shades(kinds)
     base = alt.Chart(named()).transform_filter(alt.datum.panel == MARKS)
     axis = alt.Axis(minExtent=LEFT, domain=False, ticks=False, labelLimit=LEFT)
@@ -156,7 +167,7 @@ def _lanes(
             alt.Tooltip("until:Q", title="to second", format=".1f"),
         ],
     )
-    lanes: alt.LayerChart | alt.FacetChart = alt.layer(drawn.add_params(zoom)).properties(
+    lanes: alt.LayerChart | alt.FacetChart = alt.layer(drawn.add_params(zoom, brush)).properties(
         width=640,
         height=alt.Step(LANE_HEIGHT),
         title=alt.Title("Phases and faults", anchor="start", fontSize=12, frame="group"),
@@ -170,9 +181,9 @@ def _panel(
     shade: alt.Color,
     kinds: Sequence[str],
     intervals: int,
-    selections: tuple[alt.Parameter, alt.Parameter],
+    selections: Selections,
 ) -> alt.LayerChart | alt.FacetChart:
-    hover, zoom = selections
+    hover, zoom, brush = selections
     fill, stroke = _shades(kinds)
     base = alt.Chart(named()).transform_filter(alt.datum.panel == panel)
     x = _x(labels=True)
@@ -200,7 +211,7 @@ def _panel(
     )
     rule = base.mark_rule(color="#888888").encode(x=x).transform_filter(hover)
     drawn: alt.LayerChart | alt.FacetChart = alt.layer(
-        bands, lines, points.add_params(hover, zoom), rule
+        bands, lines, points.add_params(hover, zoom, brush), rule
     ).properties(
         width=640,
         height=PANEL_HEIGHT,
