@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -12,8 +13,9 @@ from dbdyno.conduct.planning import plan_study
 from dbdyno.conduct.tool import ToolStep, provisions_of, tool_result
 from dbdyno.engine import find_engine
 from dbdyno.errors import StudyError
+from dbdyno.formats.histograms import decode
 from dbdyno.generators.generator import ToolOutcome
-from dbdyno.model import Step
+from dbdyno.model import HistogramRecord, Step
 from dbdyno.store import Store
 
 
@@ -97,6 +99,16 @@ def test_what_a_tool_warns_of_stands_with_its_step() -> None:
     told = tool_result(Step(index=0, clients=1, seed=1), ToolStep("db_bench", outcome, {}))
 
     assert told.warnings == ({"code": "db_bench", "message": "made for debugging; too small"},)
+
+
+def test_the_distribution_that_a_tool_tells_stands_with_its_figures() -> None:
+    outcome = ToolOutcome(window_s=1.0, events=3, distribution=((1000, 2), (5000, 1)))
+    summary = ToolStep("pgbench", outcome, {}).summary(Step(index=0, clients=1, seed=1))
+
+    (record,) = cast("list[dict[str, Any]]", summary.record["histograms"])
+    kept = decode(HistogramRecord(**record))
+    assert (kept.get_total_count(), kept.get_min_value()) == (3, 1000)
+    assert kept.get_max_value() == pytest.approx(5000, rel=1e-3)
 
 
 def test_a_source_that_nobody_has_is_told_with_its_line(tmp_path: Path) -> None:

@@ -71,9 +71,19 @@ def test_its_figures_are_those_of_its_jobs(tmp_path: Path) -> None:
     assert figures["read_us_p99.readers"] >= figures["read_us_p50.readers"] > 0
     rate = figures["read_iops"] + figures["write_iops"]
     assert told.events == pytest.approx(rate * told.window_s, rel=0.1)
-    assert told.latency_us == {}, "percentiles of two jobs can't be merged"
+    assert told.latency_us == {} and told.distribution == (), "reads and writes are two things"
     assert {sample.metric for sample in told.samples} == {"read_iops", "write_iops"}
     assert list((tmp_path / "data").iterdir()), "the files lie where the study wants them"
+
+
+@pytest.mark.slow
+def test_times_of_the_only_kind_of_operation_are_a_distribution(tmp_path: Path) -> None:
+    told = GENERATOR.run(job(tmp_path, JOB.partition("[writer]")[0]))
+
+    assert sum(count for _, count in told.distribution) == told.events > 0
+    values_ns = [value for value, _ in told.distribution]
+    assert values_ns == sorted(values_ns)
+    assert values_ns[-1] / 1000 == pytest.approx(told.latency_us["max"], rel=0.02)
 
 
 @pytest.mark.slow

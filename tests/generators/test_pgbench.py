@@ -10,7 +10,14 @@ import pytest
 from jobs import STEP
 
 from dbdyno.errors import EngineError, UsageError
-from dbdyno.generators.pgbench import GENERATOR, connection, latencies, outcome
+from dbdyno.generators.pgbench import (
+    GENERATOR,
+    connection,
+    distribution_of,
+    figures_of,
+    outcome,
+    times,
+)
 from dbdyno.servers import open_server, open_tool
 
 SAID = """\
@@ -60,9 +67,11 @@ def test_response_times_are_those_of_every_transaction_that_ended(tmp_path: Path
     (tmp_path / "a").write_text("\n".join(rows[:50]))
     (tmp_path / "b").write_text("\n".join([*rows[50:], "1 101 failed 0 1700000000 5"]))
 
-    found = latencies([tmp_path / "a", tmp_path / "b"])
+    found = times([tmp_path / "a", tmp_path / "b"])
 
-    assert found == {"p50": 50, "p95": 95, "p99": 99, "p99.9": 100, "max": 100, "mean": 50.5}
+    wanted = {"p50": 50, "p95": 95, "p99": 99, "p99.9": 100, "max": 100, "mean": 50.5}
+    assert figures_of(found) == wanted
+    assert distribution_of(found) == tuple((1000 * us, 1) for us in range(1, 101))
 
 
 @pytest.mark.parametrize(
@@ -112,5 +121,6 @@ def test_a_real_server_is_loaded_and_counts_the_same(tmp_path: Path) -> None:
 
     assert int(rows) == told.events > 0
     assert 0 < told.latency_us["p50"] <= told.latency_us["p99"] <= told.latency_us["max"]
+    assert sum(count for _, count in told.distribution) == told.events
     assert {sample.metric for sample in told.samples} == {"transactions_per_s", "latency_mean_ms"}
     assert not list(scratch.glob("transactions.*"))

@@ -128,4 +128,5 @@ def test_a_real_server_is_loaded(provision: str, tmp_path: Path) -> None:
     assert tables == ["sbtest1"]
     assert told.statements == 16 * told.events > 0
     assert 0 < told.latency_us["p50"] <= told.latency_us["p99"] <= 1.02 * told.latency_us["max"]
+    assert sum(count for _, count in told.distribution) == told.events
     assert not any("password" in word for word in told.command_line)

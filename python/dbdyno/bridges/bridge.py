@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Protocol
 
-from hdrh.histogram import HdrHistogram
-
 from dbdyno.errors import UsageError
 from dbdyno.generators.generator import ToolOutcome
-from dbdyno.model import HistogramRecord, Metric, Option
-from dbdyno.stats.histogram import HIGHEST, LOWEST, SIGNIFICANT_DIGITS
+from dbdyno.model import Metric, Option
 
 ALWAYS_UNKNOWN = ("host", "server", "settings", "data", "order", "warm-up")
 """What no tool's text says. A tool may print a host's name, but not its hardware."""
@@ -56,8 +53,6 @@ class Result:
     """Properties of the load in the text: `duration_s`, scale, …"""
     not_known: tuple[str, ...] = ()
     """Beside `ALWAYS_UNKNOWN`."""
-    histogram: HdrHistogram | None = None
-    """Response times of all events, nanoseconds, if the text has them."""
 
 
 class Bridge(Protocol):
@@ -107,23 +102,3 @@ def whole(pattern: re.Pattern[str], content: str) -> int | None:
     """The same, as a whole number."""
     found = first(pattern, content)
     return int(found) if found else None
-
-
-def histogram_of(counts: Iterable[tuple[int, int]]) -> HdrHistogram:
-    """Of (nanoseconds, how often)."""
-    histogram = HdrHistogram(LOWEST, HIGHEST, SIGNIFICANT_DIGITS)
-    for value_ns, count in counts:
-        histogram.record_value(max(LOWEST, min(HIGHEST, value_ns)), count)
-    return histogram
-
-
-def histogram_record(histogram: HdrHistogram) -> HistogramRecord:
-    """As the store keeps it: response times of the main clients' events."""
-    return HistogramRecord(
-        subject="event",
-        label="main",
-        time="service",
-        count=histogram.get_total_count(),
-        out_of_range=0,
-        hdr=histogram.encode().decode("ascii"),
-    )

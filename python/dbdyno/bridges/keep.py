@@ -8,11 +8,11 @@ import json
 import platform
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from dbdyno import __version__
-from dbdyno.bridges.bridge import ALWAYS_UNKNOWN, histogram_record
+from dbdyno.bridges.bridge import ALWAYS_UNKNOWN
 from dbdyno.bridges.sources import Source
 from dbdyno.design import plan as make_plan
 from dbdyno.errors import UsageError
@@ -32,7 +32,7 @@ from dbdyno.model import (
     Study,
     Workload,
 )
-from dbdyno.store import RunWriter, Store, open_study_folder
+from dbdyno.store import RunWriter, Store, event_record, open_study_folder
 
 PROVISION = "imported"
 """In place of a server's provision: only the person who measured knows it."""
@@ -164,14 +164,12 @@ def _write(writer: RunWriter, plan: Plan, run: PlannedRun, steps: Steps, command
         ended_ns = told.ended_unix_ns or round(source.modified_unix_s * 1e9)
         began_ns = ended_ns - round(told.window_s * 1e9)
         spans += [began_ns, ended_ns]
-        record: dict[str, object] = {}
-        if source.result.histogram is not None:
-            kept = histogram_record(source.result.histogram)
-            record["histograms"] = [asdict(kept)]
+        kept = event_record(told.distribution)
+        if kept is not None:
             writer.distribution(
                 step.index, kept, start_unix_s=began_ns / 1e9, length_s=told.window_s
             )
-        summaries.append(step_summary(step.index, step.clients, source.bridge.tool, told, record))
+        summaries.append(step_summary(step.index, step.clients, source.bridge.tool, told, kept))
         results.append(_step_result(step, source, ended_ns))
         samples += [
             one if one.unix_ns > _EARLY_NS else replace(one, unix_ns=began_ns + one.unix_ns)

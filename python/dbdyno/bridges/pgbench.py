@@ -11,20 +11,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
-from hdrh.histogram import HdrHistogram
-
 from dbdyno.bridges.bridge import (
     Bridge,
     Result,
     Text,
     first,
-    histogram_of,
     holding,
     whole,
 )
 from dbdyno.errors import EngineError, UsageError
 from dbdyno.generators.generator import ToolOutcome
-from dbdyno.generators.pgbench import GENERATOR, figures_of, outcome
+from dbdyno.generators.pgbench import GENERATOR, distribution_of, figures_of, outcome
 from dbdyno.model import Metric, Option, Sample
 
 if TYPE_CHECKING:
@@ -90,13 +87,17 @@ class Pgbench:
         warnings = tuple(_warnings(content, log, told.events))
         ended_ns = int(log.ended_us.max()) * 1000 if times and log else None
         return Result(
-            outcome=replace(told, warnings=warnings, ended_unix_ns=ended_ns),
+            outcome=replace(
+                told,
+                warnings=warnings,
+                ended_unix_ns=ended_ns,
+                distribution=distribution_of(log.took_us) if log else (),
+            ),
             clients=whole(_CLIENTS, content),
             version=first(_BANNER, content) or "",
             script=_script(content),
             options=dict(_options(content)),
             not_known=() if "failed transactions" in content else ("errors",),
-            histogram=_histogram(log) if log else None,
         )
 
 
@@ -170,14 +171,6 @@ def _no_transaction(text: Text, number: int, line: str) -> UsageError:
     )
 
 
-def _histogram(log: _Log) -> HdrHistogram:
-    import numpy as np
-
-    values, counts = np.unique(log.took_us, return_counts=True)
-    pairs = zip(values.tolist(), counts.tolist(), strict=True)
-    return histogram_of((value * 1000, count) for value, count in pairs)
-
-
 def _of_log(log: _Log, text: Text) -> Result:
     if not len(log.took_us):
         raise text.error("no transaction of this log ended")
@@ -193,11 +186,11 @@ def _of_log(log: _Log, text: Text) -> Result:
             samples=tuple(_by_second(log)),
             warnings=skipped,
             ended_unix_ns=ended_us * 1000,
+            distribution=distribution_of(log.took_us),
         ),
         clients=len(set(log.client.tolist())),
         options={"duration_s": round(window_s)},
         not_known=("script",),
-        histogram=_histogram(log),
     )
 
 

@@ -12,13 +12,12 @@ from dbdyno.bridges.bridge import (
     Result,
     Text,
     first,
-    histogram_of,
     holding,
     single,
     whole,
 )
 from dbdyno.errors import EngineError
-from dbdyno.generators.sysbench import GENERATOR, buckets, outcome
+from dbdyno.generators.sysbench import GENERATOR, outcome
 from dbdyno.model import Metric
 
 _BANNER = re.compile(r"^sysbench (\d\S*)", re.MULTILINE)
@@ -55,12 +54,10 @@ class Sysbench:
             for rank, ms in _SHOWN.findall(text.content)
             if rank in _RANKS
         }
-        counts = buckets(text.content)
         return Result(
             outcome=replace(told, latency_us={**shown, **told.latency_us}),
             clients=whole(_THREADS, text.content),
             version=first(_BANNER, text.content) or "",
-            histogram=histogram_of((round(us * 1000), n) for us, n in counts) if counts else None,
         )
 
 

@@ -194,6 +194,11 @@ class RunConductor:
         self.tool_samples += told.outcome.samples
         self.summaries.append(told.summary(step))
         self.steps.append(tool_result(step, told))
+        kept, window_s = told.distribution(), told.outcome.window_s
+        if kept is not None:
+            ended_ns = told.outcome.ended_unix_ns or time.time_ns()
+            began_s = ended_ns / 1e9 - window_s
+            self.writer.distribution(step.index, kept, start_unix_s=began_s, length_s=window_s)
 
     def leave(self) -> None:
         """Inspects the server once more and, after a complete run, stops it in order."""

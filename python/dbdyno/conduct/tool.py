@@ -20,6 +20,7 @@ from dbdyno.guard.launch import Launch
 from dbdyno.model import (
     ENGINE,
     Cell,
+    HistogramRecord,
     Load,
     Metric,
     Option,
@@ -29,6 +30,7 @@ from dbdyno.model import (
     StepSummary,
 )
 from dbdyno.servers import Server, open_tool, parse_provision
+from dbdyno.store import event_record
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,12 @@ class ToolStep:
 
     def summary(self, step: Step) -> StepSummary:
         """Its figures, under the engine's names if they mean the same."""
-        return step_summary(step.index, step.clients, self.generator, self.outcome)
+        kept = self.distribution()
+        return step_summary(step.index, step.clients, self.generator, self.outcome, kept)
+
+    def distribution(self) -> HistogramRecord | None:
+        """Its events' response times, if it told their distribution."""
+        return event_record(self.outcome.distribution)
 
 
 def drive_tool(

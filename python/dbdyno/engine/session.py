@@ -127,9 +127,9 @@ def open_turns(
     """An engine that connects the clients of a spec and waits for turns.
 
     The spec's own `warm_up_s`, `measure_s` and `events` are ignored. `reconnect`: clients do so
-    after their first event of every so many turns, but for the first (0: never). Otherwise as `run_engine`:
-    the listener gets each record as it is read, during a call of a session's method. No process
-    outlives the block.
+    after their first event of every so many turns, but for the first (0: never). Otherwise as
+    `run_engine`: the listener gets each record as it is read, during a call of a session's method.
+    No process outlives the block.
     """
     groups = spec["groups"]
     assert isinstance(groups, list)

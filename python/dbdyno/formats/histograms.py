@@ -1,4 +1,5 @@
-"""Decodes HdrHistograms sent by the engine. Merging and reading them is up to `stats`."""
+"""HdrHistograms as the engine sends and the store keeps them. Merging and reading them is up to
+`stats`."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class Fio:
         """One call of fio."""
         file = find_file(str(job.options["jobfile"]), job.folders, _FILE)
         log = job.scratch / "fio"
-        argv: list[str | Path] = [job.program, "--output-format=json", "--group_reporting", file]
+        argv: list[str | Path] = [job.program, "--output-format=json+", "--group_reporting", file]
         variables = {name.upper(): str(value) for name, value in job.options.items()} | {
             "DIRECTORY": str(job.data_folder),
             "CLIENTS": str(job.clients),
@@ -88,11 +88,13 @@ class Fio:
 def outcome(report: Mapping[str, Any], command_line: Sequence[str]) -> ToolOutcome:
     """Parses fio's JSON. Raises `KeyError` if something is missing."""
     jobs: Sequence[Mapping[str, Any]] = report["jobs"]
+    only = _only(jobs)
     return ToolOutcome(
         window_s=max(one[way]["runtime"] for one in jobs for way in _DIRECTIONS) / 1000,
         events=sum(one[way]["total_ios"] for one in jobs for way in _DIRECTIONS),
         errors=sum(one["error"] != 0 for one in jobs),
-        latency_us=_slowest(jobs),
+        latency_us=_latency(only) if only else {},
+        distribution=_bins(only) if only else (),
         figures=dict(_figures(jobs)),
         command_line=tuple(command_line),
     )
@@ -127,11 +129,17 @@ def _figures(jobs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, float]]:
             )
 
 
-def _slowest(jobs: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
-    """Completion times of the only kind of operation there is; empty where there are several, since
-    percentiles of different jobs can't be merged without their histograms."""
+def _only(jobs: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The only kind of operation there is; `None` where there are several, whose times say nothing
+    together."""
     kinds = [one[way] for one in jobs for way in _DIRECTIONS if one[way]["total_ios"]]
-    return _latency(kinds[0]) if len(kinds) == 1 else {}
+    return kinds[0] if len(kinds) == 1 else None
+
+
+def _bins(direction: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
+    """Completion times; of fio's bins 64 lie between a value and its double."""
+    bins = direction["clat_ns"].get("bins", {})
+    return tuple(sorted((int(value), int(count)) for value, count in bins.items()))
 
 
 def _latency(direction: Mapping[str, Any]) -> dict[str, float]:

@@ -99,13 +99,14 @@ class Pgbench:
         ended_ns = time.time_ns()
         logs = sorted(job.scratch.glob("transactions.*"))
         try:
-            latency_us = latencies(logs)
+            times_us = times(logs)
         finally:
             for log in logs:
                 log.unlink()  # A line a transaction: what is kept is their distribution.
         progress = (job.scratch / "stderr").read_text(errors="replace")
-        told = outcome(said, progress, latency_us, [Path(str(word)).name for word in argv])
-        return replace(told, ended_unix_ns=ended_ns)
+        words = [Path(str(word)).name for word in argv]
+        told = outcome(said, progress, figures_of(times_us), words)
+        return replace(told, distribution=distribution_of(times_us), ended_unix_ns=ended_ns)
 
 
 def _arguments(job: Job) -> list[str]:
@@ -133,13 +134,20 @@ def connection(target: Mapping[str, Any]) -> Mapping[str, str]:
     return {**given, **password, **tls, "PGDATABASE": target["database"]}
 
 
-def latencies(logs: Sequence[Path]) -> Mapping[str, float]:
+def times(logs: Sequence[Path]) -> NDArray[np.int64]:
     """Response times of all transactions in pgbench's logs, µs; those that failed are left out."""
     import numpy as np  # Only who has measured pays for it.
 
     texts = (line.split()[2] for log in logs for line in log.read_text().splitlines())
-    times = np.fromiter((int(text) for text in texts if text.isdigit()), dtype=np.int64)
-    return figures_of(times)
+    return np.fromiter((int(text) for text in texts if text.isdigit()), dtype=np.int64)
+
+
+def distribution_of(times_us: NDArray[np.int64]) -> tuple[tuple[int, int], ...]:
+    """As `ToolOutcome` has it."""
+    import numpy as np
+
+    values, counts = np.unique(times_us * 1000, return_counts=True)
+    return tuple(zip(values.tolist(), counts.tolist(), strict=True))
 
 
 def figures_of(times_us: NDArray[np.int64]) -> Mapping[str, float]:

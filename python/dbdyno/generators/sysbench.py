@@ -212,6 +212,7 @@ def outcome(said: str, began_ns: int, command_line: Sequence[str]) -> ToolOutcom
         statements=int(statements[1]) if statements else 0,
         errors=int(errors[1]) if errors else 0,
         latency_us={**latencies(said), **extremes},
+        distribution=tuple((round(us * 1000), count) for us, count in buckets(said)),
         samples=tuple(_samples(said, began_ns)),
         command_line=tuple(command_line),
     )

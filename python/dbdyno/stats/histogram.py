@@ -38,6 +38,14 @@ def merge_histograms(histograms: Iterable[HdrHistogram]) -> HdrHistogram:
     return total
 
 
+def histogram_of(counts: Iterable[tuple[int, int]]) -> HdrHistogram:
+    """The histogram of (nanoseconds, how many); what lies outside its range counts at its end."""
+    histogram = HdrHistogram(LOWEST, HIGHEST, SIGNIFICANT_DIGITS)
+    for value_ns, count in counts:
+        histogram.record_value(max(LOWEST, min(HIGHEST, value_ns)), count)
+    return histogram
+
+
 def percentile(histogram: HdrHistogram, rank: float) -> float:
     """The least recorded value that at least `rank` percent of the values don't exceed.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dbdyno.lazy import on_demand
 
 if TYPE_CHECKING:
-    from dbdyno.store.figures import response_figures_ns, step_summary, with_search
+    from dbdyno.store.figures import event_record, response_figures_ns, step_summary, with_search
     from dbdyno.store.noise import keep_noise, kept_noise
     from dbdyno.store.reader import Store, StoredRun, StoredStudy, folders_of
     from dbdyno.store.study_folder import StudyFolder, open_study_folder
@@ -22,6 +22,7 @@ __all__ = [
     "StoredRun",
     "StoredStudy",
     "StudyFolder",
+    "event_record",
     "folders_of",
     "keep_noise",
     "kept_noise",
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 _PLACES = {
+    "event_record": "figures",
     "response_figures_ns": "figures",
     "step_summary": "figures",
     "with_search": "figures",

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from dbdyno.formats.histograms import decode, event_responses, tag
+from dbdyno.formats.histograms import decode, encode, event_responses, tag
 from dbdyno.model import (
     PERCENTILES,
     Backlog,
@@ -21,10 +21,20 @@ from dbdyno.model import (
     Summary,
     TimeKind,
 )
-from dbdyno.stats.histogram import mean, merge_histograms, percentile, percentiles
+from dbdyno.stats.histogram import histogram_of, mean, merge_histograms, percentile, percentiles
 
 _NS_PER_US = 1000
 NO_BACKLOG = Backlog()
+
+
+def event_record(counts: Sequence[tuple[int, int]]) -> HistogramRecord | None:
+    """Response times of the main clients' events as the store keeps them, from (nanoseconds, how
+    many); `None` without any."""
+    if not counts:
+        return None
+    histogram = histogram_of(counts)
+    nothing = HistogramRecord("event", "main", "service", count=0, out_of_range=0, hdr="")
+    return encode(histogram, nothing, out_of_range=0)
 
 
 def step_summary(
