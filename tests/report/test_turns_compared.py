@@ -61,6 +61,7 @@ def driven(
     later_ns: Callable[[PlannedRun], int] = lambda run: HOUR_NS * run.block,
     steal_s: Callable[[PlannedRun, int], float] = lambda _run, _number: 0.0,
     over_s: float | None = 2.5,
+    held_back_s: Callable[[PlannedRun, int], float | None] = lambda _run, _number: None,
     canaries: Callable[[PlannedRun, int], tuple[Canary, Canary] | None] = lambda _r, _n: None,
 ) -> Turns:
     """Turns of 2 s in AB BA BA AB; `wal` is 5 % faster."""
@@ -94,6 +95,7 @@ def driven(
                     max_us=1.0,
                     steal_s=steal_s(run, number),
                     steal_over_s=over_s,
+                    held_back_s=held_back_s(run, number),
                     before=before,
                     after=after,
                 )
@@ -133,6 +135,16 @@ def test_what_is_stolen_is_a_share_of_all_processors(tmp_path: Path) -> None:
     found = only(told(tmp_path, driven(steal_s=lambda _run, _number: 0.2)))
 
     assert found.set_aside == ()
+
+
+def test_a_turn_that_a_limit_held_back_is_set_aside(tmp_path: Path) -> None:
+    found = only(told(tmp_path, driven(held_back_s=lambda _run, n: 1.0 if n == 1 else 0.0)))
+
+    assert len(found.set_aside) == 3
+    why = (
+        "20\u202f% of the processors' time was held back by a limit of the lab's own control group"
+    )
+    assert all(why in one for one in found.set_aside)
 
 
 def test_a_block_without_a_turn_left_is_out_and_named(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ TURN = TurnResult(
     max_us=9.0,
     steal_s=None,
     steal_over_s=2.4,
+    held_back_s=0.1,
 )
 
 

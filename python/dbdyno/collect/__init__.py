@@ -3,6 +3,7 @@
 from dbdyno.collect.canaries import Canaries
 from dbdyno.collect.collector import Asking, Collector, Readings, Scope, Watched
 from dbdyno.collect.flags import RedFlag, red_flags
+from dbdyno.collect.held_back import held_back
 from dbdyno.collect.host import environment_id, host_facts
 from dbdyno.collect.limits import MachineLimits, machine_limits
 from dbdyno.collect.own import OwnCollector, read_own
@@ -24,6 +25,7 @@ __all__ = [
     "Watched",
     "collectors",
     "environment_id",
+    "held_back",
     "host_facts",
     "machine_limits",
     "optional_sources",

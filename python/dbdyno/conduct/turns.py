@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 
-from dbdyno.collect import Canaries, Sampler
+from dbdyno.collect import Canaries, Sampler, held_back
 from dbdyno.conduct.freezing import frozen
 from dbdyno.conduct.run import RunConductor
 from dbdyno.design.batches import turns_of
@@ -40,6 +40,14 @@ class _Cell:
     conductor: RunConductor
     step: Step
     engine: Session
+
+
+@dataclass(frozen=True, slots=True)
+class _Watch:
+    """What is read beside a turn of any cell."""
+
+    shared: Sampler
+    held_back: Callable[[], float | None]
 
 
 def drive_turns(
@@ -100,6 +108,7 @@ def _take_turns(cells: Sequence[_Cell], shared: Sampler, forgive: Forgive, scrat
     rounds = turns_of(setting.study)
     orders = turn_orders(len(cells), rounds, seed=setting.plan.seed, block=run.block)
     servers = [cell.conductor.server for cell in cells]
+    watch = _Watch(shared, held_back())
     with (
         Canaries(scratch) as canaries,
         open_speedometer(setting.engine) as speedometer,
@@ -113,7 +122,7 @@ def _take_turns(cells: Sequence[_Cell], shared: Sampler, forgive: Forgive, scrat
                 if cell.conductor.failure is not None:
                     continue
                 with forgive(cell.conductor), freezer.let_go_on(cell.conductor.server):
-                    turn = _turn(cell, number, position, shared, speedometer)
+                    turn = _turn(cell, number, position, watch, speedometer)
                 after = None
                 if time.monotonic() - ran_s >= _CANARIES_APART_S:
                     after, ran_s = canaries.run(), time.monotonic()
@@ -123,18 +132,19 @@ def _take_turns(cells: Sequence[_Cell], shared: Sampler, forgive: Forgive, scrat
 
 
 def _turn(
-    cell: _Cell, number: int, position: int, shared: Sampler, speedometer: Speedometer
+    cell: _Cell, number: int, position: int, watch: _Watch, speedometer: Speedometer
 ) -> TurnResult:
     """Runs one turn; a cell's first turn includes the warm-up."""
     study = cell.conductor.setting.study
     lead_in_s = study.design.lead_in_of(number, cell.step.clients) + (
         study.load.warm_up_s if number == 0 else 0.0
     )
-    with cell.conductor.sampled_edges(shared):
-        before_s, began_s = psutil.cpu_times(), time.monotonic()
+    with cell.conductor.sampled_edges(watch.shared):
+        held_s, before_s, began_s = watch.held_back(), psutil.cpu_times(), time.monotonic()
         with cell.conductor.lab_counted(speedometer.cpu_s):
             turn = cell.engine.turn(time.time_ns() + _AHEAD_NS, lead_in_s, study.design.turn_s)
         after_s, over_s = psutil.cpu_times(), time.monotonic() - began_s
+        still_s = watch.held_back()
     steal_s = getattr(after_s, "steal", 0.0) - getattr(before_s, "steal", 0.0)
     origin_ns = cell.conductor.engine_start_unix_ns
     assert origin_ns is not None, "the engine greets before its first turn"
@@ -148,7 +158,8 @@ def _turn(
         steal_over_s=over_s,
     )
     speed = speedometer.between(result.start_unix_ns, result.end_unix_ns)
-    return replace(result, speed=speed)
+    held_back_s = None if held_s is None or still_s is None else still_s - held_s
+    return replace(result, speed=speed, held_back_s=held_back_s)
 
 
 def turn_result(

@@ -393,8 +393,12 @@ def _spoilt(a: BlockFigures, b: BlockFigures, rounds: Sequence[int]) -> dict[int
     speeds = [_around(a.turns[one]) + _around(b.turns[one]) for one in rounds]
     found = dict(zip(rounds, changed(speeds), strict=True))
     for side in (a, b):
-        shares = [_stolen(side.turns[one], side.cpus) for one in rounds]
-        found.update((one, why) for one, why in zip(rounds, stolen(shares), strict=True) if why)
+        turns = [side.turns[one] for one in rounds]
+        for told in (
+            stolen([_share(turn, turn.steal_s, side.cpus) for turn in turns]),
+            stolen([_share(turn, turn.held_back_s, side.cpus) for turn in turns], _HELD_BACK),
+        ):
+            found.update((one, why) for one, why in zip(rounds, told, strict=True) if why)
     return {one: why for one, why in found.items() if why is not None}
 
 
@@ -406,7 +410,10 @@ def _around(turn: TurnResult) -> list[float]:
     return [canary.spin for canary in (turn.before, turn.after) if canary is not None]
 
 
-def _stolen(turn: TurnResult, cpus: int) -> float:
-    """Share of the processors' time; runs of before `steal_over_s` know the window only."""
+_HELD_BACK = "held back by a limit of the lab's own control group"
+
+
+def _share(turn: TurnResult, lost_s: float | None, cpus: int) -> float:
+    """Of the processors' time; runs of before `steal_over_s` know the window only."""
     over_s = turn.steal_over_s or turn.window_s
-    return (turn.steal_s or 0.0) / (over_s * cpus) if over_s else 0.0
+    return (lost_s or 0.0) / (over_s * cpus) if over_s else 0.0

@@ -207,14 +207,15 @@ LEAST_LEFT = 0.25
 """Share of a block's pairs that stay however the processors changed: the steadiest."""
 
 
-def stolen(shares: Sequence[float]) -> tuple[str | None, ...]:
+def stolen(shares: Sequence[float], what: str = "stolen") -> tuple[str | None, ...]:
     """For each turn why it is left out, for people; `None`: it counts.
 
-    `shares`: of the processors' time that the hypervisor gave to others, [0, 1]. The rule is
-    fixed before anything is measured and knows nothing of it, so it can't favour a side.
+    `shares`: of the processors' time that the hypervisor gave to others, or that was not given for
+    another reason (`what`, a participle), [0, 1]. The rule is fixed before anything is measured and
+    knows nothing of it, so it can't favour a side.
     """
     return tuple(
-        f"{100 * share:.0f}\u202f% of the processors' time was stolen"
+        f"{100 * share:.0f}\u202f% of the processors' time was {what}"
         if share > MOST_STOLEN
         else None
         for share in shares

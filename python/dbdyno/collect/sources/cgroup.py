@@ -108,14 +108,14 @@ def _throttling(words: Mapping[str, str], time: str, factor: float) -> Iterator[
     yield from _read("throttled_s", words.get(time), factor)
 
 
-def group_folders(tree: Tree, pid: int) -> Mapping[str, str]:
-    """Controller of version 1, or "" of version 2 → the folder of a process's group; roots are left
-    out."""
+def group_folders(tree: Tree, pid: int | str, *, roots: bool = False) -> Mapping[str, str]:
+    """Controller of version 1, or "" of version 2 → the folder of a process's group. `roots`: with
+    those that look like the root from here, as a container's own group does."""
     found: dict[str, str] = {}
     every = mounts(tree)
     for line in (tree.text(f"proc/{pid}/cgroup") or "").splitlines():
         _, named, group = line.split(":", 2)
-        if group == "/":
+        if group == "/" and not roots:
             continue
         for controller in named.split(",") if named else [""]:
             mount = _mount(every, controller)
