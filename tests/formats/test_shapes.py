@@ -17,6 +17,7 @@ import pytest
 from dbdyno.engine import run_spec
 from dbdyno.engine.merge import Merger
 from dbdyno.engine.parts import split
+from dbdyno.engine.spec import in_turns
 from dbdyno.formats.records import dump_record, parse_engine_plan, parse_record
 from dbdyno.model import (
     MAIN,
@@ -155,7 +156,8 @@ def written(tmp_path: Path) -> dict[str, Any]:
         seed=1,
         load=Load((2,), 1.0, 2.0, groups=tuple(groups), errors=ErrorPolicy(rules)),
     )
-    return {**split(whole, 2)[0], "turns": True}  # as `open_turns` asks for them
+    lengths = {name: whole[name] for name in ("warm_up_s", "measure_s", "events")}
+    return {**split(in_turns(whole, 3), 2)[0], **lengths}
 
 
 def test_the_lab_writes_each_field_of_a_spec_or_says_that_it_does_not(written: Document) -> None:

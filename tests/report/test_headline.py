@@ -73,6 +73,29 @@ def test_its_own_words_are_those_of_what_leads(tmp_path: Path) -> None:
     assert re.match(r"wal, full against delete, full: ×2\.\d+\. normal against full: \+\d", said)
 
 
+def test_a_name_stands_for_the_levels_whether_the_answer_is_definite_or_not(
+    tmp_path: Path,
+) -> None:
+    own = 'answer = "{candidate} against {baseline}: {effect}."\n'
+    leads = """[
+      { cell = { journal = "wal" }, name = "A log in place of a journal" },
+      { factor = "synchronous", level = "normal", name = "Fewer syncs" },
+      { clients = 4, name = "As it was" },
+    ]"""
+    (tmp_path / "sure").mkdir()
+    said = headline(told(tmp_path / "sure", own + led(leads)))
+    pattern = (
+        r"A log in place of a journal: faster, throughput ×2\.\d+ .*"
+        r"Fewer syncs: faster, \+\d+.*As it was: throughput \d"
+    )
+    assert re.match(pattern, said)
+
+    (tmp_path / "open").mkdir()
+    open_one = led('{ cell = { journal = "wal" }, name = "A log in place of a journal" }', SHORT)
+    said = headline(told(tmp_path / "open", open_one, restless))
+    assert said.startswith("A log in place of a journal · 4\u00a0clients: cannot tell, throughput")
+
+
 def test_an_open_question_leads_and_says_what_would_have_been_found(tmp_path: Path) -> None:
     analysis = told(tmp_path, led('{ cell = { journal = "wal" } }'), restless)
     (one,) = [c for c in analysis.comparisons if c.point.label == "wal, full"]

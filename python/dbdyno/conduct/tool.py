@@ -30,7 +30,6 @@ from dbdyno.model import (
     StepSummary,
 )
 from dbdyno.servers import Server, open_tool, parse_provision
-from dbdyno.store import event_record
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +48,8 @@ class ToolStep:
 
     def distribution(self) -> HistogramRecord | None:
         """Its events' response times, if it told their distribution."""
+        from dbdyno.store import event_record  # Needs numpy, which only who measures should load.
+
         return event_record(self.outcome.distribution)
 
 

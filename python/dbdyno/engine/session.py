@@ -26,12 +26,10 @@ from dbdyno.engine.process import (
     tail,
     worst,
 )
+from dbdyno.engine.spec import in_turns
 from dbdyno.errors import EngineError, InterruptedRunError
 from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.model import Ready, Record, Turn
-
-_WHOLE = ("warm_up_s", "measure_s", "events")
-"""Fields that set the length of a whole run: turns have their own lengths."""
 
 _Found = TypeVar("_Found", bound=Record)
 
@@ -131,12 +129,7 @@ def open_turns(
     `run_engine`: the listener gets each record as it is read, during a call of a session's method.
     No process outlives the block.
     """
-    groups = spec["groups"]
-    assert isinstance(groups, list)
-    turned = {name: value for name, value in spec.items() if name not in _WHOLE} | {
-        "turns": True,
-        "groups": [{**group, "reconnect_every_turns": reconnect} for group in groups],
-    }
+    turned = in_turns(spec, reconnect)
     processes = processes or plan_engine(engine, turned, launch=launch).processes
     specs = (turned,) if processes == 1 else split(turned, processes)
     with started(engine, len(specs), log, launch) as running:

@@ -12,6 +12,9 @@ from dbdyno.model import MAIN, Arrival, ErrorPolicy, Group, Load, Option, Poisso
 
 Spec = dict[str, object]
 
+_WHOLE = ("warm_up_s", "measure_s", "events")
+"""Fields that set the length of a whole run."""
+
 
 def run_spec(
     *,
@@ -61,6 +64,17 @@ def run_spec(
         "bind": load.bind,
         "shards": load.shards,
         "errors": _errors(load.errors),
+    }
+
+
+def in_turns(spec: Mapping[str, object], reconnect: int) -> Spec:
+    """The same load in turns, which have their own lengths; clients reconnect every so many of
+    them (0: never)."""
+    groups = spec["groups"]
+    assert isinstance(groups, list)
+    return {name: value for name, value in spec.items() if name not in _WHOLE} | {
+        "turns": True,
+        "groups": [{**group, "reconnect_every_turns": reconnect} for group in groups],
     }
 
 

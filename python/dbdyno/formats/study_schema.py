@@ -292,6 +292,7 @@ class LeadTable(Table):
     factor: str | None = None
     level: str | None = None
     curve: bool = False
+    name: Annotated[str, StringConstraints(strip_whitespace=True)] = ""
 
     @model_validator(mode="after")
     def _is_one_thing(self) -> Self:
@@ -302,8 +303,9 @@ class LeadTable(Table):
         if self.factor is not None and (self.cell or self.curve):
             key = "cell" if self.cell else "curve"
             raise ValueError(f"`factor` is a factor by itself, and takes no `{key}`")
-        if self.curve and self.clients is not None:
-            raise ValueError("`curve` is over all loads, and takes no `clients`")
+        if self.curve and (self.clients is not None or self.name):
+            key = "name" if self.name else "clients"
+            raise ValueError(f"`curve` is over all loads of a cell, and takes no `{key}`")
         return self
 
     def lead(self) -> Lead:

@@ -151,6 +151,8 @@ class Lead:
     level: str | None = None
     curve: bool = False
     """Where the cell's throughput ends as clients grow, and how busy the processors are there."""
+    name: str = ""
+    """The study's own words for what is told; empty: names of levels."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from dbdyno.report.findable import findable
 from dbdyno.report.gate import Gate
 from dbdyno.report.here import answering, lacking
 from dbdyno.report.imported import preface
-from dbdyno.report.leading import Leading, Rise, Unmeasured, leading
+from dbdyno.report.leading import Led, Rise, Unmeasured, leading
 from dbdyno.report.points import Point
 from dbdyno.report.published import agreement
 from dbdyno.report.validity import gates
@@ -26,6 +26,7 @@ from dbdyno.report.wording import (
     effect_words,
     evenness,
     interval,
+    named,
     outlook,
     percent,
     quantity,
@@ -77,7 +78,7 @@ def _answer(analysis: Analysis) -> str:
     if not compared:
         return "What was compared is the same here: it shows the noise of the method alone."
     if len(compared) == 1:
-        return _led(compared, analysis)
+        return _led([Led(one) for one in compared], analysis)
     largest = _largest(compared)
     if largest is None:
         return f"{_tally_text(analysis)}{findable(compared, analysis)}"
@@ -87,29 +88,32 @@ def _answer(analysis: Analysis) -> str:
     return f"{_tally_text(analysis)} The largest effect: {sentence(largest, analysis)}"
 
 
-def _led(leads: Sequence[Leading], analysis: Analysis) -> str:
+def _led(leads: Sequence[Led], analysis: Analysis) -> str:
     """What the study leads with, each in its sentences, and what would have been found."""
     told = " ".join(_words(one, analysis) for one in leads)
-    effects = [one for one in leads if isinstance(one, Comparison | MainEffect)]
+    effects = [one.what for one in leads if isinstance(one.what, Comparison | MainEffect)]
     return f"{told}{findable(effects, analysis)}"
 
 
-def _words(one: Leading, analysis: Analysis) -> str:
-    match one:
-        case Comparison():
-            return _own_sentence(one, analysis) or sentence(one, analysis)
-        case MainEffect():
-            return _own_sentence(one, analysis) or _by_factor(one, analysis)
-        case Point():
-            return _figure(one, analysis)
-        case Rise():
+def _words(led: Led, analysis: Analysis) -> str:
+    """With the study's own words for it, or its own sentence, or names of levels."""
+    match led.what:
+        case Comparison() as one:
+            own = None if led.name else _own_sentence(one, analysis)
+            return own or sentence(one, analysis, name=led.name)
+        case MainEffect() as one:
+            own = None if led.name else _own_sentence(one, analysis)
+            return own or _by_factor(one, analysis, name=led.name)
+        case Point() as one:
+            return _figure(one, analysis, name=led.name)
+        case Rise() as one:
             name = one.points[0].label
             return end_words(one.points, analysis) or f"{name}: one load alone makes no curve."
-        case Unmeasured():
-            return f"{one.name}: not measured: {one.why.rstrip('.')}."
+        case Unmeasured() as one:
+            return f"{led.name or one.name}: not measured: {one.why.rstrip('.')}."
 
 
-def _figure(point: Point, analysis: Analysis) -> str:
+def _figure(point: Point, analysis: Analysis, *, name: str) -> str:
     """A cell at a load by itself: how fast it ran, and whether it did so in every block."""
     metric, found = analysis.metric, point.spread(analysis.metric_name)
     p95 = point.spread("p95")
@@ -120,7 +124,7 @@ def _figure(point: Point, analysis: Analysis) -> str:
     what = tried_word(summaries[0].generator)
     share = f"{percent(errors / tried)}" if errors and tried else "none"
     return (
-        f"{where(point, analysis)}: {metric.words} {spread_text(found, metric.unit)}{slow}"
+        f"{named(name, point, analysis)}: {metric.words} {spread_text(found, metric.unit)}{slow}"
         f"{evenness(point)}; complete in {len(point.counted)} of {planned} "
         f"block{'' if planned == 1 else 's'}, {share} of {count(tried)} {what} failed."
     )
@@ -140,10 +144,10 @@ def _tally_text(analysis: Analysis) -> str:
     return f"Of {total} comparison{'' if total == 1 else 's'} with the baseline: {found}."
 
 
-def _tallied(leads: Sequence[Leading], analysis: Analysis) -> str:
+def _tallied(leads: Sequence[Led], analysis: Analysis) -> str:
     """The tally behind the leads; empty where these are all there is to count."""
     compared = answering(analysis.comparisons, analysis)
-    led = [one for one in leads if isinstance(one, Comparison)]
+    led = [one for one in leads if isinstance(one.what, Comparison)]
     return f" {_tally_text(analysis)}" if len(compared) > len(led) else ""
 
 
@@ -216,14 +220,11 @@ def _ranking(analysis: Analysis) -> str:
 MOST_SENTENCES = 8
 
 
-def _by_factor(one: MainEffect, analysis: Analysis) -> str:
-    """The effect of one factor by itself."""
+def _by_factor(one: MainEffect, analysis: Analysis, *, name: str = "") -> str:
+    """The effect of one factor by itself; `name`: the study's words for it."""
     effect = one.judgement.effect
-    load = f" at {clients_text(one.clients)}"
-    lead = (
-        f"{one.factor} by itself, {one.level} against {one.baseline}"
-        f"{load if len(analysis.clients) > 1 else ''}"
-    )
+    load = f" at {clients_text(one.clients)}" if len(analysis.clients) > 1 else ""
+    lead = f"{name or f'{one.factor} by itself, {one.level} against {one.baseline}'}{load}"
     if not isinstance(effect, PairedEffect):
         why = effect.reason if isinstance(effect, NotComparable) else effect.method
         return f"{lead}: {why}."

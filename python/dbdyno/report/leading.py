@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from dbdyno.model import Lead
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.comparisons import Comparison, MainEffect
 from dbdyno.report.here import answering
@@ -35,25 +36,37 @@ Leading = Comparison | MainEffect | Point | Rise | Unmeasured
 Loaded = TypeVar("Loaded", Point, MainEffect)
 
 
-def leading(analysis: Analysis) -> tuple[Leading, ...]:
+@dataclass(frozen=True, slots=True)
+class Led:
+    """Something that the headline speaks of."""
+
+    what: Leading
+    name: str = ""
+    """The study's own words for it; empty: names of levels."""
+
+
+def leading(analysis: Analysis) -> tuple[Led, ...]:
     """In the study's order; empty where it names nothing, or only what is the same here."""
-    return tuple(_leading(analysis))
+    return tuple(
+        Led(what, lead.name)
+        for lead in analysis.material.study.leads
+        for what in _of_lead(lead, analysis)
+    )
 
 
-def _leading(analysis: Analysis) -> Iterator[Leading]:
-    for lead in analysis.material.study.leads:
-        if lead.factor is not None and lead.level is not None:
-            yield from _by_itself(lead.factor, lead.level, lead.clients, analysis)
-            continue
-        levels = full_cell(analysis.material.study, lead.cell)
-        points = [p for p in analysis.points if dict(p.cell.levels) == levels and p.counted]
-        if lead.curve and points:
-            yield Rise(tuple(points))
-        elif (point := _at(points, lead.clients)) is not None:
-            yield from _of_point(point, analysis)
-        else:
-            load = f" · {clients_text(lead.clients)}" if lead.clients else ""
-            yield Unmeasured(f"{label(levels, analysis.varying)}{load}", _why_not(levels, analysis))
+def _of_lead(lead: Lead, analysis: Analysis) -> Iterator[Leading]:
+    if lead.factor is not None and lead.level is not None:
+        yield from _by_itself(lead.factor, lead.level, lead.clients, analysis)
+        return
+    levels = full_cell(analysis.material.study, lead.cell)
+    points = [p for p in analysis.points if dict(p.cell.levels) == levels and p.counted]
+    if lead.curve and points:
+        yield Rise(tuple(points))
+    elif (point := _at(points, lead.clients)) is not None:
+        yield from _of_point(point, analysis)
+    else:
+        load = f" · {clients_text(lead.clients)}" if lead.clients else ""
+        yield Unmeasured(f"{label(levels, analysis.varying)}{load}", _why_not(levels, analysis))
 
 
 def _at(found: Sequence[Loaded], clients: int | None) -> Loaded | None:

@@ -168,9 +168,13 @@ def clients_text(clients: int) -> str:
 
 def where(point: Point, analysis: Analysis) -> str:
     """A point's name: its cell, and the load where there are several."""
-    if len(analysis.clients) == 1:
-        return point.label
-    return f"{point.label} · {clients_text(point.clients)}"
+    return named(point.label, point, analysis)
+
+
+def named(name: str, point: Point, analysis: Analysis) -> str:
+    """The same with other words for the cell; empty: its levels."""
+    load = f" · {clients_text(point.clients)}" if len(analysis.clients) > 1 else ""
+    return f"{name or point.label}{load}"
 
 
 def effect_text(comparison: Comparison) -> str:
@@ -218,15 +222,19 @@ def evenness(point: Point) -> str:
     return "" if words == StabilityWord.UNKNOWN else f"; {words}"
 
 
-def sentence(comparison: Comparison, analysis: Analysis, *, with_outlook: bool = True) -> str:
-    """One verdict, whole: what, against what, how much, how sure, how even."""
+def sentence(
+    comparison: Comparison, analysis: Analysis, *, with_outlook: bool = True, name: str = ""
+) -> str:
+    """One verdict, whole: what, against what (or the study's `name` for both), how much, how sure,
+    how even."""
     judgement = comparison.judgement
     word = verdict_word(judgement.verdict, analysis.metric)
     if judgement.verdict is Verdict.SUGGESTIVE:
         word = f"suggestive of “{verdict_word(judgement.alone, analysis.metric)}”, no answer yet"
     comparable = not isinstance(judgement.effect, NotComparable)
+    against = "" if name else f" against {comparison.baseline.label}"
     text = (
-        f"{where(comparison.point, analysis)} against {comparison.baseline.label}: {word}, "
+        f"{named(name, comparison.point, analysis)}{against}: {word}, "
         f"{analysis.metric.words + ' ' if comparable else ''}"
         f"{effect_text(comparison)}{evenness(comparison.point)}."
     )

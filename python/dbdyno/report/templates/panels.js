@@ -193,13 +193,23 @@ const linePanels = (() => {
       + "are shown.";
   };
 
+  // The axis is that of the load, or of all that was sampled.
+  const widening = (place, chart, redraw) => {
+    const whole = place.querySelector("input[type=checkbox]");
+    whole.addEventListener("change", () => {
+      chart.whole = whole.checked;
+      chart.zoomed = null;
+      redraw();
+    });
+  };
+
   // A combobox: arrows choose, Enter adds, Escape closes.
   const adding = (place, chart, store, redraw) => {
     const input = place.querySelector("input[type=text]"), list = place.querySelector("ul");
     const added = place.querySelector(".added"), note = place.querySelector(".note");
-    const whole = place.querySelector("input[type=checkbox]");
     let names = [], chosen = -1;
     chart.added = [];
+    widening(place, chart, redraw);
 
     const close = () => {
       list.hidden = true;
@@ -257,11 +267,6 @@ const linePanels = (() => {
         event.preventDefault();
         add(names[chosen]);
       }
-    });
-    whole.addEventListener("change", () => {
-      chart.whole = whole.checked;
-      chart.zoomed = null;
-      redraw();
     });
     chart.say = thinned => {
       note.textContent = thinned.length ? thinnedText(thinned) : "";
