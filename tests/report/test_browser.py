@@ -258,5 +258,13 @@ def test_dragging_over_a_stretch_zooms_into_it_and_a_double_click_out(
 
     ActionChains(browser).double_click(panel()).perform()
     WebDriverWait(browser, 60).until(lambda _: shows("10", after="0.8"))
+    middle = panel()
+    drag = ActionChains(browser).move_to_element_with_offset(middle, round(-0.25 * width), 0)
+    drag = drag.click_and_hold().move_by_offset(round(-0.25 * width) - 20, 0)
+    drag.release().perform()  # Left of the panel, where the axis is.
+    WebDriverWait(browser, 60).until(lambda _: shows("0.8", after="10"))
+
+    ActionChains(browser).double_click(panel()).perform()
+    WebDriverWait(browser, 60).until(lambda _: shows("10", after="0.8"))
     said = browser.get_log("browser")  # type: ignore[no-untyped-call]
     assert [entry["message"] for entry in said] == []

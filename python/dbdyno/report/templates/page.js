@@ -101,7 +101,7 @@
     });
     chart.view = result.view;
     if (chart.panels.length)
-      linePanels.zooming(place, chart, result.view, () => drawAll(one => one === chart));
+      linePanels.zooming(chart, result.view, () => drawAll(one => one === chart));
     performance.mark(`drawn ${name}`);
   };
 

@@ -134,18 +134,22 @@ const linePanels = (() => {
   };
 
   // A stretch dragged over becomes the axis of all panels, until a double click.
-  const zooming = (place, chart, view, redraw) => {
+  // The drag may end anywhere in the window.
+  const zooming = (chart, view, redraw) => {
     const least_s = 0.2;
     const to = domain => { chart.zoomed = domain; redraw(); };
-    let brushed = null;
+    let brushed = null, dragging = false;
+    const released = () => {
+      dragging = false;
+      if (brushed && brushed[1] - brushed[0] >= least_s) to(brushed);
+    };
     view.addSignalListener("brush", (_, { second }) => {
-      brushed = second && second.map(Number).sort((a, b) => a - b);
+      brushed = second ? second.map(Number).sort((a, b) => a - b) : null;
+      if (!brushed || dragging) return;
+      dragging = true;
+      addEventListener("pointerup", released, { once: true });
     });
     view.addEventListener("dblclick", () => chart.zoomed && to(null));
-    place.onpointerup = () => {
-      if (brushed && brushed[1] - brushed[0] >= least_s) to(brushed);
-      brushed = null;
-    };
   };
 
   // Metrics with all the words; those whose names have them first.
