@@ -82,6 +82,7 @@ def test_one_or_several_are_named_and_scales_have_their_own(tmp_path: Path) -> N
         ('{ factor = "journal" }', "takes both, `factor` and `level`", None),
         ('{ cell = { journal = "wal" }, factor = "journal", level = "wal" }', "no `cell`", None),
         ("{ curve = true, clients = 8 }", "takes no `clients`", None),
+        ('{ curve = true, name = "Its end" }', "takes no `name`", None),
         ("{}", "expected `cell`, `clients`, `factor` and `level`, or `curve = true`", None),
         ('{ cel = { journal = "wal" } }', "unknown key `cel`", "`cell`?"),
         (f"[{', '.join(5 * ['{ clients = 8 }'])}]", "at most 4 items", None),

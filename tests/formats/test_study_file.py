@@ -184,6 +184,8 @@ def test_bundled_studies_are_valid(name: str) -> None:
         ('"5 s"', '"5"', 22, 'expected a duration with its unit, such as "5 s"', None),
         ('"5 s"', "5", 22, "expected a duration with its unit", None),
         ('"2 %"', '"two"', 3, "expected a share", None),
+        ("blocks = 4", "reconnect = -1", 26, "greater than or equal to 0; found -1", None),
+        ("blocks = 4", "reconnect = true", 26, "expected a whole number; found True", None),
         ("[1, 8]", "[1, 0]", 21, "`load.clients.1`: input should be greater than", None),
         ("[1, 8]", "[1, 1]", 21, "names a count twice", None),
         ("[1, 8]", "true", 21, "expected a whole number; found True", None),

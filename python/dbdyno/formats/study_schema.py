@@ -152,7 +152,7 @@ class DesignTable(Table):
     order: Order | None = None
     turn: Annotated[Duration, Field(ge=0.05, le=600)] = 2.0
     lead_in: Annotated[Duration, Field(ge=0, le=600)] = 0.3
-    reconnect: Annotated[int, Field(ge=0, le=10_000)] = 0
+    reconnect: Annotated[int, Field(ge=0, le=10_000, strict=True)] = 0
     freeze: bool = False
     aa: bool | None = None
     stop: StopTable | None = None
