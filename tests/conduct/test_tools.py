@@ -103,7 +103,8 @@ def test_what_a_tool_warns_of_stands_with_its_step() -> None:
 
 def test_the_distribution_that_a_tool_tells_stands_with_its_figures() -> None:
     outcome = ToolOutcome(window_s=1.0, events=3, distribution=((1000, 2), (5000, 1)))
-    summary = ToolStep("pgbench", outcome, {}).summary(Step(index=0, clients=1, seed=1))
+    told = ToolStep("pgbench", outcome, {})
+    summary = told.summary(Step(index=0, clients=1, seed=1), told.distribution())
 
     (record,) = cast("list[dict[str, Any]]", summary.record["histograms"])
     kept = decode(HistogramRecord(**record))

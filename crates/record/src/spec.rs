@@ -121,8 +121,8 @@ pub struct Group {
     /// Reconnect after this many events of one client. 0: never.
     #[serde(default)]
     pub reconnect_every: u64,
-    /// Reconnect after each client's first event of every so many turns, but for the first turn.
-    /// 0: never.
+    /// Each client reconnects after its first event of every Nth turn, from turn N on (turns are
+    /// numbered from 0). 0: never.
     #[serde(default)]
     pub reconnect_every_turns: u32,
 }

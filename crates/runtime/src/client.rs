@@ -45,7 +45,7 @@ pub(crate) struct Client {
     pub(crate) back_off: bool,
     /// Finished events.
     pub(crate) events: u64,
-    /// The turn it was last seen in.
+    /// The turn it was in when last noted.
     pub(crate) turn: u32,
 }
 

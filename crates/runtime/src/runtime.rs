@@ -175,8 +175,9 @@ impl Runtime {
         self.clients[client as usize].events
     }
 
-    /// Whether it is the client's first look at this turn, and not the first of all.
-    pub fn joins(&mut self, client: u32, turn: u32) -> bool {
+    /// Notes that the client is in this turn; true if it was in another when last noted. A new
+    /// client counts as being in turn 0.
+    pub fn enters(&mut self, client: u32, turn: u32) -> bool {
         let client = &mut self.clients[client as usize];
         std::mem::replace(&mut client.turn, turn) != turn
     }

@@ -192,9 +192,9 @@ class RunConductor:
         self.server.check()
         self.tools[self.run.cell.generator] = told.tool
         self.tool_samples += told.outcome.samples
-        self.summaries.append(told.summary(step))
-        self.steps.append(tool_result(step, told))
         kept, window_s = told.distribution(), told.outcome.window_s
+        self.summaries.append(told.summary(step, kept))
+        self.steps.append(tool_result(step, told))
         if kept is not None:
             ended_ns = told.outcome.ended_unix_ns or time.time_ns()
             began_s = ended_ns / 1e9 - window_s

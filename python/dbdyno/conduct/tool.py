@@ -41,10 +41,9 @@ class ToolStep:
     tool: Mapping[str, object]
     """The program."""
 
-    def summary(self, step: Step) -> StepSummary:
+    def summary(self, step: Step, distribution: HistogramRecord | None) -> StepSummary:
         """Its figures, under the engine's names if they mean the same."""
-        kept = self.distribution()
-        return step_summary(step.index, step.clients, self.generator, self.outcome, kept)
+        return step_summary(step.index, step.clients, self.generator, self.outcome, distribution)
 
     def distribution(self) -> HistogramRecord | None:
         """Its events' response times, if it told their distribution."""

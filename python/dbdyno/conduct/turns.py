@@ -136,15 +136,14 @@ def _turn(
 ) -> TurnResult:
     """Runs one turn; a cell's first turn includes the warm-up."""
     study = cell.conductor.setting.study
-    lead_in_s = study.design.lead_in_of(number, cell.step.clients) + (
-        study.load.warm_up_s if number == 0 else 0.0
-    )
+    lead_in_s = study.before_window_s(number, cell.step.clients)
     with cell.conductor.sampled_edges(watch.shared):
-        held_s, before_s, began_s = watch.held_back(), psutil.cpu_times(), time.monotonic()
+        held_before_s = watch.held_back()
+        before_s, began_s = psutil.cpu_times(), time.monotonic()
         with cell.conductor.lab_counted(speedometer.cpu_s):
             turn = cell.engine.turn(time.time_ns() + _AHEAD_NS, lead_in_s, study.design.turn_s)
         after_s, over_s = psutil.cpu_times(), time.monotonic() - began_s
-        still_s = watch.held_back()
+        held_after_s = watch.held_back()
     steal_s = getattr(after_s, "steal", 0.0) - getattr(before_s, "steal", 0.0)
     origin_ns = cell.conductor.engine_start_unix_ns
     assert origin_ns is not None, "the engine greets before its first turn"
@@ -158,8 +157,10 @@ def _turn(
         steal_over_s=over_s,
     )
     speed = speedometer.between(result.start_unix_ns, result.end_unix_ns)
-    held_back_s = None if held_s is None or still_s is None else still_s - held_s
-    return replace(result, speed=speed, held_back_s=held_back_s)
+    result = replace(result, speed=speed)
+    if held_before_s is None or held_after_s is None:
+        return result
+    return replace(result, held_back_s=held_after_s - held_before_s)
 
 
 def turn_result(

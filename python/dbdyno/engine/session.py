@@ -124,10 +124,10 @@ def open_turns(
 ) -> Iterator[Session]:
     """An engine that connects the clients of a spec and waits for turns.
 
-    The spec's own `warm_up_s`, `measure_s` and `events` are ignored. `reconnect`: clients do so
-    after their first event of every so many turns, but for the first (0: never). Otherwise as
-    `run_engine`: the listener gets each record as it is read, during a call of a session's method.
-    No process outlives the block.
+    The spec's own `warm_up_s`, `measure_s` and `events` are ignored. With `reconnect`,
+    each client reconnects after its first event of every Nth turn, from turn N on (0: never).
+    Otherwise as `run_engine`: the listener gets each record as it is read, during a call of a
+    session's method. No process outlives the block.
     """
     turned = in_turns(spec, reconnect)
     processes = processes or plan_engine(engine, turned, launch=launch).processes

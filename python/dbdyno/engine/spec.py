@@ -68,8 +68,8 @@ def run_spec(
 
 
 def in_turns(spec: Mapping[str, object], reconnect: int) -> Spec:
-    """The same load in turns, which have their own lengths; clients reconnect every so many of
-    them (0: never)."""
+    """The same load in turns, which have their own lengths; clients reconnect in every Nth of them,
+    N = `reconnect` (0: never)."""
     groups = spec["groups"]
     assert isinstance(groups, list)
     return {name: value for name, value in spec.items() if name not in _WHOLE} | {

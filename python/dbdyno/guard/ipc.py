@@ -26,11 +26,11 @@ _libc.shmdt.argtypes = [ctypes.c_void_p]
 
 
 def remove_dead_ipc(uid: int) -> None:
-    """Removes PostgreSQL's shared memory and semaphores of an account whose maker is gone, memory
-    only where nobody has it attached.
+    """Removes an account's PostgreSQL shared memory and semaphores whose maker has ended; memory
+    only where no process has it attached.
 
-    Makers are not told from their parents: the server that makes a data folder is a child of
-    `initdb`, which reaps it if it is killed.
+    It searches the whole account because a maker's pid may be unknown: the server that makes a data
+    folder is a child of `initdb`, which reaps it.
     """
     for segment, pid, owner, attached in _sysv_table("shm", "shmid", "cpid", "uid", "nattch"):
         if owner == uid and attached == 0 and _is_gone(pid):

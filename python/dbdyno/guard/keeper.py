@@ -79,7 +79,7 @@ def _watch(program: int) -> NoReturn:
 
 
 def _end_rest() -> None:
-    """All that the program has started, and the shared memory of servers among it."""
+    """Ends what the program has started, and removes the shared memory of servers among it."""
     end_children()
     remove_dead_ipc(os.geteuid())
 

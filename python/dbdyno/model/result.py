@@ -100,8 +100,8 @@ class TurnResult:
     steal_over_s: float | None = None
     """Length of the stretch that `steal_s` and `held_back_s` are of, lead-in and drain included."""
     held_back_s: float | None = None
-    """CPU time for which a limit of the lab's own control group, a container's, let nothing of it
-    run; `None`: unknown."""
+    """CPU time for which a limit on the lab's own control group, such as a container's quota, kept
+    its processes from running; `None`: unknown."""
     speed: float | None = None
     """How fast the processors were in the window, in rounds of known work per microsecond, all
     together; `None`: not measured."""

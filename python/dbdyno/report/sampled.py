@@ -109,12 +109,7 @@ def stretches_of(run: RunMaterial, study: Study, summary: StepSummary) -> tuple[
     """When a step's load ran: its turns, or its one window; nothing if the store does not say."""
     turns = [turn for turn in run.turns if turn.step == summary.step]
     if turns:
-        warm_up_s = study.load.warm_up_s
-        leads_s = [
-            study.design.lead_in_of(turn.round, summary.clients)
-            + (warm_up_s if turn.round == 0 else 0.0)
-            for turn in turns
-        ]
+        leads_s = [study.before_window_s(turn.round, summary.clients) for turn in turns]
         return tuple(
             Stretch(
                 turn.start_unix_ns - round(lead_s * 1e9),

@@ -155,9 +155,10 @@ impl Host {
         let (every, every_turns) =
             (self.group().reconnect_every, self.group().reconnect_every_turns);
         let events = self.runtime.events_of(self.current);
-        let turn = view.turn_under_way().filter(|_| every_turns > 0);
-        let joins = turn.is_some_and(|turn| self.runtime.joins(self.current, turn));
-        let by_turns = joins && turn.is_some_and(|turn| turn.is_multiple_of(every_turns));
+        let by_turns = every_turns > 0
+            && view.turn_under_way().is_some_and(|turn| {
+                self.runtime.enters(self.current, turn) && turn.is_multiple_of(every_turns)
+            });
         by_turns || every > 0 && events.is_multiple_of(every)
     }
 }

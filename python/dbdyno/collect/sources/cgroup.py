@@ -24,6 +24,8 @@ _TRAFFIC = {
     "wbytes": "written_bytes",
 }
 """Version 2's words in io.stat → metric."""
+_THROTTLED = {"throttled_usec": 1e-6, "throttled_time": 1e-9}
+"""The word of version 2 and of version 1 in cpu.stat → seconds."""
 _SERVICED = {
     ("blkio.throttle.io_serviced", "Read"): "reads",
     ("blkio.throttle.io_serviced", "Write"): "writes",
@@ -49,7 +51,7 @@ class _Cgroup:
         cpu = self._words(f"{folder}/cpu.stat")
         for word, metric in (("usage", "cpu"), ("user", "user"), ("system", "system")):
             yield from _read(f"{metric}_s", cpu.get(f"{word}_usec"), 1e-6)
-        yield from _throttling(cpu, "throttled_usec", 1e-6)
+        yield from _throttling(cpu)
         yield from _read("memory_bytes", self.tree.text(f"{folder}/memory.current"))
         memory = self._words(f"{folder}/memory.stat")
         yield from _read("page_cache_bytes", memory.get("file"))
@@ -67,7 +69,7 @@ class _Cgroup:
             for word in ("user", "system"):
                 yield from _read(f"{word}_s", ticks.get(word), 1 / TICKS_PER_S)
         if cpu := self.folders.get("cpu"):
-            yield from _throttling(self._words(f"{cpu}/cpu.stat"), "throttled_time", 1e-9)
+            yield from _throttling(self._words(f"{cpu}/cpu.stat"))
         if memory := self.folders.get("memory"):
             yield from _read("memory_bytes", self.tree.text(f"{memory}/memory.usage_in_bytes"))
             yield from _read("limit_hits", self.tree.text(f"{memory}/memory.failcnt"))
@@ -81,8 +83,7 @@ class _Cgroup:
                         yield from _read(metric, fields[1], instance=self._device(number))
 
     def _words(self, name: str) -> Mapping[str, str]:
-        lines = (self.tree.text(name) or "").splitlines()
-        return {parts[0]: parts[1] for line in lines if len(parts := line.split()) == 2}
+        return words_of(self.tree, name)
 
     def _device(self, number: str) -> str:
         """The name of `major:minor`."""
@@ -101,11 +102,27 @@ def _read(
         yield Reading(metric, int(text) * factor, instance)
 
 
-def _throttling(words: Mapping[str, str], time: str, factor: float) -> Iterator[Reading]:
+def _throttling(words: Mapping[str, str]) -> Iterator[Reading]:
     """What a limit of processor time cost."""
     yield from _read("periods", words.get("nr_periods"))
     yield from _read("throttled_periods", words.get("nr_throttled"))
-    yield from _read("throttled_s", words.get(time), factor)
+    if (seconds := throttled_s(words)) is not None:
+        yield Reading("throttled_s", seconds, "")
+
+
+def throttled_s(words: Mapping[str, str]) -> float | None:
+    """How long a limit kept a group from running, seconds summed over processors, from its
+    cpu.stat; `None`: it does not say."""
+    for word, factor in _THROTTLED.items():
+        if (told := words.get(word)) is not None and told.isdecimal():
+            return int(told) * factor
+    return None
+
+
+def words_of(tree: Tree, name: str) -> Mapping[str, str]:
+    """A file of lines `word value`; empty where it can't be read."""
+    lines = (tree.text(name) or "").splitlines()
+    return {parts[0]: parts[1] for line in lines if len(parts := line.split()) == 2}
 
 
 def group_folders(tree: Tree, pid: int | str, *, roots: bool = False) -> Mapping[str, str]:
