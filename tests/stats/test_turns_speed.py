@@ -13,8 +13,10 @@ from dbdyno.stats import NotComparable, Pairs, TurnsEffect, turns_of_blocks
 
 SHARED = 0.7
 """Speed of a processor whose other hardware thread is busy."""
-TURN_S, PERIOD_S, STEP_S = 0.2, 0.3, 0.02
-TURN_SD, SPEED_SD, BLOCK_SD = 0.05, 0.01, 0.005
+TURN_S, PERIOD_S, STEP_S = 0.2, 0.3, 0.005
+BURST_S = 0.02
+"""From one burst of known work to the next one's (`crates/cli/src/speed.rs`)."""
+TURN_SD, SPEED_SD, BLOCK_SD = 0.05, 0.017, 0.005
 STUDIES = 150
 
 
@@ -35,9 +37,11 @@ def block(
     one, other = (processor(rng, mean_s, 2 * pairs * PERIOD_S + 1) for _ in range(2))
     speed = one + other
     begins = (np.arange(2 * pairs) * PERIOD_S / STEP_S).astype(int)
-    seen = np.array([speed[at : at + int(TURN_S / STEP_S)].mean() for at in begins])
-    rate = 1000 * seen**gain * np.exp(TURN_SD * rng.normal(size=2 * pairs))
-    seen = seen * (1 + SPEED_SD * rng.normal(size=2 * pairs))
+    during = speed[begins[:, None] + np.arange(round(TURN_S / STEP_S))]
+    rate = 1000 * during.mean(axis=1) ** gain * np.exp(TURN_SD * rng.normal(size=2 * pairs))
+    every = round(BURST_S / STEP_S)
+    bursts = during[:, rng.integers(every) :: every]
+    seen = bursts.mean(axis=1) * (1 + SPEED_SD * rng.normal(size=2 * pairs))
     first = np.resize([0, 1, 1, 0], pairs)  # AB BA BA AB
     base, candidate = 2 * np.arange(pairs) + first, 2 * np.arange(pairs) + 1 - first
     shift = math.exp(effect + BLOCK_SD * rng.normal())

@@ -48,6 +48,7 @@ STUDY = Study(
 )
 PLAN = plan(STUDY, blocks=1)
 DECLARED = Declared(STUDY, PLAN)
+GOLDEN_RECORDS = Path(__file__).parents[2] / "crates/record/tests/golden/records.ndjson"
 
 
 def manifest(
@@ -134,6 +135,28 @@ def test_the_stream_is_kept_as_it_came(run_folder: Path) -> None:
         text = reader.read()
 
     assert text == lines.hello() + lines.interval(0) + lines.interval(1) + lines.summary()
+
+
+def readable(folder: Path) -> int:
+    """Lines of the stream that whoever finds the folder now can read."""
+    packed = (folder / "records.ndjson.zst").read_bytes()
+    return zstandard.ZstdDecompressor().decompressobj().decompress(packed).count(b"\n")
+
+
+def test_the_stream_of_a_run_cut_short_has_all_up_to_the_last_interval_or_turn(
+    tmp_path: Path,
+) -> None:
+    golden = GOLDEN_RECORDS.read_bytes().splitlines(keepends=True)
+    turn = next(line for line in golden if b'"record":"turn"' in line)
+    in_turn = lines.interval(1, turn=0)
+
+    found = []
+    with RunWriter(tmp_path / "b1-wal") as writer:
+        for number, line in enumerate((lines.hello(), lines.interval(0), in_turn, turn), 1):
+            writer.record(0, line, parse_record(line, number=number))
+            found.append(readable(writer.folder))
+
+    assert found == [0, 2, 2, 4]
 
 
 def test_the_histogram_log_is_one_that_others_read(run_folder: Path) -> None:

@@ -239,6 +239,9 @@ impl Run {
         let control = Arc::new(Control::new(&self.plan, process::counter_is_time()));
         let (opened, chosen) = channel();
         let process = &self.process;
+        if self.spec.turns {
+            output.begin_turns();
+        }
         let mut greets = true;
         let mut emit = |record: Record| {
             if std::mem::take(&mut greets) {

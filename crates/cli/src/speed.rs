@@ -19,13 +19,14 @@ use crate::binding::{allowed, set};
 use crate::exit::code_of;
 use crate::process::unix_ns;
 
-/// From one burst's begin to the next one's. A processor gives some 0.2 % of its time.
-const PERIOD: Duration = Duration::from_millis(5);
+/// From one burst's begin to the next one's. A processor gives some 0.1 % of its time, of which
+/// waking up takes more than the work.
+const PERIOD: Duration = Duration::from_millis(20);
 /// Rounds of a burst, of some 8 instructions that don't wait for one another each: 2.5 µs.
 const ROUNDS: u32 = 4_000;
 const BURSTS: usize = 3;
 /// Bursts kept of each processor: ten minutes.
-const KEPT: usize = 120_000;
+const KEPT: usize = 30_000;
 /// Least priority of a real-time thread: a burst comes when it is due, however busy the processor.
 const PRIORITY: libc::c_int = 1;
 

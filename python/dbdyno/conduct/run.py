@@ -42,6 +42,7 @@ from dbdyno.model import (
     Option,
     PhaseSpan,
     PlannedRun,
+    Progress,
     RateSearch,
     Record,
     RunManifest,
@@ -374,7 +375,7 @@ class RunConductor:
                 self.luajit = record.luajit_version
                 self.engine_start_unix_ns = record.start_unix_ns
                 self._pids = call.pids
-            if not self.server.alive():
+            if isinstance(record, (Interval, Progress)) and not self.server.alive():
                 call.stop()
             self._observe(command, step, record)
 

@@ -19,6 +19,7 @@ class Speedometer:
 
     def __init__(self, running: subprocess.Popen[str]) -> None:
         self._running = running
+        self._process = psutil.Process(running.pid)
 
     @property
     def pid(self) -> int:
@@ -28,7 +29,7 @@ class Speedometer:
     def cpu_s(self) -> float:
         """Processor time that measuring has taken so far."""
         try:
-            times = psutil.Process(self.pid).cpu_times()
+            times = self._process.cpu_times()
         except psutil.Error:
             return 0.0
         return times.user + times.system

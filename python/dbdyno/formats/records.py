@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic_core import from_json
 
 from dbdyno.errors import EngineError
 from dbdyno.model import (
@@ -69,7 +70,7 @@ def parse_record(line: bytes | str, *, number: int) -> Record:
     Raises `EngineError` for anything the contract doesn't know, another schema included.
     """
     try:
-        document = json.loads(line)
+        document = from_json(line)
         kind = document.pop("record")
         adapter = _KINDS[kind]
         record = adapter.validate_python(document)

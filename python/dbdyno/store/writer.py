@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import zstandard
 
+from dbdyno.errors import StoreError
 from dbdyno.formats import hlog
 from dbdyno.formats.documents import dump_json, dump_manifest, dump_summary
 from dbdyno.model import (
@@ -20,6 +21,7 @@ from dbdyno.model import (
     RunManifest,
     Sample,
     StepSummary,
+    Turn,
     TurnResult,
 )
 from dbdyno.store import metrics, turns
@@ -43,8 +45,8 @@ class RunWriter:
         self._base_s: float | None = None
         self._step_offset_s = 0.0
         make_folder(self.logs)
-        self._log = self._open("latency.hlog")
-        self._stream = self._open("records.ndjson.zst")
+        self._log = _Growing(self.folder / "latency.hlog")
+        self._stream = _Growing(self.folder / "records.ndjson.zst")
         self._packer = zstandard.ZstdCompressor(level=3).compressobj()
 
     @property
@@ -58,19 +60,20 @@ class RunWriter:
     def __exit__(self, *_: object) -> None:
         for file in (self._log, self._stream):
             # A full disk shows in `commit` or in the write that met it; not a second time here.
-            try:
+            with suppress(StoreError):
                 file.close()
-            except OSError:
-                continue
 
     def record(self, step: int | None, line: bytes, record: Record) -> None:
-        """Keeps a record; `step` is `None` for those of `prepare`. Raises `StoreError`."""
-        self._write(self._stream, self._packer.compress(line.rstrip(b"\n") + b"\n"))
+        """Keeps a record; `step` is `None` for those of `prepare`. Raises `StoreError`.
+
+        The file has all records up to the last interval; in turns, up to the last turn.
+        """
+        self._stream.write(self._packer.compress(line.rstrip(b"\n") + b"\n"))
         if step is None:
             return
         self.series(step, (record,))
-        if isinstance(record, Interval):
-            self._write(self._stream, self._packer.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK))
+        if _is_complete(record):
+            self._stream.write(self._packer.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK))
 
     def series(self, step: int, records: Iterable[Record]) -> None:
         """Makes records that `record` got without a step the series of one. Raises `StoreError`."""
@@ -95,7 +98,7 @@ class RunWriter:
         engine."""
         self._begin_step(start_unix_s)
         told = hlog.line(step, record, start_s=self._step_offset_s, length_s=length_s)
-        self._write(self._log, told.encode())
+        self._log.write(told.encode())
 
     def metrics(self, samples: Iterable[Sample], known: Mapping[str, Sequence[Metric]]) -> None:
         """Keeps what was sampled beside the load."""
@@ -103,12 +106,11 @@ class RunWriter:
 
     def commit(self, manifest: RunManifest, summaries: tuple[StepSummary, ...]) -> Path:
         """Writes what remains, the checksums last, and gives the folder its name."""
-        self._write(self._stream, self._packer.flush(zstandard.COMPRESSOBJ_FLUSH_FINISH))
+        self._stream.write(self._packer.flush(zstandard.COMPRESSOBJ_FLUSH_FINISH))
         for logged in self._intervals:
-            self._write(self._log, logged.lines().encode())
-        for file, name in ((self._stream, "records.ndjson.zst"), (self._log, "latency.hlog")):
-            with writing(self.folder / name, size=0):
-                file.close()
+            self._log.write(logged.lines().encode())
+        for file in (self._stream, self._log):
+            file.close()
         write_file(self.folder / "series.parquet", self._series())
         if self._turns:
             write_file(self.folder / turns.NAME, turns.to_parquet(self._turns))
@@ -121,24 +123,35 @@ class RunWriter:
         sync_folder(self.final.parent)
         return self.final
 
-    def _open(self, name: str) -> BinaryIO:
-        path = self.folder / name
-        with writing(path, size=4096):
-            return path.open("wb")
-
-    def _write(self, file: BinaryIO, content: bytes) -> None:
-        with writing(Path(file.name), size=len(content)):
-            file.write(content)
-            file.flush()
-
     def _begin_step(self, start_unix_s: float) -> None:
         if self._base_s is None:
             self._base_s = start_unix_s
-            self._write(self._log, hlog.header(start_unix_s).encode())
+            self._log.write(hlog.header(start_unix_s).encode())
         self._step_offset_s = start_unix_s - self._base_s
 
     def _series(self) -> bytes:
         return to_parquet([row(logged.step, logged.interval) for logged in self._intervals])
+
+
+class _Growing:
+    """A file that is written piece by piece. All methods raise `StoreError`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        with writing(path, size=4096):
+            self._file = path.open("wb")
+
+    def write(self, content: bytes) -> None:
+        """Appends `content`, which may be empty."""
+        if content:
+            with writing(self._path, size=len(content)):
+                self._file.write(content)
+                self._file.flush()
+
+    def close(self) -> None:
+        """May be called again."""
+        with writing(self._path, size=0):
+            self._file.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +171,13 @@ class _Logged:
             hlog.line(self.step, histogram, start_s=start_s, length_s=length_s)
             for histogram in self.interval.histograms
         )
+
+
+def _is_complete(record: Record) -> bool:
+    """Whether nothing more follows of its interval, or of its turn where there are turns."""
+    if isinstance(record, Interval):
+        return record.turn is None and record.phase != "pause"
+    return isinstance(record, Turn)
 
 
 def _sums(folder: Path) -> bytes:
