@@ -67,6 +67,18 @@ def test_a_search_says_how_many_probes_it_takes(
     assert document["time_s"] > 2 * 10 * 5
 
 
+def test_what_changes_nothing_outside_of_turns_is_told(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = '[design]\norder = "runs"\nreconnect = 4\nfreeze = true\n'
+    here.write_text(here.read_text().replace("[design]\n", asked))
+
+    assert call(["check", "example.toml"]) == 0
+
+    told = capsys.readouterr().out
+    assert "one by one; no effect outside of turns: `reconnect`, `freeze`" in told
+
+
 @pytest.mark.parametrize(
     ("old", "new", "code", "said"),
     [

@@ -133,3 +133,19 @@ def test_a_study_of_an_older_store_goes_on_by_the_name_it_has_there(
     assert grown.fingerprint == old.fingerprint
     with open_study_folder(store, Declared(study, grown)) as folder:
         assert folder.stored.name == "study"
+
+
+def test_blocks_that_are_there_keep_the_order_they_were_run_in(
+    tmp_path: Path, store: Store
+) -> None:
+    study, plan = plan_study(read(tmp_path), store, blocks=2)
+    runs = tuple(replace(run, position=-run.position) for run in plan.runs)
+    other = replace(plan, runs=tuple(sorted(runs, key=lambda run: (run.block, run.position))))
+    begin(store, study, other)
+
+    _, grown = plan_study(read(tmp_path), store, blocks=3)
+    _, anew = plan_study(read(tmp_path), store, seed=plan.seed, blocks=3, again=True)
+    went_on, new, began = ([run.id for run in one.runs] for one in (grown, anew, other))
+    assert went_on == [*began, *new[len(began) :]]
+    assert went_on != new
+    assert [run.position for run in grown.runs] == list(range(1, len(grown.runs) + 1))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 from dbdyno.design.batches import batches, order_of, turns_of, why_not_turns
 from dbdyno.design.plan import design_digest, plan
 from dbdyno.model import OWN_HOST_PARTS, Design, Factor, Level, Load, Order, Study, Workload
@@ -105,3 +107,16 @@ def test_how_many_turns_a_block_has_is_extent_and_not_identity() -> None:
     assert design_digest(short) != design_digest(long)
     alone = (study(SERVER, order="runs", measure_s=seconds) for seconds in (4.0, 40.0))
     assert len({plan(one).fingerprint for one in alone}) == 2
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_batches_are_balanced_as_cells_are(seed: int) -> None:
+    """Two cells up together of which one comes first and the other last have the same mean place
+    as the two between them, in every order and its mirror."""
+    made = plan(study(SERVER, SCRIPT), seed=seed, blocks=8)
+    found = [batch[0].cell.levels["script"] for batch in batches(made, made.runs)]
+    firsts = found[::2]
+
+    assert [run.cell.levels["script"] for run in made.runs] == [one for one in found for _ in "ab"]
+    assert firsts.count("read") == firsts.count("write") == 4
+    assert all(one != other for one, other in zip(firsts[::2], firsts[1::2], strict=True))

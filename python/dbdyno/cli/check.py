@@ -282,7 +282,10 @@ def _order(study: Study, plan: Plan) -> str:
     """One by one, or in turns, and how many cells are up at the same time."""
     if plan.order == "runs":
         why = why_not_turns(study)
-        return "one by one" + (f": {why}" if why and study.design.order is None else "")
+        asked = {"reconnect": study.design.reconnect, "freeze": study.design.freeze}
+        unused = [f"`{name}`" for name, value in asked.items() if value]
+        told = "one by one" + (f": {why}" if why and study.design.order is None else "")
+        return told + (f"; no effect outside of turns: {', '.join(unused)}" if unused else "")
     most = max(len(batch) for batch in batches(plan, plan.runs))
     turn = format_duration(study.design.turn_s)
     return f"in turns of {turn}, up to {most} cells up together"

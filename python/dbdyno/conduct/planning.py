@@ -65,8 +65,14 @@ def as_begun(study: Study, recorded: Plan, *, blocks: int) -> tuple[Study, Plan]
 
 
 def longer(planned: Plan, begun: Plan) -> Plan:
-    """A plan that goes on where `begun` ended, by the name that it has in its store."""
-    return replace(planned, fingerprint=begun.fingerprint)
+    """A plan that goes on where `begun` ended, by the name that it has in its store.
+
+    Blocks that `begun` has keep its order, which an earlier version may have drawn otherwise.
+    """
+    places = {run.id: place for place, run in enumerate(begun.runs)}
+    runs = sorted(planned.runs, key=lambda run: (run.block, places.get(run.id, run.position)))
+    numbered = tuple(replace(run, position=number) for number, run in enumerate(runs, 1))
+    return replace(planned, runs=numbered, fingerprint=begun.fingerprint)
 
 
 def _decided(study: Study, seed: int, blocks: int) -> Study:

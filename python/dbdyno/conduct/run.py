@@ -162,12 +162,13 @@ class RunConductor:
     def step(self, step: Step) -> None:
         """Runs one step as one window. Raises `LabError`; what was measured is kept."""
         self.host.before_step()
-        with self.phase(step), self.lab_counted():
+        with self.phase(step):
             self.begin_counting()
             if self.run.cell.generator == ENGINE:
-                self.conclude(
-                    step, self.call_engine(f"step-{step.index}", self.spec(step), step=step)
-                )
+                spec = self.spec(step)
+                with self.lab_counted():
+                    outcome = self.call_engine(f"step-{step.index}", spec, step=step)
+                self.conclude(step, outcome)
             else:
                 self._tool_step(step)
             self.end_counting(step)
@@ -180,16 +181,17 @@ class RunConductor:
         def watch(pid: int) -> None:
             self._pids = (pid,)
 
-        told = drive_tool(
-            self.run.cell,
-            step,
-            load,
-            server=self.server,
-            scratch=self.writer.logs / name,
-            folders=self.setting.script_path,
-            launch=self.host.client,
-            watch=watch,
-        )
+        with self.lab_counted():
+            told = drive_tool(
+                self.run.cell,
+                step,
+                load,
+                server=self.server,
+                scratch=self.writer.logs / name,
+                folders=self.setting.script_path,
+                launch=self.host.client,
+                watch=watch,
+            )
         self.server.check()
         self.tools[self.run.cell.generator] = told.tool
         self.tool_samples += told.outcome.samples

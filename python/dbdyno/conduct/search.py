@@ -33,7 +33,7 @@ def search_step(conductor: RunConductor, step: Step) -> None:
     asked = conductor.setting.study.load.find_max
     assert asked is not None, "a step of a study that searches"
     conductor.host.before_step()
-    with conductor.phase(step), conductor.lab_counted():
+    with conductor.phase(step):
         conductor.begin_counting()
         search = begin(asked, step.seed)
         chosen: _Probed | None = None
@@ -62,7 +62,8 @@ def _drive(
     spec = at_rate(conductor.spec(step), rate_per_s, seed)
     records: list[Record] = []
     name = f"step-{step.index}-probe-{number}"
-    outcome = conductor.call_engine(name, spec, step=step, apart=records)
+    with conductor.lab_counted():
+        outcome = conductor.call_engine(name, spec, step=step, apart=records)
     return _Probed(outcome, records)
 
 

@@ -38,7 +38,7 @@ def why_not_turns(study: Study) -> str | None:
             f"{design.turn_s:g} s"
         )
     matrix = cells(study)
-    if len({_together(cell) for cell in matrix}) == len(matrix):
+    if len({together(cell) for cell in matrix}) == len(matrix):
         return (
             "no two cells can be up together: they differ in script, options, tool, or in what "
             "every process of the host sees"
@@ -58,11 +58,11 @@ def batches(plan: Plan, runs: Sequence[PlannedRun]) -> tuple[tuple[PlannedRun, .
         return tuple((run,) for run in runs)
     groups: dict[tuple[int, str], list[PlannedRun]] = {}
     for run in runs:
-        groups.setdefault((run.block, _together(run.cell)), []).append(run)
+        groups.setdefault((run.block, together(run.cell)), []).append(run)
     return tuple(tuple(group) for group in groups.values())
 
 
-def _together(cell: Cell) -> str:
+def together(cell: Cell) -> str:
     """Cells with the same key can be up together; a tool can't pause, so it stays alone."""
     alone = "" if cell.generator == ENGINE else json.dumps(_plain(cell.levels))
     host = sorted((name, wish) for name, wish in cell.host.items() if name not in OWN_HOST_PARTS)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from dbdyno.design.batches import order_of
+from dbdyno.design.batches import order_of, together
 from dbdyno.design.cells import cells
 from dbdyno.design.order import first_orders
 from dbdyno.design.seeds import derive_seed
@@ -33,6 +33,8 @@ def plan(study: Study, *, seed: int | None = None, blocks: int | None = None) ->
     matrix = cells(study)
     varying = [factor.name for factor in study.factors if len(factor.levels) > 1]
     orders = first_orders(len(matrix), blocks, derive_seed(seed, "order"))
+    if order_of(study) == "turns":
+        orders = _batch_by_batch(matrix, orders, derive_seed(seed, "batches"))
     runs: list[PlannedRun] = []
     for block, order in enumerate(orders, 1):
         for cell in (matrix[place] for place in order):
@@ -46,6 +48,21 @@ def plan(study: Study, *, seed: int | None = None, blocks: int | None = None) ->
         runs=tuple(runs),
         fingerprint=_fingerprint(study, seed, matrix),
         order=order_of(study),
+    )
+
+
+def _batch_by_batch(
+    matrix: Sequence[Cell], orders: Sequence[tuple[int, ...]], seed: int
+) -> tuple[tuple[int, ...], ...]:
+    """`orders` of cells with those side by side that are up together, and batches in balanced
+    orders of their own: a batch that only followed its first cell would follow the same batch too
+    often."""
+    keys = [together(cell) for cell in matrix]
+    names = list(dict.fromkeys(keys))
+    of_cells = [names.index(key) for key in keys]
+    return tuple(
+        tuple(sorted(order, key=lambda cell: batches.index(of_cells[cell])))
+        for order, batches in zip(orders, first_orders(len(names), len(orders), seed), strict=True)
     )
 
 
