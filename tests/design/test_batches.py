@@ -111,8 +111,8 @@ def test_how_many_turns_a_block_has_is_extent_and_not_identity() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_batches_are_balanced_as_cells_are(seed: int) -> None:
-    """Two cells up together of which one comes first and the other last have the same mean place
-    as the two between them, in every order and its mirror."""
+    """Placed by its first cell, a batch whose cells come first and last in an order would come
+    first in the reversed order, too."""
     made = plan(study(SERVER, SCRIPT), seed=seed, blocks=8)
     found = [batch[0].cell.levels["script"] for batch in batches(made, made.runs)]
     firsts = found[::2]

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use record::{EnginePlan, Record};
 
-/// Some turns' records.
+/// Bytes: the records of several turns, so that a full buffer does not wake the reader.
 const BUFFER: usize = 1 << 17;
-/// At most so much of a turn is lost if the process is killed.
+/// How long records of a turn may wait in the buffer; if the process is killed, they are lost.
 const HELD: Duration = Duration::from_secs(1);
 
 /// The stream of records. Lines are flushed one by one, so that a crash loses nothing recorded; in
@@ -35,12 +35,16 @@ impl Output {
         if unsafe { libc::dup2(io::stderr().as_raw_fd(), io::stdout().as_raw_fd()) } < 0 {
             return Err(io::Error::last_os_error());
         }
-        Ok(Self {
+        Ok(Self::over(stream))
+    }
+
+    fn over(stream: File) -> Self {
+        Self {
             stream: BufWriter::with_capacity(BUFFER, stream),
             in_turns: false,
             flushed: Instant::now(),
             broken: false,
-        })
+        }
     }
 
     /// The records that follow are of a load in turns.
@@ -101,8 +105,7 @@ mod tests {
 
     fn output() -> (Output, PipeReader) {
         let (reader, writer) = pipe().unwrap();
-        let stream = BufWriter::new(File::from(OwnedFd::from(writer)));
-        (Output { stream, in_turns: false, flushed: Instant::now(), broken: false }, reader)
+        (Output::over(File::from(OwnedFd::from(writer))), reader)
     }
 
     fn phase() -> Record {
