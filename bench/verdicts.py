@@ -25,9 +25,9 @@ from dbdyno.report.material import Material, RunMaterial
 from dbdyno.stats.paired import PairedEffect
 from dbdyno.stats.verdict import Judgement, Verdict
 
-BLOCKS = (3, 6)
+BLOCKS = (10, 20)
 """Blocks of a cut: five minutes, and ten."""
-LONG = 24
+LONG = 80
 """Blocks of the long study: four times ten minutes."""
 SHIFTS = (0.0, 0.05, -0.05)
 """Shares put upon the candidate's figures, where it is the baseline under another name."""
@@ -48,7 +48,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Cuts of ten minutes held against one study of four times the length, under one shift."""
+    """Short cuts held against one longer study, under one shift."""
 
     shift: float
     long: Judgement
@@ -59,23 +59,31 @@ class Held:
     """Cuts whose 95 % interval holds the long study's effect."""
 
 
-def rows(material: Material, shifts: Sequence[float] = SHIFTS) -> Iterator[Row]:
-    """Every length and shift; cuts do not overlap, and what is left over is not used."""
+def rows(
+    material: Material, shifts: Sequence[float] = SHIFTS, lengths: Sequence[int] = BLOCKS
+) -> Iterator[Row]:
+    """Every length in blocks and every shift; cuts do not overlap, and what is left over is not
+    used."""
     numbers = block_numbers(material)
-    for length in BLOCKS:
+    for length in lengths:
         for shift in shifts:
             told = [judged(cut(material, blocks, shift)) for blocks in parts(numbers, length)]
             verdicts = Counter(one.verdict for one in told)
             yield Row(length, shift, verdicts, sorted(half_width(one) for one in told))
 
 
-def held(material: Material, shifts: Sequence[float] = SHIFTS, long: int = LONG) -> Iterator[Held]:
-    """The last `long` blocks as one study, and the blocks before them in cuts of ten minutes.
+def held(
+    material: Material,
+    shifts: Sequence[float] = SHIFTS,
+    length: int = BLOCKS[-1],
+    long: int = LONG,
+) -> Iterator[Held]:
+    """The last `long` blocks as one study, and the blocks before them in cuts of `length`.
 
     Nothing where these are not enough for a single cut.
     """
     numbers = block_numbers(material)
-    short = parts(numbers[:-long], BLOCKS[-1])
+    short = parts(numbers[:-long], length)
     for shift in shifts if short else ():
         whole = judged(cut(material, numbers[-long:], shift))
         each = [judged(cut(material, blocks, shift)) for blocks in short]

@@ -29,7 +29,7 @@ def so_many_blocks(folder: Path, blocks: int) -> Material:
 
 
 def test_blocks_are_cut_into_studies_that_do_not_overlap(tmp_path: Path) -> None:
-    found = list(rows(seven_blocks(tmp_path)))
+    found = list(rows(seven_blocks(tmp_path), lengths=(3, 6)))
 
     assert [(row.blocks, row.shift, len(row.half_widths)) for row in found] == [
         (3, 0.0, 2),
@@ -55,7 +55,7 @@ def test_what_is_put_upon_the_candidate_is_taken_for_an_effect(tmp_path: Path) -
 
 
 def test_the_table_counts_every_cut(tmp_path: Path) -> None:
-    told = page(list(rows(seven_blocks(tmp_path)))).splitlines()
+    told = page(list(rows(seven_blocks(tmp_path), lengths=(3, 6)))).splitlines()
 
     assert told[0].startswith("| blocks | put upon it | cuts | better | worse |")
     assert told[2].startswith("| 3 | +0% | 2 | 2 | 0 | 0 | 0 | 0 | ±")
@@ -65,19 +65,19 @@ def test_short_studies_are_held_against_a_long_one_that_shares_no_block_with_the
     tmp_path: Path,
 ) -> None:
     whole = so_many_blocks(tmp_path, 17)
-    (found,) = held(whole, (0.0,), long=5)
+    (found,) = held(whole, (0.0,), length=6, long=5)
 
     assert found.long == judged(cut(whole, range(13, 18), 0.0))
     assert found.long.verdict is Verdict.BETTER
     assert (found.cuts, found.found, found.hold) == (2, 2, 2)
-    assert list(held(cut(whole, range(1, 11), 0.0), long=5)) == []
+    assert list(held(cut(whole, range(1, 11), 0.0), length=6, long=5)) == []
 
 
 def test_what_the_short_studies_miss_is_not_counted(tmp_path: Path) -> None:
     whole = so_many_blocks(tmp_path, 11)
     early = cut(whole, range(1, 7), -0.12).runs  # Only the long study's blocks have the effect.
     late = cut(whole, range(7, 12), 0.0).runs
-    (found,) = held(replace(whole, runs=(*early, *late)), (0.0,), long=5)
+    (found,) = held(replace(whole, runs=(*early, *late)), (0.0,), length=6, long=5)
 
     assert found.long.verdict is Verdict.BETTER
     assert (found.cuts, found.found, found.hold) == (1, 0, 0)
