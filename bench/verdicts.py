@@ -51,6 +51,10 @@ class Held:
     """Short cuts held against one longer study, under one shift."""
 
     shift: float
+    length: int
+    """Blocks of a cut."""
+    long_blocks: int
+    """Blocks of the longer study."""
     long: Judgement
     cuts: int
     found: int
@@ -89,7 +93,9 @@ def held(
         each = [judged(cut(material, blocks, shift)) for blocks in short]
         yield Held(
             shift,
-            whole,
+            length=length,
+            long_blocks=long,
+            long=whole,
             cuts=len(each),
             found=sum(finds(one, whole) for one in each),
             hold=sum(holds(one, whole) for one in each),
@@ -171,8 +177,11 @@ def page(found: Sequence[Row]) -> str:
 
 
 def held_page(found: Sequence[Held]) -> str:
-    """A table of what short studies made of the long one's effect, for people."""
-    head = ("put upon it", f"{LONG} blocks say", f"cuts of {BLOCKS[-1]}", "find it", "hold it")
+    """A table of what short studies made of the long one's effect, for people; lengths are those
+    of the first of `found`."""
+    first = found[0]
+    long, short = f"{first.long_blocks} blocks say", f"cuts of {first.length}"
+    head = ("put upon it", long, short, "find it", "hold it")
     lines = []
     for one in found:
         effect = one.long.effect
