@@ -11,7 +11,7 @@ from dbdyno.conduct.load import c_function_files
 from dbdyno.conduct.proxy import proxy_wish
 from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.model import Cell
-from dbdyno.servers import Server, open_server
+from dbdyno.servers import InitialData, Server, open_server
 
 OpenServer = Callable[[Cell, Sequence[Path], Path, Launch], AbstractContextManager[Server]]
 """Opens the server of a cell: with folders to search for its files, a folder for its logs, and how
@@ -19,10 +19,14 @@ it is launched. Raises `LabError`."""
 
 
 def open_cell_server(
-    cell: Cell, folders: Sequence[Path], logs: Path, launch: Launch = ORDINARY
+    cell: Cell,
+    folders: Sequence[Path],
+    logs: Path,
+    launch: Launch = ORDINARY,
+    initial: InitialData | None = None,
 ) -> AbstractContextManager[Server]:
     """`open_server` for a cell. Files that the cell names are searched in `folders`; the server's
-    logs stay in `logs`. Raises `LabError`."""
+    logs stay in `logs`; new data folders are shared by way of `initial`. Raises `LabError`."""
     return open_server(
         cell.provision,
         cell.settings,
@@ -31,4 +35,5 @@ def open_cell_server(
         tls=wants_tls(cell),
         c_functions=c_function_files(cell, folders),
         proxy=proxy_wish(cell),
+        initial=initial,
     )

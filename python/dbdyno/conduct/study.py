@@ -9,8 +9,10 @@ out (`left_out.py`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from dbdyno.conduct.batch import conduct_batch
+from dbdyno.conduct.cell_server import open_cell_server
 from dbdyno.conduct.events import CellsLeftOut, Observer, StudyStarted
 from dbdyno.conduct.left_out import lacking_cells, runs_without, why_nothing_to_run
 from dbdyno.conduct.load import study_script_path
@@ -20,7 +22,10 @@ from dbdyno.design.batches import batches
 from dbdyno.engine import Engine
 from dbdyno.formats.stored_study import Declared
 from dbdyno.formats.study import StudyFile
+from dbdyno.guard.account import server_account
 from dbdyno.model import LeftOut, Plan, PlannedRun, RunManifest
+from dbdyno.servers import InitialData
+from dbdyno.servers.place import data_parent
 from dbdyno.store import Store, StudyFolder, open_study_folder
 
 
@@ -64,7 +69,10 @@ def conduct_study(
     `again` measures everything anew, beside what is stored. Raises `LabError`, and
     `InterruptedRunError` after storing what was measured.
     """
-    with open_study_folder(store, Declared(loaded.study, plan), again=again) as folder:
+    with (
+        open_study_folder(store, Declared(loaded.study, plan), again=again) as folder,
+        InitialData(data_parent(folder.path, server_account())) as initial,
+    ):
         folders = study_script_path(loaded.file)
         setting = Setting(
             study=loaded.study,
@@ -73,6 +81,7 @@ def conduct_study(
             script_path=folders,
             observe=observe,
             own=own_collectors(loaded.study, folders),
+            open_server=partial(open_cell_server, initial=initial),
         )
         missing, left_out = _to_run(loaded, plan, folder)
         folder.leave_out(left_out)

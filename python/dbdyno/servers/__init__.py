@@ -12,6 +12,7 @@ from dbdyno.lazy import on_demand
 
 if TYPE_CHECKING:
     from dbdyno.servers.contents import Contents
+    from dbdyno.servers.initial_data import InitialData
     from dbdyno.servers.protocol import Capacity, Provision, Server, Source
     from dbdyno.servers.registry import (
         Available,
@@ -30,6 +31,7 @@ __all__ = [
     "Available",
     "Capacity",
     "Contents",
+    "InitialData",
     "Provision",
     "Server",
     "Source",
@@ -46,6 +48,7 @@ __all__ = [
 
 _PLACES = {
     "Contents": "contents",
+    "InitialData": "initial_data",
     "Capacity": "protocol",
     "Provision": "protocol",
     "Server": "protocol",

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol
 
 from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.servers.contents import Contents
+from dbdyno.servers.initial_data import InitialData
 
 Transport = Literal["unix", "tcp"]
 Connection = Mapping[str, bool | str]
@@ -204,6 +205,8 @@ class Provision:
     """Whether a server of ours is to offer TLS, with a certificate made for the run."""
     c_functions: Sequence[Path] = ()
     """C files compiled for it; set by `open_server`."""
+    initial: InitialData | None = None
+    """New data folders of the same study, to be copied; set by `open_server`."""
 
 
 def _nobody_connects(provision: Provision, _: Connection) -> str:

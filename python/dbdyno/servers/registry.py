@@ -11,6 +11,7 @@ from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.servers import cache, packaged, suite
 from dbdyno.servers.duckdb.kind import KIND as DUCKDB
 from dbdyno.servers.files.kind import KIND as FILES
+from dbdyno.servers.initial_data import InitialData
 from dbdyno.servers.mariadb.kind import KIND as MARIADB
 from dbdyno.servers.mysql.kind import KIND as MYSQL
 from dbdyno.servers.null.kind import KIND as NULL
@@ -215,16 +216,24 @@ def open_server(
     tls: bool = False,
     c_functions: Sequence[Path] = (),
     proxy: Wish | None = None,
+    initial: InitialData | None = None,
 ) -> Iterator[Server]:
     """A server for one run, not yet started. Leaving the block stops it and removes all but its
     logs, which stay in `folder`; so does the end of this process, however it comes. With `tls` a
-    server of ours offers it; with `proxy` its clients connect to that.
+    server of ours offers it; with `proxy` its clients connect to that; with `initial` it may get a
+    copy of a data folder that another was made with.
 
     # Errors
     `ServerError` when there is no such server or it can't have these settings or this launch;
     `MachineError` when what its functions in C are compiled with is missing.
     """
-    parsed = replace(resolve(provision), launch=launch, tls=tls, c_functions=tuple(c_functions))
+    parsed = replace(
+        resolve(provision),
+        launch=launch,
+        tls=tls,
+        c_functions=tuple(c_functions),
+        initial=initial,
+    )
     _refuse_launch(parsed)
     _refuse_c_functions(parsed)
     sweep()

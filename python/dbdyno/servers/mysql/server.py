@@ -47,6 +47,8 @@ _RESERVED = frozenset(
     }
 )
 """Settings that dbdyno needs to reach and watch the server."""
+_EACH_OWN = ("auto.cnf",)
+"""Files of a new data folder that no two servers have alike: the server's UUID."""
 _KEYS = "file_key_management"
 """MariaDB's plugin that reads keys from a file."""
 _DEBIAN_PACKAGES = {
@@ -194,6 +196,18 @@ class MysqlServer(OwnServer):
         return self._root / "accounts.sql"
 
     def _initialise(self) -> None:
+        """Provides the data folder. It is no other server's that has a key of its own, or settings
+        that may place files elsewhere."""
+        initial = self._provision.initial
+        alone = self._keys() or any("/" in value for value in self._asked.values())
+        if initial is None or alone:
+            self._make_data()
+            return
+        made_with = (self._program, *sorted(self._asked.items()))
+        account = self._daemon.account
+        initial.provide(made_with, self._data, self._make_data, account=account, without=_EACH_OWN)
+
+    def _make_data(self) -> None:
         """Makes the data folder with the study's settings, since some apply only then."""
         argv: list[str | Path] = [self._program, f"--defaults-file={self._configuration}"]
         statements: Path | None = None

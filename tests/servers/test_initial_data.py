@@ -1,0 +1,90 @@
+"""New data folders, made once and copied."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kinds import connect_mysql as connect
+
+from dbdyno.errors import ServerError
+from dbdyno.guard import guarded
+from dbdyno.servers import InitialData, open_server
+from dbdyno.servers import initial_data as module
+from traces import nothing_left
+
+
+class Maker:
+    """Stands for a server's program that makes a data folder."""
+
+    def __init__(self, folder: Path, size: int = 3) -> None:
+        self.folder = folder
+        self.size = size
+        self.times = 0
+
+    def __call__(self) -> None:
+        self.times += 1
+        (self.folder / "below").mkdir(parents=True, mode=0o700)
+        (self.folder / "below" / "page").write_bytes(b"p" * self.size)
+        (self.folder / "own").write_text(str(self.times))
+
+
+@pytest.fixture
+def initial(tmp_path: Path) -> Iterator[InitialData]:
+    with InitialData(tmp_path) as initial:
+        yield initial
+    assert not list(tmp_path.glob(f"{guarded.FOLDER_PREFIX}*")), "kept folders are removed"
+
+
+def provide(initial: InitialData, make: Maker, made_with: str) -> Path:
+    initial.provide(made_with, make.folder, make, account=None, without=("own",))
+    return make.folder
+
+
+def test_it_is_made_once_for_each_program_and_its_settings(
+    initial: InitialData, tmp_path: Path
+) -> None:
+    makers = [Maker(tmp_path / str(number)) for number in range(3)]
+    for make, made_with in zip(makers, ("one", "one", "other"), strict=True):
+        folder = provide(initial, make, made_with)
+        assert (folder / "below" / "page").read_bytes() == b"ppp"
+        assert (folder / "below").stat().st_mode & 0o777 == 0o700
+        assert not (folder / "own").exists(), "the first has a copy, too"
+
+    assert [make.times for make in makers] == [1, 0, 1]
+
+
+def test_a_large_one_is_made_each_time(
+    initial: InitialData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_LARGEST_BYTES", 10)
+    makers = [Maker(tmp_path / str(number), size=11) for number in range(2)]
+    for make in makers:
+        folder = provide(initial, make, "one")
+        assert (folder / "own").read_text() == "1"
+
+    assert [make.times for make in makers] == [1, 1]
+
+
+def test_what_can_t_be_copied_is_told(initial: InitialData, tmp_path: Path) -> None:
+    provide(initial, Maker(tmp_path / "first"), "one")
+    with pytest.raises(ServerError, match=r"could not copy a new data folder: .*No such file"):
+        provide(initial, Maker(tmp_path / "absent" / "second"), "one")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("provision", ["mysql:5.6.14@maven", "mariadb:11.4.5@maven"])
+def test_servers_with_a_copy_are_as_any_other(provision: str, tmp_path: Path) -> None:
+    ids: set[str] = set()
+    with nothing_left(), InitialData(tmp_path) as initial:
+        for settings in ({}, {}, {"innodb_log_file_size": "8M"}):
+            logs = tmp_path / str(len(list(tmp_path.iterdir())))
+            with open_server(provision, settings, logs, initial=initial) as server:
+                server.start()
+                with connect(server.target("tcp")) as connection, connection.cursor() as cursor:
+                    cursor.execute("CREATE TABLE kept (id INT PRIMARY KEY)")
+                    cursor.execute("SHOW VARIABLES LIKE 'server_uuid'")
+                    ids.update(row[1] for row in cursor.fetchall())
+                    cursor.execute("SELECT @@innodb_log_file_size")
+                    size = 8 << 20 if settings else None
+                    assert size in (None, *cursor.fetchone())
+    assert len(ids) in (0, 3), "MySQL has three UUIDs; MariaDB has none"
