@@ -1,5 +1,5 @@
-"""`python -m bench.verdicts STORE STUDY`: how often the verdicts of short studies are right, by one
-study that was run for hours.
+"""`python -m bench.verdicts [--blocks N] STORE STUDY`: how often are the verdicts of short studies
+right? Judged by one study that was run for hours.
 
 Consecutive blocks are taken as studies of their own, and judged as a report judges them. Where the
 study sets a server against itself (`studies/against-itself.toml`), any verdict of a direction is
@@ -8,6 +8,7 @@ effect (`studies/trigger-cost.toml`), its last blocks are one long study, which 
 the short ones: how many of these find what it finds, and hold its value?
 """
 
+import argparse
 import math
 import sys
 from collections import Counter
@@ -25,10 +26,8 @@ from dbdyno.report.material import Material, RunMaterial
 from dbdyno.stats.paired import PairedEffect
 from dbdyno.stats.verdict import Judgement, Verdict
 
-BLOCKS = (10, 20)
-"""Blocks of a cut: five minutes, and ten."""
-LONG = 80
-"""Blocks of the long study: four times ten minutes."""
+BLOCKS = 10
+"""Blocks of a short study, which take five minutes."""
 SHIFTS = (0.0, 0.05, -0.05)
 """Shares put upon the candidate's figures, where it is the baseline under another name."""
 
@@ -64,7 +63,7 @@ class Held:
 
 
 def rows(
-    material: Material, shifts: Sequence[float] = SHIFTS, lengths: Sequence[int] = BLOCKS
+    material: Material, lengths: Sequence[int], shifts: Sequence[float] = SHIFTS
 ) -> Iterator[Row]:
     """Every length in blocks and every shift; cuts do not overlap, and what is left over is not
     used."""
@@ -77,10 +76,7 @@ def rows(
 
 
 def held(
-    material: Material,
-    shifts: Sequence[float] = SHIFTS,
-    length: int = BLOCKS[-1],
-    long: int = LONG,
+    material: Material, length: int, long: int, shifts: Sequence[float] = SHIFTS
 ) -> Iterator[Held]:
     """The last `long` blocks as one study, and the blocks before them in cuts of `length`.
 
@@ -202,14 +198,20 @@ def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Prints the tables."""
-    if len(arguments) != 2:
-        raise UsageError("expected a store and the name of a study in it")
-    store, study = arguments
-    material = gather(Path(store), study)
+    """Prints the tables: of short studies, of studies twice as long, and of the short ones held
+    against one of four times their length."""
+    parser = argparse.ArgumentParser(prog="python -m bench.verdicts", description=__doc__)
+    parser.add_argument("--blocks", type=int, default=BLOCKS, help="blocks of a short study")
+    parser.add_argument("store")
+    parser.add_argument("study")
+    asked = parser.parse_args(arguments)
+    length = asked.blocks
+    if length < 2:
+        raise UsageError(f"--blocks {length}: a study that can be judged has at least two blocks")
+    material = gather(Path(asked.store), asked.study)
     shifts = SHIFTS if against_itself(material.study) else (0.0,)
-    sys.stdout.write(page(list(rows(material, shifts))))
-    beside = list(held(material, shifts))
+    sys.stdout.write(page(list(rows(material, (length, 2 * length), shifts))))
+    beside = list(held(material, length, 4 * length, shifts))
     if beside:
         sys.stdout.write(f"\n{held_page(beside)}")
 

@@ -65,7 +65,7 @@ def test_short_studies_are_held_against_a_long_one_that_shares_no_block_with_the
     tmp_path: Path,
 ) -> None:
     whole = so_many_blocks(tmp_path, 17)
-    (found,) = held(whole, (0.0,), length=6, long=5)
+    (found,) = held(whole, length=6, long=5, shifts=(0.0,))
 
     assert found.long == judged(cut(whole, range(13, 18), 0.0))
     assert found.long.verdict is Verdict.BETTER
@@ -77,7 +77,7 @@ def test_what_the_short_studies_miss_is_not_counted(tmp_path: Path) -> None:
     whole = so_many_blocks(tmp_path, 11)
     early = cut(whole, range(1, 7), -0.12).runs  # Only the long study's blocks have the effect.
     late = cut(whole, range(7, 12), 0.0).runs
-    (found,) = held(replace(whole, runs=(*early, *late)), (0.0,), length=6, long=5)
+    (found,) = held(replace(whole, runs=(*early, *late)), length=6, long=5, shifts=(0.0,))
 
     assert found.long.verdict is Verdict.BETTER
     assert (found.cuts, found.found, found.hold) == (1, 0, 0)
