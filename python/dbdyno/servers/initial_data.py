@@ -14,6 +14,7 @@ from typing import Self
 from dbdyno.errors import ServerError
 from dbdyno.guard.account import Account
 from dbdyno.guard.guarded import Guarded
+from dbdyno.servers.source.client import size_of
 
 _LARGEST_BYTES = 256 << 20
 """A larger folder is made anew each time: most of it is redo log, which is written either way."""
@@ -26,8 +27,8 @@ class InitialData:
         """`parent`: an existing folder, with room for one of each server with its settings."""
         self._parent = parent
         self._guarded: Guarded | None = None
-        self._kept: dict[Hashable, Path | None] = {}
-        """What it was made with → its folder; `None` if it is too large to be kept."""
+        self._kept: dict[Hashable, Path] = {}
+        """What a folder was made with → the folder."""
 
     def __enter__(self) -> Self:
         return self
@@ -51,25 +52,20 @@ class InitialData:
         # Errors
         `ServerError` when they can't be made, or copied.
         """
-        if made_with not in self._kept:
+        kept = self._kept.get(made_with)
+        if kept is None:
             make()
-            try:
-                self._kept[made_with] = self._keep(folder)
-            except OSError as error:
-                raise ServerError(f"could not keep a new data folder: {error}") from error
-        kept = self._kept[made_with]
         try:
-            if kept is not None:
-                _copy(kept, folder, account, without)
-            elif not folder.exists():
-                make()
+            if kept is None:
+                if size_of(folder) > _LARGEST_BYTES:
+                    return
+                kept = self._kept[made_with] = self._keep(folder)
+            _copy(kept, folder, account, without)
         except OSError as error:
             raise ServerError(f"could not copy a new data folder: {error}") from error
 
-    def _keep(self, folder: Path) -> Path | None:
-        """Moves a folder to the kept ones, unless it is too large."""
-        if sum(path.lstat().st_size for path in folder.rglob("*")) > _LARGEST_BYTES:
-            return None
+    def _keep(self, folder: Path) -> Path:
+        """Moves a folder to the kept ones."""
         self._guarded = self._guarded or Guarded()
         return Path(shutil.move(folder, self._guarded.folder(self._parent) / "data"))
 

@@ -196,8 +196,8 @@ class MysqlServer(OwnServer):
         return self._root / "accounts.sql"
 
     def _initialise(self) -> None:
-        """Provides the data folder. It is no other server's that has a key of its own, or settings
-        that may place files elsewhere."""
+        """Provides the data folder: a copy of one made before, unless this server has a key of its
+        own, or settings that may place files elsewhere."""
         initial = self._provision.initial
         alone = self._keys() or any("/" in value for value in self._asked.values())
         if initial is None or alone:
