@@ -7,18 +7,16 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from bench.child import run_child
 from bench.options import ROOT, Options
-from bench.place import Place
+from bench.place import Place, Where
 from dbdyno.engine import Engine
 from dbdyno.errors import MachineError
-
-Where = Callable[[Engine, Options], AbstractContextManager[Place]]
 
 
 def beside_earlier(where: Where) -> Where:

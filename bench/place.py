@@ -1,7 +1,8 @@
 """Where a row is measured: a server with its data, or none; and the raw loops, built."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -116,6 +117,10 @@ class Place:
         return int(row[0])
 
 
+Where = Callable[[Engine, Options], AbstractContextManager[Place]]
+"""Sets a place up, and takes it down again."""
+
+
 def pgbench_program() -> Path:
     """The newest installed; Debian's wrapper in /usr/bin would be measured too."""
     found = list(Path("/usr/lib/postgresql").glob("*/bin/pgbench"))
@@ -180,6 +185,26 @@ def mariadb(engine: Engine, options: Options) -> Iterator[Place]:
         _prepare_with_sysbench(place, options)
         place.count("sbtest1")
         yield place
+
+
+def apart(where: Where) -> Where:
+    """The same place with the server on the first half of the processors, and what is measured on
+    the others; with a single processor, both on it."""
+
+    @contextmanager
+    def divided(engine: Engine, options: Options) -> Iterator[Place]:
+        every = sorted(os.sched_getaffinity(0))
+        half = len(every) // 2
+        # Whatever is started from here on runs where this process may run at that time.
+        os.sched_setaffinity(0, every[:half] or every)
+        try:
+            with where(engine, options) as place:
+                os.sched_setaffinity(0, every[half:])
+                yield place
+        finally:
+            os.sched_setaffinity(0, every)
+
+    return divided
 
 
 def _prepare_with_sysbench(place: Place, options: Options) -> None:

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 from bench import contenders, place, reports
 from bench.contenders import Contender
-from bench.earlier import Where, beside_earlier
+from bench.earlier import beside_earlier
 from bench.made_up_store import CLIENTS as REPORTED_CLIENTS
-from bench.place import SYSBENCH_SCRIPTS
+from bench.place import SYSBENCH_SCRIPTS, Where
 from dbdyno.errors import UsageError
 
 OURS = "dbdyno"
@@ -114,6 +114,88 @@ def _at_least(metric: str, peer: str, factor: float, clients: Sequence[int]) -> 
     return [Budget(metric, Cell(OURS, n), Cell(peer, n), at_least=factor) for n in clients]
 
 
+@dataclass(frozen=True, slots=True)
+class _Served:
+    """A kind of server, and whom ours is compared with on it."""
+
+    title: str
+    where: Where
+    program: str
+    """The raw loop of its protocol."""
+    ours: str
+    """How ours runs besides with its own choice of shards, in words."""
+    others: str
+    """Who runs the same statement by a means of its own, in words."""
+    peers: Mapping[str, tuple[Contender, Sequence[int]]]
+
+
+_SERVED: Mapping[str, _Served] = {
+    "postgresql": _Served(
+        "PostgreSQL",
+        place.postgresql,
+        "pg_floor",
+        " and with one,",
+        " by pgbench with a thread a core (`-j`),",
+        {
+            **_SYSBENCH_SERVED,
+            _PGBENCH: (contenders.pgbench_on_all_cores, _SERVED_CLIENTS),
+            _ONE_SHARD: (contenders.engine(contenders.POINT_SELECT, shards=1), (4, 16, 64)),
+        },
+    ),
+    "mariadb": _Served(
+        "MariaDB's thread pool", place.mariadb, "mysql_floor", "", "", _SYSBENCH_SERVED
+    ),
+}
+
+
+def _by_clients_row(name: str, *, apart: bool) -> Row:
+    """What a server can do, by clients. `apart`: on processors of its own."""
+    served = _SERVED[name]
+    suffix, placed, explained = (
+        (
+            "-apart",
+            " on processors of its own",
+            " The server has one half of the processors and the client the other, which stands for "
+            "a machine with more of them.",
+        )
+        if apart
+        else ("", "", "")
+    )
+    raw = contenders.floor(
+        served.program, "uring", contenders.SELECTS[served.program], as_ours=True
+    )
+    return Row(
+        f"{name}-by-clients{suffix}",
+        f"What the server can do{placed}, {served.title}, Unix socket",
+        "Debian's `oltp_point_select.lua`, unchanged, by ours with the shards it chooses"
+        f"{served.ours} and by sysbench; the same statement{served.others} by the raw loop on as "
+        "many threads as ours has shards, bound if they are, and by ours from a script whose "
+        f"event does nothing else (`workloads/point_select_only.lua`).{explained}",
+        place.apart(served.where) if apart else served.where,
+        _CPU,
+        _by_clients(
+            {
+                OURS: (contenders.engine(contenders.POINT_SELECT), _SERVED_CLIENTS),
+                _SENDING: (contenders.engine(contenders.SELECT_ONLY), _SERVED_CLIENTS),
+                **served.peers,
+                _AS_OURS: (raw, _SERVED_CLIENTS),
+            }
+        ),
+        (
+            *(
+                budget
+                for peer, (_, clients) in served.peers.items()
+                for budget in _at_least("statements_per_s", peer, 1.0, clients)
+            ),
+            *_at_most("cpu_us", _AS_OURS, 1.25, _SERVED_CLIENTS),
+            *(
+                Budget("cpu_us", Cell(_SENDING, n), Cell(_AS_OURS, n), at_most=1.1)
+                for n in _SERVED_CLIENTS
+            ),
+        ),
+    )
+
+
 ROWS: Sequence[Row] = (
     Row(
         "postgresql-point-select",
@@ -199,67 +281,7 @@ ROWS: Sequence[Row] = (
             Budget("statements_per_s", Cell(OURS, _MARIADB_MANY), Cell(OURS, 64), at_least=0.7),
         ),
     ),
-    *(
-        Row(
-            f"{name}-by-clients",
-            f"What the server can do, {title}, Unix socket",
-            "Debian's `oltp_point_select.lua`, unchanged, by ours with the shards it chooses"
-            f"{ours_too} and by sysbench; the same statement{pgbench_too} by the raw loop on as "
-            "many threads as ours has shards, bound if they are, and by ours from a script whose "
-            "event does nothing else (`workloads/point_select_only.lua`).",
-            where,
-            _CPU,
-            _by_clients(
-                {
-                    OURS: (contenders.engine(contenders.POINT_SELECT), _SERVED_CLIENTS),
-                    _SENDING: (contenders.engine(contenders.SELECT_ONLY), _SERVED_CLIENTS),
-                    **peers,
-                    _AS_OURS: (
-                        contenders.floor(
-                            program, "uring", contenders.SELECTS[program], as_ours=True
-                        ),
-                        _SERVED_CLIENTS,
-                    ),
-                }
-            ),
-            (
-                *(
-                    budget
-                    for peer, (_, clients) in peers.items()
-                    for budget in _at_least("statements_per_s", peer, 1.0, clients)
-                ),
-                *_at_most("cpu_us", _AS_OURS, 1.25, _SERVED_CLIENTS),
-                *(
-                    Budget("cpu_us", Cell(_SENDING, n), Cell(_AS_OURS, n), at_most=1.1)
-                    for n in _SERVED_CLIENTS
-                ),
-            ),
-        )
-        for name, title, where, program, ours_too, pgbench_too, peers in (
-            (
-                "postgresql",
-                "PostgreSQL",
-                place.postgresql,
-                "pg_floor",
-                " and with one,",
-                " by pgbench with a thread a core (`-j`),",
-                {
-                    **_SYSBENCH_SERVED,
-                    _PGBENCH: (contenders.pgbench_on_all_cores, _SERVED_CLIENTS),
-                    _ONE_SHARD: (contenders.engine(contenders.POINT_SELECT, shards=1), (4, 16, 64)),
-                },
-            ),
-            (
-                "mariadb",
-                "MariaDB's thread pool",
-                place.mariadb,
-                "mysql_floor",
-                "",
-                "",
-                _SYSBENCH_SERVED,
-            ),
-        )
-    ),
+    *(_by_clients_row(name, apart=apart) for apart in (False, True) for name in _SERVED),
     *(
         Row(
             f"{name}-scripts",

@@ -6,7 +6,8 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
@@ -16,7 +17,7 @@ from bench import place
 from bench.conduct import Measured, Measurement
 from bench.earlier import built
 from bench.judge import Verdict, judge
-from bench.options import ROOT, read_options
+from bench.options import ROOT, Options, read_options
 from bench.results import Run, read_results, write_results
 from bench.rows import ALL_ROWS, OURS, ROWS, Budget, Cell, Row, chosen_rows
 from dbdyno.engine import Engine
@@ -113,6 +114,23 @@ def test_rows_are_chosen_by_name() -> None:
         chosen_rows(["nothing"])
     with pytest.raises(UsageError, match="there is no script `oltp`"):
         chosen_rows([], ["oltp", "bulk_insert"])
+
+
+def test_a_server_apart_has_processors_of_its_own() -> None:
+    every = os.sched_getaffinity(0)
+    seen = {}
+
+    @contextmanager
+    def where(engine: Engine, _options: Options) -> Iterator[place.Place]:
+        seen["server"] = os.sched_getaffinity(0)
+        yield place.Place(engine, Path())
+
+    with place.apart(where)(Engine(Path("engine"), ""), Options()):
+        seen["client"] = os.sched_getaffinity(0)
+
+    assert os.sched_getaffinity(0) == every
+    assert seen["server"] | seen["client"] == every
+    assert len(every) == 1 or not seen["server"] & seen["client"]
 
 
 def test_an_earlier_engine_must_be_in_the_repository() -> None:

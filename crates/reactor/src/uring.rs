@@ -19,9 +19,12 @@ use crate::{Event, EventKind, SILENT_SEND_MAX, Token};
 
 const ENTRIES: u32 = 2048;
 const COMPLETIONS: u32 = 8192;
-/// Receive buffers, a power of two. 4 MiB per shard hold one large reply each for 512 connections,
-/// or one small reply for as many at once; when they run out, receives are re-armed.
+/// Receive buffers at most, a power of two. 4 MiB per shard hold one large reply each for 512
+/// connections, or one small reply for as many at once; when they run out, receives are re-armed.
 const BUFFERS: u16 = 512;
+/// Receive buffers that the kernel gets at first; as many again whenever they run out. It fills them
+/// in turn, so that each further one is memory that no cache holds.
+const FIRST_BUFFERS: u16 = 32;
 const BUFFER_BYTES: usize = 8 * 1024;
 const GROUP: u16 = 0;
 
@@ -54,6 +57,8 @@ struct BufferRing {
     memory: *mut BufRingEntry,
     layout: std::alloc::Layout,
     tail: u16,
+    /// Buffers that the kernel has, or that are lent: the pool's first ones.
+    given: u16,
 }
 
 /// See the crate's page.
@@ -93,7 +98,7 @@ impl BufferRing {
         if memory.is_null() {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
-        Ok(Self { memory: memory.cast(), layout, tail: 0 })
+        Ok(Self { memory: memory.cast(), layout, tail: 0, given: 0 })
     }
 
     /// Gives a buffer to the kernel; visible to it with the next [`Self::publish`].
@@ -105,6 +110,15 @@ impl BufferRing {
         entry.set_len(pool.slice_len() as u32);
         entry.set_bid(index);
         self.tail = self.tail.wrapping_add(1);
+    }
+
+    /// Gives the kernel buffers that it never had, so that it has this many in all.
+    fn grow(&mut self, pool: &Pool, given: u16) {
+        for index in self.given..given {
+            self.give(pool, index);
+        }
+        self.given = given;
+        self.publish();
     }
 
     fn publish(&self) {
@@ -147,10 +161,7 @@ impl UringReactor {
                 0,
             )?;
         }
-        for index in 0..BUFFERS {
-            buffers.give(&pool, index);
-        }
-        buffers.publish();
+        buffers.grow(&pool, FIRST_BUFFERS);
         let mut reactor = Self {
             ring,
             waker: Waker::new()?,
@@ -323,8 +334,8 @@ impl UringReactor {
         if !self.unsent.is_empty() {
             self.stamp(clock());
         }
-        for token in std::mem::take(&mut self.starved) {
-            self.receive(token);
+        if !self.starved.is_empty() {
+            self.feed();
         }
         if !self.pending.is_empty() {
             self.ring.submit()?;
@@ -341,6 +352,16 @@ impl UringReactor {
         }
         self.ready.extend(self.ring.completion());
         Ok(())
+    }
+
+    /// Goes on receiving where buffers had run out, with twice as many of them.
+    #[cold]
+    fn feed(&mut self) {
+        let more = BUFFERS.min(self.buffers.given * 2);
+        self.buffers.grow(&self.pool, more);
+        for token in std::mem::take(&mut self.starved) {
+            self.receive(token);
+        }
     }
 
     fn give_back(&mut self) {
@@ -443,9 +464,43 @@ fn failed(token: Token, result: i32) -> Event {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
     use std::os::unix::net::UnixStream;
 
     use super::*;
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri has no io_uring")]
+    fn the_kernel_gets_more_buffers_only_when_they_run_out() {
+        let mut reactor = UringReactor::new().expect("the kernel has io_uring");
+        let (few, sockets) = (usize::from(FIRST_BUFFERS) / 2, usize::from(FIRST_BUFFERS) + 1);
+        let mut peers = Vec::new();
+        for _ in 0..sockets {
+            let (ours, theirs) = UnixStream::pair().expect("there are descriptors");
+            reactor.add(ours.into()).expect("it takes a socket");
+            peers.push(theirs);
+        }
+        let mut receive = |reactor: &mut UringReactor, count: usize| {
+            for peer in &mut peers[..count] {
+                peer.write_all(b"reply").expect("it takes five bytes");
+            }
+            let mut received = 0;
+            while received < count {
+                reactor.wait(Duration::from_secs(5), &mut || 0).expect("it waits");
+                while reactor.next().is_some() {
+                    received += 1;
+                }
+            }
+        };
+        for _ in 0..3 {
+            receive(&mut reactor, few);
+        }
+        assert_eq!(reactor.buffers.given, FIRST_BUFFERS);
+        for _ in 0..3 {
+            receive(&mut reactor, sockets);
+        }
+        assert_eq!(reactor.buffers.given, 2 * FIRST_BUFFERS);
+    }
 
     /// If the ring is full, the kernel gets its content before the next wait.
     #[test]

@@ -170,7 +170,11 @@ def _noise(host: Mapping[str, Any]) -> Iterator[RedFlag]:
     busy = [p for p in now["busy_processes"] if p["processor_percent"] > _BUSY_PERCENT]
     if busy:
         listed = ", ".join(f"{p['name']} {p['processor_percent']:.0f} %" for p in busy[:3])
-        yield RedFlag("busy", f"other processes are at work: {listed}", "stop them, run again")
+        yield RedFlag(
+            "busy",
+            f"other processes are at work: {listed}",
+            "stop them, run again; or put them behind (`[host] precedence`)",
+        )
     if (now["steal_percent"] or 0) > _STEAL_PERCENT:
         yield RedFlag(
             "steal",
