@@ -499,7 +499,7 @@ mod tests {
         for _ in 0..3 {
             receive(&mut reactor, sockets);
         }
-        assert_eq!(reactor.buffers.given, 2 * FIRST_BUFFERS);
+        assert!(reactor.buffers.given > FIRST_BUFFERS);
     }
 
     /// If the ring is full, the kernel gets its content before the next wait.
