@@ -9,6 +9,7 @@
 //! Received bytes live in shared memory so that a connection that waits for a reply holds no
 //! receive buffer, which would be most of the cost of 100,000 connections.
 
+mod buffer_ring;
 mod chunk;
 #[cfg(miri)]
 mod emulated;

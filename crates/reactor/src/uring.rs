@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
-use io_uring::types::{BufRingEntry, Fd, SubmitArgs, Timespec};
+use io_uring::types::{Fd, SubmitArgs, Timespec};
 use io_uring::{IoUring, cqueue, opcode, squeue};
 
+use crate::buffer_ring::{BUFFERS, BufferRing};
 use crate::chunk::Pool;
 use crate::send_time::SendTime;
 use crate::slots::Slots;
@@ -19,12 +19,6 @@ use crate::{Event, EventKind, SILENT_SEND_MAX, Token};
 
 const ENTRIES: u32 = 2048;
 const COMPLETIONS: u32 = 8192;
-/// Receive buffers at most, a power of two. 4 MiB per shard hold one large reply each for 512
-/// connections, or one small reply for as many at once; when they run out, receives are re-armed.
-const BUFFERS: u16 = 512;
-/// Receive buffers that the kernel gets at first; as many again whenever they run out. It fills them
-/// in turn, so that each further one is memory that no cache holds.
-const FIRST_BUFFERS: u16 = 32;
 const BUFFER_BYTES: usize = 8 * 1024;
 const GROUP: u16 = 0;
 
@@ -49,16 +43,6 @@ struct Socket {
     /// Bytes sent of a send that reports its completion.
     sent: usize,
     given_ns: u64,
-}
-
-/// The ring of receive buffers, shared with the kernel.
-#[derive(Debug)]
-struct BufferRing {
-    memory: *mut BufRingEntry,
-    layout: std::alloc::Layout,
-    tail: u16,
-    /// Buffers that the kernel has, or that are lent: the pool's first ones.
-    given: u16,
 }
 
 /// See the crate's page.
@@ -88,57 +72,6 @@ impl std::fmt::Debug for UringReactor {
     }
 }
 
-impl BufferRing {
-    fn new() -> io::Result<Self> {
-        let size = usize::from(BUFFERS) * size_of::<BufRingEntry>();
-        let layout = std::alloc::Layout::from_size_align(size, 4096)
-            .map_err(|error| io::Error::other(error.to_string()))?;
-        // SAFETY: the layout has a size above zero; null is checked.
-        let memory = unsafe { std::alloc::alloc_zeroed(layout) };
-        if memory.is_null() {
-            return Err(io::ErrorKind::OutOfMemory.into());
-        }
-        Ok(Self { memory: memory.cast(), layout, tail: 0, given: 0 })
-    }
-
-    /// Gives a buffer to the kernel; visible to it with the next [`Self::publish`].
-    fn give(&mut self, pool: &Pool, index: u16) {
-        let slot = usize::from(self.tail & (BUFFERS - 1));
-        // SAFETY: the slot lies inside the allocation; the kernel reads it only behind `tail`.
-        let entry = unsafe { &mut *self.memory.add(slot) };
-        entry.set_addr(pool.address(index) as u64);
-        entry.set_len(pool.slice_len() as u32);
-        entry.set_bid(index);
-        self.tail = self.tail.wrapping_add(1);
-    }
-
-    /// Gives the kernel buffers that it never had, so that it has this many in all.
-    fn grow(&mut self, pool: &Pool, given: u16) {
-        for index in self.given..given {
-            self.give(pool, index);
-        }
-        self.given = given;
-        self.publish();
-    }
-
-    fn publish(&self) {
-        // SAFETY: the tail's address lies inside the allocation and is aligned for a u16; kernel
-        // and program share it as an atomic.
-        unsafe {
-            let tail = BufRingEntry::tail(self.memory).cast::<AtomicU16>();
-            (*tail).store(self.tail, Ordering::Release);
-        }
-    }
-}
-
-impl Drop for BufferRing {
-    fn drop(&mut self) {
-        // SAFETY: allocated with this layout. The reactor's ring is dropped first (field order), so
-        // the kernel no longer uses it.
-        unsafe { std::alloc::dealloc(self.memory.cast(), self.layout) };
-    }
-}
-
 impl UringReactor {
     pub(crate) fn new() -> io::Result<Self> {
         Self::with_entries(ENTRIES)
@@ -154,14 +87,9 @@ impl UringReactor {
         let mut buffers = BufferRing::new()?;
         // SAFETY: the ring memory lives as long as the reactor.
         unsafe {
-            ring.submitter().register_buf_ring_with_flags(
-                buffers.memory as u64,
-                BUFFERS,
-                GROUP,
-                0,
-            )?;
+            ring.submitter().register_buf_ring_with_flags(buffers.address(), BUFFERS, GROUP, 0)?;
         }
-        buffers.grow(&pool, FIRST_BUFFERS);
+        buffers.grow(&pool);
         let mut reactor = Self {
             ring,
             waker: Waker::new()?,
@@ -329,7 +257,7 @@ impl UringReactor {
         clock: &mut impl FnMut() -> u64,
     ) -> io::Result<()> {
         debug_assert!(self.ready.is_empty(), "all events are taken before waiting");
-        self.give_back();
+        self.buffers.give_back(&self.pool);
         self.sending_ns = 0;
         if !self.unsent.is_empty() {
             self.stamp(clock());
@@ -357,19 +285,9 @@ impl UringReactor {
     /// Goes on receiving where buffers had run out, with twice as many of them.
     #[cold]
     fn feed(&mut self) {
-        let more = BUFFERS.min(self.buffers.given * 2);
-        self.buffers.grow(&self.pool, more);
+        self.buffers.grow(&self.pool);
         for token in std::mem::take(&mut self.starved) {
             self.receive(token);
-        }
-    }
-
-    fn give_back(&mut self) {
-        let (buffers, pool) = (&mut self.buffers, &self.pool);
-        let before = buffers.tail;
-        pool.take_returned(|index| buffers.give(pool, index));
-        if buffers.tail != before {
-            buffers.publish();
         }
     }
 
@@ -473,7 +391,8 @@ mod tests {
     #[cfg_attr(miri, ignore = "Miri has no io_uring")]
     fn the_kernel_gets_more_buffers_only_when_they_run_out() {
         let mut reactor = UringReactor::new().expect("the kernel has io_uring");
-        let (few, sockets) = (usize::from(FIRST_BUFFERS) / 2, usize::from(FIRST_BUFFERS) + 1);
+        let first = reactor.buffers.given;
+        let (few, sockets) = (usize::from(first) / 2, usize::from(first) + 1);
         let mut peers = Vec::new();
         for _ in 0..sockets {
             let (ours, theirs) = UnixStream::pair().expect("there are descriptors");
@@ -493,11 +412,11 @@ mod tests {
         for _ in 0..3 {
             receive(&mut reactor, few);
         }
-        assert_eq!(reactor.buffers.given, FIRST_BUFFERS);
+        assert_eq!(reactor.buffers.given, first);
         for _ in 0..3 {
             receive(&mut reactor, sockets);
         }
-        assert_eq!(reactor.buffers.given, 2 * FIRST_BUFFERS);
+        assert_eq!(reactor.buffers.given, 2 * first);
     }
 
     /// If the ring is full, the kernel gets its content before the next wait.
