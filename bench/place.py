@@ -17,6 +17,7 @@ from bench.poolers import own_network, pooled
 from dbdyno.engine import Engine
 from dbdyno.errors import MachineError
 from dbdyno.servers import Server, fetch, open_server
+from dbdyno.setters.cpus import share
 
 SYSBENCH = ("sysbench", "--rand-type=uniform")
 """How sysbench is called: it draws numbers as ours does by itself, so that rows are the same."""
@@ -194,12 +195,12 @@ def apart(where: Where) -> Where:
     @contextmanager
     def divided(engine: Engine, options: Options) -> Iterator[Place]:
         every = sorted(os.sched_getaffinity(0))
-        half = len(every) // 2
+        servers = share(every, 1, 2)
         # Whatever is started from here on runs where this process may run at that time.
-        os.sched_setaffinity(0, every[:half] or every)
+        os.sched_setaffinity(0, servers)
         try:
             with where(engine, options) as place:
-                os.sched_setaffinity(0, every[half:])
+                os.sched_setaffinity(0, every[len(servers) :] or every)
                 yield place
         finally:
             os.sched_setaffinity(0, every)

@@ -11,7 +11,7 @@ use crate::chunk::Pool;
 /// connections, or one small reply for as many at once; when they run out, receives are re-armed.
 pub(crate) const BUFFERS: u16 = 512;
 /// Receive buffers that the kernel gets at first; as many again whenever they run out. It fills
-/// them in turn, so that each further one is memory that no cache holds.
+/// them in turn: with all of them in use, each reply would go to memory that no cache holds.
 const FIRST_BUFFERS: u16 = 32;
 
 /// The ring of receive buffers, shared with the kernel.

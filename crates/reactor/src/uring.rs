@@ -282,7 +282,7 @@ impl UringReactor {
         Ok(())
     }
 
-    /// Goes on receiving where buffers had run out, with twice as many of them.
+    /// Receives again on the sockets for which there was no buffer, after adding buffers.
     #[cold]
     fn feed(&mut self) {
         self.buffers.grow(&self.pool);

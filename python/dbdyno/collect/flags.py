@@ -173,7 +173,7 @@ def _noise(host: Mapping[str, Any]) -> Iterator[RedFlag]:
         yield RedFlag(
             "busy",
             f"other processes are at work: {listed}",
-            "stop them, run again; or put them behind (`[host] precedence`)",
+            "stop them and run again, or set `[host] precedence`",
         )
     if (now["steal_percent"] or 0) > _STEAL_PERCENT:
         yield RedFlag(

@@ -11,7 +11,7 @@ from typing import ClassVar
 from dbdyno.guard.guarded import Guarded
 from dbdyno.guard.launch import Launch
 from dbdyno.model.part import Missing
-from dbdyno.setters.setter import Applied, Facts, Scene, table, without_programs
+from dbdyno.setters.setter import Applied, Facts, Scene, of_processes, table, without_programs
 
 _SIDES = ("server", "client")
 _TOPOLOGY = Path("/sys/devices/system/cpu")
@@ -82,12 +82,7 @@ def _core(cpu: int, folder: Path) -> tuple[str, ...]:
 
 
 def _affinities(pids: Sequence[int]) -> Facts:
-    seen = set()
-    for pid in pids:
-        try:
-            seen.add(as_text(sorted(os.sched_getaffinity(pid))))
-        except ProcessLookupError:
-            continue
+    seen = of_processes(pids, lambda pid: as_text(sorted(os.sched_getaffinity(pid))))
     return {"server": " and ".join(sorted(seen))}
 
 

@@ -9,26 +9,17 @@ processor how long waking may take (`pm_qos_resume_latency_us`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from dbdyno.guard.guarded import Guarded
 from dbdyno.guard.undo import read_switch
 from dbdyno.model.part import Missing
-from dbdyno.setters.setter import Applied, Scene, one_of, table, without_switch
+from dbdyno.setters.setter import Applied, Scene, is_needed, one_of, table, without_switch
 
 _PROCESSORS = Path("/sys/devices/system/cpu")
 _NO_LATENCY = "n/a"
 """The kernel's word for "waking may take no time at all"; 0 is "as long as it likes"."""
-
-
-@dataclass(frozen=True, slots=True)
-class Idling:
-    """How processors shall idle."""
-
-    needed: bool
-    """Without it the cell can't run; else it runs as the machine is, which its facts tell."""
 
 
 class Idle:
@@ -36,20 +27,17 @@ class Idle:
 
     name: ClassVar[str] = "idle"
 
-    def read(self, value: object) -> Idling:
-        """Checks the value."""
+    def read(self, value: object) -> bool:
+        """Whether it is needed."""
         asked = {"how": value} if isinstance(value, str) else table(value, "how", "needed")
         one_of(asked.get("how"), "poll")
-        needed = asked.get("needed", True)
-        if not isinstance(needed, bool):
-            raise ValueError(f"expected `needed` to be true or false; found {needed!r}")
-        return Idling(needed)
+        return is_needed(asked)
 
-    def missing(self, value: Idling) -> tuple[Missing, ...]:
+    def missing(self, value: bool) -> tuple[Missing, ...]:
         """Missing root, or a kernel that puts processors to sleep by a driver it can be told of."""
-        return _lacking() if value.needed else ()
+        return _lacking() if value else ()
 
-    def apply(self, _: Idling, guarded: Guarded, __: Scene) -> Applied:
+    def apply(self, _: bool, guarded: Guarded, __: Scene) -> Applied:
         """Writes the switches; none where the machine lacks what it takes."""
         before = _idling()
         if not _lacking():

@@ -14,6 +14,8 @@ from dbdyno.setters.setter import (
     Applied,
     Facts,
     Scene,
+    nice_of,
+    of_processes,
     one_of,
     table,
     whole_number,
@@ -46,7 +48,7 @@ class Scheduler:
     def missing(self, value: Launch) -> tuple[Missing, ...]:
         """Missing root, for precedence over others; or a kernel that allows it."""
         if value.scheduler not in REAL_TIME:
-            favoured = value.nice is not None and value.nice < os.getpriority(os.PRIO_PROCESS, 0)
+            favoured = value.nice is not None and value.nice < nice_of(0)
             return without_root("give a server precedence by nice") if favoured else ()
         lacking = (
             *without_root("use a real-time class"),
@@ -68,7 +70,7 @@ class Scheduler:
         ours = {
             "class": _NAMES.get(os.sched_getscheduler(0), ""),
             "priority": os.sched_getparam(0).sched_priority,
-            "nice": os.getpriority(os.PRIO_PROCESS, 0),
+            "nice": nice_of(0),
         }
         changed = {"class": value.scheduler, "priority": value.priority, "nice": value.nice}
         after = {**ours, **{key: word for key, word in changed.items() if word is not None}}
@@ -76,13 +78,8 @@ class Scheduler:
 
 
 def _classes(pids: Sequence[int]) -> Facts:
-    classes, nices = set(), set()
-    for pid in pids:
-        try:
-            classes.add(_NAMES.get(os.sched_getscheduler(pid), "unknown"))
-            nices.add(os.getpriority(os.PRIO_PROCESS, pid))
-        except ProcessLookupError:
-            continue
+    classes = of_processes(pids, lambda pid: _NAMES.get(os.sched_getscheduler(pid), "unknown"))
+    nices = of_processes(pids, nice_of)
     return {"class": " and ".join(sorted(classes)), "nice": sorted(nices)}
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from dbdyno.guard.account import Account
 from dbdyno.guard.guarded import Guarded
@@ -21,6 +22,7 @@ from dbdyno.guard.undo import system_environment
 from dbdyno.model.part import Missing
 
 Facts = Mapping[str, object]
+Read = TypeVar("Read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,29 @@ def whole_number(value: object, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise ValueError(f"expected a whole number from {low} to {high}; found {value!r}")
     return value
+
+
+def is_needed(asked: Mapping[str, Any]) -> bool:
+    """The key `needed` of a table, true unless said: without the setting the cell can't run; else
+    it runs as the machine is, which its facts tell. Raises `ValueError` for anything else."""
+    needed = asked.get("needed", True)
+    if not isinstance(needed, bool):
+        raise ValueError(f"expected `needed` to be true or false; found {needed!r}")
+    return needed
+
+
+def of_processes(pids: Sequence[int], read: Callable[[int], Read]) -> set[Read]:
+    """What is read of each process; those that have ended are left out."""
+    found: set[Read] = set()
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            found.add(read(pid))
+    return found
+
+
+def nice_of(pid: int) -> int:
+    """A process's nice value; of 0, ours."""
+    return os.getpriority(os.PRIO_PROCESS, pid)
 
 
 def texts(value: object) -> tuple[str, ...]:
