@@ -51,7 +51,7 @@ impl Times {
 }
 
 /// Counters and distributions of one shard and one interval.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Recorder {
     /// Counts.
     pub counters: Counters,
@@ -72,18 +72,37 @@ pub struct Recorder {
     pub failed_events: Distribution,
     /// How late open-loop events were started although a client was free.
     pub lag: Distribution,
-    /// How long statements were ready before the kernel got their bytes.
+    /// How long statements were ready before the kernel got their bytes; rough.
     pub queued: Distribution,
-    /// How long replies lay unread, at most.
+    /// How long replies lay unread, at most; rough.
     pub unread: Distribution,
     /// Open-loop events due and not started at the end of the interval.
     pub backlog: u64,
 }
 
+impl Default for Recorder {
+    fn default() -> Self {
+        Self::new(0)
+    }
+}
+
 impl Recorder {
     /// A recorder for this many event labels; it grows as needed.
     pub fn new(labels: usize) -> Self {
-        Self { events: vec![Times::default(); labels], ..Self::default() }
+        Self {
+            counters: Counters::default(),
+            errors: BTreeMap::new(),
+            events: vec![Times::default(); labels],
+            foreign: Vec::new(),
+            censored: Vec::new(),
+            statements: Default::default(),
+            failed_statements: Distribution::default(),
+            failed_events: Distribution::default(),
+            lag: Distribution::default(),
+            queued: Distribution::rough(),
+            unread: Distribution::rough(),
+            backlog: 0,
+        }
     }
 
     /// Counts a successful statement's time in a run without intended starts.

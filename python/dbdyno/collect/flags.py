@@ -173,7 +173,7 @@ def _noise(host: Mapping[str, Any]) -> Iterator[RedFlag]:
         yield RedFlag(
             "busy",
             f"other processes are at work: {listed}",
-            "stop them and run again, or set `[host] precedence`",
+            "stop them and run again; with `[host] precedence` they disturb less",
         )
     if (now["steal_percent"] or 0) > _STEAL_PERCENT:
         yield RedFlag(

@@ -31,11 +31,13 @@ class Distribution:
 
 
 def merge_histograms(histograms: Iterable[HdrHistogram]) -> HdrHistogram:
-    """The sum of histograms: nanoseconds, 1 ns … 1 h, 3 significant digits."""
-    total = HdrHistogram(LOWEST, HIGHEST, SIGNIFICANT_DIGITS)
+    """The sum of histograms: nanoseconds, 1 ns … 1 h, significant digits as the first has."""
+    total = None
     for histogram in histograms:
+        if total is None:
+            total = HdrHistogram(LOWEST, HIGHEST, histogram.significant_figures)
         total.add(histogram)
-    return total
+    return HdrHistogram(LOWEST, HIGHEST, SIGNIFICANT_DIGITS) if total is None else total
 
 
 def histogram_of(counts: Iterable[tuple[int, int]]) -> HdrHistogram:
