@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from statistics import median
 
 import pytest
 from jobs import STEP
 
 from dbdyno.errors import EngineError, UsageError
-from dbdyno.generators.fio import GENERATOR
+from dbdyno.generators.fio import GENERATOR, rates_by_second
 from dbdyno.generators.generator import Job
 from dbdyno.generators.registry import find_generator, generators
 from dbdyno.model import Option
@@ -99,10 +98,20 @@ def test_seconds_of_a_job_are_the_sum_over_its_threads(tmp_path: Path) -> None:
         seconds.setdefault((sample.instance, sample.metric), []).append(sample.value)
     assert seconds.keys() == {("readers", "read_iops"), ("writer", "write_iops")}
     for (name, metric), rates in seconds.items():
-        # On a busy machine threads start apart from one another, and their last second is a fourth.
-        assert len(rates) in (3, 4)
-        # A single thread's would be a third of it.
-        assert median(rates) == pytest.approx(told.figures[f"{metric}.{name}"], rel=0.3)
+        assert len(rates) == 3
+        mean = sum(rates) / len(rates)
+        assert mean == pytest.approx(told.figures[f"{metric}.{name}"], rel=0.1)
+
+
+def test_a_line_counts_for_the_second_that_it_tells_of(tmp_path: Path) -> None:
+    """fio writes a line up to 1 ms early, and later on a busy machine."""
+    for number, times_ms in ((1, (499, 1000, 1499, 2000)), (2, (515, 1016, 1517, 2017))):
+        lines = [f"{ms}, {100 * (line // 2 + 1)}, 0, 0, 0" for line, ms in enumerate(times_ms)]
+        (tmp_path / f"log_iops.{number}.log").write_text("\n".join(lines))
+
+    told = list(rates_by_second(tmp_path / "log", 0, ["readers", "readers"]))
+
+    assert [(one.unix_ns, one.value) for one in told] == [(10**9, 200), (2 * 10**9, 400)]
 
 
 @pytest.mark.slow

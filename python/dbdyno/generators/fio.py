@@ -80,7 +80,7 @@ class Fio:
         started_ns = int(report.get("timestamp_ms", began_ns // 10**6)) * 10**6
         ended_ns = max((started_ns, began_ns + round(limit_s - _SPARE_S) * 10**9))
         words = map(str, (Path(argv[0]).name, *argv[1:-1], file.name))
-        samples = tuple(_samples(log, ended_ns - _lasted_ns(log), _threads(report)))
+        samples = tuple(rates_by_second(log, ended_ns - _lasted_ns(log), _threads(report)))
         told = replace(outcome(report, tuple(words)), samples=samples)
         return replace(told, ended_unix_ns=over_ns)
 
@@ -164,14 +164,19 @@ def _threads(report: Mapping[str, Any]) -> list[str]:
     return [name for name, own in jobs for _ in range(int(own.get("numjobs", shared)))]
 
 
-def _samples(log: Path, origin_ns: int, threads: Sequence[str]) -> Iterator[Sample]:
+def rates_by_second(log: Path, origin_ns: int, threads: Sequence[str]) -> Iterator[Sample]:
     """The rate of each job by second: the sum over its threads, of each the mean of what it told
-    in that second. Logs are named `<LOG>_iops.<N>.log`, N the number of the thread, from 1."""
+    of that second. A line tells of the time since the one before, and counts for the second in
+    which the middle of that time lies: fio writes lines up to 1 ms early, and late ones. Logs are
+    named `<LOG>_iops.<N>.log`, N the number of the thread, from 1."""
     told: dict[tuple[str, str, int], dict[int, list[int]]] = {}
+    before: dict[tuple[int, int], int] = {}
     for number, (ms, value, way) in _rows(log):
         job = threads[number - 1] if 0 < number <= len(threads) else ""
         if way < len(_DIRECTIONS):
-            key = job, f"{_DIRECTIONS[way]}_iops", (ms + 500) // 1000
+            middle_ms = (before.get((number, way), 0) + ms) // 2
+            before[number, way] = ms
+            key = job, f"{_DIRECTIONS[way]}_iops", middle_ms // 1000 + 1
             told.setdefault(key, {}).setdefault(number, []).append(value)
     for (job, metric, second), values in sorted(told.items()):
         rate = sum(sum(each) / len(each) for each in values.values())
