@@ -10,7 +10,7 @@ use hdrhistogram::serialization::{
 pub const HIGHEST_NS: u64 = 3_600_000_000_000;
 /// Relative error of a recorded value stays below 10⁻³.
 const SIGNIFICANT_DIGITS: u8 = 3;
-/// And in a rough distribution below 10⁻².
+/// The same of a rough distribution: below 10⁻².
 const ROUGH_DIGITS: u8 = 2;
 
 /// Times in nanoseconds, [1, [`HIGHEST_NS`]], to three significant digits, or to two
@@ -39,8 +39,7 @@ impl Default for Distribution {
 }
 
 impl Distribution {
-    /// One with two significant digits: for each statement's small times, where a seventh of the
-    /// memory matters more than the third digit.
+    /// A distribution with two significant digits, which takes a seventh of the memory.
     pub fn rough() -> Self {
         Self { digits: ROUGH_DIGITS, ..Self::default() }
     }

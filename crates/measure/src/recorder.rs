@@ -72,9 +72,9 @@ pub struct Recorder {
     pub failed_events: Distribution,
     /// How late open-loop events were started although a client was free.
     pub lag: Distribution,
-    /// How long statements were ready before the kernel got their bytes; rough.
+    /// How long statements were ready before the kernel got their bytes; to two digits.
     pub queued: Distribution,
-    /// How long replies lay unread, at most; rough.
+    /// How long replies lay unread, at most; to two digits.
     pub unread: Distribution,
     /// Open-loop events due and not started at the end of the interval.
     pub backlog: u64,

@@ -16,6 +16,7 @@ HIGHEST = 3_600_000_000_000
 """One hour in nanoseconds; the engine counts what lies above apart."""
 
 SIGNIFICANT_DIGITS = 3
+"""A bucket is 0.1 % wide. The engine's `queued` and `unread` have two digits: 1 %."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,8 @@ class Distribution:
 
 
 def merge_histograms(histograms: Iterable[HdrHistogram]) -> HdrHistogram:
-    """The sum of histograms: nanoseconds, 1 ns … 1 h, significant digits as the first has."""
+    """The sum of histograms: nanoseconds, 1 ns … 1 h, with as many significant digits as the first
+    of them; 3 if there is none."""
     total = None
     for histogram in histograms:
         if total is None:
