@@ -39,7 +39,7 @@ class Precedence:
 
     def read(self, value: object) -> bool:
         """Whether it is needed."""
-        return is_needed({} if value is True else table(value, "needed"))
+        return is_needed({} if value is True else table(value, "needed", instead="`true`"))
 
     def missing(self, value: bool) -> tuple[Missing, ...]:
         """Missing root, or a switch that can't be written."""

@@ -77,9 +77,11 @@ class Setter(Protocol):
         """
 
 
-def table(value: object, *keys: str) -> Mapping[str, Any]:
-    """Checks for a table with some of these keys. Raises `ValueError` for anything else."""
-    expected = f"expected a table with some of {', '.join(f'`{key}`' for key in keys)}"
+def table(value: object, *keys: str, instead: str = "") -> Mapping[str, Any]:
+    """Checks for a table with some of these keys. Raises `ValueError` for anything else; its
+    message also names what is allowed `instead` of a table, which the caller has looked for."""
+    beginning = f"expected {instead}, or a table" if instead else "expected a table"
+    expected = f"{beginning} with some of {', '.join(f'`{key}`' for key in keys)}"
     if not isinstance(value, Mapping) or not value:
         raise ValueError(f"{expected}; found {value!r}")
     if unknown := [key for key in value if key not in keys]:
