@@ -33,6 +33,7 @@ def test_a_word_is_a_kind_of_a_usual_size() -> None:
         ({"kind": "ext4", "size": 64}, "a size with its unit"),
         ({"kind": "ext4", "mount_options": ["noatime,exec"]}, "one mount option a text"),
         ({"kind": "ext4", "direct_io": "yes"}, "true or false"),
+        (4, "`folder`, or a kind by name; found 4"),
         ({"folder": "relative"}, "an absolute `folder`"),
         ({"folder": "/tmp", "kind": "ext4"}, "and nothing else"),
     ],

@@ -28,7 +28,7 @@ can_poll = pytest.mark.skipif(
         ("sleep", "expected one of `poll`"),
         ({"needed": False}, "expected one of `poll`"),
         ({"how": "poll", "needed": "no"}, "expected `needed` to be true or false"),
-        (1, "expected a table"),
+        (1, "expected a table with some of `how`, `needed`, or `poll`; found 1"),
     ],
 )
 def test_what_can_not_be_is_refused(value: object, expected: str) -> None:

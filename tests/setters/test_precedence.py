@@ -23,8 +23,8 @@ GROUPING = Path("/proc/sys/kernel/sched_autogroup_enabled")
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        (False, "expected `true`, or a table with some of `needed`; found False"),
-        ({"nice": -5}, "expected `true`, or a table with some of `needed`; found `nice`"),
+        (False, "expected a table with some of `needed`, or `true`; found False"),
+        ({"nice": -5}, "expected a table with some of `needed`, or `true`; found `nice`"),
         ({"needed": "no"}, "expected `needed` to be true or false"),
     ],
 )

@@ -27,6 +27,7 @@ def test_a_word_is_a_class() -> None:
     ("value", "expected"),
     [
         ("deadline", "`fifo`"),
+        (3, "`nice`, or a class by name; found 3"),
         ("rr", "a `priority` with"),
         ({"class": "batch", "priority": 3}, "with no other"),
         ({"class": "rr", "priority": 100}, "from 1 to 99"),

@@ -61,7 +61,8 @@ class FilesystemSetter:
 
     def read(self, value: object) -> Filesystem:
         """Checks the value; sizes in bytes."""
-        asked = table({"kind": value} if isinstance(value, str) else value, *_KEYS)
+        given = {"kind": value} if isinstance(value, str) else value
+        asked = table(given, *_KEYS, instead="a kind by name")
         if "folder" in asked:
             if len(asked) > 1 or not str(asked["folder"]).startswith("/"):
                 raise ValueError(f"expected an absolute `folder` and nothing else; found {value!r}")

@@ -29,7 +29,8 @@ class Idle:
 
     def read(self, value: object) -> bool:
         """Whether it is needed."""
-        asked = {"how": value} if isinstance(value, str) else table(value, "how", "needed")
+        given = {"how": value} if isinstance(value, str) else value
+        asked = table(given, "how", "needed", instead="`poll`")
         one_of(asked.get("how"), "poll")
         return is_needed(asked)
 

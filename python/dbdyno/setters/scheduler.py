@@ -34,7 +34,7 @@ class Scheduler:
     def read(self, value: object) -> Launch:
         """The options for launching the server."""
         given = {"class": value} if isinstance(value, str) else value
-        asked = table(given, "class", "priority", "nice")
+        asked = table(given, "class", "priority", "nice", instead="a class by name")
         chosen = one_of(asked["class"], *SCHEDULERS) if "class" in asked else None
         if (chosen in REAL_TIME) != ("priority" in asked):
             raise ValueError(

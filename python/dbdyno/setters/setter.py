@@ -79,9 +79,10 @@ class Setter(Protocol):
 
 def table(value: object, *keys: str, instead: str = "") -> Mapping[str, Any]:
     """Checks for a table with some of these keys. Raises `ValueError` for anything else; its
-    message also names what is allowed `instead` of a table, which the caller has looked for."""
-    beginning = f"expected {instead}, or a table" if instead else "expected a table"
-    expected = f"{beginning} with some of {', '.join(f'`{key}`' for key in keys)}"
+    message also names what the caller accepts `instead` of a table."""
+    expected = f"expected a table with some of {', '.join(f'`{key}`' for key in keys)}"
+    if instead:
+        expected += f", or {instead}"
     if not isinstance(value, Mapping) or not value:
         raise ValueError(f"{expected}; found {value!r}")
     if unknown := [key for key in value if key not in keys]:

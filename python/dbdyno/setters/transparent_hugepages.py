@@ -37,7 +37,8 @@ class TransparentHugepages:
         if isinstance(value, str):
             word = one_of(value, *_SHARED)
             return {"enabled": word, "shmem_enabled": _SHARED[word]}
-        return {key: one_of(word, *_WORDS[key]) for key, word in table(value, *_WORDS).items()}
+        asked = table(value, *_WORDS, instead="`always`, `madvise` or `never`")
+        return {key: one_of(word, *_WORDS[key]) for key, word in asked.items()}
 
     def missing(self, value: Mapping[str, str]) -> tuple[Missing, ...]:
         """Missing root, or the switch itself."""
