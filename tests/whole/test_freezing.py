@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
+from typing import cast
 
 import psutil
 import pytest
@@ -51,6 +53,35 @@ def test_only_the_server_whose_turn_it_is_runs(tmp_path: Path) -> None:
         with frozen([one], wanted=False) as freezer, freezer.let_go_on(one):
             assert stopped(one) == {False}
         assert one.inside().rows("SELECT 1 AS one") == [{"one": 1}]
+
+
+class ForksMeanwhile:
+    """A server one of whose two processes does not exist yet when they are first listed."""
+
+    def __init__(self, *pids: int) -> None:
+        self._pids, self._listed = pids, 0
+
+    def processes(self) -> tuple[int, ...]:
+        self._listed += 1
+        return self._pids[: self._listed]
+
+    def proxies(self) -> tuple[int, ...]:
+        return ()
+
+
+def test_a_process_forked_while_its_server_is_stopped_stops_too() -> None:
+    ours = [subprocess.Popen(["sleep", "60"]) for _ in range(2)]
+    try:
+        server = cast(Server, ForksMeanwhile(*(one.pid for one in ours)))
+        with frozen([server], wanted=True):
+            assert [psutil.Process(one.pid).status() for one in ours] == [
+                psutil.STATUS_STOPPED,
+                psutil.STATUS_STOPPED,
+            ]
+    finally:
+        for one in ours:
+            one.kill()
+            one.wait()
 
 
 @pytest.mark.slow

@@ -5,10 +5,17 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
+import psutil
+
 from dbdyno.servers import Server
+
+_STOPS_WITHIN_S = 1.0
+"""A process in a call that can't be interrupted, such as writing to disk, stops when it returns."""
+_AT_REST = {psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}
 
 
 class Freezer:
@@ -17,7 +24,7 @@ class Freezer:
     def __init__(self, servers: Sequence[Server], *, wanted: bool) -> None:
         self._servers = servers if wanted else ()
         for server in self._servers:
-            _send(server, signal.SIGSTOP)
+            _stop(server)
 
     @contextmanager
     def let_go_on(self, server: Server) -> Iterator[None]:
@@ -29,7 +36,7 @@ class Freezer:
         try:
             yield
         finally:
-            _send(server, signal.SIGSTOP)
+            _stop(server)
 
     def close(self) -> None:
         """All run again."""
@@ -49,7 +56,26 @@ def frozen(servers: Sequence[Server], *, wanted: bool) -> Iterator[Freezer]:
         freezer.close()
 
 
+def _stop(server: Server) -> None:
+    """Waits until all its processes have stopped, those too that were just being forked."""
+    until_s = time.monotonic() + _STOPS_WITHIN_S
+    _send(server, signal.SIGSTOP)
+    while any(_runs(pid) for pid in _pids(server)) and time.monotonic() < until_s:
+        _send(server, signal.SIGSTOP)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() not in _AT_REST
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _pids(server: Server) -> tuple[int, ...]:
+    return (*server.processes(), *server.proxies())
+
+
 def _send(server: Server, what: signal.Signals) -> None:
-    for pid in (*server.processes(), *server.proxies()):
+    for pid in _pids(server):
         with suppress(ProcessLookupError):
             os.kill(pid, what)
