@@ -37,7 +37,9 @@ Where one falls, the server was restarted or its statistics were reset; figures 
 turn out, and the time axis of the report is marked. A **gauge** is true at the instant of its \
 sample. A source whose samples cost more than 0.4 % of a core, in lab and server together, is \
 sampled more rarely, at most every 10 s (`period_s` in the manifest's `collected`), and so are \
-those of a server while other cells are driven. What a machine \
+those of a server while other cells are driven. A sample that was due and failed, or came a second \
+late, is a gap: where the gaps are stands in `missed_unix_s`, and the time axis of the report is \
+marked there. What a machine \
 or server does not have is left out, and the run's manifest says why. Generated from the code by \
 `make generate`.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterable
 
 from dbdyno.collect import Collector, Sampler, Watched, collectors
@@ -57,6 +58,9 @@ def test_an_edge_samples_at_once_and_a_failure_is_a_gap() -> None:
     assert values == [value for value in range(1, counting.count + 1) if value != 3]
     cost = sampler.costs()["counting"]
     assert (cost.gaps, cost.failure, cost.samples) == (1, "not now", counting.count - 1)
+    ((due_s, came_s),) = cost.missed_unix_s
+    _, before_s, after_s, *_ = (sample.unix_ns / 1e9 for sample in sampler.samples())
+    assert before_s <= due_s <= after_s <= came_s
 
 
 def test_edges_say_when_a_source_is_sampled_every_second() -> None:
@@ -85,6 +89,21 @@ def test_a_slow_source_keeps_no_other_waiting() -> None:
         stuck.go.set()
 
     assert quick >= 1
+
+
+def test_a_sample_that_comes_a_second_late_is_a_gap_from_when_it_was_due() -> None:
+    stuck = Stuck()
+    begun_s = time.time()
+
+    with Sampler([collector("stuck", stuck)], Watched()) as sampler:
+        threading.Event().wait(1.2)
+        stuck.go.set()
+
+    cost = sampler.costs()["stuck"]
+    ((due_s, came_s),) = cost.missed_unix_s
+    assert begun_s <= due_s
+    assert due_s + 1 <= came_s <= time.time()
+    assert (cost.gaps, cost.failure) == (int(came_s - due_s), None)
 
 
 def test_what_is_missing_is_told_and_what_is_not_there_is_left_out() -> None:

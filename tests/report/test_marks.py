@@ -49,7 +49,7 @@ def test_warm_up_and_window_are_marked_where_they_were(tmp_path: Path) -> None:
 def test_turns_are_marked_with_their_lead_ins(tmp_path: Path) -> None:
     found = marks(told(tmp_path, World(rate, turns=turns, samples=at_edges)))
 
-    assert [mark for mark in found if mark[0] != "collector gap"] == [
+    assert found == [
         ("warm-up", 0.7, 3, "warm-up, 1 client, 2.3 s"),
         ("measured", 3, 5, "turn 1 of 2, 1 client, 2 s"),
         ("lead-in", 7.7, 8, "lead-in of turn 2, 1 client"),
@@ -87,34 +87,29 @@ def test_errors_and_lost_connections_are_marked_by_stretch(tmp_path: Path) -> No
     ]
 
 
-def test_a_silent_collector_is_marked(tmp_path: Path) -> None:
-    def silent(run: PlannedRun) -> tuple[Sample, ...]:
-        missing = [one for one in sampled(run) if one.source == "disk"]
-        late = [
-            one for one in missing if not START_UNIX_NS + 5e9 < one.unix_ns < START_UNIX_NS + 9e9
-        ]
-        return (*(one for one in sampled(run) if one.source != "disk"), *late)
+def test_only_samples_that_were_due_and_did_not_come_are_gaps(tmp_path: Path) -> None:
+    def rare(run: PlannedRun) -> tuple[Sample, ...]:
+        return tuple(sample(second, "mysql", "syncs", 9.0) for second in (1, 6, 11))
 
-    found = marks(told(tmp_path, World(rate, samples=silent)))
+    analysis = told(tmp_path, World(rate, samples=rare))
+    assert "collector gap" not in [kind for kind, *_ in marks(analysis)]
 
-    assert [mark for mark in found if mark[0] == "collector gap"] == [
-        ("collector gap", 4.3, 9.3, "no sample of disk for 5 s")
-    ]
-
-
-def test_a_collector_that_was_sampled_rarely_on_purpose_has_no_gap(tmp_path: Path) -> None:
-    def dense_then_rare(run: PlannedRun) -> tuple[Sample, ...]:
-        return tuple(one for one in sampled(run) if one.unix_ns < START_UNIX_NS + 6e9) + tuple(
-            sample(second, "mysql", "syncs", 9.0) for second in (10, 15)
-        )
-
-    analysis = told(tmp_path, World(rate, samples=dense_then_rare))
     run = next(r for r in analysis.material.runs if r.manifest.id == "b1-delete,full")
-    collected = {"mysql": {"period_s": 5.0}}
-    paced = replace(run, manifest=replace(run.manifest, collected=collected))
+    begun_s = START_UNIX_NS / 1e9
+    late, in_another_run = ((begun_s + 4.3, begun_s + 9.3), (begun_s + 14, begun_s + 16))
+    collected: dict[str, dict[str, object]] = {
+        "mysql": {"missed_unix_s": [late, in_another_run]},
+        "disk": {"what": "no disk"},
+    }
+    manifest = replace(
+        run.manifest, collected=collected, started_unix_s=begun_s, ended_unix_s=begun_s + 13
+    )
 
-    assert [mark.text for mark in gap_marks(run)] != []
-    assert [mark.text for mark in gap_marks(paced)] == []
+    (gap,) = gap_marks(replace(run, manifest=manifest))
+
+    assert (gap.kind, _second(gap.begin_ns), _second(gap.end_ns), gap.text) == (
+        "collector gap", 4.3, 9.3, "no sample of mysql for 5 s",
+    )  # fmt: skip
 
 
 def test_counters_that_fall_are_marked_and_have_no_rate_there(tmp_path: Path) -> None:

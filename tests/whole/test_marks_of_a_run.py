@@ -26,7 +26,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("clean")]
 
 CLIENTS = 4
 HELD_S = 6.0
-"""Longer than two samples of a source that is sampled every two seconds to save time."""
+"""So long that a sample is due meanwhile, even of a source that is sampled rarely to save time."""
 QUIET_S = 4.0
 """Between two faults: stretches closer together are one mark."""
 LOAD = ("--clients", str(CLIENTS), "--time", "45s", "--interval", "500ms")

@@ -34,6 +34,8 @@ class Cost:
     samples: int
     gaps: int
     """Seconds without a sample: the source was slow or failed."""
+    missed_unix_s: tuple[tuple[float, float], ...]
+    """Stretches from when a sample was due to when the source had given one; seconds since 1970."""
     period_s: float
     """At most so long between two samples under load, on purpose."""
     failure: str | None
@@ -65,20 +67,26 @@ class _Source:
     samples: list[Sample] = field(default_factory=list)
     count: int = 0
     gaps: int = 0
+    missed: list[tuple[float, float]] = field(default_factory=list)
+    silent: bool = False
+    """Whether the last sample failed."""
     cpu_s: float = 0.0
     failure: str | None = None
     thread: threading.Thread | None = None
 
     def work(self) -> None:
         """Until told to end: at whole seconds, and when woken for an edge."""
+        due_s = time.time()
         while not self.ended:
             before_s = self._spent_s()
-            self._sample()
+            self._sample(due_s)
             self.taken.set()
             self.pace.sampled(self._spent_s() - before_s)
-            now = time.time()
-            if self.wake.wait(self.pace.due_s(now) - now):
+            now_s = time.time()
+            due_s = self.pace.due_s(now_s)
+            if self.wake.wait(due_s - now_s):
                 self.wake.clear()
+                due_s = time.time()
         self.cpu_s = self._own_s()
 
     def _own_s(self) -> float:
@@ -88,24 +96,36 @@ class _Source:
         """By this thread, its programs and those that serve it, so far."""
         return self._own_s() + (self.served.cpu_s() or 0.0)
 
-    def _sample(self) -> None:
+    def _sample(self, due_s: float) -> None:
         known = {metric.name for metric in self.collector.metrics}
-        begun = time.time()
         try:
             read = list(self.readings.sample())
             self.served.look()
         except (LabError, OSError) as error:
             self.failure = error.message if isinstance(error, LabError) else str(error)
             self.gaps += 1
+            self._keep_gap(due_s, failed=True)
             return
         now = time.time_ns()
-        self.gaps += int((now / 1e9 - begun) // PERIOD_S)
+        self.gaps += int((now / 1e9 - due_s) // PERIOD_S)
+        self._keep_gap(due_s, failed=False)
         self.count += 1
         assert {reading.metric for reading in read} <= known, "a metric that is not declared"
         self.samples += [
             Sample(now, self.collector.source, one.metric, one.instance, float(one.value))
             for one in read
         ]
+
+    def _keep_gap(self, due_s: float, *, failed: bool) -> None:
+        """Notes that a sample failed, that it came a period late, or that it ends a silence;
+        stretches that touch are one."""
+        now_s = time.time()
+        if self.silent or failed or now_s - due_s >= PERIOD_S:
+            if self.missed and (self.silent or due_s - self.missed[-1][1] < PERIOD_S):
+                self.missed[-1] = self.missed[-1][0], now_s
+            else:
+                self.missed.append((due_s, now_s))
+        self.silent = failed
 
 
 class Sampler:
@@ -177,6 +197,7 @@ class Sampler:
                 server_cpu_s=source.served.cpu_s(),
                 samples=source.count,
                 gaps=source.gaps,
+                missed_unix_s=tuple(source.missed),
                 period_s=source.pace.longest_s,
                 failure=source.failure,
             )

@@ -25,10 +25,6 @@ ERRORS, RECONNECTS, STALL, FAILURE, RESET, GAP = (
 FAULTS = (FAILURE, STALL, ERRORS, RECONNECTS, RESET, GAP)
 NOT_COUNTED = (WARM_UP, LEAD_IN)
 
-GAP_S = 2.5
-"""Collectors sample once a second; less than this is no missed second."""
-GAP_PERIODS = 2.5
-"""The same for those that sample more rarely, in their usual distance."""
 BESIDE_S = 1.5
 """Seconds with faults are one stretch if they lie no further apart."""
 
@@ -129,23 +125,16 @@ def reset_marks(run: RunMaterial) -> Iterator[Mark]:
 
 
 def gap_marks(run: RunMaterial) -> Iterator[Mark]:
-    """Where a source was not sampled for longer than usual, between two of its samples."""
-    times: dict[str, dict[bytes, NDArray[np.int64]]] = {}
-    for (source, _), there in run.samples.series.items():
-        if source == run.manifest.generator:
-            continue  # it tells nothing between its loads
-        for one in there.values():
-            times.setdefault(source, {}).setdefault(one.unix_ns.tobytes(), one.unix_ns)
-    for source, grids in times.items():
-        every = np.unique(np.concatenate(list(grids.values())))
-        lengths = np.diff(every) / 1e9
-        if lengths.size:
-            on_purpose_s = run.manifest.collected.get(source, {}).get("period_s")
-            usual_s = on_purpose_s if isinstance(on_purpose_s, float) else 0.0
-            limit_s = max(GAP_S, GAP_PERIODS * max(usual_s, float(np.median(lengths))))
-            for place in np.flatnonzero(lengths > limit_s):
-                text = f"no sample of {source} for {lengths[place]:.3g} s"
-                yield Mark(GAP, int(every[place]), int(every[place + 1]), text)
+    """Where a sample of a source was due and did not come: by the sampler's own account, since a
+    source may be sampled rarely on purpose."""
+    for source, cost in run.manifest.collected.items():
+        missed = cost.get("missed_unix_s", ())
+        assert isinstance(missed, Sequence)
+        for begin_s, end_s in missed:
+            # Sources of the machine are sampled for all runs that share it in turns.
+            if end_s > run.manifest.started_unix_s and begin_s < run.manifest.ended_unix_s:
+                text = f"no sample of {source} for {end_s - begin_s:.3g} s"
+                yield Mark(GAP, round(begin_s * 1e9), round(end_s * 1e9), text)
 
 
 def _counted(

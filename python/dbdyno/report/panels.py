@@ -19,8 +19,6 @@ from dbdyno.report.cycles import named
 from dbdyno.report.lines import Instants, Lines, lines_of
 from dbdyno.report.marks import (
     FAULTS,
-    GAP_PERIODS,
-    GAP_S,
     MEASURED,
     NOT_COUNTED,
     Mark,
@@ -35,6 +33,10 @@ from dbdyno.report.timeline import Span, spans
 
 PACE = {"throughput": "Events per second", "p99": "p99 of each interval, ms"}
 """Lines that every load has, with their titles."""
+BROKEN_S = 2.5
+"""A line is broken where samples lie further apart than this,"""
+BROKEN_PERIODS = 2.5
+"""and further than so many times their usual distance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +111,8 @@ def packed_lines(analysis: Analysis, whole: Collection[str]) -> str:
     said = {
         "metrics": _metrics([span.run for span in every.values()]),
         "kinds": found.kinds,
-        "gap_ms": round(1000 * GAP_S),
-        "gap_periods": GAP_PERIODS,
+        "gap_ms": round(1000 * BROKEN_S),
+        "gap_periods": BROKEN_PERIODS,
         "views": {
             view: [
                 [places[span.run.manifest.id], span.block]
