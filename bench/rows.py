@@ -71,7 +71,10 @@ _SENDING = "dbdyno, sends only"
 _PGBENCH = "pgbench -j cores"
 _ONE_SHARD = "dbdyno, one shard"
 _SYSBENCH_SERVED = {"sysbench": (contenders.sysbench(contenders.POINT_SELECT), _SERVED_CLIENTS)}
+_RAW = "raw io_uring"
 _AS_OURS = "raw io_uring as ours"
+_TWO_SHARDS_CLIENTS = (16, 64, 256)
+"""Where ours has two shards beside PostgreSQL on two cores, and the raw loop has one thread."""
 _MEMORY_CLIENTS = 1024
 _MEMORY_IN_ALL_KB = 2.5e9 / 1024
 _SCRIPT_CLIENTS = 16
@@ -214,7 +217,7 @@ ROWS: Sequence[Row] = (
                     _BATCH_CLIENTS,
                 ),
                 "pgbench": (contenders.pgbench, _POSTGRESQL_CLIENTS),
-                "raw io_uring": (
+                _RAW: (
                     contenders.floor("pg_floor", "uring", contenders.SELECT_ACCOUNT),
                     _POSTGRESQL_CLIENTS,
                 ),
@@ -222,10 +225,15 @@ ROWS: Sequence[Row] = (
                     contenders.floor("pg_floor", "epoll", contenders.SELECT_ACCOUNT),
                     _POSTGRESQL_CLIENTS,
                 ),
+                _AS_OURS: (
+                    contenders.floor("pg_floor", "uring", contenders.SELECT_ACCOUNT, as_ours=True),
+                    _TWO_SHARDS_CLIENTS,
+                ),
             }
         ),
         (
-            *_at_most("cpu_us", "raw io_uring", 1.25, (16, 64, 256)),
+            *_at_most("cpu_us", _RAW, 1.25, _TWO_SHARDS_CLIENTS),
+            *_at_most("cpu_us", _AS_OURS, 1.25, _TWO_SHARDS_CLIENTS),
             *_at_least("statements_per_s", "pgbench", 1.0, (16,)),
             *_at_least("statements_per_s", "sysbench", 1.5, (16,)),
         ),
@@ -262,7 +270,7 @@ ROWS: Sequence[Row] = (
                     contenders.sysbench(contenders.POINT_SELECT, by=contenders.AS_BATCH),
                     _BATCH_CLIENTS,
                 ),
-                "raw io_uring": (
+                _RAW: (
                     contenders.floor("mysql_floor", "uring", contenders.SELECTS["mysql_floor"]),
                     (*_MARIADB_CLIENTS, _MARIADB_MANY),
                 ),
@@ -430,15 +438,33 @@ ROWS: Sequence[Row] = (
 _EARLIER = "dbdyno before"
 
 
-def _before_and_after(name: str, title: str, where: Where, script: str) -> Row:
+def _before_and_after(
+    name: str, title: str, where: Where, script: str, program: str | None = None
+) -> Row:
+    """`program`: the raw loop that does the same, on one thread and on as many as ours has shards:
+    what another shard costs whoever has it."""
     clients = (1, 16, 64, 256)
     file = SYSBENCH_SCRIPTS / f"{script}.lua"
+    raw = (
+        {
+            name: (
+                contenders.floor(
+                    program, "uring", contenders.SELECTS[program], as_ours=name == _AS_OURS
+                ),
+                clients,
+            )
+            for name in (_RAW, _AS_OURS)
+        }
+        if program
+        else {}
+    )
+    said = " The same statement by the raw loop, on one thread and on as many as ours has shards."
     return Row(
         f"{name}-before-and-after",
         f"Before and after, {title}, {script}",
         "The engine of the revision that `BENCH_BEFORE` names (6f96003: the last before its inside "
         "was made anew, with one shard here), and today's, with the shards it chooses and with "
-        f"one. Debian's `{script}.lua`, unchanged.",
+        f"one. Debian's `{script}.lua`, unchanged.{said if program else ''}",
         beside_earlier(where),
         _CPU,
         _by_clients(
@@ -446,6 +472,7 @@ def _before_and_after(name: str, title: str, where: Where, script: str) -> Row:
                 OURS: (contenders.engine(file), clients),
                 _ONE_SHARD: (contenders.engine(file, shards=1), clients),
                 _EARLIER: (contenders.earlier_engine(file), clients),
+                **raw,
             }
         ),
         (
@@ -456,12 +483,15 @@ def _before_and_after(name: str, title: str, where: Where, script: str) -> Row:
                 Budget("cpu_us", Cell(_ONE_SHARD, n), Cell(_EARLIER, n), at_most=1.0)
                 for n in clients
             ),
+            *(_at_most("cpu_us", _AS_OURS, 1.25, clients) if program else ()),
         ),
     )
 
 
 ROWS_OF_EARLIER: Sequence[Row] = (
-    _before_and_after("postgresql-reads", "PostgreSQL", place.postgresql, "oltp_point_select"),
+    _before_and_after(
+        "postgresql-reads", "PostgreSQL", place.postgresql, "oltp_point_select", "pg_floor"
+    ),
     _before_and_after("postgresql-mix", "PostgreSQL", place.postgresql, "oltp_read_only"),
     _before_and_after("mariadb-reads", "MariaDB", place.mariadb, "oltp_point_select"),
 )

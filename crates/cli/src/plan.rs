@@ -42,6 +42,6 @@ fn answer(path: &Path, processes: Option<u32>) -> Result<EnginePlan, Failure> {
     }
     let machine =
         Machine { cores: runtime::cores(), open_files_limit: process::open_files_limit() };
-    let reactor = runtime::reactor_name(&spec)?;
+    let reactor = runtime::reactor_name(&spec, machine, processes)?;
     Ok(runtime::plan(&spec, machine, reactor, processes))
 }

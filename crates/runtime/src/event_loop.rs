@@ -1,17 +1,10 @@
-//! Chooses and opens the shards' event loop.
+//! Opens the shards' event loop.
 
 use engine::Failure;
 use reactor::{Choice, Reactor};
-use record::{FatalKind, ReactorChoice, RunSpec};
+use record::{FatalKind, RunSpec};
 
-/// The event loop a spec asks for.
-pub(crate) fn choice(wanted: ReactorChoice) -> Choice {
-    match wanted {
-        ReactorChoice::Auto => Choice::Auto,
-        ReactorChoice::IoUring => Choice::IoUring,
-        ReactorChoice::Epoll => Choice::Epoll,
-    }
-}
+use crate::sizing::{Machine, planned_event_loop};
 
 /// Opens an event loop.
 ///
@@ -28,14 +21,18 @@ pub(crate) fn open(wanted: Choice) -> Result<Reactor, Failure> {
     })
 }
 
-/// The name of the event loop that a spec's shards will use here: `io_uring`, `epoll`, or `none`
-/// for an in-process database. Opens and closes it to be sure.
+/// The name of the event loop that a spec's shards will use here, divided as `plan` says:
+/// `io_uring`, `epoll`, or `none` for an in-process database. Opens and closes it to be sure.
 ///
 /// # Errors
 /// The machine does not support the event loop that the spec asks for.
-pub fn reactor_name(spec: &RunSpec) -> Result<&'static str, Failure> {
+pub fn reactor_name(
+    spec: &RunSpec,
+    machine: Machine,
+    processes: Option<u32>,
+) -> Result<&'static str, Failure> {
     match spec.target.server() {
-        Some(_) => open(choice(spec.reactor)).map(|reactor| reactor.name()),
+        Some(_) => open(planned_event_loop(spec, machine, processes)).map(|reactor| reactor.name()),
         None => Ok("none"),
     }
 }
