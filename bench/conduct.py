@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bench.options import Options
-from bench.rows import Cell, Row
+from bench.row import Cell, Row
 from dbdyno.engine import Engine
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from bench.conduct import Measured
-from bench.rows import Budget, Cell
+from bench.row import Budget, Cell
 from dbdyno import stats
 
 _LEAST_TIMES = 3

@@ -7,7 +7,7 @@ from typing import Any
 from bench.conduct import Measured
 from bench.judge import judge, values
 from bench.results import Results, Run
-from bench.rows import Budget
+from bench.row import Budget
 from dbdyno import stats
 
 _UNITS = {

@@ -12,7 +12,8 @@ from typing import Any
 
 from bench.conduct import Measured, Measurement
 from bench.judge import judge
-from bench.rows import ALL_ROWS, Cell
+from bench.row import Cell
+from bench.rows import ALL_ROWS
 from dbdyno.errors import StoreError
 
 _SCHEMA = 1

@@ -5,58 +5,19 @@ of today, in one and the same run.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from bench import contenders, place, reports
 from bench.contenders import Contender
 from bench.earlier import beside_earlier
 from bench.made_up_store import CLIENTS as REPORTED_CLIENTS
 from bench.place import SYSBENCH_SCRIPTS, Where
+from bench.row import Budget, Cell, Row
 from dbdyno.errors import UsageError
 
 OURS = "dbdyno"
 _FLAT = (0.7, 1.3)
 _FLAT_FROM = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One contender at one number of clients."""
-
-    contender: str
-    clients: int
-    script: str = ""
-    """Where the row has several."""
-
-    def __str__(self) -> str:
-        return ", ".join(filter(None, (self.script, self.contender, str(self.clients))))
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """Bounds on a figure of one cell, or on its ratio to another cell's."""
-
-    metric: str
-    candidate: Cell
-    baseline: Cell | None = None
-    at_least: float = 0.0
-    at_most: float = float("inf")
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One comparison: every contender at each of its numbers of clients."""
-
-    name: str
-    title: str
-    how: str
-    """What is done, in a sentence or two."""
-    place: Where
-    metrics: Sequence[str]
-    """Figures shown, the one that counts first."""
-    cells: Mapping[Cell, Contender]
-    """Who measures each cell, in the order of the table."""
-    budgets: Sequence[Budget] = field(default=())
 
 
 _CPU = ("cpu_us", "user_us", "system_us", "statements_per_s", "memory_peak_kb")

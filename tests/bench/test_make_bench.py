@@ -19,7 +19,8 @@ from bench.earlier import built
 from bench.judge import Verdict, judge
 from bench.options import ROOT, Options, read_options
 from bench.results import Run, read_results, write_results
-from bench.rows import ALL_ROWS, OURS, ROWS, Budget, Cell, Row, chosen_rows
+from bench.row import Budget, Cell, Row
+from bench.rows import ALL_ROWS, OURS, ROWS, chosen_rows
 from dbdyno.engine import Engine
 from dbdyno.errors import MachineError, StoreError, UsageError
 

@@ -290,8 +290,8 @@ pub enum TlsMode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReactorChoice {
-    /// io_uring where the kernel allows it, else epoll; epoll, too, where each client has a shard of
-    /// its own beside its PostgreSQL backend. Recorded.
+    /// io_uring where the kernel allows it, else epoll; epoll, too, where each client has its own
+    /// shard beside a PostgreSQL server. Recorded.
     #[default]
     Auto,
     /// io_uring or an error.

@@ -6,8 +6,9 @@ use std::time::Duration;
 use driver::Traits as _;
 use record::{ErrorPolicy, Part, Target};
 
+use crate::event_loop::choice;
 use crate::loaders::Loaders;
-use crate::sizing::{cores, event_loop, loaders, loads};
+use crate::sizing::{Share, cores, loaders, loads};
 use crate::telling::Telling;
 
 /// The connection settings of a run's spec.
@@ -44,7 +45,7 @@ impl Settings {
             target: spec.target.clone(),
             errors: spec.errors.clone(),
             connect_timeout,
-            reactor: event_loop(spec, cores()),
+            reactor: choice(spec, Share::of(spec), cores()),
             loads: loads(spec),
             seed: spec.seed,
             part: spec.part.unwrap_or(Part { index: 0, count: 1, clients: spec.clients() }),

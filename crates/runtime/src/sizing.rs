@@ -2,8 +2,7 @@
 //! by them, and `plan` says what they come to.
 
 use driver::Traits as _;
-use reactor::Choice;
-use record::{Bind, EnginePlan, LoadBy, ReactorChoice, RunSpec};
+use record::{Bind, EnginePlan, LoadBy, RunSpec};
 
 use crate::policy::back_off;
 
@@ -38,7 +37,7 @@ pub fn cores() -> u32 {
 
 /// What one process carries out of a run.
 #[derive(Debug, Clone, Copy)]
-struct Share {
+pub(crate) struct Share {
     processes: u32,
     /// Of all processes.
     clients: u32,
@@ -47,7 +46,7 @@ struct Share {
 }
 
 impl Share {
-    fn of(spec: &RunSpec) -> Self {
+    pub(crate) fn of(spec: &RunSpec) -> Self {
         let own = spec.clients();
         spec.part.map_or(Self { processes: 1, clients: own, own }, |part| Self {
             processes: part.count,
@@ -109,33 +108,8 @@ fn is_beside_backends(spec: &RunSpec, share: Share, cores: u32) -> bool {
         && share.clients <= cores.saturating_mul(BACKENDS_A_CORE_MAX)
 }
 
-/// The event loop of this process's shards.
-pub(crate) fn event_loop(spec: &RunSpec, cores: u32) -> Choice {
-    event_loop_of(spec, Share::of(spec), cores)
-}
-
-/// The event loop that a run of a spec will have, divided as `plan` says.
-pub(crate) fn planned_event_loop(
-    spec: &RunSpec,
-    machine: Machine,
-    processes: Option<u32>,
-) -> Choice {
-    event_loop_of(spec, share_of(spec, machine, processes), machine.cores)
-}
-
-fn event_loop_of(spec: &RunSpec, share: Share, cores: u32) -> Choice {
-    match spec.reactor {
-        // io_uring is cheaper by what it does for several replies at once. A shard with one client
-        // never has several, and beside its backend epoll was faster (`bench/notes.md`).
-        ReactorChoice::Auto if each_client_has_a_shard(spec, share, cores) => Choice::Epoll,
-        ReactorChoice::Auto => Choice::Auto,
-        ReactorChoice::IoUring => Choice::IoUring,
-        ReactorChoice::Epoll => Choice::Epoll,
-    }
-}
-
 /// Whether each client has a shard of its own, beside its backend on the same cores.
-fn each_client_has_a_shard(spec: &RunSpec, share: Share, cores: u32) -> bool {
+pub(crate) fn each_client_has_a_shard(spec: &RunSpec, share: Share, cores: u32) -> bool {
     is_beside_backends(spec, share, cores)
         && share.processes * shards_of(spec, share, cores) == share.clients
 }
@@ -219,7 +193,8 @@ pub fn plan(spec: &RunSpec, machine: Machine, reactor: &str, processes: Option<u
     }
 }
 
-fn share_of(spec: &RunSpec, machine: Machine, processes: Option<u32>) -> Share {
+/// How a run of a spec is divided; `processes` as for `plan`.
+pub(crate) fn share_of(spec: &RunSpec, machine: Machine, processes: Option<u32>) -> Share {
     match (spec.part, processes) {
         (Some(_), _) => Share::of(spec),
         (None, Some(processes)) => Share::first_of(processes, spec.clients()),
@@ -322,22 +297,6 @@ mod tests {
         assert_eq!(on(8, &postgresql(LOCAL), clients), backends);
         assert_eq!(on(8, &server(LOCAL), clients), [1, 8, 4, 4, 4, 4, 4, 4].map(free));
         assert_eq!(on(8, &postgresql(FAR), clients), [1, 1, 2, 2, 3, 8, 8, 8].map(free));
-    }
-
-    #[test]
-    fn shards_with_one_client_beside_its_backend_wait_by_epoll() {
-        let of = |target: &str, clients, more: &str, processes| {
-            planned_event_loop(&spec(target, clients, more), ANY, processes)
-        };
-        let beside = |clients| of(&postgresql(LOCAL), clients, "", None);
-        assert_eq!([1, 16].map(beside), [Choice::Epoll; 2]);
-        assert_eq!([17, 1000].map(beside), [Choice::Auto; 2], "replies come together");
-        assert_eq!(of(&postgresql(LOCAL), 4, r#""shards": 2,"#, None), Choice::Auto);
-        assert_eq!(of(&postgresql(LOCAL), 4, r#""shards": 2,"#, Some(2)), Choice::Epoll);
-        assert_eq!(of(&postgresql(FAR), 1, "", None), Choice::Auto);
-        assert_eq!(of(&server(LOCAL), 1, "", None), Choice::Auto);
-        assert_eq!(of(&postgresql(LOCAL), 1, r#""reactor": "io-uring","#, None), Choice::IoUring);
-        assert_eq!(of(&server(FAR), 99, r#""reactor": "epoll","#, None), Choice::Epoll);
     }
 
     #[test]
