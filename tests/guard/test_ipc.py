@@ -88,6 +88,26 @@ def test_memory_whose_maker_lives_stays() -> None:
         _libc.shmctl(segment, _IPC_RMID, None)
 
 
+def test_memory_of_a_postgresql_that_nobody_has_reaped_goes() -> None:
+    read, write = os.pipe()
+    maker = os.fork()
+    if maker == 0:
+        os.write(write, str(new_segment(POSTGRES)).encode())
+        os._exit(0)
+    try:
+        segment = int(os.read(read, 20))
+        os.waitid(os.P_PID, maker, os.WEXITED | os.WNOWAIT)
+        assert segment in segments()
+
+        remove_dead_ipc(os.geteuid())
+
+        assert segment not in segments()
+    finally:
+        os.waitpid(maker, 0)
+        os.close(read)
+        os.close(write)
+
+
 def test_semaphores_of_a_dead_postgresql_go_and_others_stay() -> None:
     ours = left_by_a_dead_process(SEMAPHORES_OF_POSTGRES, new_semaphores)
     others = left_by_a_dead_process(OTHER, new_semaphores)

@@ -19,6 +19,8 @@ _POSTGRES_MEMORY_MARK = 679834894
 """PGShmemMagic: the first word of PGShmemHeader."""
 _POSTGRES_DSM_CONTROL_OFFSET = 24
 """Where PGShmemHeader names the control segment under /dev/shm; the same from 9.4 to 18."""
+_ENDED = ("Z", "X")
+"""States in /proc/PID/stat: a zombie, and dead."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.shmat.restype = ctypes.c_void_p
@@ -49,7 +51,14 @@ def remove_dead_ipc(uid: int) -> None:
 
 
 def _is_gone(pid: int) -> bool:
-    return not Path("/proc", str(pid)).exists()
+    """Whether a process has ended, also if nobody has reaped it: process 1, to which those go whose
+    parents have died, may take its time, and in many containers it never reaps."""
+    place = Path("/proc", str(pid))
+    try:
+        state = (place / "stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return not place.exists()
+    return state in _ENDED
 
 
 def _sysv_table(name: str, *columns: str) -> Sequence[tuple[int, ...]]:
