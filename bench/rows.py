@@ -70,6 +70,11 @@ def _by_clients(
     }
 
 
+def _raw_select(program: str, *, as_ours: bool = False) -> Contender:
+    """The field's point select by a raw loop on io_uring; `as_ours`: see `contenders.floor`."""
+    return contenders.floor(program, "uring", contenders.SELECTS[program], as_ours=as_ours)
+
+
 def _at_most(metric: str, peer: str, factor: float, clients: Sequence[int]) -> list[Budget]:
     return [Budget(metric, Cell(OURS, n), Cell(peer, n), at_most=factor) for n in clients]
 
@@ -125,9 +130,6 @@ def _by_clients_row(name: str, *, apart: bool) -> Row:
         if apart
         else ("", "", "")
     )
-    raw = contenders.floor(
-        served.program, "uring", contenders.SELECTS[served.program], as_ours=True
-    )
     return Row(
         f"{name}-by-clients{suffix}",
         f"What the server can do{placed}, {served.title}, Unix socket",
@@ -142,7 +144,7 @@ def _by_clients_row(name: str, *, apart: bool) -> Row:
                 OURS: (contenders.engine(contenders.POINT_SELECT), _SERVED_CLIENTS),
                 _SENDING: (contenders.engine(contenders.SELECT_ONLY), _SERVED_CLIENTS),
                 **served.peers,
-                _AS_OURS: (raw, _SERVED_CLIENTS),
+                _AS_OURS: (_raw_select(served.program, as_ours=True), _SERVED_CLIENTS),
             }
         ),
         (
@@ -232,7 +234,7 @@ ROWS: Sequence[Row] = (
                     _BATCH_CLIENTS,
                 ),
                 _RAW: (
-                    contenders.floor("mysql_floor", "uring", contenders.SELECTS["mysql_floor"]),
+                    _raw_select("mysql_floor"),
                     (*_MARIADB_CLIENTS, _MARIADB_MANY),
                 ),
                 "raw epoll": (
@@ -408,13 +410,8 @@ def _before_and_after(
     file = SYSBENCH_SCRIPTS / f"{script}.lua"
     raw = (
         {
-            name: (
-                contenders.floor(
-                    program, "uring", contenders.SELECTS[program], as_ours=name == _AS_OURS
-                ),
-                clients,
-            )
-            for name in (_RAW, _AS_OURS)
+            _RAW: (_raw_select(program), clients),
+            _AS_OURS: (_raw_select(program, as_ours=True), clients),
         }
         if program
         else {}

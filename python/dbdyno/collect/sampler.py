@@ -104,11 +104,11 @@ class _Source:
         except (LabError, OSError) as error:
             self.failure = error.message if isinstance(error, LabError) else str(error)
             self.gaps += 1
-            self._keep_gap(due_s, failed=True)
+            self._keep_gap(due_s, time.time(), failed=True)
             return
         now = time.time_ns()
         self.gaps += int((now / 1e9 - due_s) // PERIOD_S)
-        self._keep_gap(due_s, failed=False)
+        self._keep_gap(due_s, now / 1e9, failed=False)
         self.count += 1
         assert {reading.metric for reading in read} <= known, "a metric that is not declared"
         self.samples += [
@@ -116,10 +116,9 @@ class _Source:
             for one in read
         ]
 
-    def _keep_gap(self, due_s: float, *, failed: bool) -> None:
-        """Notes that a sample failed, that it came a period late, or that it ends a silence;
-        stretches that touch are one."""
-        now_s = time.time()
+    def _keep_gap(self, due_s: float, now_s: float, *, failed: bool) -> None:
+        """Notes a sample that failed, came a second late, or was the first after one that failed.
+        Stretches less than a second apart are one."""
         if self.silent or failed or now_s - due_s >= PERIOD_S:
             if self.missed and (self.silent or due_s - self.missed[-1][1] < PERIOD_S):
                 self.missed[-1] = self.missed[-1][0], now_s

@@ -34,9 +34,9 @@ from dbdyno.report.timeline import Span, spans
 PACE = {"throughput": "Events per second", "p99": "p99 of each interval, ms"}
 """Lines that every load has, with their titles."""
 BROKEN_S = 2.5
-"""A line is broken where samples lie further apart than this,"""
+"""A line is drawn through where its samples lie no further apart than this."""
 BROKEN_PERIODS = 2.5
-"""and further than so many times their usual distance."""
+"""The same in their usual distances, for sources that are sampled more rarely."""
 
 
 @dataclass(frozen=True, slots=True)
