@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import multiprocessing
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from dbdyno.guard.ipc import remove_dead_ipc
@@ -20,13 +21,25 @@ _SEM_SETVAL = 16
 
 def left_by_a_dead_process(mark: int, make: Callable[[int], int]) -> int:
     """A segment, or what else is made, whose maker has ended; `mark` says who uses it so."""
+    with left_by_a_zombie(mark, make) as made:
+        pass
+    return made
+
+
+@contextmanager
+def left_by_a_zombie(mark: int, make: Callable[[int], int]) -> Iterator[int]:
+    """The same; the maker is reaped at the end of the block."""
     context = multiprocessing.get_context("fork")
     made: multiprocessing.SimpleQueue[int] = context.SimpleQueue()
     maker = context.Process(target=lambda: made.put(make(mark)))
     maker.start()
+    assert maker.pid is not None
     segment = made.get()
-    maker.join()
-    return segment
+    os.waitid(os.P_PID, maker.pid, os.WEXITED | os.WNOWAIT)
+    try:
+        yield segment
+    finally:
+        maker.join()
 
 
 def new_segment(mark: int) -> int:
@@ -89,23 +102,12 @@ def test_memory_whose_maker_lives_stays() -> None:
 
 
 def test_memory_of_a_postgresql_that_nobody_has_reaped_goes() -> None:
-    read, write = os.pipe()
-    maker = os.fork()
-    if maker == 0:
-        os.write(write, str(new_segment(POSTGRES)).encode())
-        os._exit(0)
-    try:
-        segment = int(os.read(read, 20))
-        os.waitid(os.P_PID, maker, os.WEXITED | os.WNOWAIT)
+    with left_by_a_zombie(POSTGRES, new_segment) as segment:
         assert segment in segments()
 
         remove_dead_ipc(os.geteuid())
 
         assert segment not in segments()
-    finally:
-        os.waitpid(maker, 0)
-        os.close(read)
-        os.close(write)
 
 
 def test_semaphores_of_a_dead_postgresql_go_and_others_stay() -> None:
