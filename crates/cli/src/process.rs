@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use engine::Probe;
+use engine::{Probe, System};
 use record::{CpuTime, Order, OrderError};
 
 use crate::exit::INTERRUPTED;
@@ -15,7 +15,7 @@ use crate::memory;
 /// How long the process may take to end after the second signal, microseconds.
 const LAST_WORDS_US: libc::suseconds_t = 400_000;
 
-/// CPU, memory and signals of this process.
+/// Memory and signals of this process.
 pub struct Process {
     signals: Arc<AtomicUsize>,
     /// Orders from standard input, if the run waits for any.
@@ -27,9 +27,26 @@ pub fn unix_ns() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos() as u64
 }
 
+/// How the engine reads this process's operating system.
+pub fn system() -> System {
+    System { uses_counter: counter_is_time(), cpu }
+}
+
+/// CPU time of this process so far.
+fn cpu() -> CpuTime {
+    // SAFETY: the structure is plain data and filled by the call.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &mut usage);
+        usage
+    };
+    let micros = |time: libc::timeval| time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64;
+    CpuTime { user_us: micros(usage.ru_utime), system_us: micros(usage.ru_stime) }
+}
+
 /// Whether the kernel's own clock uses the processor's counter: then its rate is constant and the
 /// same on all processors. `false` except on Linux on x86.
-pub fn counter_is_time() -> bool {
+fn counter_is_time() -> bool {
     let chosen = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     std::fs::read_to_string(chosen).is_ok_and(|name| name.trim() == "tsc")
 }
@@ -91,17 +108,6 @@ impl Process {
 impl Probe for Process {
     fn settle(&self) {
         memory::into_large_pages();
-    }
-
-    fn cpu(&self) -> CpuTime {
-        // SAFETY: the structure is plain data and filled by the call.
-        let usage = unsafe {
-            let mut usage: libc::rusage = std::mem::zeroed();
-            libc::getrusage(libc::RUSAGE_SELF, &mut usage);
-            usage
-        };
-        let micros = |time: libc::timeval| time.tv_sec as u64 * 1_000_000 + time.tv_usec as u64;
-        CpuTime { user_us: micros(usage.ru_utime), system_us: micros(usage.ru_stime) }
     }
 
     fn rss_kb(&self) -> (u64, u64) {

@@ -236,7 +236,7 @@ impl Default for Chosen {
 
 impl Run {
     fn carry_out(&self, output: &mut Output) -> Outcome {
-        let control = Arc::new(Control::new(&self.plan, process::counter_is_time()));
+        let control = Arc::new(Control::new(&self.plan, process::system()));
         let (opened, chosen) = channel();
         let process = &self.process;
         if self.spec.turns {

@@ -304,7 +304,7 @@ impl Run<'_> {
         let mut plan = run::plan(&self.job.spec).map_err(failed)?;
         plan.client_totals_at = Some(self.job.checkpoints_ns.clone());
         let process = Process::watch().map_err(|error| Refusal(error.to_string()))?;
-        let control = Arc::new(Control::new(&plan, process::counter_is_time()));
+        let control = Arc::new(Control::new(&plan, process::system()));
         let watch = Watch::new(process, &self.line.values, self.line.command.as_deref());
         let values = &self.line.values;
         let start_unix_ns = process::unix_ns() - control.now_ns();

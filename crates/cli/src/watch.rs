@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use engine::Probe;
-use record::{CpuTime, Order, OrderError, PhaseName, Record};
+use record::{Order, OrderError, PhaseName, Record};
 use sysbench::Values;
 
 use crate::exit::{FAILED, FORCED};
@@ -70,10 +70,6 @@ impl Watch {
 impl Probe for Watch {
     fn settle(&self) {
         self.process.settle();
-    }
-
-    fn cpu(&self) -> CpuTime {
-        self.process.cpu()
     }
 
     fn rss_kb(&self) -> (u64, u64) {

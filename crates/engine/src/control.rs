@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use measure::{Clock, Machine, Sources};
+use record::CpuTime;
 
 use crate::labels::Labels;
 use crate::plan::Plan;
@@ -33,11 +34,31 @@ pub(crate) struct TurnTimes {
     pub(crate) measure_ns: u64,
 }
 
-/// Shared by all threads of a run. Shards read it between events and write only the event budget
-/// and, once each, new labels.
+/// How shards read the operating system.
+#[derive(Debug, Clone, Copy)]
+pub struct System {
+    /// See [`Machine::new`].
+    pub uses_counter: bool,
+    /// CPU time of the process so far.
+    pub cpu: fn() -> CpuTime,
+}
+
+impl Default for System {
+    /// The kernel's clock, and no CPU time.
+    fn default() -> Self {
+        Self { uses_counter: false, cpu: CpuTime::default }
+    }
+}
+
+/// Shared by all threads of a run. Shards read it between events and write only the event budget,
+/// the number of closed intervals and, once each, new labels.
 #[derive(Debug)]
 pub struct Control {
     clocks: Machine,
+    cpu: fn() -> CpuTime,
+    /// Intervals closed so far by at least one shard.
+    closed: AtomicU64,
+    paused: AtomicBool,
     stage: AtomicU8,
     begin_ns: AtomicU64,
     /// Number of turns announced, and the times of the last.
@@ -50,12 +71,15 @@ pub struct Control {
 }
 
 impl Control {
-    /// State for a run by this plan. `uses_counter`: see [`Machine::new`].
-    pub fn new(plan: &Plan, uses_counter: bool) -> Self {
+    /// State for a run by this plan.
+    pub fn new(plan: &Plan, system: System) -> Self {
         let budget =
             plan.events.map(|events| AtomicI64::new(i64::try_from(events).unwrap_or(i64::MAX)));
         Self {
-            clocks: Machine::new(Instant::now(), uses_counter),
+            clocks: Machine::new(Instant::now(), system.uses_counter),
+            cpu: system.cpu,
+            closed: AtomicU64::new(0),
+            paused: AtomicBool::new(false),
             stage: AtomicU8::new(Stage::Initialise as u8),
             begin_ns: AtomicU64::new(u64::MAX),
             turns: AtomicU32::new(0),
@@ -71,6 +95,18 @@ impl Control {
     #[inline]
     pub fn now_ns(&self) -> u64 {
         self.clocks.kernel_ns()
+    }
+
+    /// CPU time of the process at the end of an interval. Read by the first shard that closes it,
+    /// since the coordinator may be late; `None` for the others.
+    pub(crate) fn cpu_at_end_of(&self, interval: u64) -> Option<CpuTime> {
+        let closed = self.closed.fetch_max(interval + 1, Ordering::Relaxed);
+        (closed <= interval).then(self.cpu)
+    }
+
+    /// Whether no shard has paused before.
+    pub(crate) fn is_first_pause(&self) -> bool {
+        !self.paused.swap(true, Ordering::Relaxed)
     }
 
     /// A clock with the same time, for one thread that reads it often.

@@ -17,7 +17,7 @@ mod shard;
 mod shard_view;
 mod timeline;
 
-pub use control::{Control, Stage};
+pub use control::{Control, Stage, System};
 pub use coordinate::{Outcome, Probe, coordinate};
 pub use labels::LABELS_MAX;
 pub use message::{Failure, Interrupt, Message, ShardInterval};

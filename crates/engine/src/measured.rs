@@ -9,9 +9,6 @@ use crate::labels::Labels;
 use crate::message::ShardInterval;
 use crate::report::{Merged, counters, histograms};
 
-/// CPU time so far, and resident memory in KiB.
-pub(crate) type Sample = (CpuTime, u64);
-
 /// A stretch of time whose measurements are reported.
 #[derive(Debug, Default)]
 struct Window {
@@ -83,17 +80,25 @@ struct TurnParts {
     cpu: CpuTime,
 }
 
+/// An interval for which shards' parts may still be missing.
+#[derive(Debug)]
+struct Gathered {
+    merged: Merged,
+    parts: usize,
+    /// CPU time so far at its end.
+    cpu: Option<CpuTime>,
+    totals: Option<Vec<ClientTotal>>,
+}
+
 /// Measurements reported by the shards.
 #[derive(Debug)]
 pub(crate) struct Measured {
     shards: usize,
-    /// Intervals for which shards' parts are still missing.
-    parts: BTreeMap<u64, Vec<ShardInterval>>,
+    /// By number.
+    gathered: BTreeMap<u64, Gathered>,
     total: Recorder,
     window: Window,
     turn: Option<TurnParts>,
-    /// Readings of the operating system at the ends of intervals.
-    samples: BTreeMap<u64, Sample>,
     cpu_before: CpuTime,
     /// Resident memory at the end of the window so far, KiB.
     rss_kb: u64,
@@ -105,77 +110,62 @@ pub(crate) struct Done {
     pub(crate) interval: Interval,
     /// Totals of each client up to its end, if requested.
     pub(crate) totals: Option<Vec<ClientTotal>>,
-    /// Recorders for reuse, one per shard.
-    #[expect(clippy::vec_box, reason = "they came in these boxes, and go back in them")]
-    pub(crate) spares: Vec<Box<Recorder>>,
 }
 
 impl Measured {
     pub(crate) fn new(shards: usize) -> Self {
         Self {
             shards,
-            parts: BTreeMap::new(),
+            gathered: BTreeMap::new(),
             total: Recorder::default(),
             window: Window::default(),
             turn: None,
-            samples: BTreeMap::new(),
             cpu_before: CpuTime::default(),
             rss_kb: 0,
             last_totals: Vec::new(),
         }
     }
 
-    /// Stores a reading of the operating system at an interval's end.
-    pub(crate) fn sample(&mut self, at_ns: u64, sample: Sample) {
-        self.samples.insert(at_ns, sample);
+    /// Adds a shard's part of an interval. Returns its recorder, cleared.
+    pub(crate) fn take(&mut self, mut part: ShardInterval) -> Option<Box<Recorder>> {
+        let gathered = self.gathered.entry(part.index).or_insert_with(|| Gathered {
+            merged: Merged::new(&part),
+            parts: 0,
+            cpu: None,
+            totals: None,
+        });
+        gathered.merged.add(&part);
+        gathered.parts += 1;
+        gathered.cpu = gathered.cpu.or(part.cpu);
+        match part.totals.take() {
+            Some(clients) if part.last => self.last_totals.extend(clients),
+            Some(clients) => gathered.totals.get_or_insert_with(Vec::new).extend(clients),
+            None => {}
+        }
+        let mut recorder = part.recorder?;
+        recorder.clear();
+        Some(recorder)
     }
 
-    /// Adds a shard's part of an interval.
-    pub(crate) fn take(&mut self, part: ShardInterval) {
-        self.parts.entry(part.index).or_default().push(part);
-    }
-
-    /// The next complete interval; with `all`, also an incomplete one. `now` reads the operating
-    /// system.
+    /// The next complete interval; with `all`, also an incomplete one. `rss_kb` reads the resident
+    /// memory now.
     pub(crate) fn next(
         &mut self,
         all: bool,
         labels: &Labels,
-        now: impl FnOnce() -> Sample,
+        rss_kb: impl FnOnce() -> u64,
     ) -> Option<Done> {
-        let (index, parts) = self.parts.first_key_value()?;
-        if !all && parts.len() < self.shards {
+        let first = self.gathered.first_entry()?;
+        if !all && first.get().parts < self.shards {
             return None;
         }
-        let index = *index;
-        let parts = self.parts.remove(&index)?;
-        Some(self.interval(index, parts, &labels.names(), now))
-    }
-
-    fn interval(
-        &mut self,
-        index: u64,
-        mut parts: Vec<ShardInterval>,
-        labels: &[String],
-        now: impl FnOnce() -> Sample,
-    ) -> Done {
-        let mut merged = Merged::new(index, &parts);
-        let mut totals = None;
-        for part in &mut parts {
-            merged.recorder.merge(&part.recorder);
-            match part.totals.take() {
-                Some(clients) if part.last => self.last_totals.extend(clients),
-                Some(clients) => totals.get_or_insert_with(Vec::new).extend(clients),
-                None => {}
-            }
-        }
-        let (cpu, rss_kb) = self.sample_at(merged.end_ns, now);
+        let Gathered { merged, cpu, totals, .. } = first.remove();
+        let cpu = self.cpu_until(cpu);
         if merged.phase == PhaseName::Measure {
-            self.rss_kb = rss_kb;
+            self.rss_kb = rss_kb();
         }
         self.add(&merged, cpu);
-        let spares = parts.into_iter().map(|part| part.recorder).collect();
-        Done { interval: merged.record(cpu, labels), totals, spares }
+        Some(Done { interval: merged.record(cpu, &labels.names()), totals })
     }
 
     fn add(&mut self, merged: &Merged, cpu: CpuTime) {
@@ -203,16 +193,15 @@ impl Measured {
         }
     }
 
-    /// The reading nearest to this interval's end; its CPU time less that of earlier intervals.
-    fn sample_at(&mut self, end_ns: u64, now: impl FnOnce() -> Sample) -> Sample {
-        let (sample, rss_kb) = self.samples.get(&end_ns).copied().unwrap_or_else(now);
-        self.samples = self.samples.split_off(&end_ns);
-        let used = CpuTime {
-            user_us: sample.user_us.saturating_sub(self.cpu_before.user_us),
-            system_us: sample.system_us.saturating_sub(self.cpu_before.system_us),
-        };
-        self.cpu_before = sample;
-        (used, rss_kb)
+    /// CPU time between the ends of the interval before and of this one. Unknown if the shard that
+    /// read it was cut off; it is then part of a later one.
+    fn cpu_until(&mut self, end: Option<CpuTime>) -> CpuTime {
+        let Some(end) = end else { return CpuTime::default() };
+        let before = std::mem::replace(&mut self.cpu_before, end);
+        CpuTime {
+            user_us: end.user_us.saturating_sub(before.user_us),
+            system_us: end.system_us.saturating_sub(before.system_us),
+        }
     }
 
     /// Final totals of each client.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use measure::Recorder;
-use record::{ClientTotal, FatalKind, PhaseName};
+use record::{ClientTotal, CpuTime, FatalKind, PhaseName};
 
 /// Why a run can't go on.
 #[derive(Debug, Clone)]
@@ -22,6 +22,8 @@ pub struct Failure {
 /// A shard's part of an interval.
 #[derive(Debug)]
 pub struct ShardInterval {
+    /// Whose part it is; the recorder goes back to it.
+    pub shard: u32,
     /// From 0; a number means the same interval on every shard.
     pub index: u64,
     /// The phase it lies in.
@@ -36,12 +38,14 @@ pub struct ShardInterval {
     pub clients: u32,
     /// Clients executing an event or about to.
     pub busy: u32,
+    /// CPU time of the process by its end, if this shard was the first to close it.
+    pub cpu: Option<CpuTime>,
     /// Totals of each client, if the plan asks for them at this interval's end.
     pub totals: Option<Vec<ClientTotal>>,
     /// The shard sends no more intervals.
     pub last: bool,
-    /// What was recorded.
-    pub recorder: Box<Recorder>,
+    /// What was recorded; `None`: nothing.
+    pub recorder: Option<Box<Recorder>>,
 }
 
 /// Interrupts a shard that does not return by itself.

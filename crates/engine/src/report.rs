@@ -63,6 +63,7 @@ fn histogram((subject, label, time, distribution): Named<'_>) -> Option<Histogra
 }
 
 /// An interval of the whole run, merged from all shards' parts.
+#[derive(Debug)]
 pub(crate) struct Merged {
     pub(crate) index: u64,
     pub(crate) phase: PhaseName,
@@ -75,20 +76,30 @@ pub(crate) struct Merged {
 }
 
 impl Merged {
-    /// The fields that the parts share; the recorders are still to be merged.
-    pub(crate) fn new(index: u64, parts: &[ShardInterval]) -> Self {
-        let starts = parts.iter().map(|part| part.start_ns);
-        // The last shard to drain ends a turn for all.
-        let pause = parts[0].phase == PhaseName::Pause;
+    /// No part has been added yet; `part` is one of them, and says what they share.
+    pub(crate) fn new(part: &ShardInterval) -> Self {
         Self {
-            index,
-            phase: parts[0].phase,
-            turn: parts[0].turn,
-            start_ns: if pause { starts.max() } else { starts.min() }.unwrap_or(0),
-            end_ns: parts.iter().map(|part| part.end_ns).max().unwrap_or(0),
-            clients: parts.iter().map(|part| part.clients).sum(),
-            busy: parts.iter().map(|part| part.busy).sum(),
+            index: part.index,
+            phase: part.phase,
+            turn: part.turn,
+            start_ns: part.start_ns,
+            end_ns: part.end_ns,
+            clients: 0,
+            busy: 0,
             recorder: Recorder::default(),
+        }
+    }
+
+    /// Adds a shard's part.
+    pub(crate) fn add(&mut self, part: &ShardInterval) {
+        // The last shard to drain ends a turn for all.
+        let start = if self.phase == PhaseName::Pause { u64::max } else { u64::min };
+        self.start_ns = start(self.start_ns, part.start_ns);
+        self.end_ns = self.end_ns.max(part.end_ns);
+        self.clients += part.clients;
+        self.busy += part.busy;
+        if let Some(recorder) = &part.recorder {
+            self.recorder.merge(recorder);
         }
     }
 

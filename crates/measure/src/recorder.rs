@@ -419,7 +419,7 @@ mod tests {
         times
             .flat_map(three)
             .chain([failed_statements, failed_events, lag, queued, unread])
-            .map(|one| (one.values().collect(), one.out_of_range()))
+            .map(|one| (one.values(), one.out_of_range()))
             .collect()
     }
 

@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use driver::{Connected, Session, Transport};
-use engine::{Control, Group, Message, Plan, ShardView};
+use engine::{Control, Group, Message, Plan, ShardView, System};
 
 use crate::outcome::Conclusion;
 use crate::reconnect::fresh;
@@ -91,7 +91,7 @@ impl Client {
         );
         let settings = Settings::new(&record::RunSpec::from_json(&text).unwrap(), None);
         let plan = plan();
-        let control = Arc::new(Control::new(&plan, false));
+        let control = Arc::new(Control::new(&plan, System::default()));
         let (messages, inbox) = channel();
         let mut view = ShardView::new(&plan, control, 0, 1, messages, channel().1);
         let mut runtime = Runtime::new(Arc::new(settings), 0, 1, 1).unwrap();

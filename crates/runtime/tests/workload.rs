@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use engine::{Control, Failure, Outcome, Plan, Probe, ShardView, Workload, coordinate, run_shard};
-use record::{CpuTime, Order, OrderError, Record, RunSpec, Summary};
+use engine::{
+    Control, Failure, Outcome, Plan, Probe, ShardView, System, Workload, coordinate, run_shard,
+};
+use record::{Order, OrderError, Record, RunSpec, Summary};
 use runtime::{Conclusion, Runtime, Settings, Step, Waiting, Wake, Woken};
 
 /// Clients that send one statement per event.
@@ -105,9 +107,6 @@ struct Nobody;
 
 impl Probe for Nobody {
     fn settle(&self) {}
-    fn cpu(&self) -> CpuTime {
-        CpuTime::default()
-    }
     fn rss_kb(&self) -> (u64, u64) {
         (0, 0)
     }
@@ -151,7 +150,7 @@ fn run(target: &str, clients: u32, events: u64) -> (Outcome, Summary) {
         }],
         client_totals_at: None,
     };
-    let control = Arc::new(Control::new(&plan, false));
+    let control = Arc::new(Control::new(&plan, System::default()));
     let (messages, inbox) = channel();
     let (spare, back) = channel();
     let (shard_plan, shard_control) = (plan.clone(), Arc::clone(&control));

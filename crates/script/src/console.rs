@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 
-use engine::{Control, Failure, Group, Message, Plan, ShardView};
+use engine::{Control, Failure, Group, Message, Plan, ShardView, System};
 use mlua_sys as ffi;
 use record::FatalKind;
 use runtime::fault;
@@ -83,7 +83,8 @@ impl Console {
         let (sender, inbox) = channel();
         let (_, spare) = channel();
         let plan = no_load();
-        let view = ShardView::new(&plan, Arc::new(Control::new(&plan, false)), 0, 1, sender, spare);
+        let control = Arc::new(Control::new(&plan, System::default()));
+        let view = ShardView::new(&plan, control, 0, 1, sender, spare);
         let workload =
             ScriptWorkload::new(config, 0, 1).map_err(|failure| (Vec::new(), failure))?;
         let mut console = Self { workload, view, inbox, facts: Facts::default() };

@@ -348,7 +348,7 @@ impl Workload for ScriptWorkload {
 mod tests {
     use std::sync::mpsc::channel;
 
-    use engine::{Control, Group, Plan};
+    use engine::{Control, Group, Plan, System};
     use record::RunSpec;
 
     use super::*;
@@ -379,7 +379,7 @@ mod tests {
             turns: false,
             client_totals_at: None,
         };
-        let control = Arc::new(Control::new(&plan, false));
+        let control = Arc::new(Control::new(&plan, System::default()));
         let view = ShardView::new(&plan, control, 0, 1, channel().0, channel().1);
         (workload.expect("it opens"), view)
     }

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use measure::Recorder;
 use record::{
-    ClientTotal, Clients, CpuTime, Fatal, FatalKind, Loaded, Order, OrderError, Output, Phase,
-    PhaseName, Progress, Ready, Record, TurnOrder, Warning,
+    ClientTotal, Clients, Fatal, FatalKind, Loaded, Order, OrderError, Output, Phase, PhaseName,
+    Progress, Ready, Record, TurnOrder, Warning,
 };
 
 use ending::Ending;
@@ -35,8 +35,6 @@ pub trait Probe {
     /// Called when all clients are ready and nothing is measured yet: prepares the process's
     /// memory.
     fn settle(&self);
-    /// CPU time of the process so far.
-    fn cpu(&self) -> CpuTime;
     /// Resident memory now and at its peak, KiB.
     fn rss_kb(&self) -> (u64, u64);
     /// Whether a person or the system asked for the end (Ctrl-C).
@@ -249,7 +247,6 @@ impl Coordinator<'_> {
     fn look(&mut self, now: u64) {
         while now >= self.course.next_boundary {
             let at_ns = self.course.next_boundary;
-            self.measured.sample(at_ns, sample(self.probe));
             let timeline = self.course.timeline.expect("a boundary has a timeline");
             let slice = timeline.slice_at(at_ns);
             self.enter(slice.phase, at_ns);
@@ -288,7 +285,11 @@ impl Coordinator<'_> {
                 let end = self.course.timeline.map_or(u64::MAX, |timeline| timeline.measure_end());
                 let measured = part.phase == PhaseName::Measure && part.end_ns >= end;
                 self.reached.measured += usize::from(measured);
-                self.measured.take(part);
+                let shard = part.shard as usize;
+                if let Some(recorder) = self.measured.take(part) {
+                    // A shard that has exited needs none.
+                    let _ = self.spares[shard].send(recorder);
+                }
                 self.flush(false);
             }
             Message::Idle => {
@@ -381,11 +382,7 @@ impl Coordinator<'_> {
     /// Emits the complete intervals; at the end, also the incomplete ones.
     fn flush(&mut self, all: bool) {
         let labels = self.control.labels();
-        while let Some(done) = self.measured.next(all, labels, || sample(self.probe)) {
-            for (mut recorder, spare) in done.spares.into_iter().zip(&self.spares) {
-                recorder.clear();
-                let _ = spare.send(recorder);
-            }
+        while let Some(done) = self.measured.next(all, labels, || self.probe.rss_kb().0) {
             let (at_ns, phase) = (done.interval.end_ns, done.interval.phase);
             let in_turn = done.interval.turn.is_some();
             (self.emit)(Record::Interval(Box::new(done.interval)));
@@ -434,10 +431,6 @@ impl Coordinator<'_> {
             (self.emit)(Record::Summary(Box::new(summary)));
         }
     }
-}
-
-fn sample(probe: &dyn Probe) -> (CpuTime, u64) {
-    (probe.cpu(), probe.rss_kb().0)
 }
 
 fn failure(kind: FatalKind, message: String) -> Failure {

@@ -206,7 +206,8 @@ fn intervals(
                 }
             }
             let index = interval as u64;
-            measured.take(ShardInterval {
+            let returned = measured.take(ShardInterval {
+                shard: shard as u32,
                 index,
                 phase,
                 turn,
@@ -214,12 +215,15 @@ fn intervals(
                 end_ns: (index + 1) * SECOND_NS,
                 clients: 1,
                 busy: 1,
+                cpu: None,
                 totals: None,
                 last: interval + 1 == PHASES.len(),
-                recorder,
+                recorder: (!recorder.is_empty()).then_some(recorder),
             });
+            let as_new = returned.is_none_or(|recorder| recorder.is_empty());
+            assert!(as_new, "a shard gets its recorder back as new");
         }
-        let next = measured.next(false, labels, Sample::default);
+        let next = measured.next(false, labels, || 0);
         done.push(next.expect("all shards have reported").interval);
     }
     done

@@ -15,9 +15,11 @@ use crate::plan::Plan;
 use crate::timeline::{Slice, Timeline};
 
 mod events;
+mod recorders;
 mod source;
 mod turns;
 
+use recorders::Recorders;
 use source::Source;
 
 /// Pause of a shard that waits for the others: least and most.
@@ -80,7 +82,7 @@ pub struct ShardView {
     /// Clients whose reply is due at a known time, even after a stop.
     replies: BinaryHeap<Reverse<(u64, u32)>>,
     recorder: Box<Recorder>,
-    spare: Receiver<Box<Recorder>>,
+    recorders: Recorders,
     messages: Sender<Message>,
     shard: u32,
     /// Clients of this shard have the numbers `offset`, `offset + stride` and so on.
@@ -114,15 +116,16 @@ impl ShardView {
         (PAUSE_NS * crowd).min(PAUSE_MAX_NS)
     }
 
-    /// The load of shard `shard` of `shards`. `spare` returns recorders that were sent away.
+    /// The load of shard `shard` of `shards`. `returned`: recorders that were sent away come back.
     pub fn new(
         plan: &Plan,
         control: Arc<Control>,
         shard: u32,
         shards: u32,
         messages: Sender<Message>,
-        spare: Receiver<Box<Recorder>>,
+        returned: Receiver<Box<Recorder>>,
     ) -> Self {
+        let mut recorders = Recorders::new(plan.groups.len(), shards, returned);
         let groups = plan
             .groups
             .iter()
@@ -153,8 +156,8 @@ impl ShardView {
             sleepers: BinaryHeap::new(),
             thinkers: BinaryHeap::new(),
             replies: BinaryHeap::new(),
-            recorder: Box::new(Recorder::new(plan.groups.len())),
-            spare,
+            recorder: recorders.make(),
+            recorders,
             messages,
             shard,
             offset: shard * plan.part.1 + plan.part.0,
@@ -266,17 +269,14 @@ impl ShardView {
     }
 
     fn close_interval(&mut self, end: u64) {
-        let fresh = self.spare.try_recv().unwrap_or_else(|_| {
-            // Only until enough of them are in flight.
-            Box::new(Recorder::new(self.groups.len()))
-        });
+        let cpu = self.control.cpu_at_end_of(self.index);
         self.censor_backlog(end);
-        debug_assert!(fresh.is_empty(), "an interval begins with what another one counted");
-        let mut recorder = std::mem::replace(&mut self.recorder, fresh);
-        recorder.backlog = self.backlog(end);
+        self.recorder.backlog = self.backlog(end);
+        let recorder = (!self.recorder.is_empty()).then(|| self.change_recorder());
         let totals = self.take_totals(end);
         let parked: usize = self.groups.iter().map(|group| group.parked.len()).sum();
         self.send(Message::Interval(ShardInterval {
+            shard: self.shard,
             index: self.index,
             phase: self.slice.phase,
             turn: self.turn_under_way(),
@@ -284,11 +284,30 @@ impl ShardView {
             end_ns: end,
             clients: self.clients,
             busy: self.clients.saturating_sub(parked as u32),
+            cpu,
             totals,
             last: self.closing,
             recorder,
         }));
         self.index += 1;
+    }
+
+    /// Takes the recorder; what follows goes into another one.
+    fn change_recorder(&mut self) -> Box<Recorder> {
+        let fresh = self.recorders.fresh();
+        debug_assert!(fresh.recorder.is_empty(), "an interval begins with what another counted");
+        if fresh.waited && self.control.is_first_pause() {
+            self.warn_of_the_pause();
+        }
+        std::mem::replace(&mut self.recorder, fresh.recorder)
+    }
+
+    fn warn_of_the_pause(&self) {
+        let ahead = self.recorders.ahead();
+        let message = format!("clients paused because {ahead} intervals were still to be merged");
+        let hint = "read the engine's output while it runs; with many shards (each client of \
+                    SQLite is one) choose longer intervals";
+        self.send(Message::Warning("paused", message, Some(hint.to_owned())));
     }
 
     fn backlog(&self, now: u64) -> u64 {
