@@ -1,17 +1,11 @@
 -- Tables whose names are looked up through a metatable, so that thousands of clients share them.
--- Scripts that inspect them (`pairs`, `getmetatable`) or set a metatable see plain tables.
+-- Scripts that inspect them (`pairs`, `next`, `getmetatable`) or set a metatable see plain tables.
 
 local pairs, next, rawget, rawset = pairs, next, rawget, rawset
 local getmetatable, setmetatable = getmetatable, setmetatable
 
 -- The inherited table, by metatable.
 local behind = {}
-
-local function inherit(from)
-  local meta = { __index = from }
-  behind[meta] = from
-  return meta
-end
 
 local function collect(into, of)
   local from = behind[getmetatable(of)]
@@ -24,6 +18,28 @@ local function collect(into, of)
   return into
 end
 
+local function copy_names(into)
+  for name, value in next, collect({}, into) do
+    if rawget(into, name) == nil then
+      rawset(into, name, value)
+    end
+  end
+end
+
+local function inherit(from)
+  local meta = { __index = from }
+  -- An inherited name that is set to nil must not show through.
+  function meta.__newindex(of, name, value)
+    if value == nil and from[name] ~= nil then
+      copy_names(of)
+      setmetatable(of, nil)
+    end
+    rawset(of, name, value)
+  end
+  behind[meta] = from
+  return meta
+end
+
 local seen = {}
 
 function seen.pairs(of)
@@ -31,6 +47,11 @@ function seen.pairs(of)
     return next, collect({}, of)
   end
   return pairs(of)
+end
+
+-- Each step collects anew: scripts that walk through an inherited table by hand are rare.
+function seen.next(of, name)
+  return next(behind[getmetatable(of)] and collect({}, of) or of, name)
 end
 
 function seen.getmetatable(of)
@@ -41,11 +62,7 @@ end
 -- The names are copied first: a script's own `__index` would hide them.
 function seen.setmetatable(of, meta)
   if behind[getmetatable(of)] then
-    for name, value in next, collect({}, of) do
-      if rawget(of, name) == nil then
-        rawset(of, name, value)
-      end
-    end
+    copy_names(of)
   end
   return setmetatable(of, meta)
 end

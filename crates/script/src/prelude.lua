@@ -123,8 +123,6 @@ local resolve_options, check_values, describe_script = options(host, settings, A
 
 -- Environments.
 
-local globals_meta = inherit(_G)
-
 -- Copies everything from `from` that `own` does not define.
 local function complete(own, from)
   for name, value in pairs(from) do
@@ -162,7 +160,8 @@ end
 
 local library = {
   dofile = do_file, print = say, require = require_module, module = module_of,
-  pairs = seen.pairs, getmetatable = seen.getmetatable, setmetatable = seen.setmetatable,
+  next = seen.next, pairs = seen.pairs,
+  getmetatable = seen.getmetatable, setmetatable = seen.setmetatable,
   dbdyno = own(host, connection_meta, raise, with_traceback),
   ffi = standard.ffi, io = standard.io, os = standard.os, coroutine = standard.coroutine,
 }
@@ -174,12 +173,13 @@ for name, value in pairs(legacy_globals) do
   shared.db[name:gsub("^db_", "")] = value
 end
 
--- One client's globals. They hold few names: the rest is found through metatables.
+-- Global names that a C module adds later are found behind them.
+local globals_meta = inherit(setmetatable(complete(library, _G), inherit(_G)))
+
+-- One client's globals. They hold few names: the rest is found through metatables, which all
+-- clients share, in memory and in the processor's cache.
 local function environment(tid, module_path)
   local env = setmetatable({}, globals_meta)
-  for name, value in pairs(library) do
-    env[name] = value
-  end
   env._G = env
   env.thread_id = tid
   env.test = settings.script_path
@@ -191,14 +191,6 @@ local function environment(tid, module_path)
     }, cmdline_meta),
   }, shared_meta)
   return env
-end
-
-local function copy(from)
-  local to = {}
-  for name, value in pairs(from) do
-    to[name] = value
-  end
-  return to
 end
 
 -- A client's life cycle.
@@ -237,9 +229,9 @@ local function default_run(tid)
 end
 
 -- Scripts see the default loop as a global, and may replace it.
-_G.thread_run = default_run
+library.thread_run = default_run
 
-local options_of, options_legacy = {}, {}
+local options_of, options_meta, options_legacy = {}, {}, {}
 
 -- Runs the script's body: it defines functions in the client's globals.
 local function body(make)
@@ -251,7 +243,7 @@ local function body(make)
     env.test = settings.script_path
   end
   setfenv(make(), env)()
-  env.sysbench.opt = options and copy(options)
+  env.sysbench.opt = options and setmetatable({}, options_meta[make])
   return env
 end
 
@@ -299,7 +291,8 @@ local function inspect(make, given)
     return nil, what, name, found, expected
   end
   options_of[make], options_legacy[make] = options, cmdline.options == nil
-  env.sysbench.opt = copy(options)
+  options_meta[make] = inherit(options)
+  env.sysbench.opt = setmetatable({}, options_meta[make])
   local problem = check_values(cmdline.options, options)
   if problem then
     return nil, "script", tostring(problem)

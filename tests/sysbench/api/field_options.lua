@@ -22,4 +22,13 @@ function event()
   print("> list", type(o.hosts), #o.hosts, table.concat(o.hosts, "+"))
   print("> size", o.size, type(o.size))
   print("> general", o.threads, o.events, type(o.time), o.rand_type)
+  local walked, listed, name = 0, 0, next(o)
+  while name do walked, name = walked + 1, next(o, name) end
+  for _ in pairs(o) do listed = listed + 1 end
+  o.tables = nil
+  print("> walked", walked > 8, walked == listed, o.tables)
+  o.tables = 9
+  print("> changed", o.tables)
+  tonumber = nil
+  print("> removed", tonumber, type(tostring), type(string.format), type(event))
 end
