@@ -184,6 +184,12 @@ impl EpollReactor {
         Ok(())
     }
 
+    #[inline]
+    pub(crate) fn upcoming(&self, ahead: usize) -> Option<Token> {
+        let ready = self.ready[..self.ready_len].get(self.ready_next + ahead)?;
+        (ready.u64 != WAKER).then_some(ready.u64 as Token)
+    }
+
     pub(crate) fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.pending.pop_front() {

@@ -15,6 +15,7 @@ mod chunk;
 mod emulated;
 mod epoll;
 mod event;
+mod prefetch;
 mod send_time;
 mod slots;
 #[cfg(not(miri))]
@@ -28,6 +29,7 @@ use std::time::Duration;
 
 pub use chunk::Chunk;
 pub use event::{Event, EventKind, SILENT_SEND_MAX, Token};
+pub use prefetch::prefetch;
 pub use waker::Waker;
 
 use epoll::EpollReactor;
@@ -161,5 +163,12 @@ impl Reactor {
     )]
     pub fn next(&mut self) -> Option<Event> {
         each!(self, reactor => reactor.next())
+    }
+
+    /// The socket of an event that [`Self::next`] is likely to return, `ahead` events after the
+    /// next one; `None`: not known.
+    #[inline]
+    pub fn upcoming(&self, ahead: usize) -> Option<Token> {
+        each!(self, reactor => reactor.upcoming(ahead))
     }
 }

@@ -291,6 +291,12 @@ impl UringReactor {
         }
     }
 
+    #[inline]
+    pub(crate) fn upcoming(&self, ahead: usize) -> Option<Token> {
+        let data = self.ready.get(ahead)?.user_data();
+        (data & ((1 << KIND_BITS) - 1) == RECEIVE).then_some((data >> KIND_BITS) as Token)
+    }
+
     pub(crate) fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.pending.pop_front() {

@@ -73,6 +73,7 @@ impl Runtime {
     #[inline]
     pub fn next(&mut self, view: &mut ShardView) -> Result<Option<Woken>, Failure> {
         self.give_back();
+        self.look_ahead();
         while let Some(event) = self.reactor.as_mut().and_then(reactor::Reactor::next) {
             if let Some(woken) = self.take_event(view, event)? {
                 return Ok(Some(woken));

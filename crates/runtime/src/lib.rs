@@ -9,6 +9,7 @@
 //!
 //! No function calls the workload back, so nothing is borrowed twice.
 
+mod ahead;
 mod ask;
 mod batch;
 mod bulk;
@@ -44,6 +45,7 @@ pub use events::{Restart, Step};
 pub use outcome::{Conclusion, Failed};
 pub use pipeline::DEPTH_MAX;
 pub use policy::Decision;
+pub use reactor::prefetch;
 pub use runtime::{Runtime, fault};
 pub use settings::Settings;
 pub use sizing::{Machine, cores, plan, shards, shards_bound};

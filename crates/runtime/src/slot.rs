@@ -1,5 +1,7 @@
 //! One connection of a client.
 
+use std::mem::offset_of;
+
 use driver::{Channel, Reply, RowCursor, Session};
 use reactor::Token;
 
@@ -10,34 +12,38 @@ use crate::outcome::{Failed, Purpose};
 /// A larger input buffer is freed between statements, bytes.
 const INPUT_KEEP: usize = 16 * 1024;
 
+/// What every statement needs comes first ([`HOT_BYTES`]).
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Slot {
     pub(crate) session: Session,
     /// `None`: in process, or the connection is lost.
     pub(crate) token: Option<Token>,
-    /// The TLS channel between session and socket.
-    pub(crate) channel: Option<Box<Channel>>,
     pub(crate) client: u32,
-    /// Number of the connection within the run; chooses the endpoint.
-    pub(crate) ordinal: u64,
     pub(crate) purpose: Purpose,
     /// When the last request was ready to be sent; in process, when it began.
     pub(crate) ready_ns: u64,
     /// The request was sent or, in process, begun. What the session itself answers takes no time.
     pub(crate) sent: bool,
-    /// Received and not consumed: a reply in progress, or rows kept after the client has run.
-    pub(crate) input: Vec<u8>,
     /// A large request is still being sent: its buffer must not be touched.
     pub(crate) sending: bool,
-    /// Bytes received while nothing was expected.
-    pub(crate) early: Vec<u8>,
+    /// The connection is lost.
+    pub(crate) broken: bool,
     /// The last reply and where its rows are.
     pub(crate) reply: Reply,
     pub(crate) cursor: RowCursor,
     /// Rows of the last reply; lent while the client runs, then moved to `input` if needed.
     pub(crate) rows: RowBytes,
-    /// The connection is lost.
-    pub(crate) broken: bool,
+    /// Received and not consumed: a reply in progress, or rows kept after the client has run.
+    pub(crate) input: Vec<u8>,
+    /// The TLS channel between session and socket.
+    pub(crate) channel: Option<Box<Channel>>,
+    /// The client's pipeline.
+    pub(crate) pipeline: Option<Box<Pipeline>>,
+    /// Number of the connection within the run; chooses the endpoint.
+    pub(crate) ordinal: u64,
+    /// Bytes received while nothing was expected.
+    pub(crate) early: Vec<u8>,
     /// When it was lost.
     pub(crate) lost_ns: u64,
     /// Reconnect attempts since.
@@ -45,11 +51,12 @@ pub(crate) struct Slot {
     pub(crate) failed: Option<Failed>,
     /// The multi-row INSERT being collected.
     pub(crate) bulk: Bulk,
-    /// The client's pipeline.
-    pub(crate) pipeline: Option<Box<Pipeline>>,
     /// Session state that connections carrying its rows must share.
     pub(crate) session_state: SessionState,
 }
+
+/// Bytes of a slot that a statement needs.
+pub(crate) const HOT_BYTES: usize = offset_of!(Slot, ordinal);
 
 /// Where the bytes of the last reply are.
 #[derive(Debug, Clone, Copy)]

@@ -6,7 +6,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::ffi::{CStr, c_int};
+use std::ffi::{CStr, c_int, c_void};
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -49,6 +49,8 @@ pub(crate) struct Metatables {
 pub(crate) struct Coroutine {
     /// Null before it begins and after it has ended.
     pub(crate) thread: *mut State,
+    /// Its table of globals when it began.
+    pub(crate) globals: *const c_void,
     /// Keeps the coroutine alive.
     reference: c_int,
     /// The client's number within the run, from 0; scripts call it the thread id.
@@ -232,6 +234,7 @@ impl Host {
     pub(crate) fn new_client(&mut self, group: u16, number: u32, place: u32) -> u32 {
         self.coroutines.push(Coroutine {
             thread: ptr::null_mut(),
+            globals: ptr::null(),
             reference: 0,
             number,
             random: Random::new(self.config.seed, u64::from(number)),
@@ -266,10 +269,12 @@ pub(crate) unsafe fn prepare_coroutine(client: u32, entry: c_int) -> *mut State 
         ffi::lua_pushinteger(state, number as ffi::lua_Integer);
         lua::push_bytes(state, config.groups[group].module_path.as_bytes());
         ffi::lua_call(state, 2, 1);
+        let globals = ffi::lua_topointer(state, -1);
         ffi::lua_setfenv(state, -2);
         let reference = lua::keep(state);
         lua::push_kept(thread, entry);
         lua::push_kept(thread, script);
+        with(|host| host.coroutines[client as usize].globals = globals);
         (thread, reference)
     };
     set_coroutine(client, thread, reference);

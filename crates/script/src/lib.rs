@@ -8,6 +8,7 @@
 //! [`ScriptWorkload`] implements [`engine::Workload`] over the connections of `runtime`. Each shard
 //! has its own Lua state, which only the shard's thread uses.
 
+mod ahead;
 mod api;
 mod arena;
 mod config;

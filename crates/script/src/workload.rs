@@ -9,6 +9,7 @@ use mlua_sys as ffi;
 use record::FatalKind;
 use runtime::{Runtime, Waiting, Wake, Woken, fault};
 
+use crate::ahead::look_ahead;
 use crate::api;
 use crate::arena::Lua;
 use crate::config::{Config, Figures};
@@ -207,7 +208,11 @@ fn run_to_end(arguments: c_int) -> Result<(), Failure> {
 /// Waits for events and resumes the clients they wake.
 fn wait(timeout: Duration) -> Result<(), Failure> {
     with_view(|host, view| host.runtime.wait(view, timeout))?;
-    while let Some(woken) = with_view(|host, view| host.runtime.next(view))? {
+    let next = |host: &mut Host, view: &mut ShardView| {
+        look_ahead(host);
+        host.runtime.next(view)
+    };
+    while let Some(woken) = with_view(next)? {
         go_on(woken)?;
     }
     Ok(())

@@ -1,0 +1,27 @@
+//! Memory that will be needed soon.
+
+/// Bytes of a line of the processor's cache.
+const LINE: usize = 64;
+
+/// Starts to load `bytes` of memory, from `start` on, into the processor's cache, and does not wait
+/// for it. Memory that is not there is ignored. Does nothing on processors other than x86-64.
+#[inline]
+pub fn prefetch<T>(start: *const T, bytes: usize) {
+    let start = start.cast::<i8>();
+    for at in (0..bytes).step_by(LINE) {
+        load(start.wrapping_add(at));
+    }
+}
+
+#[inline]
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+fn load(address: *const i8) {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+
+    // SAFETY: a hint, which neither reads nor writes and never faults.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(address) };
+}
+
+#[inline]
+#[cfg(any(not(target_arch = "x86_64"), miri))]
+fn load(_address: *const i8) {}

@@ -1,0 +1,112 @@
+//! Looks ahead in Lua, as `runtime::ahead` does beneath it: loads the coroutines of the next
+//! clients, their stacks and their globals into the processor's cache.
+
+use std::ffi::c_void;
+
+use runtime::prefetch;
+
+use crate::host::Host;
+use crate::lua::State;
+
+/// Replies ahead.
+const COROUTINE: usize = 3;
+const THREAD: usize = 2;
+const STACK: usize = 1;
+const NAMES: usize = 0;
+/// A deeper stack or larger table is not loaded whole, bytes.
+const MOST: usize = 1536;
+/// Stack that a function will take above what is in use, bytes.
+const ABOVE: usize = 128;
+/// A name and its value in a table, bytes.
+const NODE: usize = 24;
+
+/// The head of LuaJIT's `lua_State` (`lj_obj.h`, 64 bits).
+#[repr(C)]
+struct Thread {
+    header: [usize; 4],
+    base: *const c_void,
+    top: *const c_void,
+    stack_end: *const c_void,
+    stack: *const c_void,
+}
+
+/// The same of its `GCtab`.
+#[repr(C)]
+struct Table {
+    header: [usize; 5],
+    nodes: *const c_void,
+    array_size: u32,
+    last_node: u32,
+}
+
+/// Loads what the clients of the next replies need. Call it before the next reply is taken.
+///
+/// What is read here are the heads of objects whose memory the arena keeps as long as the state
+/// lives. Were LuaJIT to change them, other memory would be loaded, which does no harm.
+#[inline]
+pub(crate) fn look_ahead(host: &Host) {
+    if let Some(client) = host.runtime.upcoming(COROUTINE) {
+        let coroutine = &host.coroutines[client as usize];
+        prefetch(coroutine, size_of_val(coroutine));
+    }
+    if let Some(thread) = thread_of(host, THREAD) {
+        prefetch(thread, 2 * size_of::<Thread>());
+    }
+    if let Some(thread) = thread_of(host, STACK) {
+        // SAFETY: see above; nothing runs.
+        let (stack, top) = unsafe { ((*thread).stack, (*thread).top) };
+        let used = (top as usize).saturating_sub(stack as usize);
+        prefetch(stack, (used + ABOVE).min(MOST));
+        let client = host.runtime.upcoming(STACK).unwrap_or_default();
+        let globals = host.coroutines[client as usize].globals;
+        prefetch(globals, size_of::<Table>());
+    }
+    if let Some(client) = host.runtime.upcoming(NAMES) {
+        let globals = host.coroutines[client as usize].globals.cast::<Table>();
+        if !globals.is_null() {
+            // SAFETY: see above.
+            let (nodes, last) = unsafe { ((*globals).nodes, (*globals).last_node) };
+            prefetch(nodes, ((last as usize + 1) * NODE).min(MOST));
+        }
+    }
+}
+
+#[inline]
+fn thread_of(host: &Host, ahead: usize) -> Option<*const Thread> {
+    let client = host.runtime.upcoming(ahead)?;
+    let thread: *mut State = host.coroutines[client as usize].thread;
+    (!thread.is_null()).then_some(thread.cast_const().cast())
+}
+
+#[cfg(test)]
+mod tests {
+    use mlua_sys as ffi;
+
+    use super::{Table, Thread};
+    use crate::arena::Lua;
+
+    #[test]
+    fn luajit_has_its_stack_and_its_names_where_they_are_looked_for() {
+        let lua = Lua::new().unwrap();
+        // SAFETY: a state of our own that runs nothing.
+        unsafe {
+            let thread = ffi::lua_newthread(lua.state);
+            let seen = thread.cast_const().cast::<Thread>();
+            let top = (*seen).top as usize;
+            ffi::lua_pushnumber(thread, 0.5);
+            assert_eq!((*seen).top as usize, top + 8);
+            assert_eq!((top as *const f64).read(), 0.5);
+            let order = [(*seen).stack, (*seen).base, (*seen).top, (*seen).stack_end];
+            assert!(order.is_sorted_by_key(|place| *place as usize), "{order:?}");
+
+            ffi::lua_createtable(thread, 3, 8);
+            let table = ffi::lua_topointer(thread, -1).cast::<Table>();
+            assert_eq!((*table).last_node, 7);
+            assert_eq!((*table).array_size, 4, "with element 0");
+            ffi::lua_pushnumber(thread, 0.25);
+            ffi::lua_setfield(thread, -2, c"name".as_ptr());
+            let nodes = std::slice::from_raw_parts((*table).nodes.cast::<f64>(), 8 * 3);
+            assert_eq!(nodes.iter().filter(|word| **word == 0.25).count(), 1);
+        }
+    }
+}
