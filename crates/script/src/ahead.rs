@@ -5,14 +5,12 @@ use std::ffi::c_void;
 
 use runtime::prefetch;
 
-use crate::host::Host;
-use crate::lua::State;
+use crate::host::{Coroutine, Host};
 
 /// Replies ahead.
 const COROUTINE: usize = 3;
-const THREAD: usize = 2;
-const STACK: usize = 1;
-const NAMES: usize = 0;
+const HEADS: usize = 2;
+const CONTENTS: usize = 1;
 /// A deeper stack or larger table is not loaded whole, bytes.
 const MOST: usize = 1536;
 /// Stack that a function will take above what is in use, bytes.
@@ -45,37 +43,30 @@ struct Table {
 /// lives. Were LuaJIT to change them, other memory would be loaded, which does no harm.
 #[inline]
 pub(crate) fn look_ahead(host: &Host) {
-    if let Some(client) = host.runtime.upcoming(COROUTINE) {
-        let coroutine = &host.coroutines[client as usize];
+    if let Some(coroutine) = upcoming(host, COROUTINE) {
         prefetch(coroutine, size_of_val(coroutine));
     }
-    if let Some(thread) = thread_of(host, THREAD) {
-        prefetch(thread, 2 * size_of::<Thread>());
+    if let Some(Coroutine { thread, globals, .. }) = upcoming(host, HEADS) {
+        prefetch(*thread, 2 * size_of::<Thread>());
+        prefetch(*globals, size_of::<Table>());
     }
-    if let Some(thread) = thread_of(host, STACK) {
+    if let Some(Coroutine { thread, globals, .. }) = upcoming(host, CONTENTS)
+        && !thread.is_null()
+        && !globals.is_null()
+    {
+        let (thread, globals) = (thread.cast::<Thread>(), globals.cast::<Table>());
         // SAFETY: see above; nothing runs.
-        let (stack, top) = unsafe { ((*thread).stack, (*thread).top) };
+        let (stack, top, names, last) =
+            unsafe { ((*thread).stack, (*thread).top, (*globals).nodes, (*globals).last_node) };
         let used = (top as usize).saturating_sub(stack as usize);
         prefetch(stack, (used + ABOVE).min(MOST));
-        let client = host.runtime.upcoming(STACK).unwrap_or_default();
-        let globals = host.coroutines[client as usize].globals;
-        prefetch(globals, size_of::<Table>());
-    }
-    if let Some(client) = host.runtime.upcoming(NAMES) {
-        let globals = host.coroutines[client as usize].globals.cast::<Table>();
-        if !globals.is_null() {
-            // SAFETY: see above.
-            let (nodes, last) = unsafe { ((*globals).nodes, (*globals).last_node) };
-            prefetch(nodes, ((last as usize + 1) * NODE).min(MOST));
-        }
+        prefetch(names, ((last as usize + 1) * NODE).min(MOST));
     }
 }
 
 #[inline]
-fn thread_of(host: &Host, ahead: usize) -> Option<*const Thread> {
-    let client = host.runtime.upcoming(ahead)?;
-    let thread: *mut State = host.coroutines[client as usize].thread;
-    (!thread.is_null()).then_some(thread.cast_const().cast())
+fn upcoming(host: &Host, ahead: usize) -> Option<&Coroutine> {
+    host.runtime.upcoming(ahead).map(|client| &host.coroutines[client as usize])
 }
 
 #[cfg(test)]
