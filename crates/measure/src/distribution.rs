@@ -95,7 +95,11 @@ impl Distribution {
     /// Adds all values of another distribution.
     pub fn merge(&mut self, other: &Self) {
         self.out_of_range += other.out_of_range;
-        other.few.iter().for_each(|ns| self.put(*ns));
+        if !other.few.is_empty() {
+            // What adds up others soon has many: no histogram need be made of both to read it.
+            let histogram = self.histogram();
+            other.few.iter().for_each(|ns| histogram.saturating_record(*ns));
+        }
         if let Some(theirs) = &other.histogram
             && !theirs.is_empty()
         {

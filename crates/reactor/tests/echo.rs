@@ -210,3 +210,29 @@ fn a_further_part_keeps_the_stamp_of_the_first() {
         assert_eq!(reactor.given_ns(token), 50);
     }
 }
+
+#[test]
+fn what_comes_next_is_known_before_it_is_taken() {
+    for choice in BOTH {
+        let mut reactor = Reactor::new(*choice).unwrap();
+        let (tokens, mut peers): (Vec<Token>, Vec<File>) =
+            (0..8).map(|_| pair(&mut reactor)).unzip();
+        // What was to be submitted has been.
+        reactor.wait(Duration::ZERO, &mut || 0).unwrap();
+        while reactor.next().is_some() {}
+        peers.iter_mut().for_each(|peer| peer.write_all(b"x").unwrap());
+        let mut got = Vec::new();
+        let deadline = Instant::now() + PATIENCE;
+        while got.len() < tokens.len() {
+            assert!(Instant::now() < deadline, "{choice:?}: {got:?}");
+            reactor.wait(Duration::from_millis(10), &mut || 0).unwrap();
+            let foretold: Vec<Token> = (0..).map_while(|ahead| reactor.upcoming(ahead)).collect();
+            let taken: Vec<Token> =
+                std::iter::from_fn(|| reactor.next()).map(|event| event.token).collect();
+            assert_eq!(foretold, taken, "{choice:?}");
+            got.extend(taken);
+        }
+        got.sort_unstable();
+        assert_eq!(got, tokens, "{choice:?}");
+    }
+}

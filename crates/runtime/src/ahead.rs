@@ -14,7 +14,7 @@ use crate::slot::{HOT_BYTES, Slot};
 const SLOT: usize = 4;
 const CLIENT: usize = 3;
 /// What so many clients need stays in the cache.
-const FEW_CLIENTS: usize = 64;
+const FEW_CLIENTS: usize = 16;
 
 impl Runtime {
     /// The client that a reply is for, `ahead` replies after the one that [`Self::next`] returns
