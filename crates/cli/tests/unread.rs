@@ -11,9 +11,11 @@ use program::{Folder, end_after, interrupt, read_until, spec, start};
 use record::{Interval, PhaseName, Record, Warning};
 use serde_json::json;
 
-const INTERVAL_NS: u64 = 10_000_000;
+const INTERVAL_NS: u64 = 20_000_000;
 /// A client that never waits needs the processor all the time, unless it pauses.
 const IDLE: Duration = Duration::from_millis(500);
+/// How late the shard may be on a busy machine, well below what it is ahead of the coordinator.
+const LATE_NS: u64 = 400_000_000;
 
 /// CPU time of a process so far, clock ticks.
 fn cpu_ticks(pid: u32) -> u64 {
@@ -66,10 +68,12 @@ fn the_load_pauses_and_every_figure_is_its_own_intervals() {
     let intervals = events(&ended.records);
     let counted: u64 = intervals.iter().map(|interval| interval.counters.events).sum();
     assert_eq!(counted, ended.summary().total.events, "no event is lost");
-    // The shard's thread, the coordinator's, and what the clock of either is late.
-    for Interval { start_ns, end_ns, cpu, .. } in intervals {
-        let used_ns = (cpu.user_us + cpu.system_us) * 1_000;
-        assert!(used_ns <= 3 * (end_ns - start_ns), "{used_ns} ns between {start_ns} and {end_ns}");
+    // The shard's thread, and the coordinator's, which does little.
+    let (begin, mut used_ns) = (intervals[0].start_ns, 0);
+    for Interval { end_ns, cpu, .. } in intervals {
+        used_ns += (cpu.user_us + cpu.system_us) * 1_000;
+        let most_ns = (end_ns - begin) * 3 / 2 + LATE_NS;
+        assert!(used_ns <= most_ns, "{used_ns} ns of CPU by {} ns", end_ns - begin);
     }
 }
 
