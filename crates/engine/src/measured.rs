@@ -194,13 +194,18 @@ impl Measured {
     }
 
     /// CPU time between the ends of the interval before and of this one. Unknown if the shard that
-    /// read it was cut off; it is then part of a later one.
+    /// read it was cut off, and none if it was read before that of the interval before, by another
+    /// shard; it is then part of an earlier or later one.
     fn cpu_until(&mut self, end: Option<CpuTime>) -> CpuTime {
-        let Some(end) = end else { return CpuTime::default() };
-        let before = std::mem::replace(&mut self.cpu_before, end);
+        let before = self.cpu_before;
+        let end = end.unwrap_or(before);
+        self.cpu_before = CpuTime {
+            user_us: end.user_us.max(before.user_us),
+            system_us: end.system_us.max(before.system_us),
+        };
         CpuTime {
-            user_us: end.user_us.saturating_sub(before.user_us),
-            system_us: end.system_us.saturating_sub(before.system_us),
+            user_us: self.cpu_before.user_us - before.user_us,
+            system_us: self.cpu_before.system_us - before.system_us,
         }
     }
 

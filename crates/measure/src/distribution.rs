@@ -19,7 +19,7 @@ const ROUGH_DIGITS: u8 = 2;
 const FEW: usize = 512;
 
 /// Times in nanoseconds, [1, [`HIGHEST_NS`]], to three significant digits, or to two
-/// ([`Self::rough`]). The first [`FEW`] values are kept one by one (4 KB), so that an interval in
+/// ([`Self::rough`]). The first 512 values are kept one by one (4 KB), so that an interval in
 /// which a shard did little costs little to merge and to keep: with a thousand shards, merging
 /// a thousand histograms would take longer than a short interval lasts. The histogram (270 KB,
 /// rough 37 KB) is allocated with the first value beyond. Unused distributions cost nothing.

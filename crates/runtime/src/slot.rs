@@ -44,7 +44,7 @@ pub(crate) struct Slot {
     pub(crate) ordinal: u64,
     /// Bytes received while nothing was expected.
     pub(crate) early: Vec<u8>,
-    /// When it was lost.
+    /// When the connection was lost.
     pub(crate) lost_ns: u64,
     /// Reconnect attempts since.
     pub(crate) attempts: u32,

@@ -274,3 +274,31 @@ proptest! {
         prop_assert_eq!(found, expected);
     }
 }
+
+#[test]
+fn no_cpu_time_counts_twice_whoever_read_it_when() {
+    let labels = Labels::new(vec!["closed".to_owned()]);
+    let mut measured = Measured::new(1);
+    let read = [Some(30), Some(50), Some(45), None, Some(80)];
+    let mut found = Vec::new();
+    for (index, user_us) in (0..).zip(read) {
+        measured.take(ShardInterval {
+            shard: 0,
+            index,
+            phase: PhaseName::Measure,
+            turn: None,
+            start_ns: index * SECOND_NS,
+            end_ns: (index + 1) * SECOND_NS,
+            clients: 1,
+            busy: 1,
+            cpu: user_us.map(|user_us| CpuTime { user_us, system_us: 0 }),
+            totals: None,
+            last: false,
+            recorder: None,
+        });
+        let done = measured.next(false, &labels, || 0).expect("the only shard has reported");
+        found.push(done.interval.cpu.user_us);
+    }
+    assert_eq!(found, [30, 20, 0, 0, 30]);
+    assert_eq!(measured.summary(false, 0, &labels.names()).expect("a window").cpu.user_us, 80);
+}
