@@ -115,6 +115,10 @@ def fatal(kind: str, message: str) -> bytes:
     return _line("fatal", kind=kind, message=message, hint=None, traceback="kv.lua:3: in event")
 
 
+def warning(code: str, message: str, hint: str | None = None) -> bytes:
+    return _line("warning", code=code, message=message, hint=hint)
+
+
 def phase(name: str) -> bytes:
     return _line("phase", phase=name, at_ns=5)
 

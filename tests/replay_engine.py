@@ -62,6 +62,8 @@ def main() -> int:
                 lines.summary(clients=clients, measured=nothing, histograms=[], errors={"57P01": 3})
             )
             return 0
+        case "warn":
+            say(lines.warning("paused", "clients paused", "choose longer intervals"))
         case "wait":
             return until_stopped(clients)
     for index in range(3):

@@ -246,3 +246,9 @@ def test_what_only_looks_like_a_number_is_a_text(url: str, tmp_path: Path, value
     (name,) = Store(tmp_path / "results").names()
     (run,) = Store(tmp_path / "results").study(name).survey().runs.values()
     assert run.manifest.options["x"] == value
+
+
+def test_a_warning_is_printed_with_its_hint(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert bench(url, "--option", "act=warn") == 0
+    told = capsys.readouterr().err
+    assert "warning: clients paused\nhint: choose longer intervals\n" in told

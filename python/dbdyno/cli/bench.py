@@ -203,8 +203,7 @@ def prepare(
     plan = BenchPlan(url, script, options, load, seed, prepare=wanted)
     loads, warnings = prepare_tables(plan, find_engine(), observe=_Teller().show)
     click.echo(f"tables         {_loads(loads)}" if loads else "done; no table to verify")
-    for warning in warnings:
-        click.echo(f"warning: {warning.message}", err=True)
+    _tell_warnings(warnings)
 
 
 @click.command()
@@ -322,8 +321,14 @@ def _print(result: BenchResult) -> None:
         lines.insert(0, ("tables", _loads(result.loads)))
     for name, value in lines:
         click.echo(f"{name:<14} {value}")
-    for warning in result.warnings:
+    _tell_warnings(result.warnings)
+
+
+def _tell_warnings(warnings: Sequence[EngineWarning]) -> None:
+    for warning in warnings:
         click.echo(f"warning: {warning.message}", err=True)
+        if warning.hint:
+            click.echo(f"hint: {warning.hint}", err=True)
 
 
 def _loads(loads: Sequence[TableLoad]) -> str:

@@ -233,4 +233,9 @@ def _result(ended: RunEnded, script: Path, kept: str | None) -> BenchResult:
 
 
 def _warnings(stored: Sequence[Mapping[str, object]]) -> tuple[EngineWarning, ...]:
-    return tuple(EngineWarning(str(one["code"]), str(one["message"])) for one in stored)
+    return tuple(map(_warning, stored))
+
+
+def _warning(stored: Mapping[str, object]) -> EngineWarning:
+    hint = stored.get("hint")
+    return EngineWarning(str(stored["code"]), str(stored["message"]), str(hint) if hint else None)
