@@ -21,7 +21,7 @@ local connection
 function thread_init() connection = sysbench.sql.driver():connect() end
 function event() connection:query("SELECT 1") end
 """
-INTERVALS = 30
+INTERVALS = 30  # By then memory has stopped growing, or has left the plan behind.
 ROOM = {"max_connections": "1100"}
 SERVERS = {
     "sqlite": {"journal_mode": "wal"},
@@ -62,7 +62,7 @@ def test_a_run_has_what_its_plan_says(server: Server, tmp_path: Path, clients: i
         options={},
         clients=clients,
         seed=1,
-        # A thousand shards that each report ten times a second: what they send takes memory, too.
+        # Short intervals: what a thousand shards report ten times a second takes memory, too.
         load=Load((clients,), warm_up_s=0.0, measure_s=60.0, think_time_s=0.1, interval_s=0.1),
     )
     hellos: list[Hello] = []

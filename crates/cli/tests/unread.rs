@@ -1,5 +1,5 @@
-//! Records that nobody reads: the load pauses rather than that the engine's memory grows, and each
-//! figure is its own interval's all the same.
+//! Records that nobody reads: the load pauses so that the engine's memory does not grow, and CPU
+//! time is still counted in the interval that used it.
 
 #![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
 
@@ -14,7 +14,8 @@ use serde_json::json;
 const INTERVAL_NS: u64 = 20_000_000;
 /// A client that never waits needs the processor all the time, unless it pauses.
 const IDLE: Duration = Duration::from_millis(500);
-/// How late the shard may be on a busy machine, well below what it is ahead of the coordinator.
+/// How late the shard may read the CPU time on a busy machine. Far less than the 63 intervals that
+/// the coordinator is behind, so a coordinator that read it would be noticed.
 const LATE_NS: u64 = 400_000_000;
 
 /// CPU time of a process so far, clock ticks.

@@ -193,9 +193,9 @@ impl Measured {
         }
     }
 
-    /// CPU time between the ends of the interval before and of this one. Unknown if the shard that
-    /// read it was cut off, and none if it was read before that of the interval before, by another
-    /// shard; it is then part of an earlier or later one.
+    /// CPU time used in an interval, from the reading at its `end`. Zero if there is no reading
+    /// (the shard that took it was cut off) or if it was taken before the previous interval's, by
+    /// another shard; that CPU time is then counted in a neighbouring interval.
     fn cpu_until(&mut self, end: Option<CpuTime>) -> CpuTime {
         let before = self.cpu_before;
         let end = end.unwrap_or(before);

@@ -15,7 +15,7 @@ pub const HIGHEST_NS: u64 = 3_600_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
 /// The same of a rough distribution: below 10⁻².
 const ROUGH_DIGITS: u8 = 2;
-/// As many values are kept one by one before a histogram is needed.
+/// This many values are kept one by one, further ones in a histogram.
 const FEW: usize = 512;
 
 /// Times in nanoseconds, [1, [`HIGHEST_NS`]], to three significant digits, or to two
@@ -65,23 +65,15 @@ impl Distribution {
         if ns > HIGHEST_NS {
             self.out_of_range += 1;
         }
-        self.put(ns.clamp(1, HIGHEST_NS));
-    }
-
-    #[inline]
-    fn put(&mut self, ns: u64) {
-        if self.few.len() < FEW {
-            self.keep(ns);
-        } else {
+        let ns = ns.clamp(1, HIGHEST_NS);
+        if self.few.len() == FEW {
             self.histogram().saturating_record(ns);
+        } else {
+            if self.few.capacity() == 0 {
+                self.few.reserve_exact(FEW);
+            }
+            self.few.push(ns);
         }
-    }
-
-    fn keep(&mut self, ns: u64) {
-        if self.few.capacity() == 0 {
-            self.few.reserve_exact(FEW);
-        }
-        self.few.push(ns);
     }
 
     /// Records the same time `count` times.
@@ -96,7 +88,8 @@ impl Distribution {
     pub fn merge(&mut self, other: &Self) {
         self.out_of_range += other.out_of_range;
         if !other.few.is_empty() {
-            // What adds up others soon has many: no histogram need be made of both to read it.
+            // A sum of distributions soon has many values, and one in which all are in the
+            // histogram can be read without a copy.
             let histogram = self.histogram();
             other.few.iter().for_each(|ns| histogram.saturating_record(*ns));
         }

@@ -1,10 +1,10 @@
-//! Memory that will be needed soon.
+//! Prefetching memory that will be needed soon.
 
 /// Bytes of a line of the processor's cache.
 const LINE: usize = 64;
 
-/// Starts to load `bytes` of memory, from `start` on, into the processor's cache, and does not wait
-/// for it. Memory that is not there is ignored. Does nothing on processors other than x86-64.
+/// Prefetches `bytes` of memory from `start` on into the processor's cache, without waiting. Any
+/// address is allowed. Does nothing on processors other than x86-64.
 #[inline]
 pub fn prefetch<T>(start: *const T, bytes: usize) {
     let start = start.cast::<i8>();

@@ -45,6 +45,16 @@ struct Socket {
     given_ns: u64,
 }
 
+/// What a completion is of, from its user data; see `UringReactor::user_data`.
+fn kind_of(data: u64) -> u64 {
+    data & ((1 << KIND_BITS) - 1)
+}
+
+/// The socket it is of.
+fn token_of(data: u64) -> Token {
+    (data >> KIND_BITS) as Token
+}
+
 /// See the crate's page.
 pub struct UringReactor {
     ring: IoUring,
@@ -294,7 +304,7 @@ impl UringReactor {
     #[inline]
     pub(crate) fn upcoming(&self, ahead: usize) -> Option<Token> {
         let data = self.ready.get(ahead)?.user_data();
-        (data & ((1 << KIND_BITS) - 1) == RECEIVE).then_some((data >> KIND_BITS) as Token)
+        (kind_of(data) == RECEIVE).then_some(token_of(data))
     }
 
     pub(crate) fn next(&mut self) -> Option<Event> {
@@ -311,7 +321,7 @@ impl UringReactor {
 
     fn interpret(&mut self, completion: &cqueue::Entry) -> Option<Event> {
         let data = completion.user_data();
-        let kind = data & ((1 << KIND_BITS) - 1);
+        let kind = kind_of(data);
         if kind == WAKE {
             self.waker.drain();
             if !cqueue::more(completion.flags()) {
@@ -319,7 +329,7 @@ impl UringReactor {
             }
             return None;
         }
-        let token = (data >> KIND_BITS) as Token;
+        let token = token_of(data);
         let generation = (data >> (TOKEN_BITS + KIND_BITS)) as u32;
         // A buffer must return to the ring, whoever it was for.
         let chunk = cqueue::buffer_select(completion.flags())

@@ -1,19 +1,19 @@
-//! Looks ahead: loads what the next replies need into the processor's cache.
+//! Looks ahead: prefetches what the next replies need into the processor's cache.
 //!
-//! With hundreds of clients, everything that belongs to one was last used hundreds of replies ago,
-//! and waiting for it to come from memory is much of what a reply costs. The event loop collects
-//! completions, so it is known whose reply comes next. Each step below finds the address of what
-//! the next one loads, so it comes one reply later.
+//! With hundreds of clients, a client's data were last used hundreds of replies ago, and cache
+//! misses on them are much of the cost of a reply. The event loop has collected several replies
+//! before the first is handled, so it is known whose comes next. A client's data are found by
+//! following pointers; each pointer is prefetched one reply before it is followed.
 
 use reactor::prefetch;
 
 use crate::runtime::Runtime;
 use crate::slot::{HOT_BYTES, Slot};
 
-/// Replies ahead.
+/// How many replies ahead the slot is prefetched, and then its client, whose number is in the slot.
 const SLOT: usize = 4;
 const CLIENT: usize = 3;
-/// What so many clients need stays in the cache.
+/// The data of this many clients (client 0 of the hooks included) stay in the cache by themselves.
 const FEW_CLIENTS: usize = 16;
 
 impl Runtime {
@@ -34,6 +34,7 @@ impl Runtime {
         self.slots.get(index as usize)?.as_deref()
     }
 
+    /// Call it before each event is taken.
     #[inline]
     pub(crate) fn look_ahead(&self) {
         if let Some(slot) = self.upcoming_slot(SLOT) {

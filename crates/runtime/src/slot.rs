@@ -12,7 +12,7 @@ use crate::outcome::{Failed, Purpose};
 /// A larger input buffer is freed between statements, bytes.
 const INPUT_KEEP: usize = 16 * 1024;
 
-/// What every statement needs comes first ([`HOT_BYTES`]).
+/// Fields that every statement uses come first, so that they can be prefetched ([`HOT_BYTES`]).
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Slot {
@@ -55,7 +55,7 @@ pub(crate) struct Slot {
     pub(crate) session_state: SessionState,
 }
 
-/// Bytes of a slot that a statement needs.
+/// Length of the fields that every statement uses, bytes.
 pub(crate) const HOT_BYTES: usize = offset_of!(Slot, ordinal);
 
 /// Where the bytes of the last reply are.

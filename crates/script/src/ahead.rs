@@ -1,5 +1,5 @@
-//! Looks ahead in Lua, as `runtime::ahead` does beneath it: loads the coroutines of the next
-//! clients, their stacks and their globals into the processor's cache.
+//! Looks ahead in Lua, as `runtime/ahead.rs` does for connections: prefetches the coroutines of the
+//! next clients, their stacks and their globals.
 
 use std::ffi::c_void;
 
@@ -7,16 +7,19 @@ use runtime::prefetch;
 
 use crate::host::{Coroutine, Host};
 
-/// Replies ahead.
+/// How many replies ahead our record of a coroutine is prefetched, then the heads of its Lua
+/// objects, then the stack and the names that the heads point to.
 const COROUTINE: usize = 3;
 const HEADS: usize = 2;
 const CONTENTS: usize = 1;
-/// A deeper stack or larger table is not loaded whole, bytes.
+/// Of a deep stack or a large table only this much is prefetched, bytes.
 const MOST: usize = 1536;
-/// Stack that a function will take above what is in use, bytes.
+/// Part of the stack above its top, which the next function call uses, bytes.
 const ABOVE: usize = 128;
-/// A name and its value in a table, bytes.
+/// A name and its value in a LuaJIT table, bytes.
 const NODE: usize = 24;
+/// LuaJIT's whole `lua_State`, bytes.
+const THREAD_BYTES: usize = 96;
 
 /// The head of LuaJIT's `lua_State` (`lj_obj.h`, 64 bits).
 #[repr(C)]
@@ -37,17 +40,18 @@ struct Table {
     last_node: u32,
 }
 
-/// Loads what the clients of the next replies need. Call it before the next reply is taken.
+/// Prefetches what the clients of the next replies need. Call it before each reply is taken.
 ///
-/// What is read here are the heads of objects whose memory the arena keeps as long as the state
-/// lives. Were LuaJIT to change them, other memory would be loaded, which does no harm.
+/// It reads only the heads of Lua objects, whose memory the arena keeps as long as the state lives.
+/// If another version of LuaJIT lays them out differently, the wrong memory is prefetched, which
+/// does no harm.
 #[inline]
 pub(crate) fn look_ahead(host: &Host) {
     if let Some(coroutine) = upcoming(host, COROUTINE) {
         prefetch(coroutine, size_of_val(coroutine));
     }
     if let Some(Coroutine { thread, globals, .. }) = upcoming(host, HEADS) {
-        prefetch(*thread, 2 * size_of::<Thread>());
+        prefetch(*thread, THREAD_BYTES);
         prefetch(*globals, size_of::<Table>());
     }
     if let Some(Coroutine { thread, globals, .. }) = upcoming(host, CONTENTS)
@@ -55,7 +59,7 @@ pub(crate) fn look_ahead(host: &Host) {
         && !globals.is_null()
     {
         let (thread, globals) = (thread.cast::<Thread>(), globals.cast::<Table>());
-        // SAFETY: see above; nothing runs.
+        // SAFETY: both are live or in the arena, as described above, and no Lua runs.
         let (stack, top, names, last) =
             unsafe { ((*thread).stack, (*thread).top, (*globals).nodes, (*globals).last_node) };
         let used = (top as usize).saturating_sub(stack as usize);

@@ -28,7 +28,7 @@ end
 
 local function inherit(from)
   local meta = { __index = from }
-  -- An inherited name that is set to nil must not show through.
+  -- Setting an inherited name to nil must hide it, so the table gets copies of all other names.
   function meta.__newindex(of, name, value)
     if value == nil and from[name] ~= nil then
       copy_names(of)
@@ -49,7 +49,7 @@ function seen.pairs(of)
   return pairs(of)
 end
 
--- Each step collects anew: scripts that walk through an inherited table by hand are rare.
+-- Slow, since each step collects all names again, but scripts rarely call `next` on these tables.
 function seen.next(of, name)
   return next(behind[getmetatable(of)] and collect({}, of) or of, name)
 end

@@ -173,11 +173,11 @@ for name, value in pairs(legacy_globals) do
   shared.db[name:gsub("^db_", "")] = value
 end
 
--- Global names that a C module adds later are found behind them.
+-- All names that scripts start with. Globals that a C module defines later are found through `_G`.
 local globals_meta = inherit(setmetatable(complete(library, _G), inherit(_G)))
 
--- One client's globals. They hold few names: the rest is found through metatables, which all
--- clients share, in memory and in the processor's cache.
+-- One client's globals. They hold few names; the rest is found in tables that all clients share,
+-- which saves memory and cache misses.
 local function environment(tid, module_path)
   local env = setmetatable({}, globals_meta)
   env._G = env

@@ -304,9 +304,12 @@ impl ShardView {
 
     fn warn_of_the_pause(&self) {
         let ahead = self.recorders.ahead();
-        let message = format!("clients paused because {ahead} intervals were still to be merged");
-        let hint = "read the engine's output while it runs; with many shards (each client of \
-                    SQLite is one) choose longer intervals";
+        let message = format!(
+            "clients paused while {ahead} intervals of their shard waited to be merged: they could \
+             have done more events"
+        );
+        let hint = "choose longer intervals, or fewer clients on SQLite, where each is a shard; a \
+                    program that reads the engine's records must not stop reading";
         self.send(Message::Warning("paused", message, Some(hint.to_owned())));
     }
 

@@ -4,12 +4,14 @@ use std::sync::mpsc::Receiver;
 
 use measure::Recorder;
 
-/// Most recorders of a shard, and of all shards, as far as each can have three. The coordinator
-/// returns each as soon as it has merged it, so two or three do unless it is kept from it: by
-/// whoever reads the records and stopped, or by busy processors. Without a limit, every interval
-/// would then take more memory.
+/// Most recorders of a shard where there are few shards. The coordinator returns a recorder as soon
+/// as it has merged it, so a shard needs two or three. It needs more while the coordinator is late,
+/// because the processors are busy or the reader of the records has stopped; without a limit, every
+/// interval would then take more memory.
 const RECORDERS_MAX: u32 = 64;
+/// Most recorders of all shards, unless that is less than `RECORDERS_MIN` for each.
 const RECORDERS_OF_ALL: u32 = 2_048;
+/// Fewest that a shard may have.
 const RECORDERS_MIN: u32 = 3;
 
 #[derive(Debug)]
