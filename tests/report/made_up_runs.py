@@ -20,6 +20,7 @@ from dbdyno.formats.study import read_study
 from dbdyno.model import (
     Counters,
     CpuTime,
+    EngineWarning,
     Failure,
     Hello,
     HistogramRecord,
@@ -103,6 +104,8 @@ class World:
     """What the lab took in each run."""
     censored: int = 0
     """Events of each step that had not ended at the end of its window."""
+    warnings: tuple[EngineWarning, ...] = ()
+    """Of each run's load and of each of its steps."""
 
 
 def write_study(
@@ -161,6 +164,7 @@ def _carry_out(
                 reactor="epoll",
                 shards=1,
                 ended_unix_ns=START_UNIX_NS + 4 * SECOND_NS if world.tool else None,
+                warnings=tuple(map(asdict, world.warnings)),
             )
         )
     writer.metrics(world.samples(run), METRICS)
@@ -193,6 +197,7 @@ def _carry_out(
         steps=tuple(results),
         server={},
         loads=world.loads(run),
+        load_warnings=tuple(map(asdict, world.warnings)),
         lab=world.lab,
         error=Failure("ServerError", "the server ended while warming up", 4)
         if status == "failed"

@@ -15,7 +15,7 @@ from made_up_runs import World, page_of, tables_nowhere_on, write_study
 from made_up_studies import SMALL
 
 from dbdyno.errors import StoreError, StudyError, UsageError
-from dbdyno.model import PlannedRun, Step
+from dbdyno.model import EngineWarning, PlannedRun, Step
 from dbdyno.report import write
 from dbdyno.report.analyse import Analysis, analyse
 from dbdyno.report.answer import answers, headline, qualification
@@ -265,6 +265,18 @@ def test_what_bends_numbers_is_told_once_with_the_runs_it_was_seen_in(written: W
 
     assert host.state == "doubtful"
     assert host.told == "1 MiB are swapped out (10 of 11 runs)."
+
+
+def test_a_warning_is_told_once_with_what_to_do(tmp_path: Path) -> None:
+    paused = EngineWarning("paused", "clients paused", "choose longer intervals")
+    found = gates(told(tmp_path, SHORT, World(rate, warnings=(paused, EngineWarning("a", "b")))))
+
+    assert [(g.name, g.told) for g in found if g.name.startswith(("Load: ", "Engine: "))] == [
+        ("Load: paused", "Clients paused (12 times). Choose longer intervals."),
+        ("Load: a", "B (12 times)."),
+        ("Engine: paused", "Clients paused (24 times). Choose longer intervals."),
+        ("Engine: a", "B (24 times)."),
+    ]
 
 
 def test_axes_name_the_figure_and_its_unit(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ use crate::interrupter::Interrupter;
 use crate::lua::{self, State};
 use crate::random::Random;
 use crate::settings::NOT_TEXT;
+use crate::way::Way;
 
 /// References to the functions the prelude returns.
 #[derive(Debug, Clone, Copy, Default)]
@@ -58,6 +59,10 @@ pub(crate) struct Coroutine {
     pub(crate) random: Random,
     /// Values drawn from `sysbench.rand.unique`.
     pub(crate) unique: u32,
+    /// The prepared statement it executed last, by address.
+    pub(crate) executed: usize,
+    /// To the first statement that it executed twice in a row.
+    pub(crate) way: Way,
 }
 
 /// A row of a result; its values are stored end to end.
@@ -239,6 +244,8 @@ impl Host {
             number,
             random: Random::new(self.config.seed, u64::from(number)),
             unique: 0,
+            executed: 0,
+            way: Way::default(),
         });
         self.runtime.add_client(group, place)
     }

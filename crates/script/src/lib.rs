@@ -17,10 +17,12 @@ mod host;
 mod inspect;
 mod interrupt;
 mod interrupter;
+mod layout;
 mod lua;
 mod random;
 mod settings;
 mod source;
+mod way;
 mod workload;
 
 pub use config::{CommandContext, Config, ConfigError, Figures, GroupConfig, distributions};

@@ -378,13 +378,12 @@ def _data(analysis: Analysis) -> Gate:
 def _load_warnings(analysis: Analysis) -> Iterable[Gate]:
     """Of loaders; what tables lack, the data gate says."""
     runs = [run.manifest for run in analysis.material.runs]
-    warnings = [warning for run in runs for warning in run.load_warnings]
-    told: dict[str, list[str]] = {}
-    for warning in warnings:
-        told.setdefault(str(warning["code"]), []).append(str(warning["message"]))
-    for code, messages in told.items():
-        if code not in OF_DATA:
-            yield Gate(f"Load: {code}", "doubtful", f"{messages[0]} ({len(messages)} times)")
+    return _warned(
+        (f"Load: {warning['code']}", warning)
+        for run in runs
+        for warning in run.load_warnings
+        if warning["code"] not in OF_DATA
+    )
 
 
 def _host(analysis: Analysis) -> Gate:
@@ -427,16 +426,24 @@ def _red_flags(analysis: Analysis) -> Iterable[str]:
 
 
 def _step_warnings(analysis: Analysis) -> Iterable[Gate]:
-    told: dict[str, tuple[str, int]] = {}
-    for run in analysis.material.runs:
-        for step in run.manifest.steps:
-            for warning in step.warnings:
-                who = "Tool" if step.reactor is None else "Engine"
-                name = f"{who}: {warning.get('code', 'warning')}"
-                message, seen = told.get(name, (str(warning.get("message", "")), 0))
-                told[name] = message, seen + 1
-    for name, (message, seen) in told.items():
-        yield Gate(name, "doubtful", f"{message} ({seen} step{'' if seen == 1 else 's'})")
+    return _warned(
+        (f"{'Tool' if step.reactor is None else 'Engine'}: {warning['code']}", warning)
+        for run in analysis.material.runs
+        for step in run.manifest.steps
+        for warning in step.warnings
+    )
+
+
+def _warned(named: Iterable[tuple[str, Mapping[str, object]]]) -> Iterable[Gate]:
+    """One gate for each name: the first warning's message, how often it came, what to do."""
+    found: dict[str, list[Mapping[str, object]]] = {}
+    for name, warning in named:
+        found.setdefault(name, []).append(warning)
+    for name, warnings in found.items():
+        first, times = warnings[0], len(warnings)
+        told = f"{sentence_case(str(first['message']))} ({times} time{'' if times == 1 else 's'})."
+        hint = first.get("hint")
+        yield Gate(name, "doubtful", f"{told} {sentence_case(str(hint))}." if hint else told)
 
 
 def limits(analysis: Analysis) -> tuple[str, ...]:

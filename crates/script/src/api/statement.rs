@@ -1,7 +1,4 @@
 //! Prepared statements and their parameters.
-//!
-//! A parameter is a small block of memory that the script sets (`native.lua`) and the host reads
-//! when the statement is executed; nothing is allocated in between.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -13,8 +10,10 @@ use super::argument::slot_argument;
 use super::objects::{PARAMETER, Parameter, STATEMENT, Statement};
 use super::pipeline;
 use super::returned::finish;
-use crate::host::{with, with_view};
+use crate::host::{Coroutine, with, with_view};
+use crate::layout::{FFI_HEAD_BYTES, USERDATA_HEAD_BYTES};
 use crate::lua::{self, State, set_function};
+use crate::way::Way;
 
 /// `lua_type` of an FFI object.
 const TYPE_FFI: c_int = 10;
@@ -85,6 +84,7 @@ unsafe extern "C-unwind" fn execute(state: *mut State) -> c_int {
             if !host.runtime.has(bound.slot) {
                 return None;
             }
+            note_execution(state, host.running(), bound);
             let values = bound.parameters.iter().map(|made| (**made).value());
             Some(host.runtime.execute(view, bound.slot, id, values))
         });
@@ -95,6 +95,35 @@ unsafe extern "C-unwind" fn execute(state: *mut State) -> c_int {
                 1
             }
         }
+    }
+}
+
+/// Finds the way to a statement that the client executes twice in a row, once for each client.
+#[inline]
+unsafe fn note_execution(state: *mut State, client: &mut Coroutine, statement: &Statement) {
+    let again = client.executed == ptr::from_ref(statement) as usize;
+    client.executed = ptr::from_ref(statement) as usize;
+    if again && !client.way.is_known() {
+        // SAFETY: upheld by the caller: a live state, which waits for us.
+        client.way = unsafe { way_to(state, statement) };
+    }
+}
+
+#[cold]
+unsafe fn way_to(state: *mut State, statement: &Statement) -> Way {
+    let parameters = statement.parameters.as_slice();
+    let memory = |start: usize, bytes, head: usize| start - head..start + bytes;
+    let own = [
+        memory(ptr::from_ref(statement) as usize, size_of_val(statement), USERDATA_HEAD_BYTES),
+        memory(parameters.as_ptr() as usize, size_of_val(parameters), 0),
+    ];
+    let of_parameter = |made| memory(made as usize, size_of::<Parameter>(), FFI_HEAD_BYTES);
+    let objects: Vec<_> =
+        own.into_iter().chain(parameters.iter().copied().map(of_parameter)).collect();
+    // SAFETY: upheld by the caller; the globals of a live state are a live table.
+    unsafe {
+        let globals = ffi::lua_topointer(state, ffi::LUA_GLOBALSINDEX);
+        Way::find(globals.cast(), &objects)
     }
 }
 
