@@ -29,16 +29,13 @@ pub(crate) fn look_ahead(host: &Host) {
         prefetch(*globals, size_of::<Table>());
         way.prefetch_list();
     }
-    if let Some(Coroutine { way, .. }) = upcoming(host, CONTENTS) {
+    if let Some(Coroutine { thread, globals, way, .. }) = upcoming(host, CONTENTS) {
         way.prefetch_lines();
-    }
-    if let Some(Coroutine { thread, globals, .. }) = upcoming(host, CONTENTS)
-        && !thread.is_null()
-        && !globals.is_null()
-    {
-        let (thread, globals) = (thread.cast::<Thread>(), globals.cast::<Table>());
+        if thread.is_null() || globals.is_null() {
+            return;
+        }
         // SAFETY: both are live or in the arena, as described above, and no Lua runs.
-        let (thread, globals) = unsafe { (&*thread, &*globals) };
+        let (thread, globals) = unsafe { (&*thread.cast::<Thread>(), &*globals.cast::<Table>()) };
         let used = (thread.top as usize).saturating_sub(thread.stack as usize);
         prefetch(thread.stack, (used + ABOVE).min(MOST));
         prefetch(globals.nodes, globals.nodes_bytes().min(MOST));
