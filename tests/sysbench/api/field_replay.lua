@@ -14,9 +14,11 @@ local function statements(path)
   return list
 end
 
+local list, place = statements(name), 0
+os.remove(name)
+
 function thread_init()
   con = sysbench.sql.driver():connect()
-  list, place = statements(name), 0
   print("> read", #list, io.type(io.stdout), io.type(out), os.getenv("NOT_A_VARIABLE_OF_ANYONE"))
 end
 
@@ -24,5 +26,3 @@ function event()
   place = place % #list + 1
   print("> " .. list[place], con:query_row(list[place]))
 end
-
-function thread_done() os.remove(name) end
