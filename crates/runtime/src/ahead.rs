@@ -37,10 +37,28 @@ impl Runtime {
     /// Call it before each event is taken.
     #[inline]
     pub(crate) fn look_ahead(&self) {
-        if let Some(slot) = self.upcoming_slot(SLOT) {
+        self.prefetch_slot(SLOT);
+        self.prefetch_client(CLIENT);
+    }
+
+    /// Call it after a wait: nothing was handled during which the first replies could have been
+    /// looked ahead to. Without one pointer waiting for another, their cache misses overlap.
+    #[inline]
+    pub(crate) fn look_at_first(&self) {
+        (0..SLOT).for_each(|ahead| self.prefetch_slot(ahead));
+        (0..CLIENT).for_each(|ahead| self.prefetch_client(ahead));
+    }
+
+    #[inline]
+    fn prefetch_slot(&self, ahead: usize) {
+        if let Some(slot) = self.upcoming_slot(ahead) {
             prefetch(slot, HOT_BYTES);
         }
-        if let Some(client) = self.upcoming(CLIENT) {
+    }
+
+    #[inline]
+    fn prefetch_client(&self, ahead: usize) {
+        if let Some(client) = self.upcoming(ahead) {
             let client = &self.clients[client as usize];
             prefetch(client, size_of_val(client));
         }

@@ -21,25 +21,47 @@ const ABOVE: usize = 128;
 /// It reads only the heads of Lua objects, whose memory the arena keeps as long as the state lives.
 #[inline]
 pub(crate) fn look_ahead(host: &Host) {
-    if let Some(coroutine) = upcoming(host, COROUTINE) {
+    prefetch_coroutine(host, COROUTINE);
+    prefetch_heads(host, HEADS);
+    prefetch_contents(host, CONTENTS);
+}
+
+/// The same for the first replies. Call it after a wait.
+#[inline]
+pub(crate) fn look_at_first(host: &Host) {
+    (0..COROUTINE).for_each(|ahead| prefetch_coroutine(host, ahead));
+    (0..HEADS).for_each(|ahead| prefetch_heads(host, ahead));
+    (0..CONTENTS).for_each(|ahead| prefetch_contents(host, ahead));
+}
+
+#[inline]
+fn prefetch_coroutine(host: &Host, ahead: usize) {
+    if let Some(coroutine) = upcoming(host, ahead) {
         prefetch(coroutine, size_of_val(coroutine));
     }
-    if let Some(Coroutine { thread, globals, way, .. }) = upcoming(host, HEADS) {
+}
+
+#[inline]
+fn prefetch_heads(host: &Host, ahead: usize) {
+    if let Some(Coroutine { thread, globals, way, .. }) = upcoming(host, ahead) {
         prefetch(*thread, size_of::<Thread>());
         prefetch(*globals, size_of::<Table>());
         way.prefetch_list();
     }
-    if let Some(Coroutine { thread, globals, way, .. }) = upcoming(host, CONTENTS) {
-        way.prefetch_lines();
-        if thread.is_null() || globals.is_null() {
-            return;
-        }
-        // SAFETY: both are live or in the arena, as described above, and no Lua runs.
-        let (thread, globals) = unsafe { (&*thread.cast::<Thread>(), &*globals.cast::<Table>()) };
-        let used = (thread.top as usize).saturating_sub(thread.stack as usize);
-        prefetch(thread.stack, (used + ABOVE).min(MOST));
-        prefetch(globals.nodes, globals.nodes_bytes().min(MOST));
+}
+
+#[inline]
+fn prefetch_contents(host: &Host, ahead: usize) {
+    let Some(Coroutine { thread, globals, way, .. }) = upcoming(host, ahead) else { return };
+    way.prefetch_lines();
+    if thread.is_null() || globals.is_null() {
+        return;
     }
+    // SAFETY: both are live or in the arena, as described above, and no Lua runs.
+    let (thread, globals) = unsafe { (&*thread.cast::<Thread>(), &*globals.cast::<Table>()) };
+    let used = (thread.top as usize).saturating_sub(thread.stack as usize);
+    prefetch(thread.stack, (used + ABOVE).min(MOST));
+    prefetch(globals.nodes, globals.nodes_bytes().min(MOST));
 }
 
 #[inline]

@@ -9,7 +9,7 @@ use mlua_sys as ffi;
 use record::FatalKind;
 use runtime::{Runtime, Waiting, Wake, Woken, fault};
 
-use crate::ahead::look_ahead;
+use crate::ahead::{look_ahead, look_at_first};
 use crate::api;
 use crate::arena::Lua;
 use crate::config::{Config, Figures};
@@ -207,7 +207,11 @@ fn run_to_end(arguments: c_int) -> Result<(), Failure> {
 
 /// Waits for events and resumes the clients they wake.
 fn wait(timeout: Duration) -> Result<(), Failure> {
-    with_view(|host, view| host.runtime.wait(view, timeout))?;
+    with_view(|host, view| {
+        host.runtime.wait(view, timeout)?;
+        look_at_first(host);
+        Ok(())
+    })?;
     let next = |host: &mut Host, view: &mut ShardView| {
         look_ahead(host);
         host.runtime.next(view)
