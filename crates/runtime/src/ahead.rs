@@ -34,15 +34,15 @@ impl Runtime {
         self.slots.get(index as usize)?.as_deref()
     }
 
-    /// Call it before each event is taken.
+    /// Prefetches for the next replies. Call it before each event is taken.
     #[inline]
     pub(crate) fn look_ahead(&self) {
         self.prefetch_slot(SLOT);
         self.prefetch_client(CLIENT);
     }
 
-    /// Call it after a wait: nothing was handled during which the first replies could have been
-    /// looked ahead to. Without one pointer waiting for another, their cache misses overlap.
+    /// The same for the first replies. Call it after a wait. All their pointers of one kind are
+    /// followed before those of the next kind, so that the cache misses of several replies overlap.
     #[inline]
     pub(crate) fn look_at_first(&self) {
         (0..SLOT).for_each(|ahead| self.prefetch_slot(ahead));
