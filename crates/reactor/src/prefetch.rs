@@ -1,14 +1,14 @@
 //! Prefetching memory that will be needed soon.
 
-/// Bytes of a line of the processor's cache.
-const LINE: usize = 64;
+/// Length of a line of the processor's cache, bytes.
+pub const CACHE_LINE: usize = 64;
 
 /// Prefetches `bytes` of memory from `start` on into the processor's cache, without waiting. Any
 /// address is allowed. Does nothing on processors other than x86-64.
 #[inline]
 pub fn prefetch<T>(start: *const T, bytes: usize) {
     let start = start.cast::<i8>();
-    for at in (0..bytes).step_by(LINE) {
+    for at in (0..bytes).step_by(CACHE_LINE) {
         load(start.wrapping_add(at));
     }
 }

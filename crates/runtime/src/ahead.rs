@@ -41,10 +41,10 @@ impl Runtime {
         self.prefetch_client(CLIENT);
     }
 
-    /// The same for the first replies. Call it after a wait. All their pointers of one kind are
-    /// followed before those of the next kind, so that the cache misses of several replies overlap.
+    /// Prefetches for the first replies of a wait. All their pointers of one kind are followed
+    /// before those of the next kind, so that the cache misses of several replies overlap.
     #[inline]
-    pub(crate) fn look_at_first(&self) {
+    pub(crate) fn look_ahead_after_wait(&self) {
         (0..SLOT).for_each(|ahead| self.prefetch_slot(ahead));
         (0..CLIENT).for_each(|ahead| self.prefetch_client(ahead));
     }

@@ -62,7 +62,7 @@ impl Runtime {
         let ran_ns = asked_ns.saturating_sub(self.asked_ns) + reactor.sending_ns();
         self.unread_since_ns = now.saturating_sub(ran_ns);
         self.asked_ns = now;
-        self.look_at_first();
+        self.look_ahead_after_wait();
         Ok(())
     }
 

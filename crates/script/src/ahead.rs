@@ -1,15 +1,15 @@
 //! Looks ahead in Lua, as `runtime/ahead.rs` does for connections: prefetches the coroutines of the
-//! next clients, their stacks, their globals and the way to the statement they execute.
+//! next clients, their stacks, their globals and the path to the statement they execute.
 
 use runtime::prefetch;
 
 use crate::host::{Coroutine, Host};
 use crate::layout::{Table, Thread};
 
-/// How many replies ahead our record of a coroutine is prefetched, then the heads of its Lua
-/// objects, then the stack and the names that the heads point to.
+/// How many replies ahead our record of a coroutine is prefetched, then the headers of its Lua
+/// objects, then the stack and the names that the headers point to.
 const COROUTINE: usize = 3;
-const HEADS: usize = 2;
+const HEADERS: usize = 2;
 const CONTENTS: usize = 1;
 /// Of a deep stack or a large table only this much is prefetched, bytes.
 const MOST: usize = 1536;
@@ -18,19 +18,20 @@ const ABOVE: usize = 128;
 
 /// Prefetches what the clients of the next replies need. Call it before each reply is taken.
 ///
-/// It reads only the heads of Lua objects, whose memory the arena keeps as long as the state lives.
+/// It reads only the headers of Lua objects, whose memory the arena keeps as long as the state
+/// lives.
 #[inline]
 pub(crate) fn look_ahead(host: &Host) {
     prefetch_coroutine(host, COROUTINE);
-    prefetch_heads(host, HEADS);
+    prefetch_headers(host, HEADERS);
     prefetch_contents(host, CONTENTS);
 }
 
-/// The same for the first replies. Call it after a wait.
+/// The same for the first replies of a wait.
 #[inline]
-pub(crate) fn look_at_first(host: &Host) {
+pub(crate) fn look_ahead_after_wait(host: &Host) {
     (0..COROUTINE).for_each(|ahead| prefetch_coroutine(host, ahead));
-    (0..HEADS).for_each(|ahead| prefetch_heads(host, ahead));
+    (0..HEADERS).for_each(|ahead| prefetch_headers(host, ahead));
     (0..CONTENTS).for_each(|ahead| prefetch_contents(host, ahead));
 }
 
@@ -42,18 +43,18 @@ fn prefetch_coroutine(host: &Host, ahead: usize) {
 }
 
 #[inline]
-fn prefetch_heads(host: &Host, ahead: usize) {
-    if let Some(Coroutine { thread, globals, way, .. }) = upcoming(host, ahead) {
+fn prefetch_headers(host: &Host, ahead: usize) {
+    if let Some(Coroutine { thread, globals, path, .. }) = upcoming(host, ahead) {
         prefetch(*thread, size_of::<Thread>());
         prefetch(*globals, size_of::<Table>());
-        way.prefetch_list();
+        path.prefetch_list();
     }
 }
 
 #[inline]
 fn prefetch_contents(host: &Host, ahead: usize) {
-    let Some(Coroutine { thread, globals, way, .. }) = upcoming(host, ahead) else { return };
-    way.prefetch_lines();
+    let Some(Coroutine { thread, globals, path, .. }) = upcoming(host, ahead) else { return };
+    path.prefetch_lines();
     if thread.is_null() || globals.is_null() {
         return;
     }

@@ -22,7 +22,7 @@ use crate::interrupter::Interrupter;
 use crate::lua::{self, State};
 use crate::random::Random;
 use crate::settings::NOT_TEXT;
-use crate::way::Way;
+use crate::statement_path::StatementPath;
 
 /// References to the functions the prelude returns.
 #[derive(Debug, Clone, Copy, Default)]
@@ -62,7 +62,7 @@ pub(crate) struct Coroutine {
     /// The prepared statement it executed last, by address.
     pub(crate) executed: usize,
     /// To the first statement that it executed twice in a row.
-    pub(crate) way: Way,
+    pub(crate) path: StatementPath,
 }
 
 /// A row of a result; its values are stored end to end.
@@ -245,7 +245,7 @@ impl Host {
             random: Random::new(self.config.seed, u64::from(number)),
             unique: 0,
             executed: 0,
-            way: Way::default(),
+            path: StatementPath::default(),
         });
         self.runtime.add_client(group, place)
     }

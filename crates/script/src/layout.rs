@@ -4,19 +4,19 @@ use std::ffi::c_void;
 
 /// A name and its value in a table, bytes.
 pub(crate) const NODE_BYTES: usize = 24;
-/// The head of a userdata, bytes; what `lua_touserdata` returns follows.
-pub(crate) const USERDATA_HEAD_BYTES: usize = 48;
-/// The head of an FFI object, bytes; what `lua_topointer` returns follows.
-pub(crate) const FFI_HEAD_BYTES: usize = 16;
-/// Of an address in a [`Value`]; the type is above.
+/// The header of a userdata, bytes; what `lua_touserdata` returns follows.
+pub(crate) const USERDATA_HEADER_BYTES: usize = 48;
+/// The header of an FFI object, bytes; what `lua_topointer` returns follows.
+pub(crate) const FFI_HEADER_BYTES: usize = 16;
+/// Of an address in a [`TaggedValue`]; the type is above.
 const ADDRESS_BITS: u32 = 47;
 
 /// A value in a table or on a stack.
 #[derive(Debug, Clone, Copy)]
 #[repr(transparent)]
-pub(crate) struct Value(u64);
+pub(crate) struct TaggedValue(u64);
 
-impl Value {
+impl TaggedValue {
     /// The table's address, if it is one.
     #[inline]
     pub(crate) fn table(self) -> Option<usize> {
@@ -46,7 +46,7 @@ impl Value {
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Thread {
-    head: [usize; 4],
+    header: [usize; 4],
     pub(crate) base: *const c_void,
     pub(crate) top: *const c_void,
     pub(crate) stack_end: *const c_void,
@@ -58,11 +58,11 @@ pub(crate) struct Thread {
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Table {
-    head: [usize; 2],
-    pub(crate) array: *const Value,
+    header: [usize; 2],
+    pub(crate) array: *const TaggedValue,
     list: usize,
     metatable: usize,
-    pub(crate) nodes: *const Value,
+    pub(crate) nodes: *const TaggedValue,
     pub(crate) array_size: u32,
     pub(crate) last_node: u32,
     free_top: usize,
@@ -76,10 +76,10 @@ impl Table {
     }
 
     /// Where its values are, those of its array first.
-    pub(crate) fn values(&self) -> impl Iterator<Item = *const Value> + use<> {
+    pub(crate) fn values(&self) -> impl Iterator<Item = *const TaggedValue> + use<> {
         let (array, nodes) = (self.array, self.nodes);
         let in_array = (0..self.array_size as usize).map(move |at| array.wrapping_add(at));
-        let words = NODE_BYTES / size_of::<Value>();
+        let words = NODE_BYTES / size_of::<TaggedValue>();
         let named = (0..=self.last_node as usize).map(move |at| nodes.wrapping_add(at * words));
         in_array.chain(named)
     }
@@ -89,7 +89,7 @@ impl Table {
 mod tests {
     use mlua_sys as ffi;
 
-    use super::{FFI_HEAD_BYTES, Table, Thread, USERDATA_HEAD_BYTES, Value};
+    use super::{FFI_HEADER_BYTES, Table, TaggedValue, Thread, USERDATA_HEADER_BYTES};
     use crate::arena::Lua;
     use crate::lua;
 
@@ -122,9 +122,9 @@ mod tests {
             ffi::lua_call(state, 0, 3);
             let address = |at| ffi::lua_topointer(state, at) as usize;
             let wanted = [
-                (Some(address(1) - FFI_HEAD_BYTES), None),
+                (Some(address(1) - FFI_HEADER_BYTES), None),
                 (None, Some(address(2))),
-                (Some(address(3) - USERDATA_HEAD_BYTES), None),
+                (Some(address(3) - USERDATA_HEADER_BYTES), None),
             ];
 
             ffi::lua_createtable(state, 3, 8);
@@ -143,7 +143,7 @@ mod tests {
             assert_eq!(seen[1..4], wanted);
             let named: Vec<_> = seen[4..].iter().filter_map(|(_, table)| *table).collect();
             assert_eq!(named, [address(2)]);
-            let others: [Value; 3] = [0, 1.5_f64.to_bits(), u64::MAX].map(Value);
+            let others: [TaggedValue; 3] = [0, 1.5_f64.to_bits(), u64::MAX].map(TaggedValue);
             assert!(others.iter().all(|one| one.object().or(one.table()).is_none()));
         }
     }

@@ -22,7 +22,7 @@ mod lua;
 mod random;
 mod settings;
 mod source;
-mod way;
+mod statement_path;
 mod workload;
 
 pub use config::{CommandContext, Config, ConfigError, Figures, GroupConfig, distributions};

@@ -9,7 +9,7 @@ use mlua_sys as ffi;
 use record::FatalKind;
 use runtime::{Runtime, Waiting, Wake, Woken, fault};
 
-use crate::ahead::{look_ahead, look_at_first};
+use crate::ahead::{look_ahead, look_ahead_after_wait};
 use crate::api;
 use crate::arena::Lua;
 use crate::config::{Config, Figures};
@@ -209,7 +209,7 @@ fn run_to_end(arguments: c_int) -> Result<(), Failure> {
 fn wait(timeout: Duration) -> Result<(), Failure> {
     with_view(|host, view| {
         host.runtime.wait(view, timeout)?;
-        look_at_first(host);
+        look_ahead_after_wait(host);
         Ok(())
     })?;
     let next = |host: &mut Host, view: &mut ShardView| {

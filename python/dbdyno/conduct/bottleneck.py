@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dbdyno.engine import Outcome
-from dbdyno.model import EngineWarning, StepSummary
+from dbdyno.model import EngineWarning, StepSummary, named_shards
 
 BUSY = 0.95
 """Share of its shards' time above which an engine counts as saturated."""
@@ -28,9 +28,10 @@ def client_warnings(outcome: Outcome, summary: StepSummary) -> Iterator[EngineWa
     if hello is None or busy == 0:
         return
     if busy >= BUSY:
+        shards = named_shards(hello.shards, bound=hello.shards_bound)
         yield EngineWarning(
             "client-bound",
-            f"the engine used {busy:.0%} of its {hello.shards} shards' processor time: it may have "
+            f"the engine used {busy:.0%} of the processor time of its {shards}: it may have "
             "limited the load, not the server",
             "give it more shards or a machine of its own, or use a cheaper script",
         )

@@ -11,9 +11,9 @@ use super::objects::{PARAMETER, Parameter, STATEMENT, Statement};
 use super::pipeline;
 use super::returned::finish;
 use crate::host::{Coroutine, with, with_view};
-use crate::layout::{FFI_HEAD_BYTES, USERDATA_HEAD_BYTES};
+use crate::layout::{FFI_HEADER_BYTES, USERDATA_HEADER_BYTES};
 use crate::lua::{self, State, set_function};
-use crate::way::Way;
+use crate::statement_path::StatementPath;
 
 /// `lua_type` of an FFI object.
 const TYPE_FFI: c_int = 10;
@@ -98,32 +98,32 @@ unsafe extern "C-unwind" fn execute(state: *mut State) -> c_int {
     }
 }
 
-/// Finds the way to a statement that the client executes twice in a row, once for each client.
+/// Finds the path to a statement that the client executes twice in a row, once for each client.
 #[inline]
 unsafe fn note_execution(state: *mut State, client: &mut Coroutine, statement: &Statement) {
     let again = client.executed == ptr::from_ref(statement) as usize;
     client.executed = ptr::from_ref(statement) as usize;
-    if again && !client.way.is_known() {
+    if again && !client.path.is_known() {
         // SAFETY: upheld by the caller: a live state, which waits for us.
-        client.way = unsafe { way_to(state, statement) };
+        client.path = unsafe { path_to(state, statement) };
     }
 }
 
 #[cold]
-unsafe fn way_to(state: *mut State, statement: &Statement) -> Way {
+unsafe fn path_to(state: *mut State, statement: &Statement) -> StatementPath {
     let parameters = statement.parameters.as_slice();
-    let memory = |start: usize, bytes, head: usize| start - head..start + bytes;
+    let memory = |start: usize, bytes, header: usize| start - header..start + bytes;
     let own = [
-        memory(ptr::from_ref(statement) as usize, size_of_val(statement), USERDATA_HEAD_BYTES),
+        memory(ptr::from_ref(statement) as usize, size_of_val(statement), USERDATA_HEADER_BYTES),
         memory(parameters.as_ptr() as usize, size_of_val(parameters), 0),
     ];
-    let of_parameter = |made| memory(made as usize, size_of::<Parameter>(), FFI_HEAD_BYTES);
+    let of_parameter = |made| memory(made as usize, size_of::<Parameter>(), FFI_HEADER_BYTES);
     let objects: Vec<_> =
         own.into_iter().chain(parameters.iter().copied().map(of_parameter)).collect();
     // SAFETY: upheld by the caller; the globals of a live state are a live table.
     unsafe {
         let globals = ffi::lua_topointer(state, ffi::LUA_GLOBALSINDEX);
-        Way::find(globals.cast(), &objects)
+        StatementPath::find(globals.cast(), &objects)
     }
 }
 
