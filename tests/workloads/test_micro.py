@@ -30,6 +30,8 @@ MORE = (
     "postgresql:17@trixie",
     "postgresql:18.4@wheel",
 )
+DEADLOCK = {"1213", "40P01"}
+
 MOVING = ("mysql@sid", "mariadb@sid", "postgresql@sid", "postgresql@experimental")
 
 
@@ -106,7 +108,13 @@ def test_every_test_runs(micro: Driven) -> None:
         ran = micro.run("micro", events=20, clients=3, test=test, **SIZE)
         assert ran.complaint == "", f"{test}: {ran.complaint}"
         total = ran.summary.total
-        assert total.errors == 0, test
+        if test == "update_range":
+            # Ranges overlap: a server may have to end one of two clients that wait for each other.
+            assert set(ran.summary.errors) <= DEADLOCK
+            assert total.errors == total.restarts
+        else:
+            assert total.errors == 0, test
+        assert total.events == 20, test
         if test.startswith(("points", "range", "scan")):
             assert total.reads == total.events, test
         else:
