@@ -193,7 +193,7 @@ def test_bundled_studies_are_valid(name: str) -> None:
         ("blocks = 4", "blocks = 0", 26, "`design.blocks`", None),
         ('journal = "delete"', 'journl = "delete"', 27, "a factor `journl`", "`journal`"),
         ('journal = "delete"', 'journal = "delet"', 27, "no level `delet`", "`delete`"),
-        ("[factor.journal]", "[factor.server]", 12, "`server` is a factor already", None),
+        ("[factor.journal]", "[factor.server]", 12, "write a [server.NAME] table", None),
         ('measure = "2 min"', "", 20, "neither `measure` nor `events`", None),
         ('measure = "10 s"', 'measure = "10"', 31, "expected a duration", None),
         ("workload.options = {", "workload.optoins = {", 30, "`optoins`", "`options`"),

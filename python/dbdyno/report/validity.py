@@ -20,7 +20,7 @@ from dbdyno.report.loads import differences, found_loads, otherwise
 from dbdyno.report.material import RunMaterial
 from dbdyno.report.points import BlockFigures
 from dbdyno.report.precision import width_gate
-from dbdyno.report.wording import count, effect_text, percent, sentence_case, where
+from dbdyno.report.wording import count, effect_text, percent, quantity, sentence_case, where
 from dbdyno.stats import NotComparable, Verdict
 
 BUSY = 0.85
@@ -314,8 +314,9 @@ def _generator(analysis: Analysis) -> Gate:
     told = f"At most {percent(worst)} of its shards' CPU time was used ({'; '.join(ways)})."
     if unread_us:
         told += (
-            f" At worst, 1 % of statements lay ready for {queued_us:.0f} µs or longer before they "
-            f"were sent, and 1 % of replies unread for up to {unread_us:.0f} µs."
+            f" At worst, 1 % of statements lay ready for {quantity(queued_us, 'µs')} or longer "
+            f"before they were sent, and 1 % of replies unread for {quantity(unread_us, 'µs')} or "
+            "longer."
         )
     if worst > SATURATED:
         return Gate("Load generator", "failed", f"{told} The client set the pace.")
