@@ -17,8 +17,14 @@ const CLIENT: usize = 3;
 const FEW_CLIENTS: usize = 16;
 
 impl Runtime {
+    /// Whether there are enough clients for looking ahead to be worth its own cost.
+    #[inline]
+    pub fn looks_ahead(&self) -> bool {
+        self.clients.len() > FEW_CLIENTS
+    }
+
     /// The client that a reply is for, `ahead` replies after the one that [`Self::next`] returns
-    /// next; `None`: not known, or too few clients to look ahead.
+    /// next; `None`: not known.
     #[inline]
     pub fn upcoming(&self, ahead: usize) -> Option<u32> {
         Some(self.upcoming_slot(ahead)?.client)
@@ -26,9 +32,6 @@ impl Runtime {
 
     #[inline]
     fn upcoming_slot(&self, ahead: usize) -> Option<&Slot> {
-        if self.clients.len() <= FEW_CLIENTS {
-            return None;
-        }
         let token = self.reactor.as_ref()?.upcoming(ahead)?;
         let index = *self.slot_of.get(token as usize)?;
         self.slots.get(index as usize)?.as_deref()
@@ -37,6 +40,9 @@ impl Runtime {
     /// Prefetches for the next replies. Call it before each event is taken.
     #[inline]
     pub(crate) fn look_ahead(&self) {
+        if !self.looks_ahead() {
+            return;
+        }
         self.prefetch_slot(SLOT);
         self.prefetch_client(CLIENT);
     }
@@ -45,6 +51,9 @@ impl Runtime {
     /// before those of the next kind, so that the cache misses of several replies overlap.
     #[inline]
     pub(crate) fn look_ahead_after_wait(&self) {
+        if !self.looks_ahead() {
+            return;
+        }
         (0..SLOT).for_each(|ahead| self.prefetch_slot(ahead));
         (0..CLIENT).for_each(|ahead| self.prefetch_client(ahead));
     }

@@ -22,6 +22,9 @@ const ABOVE: usize = 128;
 /// lives.
 #[inline]
 pub(crate) fn look_ahead(host: &Host) {
+    if !host.runtime.looks_ahead() {
+        return;
+    }
     prefetch_coroutine(host, COROUTINE);
     prefetch_headers(host, HEADERS);
     prefetch_contents(host, CONTENTS);
@@ -30,6 +33,9 @@ pub(crate) fn look_ahead(host: &Host) {
 /// The same for the first replies of a wait.
 #[inline]
 pub(crate) fn look_ahead_after_wait(host: &Host) {
+    if !host.runtime.looks_ahead() {
+        return;
+    }
     (0..COROUTINE).for_each(|ahead| prefetch_coroutine(host, ahead));
     (0..HEADERS).for_each(|ahead| prefetch_headers(host, ahead));
     (0..CONTENTS).for_each(|ahead| prefetch_contents(host, ahead));
