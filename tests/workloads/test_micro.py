@@ -30,8 +30,6 @@ MORE = (
     "postgresql:17@trixie",
     "postgresql:18.4@wheel",
 )
-DEADLOCK = {"1213", "40P01"}
-
 MOVING = ("mysql@sid", "mariadb@sid", "postgresql@sid", "postgresql@experimental")
 
 
@@ -105,15 +103,12 @@ def test_a_changed_row_changes_the_digest(micro: Driven) -> None:
 
 def test_every_test_runs(micro: Driven) -> None:
     for test in names(micro):
-        ran = micro.run("micro", events=20, clients=3, test=test, **SIZE)
+        # Two clients' ranges may overlap, and then PostgreSQL may find a deadlock between them.
+        clients = 1 if test == "update_range" else 3
+        ran = micro.run("micro", events=20, clients=clients, test=test, **SIZE)
         assert ran.complaint == "", f"{test}: {ran.complaint}"
         total = ran.summary.total
-        if test == "update_range":
-            # Ranges overlap: a server may have to end one of two clients that wait for each other.
-            assert set(ran.summary.errors) <= DEADLOCK
-            assert total.errors == total.restarts
-        else:
-            assert total.errors == 0, test
+        assert total.errors == 0, test
         assert total.events == 20, test
         if test.startswith(("points", "range", "scan")):
             assert total.reads == total.events, test

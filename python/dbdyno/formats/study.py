@@ -51,13 +51,13 @@ MOST_CELLS = 1000
 _LARGEST = 1 << 20
 """Longest study file, characters: guards against endless input."""
 
-_FACTORS_OF_THEIR_OWN = {
+_BUILT_IN_FACTORS = {
     "server": "a [server.NAME] table for each server",
     "settings": "a [settings.NAME] table for each set of settings",
     "script": "`script = [...]` in [workload]",
     "clients": "`clients = [...]` in [load]",
 }
-"""Names that no [factor.NAME] may have, with where the levels of each are written."""
+"""Factors that need no [factor.NAME], and where the levels of each are written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +291,7 @@ def _factors(document: StudyDocument, fail: _Fail) -> tuple[Factor, ...]:
         levels = (Level(name, settings=values) for name, values in document.settings.items())
         factors.append(Factor("settings", tuple(levels)))
     for name, tables in document.factor.items():
-        if where := _FACTORS_OF_THEIR_OWN.get(name):
+        if where := _BUILT_IN_FACTORS.get(name):
             message = f"`{name}` is a factor already: write {where}, or choose another name"
             raise fail(("factor", name), message)
         if not tables:
