@@ -7,6 +7,9 @@
 //! give them neither to the allocator nor to LuaJIT.
 
 const LARGE: usize = 2 << 20;
+const SMALL: usize = 4 << 10;
+/// So many small pages of a large one must be in use: the others take memory once it is moved.
+const USED: usize = LARGE / SMALL / 2;
 /// Freed memory to keep, bytes per thread.
 const KEPT: libc::c_int = 64 << 20;
 
@@ -26,9 +29,31 @@ pub fn keep_freed() {
 pub fn into_large_pages() {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
     for (start, end) in maps.lines().filter_map(large_part) {
-        // SAFETY: the advice changes where memory lies, not what is in it or who may use it.
-        unsafe { libc::madvise(start as *mut libc::c_void, end - start, libc::MADV_COLLAPSE) };
+        // One at a time: the kernel stops at the first that it can't move.
+        for page in (start..end).step_by(LARGE) {
+            if small_pages_used(page) >= USED {
+                // Part of it may be in use elsewhere for a moment.
+                let _moved = collapse(page) || collapse(page);
+            }
+        }
     }
+}
+
+/// Moves the memory at an address into one large page; `false`: it can't be.
+fn collapse(page: usize) -> bool {
+    // SAFETY: the advice changes where memory lies, not what is in it or who may use it.
+    unsafe { libc::madvise(page as *mut libc::c_void, LARGE, libc::MADV_COLLAPSE) == 0 }
+}
+
+/// Small pages of a large one that are in memory; 0: not known.
+fn small_pages_used(page: usize) -> usize {
+    let mut used = [0_u8; LARGE / SMALL];
+    // SAFETY: a byte is written for each small page; any address is allowed.
+    let told = unsafe { libc::mincore(page as *mut libc::c_void, LARGE, used.as_mut_ptr()) };
+    if told != 0 {
+        return 0;
+    }
+    used.iter().filter(|one| *one & 1 == 1).count()
 }
 
 /// The whole large pages in a line of `maps`, if it is private memory not backed by a file.
@@ -46,7 +71,27 @@ fn large_part(line: &str) -> Option<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::large_part;
+    use super::{LARGE, SMALL, large_part, small_pages_used};
+
+    #[test]
+    fn memory_that_was_never_used_does_not_count() {
+        // SAFETY: new memory of our own.
+        unsafe {
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            let access = libc::PROT_READ | libc::PROT_WRITE;
+            let start = libc::mmap(std::ptr::null_mut(), 2 * LARGE, access, flags, -1, 0);
+            assert_ne!(start, libc::MAP_FAILED);
+            let page = (start as usize).next_multiple_of(LARGE);
+            libc::madvise(start, 2 * LARGE, libc::MADV_NOHUGEPAGE);
+            assert_eq!(small_pages_used(page), 0);
+            for at in [0, 7, 500] {
+                ((page + at * SMALL) as *mut u8).write(1);
+            }
+            assert_eq!(small_pages_used(page), 3);
+            libc::munmap(start, 2 * LARGE);
+            assert_eq!(small_pages_used(0), 0, "nothing is there");
+        }
+    }
 
     #[test]
     fn only_whole_pages_of_private_memory_are_moved() {

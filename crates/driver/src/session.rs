@@ -1,5 +1,7 @@
 //! One session: requests out, replies in.
 
+use std::mem::MaybeUninit;
+
 use wire_mysql::Agreed;
 
 use crate::error::ProtocolError;
@@ -302,6 +304,16 @@ impl Session {
             (Self::Postgres(session), Self::Postgres(dead)) => session.adopt(dead, out),
             (Self::Mysql(session), Self::Mysql(dead)) => session.adopt(dead, out),
             _ => Err(ProtocolError::Misuse("the sessions are of different kinds")),
+        }
+    }
+
+    /// The memory of its prepared statements, which executing one reads.
+    #[inline]
+    pub fn statements_memory(&self) -> &[MaybeUninit<u8>] {
+        match self {
+            Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) => &[],
+            Self::Postgres(session) => session.statements_memory(),
+            Self::Mysql(session) => session.statements_memory(),
         }
     }
 

@@ -1,5 +1,7 @@
 //! The prepared statements of a session.
 
+use std::mem::MaybeUninit;
+
 use crate::error::ProtocolError;
 use crate::reply::StatementId;
 
@@ -39,6 +41,13 @@ impl<T> Statements<T> {
 
     pub fn get_mut(&mut self, id: StatementId) -> Result<&mut T, ProtocolError> {
         self.slots.get_mut(id.0 as usize).and_then(Option::as_mut).ok_or(GONE)
+    }
+
+    /// The memory of all of them.
+    pub fn memory(&self) -> &[MaybeUninit<u8>] {
+        let bytes = size_of_val(self.slots.as_slice());
+        // SAFETY: live memory of this length, of which nothing is said to be initialised.
+        unsafe { std::slice::from_raw_parts(self.slots.as_ptr().cast(), bytes) }
     }
 
     /// The first live statement from `id` on.

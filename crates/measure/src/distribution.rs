@@ -15,18 +15,20 @@ pub const HIGHEST_NS: u64 = 3_600_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
 /// The same of a rough distribution: below 10⁻².
 const ROUGH_DIGITS: u8 = 2;
-/// This many values are kept one by one, further ones in a histogram.
-const FEW: usize = 512;
+/// So many values are kept one by one before they are moved into the histogram.
+const RECENT: usize = 512;
 
 /// Times in nanoseconds, [1, [`HIGHEST_NS`]], to three significant digits, or to two
-/// ([`Self::rough`]). The first 512 values are kept one by one (4 KB), so that an interval in
-/// which a shard did little costs little to merge and to keep: with a thousand shards, merging
-/// a thousand histograms would take longer than a short interval lasts. The histogram (270 KB,
-/// rough 37 KB) is allocated with the first value beyond. Unused distributions cost nothing.
+/// ([`Self::rough`]). The newest values, up to 512 (4 KB), are kept one by one and then moved into
+/// the histogram together. Its counts are in no cache between two replies of many clients, and the
+/// misses of values that are moved together overlap. An interval in which a shard did little needs
+/// no histogram, so it costs little to merge and to keep: with a thousand shards, merging a
+/// thousand histograms would take longer than a short interval lasts. The histogram (270 KB, rough
+/// 37 KB) is allocated when values are first moved. Unused distributions cost nothing.
 #[derive(Debug, Clone)]
 pub struct Distribution {
-    few: Vec<u64>,
-    /// The values that `few` has no room for.
+    recent: Vec<u64>,
+    /// The values that are no longer in `recent`.
     histogram: Option<Box<Histogram<u64>>>,
     digits: u8,
     out_of_range: u64,
@@ -43,7 +45,7 @@ fn new_histogram(digits: u8) -> Box<Histogram<u64>> {
 
 impl Default for Distribution {
     fn default() -> Self {
-        Self { few: Vec::new(), histogram: None, digits: SIGNIFICANT_DIGITS, out_of_range: 0 }
+        Self { recent: Vec::new(), histogram: None, digits: SIGNIFICANT_DIGITS, out_of_range: 0 }
     }
 }
 
@@ -65,15 +67,22 @@ impl Distribution {
         if ns > HIGHEST_NS {
             self.out_of_range += 1;
         }
-        let ns = ns.clamp(1, HIGHEST_NS);
-        if self.few.len() == FEW {
-            self.histogram().saturating_record(ns);
-        } else {
-            if self.few.capacity() == 0 {
-                self.few.reserve_exact(FEW);
-            }
-            self.few.push(ns);
+        if self.recent.len() == self.recent.capacity() {
+            self.make_room();
         }
+        self.recent.push(ns.clamp(1, HIGHEST_NS));
+    }
+
+    #[cold]
+    fn make_room(&mut self) {
+        if self.recent.len() < RECENT {
+            self.recent.reserve_exact(RECENT - self.recent.len());
+            return;
+        }
+        let mut recent = std::mem::take(&mut self.recent);
+        let histogram = self.histogram();
+        recent.drain(..).for_each(|ns| histogram.saturating_record(ns));
+        self.recent = recent;
     }
 
     /// Records the same time `count` times.
@@ -87,11 +96,11 @@ impl Distribution {
     /// Adds all values of another distribution.
     pub fn merge(&mut self, other: &Self) {
         self.out_of_range += other.out_of_range;
-        if !other.few.is_empty() {
+        if !other.recent.is_empty() {
             // A sum of distributions soon has many values, and one in which all are in the
             // histogram can be read without a copy.
             let histogram = self.histogram();
-            other.few.iter().for_each(|ns| histogram.saturating_record(*ns));
+            other.recent.iter().for_each(|ns| histogram.saturating_record(*ns));
         }
         if let Some(theirs) = &other.histogram
             && !theirs.is_empty()
@@ -103,7 +112,7 @@ impl Distribution {
     /// Clears the values, keeps the memory.
     pub fn clear(&mut self) {
         self.out_of_range = 0;
-        self.few.clear();
+        self.recent.clear();
         if let Some(histogram) = &mut self.histogram
             && !histogram.is_empty()
         {
@@ -113,18 +122,18 @@ impl Distribution {
 
     /// Values recorded.
     pub fn count(&self) -> u64 {
-        self.few.len() as u64 + self.histogram.as_ref().map_or(0, |histogram| histogram.len())
+        self.recent.len() as u64 + self.histogram.as_ref().map_or(0, |histogram| histogram.len())
     }
 
     /// All values; `None` without any.
     fn whole(&self) -> Option<Cow<'_, Histogram<u64>>> {
-        if self.few.is_empty() {
+        if self.recent.is_empty() {
             let filled = self.histogram.as_deref().filter(|histogram| !histogram.is_empty());
             return filled.map(Cow::Borrowed);
         }
         let mut whole =
             self.histogram.as_deref().cloned().unwrap_or_else(|| *new_histogram(self.digits));
-        self.few.iter().for_each(|ns| whole.saturating_record(*ns));
+        self.recent.iter().for_each(|ns| whole.saturating_record(*ns));
         Some(Cow::Owned(whole))
     }
 
@@ -160,7 +169,7 @@ impl Distribution {
             Deserializer::new().deserialize(&mut bytes.as_slice()).ok()?;
         let digits = histogram.sigfig();
         let histogram = Some(Box::new(histogram));
-        Some(Self { few: Vec::new(), histogram, digits, out_of_range: 0 })
+        Some(Self { recent: Vec::new(), histogram, digits, out_of_range: 0 })
     }
 
     /// Every recorded value, to the histogram's precision, with its count; ascending.
@@ -206,7 +215,7 @@ mod tests {
         #[test]
         #[cfg_attr(miri, ignore = "walks through a whole histogram again and again")]
         fn a_percentile_is_the_sorted_values_own_within_its_digits(
-            mut values in prop::collection::vec(1u64..10_000_000_000, 1..2 * FEW),
+            mut values in prop::collection::vec(1u64..10_000_000_000, 1..2 * RECENT),
             percentile in 0.1f64..100.0,
             rough in any::<bool>(),
         ) {
@@ -226,8 +235,8 @@ mod tests {
         #[test]
         #[cfg_attr(miri, ignore = "walks through whole histograms again and again")]
         fn merging_loses_nothing(
-            left in prop::collection::vec(1u64..u64::MAX, 0..2 * FEW),
-            right in prop::collection::vec(1u64..u64::MAX, 0..2 * FEW),
+            left in prop::collection::vec(1u64..u64::MAX, 0..2 * RECENT),
+            right in prop::collection::vec(1u64..u64::MAX, 0..2 * RECENT),
         ) {
             let (mut a, mut b, mut all) =
                 (Distribution::default(), Distribution::default(), Distribution::default());

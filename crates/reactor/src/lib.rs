@@ -29,7 +29,7 @@ use std::time::Duration;
 
 pub use chunk::Chunk;
 pub use event::{Event, EventKind, SILENT_SEND_MAX, Token};
-pub use prefetch::{CACHE_LINE, prefetch};
+pub use prefetch::{CACHE_LINE, prefetch, preload, preload_memory};
 pub use waker::Waker;
 
 use epoll::EpollReactor;

@@ -12,7 +12,7 @@ use crate::outcome::{Failed, Purpose};
 /// A larger input buffer is freed between statements, bytes.
 const INPUT_KEEP: usize = 16 * 1024;
 
-/// Fields that every statement uses come first, so that they can be prefetched ([`HOT_BYTES`]).
+/// Fields that every statement uses come first, so that they can be preloaded ([`HOT_BYTES`]).
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Slot {

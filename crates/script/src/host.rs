@@ -19,10 +19,10 @@ use runtime::{Runtime, fault};
 use crate::arena::Lua;
 use crate::config::Config;
 use crate::interrupter::Interrupter;
+use crate::lines::EventPath;
 use crate::lua::{self, State};
 use crate::random::Random;
 use crate::settings::NOT_TEXT;
-use crate::statement_path::StatementPath;
 
 /// References to the functions the prelude returns.
 #[derive(Debug, Clone, Copy, Default)]
@@ -61,8 +61,8 @@ pub(crate) struct Coroutine {
     pub(crate) unique: u32,
     /// The prepared statement it executed last, by address.
     pub(crate) executed: usize,
-    /// To the first statement that it executed twice in a row.
-    pub(crate) path: StatementPath,
+    /// What its next event reads, as far as known.
+    pub(crate) path: EventPath,
 }
 
 /// A row of a result; its values are stored end to end.
@@ -245,7 +245,7 @@ impl Host {
             random: Random::new(self.config.seed, u64::from(number)),
             unique: 0,
             executed: 0,
-            path: StatementPath::default(),
+            path: EventPath::default(),
         });
         self.runtime.add_client(group, place)
     }

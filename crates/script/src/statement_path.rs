@@ -1,21 +1,13 @@
-//! The path from a client's globals to a statement that it executes again and again: the memory to
-//! prefetch before it does so.
+//! The path from a client's globals to a statement that it executes again and again: part of what
+//! its next event reads.
 
 use std::ops::Range;
-use std::ptr;
-
-use runtime::{CACHE_LINE, prefetch};
 
 use crate::layout::{Table, TaggedValue};
+use crate::lines::Lines;
 
-/// Cache lines that a path has at most.
-const LINES_MAX: usize = 24;
 /// Values that the search reads at most.
 const VALUES_MAX: usize = 2048;
-
-/// Addresses of the cache lines on the path; empty: not known.
-#[derive(Debug, Default)]
-pub(crate) struct StatementPath(Box<[usize]>);
 
 /// A table that the search has reached.
 struct Reached {
@@ -24,90 +16,50 @@ struct Reached {
     from: Option<(usize, *const TaggedValue)>,
 }
 
-impl StatementPath {
-    #[inline]
-    pub(crate) fn is_known(&self) -> bool {
-        !self.0.is_empty()
-    }
-
-    /// Finds the path from `globals` through tables to `objects`, the memory of userdata and FFI
-    /// objects, headers included; other memory may be among them.
-    ///
-    /// # Safety
-    /// `globals` is a live table, and no Lua runs.
-    pub(crate) unsafe fn find(globals: *const Table, objects: &[Range<usize>]) -> Self {
-        let mut lines = Vec::with_capacity(LINES_MAX);
-        objects.iter().for_each(|object| add(&mut lines, object.clone()));
-        let mut reached = vec![Reached { table: globals as usize, from: None }];
-        let (mut at, mut left) = (0, VALUES_MAX);
-        while at < reached.len() && left > 0 {
-            // SAFETY: upheld by the caller: tables that a live table refers to are live.
-            let table = unsafe { &*(reached[at].table as *const Table) };
-            for place in table.values().take(left) {
-                left -= 1;
-                // SAFETY: a value of a live table.
-                let value = unsafe { *place };
-                if let Some(table) = value.table() {
-                    if reached.iter().all(|one| one.table != table) {
-                        reached.push(Reached { table, from: Some((at, place)) });
-                    }
-                } else if let Some(address) = value.object()
-                    && objects.iter().any(|object| object.start == address)
-                {
-                    add_path(&mut lines, &reached, at, place);
+/// Finds the path from `globals` through tables to `objects`, the memory of userdata and FFI
+/// objects, headers included; other memory may be among them.
+///
+/// # Safety
+/// `globals` is a live table, and no Lua runs.
+pub(crate) unsafe fn find(globals: *const Table, objects: &[Range<usize>], lines: &mut Lines) {
+    let mut reached = vec![Reached { table: globals as usize, from: None }];
+    let (mut at, mut left) = (0, VALUES_MAX);
+    while at < reached.len() && left > 0 {
+        // SAFETY: upheld by the caller: tables that a live table refers to are live.
+        let table = unsafe { &*(reached[at].table as *const Table) };
+        for place in table.values().take(left) {
+            left -= 1;
+            // SAFETY: a value of a live table.
+            let value = unsafe { *place };
+            if let Some(table) = value.table() {
+                if reached.iter().all(|one| one.table != table) {
+                    reached.push(Reached { table, from: Some((at, place)) });
                 }
+            } else if let Some(address) = value.object()
+                && objects.iter().any(|object| object.start == address)
+            {
+                add_path(lines, &reached, at, place);
             }
-            at += 1;
         }
-        Self(lines.into_boxed_slice())
+        at += 1;
     }
-
-    /// Prefetches the list of lines.
-    #[inline]
-    pub(crate) fn prefetch_list(&self) {
-        prefetch(self.0.as_ptr(), size_of_val(&*self.0));
-    }
-
-    /// Prefetches the lines.
-    #[inline]
-    pub(crate) fn prefetch_lines(&self) {
-        for line in &self.0 {
-            prefetch(ptr::without_provenance::<u8>(*line), 1);
-        }
-    }
+    objects.iter().for_each(|object| lines.add(object.clone()));
 }
 
-/// Adds the path to a value of the table at `at`; the globals are prefetched anyway.
-fn add_path(
-    lines: &mut Vec<usize>,
-    reached: &[Reached],
-    mut at: usize,
-    mut place: *const TaggedValue,
-) {
+/// Adds the path to a value of the table at `at`.
+fn add_path(lines: &mut Lines, reached: &[Reached], mut at: usize, place: *const TaggedValue) {
+    lines.add_object(place);
     while let Some((parent, value)) = reached[at].from {
-        let table = reached[at].table;
-        add(lines, table..table + size_of::<Table>());
-        add(lines, place as usize..place as usize + size_of::<TaggedValue>());
-        (at, place) = (parent, value);
-    }
-}
-
-/// Adds the lines that some memory lies in.
-fn add(lines: &mut Vec<usize>, memory: Range<usize>) {
-    if memory.is_empty() {
-        return;
-    }
-    let first = memory.start / CACHE_LINE * CACHE_LINE;
-    for line in (first..memory.end).step_by(CACHE_LINE) {
-        if lines.len() < LINES_MAX && !lines.contains(&line) {
-            lines.push(line);
-        }
+        lines.add_object(reached[at].table as *const Table);
+        lines.add_object(value);
+        at = parent;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use mlua_sys as ffi;
+    use runtime::CACHE_LINE;
 
     use super::*;
     use crate::arena::Lua;
@@ -115,7 +67,7 @@ mod tests {
     use crate::lua::{self, State};
 
     /// Runs `source`, which returns a table and a userdata in it; returns the path to it.
-    unsafe fn path_in(state: *mut State, source: &str) -> (StatementPath, Range<usize>) {
+    unsafe fn path_in(state: *mut State, source: &str) -> (Vec<usize>, Range<usize>) {
         // SAFETY: upheld by the caller: a live state that runs nothing.
         unsafe {
             ffi::luaL_openlibs(state);
@@ -124,7 +76,9 @@ mod tests {
             let start = ffi::lua_touserdata(state, 2) as usize - USERDATA_HEADER_BYTES;
             let object = start..start + USERDATA_HEADER_BYTES;
             let globals = ffi::lua_topointer(state, 1).cast();
-            (StatementPath::find(globals, std::slice::from_ref(&object)), object)
+            let mut lines = Lines::default();
+            find(globals, std::slice::from_ref(&object), &mut lines);
+            (lines.addresses().to_vec(), object)
         }
     }
 
@@ -139,7 +93,7 @@ mod tests {
             return globals, wanted";
         // SAFETY: a state of our own that runs nothing.
         unsafe {
-            let (StatementPath(lines), object) = path_in(lua.state, source);
+            let (lines, object) = path_in(lua.state, source);
             let covers = |start: usize, bytes: usize| {
                 (start / CACHE_LINE..(start + bytes).div_ceil(CACHE_LINE))
                     .all(|at| lines.contains(&(at * CACHE_LINE)))
@@ -167,19 +121,8 @@ mod tests {
             return globals, wanted";
         // SAFETY: a state of our own that runs nothing.
         unsafe {
-            let (StatementPath(lines), object) = path_in(lua.state, source);
+            let (lines, object) = path_in(lua.state, source);
             assert!(lines.len() <= object.len() / CACHE_LINE + 1, "it is too far: {lines:x?}");
         }
-    }
-
-    #[test]
-    fn a_path_is_bounded() {
-        let mut lines = Vec::new();
-        add(&mut lines, 100..300);
-        assert_eq!(lines, [64, 128, 192, 256]);
-        add(&mut lines, 8..8);
-        assert_eq!(lines.len(), 4, "empty memory has no line");
-        add(&mut lines, 256..100_000);
-        assert_eq!(lines.len(), LINES_MAX);
     }
 }

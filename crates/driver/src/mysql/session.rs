@@ -1,5 +1,7 @@
 //! Commands of a session with MySQL or MariaDB, and their replies.
 
+use std::mem::MaybeUninit;
+
 use wire_mysql::frontend::{self, Bound};
 use wire_mysql::{Agreed, backend};
 
@@ -46,6 +48,11 @@ impl MysqlSession {
             rows: None,
             scan: Scan::new(agreed),
         }
+    }
+
+    /// See [`crate::Session::statements_memory`].
+    pub fn statements_memory(&self) -> &[MaybeUninit<u8>] {
+        self.statements.memory()
     }
 
     /// Sends COM_QUERY.

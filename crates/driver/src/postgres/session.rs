@@ -1,5 +1,7 @@
 //! Requests of a session with PostgreSQL, and their replies.
 
+use std::mem::MaybeUninit;
+
 use wire_postgres::frontend;
 
 use super::error::wrong_value_count;
@@ -25,6 +27,11 @@ impl PostgresSession {
     /// A session that is idle. Without `prepares`, prepared statements are sent as plain text.
     pub(crate) fn new(prepares: bool) -> Self {
         Self { prepares, statements: Statements::default(), scan: Scan::default() }
+    }
+
+    /// See [`crate::Session::statements_memory`].
+    pub fn statements_memory(&self) -> &[MaybeUninit<u8>] {
+        self.statements.memory()
     }
 
     /// Sends statement text by the simple protocol.

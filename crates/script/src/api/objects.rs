@@ -7,6 +7,7 @@ use std::ptr;
 
 use driver::{StatementId, Value};
 use mlua_sys as ffi;
+use smallvec::SmallVec;
 
 use crate::host::with;
 use crate::lua::{self, State};
@@ -22,7 +23,7 @@ pub(super) struct Statement {
     pub(super) slot: u32,
     pub(super) id: u32,
     /// Bound parameters; the objects are kept alive by the statement's environment table.
-    pub(super) parameters: Vec<*const Parameter>,
+    pub(super) parameters: SmallVec<[*const Parameter; 4]>,
 }
 
 /// The type of a parameter's value; anything else is NULL.
@@ -66,7 +67,10 @@ pub(super) unsafe fn push_statement(state: *mut State, slot: u32, id: StatementI
     // SAFETY: upheld by the caller; the block is written before anyone sees it.
     unsafe {
         let block = ffi::lua_newuserdata(state, size_of::<Statement>()).cast::<Statement>();
-        ptr::write(block, Statement { kind: STATEMENT, slot, id: id.0, parameters: Vec::new() });
+        ptr::write(
+            block,
+            Statement { kind: STATEMENT, slot, id: id.0, parameters: SmallVec::new() },
+        );
         lua::push_kept(state, metatable);
         ffi::lua_setmetatable(state, -2);
     }

@@ -12,8 +12,9 @@ use super::pipeline;
 use super::returned::finish;
 use crate::host::{Coroutine, with, with_view};
 use crate::layout::{FFI_HEADER_BYTES, USERDATA_HEADER_BYTES};
+use crate::lines::{EventPath, Lines};
 use crate::lua::{self, State, set_function};
-use crate::statement_path::StatementPath;
+use crate::{event_path, statement_path};
 
 /// `lua_type` of an FFI object.
 const TYPE_FFI: c_int = 10;
@@ -98,32 +99,33 @@ unsafe extern "C-unwind" fn execute(state: *mut State) -> c_int {
     }
 }
 
-/// Finds the path to a statement that the client executes twice in a row, once for each client.
+/// Finds what the events of a client read once it executes a statement twice in a row.
 #[inline]
 unsafe fn note_execution(state: *mut State, client: &mut Coroutine, statement: &Statement) {
     let again = client.executed == ptr::from_ref(statement) as usize;
     client.executed = ptr::from_ref(statement) as usize;
     if again && !client.path.is_known() {
         // SAFETY: upheld by the caller: a live state, which waits for us.
-        client.path = unsafe { path_to(state, statement) };
+        client.path = unsafe { path_of(state, statement) };
     }
 }
 
 #[cold]
-unsafe fn path_to(state: *mut State, statement: &Statement) -> StatementPath {
-    let parameters = statement.parameters.as_slice();
+unsafe fn path_of(state: *mut State, statement: &Statement) -> EventPath {
     let memory = |start: usize, bytes, header: usize| start - header..start + bytes;
-    let own = [
-        memory(ptr::from_ref(statement) as usize, size_of_val(statement), USERDATA_HEADER_BYTES),
-        memory(parameters.as_ptr() as usize, size_of_val(parameters), 0),
-    ];
-    let of_parameter = |made| memory(made as usize, size_of::<Parameter>(), FFI_HEADER_BYTES);
-    let objects: Vec<_> =
-        own.into_iter().chain(parameters.iter().copied().map(of_parameter)).collect();
+    let own =
+        memory(ptr::from_ref(statement).addr(), size_of::<Statement>(), USERDATA_HEADER_BYTES);
+    let of_parameter =
+        |made: *const Parameter| memory(made.addr(), size_of::<Parameter>(), FFI_HEADER_BYTES);
+    let parameters = statement.parameters.iter().copied().map(of_parameter);
+    let objects: Vec<_> = std::iter::once(own).chain(parameters).collect();
     // SAFETY: upheld by the caller; the globals of a live state are a live table.
     unsafe {
-        let globals = ffi::lua_topointer(state, ffi::LUA_GLOBALSINDEX);
-        StatementPath::find(globals.cast(), &objects)
+        let globals = ffi::lua_topointer(state, ffi::LUA_GLOBALSINDEX).cast();
+        let mut lines = Lines::default();
+        event_path::find(globals, &mut lines);
+        statement_path::find(globals, &objects, &mut lines);
+        lines.kept_by(state)
     }
 }
 
