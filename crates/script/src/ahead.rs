@@ -47,8 +47,8 @@ fn preload_coroutine(host: &Host, ahead: usize) {
 
 #[inline]
 fn preload_headers(host: &Host, ahead: usize) {
-    let Some(Coroutine { thread, globals, path, .. }) = upcoming(host, ahead) else { return };
-    path.preload_list();
+    let Some(Coroutine { thread, globals, reads, .. }) = upcoming(host, ahead) else { return };
+    reads.preload_list();
     if thread.is_null() || globals.is_null() {
         return;
     }
@@ -62,9 +62,9 @@ fn preload_headers(host: &Host, ahead: usize) {
 
 #[inline]
 fn preload_contents(host: &Host, ahead: usize) {
-    let Some(Coroutine { thread, globals, path, .. }) = upcoming(host, ahead) else { return };
+    let Some(Coroutine { thread, globals, reads, .. }) = upcoming(host, ahead) else { return };
     // SAFETY: the state lives.
-    unsafe { path.preload_lines() };
+    unsafe { reads.preload_lines() };
     if thread.is_null() || globals.is_null() {
         return;
     }
@@ -77,7 +77,7 @@ fn preload_contents(host: &Host, ahead: usize) {
         let used = (thread.top as usize).saturating_sub(start);
         let whole = (thread.stack_end as usize).saturating_sub(start);
         preload_memory(thread.stack, (used + ABOVE).min(MOST).min(whole));
-        if !path.is_known() {
+        if !reads.is_known() {
             prefetch(globals.nodes, globals.nodes_bytes().min(MOST));
         }
     }

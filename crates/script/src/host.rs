@@ -19,7 +19,7 @@ use runtime::{Runtime, fault};
 use crate::arena::Lua;
 use crate::config::Config;
 use crate::interrupter::Interrupter;
-use crate::lines::EventPath;
+use crate::lines::KeptLines;
 use crate::lua::{self, State};
 use crate::random::Random;
 use crate::settings::NOT_TEXT;
@@ -62,7 +62,7 @@ pub(crate) struct Coroutine {
     /// The prepared statement it executed last, by address.
     pub(crate) executed: usize,
     /// What its next event reads, as far as known.
-    pub(crate) path: EventPath,
+    pub(crate) reads: KeptLines,
 }
 
 /// A row of a result; its values are stored end to end.
@@ -245,7 +245,7 @@ impl Host {
             random: Random::new(self.config.seed, u64::from(number)),
             unique: 0,
             executed: 0,
-            path: EventPath::default(),
+            reads: KeptLines::default(),
         });
         self.runtime.add_client(group, place)
     }

@@ -9,7 +9,7 @@ use crate::arena;
 use crate::lua::State;
 
 /// Lines that are kept for a client at most.
-pub(crate) const LINES_MAX: usize = 48;
+const LINES_MAX: usize = 48;
 
 /// Collects the addresses of lines, in the order in which they are read.
 #[derive(Debug, Default)]
@@ -44,21 +44,21 @@ impl Lines {
     ///
     /// # Safety
     /// A live state.
-    pub(crate) unsafe fn kept_by(mut self, state: *mut State) -> EventPath {
+    pub(crate) unsafe fn kept_by(mut self, state: *mut State) -> KeptLines {
         // SAFETY: upheld by the caller.
         unsafe {
             let arena = arena::of(state);
             self.0.retain(|line| arena.keeps(*line));
         }
-        EventPath(self.0.into_boxed_slice())
+        KeptLines(self.0.into_boxed_slice())
     }
 }
 
 /// Lines in a state's arena that a client's next event will read; empty: not known.
 #[derive(Debug, Default)]
-pub(crate) struct EventPath(Box<[usize]>);
+pub(crate) struct KeptLines(Box<[usize]>);
 
-impl EventPath {
+impl KeptLines {
     #[inline]
     pub(crate) fn is_known(&self) -> bool {
         !self.0.is_empty()
@@ -116,11 +116,11 @@ mod tests {
             lines.add_object(&raw const outside);
             lines.add_object(table);
             let all = lines.addresses().len();
-            let path = lines.kept_by(lua.state);
-            assert!(path.is_known());
-            assert!(path.0.len() < all);
-            path.preload_list();
-            path.preload_lines();
+            let kept = lines.kept_by(lua.state);
+            assert!(kept.is_known());
+            assert!(kept.0.len() < all);
+            kept.preload_list();
+            kept.preload_lines();
         }
     }
 }

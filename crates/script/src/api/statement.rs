@@ -12,7 +12,7 @@ use super::pipeline;
 use super::returned::finish;
 use crate::host::{Coroutine, with, with_view};
 use crate::layout::{FFI_HEADER_BYTES, USERDATA_HEADER_BYTES};
-use crate::lines::{EventPath, Lines};
+use crate::lines::{KeptLines, Lines};
 use crate::lua::{self, State, set_function};
 use crate::{event_path, statement_path};
 
@@ -104,14 +104,14 @@ unsafe extern "C-unwind" fn execute(state: *mut State) -> c_int {
 unsafe fn note_execution(state: *mut State, client: &mut Coroutine, statement: &Statement) {
     let again = client.executed == ptr::from_ref(statement) as usize;
     client.executed = ptr::from_ref(statement) as usize;
-    if again && !client.path.is_known() {
+    if again && !client.reads.is_known() {
         // SAFETY: upheld by the caller: a live state, which waits for us.
-        client.path = unsafe { path_of(state, statement) };
+        client.reads = unsafe { reads_of(state, statement) };
     }
 }
 
 #[cold]
-unsafe fn path_of(state: *mut State, statement: &Statement) -> EventPath {
+unsafe fn reads_of(state: *mut State, statement: &Statement) -> KeptLines {
     let memory = |start: usize, bytes, header: usize| start - header..start + bytes;
     let own =
         memory(ptr::from_ref(statement).addr(), size_of::<Statement>(), USERDATA_HEADER_BYTES);
