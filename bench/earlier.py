@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -20,13 +21,23 @@ from dbdyno.errors import MachineError
 
 
 def beside_earlier(where: Where) -> Where:
-    """The same place, with the engine of the revision `BENCH_BEFORE` too."""
+    """The same place, with the engine of the revision `BENCH_BEFORE` too.
+
+    Both programs are copies made now: how much of a program counts as its memory depends on how
+    its file came into the page cache, by 1 MB.
+    """
 
     @contextmanager
     def both(engine: Engine, options: Options) -> Iterator[Place]:
         program = built(options.before)
-        with where(engine, options) as place:
-            yield replace(place, earlier=program)
+        with (
+            tempfile.TemporaryDirectory(dir=ROOT / "target") as folder,
+            where(engine, options) as place,
+        ):
+            now, then = Path(folder, "now"), Path(folder, "before")
+            shutil.copy(engine.path, now)
+            shutil.copy(program, then)
+            yield replace(place, engine=replace(engine, path=now), earlier=then)
 
     return both
 
