@@ -15,7 +15,7 @@ mod chunk;
 mod emulated;
 mod epoll;
 mod event;
-mod prefetch;
+mod preload;
 mod send_time;
 mod slots;
 #[cfg(not(miri))]
@@ -29,7 +29,7 @@ use std::time::Duration;
 
 pub use chunk::Chunk;
 pub use event::{Event, EventKind, SILENT_SEND_MAX, Token};
-pub use prefetch::{CACHE_LINE, prefetch, preload, preload_memory};
+pub use preload::{CACHE_LINE, cache_lines, preload, preload_memory};
 pub use waker::Waker;
 
 use epoll::EpollReactor;

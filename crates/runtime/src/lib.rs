@@ -45,7 +45,7 @@ pub use events::{Restart, Step};
 pub use outcome::{Conclusion, Failed};
 pub use pipeline::DEPTH_MAX;
 pub use policy::Decision;
-pub use reactor::{CACHE_LINE, prefetch, preload, preload_memory};
+pub use reactor::{CACHE_LINE, cache_lines, preload, preload_memory};
 pub use runtime::{Runtime, fault};
 pub use settings::Settings;
 pub use sizing::{Machine, cores, plan, shards, shards_bound};

@@ -1,7 +1,7 @@
 //! Looks ahead in Lua, as `runtime/ahead.rs` does for connections: preloads the coroutines of the
 //! next clients, their stacks and what their events read.
 
-use runtime::{prefetch, preload, preload_memory};
+use runtime::{preload, preload_memory};
 
 use crate::host::{Coroutine, Host};
 use crate::layout::{Table, Thread};
@@ -62,23 +62,22 @@ fn preload_headers(host: &Host, ahead: usize) {
 
 #[inline]
 fn preload_contents(host: &Host, ahead: usize) {
-    let Some(Coroutine { thread, globals, reads, .. }) = upcoming(host, ahead) else { return };
+    let Some(Coroutine { thread, reads, .. }) = upcoming(host, ahead) else { return };
     // SAFETY: the state lives.
     unsafe { reads.preload_lines() };
-    if thread.is_null() || globals.is_null() {
+    if thread.is_null() {
         return;
     }
-    // SAFETY: no Lua runs. The thread is live, and so is its stack. The globals' header is as
-    // above, and what it points to is only prefetched: they may be dead, if the script has given
-    // the thread others.
+    // SAFETY: no Lua runs. The thread is live, and so are its stack and its globals.
     unsafe {
-        let (thread, globals) = (&*thread.cast::<Thread>(), &*globals.cast::<Table>());
+        let thread = &*thread.cast::<Thread>();
         let start = thread.stack as usize;
         let used = (thread.top as usize).saturating_sub(start);
         let whole = (thread.stack_end as usize).saturating_sub(start);
         preload_memory(thread.stack, (used + ABOVE).min(MOST).min(whole));
         if !reads.is_known() {
-            prefetch(globals.nodes, globals.nodes_bytes().min(MOST));
+            let globals = &*thread.globals;
+            preload_memory(globals.nodes, globals.nodes_bytes().min(MOST));
         }
     }
 }

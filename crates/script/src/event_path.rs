@@ -4,7 +4,7 @@
 //! Each client has globals and functions of its own, so with hundreds of clients none of this is in
 //! the processor's cache when a reply arrives.
 
-use crate::layout::{Function, Node, Table, TaggedValue, Text, Upvalue};
+use crate::layout::{Function, Table, TaggedValue, Text, Upvalue};
 use crate::lines::Lines;
 
 /// Calls, or tables within tables, that are followed at most.
@@ -22,10 +22,12 @@ const NODES_FEW: usize = 4;
 pub(crate) unsafe fn find(globals: *const Table, lines: &mut Lines) {
     // SAFETY: upheld by the caller: what a live table refers to is live.
     unsafe {
-        let named = |node: &*const Node| {
-            (**node).key.text().is_some_and(|text| Text::bytes(text as *const Text) == b"event")
-        };
-        let event = (*globals).nodes().find(named).and_then(|node| (*node).value.function());
+        // A value first: the name of one that was set to nil may be dead.
+        let event = (*globals).nodes().find_map(|node| {
+            let function = (*node).value.function()?;
+            let name = (*node).key.text()? as *const Text;
+            (Text::bytes(name) == b"event").then_some(function)
+        });
         if let Some(event) = event {
             let mut search = Search { globals, lines, called: Vec::new(), left: NODES_MAX };
             search.function(event as *const Function, DEPTH_MAX);

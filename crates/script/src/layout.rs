@@ -65,7 +65,9 @@ pub(crate) struct Thread {
     pub(crate) top: *const c_void,
     pub(crate) stack_end: *const c_void,
     pub(crate) stack: *const c_void,
-    tail: [usize; 4],
+    open_upvalue: usize,
+    pub(crate) globals: *const Table,
+    tail: [usize; 2],
 }
 
 /// `GCtab`.
@@ -224,6 +226,11 @@ mod tests {
             assert_eq!((top as *const f64).read(), 0.5);
             let order = [(*seen).stack, (*seen).base, (*seen).top, (*seen).stack_end];
             assert!(order.is_sorted_by_key(|place| *place as usize), "{order:?}");
+
+            ffi::lua_createtable(lua.state, 0, 0);
+            let globals = ffi::lua_topointer(lua.state, -1);
+            ffi::lua_setfenv(lua.state, 1);
+            assert_eq!((*seen).globals.cast(), globals);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::ptr;
 
-use runtime::{CACHE_LINE, preload, preload_memory};
+use runtime::{cache_lines, preload, preload_memory};
 
 use crate::arena;
 use crate::lua::State;
@@ -18,11 +18,7 @@ pub(crate) struct Lines(Vec<usize>);
 impl Lines {
     /// Adds the lines that some memory lies in.
     pub(crate) fn add(&mut self, memory: Range<usize>) {
-        if memory.is_empty() {
-            return;
-        }
-        let first = memory.start / CACHE_LINE * CACHE_LINE;
-        for line in (first..memory.end).step_by(CACHE_LINE) {
+        for line in cache_lines(memory) {
             if self.0.len() < LINES_MAX && !self.0.contains(&line) {
                 self.0.push(line);
             }
