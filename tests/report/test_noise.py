@@ -64,8 +64,26 @@ def test_one_pair_a_block_tells_no_noise(tmp_path: Path) -> None:
     store = write_study(tmp_path, text, World(lambda *_: 400, turns=once))
     study = read_study(tmp_path / "study.toml").study
 
-    with pytest.raises(NotValidError, match=r"two pairs of turns that count: .*was stolen"):
+    with pytest.raises(NotValidError, match=r"two pairs of turns that count \(.*was stolen"):
         noise_of(store, "study", study.design)
+
+
+def test_where_too_few_turns_count_it_is_said_why(tmp_path: Path) -> None:
+    def stolen(run: PlannedRun, step: Step) -> tuple[TurnResult, ...]:
+        return turning(run, step)[5:8] if run.block == 1 else turning(run, step)[6:7]
+
+    text = SHORT.replace('normal = { settings = { synchronous = "normal" } }\n', "")
+    store = write_study(tmp_path, text, World(lambda *_: 400, turns=stolen))
+    study = read_study(tmp_path / "study.toml").study
+
+    with pytest.raises(NotValidError) as raised:
+        noise_of(store, "study", study.design)
+
+    told = str(raised.value)
+    assert "one block whose pairs of turns number 2; at least 6 are needed (" in told
+    assert "(pairs of turns set aside: " in told
+    assert "of the processors' time was stolen)" in told
+    assert raised.value.hint == "a longer --time has more, a machine at rest sets fewer aside"
 
 
 def test_pairs_set_aside_took_their_time_as_well(tmp_path: Path) -> None:

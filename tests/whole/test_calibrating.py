@@ -50,6 +50,10 @@ def test_the_noise_of_a_workload_is_told_and_kept_for_studies_to_come(
 
     told = dbdyno("calibrate", "own.toml", "--time", "12s", "--json", folder=tmp_path)
 
+    if "pairs of turns set aside: " in told.err:
+        assert told.code == 1
+        assert not (tmp_path / "results" / "noise.json").exists()
+        pytest.skip("the machine gave its processors to others while it was measured")
     assert told.code == 0, told.err
     found = json.loads(told.out)
     assert (found["clients"], found["pairs"]) == (2, 10)

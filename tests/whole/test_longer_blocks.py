@@ -69,4 +69,6 @@ def test_longer_blocks_go_on_in_the_same_folder(tmp_path: Path, clean: None) -> 
         "b2-wal": 5,
     }
     (comparison,) = analyse(gather(store.root, "journal")).comparisons
-    assert comparison.blocks == (1, 2)
+    assert {*comparison.blocks, *comparison.left_out} == {1, 2}
+    stolen = "all its turns were set aside"  # By a busy machine; no block is left out otherwise.
+    assert set(comparison.left_out.values()) <= {stolen}

@@ -52,14 +52,15 @@ def noise_of(store: Path, study: str, design: Design) -> Noise:
     analysis = analyse(gather(store, study))
     (comparison,) = analysis.comparisons or (None,)
     effect = comparison.judgement.effect if comparison else None
+    aside = comparison.set_aside if comparison else ()
+    why = f" (pairs of turns set aside: {len(aside)}, the first in {aside[0]})" if aside else ""
+    hint = "a longer --time has more" + (", a machine at rest sets fewer aside" if aside else "")
     if comparison is None or comparison.turns is None or not isinstance(effect, PairedEffect):
         reason = getattr(effect, "reason", "no block has turns of both arms")
-        raise NotValidError(f"the noise can't be told: {reason}", hint="a longer --time has more")
+        raise NotValidError(f"the noise can't be told: {reason}{why}", hint=hint)
     if max(comparison.turns.turns) < LEAST_PAIRS:
-        why = f": {comparison.set_aside[0]}" if comparison.set_aside else ""
         raise NotValidError(
-            f"the noise can't be told: no block has two pairs of turns that count{why}",
-            hint="a longer --time has more, a machine at rest sets fewer aside",
+            f"the noise can't be told: no block has two pairs of turns that count{why}", hint=hint
         )
     pairs = min(len(run.turns) for run in analysis.material.runs)
     turn_s = design.turn_s + design.lead_in_s
