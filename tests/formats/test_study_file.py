@@ -179,6 +179,8 @@ def test_bundled_studies_are_valid(name: str) -> None:
     ("old", "new", "line", "said", "hint"),
     [
         ('warm_up = "5 s"', 'warmup = "5 s"', 22, "unknown key `warmup` in [load]", "`warm_up`"),
+        ("clients = ", "threads = ", 21, "unknown key `threads` in [load]", "mean `clients`?"),
+        ("blocks = 4", "repeats = 4", 26, "unknown key `repeats` in [design]", "mean `blocks`?"),
         ("[design]", "[desing]", 25, "unknown key `desing`", "`design`"),
         ("{ settings = { journal_mode = ", "{ setings = { journal_mode = ", 13, "setings", "setti"),
         ('"5 s"', '"5"', 22, 'expected a duration with its unit, such as "5 s"', None),

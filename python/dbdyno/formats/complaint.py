@@ -37,7 +37,9 @@ def complaint(error: ValidationError) -> tuple[KeyPath, str, str | None]:
         case "extra_forbidden":
             known = _keys_at(path[:-1])
             table = f" in [{'.'.join(path[:-1])}]" if len(path) > 1 else ""
-            hint = nearest_hint(path[-1], known) or f"known here: {', '.join(known)}"
+            other = _OTHER_TOOLS_KEYS.get(path[-1])
+            meant = f"did you mean `{other}`?" if other in known else nearest_hint(path[-1], known)
+            hint = meant or f"known here: {', '.join(known)}"
             return path, f"unknown key `{path[-1]}`{table}", hint
         case "missing":
             return path, f"`{dotted}` is missing", None
@@ -52,6 +54,19 @@ def complaint(error: ValidationError) -> tuple[KeyPath, str, str | None]:
             message = detail["msg"][0].lower() + detail["msg"][1:]
             return path, f"`{dotted}`: {message}; found {detail['input']!r}", None
 
+
+_OTHER_TOOLS_KEYS = {
+    "connections": "clients",
+    "duration": "measure",
+    "iterations": "blocks",
+    "repeats": "blocks",
+    "repetitions": "blocks",
+    "runs": "blocks",
+    "threads": "clients",
+    "time": "measure",
+    "users": "clients",
+}
+"""What sysbench, pgbench and others call a key, whose letters say nothing of ours."""
 
 _EXPECTED = {
     "model_type": "a table",
