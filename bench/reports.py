@@ -1,5 +1,6 @@
 """A report of many long runs: how long it takes to build and to open, and how large it is."""
 
+import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -66,7 +67,7 @@ def report(place: Place, _clients: int, _options: Options) -> dict[str, float]:
 
 
 def _opened(page: Path) -> dict[str, float]:
-    with _browser() as browser:
+    with _browser(page.parent) as browser:
         browser.get(page.as_uri())
         WebDriverWait(browser, _OPEN_LIMIT_S).until(
             lambda seen: seen.execute_script("return document.documentElement.dataset.drawn")
@@ -75,7 +76,8 @@ def _opened(page: Path) -> dict[str, float]:
         return found
 
 
-def _browser() -> webdriver.Chrome:
+def _browser(folder: Path) -> webdriver.Chrome:
+    """Chromium leaves files in `folder`."""
     driver, program = shutil.which("chromedriver"), shutil.which("chromium")
     if driver is None or program is None:
         raise MachineError(
@@ -85,4 +87,5 @@ def _browser() -> webdriver.Chrome:
     options.binary_location = program
     for argument in _BROWSER:
         options.add_argument(argument)
-    return webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    service = webdriver.ChromeService(driver, env={**os.environ, "TMPDIR": str(folder)})
+    return webdriver.Chrome(options=options, service=service)

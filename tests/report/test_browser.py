@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,7 +33,7 @@ MARKS = "g.mark-symbol path, g.mark-line path, g.mark-rule line, g.mark-rect pat
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[webdriver.Chrome]:
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
     driver, program = shutil.which("chromedriver"), shutil.which("chromium")
     if driver is None or program is None:
         pytest.fail("this test needs Debian's chromium and chromium-driver: apt-get install them")
@@ -50,7 +51,9 @@ def browser() -> Iterator[webdriver.Chrome]:
     ):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    service = webdriver.ChromeService(executable_path=driver)
+    # Chromium leaves folders there.
+    place = {**os.environ, "TMPDIR": str(tmp_path_factory.mktemp("chromium"))}
+    service = webdriver.ChromeService(executable_path=driver, env=place)
     with webdriver.Chrome(options=options, service=service) as opened:
         yield opened
 
