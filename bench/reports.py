@@ -77,7 +77,7 @@ def _opened(page: Path) -> dict[str, float]:
 
 
 def _browser(folder: Path) -> webdriver.Chrome:
-    """Chromium leaves files in `folder`."""
+    """`folder`: where Chromium leaves files."""
     driver, program = shutil.which("chromedriver"), shutil.which("chromium")
     if driver is None or program is None:
         raise MachineError(

@@ -51,9 +51,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chro
     ):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    # Chromium leaves folders there.
-    place = {**os.environ, "TMPDIR": str(tmp_path_factory.mktemp("chromium"))}
-    service = webdriver.ChromeService(executable_path=driver, env=place)
+    # Chromium leaves folders in TMPDIR.
+    environment = {**os.environ, "TMPDIR": str(tmp_path_factory.mktemp("chromium"))}
+    service = webdriver.ChromeService(executable_path=driver, env=environment)
     with webdriver.Chrome(options=options, service=service) as opened:
         yield opened
 

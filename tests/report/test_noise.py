@@ -80,7 +80,7 @@ def test_where_too_few_turns_count_it_is_said_why(tmp_path: Path) -> None:
         noise_of(store, "study", study.design)
 
     told = str(raised.value)
-    assert "one block whose pairs of turns number 2; at least 6 are needed (" in told
+    assert "one block with 2 pairs of turns; at least 6 are needed (" in told
     assert "(pairs of turns set aside: " in told
     assert "of the processors' time was stolen)" in told
     assert raised.value.hint == "a longer --time has more, a machine at rest sets fewer aside"

@@ -14,10 +14,27 @@ from dbdyno.formats.study_schema import StudyDocument
 KeyPath = tuple[str, ...]
 """Place in the file: keys, from the outermost."""
 
+_OTHER_TOOLS_WORDS = {
+    "connections": "clients",
+    "duration": "measure",
+    "iterations": "blocks",
+    "repeats": "blocks",
+    "repetitions": "blocks",
+    "runs": "blocks",
+    "threads": "clients",
+    "time": "measure",
+    "users": "clients",
+}
+"""A word of sysbench, pgbench and others → ours, which similar spelling does not find."""
+
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known name most similar to `word`."""
-    matches = get_close_matches(word, list(known), n=1, cutoff=0.5)
+    """The known name that other tools call `word`, or that is most similar to it."""
+    names = list(known)
+    ours = _OTHER_TOOLS_WORDS.get(word)
+    if ours in names:
+        return ours
+    matches = get_close_matches(word, names, n=1, cutoff=0.5)
     return matches[0] if matches else None
 
 
@@ -37,9 +54,7 @@ def complaint(error: ValidationError) -> tuple[KeyPath, str, str | None]:
         case "extra_forbidden":
             known = _keys_at(path[:-1])
             table = f" in [{'.'.join(path[:-1])}]" if len(path) > 1 else ""
-            other = _OTHER_TOOLS_KEYS.get(path[-1])
-            meant = f"did you mean `{other}`?" if other in known else nearest_hint(path[-1], known)
-            hint = meant or f"known here: {', '.join(known)}"
+            hint = nearest_hint(path[-1], known) or f"known here: {', '.join(known)}"
             return path, f"unknown key `{path[-1]}`{table}", hint
         case "missing":
             return path, f"`{dotted}` is missing", None
@@ -54,19 +69,6 @@ def complaint(error: ValidationError) -> tuple[KeyPath, str, str | None]:
             message = detail["msg"][0].lower() + detail["msg"][1:]
             return path, f"`{dotted}`: {message}; found {detail['input']!r}", None
 
-
-_OTHER_TOOLS_KEYS = {
-    "connections": "clients",
-    "duration": "measure",
-    "iterations": "blocks",
-    "repeats": "blocks",
-    "repetitions": "blocks",
-    "runs": "blocks",
-    "threads": "clients",
-    "time": "measure",
-    "users": "clients",
-}
-"""What sysbench, pgbench and others call a key, whose letters say nothing of ours."""
 
 _EXPECTED = {
     "model_type": "a table",

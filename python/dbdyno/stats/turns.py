@@ -176,7 +176,7 @@ def _correlated(pairs: Array) -> PairedEffect | NotComparable:
     n = pairs.size
     if n < LEAST_TURNS:
         return NotComparable(
-            f"one block whose pairs of turns number {n}; at least {LEAST_TURNS} are needed"
+            f"one block with {n} pairs of turns; at least {LEAST_TURNS} are needed"
         )
     deviations = pairs - pairs.mean()
     squares = float(np.square(deviations).sum())
