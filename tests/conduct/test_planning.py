@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dbdyno.conduct.planning import LONG_S, plan_study
-from dbdyno.design.plan import whole_fingerprint
+from dbdyno.design.identity import whole_fingerprint
 from dbdyno.formats.stored_study import Declared
 from dbdyno.formats.study import read_study
 from dbdyno.model import Plan, Study

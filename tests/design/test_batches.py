@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from dbdyno.design.batches import batches, order_of, turns_of, why_not_turns
-from dbdyno.design.plan import design_digest, plan
+from dbdyno.design.identity import design_digest
+from dbdyno.design.plan import plan
 from dbdyno.model import OWN_HOST_PARTS, Design, Factor, Level, Load, Order, Study, Workload
 from dbdyno.setters.registry import setters
 

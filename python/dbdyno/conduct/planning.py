@@ -12,7 +12,7 @@ from dataclasses import replace
 from dbdyno.conduct.estimate import estimate
 from dbdyno.design import plan as make_plan
 from dbdyno.design.batches import order_of
-from dbdyno.design.plan import whole_fingerprint
+from dbdyno.design.identity import whole_fingerprint
 from dbdyno.model import Plan, Study
 from dbdyno.store import Store, folders_of
 
