@@ -2,7 +2,6 @@
 
 import random
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,7 +19,6 @@ class Measurement:
     block: int
     position: int
     """Its place in the block's order."""
-    start_unix_s: float
     figures: Mapping[str, float]
 
 
@@ -49,9 +47,8 @@ def measure_row(row: Row, engine: Engine, options: Options) -> Measured:
         for block in range(options.repeats):
             order = random.Random(f"{options.seed} {row.name} {block}").sample(cells, len(cells))
             for position, cell in enumerate(order):
-                start_s = time.time()
                 figures = row.cells[cell](place, cell.clients, options)
-                measurements.append(Measurement(row.name, cell, block, position, start_s, figures))
+                measurements.append(Measurement(row.name, cell, block, position, figures))
                 shown = f"{row.metrics[0]} {figures[row.metrics[0]]:,.2f}"
                 _say(f"{row.name}: block {block + 1} of {options.repeats}: {cell}: {shown}")
         return Measured(row, measurements, place.facts)

@@ -8,7 +8,7 @@ from bench.conduct import Measured
 from bench.judge import judge, values
 from bench.results import Results, Run
 from bench.row import Budget
-from dbdyno import stats
+from bench.words import number, over_blocks, table
 
 _UNITS = {
     "cpu_us": "CPU, µs a statement",
@@ -84,22 +84,28 @@ def _row(run: Run, measured: Measured) -> Iterator[str]:
         )
     yield ""
     scripts = any(cell.script for cell in row.cells)
-    names = "| script | clients" if scripts else "| clients"
-    yield f"{names} | contender | " + " | ".join(_UNITS[m] for m in row.metrics) + " |"
-    yield "|---" * scripts + "|---:|---|" + "---:|" * len(row.metrics)
+    first = ("script", "clients", "contender") if scripts else ("clients", "contender")
+    lines = []
     for cell in row.cells:
         found = [list(values(measured, cell, metric).values()) for metric in row.metrics]
         if any(found):
-            shown = " | ".join(_figure(column) for column in found)
-            script = f"| {cell.script} " * scripts
-            yield f"{script}| {cell.clients:,} | {cell.contender} | {shown} |"
+            script = (cell.script,) * scripts
+            figures = map(over_blocks, found)
+            lines.append((*script, f"{cell.clients:,}", cell.contender, *figures))
+    texts = (0, 2) if scripts else (1,)
+    yield from table((*first, *(_UNITS[metric] for metric in row.metrics)), lines, texts=texts)
     yield ""
     if judged:
-        yield "| budget | found | 95 % interval | |"
-        yield "|---|---:|---:|---|"
-        for one in judged:
-            interval = f"{_number(one.low)} – {_number(one.high)}"
-            yield f"| {_promise(one.budget)} | {_number(one.value)} | {interval} | {one.verdict} |"
+        budgets = (
+            (
+                _promise(one.budget),
+                number(one.value),
+                f"{number(one.low)} – {number(one.high)}",
+                one.verdict,
+            )
+            for one in judged
+        )
+        yield from table(("budget", "found", "95 % interval", ""), budgets, texts=(0, 3))
         yield ""
 
 
@@ -112,23 +118,11 @@ def _promise(budget: Budget) -> str:
     what = f"{_UNITS[budget.metric]} of {budget.candidate}"
     if budget.baseline is None:
         if budget.at_least:
-            return f"{what}: at least {_number(budget.at_least)}"
-        return f"{what}: at most {_number(budget.at_most)}"
+            return f"{what}: at least {number(budget.at_least)}"
+        return f"{what}: at most {number(budget.at_most)}"
     over = f"{what} over {budget.baseline}"
     if budget.at_least and budget.at_most < float("inf"):
-        return f"{over}: {_number(budget.at_least)} to {_number(budget.at_most)}"
+        return f"{over}: {number(budget.at_least)} to {number(budget.at_most)}"
     if budget.at_least:
-        return f"{over}: at least {_number(budget.at_least)}"
-    return f"{over}: at most {_number(budget.at_most)}"
-
-
-def _figure(column: Sequence[float]) -> str:
-    if not column:
-        return "–"
-    spread = stats.spread(column)
-    return f"{_number(spread.median)} ({_number(spread.low)}–{_number(spread.high)})"
-
-
-def _number(value: float) -> str:
-    """Three significant digits, more for whole thousands."""
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+        return f"{over}: at least {number(budget.at_least)}"
+    return f"{over}: at most {number(budget.at_most)}"

@@ -1,23 +1,47 @@
-"""results.json: everything README.md is made of, and the order in which it was measured.
+"""results.json: what README.md prints, and the order in which it was measured.
 
 A run of some rows replaces those and keeps the others; each row names the run it comes from, with
-that run's facts of the machine.
+that run's facts of the machine. Nothing is kept that the page doesn't print: each cell's figures
+stand in one line, block by block.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from bench.compact import Wanted, document_text, part_of, rounded
 from bench.conduct import Measured, Measurement
-from bench.judge import judge
 from bench.row import Cell
 from bench.rows import ALL_ROWS
 from dbdyno.errors import StoreError
 
-_SCHEMA = 1
+_SCHEMA = 2
 _NAME = "results.json"
+_HOST: Wanted = {
+    "processor": {"model": True, "threads": True},
+    "memory": {"total_bytes": True},
+    "kernel": {"distribution": True, "release": True},
+}
+_OPTIONS = ("repeats", "window_s", "table_rows", "load_rows", "seed")
+_RUN: Wanted = {
+    "started": True,
+    "options": dict.fromkeys(_OPTIONS, True),
+    "facts": {
+        "host": _HOST,
+        "environment": True,
+        "red_flags": {"message": True},
+        "versions": True,
+    },
+}
+"""What the page prints of a run, and of a server."""
+_SERVER: Wanted = {
+    "kind": True,
+    "version": True,
+    "durability": True,
+    "settings_changed": {"*": {"value": True}},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +82,12 @@ def read_results(folder: Path) -> Results:
         document = json.loads(path.read_text())
         if document["schema"] != _SCHEMA:
             raise ValueError(f"schema {document['schema']}, expected {_SCHEMA}")
-        runs = {one["started"]: Run(**one) for one in document["runs"]}
+        runs = {run["started"]: Run(**run) for run in document["runs"]}
         known = {row.name: row for row in ALL_ROWS}
         rows = [
-            (runs[one["run"]], Measured(known[one["name"]], _measurements(one), one["server"]))
-            for one in document["rows"]
-            if one["name"] in known
+            (runs[row["run"]], Measured(known[row["name"]], list(_measured(row)), row["server"]))
+            for row in document["rows"]
+            if row["name"] in known
         ]
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(
@@ -72,39 +96,43 @@ def read_results(folder: Path) -> Results:
     return Results(rows)
 
 
-def _measurements(row: Mapping[str, Any]) -> Sequence[Measurement]:
-    return [
-        Measurement(**{**one, "row": row["name"], "cell": Cell(**one["cell"])})
-        for one in row["measurements"]
-    ]
+def _measured(row: Mapping[str, Any]) -> Iterator[Measurement]:
+    for cell in row["cells"]:
+        named = Cell(cell["contender"], cell["clients"], cell.get("script", ""))
+        for block, position, *values in cell["blocks"]:
+            figures = zip(row["figures"], values, strict=True)
+            known = {name: value for name, value in figures if value is not None}
+            yield Measurement(row["name"], named, block, position, known)
 
 
 def write_results(folder: Path, results: Results) -> None:
     """Writes the file; runs of which no row is left are dropped."""
-    runs = {run.started: asdict(run) for run, _ in results.rows}
+    runs = {run.started: run for run, _ in results.rows}
     document = {
         "schema": _SCHEMA,
-        "runs": list(runs.values()),
-        "rows": [
-            {
-                "name": measured.row.name,
-                "run": run.started,
-                "server": measured.server,
-                "measurements": [_document(one) for one in measured.measurements],
-                "budgets": [_finite(asdict(one)) for one in judge(measured)],
-            }
-            for run, measured in results.rows
+        "runs": [part_of(asdict(run), _RUN) for run in runs.values()],
+        "rows": [_row(run, measured) for run, measured in results.rows],
+    }
+    (folder / _NAME).write_text(document_text(document, ("runs", "rows", "cells")))
+
+
+def _row(run: Run, measured: Measured) -> Mapping[str, Any]:
+    metrics = measured.row.metrics
+    cells: dict[Cell, list[list[float | None]]] = {}
+    for found in measured.measurements:
+        values = (_value(found, metric) for metric in metrics)
+        cells.setdefault(found.cell, []).append([found.block, found.position, *values])
+    return {
+        "name": measured.row.name,
+        "run": run.started,
+        "server": part_of(measured.server, _SERVER),
+        "figures": metrics,
+        "cells": [
+            {**{name: value for name, value in asdict(cell).items() if value != ""}, "blocks": them}
+            for cell, them in cells.items()
         ],
     }
-    (folder / _NAME).write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
 
 
-def _document(measurement: Measurement) -> Mapping[str, Any]:
-    return {name: value for name, value in asdict(measurement).items() if name != "row"}
-
-
-def _finite(judged: dict[str, Any]) -> Mapping[str, Any]:
-    """JSON has no infinity: a bound that is none is left out."""
-    if judged["budget"]["at_most"] == float("inf"):
-        del judged["budget"]["at_most"]
-    return judged
+def _value(found: Measurement, metric: str) -> float | None:
+    return rounded(found.figures[metric]) if metric in found.figures else None

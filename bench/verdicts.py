@@ -17,12 +17,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.ending import exit_code
+from bench.words import table
 from dbdyno.design.cells import cells
 from dbdyno.errors import UsageError
 from dbdyno.model import Study
 from dbdyno.report.analyse import analyse
 from dbdyno.report.gather import gather
 from dbdyno.report.material import Material, RunMaterial
+from dbdyno.report.wording import MISSING
 from dbdyno.stats.paired import PairedEffect
 from dbdyno.stats.verdict import Judgement, Verdict
 
@@ -166,10 +168,10 @@ def page(found: Sequence[Row]) -> str:
     for row in found:
         counts = [row.verdicts.get(word, 0) for word in words]
         cuts = len(row.half_widths)
-        width = f"±{row.half_widths[cuts // 2]:.1%}" if cuts else "–"
+        width = f"±{row.half_widths[cuts // 2]:.1%}" if cuts else MISSING
         told = (row.blocks, f"{row.shift:+.0%}", cuts, *counts, cuts - sum(counts), width)
         lines.append(tuple(map(str, told)))
-    return table(head, lines)
+    return "\n".join(table(head, lines)) + "\n"
 
 
 def held_page(found: Sequence[Held]) -> str:
@@ -186,15 +188,9 @@ def held_page(found: Sequence[Held]) -> str:
             low, high = effect.ratio_interval
             told += f": {effect.ratio - 1:+.1%} ({low - 1:+.1%} to {high - 1:+.1%})"
         directed = one.long.verdict in DIRECTIONS
-        counts = (str(one.cuts), str(one.found) if directed else "–", str(one.hold))
+        counts = (str(one.cuts), str(one.found) if directed else MISSING, str(one.hold))
         lines.append((f"{one.shift:+.0%}", told, *counts))
-    return table(head, lines)
-
-
-def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """In Markdown."""
-    whole = [f"| {' | '.join(line)} |" for line in (head, *lines)]
-    return "\n".join([whole[0], "|---:" * len(head) + "|", *whole[1:]]) + "\n"
+    return "\n".join(table(head, lines)) + "\n"
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from bench.service.cells import Cell
 from bench.service.judge import Judged, Round, judge, mean
 from bench.service.results import Results
+from bench.words import number, table
 
 _HEAD = (
     "load",
@@ -25,6 +26,10 @@ _HEAD = (
 )
 
 
+_TEXTS = (0, 1, 2, 8, 10)
+"""Columns of words."""
+
+
 def write_page(folder: Path, results: Results) -> None:
     """Writes README.md."""
     parts = [
@@ -34,9 +39,11 @@ def write_page(folder: Path, results: Results) -> None:
         "",
         *_machine(results),
         "",
-        "| " + " | ".join(_HEAD) + " |",
-        "|---|---|---|---:|---:|---:|---:|---:|---|---:|---|---:|---:|---:|",
-        *(_row(cell, rounds) for cell, rounds in results.rounds.items()),
+        *table(
+            _HEAD,
+            (_row(cell, rounds) for cell, rounds in results.rounds.items()),
+            texts=_TEXTS,
+        ),
         "",
         (Path(__file__).parent / "method.md").read_text().rstrip(),
     ]
@@ -57,9 +64,9 @@ def _machine(results: Results) -> Iterator[str]:
     )
 
 
-def _row(cell: Cell, rounds: Sequence[Round]) -> str:
+def _row(cell: Cell, rounds: Sequence[Round]) -> Sequence[str]:
     found, without = (judge(rounds, without_way=way) for way in (False, True))
-    columns = (
+    return (
         cell.load,
         cell.reactor,
         cell.scheduling,
@@ -73,7 +80,6 @@ def _row(cell: Cell, rounds: Sequence[Round]) -> str:
         without.verdict,
         *(_number(mean(rounds, figure)) for figure in ("reply_us", "unread_us", "queued_us")),
     )
-    return "| " + " | ".join(columns) + " |"
 
 
 def _between(judged: Judged) -> str:
@@ -81,6 +87,4 @@ def _between(judged: Judged) -> str:
 
 
 def _number(value: float) -> str:
-    if value < 0.01:
-        return "0"
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+    return "0" if value < 0.01 else number(value)

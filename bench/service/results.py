@@ -1,4 +1,4 @@
-"""results.json: the machine, and every round's figures of every cell."""
+"""results.json: the machine, and every round's figures of every cell that the page prints."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from bench.compact import Wanted, document_text, part_of, rounded
 from bench.service.cells import Cell
 from bench.service.judge import Round
 from dbdyno.errors import UsageError
@@ -13,6 +14,22 @@ from dbdyno.errors import UsageError
 _NAME = "results.json"
 _SAME = ("environment", "engine", "server", "statements")
 """Facts that all rounds share."""
+_FACTS: Wanted = {
+    "host": {"processor": {"model": True, "threads": True}, "kernel": {"release": True}},
+    **dict.fromkeys(_SAME, True),
+}
+_FIGURES = (
+    "statements_per_s",
+    "service_us",
+    "proxy_us",
+    "sending_least_us",
+    "sending_most_us",
+    "way_us",
+    "reply_us",
+    "unread_us",
+    "queued_us",
+)
+"""What the page prints."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +68,27 @@ def read_results(folder: Path) -> Results:
     if not path.exists():
         raise UsageError(f"there is no {path}", hint="measure first: `python -m bench.service`")
     document = json.loads(path.read_text())
-    rounds = {Cell(**one["cell"]): one["rounds"] for one in document["cells"]}
+    rounds = {
+        Cell(**row["cell"]): [
+            dict(zip(document["figures"], values, strict=True)) for values in row["rounds"]
+        ]
+        for row in document["cells"]
+    }
     return Results(document["facts"], document["started"], rounds)
 
 
 def write_results(folder: Path, results: Results) -> None:
     """Writes the file."""
-    cells = [
-        {"cell": asdict(cell), "rounds": [_rounded(one) for one in rounds]}
-        for cell, rounds in results.rounds.items()
-    ]
-    document = {"facts": results.facts, "started": results.started, "cells": cells}
-    (folder / _NAME).write_text(json.dumps(document, indent=1, allow_nan=False) + "\n")
-
-
-def _rounded(one: Round) -> Round:
-    """To nanoseconds."""
-    return {name: round(value, 3) for name, value in one.items()}
+    document = {
+        "facts": part_of(results.facts, _FACTS),
+        "started": results.started,
+        "figures": _FIGURES,
+        "cells": [
+            {
+                "cell": asdict(cell),
+                "rounds": [[rounded(figures[name]) for name in _FIGURES] for figures in rounds],
+            }
+            for cell, rounds in results.rounds.items()
+        ],
+    }
+    (folder / _NAME).write_text(document_text(document, ("cells",)))

@@ -1,6 +1,5 @@
 """`make bench`: its judgement on made-up figures, and one quick run of every row."""
 
-import json
 import math
 import os
 import re
@@ -18,9 +17,12 @@ from bench.conduct import Measured, Measurement
 from bench.earlier import built
 from bench.judge import Verdict, judge
 from bench.options import ROOT, Options, read_options
+from bench.page import write_page
 from bench.results import Run, read_results, write_results
 from bench.row import Budget, Cell, Row
 from bench.rows import ALL_ROWS, OURS, ROWS, chosen_rows
+from bench.service import page as service_page
+from bench.service import results as service_results
 from dbdyno.engine import Engine
 from dbdyno.errors import MachineError, StoreError, UsageError
 
@@ -47,7 +49,7 @@ def measured(
     return Measured(
         row,
         [
-            Measurement("row", Cell(name, 1), block, 0, 0.0, {metric: value})
+            Measurement("row", Cell(name, 1), block, 0, {metric: value})
             for name, column in ((OURS, ours), (OTHER, theirs))
             for block, value in enumerate(column)
         ],
@@ -155,7 +157,7 @@ def test_a_run_of_some_rows_keeps_the_others(tmp_path: Path) -> None:
             Measured(
                 row,
                 [
-                    Measurement(row.name, cell, 0, 0, 0.0, dict.fromkeys(row.metrics, value))
+                    Measurement(row.name, cell, 0, 0, dict.fromkeys(row.metrics, value))
                     for cell in row.cells
                 ],
                 {},
@@ -176,10 +178,42 @@ def test_a_run_of_some_rows_keeps_the_others(tmp_path: Path) -> None:
     assert again == 2.0
 
 
+def test_only_what_the_page_prints_is_kept(tmp_path: Path) -> None:
+    row = ROWS[0]
+    kept = dict.fromkeys(row.metrics, 1.23456789012)
+    cell = next(iter(row.cells))
+    changed = {"fsync": {"value": "off", "default": "on"}}
+    server = {"kind": "sqlite", "settings_changed": changed, "unused": 1}
+    figures = {**kept, "not_a_figure_of_the_row": 1.0}
+    flags = [{"code": "virtual-machine", "message": "a virtual machine", "hint": "none"}]
+    run = Run("monday", {"seed": 1, "scripts": []}, {"red_flags": flags, "versions": {"a": "1"}})
+    measured = Measured(row, [Measurement(row.name, cell, 2, 5, figures)], server)
+    write_results(tmp_path, read_results(tmp_path).with_run(run, [measured]))
+
+    ((by, found),) = read_results(tmp_path).rows
+    assert by.options == {"seed": 1}
+    assert by.facts == {"red_flags": [{"message": "a virtual machine"}], "versions": {"a": "1"}}
+    assert found.server == {"kind": "sqlite", "settings_changed": {"fsync": {"value": "off"}}}
+    (one,) = found.measurements
+    assert (one.cell, one.block, one.position) == (cell, 2, 5)
+    assert one.figures == dict.fromkeys(row.metrics, 1.23456789)
+
+
+@pytest.mark.parametrize("page", ["", "service"])
+def test_the_pages_are_what_their_results_say(page: str, tmp_path: Path) -> None:
+    folder = ROOT / "bench" / page
+    if page:
+        service_page.write_page(tmp_path, service_results.read_results(folder))
+    else:
+        write_page(tmp_path, read_results(folder))
+
+    assert (tmp_path / "README.md").read_text() == (folder / "README.md").read_text()
+
+
 def test_results_of_another_kind_are_refused(tmp_path: Path) -> None:
     (tmp_path / "results.json").write_text('{"schema": 0}')
 
-    with pytest.raises(StoreError, match="schema 0, expected 1"):
+    with pytest.raises(StoreError, match="schema 0, expected 2"):
         read_results(tmp_path)
 
 
@@ -198,9 +232,8 @@ def test_a_quick_run_measures_every_cell_and_writes_the_page(tmp_path: Path) -> 
     )
     assert done.returncode == 0, done.stderr
 
-    results = json.loads((tmp_path / "results.json").read_text())
     page = (tmp_path / "README.md").read_text()
-    rows = {row["name"]: row for row in results["rows"]}
+    rows = {measured.row.name: measured for _, measured in read_results(tmp_path).rows}
     for row in ROWS:
         cells = [
             cell
@@ -210,11 +243,11 @@ def test_a_quick_run_measures_every_cell_and_writes_the_page(tmp_path: Path) -> 
         assert (row.name in rows) == (f"`{row.name}`" in page) == bool(cells)
         if not cells:
             continue
-        found = rows[row.name]
-        figures = {Cell(**one["cell"]): one["figures"] for one in found["measurements"]}
+        found = rows[row.name].measurements
+        figures = {one.cell: one.figures for one in found}
         assert set(figures) == set(cells)
         assert all(one[row.metrics[0]] > 0 for one in figures.values())
-        positions = sorted(one["position"] for one in found["measurements"])
+        positions = sorted(one.position for one in found)
         assert positions == list(range(len(cells)))
     assert re.search(r"environment `[0-9a-f]{16}`", page)
     assert "can't tell" in page, "one block decides nothing"
