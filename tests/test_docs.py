@@ -15,6 +15,12 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+DECISIONS = ROOT / "docs" / "decisions"
+LONGEST_DECISION = 250
+"""Words."""
+LONGEST_ARCHITECTURE = 1300
+SCREEN = 45
+"""Lines."""
 GENERATED = "\n## Flags and exit codes\n"
 """What stands below it on a page is held against the code by the one who writes it."""
 VERBS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
@@ -59,13 +65,46 @@ def test_every_link_leads_to_a_file(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
-def test_the_index_lists_every_page() -> None:
-    index = (ROOT / "docs" / "README.md").read_text()
-    pages = [
-        page.relative_to(ROOT / "docs") for page in PAGES if page.is_relative_to(ROOT / "docs")
-    ]
+@pytest.mark.parametrize("folder", [ROOT / "docs", DECISIONS], ids=lambda folder: folder.name)
+def test_an_index_lists_every_page_below_it(folder: Path) -> None:
+    """Decisions have an index of their own."""
+    index = (folder / "README.md").read_text()
+    below = [page.relative_to(folder) for page in PAGES if page.is_relative_to(folder)]
+    inner = DECISIONS.relative_to(ROOT / "docs")
+    listed = [page for page in below if page.parent != inner or page.name == "README.md"]
 
-    assert [str(page) for page in pages if f"({page})" not in index] == ["README.md"]
+    assert [str(page) for page in listed if f"({page})" not in index] == ["README.md"]
+
+
+@pytest.mark.parametrize("page", sorted(DECISIONS.glob("[!R]*.md")), ids=lambda page: page.stem)
+def test_a_decision_says_what_why_and_what_was_tried(page: Path) -> None:
+    title, *paragraphs = page.read_text().rstrip("\n").split("\n\n")
+    index = (DECISIONS / "README.md").read_text()
+
+    assert f"- [{title.removeprefix('# ')}]({page.name})\n" in f"{index}\n"
+    heads = [re.match(r"\*\*([^*]+)\.\*\* \S", paragraph) for paragraph in paragraphs]
+    assert [head and head[1] for head in heads] == ["Decision", "Why", "Tried and measured"]
+    assert len(page.read_text().split()) <= LONGEST_DECISION, (
+        "keep it short: figures stand in bench"
+    )
+
+
+def test_a_release_is_a_screen() -> None:
+    """What is unreleased may be longer until it is released."""
+    text = (ROOT / "CHANGELOG.md").read_text()
+    sections = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
+    releases = {section.split("\n")[0]: section for section in sections}
+
+    assert next(iter(releases)) == "Unreleased"
+    assert all(re.fullmatch(r"\d+\.\d+\.\d+", name) for name in [*releases][1:])
+    lengths = {name: len(section.splitlines()) for name, section in releases.items()}
+    assert {name for name in [*releases][1:] if lengths[name] > SCREEN} == set()
+
+
+def test_architecture_is_one_page_to_read() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+
+    assert len(text.split()) <= LONGEST_ARCHITECTURE, "a contract or a decision has its own page"
 
 
 def test_the_generated_reference_is_current() -> None:

@@ -1,6 +1,6 @@
 """The results: a tree of immutable run folders, written aside and then renamed.
 
-Contents of a folder: ARCHITECTURE.md, "Store". Nothing here deletes or changes a finished run.
+Contents of a folder: docs/contracts/store.md. Nothing here deletes or changes a finished run.
 """
 
 from __future__ import annotations
