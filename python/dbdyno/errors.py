@@ -4,18 +4,20 @@
     ├── NotValidError        measured, but the numbers do not answer the question       1
     ├── UsageError           a wrong flag, name or value                                2
     │   └── StudyError       a study file, with file and line                           2
-    ├── ScriptError          a workload script                                          3
+    ├── ScriptError          a workload script, or an outside program                   3
     ├── ServerError          a server can't be provisioned, started or kept running     4
     │   └── ConnectError     a server can't be reached or refuses us                    4
     ├── StatementError       a server's answer stopped the run                          5
     ├── MachineError         this machine lacks something                               6
     ├── StoreError           the results folder                                         7
     ├── EngineError          the engine is missing, of another version, or broke        70
-    │   └── EngineLostError  somebody or something ended the engine                     70
+    │   └── EngineLostError  a signal that we did not send ended the engine             6
+    │       └── EngineCrashError   it crashed                                           70
     └── InterruptedRunError  Ctrl-C or SIGTERM; what was measured is kept               130
 
-The codes are the engine's, plus 1 and 7. Lower exceptions become one of these at the border of the
-room that meets them; the command line catches `LabError` and nothing else.
+The codes are the engine's, plus 1 and 7; 70 is for faults of our own alone. Lower
+exceptions become one of these at the border of the room that meets them; the command line catches
+`LabError` and nothing else.
 """
 
 from __future__ import annotations
@@ -76,7 +78,8 @@ class StudyError(UsageError):
 
 
 class ScriptError(LabError):
-    """A workload script that can't be found, loaded or run; `traceback` is the place in it."""
+    """A workload script that can't be found, loaded or run (`traceback` is the place in it), or an
+    outside program that ended with an error."""
 
     exit_code = 3
 
@@ -124,7 +127,15 @@ class EngineError(LabError):
 
 
 class EngineLostError(EngineError):
-    """A signal ended the engine: its run has failed, others need not."""
+    """A signal that we did not send ended the engine: its run has failed, others need not."""
+
+    exit_code = 6
+
+
+class EngineCrashError(EngineLostError):
+    """The engine itself crashed."""
+
+    exit_code = 70
 
 
 class InterruptedRunError(LabError):

@@ -68,7 +68,7 @@ def test_run_prints_the_report_s_path_and_nothing_else(
         ("measure", "mesure", 2, "example.toml:16: unknown key `mesure` in [load]"),
         ('"sqlite"', '"sqlight"', 2, "example.toml:4: `sqlight` is not a kind of server"),
         ('"nothing"', '"nothin"', 3, "example.toml:11: there is no script `nothin`"),
-        ('"delete" } }', '"delete" }, options = { act = "script error" } }', 3, "in event"),
+        ("table_size = 10", 'act = "script error"', 3, "in event"),
         ("[load]", "[load", 2, "not valid TOML"),
     ],
 )
@@ -219,6 +219,30 @@ def test_failed_runs_are_told_with_their_cure(
     assert re.search(failed, told)
     assert f"\nhint: {cure}\n`dbdyno resume example --store results` tries them again" in told
     assert "Nothing was measured at the same load to compare, so there is no verdict." in told
+
+
+def test_a_script_error_of_one_cell_has_its_code_and_a_report_of_the_others(
+    study_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = study_file.read_text()
+    acts = '"delete" }, options = { act = "script error" } }'
+    study_file.write_text(text.replace('"delete" } }', acts, 1))
+
+    assert call(["run", study_file.name]) == 3
+    told = capsys.readouterr()
+    assert told.out == "results/example/report.html\n"
+    reason = "1 of 2 runs failed: b1-delete: kv.lua:3: attempt to call a nil value"
+    assert f"error: {reason}\nkv.lua:3: in event\n" in told.err
+    assert told.err.count("error: ") == 1
+
+
+def test_where_nothing_was_measured_the_reason_is_told_once(
+    study_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = study_file.read_text()
+    study_file.write_text(text.replace("table_size = 10", 'act = "statement error"'))
+    assert call(["run", study_file.name]) == 5
+    assert capsys.readouterr().err.splitlines()[-1].count("no such table: kv") == 1
 
 
 def test_a_study_of_failed_runs_only_ends_with_their_code(

@@ -203,14 +203,77 @@ def test_a_statement_error_keeps_what_was_measured(study_file: Path, store: Stor
     assert store.study("example").runs()["b1-wal"].summaries[0].events == 100
 
 
-def test_a_script_error_ends_the_study(study_file: Path, store: Store) -> None:
-    with_act(study_file, "wal", "script error")
-    with pytest.raises(ScriptError, match="attempt to call a nil value") as caught:
-        conduct(study_file, store)
+@pytest.mark.parametrize("level", ["delete", "wal"])
+def test_a_script_error_fails_its_run_only(study_file: Path, store: Store, level: str) -> None:
+    with_act(study_file, level, "script error")
+    outcome = conduct(study_file, store)
 
-    assert caught.value.traceback == "kv.lua:3: in event"
+    assert (outcome.complete, [run.id for run in outcome.failures]) == (1, [f"b1-{level}"])
+    error = store.study("example").runs()[f"b1-{level}"].manifest.error
+    assert error is not None
+    assert (error.kind, error.exit_code) == ("ScriptError", 3)
+    assert "attempt to call a nil value" in error.message
+    assert error.traceback == "kv.lua:3: in event"
     runs = store.study("example").runs()
     assert [run.manifest.status for run in runs.values()].count("failed") == 1
+
+
+def test_a_script_that_fails_in_every_cell_is_not_tried_in_another_block(
+    study_file: Path, store: Store
+) -> None:
+    text = study_file.read_text()
+    text = text.replace("table_size = 10", 'act = "script error"').replace(
+        "blocks = 1", "blocks = 3"
+    )
+    study_file.write_text(text)
+
+    outcome = conduct(study_file, store)
+
+    assert sorted(run.id for run in outcome.failures) == ["b1-delete", "b1-wal"]
+    assert sorted(store.study("example").runs()) == ["b1-delete", "b1-wal"]
+
+
+def test_a_cell_that_was_refused_twice_alike_is_not_tried_a_third_time(
+    study_file: Path, store: Store
+) -> None:
+    with_act(study_file, "wal", "statement error")
+    study_file.write_text(study_file.read_text().replace("blocks = 1", "blocks = 4"))
+    phases: list[str] = []
+
+    def see(event: Event) -> None:
+        if isinstance(event, PhaseStarted) and event.run.cell.levels["journal"] == "wal":
+            phases.append(event.run.id)
+
+    outcome = conduct(study_file, store, observe=see)
+
+    assert (outcome.complete, len(outcome.failures)) == (4, 4)
+    assert set(phases) == {"b1-wal", "b2-wal"}
+    errors = [store.study("example").runs()[f"b{n}-wal"].manifest.error for n in (1, 2, 3, 4)]
+    told = [error.message for error in errors if error]
+    assert told[:2] == ["no such table: kv"] * 2
+    why = "not tried again: b1-wal and b2-wal were refused in the same words: no such table: kv"
+    assert told[2:] == [why] * 2
+    assert {error.exit_code for error in errors if error} == {5}
+    again: list[str] = []
+    conduct(
+        study_file,
+        store,
+        observe=lambda e: again.append(e.run.id) if isinstance(e, PhaseStarted) else None,
+    )
+    assert set(again) == {"b1-wal", "b2-wal"}
+
+
+def test_a_server_that_dies_under_load_is_tried_again(study_file: Path, store: Store) -> None:
+    with_act(study_file, "wal", "lose the server")
+    study_file.write_text(study_file.read_text().replace("blocks = 1", "blocks = 3"))
+
+    outcome = conduct(study_file, store)
+
+    assert [run.error.message.startswith("not tried") for run in outcome.failures if run.error] == [
+        False,
+        False,
+        False,
+    ]
 
 
 def test_an_interrupted_run_is_kept_and_only_it_is_missing(study_file: Path, store: Store) -> None:
@@ -339,7 +402,7 @@ def test_a_killed_engine_fails_its_run_only(
     assert (outcome.complete, [run.id for run in outcome.failures]) == (1, ["b1-delete"])
     error = outcome.failures[0].error
     assert error is not None
-    assert (error.kind, error.exit_code) == ("EngineLostError", 70)
+    assert (error.kind, error.exit_code) == ("EngineLostError", 6)
     assert error.message.startswith(said)
     assert error.hint
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from jobs import STEP
 
-from dbdyno.errors import EngineError
+from dbdyno.errors import EngineError, ScriptError
 from dbdyno.generators.command import GENERATOR, outcome, url
 from dbdyno.generators.generator import Job
 from dbdyno.model import Option
@@ -106,10 +106,11 @@ def test_a_program_beside_the_study_is_told_of_the_step(tmp_path: Path) -> None:
 
 
 def test_a_program_that_fails_is_told_with_its_words(tmp_path: Path) -> None:
-    with pytest.raises(EngineError, match="ended with code 3") as caught:
+    with pytest.raises(ScriptError, match=r"^sh ended with code 3: no rows$") as caught:
         GENERATOR.run(job(tmp_path, ["sh", "-c", "echo no rows >&2; exit 3"]))
 
-    assert caught.value.hint == "no rows"
+    kept = f"{tmp_path.name}/scratch of the run's folder"
+    assert caught.value.hint == f"all that it said is in {kept}"
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from jobs import STEP
 
 from dbdyno.collect import Watched
 from dbdyno.collect.sources.process import COLLECTOR
-from dbdyno.errors import EngineError, ServerError
+from dbdyno.errors import LabError, ServerError
 from dbdyno.generators.generator import call
 from dbdyno.guard import guarded
 from dbdyno.guard.family import children_of, family_of
@@ -164,7 +164,7 @@ def test_output_and_errors_stay_apart(tmp_path: Path) -> None:
     ("script", "told"), [("exit 7", "code 7"), ("kill -TERM $$", "signal SIGTERM")]
 )
 def test_the_keeper_ends_as_the_program_does(script: str, told: str, tmp_path: Path) -> None:
-    with pytest.raises(EngineError, match=f"sh ended with {told}"):
+    with pytest.raises(LabError, match=f"sh ended with {told}: it said nothing"):
         called(tmp_path, script)
 
 

@@ -73,10 +73,10 @@ Exit codes:
   0    done
   1    measured, but not valid: some runs failed
   2    usage: a flag, a name, a study file
-  3    a workload script
+  3    a workload script, or an outside program
   4    a server can't be provisioned, reached or kept running
   5    a server's answer to a statement stopped the run
-  6    this machine lacks something
+  6    this machine lacks something, or a process of ours was killed on it
   7    the store can't be read or written, or is in use
   70   a bug in dbdyno
   130  interrupted; what was measured is kept

@@ -18,10 +18,11 @@ from dbdyno.cli.progress import shower
 from dbdyno.collect import environment_id, host_facts
 from dbdyno.conduct import conduct_study, load_study
 from dbdyno.conduct.calibrate import BLOCKS, calibration
+from dbdyno.conduct.ending import error_of
 from dbdyno.conduct.foreseen import workplace
 from dbdyno.conduct.planning import plan_study
 from dbdyno.engine import find_engine
-from dbdyno.errors import NotValidError
+from dbdyno.errors import NotValidError, ScriptError
 from dbdyno.formats.study import StudyFile
 from dbdyno.guard.scratch import scratch_folder
 from dbdyno.model import KeptNoise, Study
@@ -81,6 +82,8 @@ def _measure(loaded: StudyFile, store: Store) -> Noise:
         outcome = conduct_study(loaded, plan, store, find_engine(), observe=shown.show)
     if outcome.failures:
         error = outcome.failures[0].error
+        if error is not None and error.exit_code == ScriptError.exit_code:
+            raise error_of(error)
         raise NotValidError(
             f"a run failed: {error.message if error else 'it was ended'}",
             hint=error.hint if error else None,

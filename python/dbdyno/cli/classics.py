@@ -107,6 +107,7 @@ def _answer(name: str, scale: str, store: Store, catalogue: Path | None) -> Answ
     """Runs one study; its own `LabError` becomes its answer."""
     today = datetime.date.today().isoformat()
     began = time.monotonic()
+    answer: Answer | None = None
     try:
         loaded = load_study(name, scale=scale)
         study, plan = plan_study(loaded.study, store)
@@ -127,11 +128,10 @@ def _answer(name: str, scale: str, store: Store, catalogue: Path | None) -> Answ
         raise_failures(outcome, plan, store)
     except InterruptedRunError:
         raise
-    except NotValidError as error:
-        _complain(error)
-        return Answer(**{**asdict(answer), "failed": True})
     except LabError as error:
         _complain(error)
+        if answer is not None:
+            return Answer(**{**asdict(answer), "failed": True})
         told = error.message.splitlines()[0]
         minutes = round((time.monotonic() - began) / 60, 1)
         return Answer(told, minutes=minutes, scale=scale, date=today, failed=True)

@@ -107,6 +107,9 @@ class Lines:
         self._number = 0
         self._numbers: dict[str, int] = {}
         """Run id → its place; runs of a batch end long after the next has begun."""
+        self._any_complete = False
+        self._reasons: dict[str, str] = {}
+        """Why a run failed → the first one that did."""
         self._flags: set[str] = set()
         self._left_out: set[str] = set()
         """Sentences, told once though a study that may stop early starts block by block."""
@@ -128,6 +131,7 @@ class Lines:
         match event:
             case StudyStarted(plan=plan, missing=missing):
                 self._total, self._number = len(plan.runs), len(plan.runs) - len(missing)
+                self._any_complete = self._any_complete or self._number > 0
                 if self._number and not self._numbers:
                     self._print(f"{self._number} of {self._total} runs are in the store already")
             case CellsLeftOut(cells=cells):
@@ -151,6 +155,7 @@ class Lines:
             case RunEnded(run=run, manifest=manifest, summaries=summaries):
                 took = format_duration(manifest.ended_unix_s - manifest.started_unix_s)
                 place = self._place(run)
+                self._any_complete = self._any_complete or manifest.status == "complete"
                 for summary in summaries:
                     self._print(f"{place}   {step_line(run.step(summary.step), summary)}")
                 self._print(f"{place} {manifest.status} in {took}{self._outlook(manifest)}")
@@ -158,12 +163,18 @@ class Lines:
                 pass
 
     def _outlook(self, manifest: RunManifest) -> str:
-        """Why a run failed, and the time left; of an interrupted study neither says anything."""
+        """Why a run failed, and the time left; of an interrupted study neither says anything.
+
+        Where nothing was measured at all, the command ends with the reason at once.
+        """
         if manifest.status == "interrupted":
             return ""
         left = f" · {format_duration(round(self._clock.left_s))} left"
-        if manifest.error is None:
+        if manifest.error is None or (self._number == self._total and not self._any_complete):
             return left
+        known = self._reasons.setdefault(manifest.error.message, manifest.id)
+        if known != manifest.id:
+            return f": as {known}{left}"
         cure = f"\n  cure: {manifest.error.hint}" if manifest.error.hint else ""
         return f": {manifest.error.message}{left}{cure}"
 

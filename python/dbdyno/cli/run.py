@@ -25,6 +25,7 @@ from dbdyno.cli.progress import shower
 from dbdyno.cli.report import write_report
 from dbdyno.cli.text import sees
 from dbdyno.conduct import StudyOutcome, conduct_study, load_study
+from dbdyno.conduct.ending import error_of
 from dbdyno.conduct.foreseen import foreseen
 from dbdyno.conduct.load import scale_reason
 from dbdyno.conduct.planning import longer, plan_study
@@ -32,16 +33,10 @@ from dbdyno.conduct.resume import load_unfinished
 from dbdyno.conduct.tool import provisions_of
 from dbdyno.design import plan as make_plan
 from dbdyno.engine import find_engine
-from dbdyno.errors import (
-    EngineLostError,
-    InterruptedRunError,
-    NotValidError,
-    ServerError,
-    StatementError,
-)
+from dbdyno.errors import InterruptedRunError, NotValidError, ScriptError, ServerError
 from dbdyno.formats.quantities import format_fraction
 from dbdyno.formats.study import StudyFile
-from dbdyno.model import FIRST_LOOK, Plan, Study
+from dbdyno.model import FIRST_LOOK, Failure, Plan, Study
 from dbdyno.store import Store
 
 if TYPE_CHECKING:
@@ -169,17 +164,27 @@ def carry_out(loaded: StudyFile, plan: Plan, way: Way) -> tuple[StudyOutcome, Wr
 
 
 def raise_failures(outcome: StudyOutcome, plan: Plan, store: Store) -> None:
-    """Raises `NotValidError` with the errors of failed runs, if there are any."""
+    """Raises `NotValidError` with the errors of failed runs, if there are any; `ScriptError` where
+    a script or an outside program was at fault."""
     if not outcome.failures:
         return
-    errors = {run.id: run.error for run in outcome.failures if run.error}
-    hints = dict.fromkeys(error.hint for error in errors.values() if error.hint)
+    failures = [run.error for run in outcome.failures if run.error]
+    hints = dict.fromkeys(failure.hint for failure in failures if failure.hint)
     again = f"`{_resume(outcome.folder, store)}` tries them again"
-    raise NotValidError(
-        f"{len(outcome.failures)} of {len(plan.runs)} runs failed: "
-        + "; ".join(f"{run}: {error.message}" for run, error in errors.items()),
-        hint="\n".join((*hints, again)),
-    )
+    message = f"{len(outcome.failures)} of {len(plan.runs)} runs failed: {_reasons(outcome)}"
+    hint = "\n".join((*hints, again))
+    of_script = [one for one in failures if one.exit_code == ScriptError.exit_code]
+    if of_script:
+        raise ScriptError(message, hint=hint, traceback=of_script[0].traceback)
+    raise NotValidError(message, hint=hint)
+
+
+def _reasons(outcome: StudyOutcome) -> str:
+    """Each reason once, with the runs that had it."""
+    runs: dict[str, list[str]] = {}
+    for run in outcome.failures:
+        runs.setdefault(run.error.message if run.error else "it was ended", []).append(run.id)
+    return "; ".join(f"{', '.join(named)}: {told}" for told, named in runs.items())
 
 
 def _conduct(loaded: StudyFile, plan: Plan, way: Way) -> StudyOutcome:
@@ -236,11 +241,11 @@ def _resume(study: str, store: Store) -> str:
 def _raise_if_nothing_measured(outcome: StudyOutcome) -> None:
     if outcome.already or outcome.complete or not outcome.failures:
         return
-    failure = outcome.failures[0].error
-    assert failure is not None
-    kinds = {kind.exit_code: kind for kind in (ServerError, StatementError, EngineLostError)}
-    kind = kinds.get(failure.exit_code, ServerError)
-    raise kind(f"every run failed; the first one: {failure.message}", hint=failure.hint)
+    first = outcome.failures[0].error or Failure("ServerError", "it was ended", 4)
+    if len(outcome.failures) == 1:
+        raise error_of(first)
+    message = f"every run failed; the first one: {first.message}"
+    raise error_of(first, message=message, hint=first.hint)
 
 
 def _document(store: Store, outcome: StudyOutcome, written: Path) -> dict[str, object]:

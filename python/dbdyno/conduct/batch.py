@@ -1,13 +1,14 @@
 """Batches: runs that are up at the same time. They are set up together, driven step by step, and
 taken down.
 
-A run that fails for a reason of its own (its server died, refused or would not start) is recorded
-and the others go on. A failure that every run would share ends the batch, and with it the study.
+A run that fails for a reason of its own (its server died, refused or would not start; its script or
+outside program failed) is recorded and the others go on. A failure that every run would share ends
+the batch, and with it the study: the run that met it is told by it, the others are interrupted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
 from dbdyno.collect import Sampler, Watched
@@ -21,6 +22,7 @@ from dbdyno.errors import (
     EngineLostError,
     InterruptedRunError,
     LabError,
+    ScriptError,
     ServerError,
     StatementError,
     StoreError,
@@ -30,19 +32,28 @@ from dbdyno.model import PlannedRun, RunManifest
 from dbdyno.servers.place import data_parent
 from dbdyno.store import StudyFolder
 
-_RUN_S_OWN = (ServerError, StatementError, EngineLostError)
+_RUN_S_OWN = (ServerError, ScriptError, StatementError, EngineLostError)
+
+NONE: Mapping[str, LabError] = {}
 
 
 def conduct_batch(
-    setting: Setting, runs: Sequence[PlannedRun], folder: StudyFolder
+    setting: Setting,
+    runs: Sequence[PlannedRun],
+    folder: StudyFolder,
+    *,
+    hopeless: Mapping[str, LabError] = NONE,
 ) -> tuple[RunManifest, ...]:
     """Carries out `runs` together and stores each in its own folder.
 
+    Those that are `hopeless` (id → why) are not tried, but stored as failed with that reason.
     Raises `LabError` for failures that other runs would share, and `InterruptedRunError`; in both
     cases after storing what was measured.
     """
     attempt = folder.next_attempt(runs)
     conductors = [_begin(setting, run, runs, folder, attempt) for run in runs]
+    for conductor in conductors:
+        conductor.failure = hopeless.get(conductor.run.id)
     common: LabError | None = None
     with Sampler(setting.collectors("host"), Watched()) as shared:
         try:
@@ -56,7 +67,8 @@ def conduct_batch(
             raise  # nothing more can be written; the next run removes the partial folders
         except LabError as error:
             common = error
-    manifests = tuple(_finish(conductor, shared, common) for conductor in conductors)
+    cut_short = _cut_short(conductors, common)
+    manifests = tuple(_finish(conductor, shared, cut_short) for conductor in conductors)
     if common is not None:
         raise common
     return manifests
@@ -78,6 +90,7 @@ def _carry_out(
     conductors: Sequence[RunConductor], host: Host, shared: Sampler, folder: StudyFolder
 ) -> None:
     with ExitStack() as stack:
+        conductors = [each for each in conductors if each.failure is None]
         for conductor in conductors:
             own = apply_host(own_part(conductor.run.cell.host), folder.path)
             conductor.host = host.joined(stack.enter_context(own))
@@ -86,9 +99,10 @@ def _carry_out(
             stack.callback(_leave, conductor)
             with _its_own_failure(conductor):
                 conductor.set_up()
-        for index in range(len(conductors[0].run.steps)):
+        for index in range(max((len(each.run.steps) for each in conductors), default=0)):
             going = [each for each in conductors if each.failure is None]
-            _step(going, index, shared, folder)
+            if going:
+                _step(going, index, shared, folder)
 
 
 def _leave(conductor: RunConductor) -> None:
@@ -114,11 +128,23 @@ def _step(going: Sequence[RunConductor], index: int, shared: Sampler, folder: St
 
 @contextmanager
 def _its_own_failure(conductor: RunConductor) -> Iterator[None]:
-    """Records a run's own failure without ending the others."""
+    """Records a run's failure; one of its own ends nothing else."""
     try:
         yield
-    except _RUN_S_OWN as error:
+    except (StoreError, InterruptedRunError):
+        raise
+    except LabError as error:
         conductor.failure = conductor.failure or error
+        if not isinstance(error, _RUN_S_OWN):
+            raise
+
+
+def _cut_short(conductors: Sequence[RunConductor], common: LabError | None) -> LabError | None:
+    """Why the runs of a batch ended that did not fail themselves."""
+    if common is None or isinstance(common, InterruptedRunError):
+        return common
+    met = [each.run.id for each in conductors if each.failure is common]
+    return InterruptedRunError(f"interrupted because {met[0]} failed") if met else common
 
 
 def _give_up(conductors: Sequence[RunConductor]) -> None:
@@ -127,8 +153,8 @@ def _give_up(conductors: Sequence[RunConductor]) -> None:
             conductor.take_down()
 
 
-def _finish(conductor: RunConductor, shared: Sampler, common: LabError | None) -> RunManifest:
-    conductor.failure = conductor.failure or common
+def _finish(conductor: RunConductor, shared: Sampler, cut_short: LabError | None) -> RunManifest:
+    conductor.failure = conductor.failure or cut_short
     with conductor.writer:
         manifest = conductor.finish(shared)
     ended = RunEnded(conductor.run, manifest, tuple(conductor.summaries), conductor.failure)

@@ -6,7 +6,20 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from dbdyno.engine import Outcome
-from dbdyno.errors import ConnectError, InterruptedRunError, LabError
+from dbdyno.errors import (
+    ConnectError,
+    EngineCrashError,
+    EngineError,
+    EngineLostError,
+    InterruptedRunError,
+    LabError,
+    LostError,
+    MachineError,
+    ScriptError,
+    ServerError,
+    StatementError,
+    UsageError,
+)
 from dbdyno.model import EngineWarning, Failure, RunStatus, Step, StepResult
 from dbdyno.servers import Server
 
@@ -23,6 +36,17 @@ def raise_failure(outcome: Outcome, server: Server) -> None:
             raise
     if outcome.failure is not None:
         raise outcome.failure
+
+
+def cause(error: LabError, server: Server) -> LabError:
+    """The error of a program, or that its server, one of ours, has died, which explains it."""
+    try:
+        server.check()
+    except ConnectError:
+        return error
+    except ServerError as death:
+        return death
+    return error
 
 
 def step_result(step: Step, outcome: Outcome, warnings: Sequence[EngineWarning]) -> StepResult:
@@ -60,4 +84,30 @@ def failure_of(error: LabError | None) -> Failure | None:
     """An exception as stored in a manifest."""
     if error is None:
         return None
-    return Failure(type(error).__name__, error.message, error.exit_code, error.hint)
+    traceback = error.traceback if isinstance(error, ScriptError) else None
+    return Failure(type(error).__name__, error.message, error.exit_code, error.hint, traceback)
+
+
+_KINDS = {
+    kind.__name__: kind
+    for kind in (
+        ConnectError,
+        EngineCrashError,
+        EngineError,
+        EngineLostError,
+        InterruptedRunError,
+        LostError,
+        MachineError,
+        ServerError,
+        StatementError,
+        UsageError,
+    )
+}
+
+
+def error_of(failure: Failure, *, message: str = "", hint: str | None = None) -> LabError:
+    """The exception of a stored failure, in other words if `message` has some."""
+    told, cure = message or failure.message, hint if message else failure.hint
+    if failure.kind == ScriptError.__name__:
+        return ScriptError(told, hint=cure, traceback=failure.traceback)
+    return _KINDS.get(failure.kind, EngineError)(told, hint=cure)

@@ -17,7 +17,7 @@ from dbdyno import collect
 from dbdyno.collect import Sampler, Watched
 from dbdyno.conduct.bottleneck import client_warnings
 from dbdyno.conduct.connection import run_target
-from dbdyno.conduct.ending import raise_failure, step_result
+from dbdyno.conduct.ending import cause, raise_failure, step_result
 from dbdyno.conduct.events import (
     HostInspected,
     LoadWarned,
@@ -33,7 +33,7 @@ from dbdyno.conduct.tables import CellTables, handling_of
 from dbdyno.conduct.tool import drive_tool, tool_metrics, tool_result
 from dbdyno.engine import Outcome, find_script, run_engine, run_spec
 from dbdyno.engine.process import Call, Listener
-from dbdyno.errors import EngineError, LabError, ServerError
+from dbdyno.errors import EngineError, InterruptedRunError, LabError, ServerError
 from dbdyno.model import (
     ENGINE,
     EngineWarning,
@@ -181,17 +181,22 @@ class RunConductor:
         def watch(pid: int) -> None:
             self._pids = (pid,)
 
-        with self.lab_counted():
-            told = drive_tool(
-                self.run.cell,
-                step,
-                load,
-                server=self.server,
-                scratch=self.writer.logs / name,
-                folders=self.setting.script_path,
-                launch=self.host.client,
-                watch=watch,
-            )
+        try:
+            with self.lab_counted():
+                told = drive_tool(
+                    self.run.cell,
+                    step,
+                    load,
+                    server=self.server,
+                    scratch=self.writer.logs / name,
+                    folders=self.setting.script_path,
+                    launch=self.host.client,
+                    watch=watch,
+                )
+        except InterruptedRunError:
+            raise
+        except LabError as error:
+            raise cause(error, self.server) from error
         self.server.check()
         self.tools[self.run.cell.generator] = told.tool
         self.tool_samples += told.outcome.samples

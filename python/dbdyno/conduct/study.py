@@ -1,13 +1,15 @@
 """A whole study: the missing runs of its plan, in order.
 
-A run that fails for a reason of its own (its server died, refused or would not start, or the
-engine was killed) is recorded and the study goes on. A failure that every run would share (script,
-machine, engine, store) ends the study. Cells whose host settings this machine can't have are left
-out (`left_out.py`).
+A run that fails for a reason of its own (its server died, refused or would not start, its script or
+outside program failed, or the engine was killed) is recorded and the study goes on; a cell that is
+refused twice in the same words is not tried a third time (`refusals.py`). A failure that every run
+would share (machine, engine, store; a script that fails in every cell) ends the study. Cells whose
+host settings this machine can't have are left out (`left_out.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,10 +18,12 @@ from dbdyno.conduct.cell_server import open_cell_server
 from dbdyno.conduct.events import CellsLeftOut, Observer, StudyStarted
 from dbdyno.conduct.left_out import lacking_cells, runs_without, why_nothing_to_run
 from dbdyno.conduct.load import study_script_path
+from dbdyno.conduct.refusals import Refusals
 from dbdyno.conduct.sampling import own_collectors
 from dbdyno.conduct.setting import Setting
 from dbdyno.design.batches import batches
 from dbdyno.engine import Engine
+from dbdyno.errors import ScriptError
 from dbdyno.formats.stored_study import Declared
 from dbdyno.formats.study import StudyFile
 from dbdyno.guard.account import server_account
@@ -88,19 +92,34 @@ def conduct_study(
         observe(StudyStarted(plan, folder.stored.name, missing))
         if left_out:
             observe(CellsLeftOut(left_out))
-        manifests = [
-            manifest
-            for batch in batches(plan, missing)
-            for manifest in conduct_batch(setting, batch, folder)
-        ]
+        already = len(runs_without(plan, left_out)) - len(missing)
+        manifests = _conduct(setting, missing, folder, any_complete=already > 0)
     failures = tuple(manifest for manifest in manifests if manifest.status != "complete")
     return StudyOutcome(
         folder=folder.stored.name,
-        already=len(runs_without(plan, left_out)) - len(missing),
+        already=already,
         complete=len(manifests) - len(failures),
         failures=failures,
         left_out=left_out,
     )
+
+
+def _conduct(
+    setting: Setting, missing: Sequence[PlannedRun], folder: StudyFolder, *, any_complete: bool
+) -> Sequence[RunManifest]:
+    """Batch by batch; a script that failed in every cell of a block would fail in the next one."""
+    done: list[RunManifest] = []
+    refusals = Refusals()
+    for batch in batches(setting.plan, missing):
+        kinds = {run.error.kind for run in done if run.error}
+        next_block = bool(done) and batch[0].block != done[-1].block
+        if next_block and not any_complete and kinds == {ScriptError.__name__}:
+            break
+        found = conduct_batch(setting, batch, folder, hopeless=refusals.hopeless(batch))
+        refusals.see(found)
+        done += found
+        any_complete = any_complete or any(run.status == "complete" for run in found)
+    return done
 
 
 def _to_run(

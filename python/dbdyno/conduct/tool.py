@@ -11,7 +11,7 @@ from dbdyno import __version__
 from dbdyno.conduct.connection import run_target
 from dbdyno.conduct.proxy import program_of_proxy
 from dbdyno.design.cells import cells
-from dbdyno.errors import LabError, UsageError
+from dbdyno.errors import EngineError, LabError, ScriptError, UsageError
 from dbdyno.formats.complaint import KeyPath
 from dbdyno.formats.study import StudyFile, deciding_level
 from dbdyno.generators.generator import Job, ToolOutcome, find_file, step_summary
@@ -86,7 +86,10 @@ def drive_tool(
         events=load.events,
         seed=step.seed,
     )
-    outcome = generator.run(job)
+    try:
+        outcome = generator.run(job)
+    except EngineError as error:  # A program whose output can't be read is no fault of ours.
+        raise ScriptError(error.message, hint=error.hint) from error
     facts = {**tool.facts, "version": tool.version} if tool else {"version": __version__}
     facts = {**facts, "command_line": list(outcome.command_line)}
     return ToolStep(cell.generator, outcome, facts)

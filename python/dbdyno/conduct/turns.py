@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import TracebackType
 
 import psutil
 
@@ -20,6 +21,7 @@ from dbdyno.conduct.run import RunConductor
 from dbdyno.design.batches import turns_of
 from dbdyno.design.turns import turn_orders
 from dbdyno.engine import Session, Speedometer, open_speedometer, open_turns
+from dbdyno.errors import LabError
 from dbdyno.model import Canary, Step, Turn, TurnResult
 from dbdyno.store import response_figures_ns
 
@@ -72,16 +74,36 @@ def drive_turns(
                 engine.ready()
                 cells.append(_Cell(conductor, step, engine))
         for cell in cells:
-            stack.callback(_conclude, cell, forgive)
+            stack.push(_Conclusion(cell, forgive))
         _take_turns(cells, shared, forgive, scratch)
 
 
-def _conclude(cell: _Cell, forgive: Forgive) -> None:
-    """Stores the result of a cell's turns, also if a signal or another cell cut the step short."""
-    if cell.conductor.failure is None:
-        with forgive(cell.conductor):
-            cell.conductor.conclude(cell.step, cell.engine.end())
-            cell.conductor.end_counting(cell.step)
+@dataclass(frozen=True, slots=True)
+class _Conclusion:
+    """Stores the result of a cell's turns, also if a signal or another cell cut the step short:
+    what comes of that is no failure of this cell, and does not hide the cause."""
+
+    cell: _Cell
+    forgive: Forgive
+
+    def __call__(
+        self,
+        kind: type[BaseException] | None,
+        cause: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        if self.cell.conductor.failure is not None:
+            return
+        if cause is None:
+            with self.forgive(self.cell.conductor):
+                self._conclude()
+            return
+        with suppress(LabError):
+            self._conclude()
+
+    def _conclude(self) -> None:
+        self.cell.conductor.conclude(self.cell.step, self.cell.engine.end())
+        self.cell.conductor.end_counting(self.cell.step)
 
 
 def _open(conductor: RunConductor, step: Step) -> AbstractContextManager[Session]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
-from dbdyno.errors import EngineLostError
+from dbdyno.errors import EngineCrashError, EngineLostError
 
 _COUNTERS = Path("/proc/vmstat")
 _FAULTS = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
@@ -36,7 +36,7 @@ def lost_engine(number: int, before: int | None, said: str) -> EngineLostError:
             hint="fewer clients or rows, or more memory (in a container: a higher limit)",
         )
     if number in _FAULTS:
-        return EngineLostError(
+        return EngineCrashError(
             f"the engine crashed ({name})" + (f": {said}" if said else ""),
             hint="a bug in dbdyno: report it with the run's spec and logs/engine.log",
         )

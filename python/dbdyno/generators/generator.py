@@ -14,7 +14,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
-from dbdyno.errors import EngineError, InterruptedRunError, ServerError, UsageError
+from dbdyno.errors import InterruptedRunError, ScriptError, ServerError, UsageError
+from dbdyno.generators.failing import failure, telling_line
 from dbdyno.guard.family import children_of
 from dbdyno.guard.guarded import Guarded
 from dbdyno.guard.launch import Launch
@@ -214,10 +215,12 @@ def call(
     it. It ends, with all that it has started, whoever dies: the lab, its guard or itself.
 
     # Errors
-    `InterruptedRunError` on Ctrl-C, `EngineError` if it fails or takes longer than `limit_s`,
-    `ServerError` if it can't be started or its guard was killed.
+    `InterruptedRunError` on Ctrl-C; if it fails, what it says that went wrong (`failing.py`);
+    `ScriptError` if it takes longer than `limit_s`; `ServerError` if it can't be started or its
+    guard was killed.
     """
     program = Path(str(argv[0])).name
+    kept = f"{job.scratch.parent.name}/{job.scratch.name} of the run's folder"
     output, error = job.scratch / "stdout", job.scratch / "stderr"
     for file in (output, error):
         file.write_bytes(b"")  # Of an earlier call of this step.
@@ -239,15 +242,13 @@ def call(
             raise InterruptedRunError(f"interrupted while {program} ran") from None
         if code is None:
             _ask_to_end(guarded, pid)
-            raise EngineError(
-                f"{program} did not end within {limit_s:.0f} s",
-                hint=f"what it said: {_tail(error)}",
+            last = telling_line(_text(error)) or "nothing"
+            raise ScriptError(
+                f"{program} did not end within {limit_s:.0f} s; it said: {last}",
+                hint=f"all that it said is in {kept}",
             )
     if code != 0:
-        raise EngineError(
-            f"{program} ended with {_ending(code)}",
-            hint=_tail(error) or _tail(output) or "it said nothing",
-        )
+        raise failure(program, code, f"{_text(error)}\n{_text(output)}", kept)
     return output.read_text(errors="replace")
 
 
@@ -258,10 +259,5 @@ def _ask_to_end(guarded: Guarded, pid: int) -> None:
         guarded.wait(pid, _GRACE_S)
 
 
-def _ending(code: int) -> str:
-    return f"signal {signal.Signals(-code).name}" if code < 0 else f"code {code}"
-
-
-def _tail(file: Path) -> str:
-    lines = file.read_text(errors="replace").strip().splitlines()
-    return "\n".join(lines[-8:])
+def _text(file: Path) -> str:
+    return file.read_text(errors="replace")

@@ -24,6 +24,8 @@ class Failure:
     message: str
     exit_code: int
     hint: str | None = None
+    traceback: str | None = None
+    """The place in a script."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,77 @@
+"""How an outside program failed, as one of the lab's errors: by its exit code and what it said.
+
+It is never a fault of our own. What a server answered, a connection that could not be made and what
+the machine lacks are told apart by the usual words of PostgreSQL, MySQL and libc; anything else is
+the program's or its script's.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+
+from dbdyno.errors import ConnectError, LabError, MachineError, ScriptError, StatementError
+
+_NOT_FOUND = 127
+"""Exit code of a shell that finds no such program."""
+_CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
+_MEANINGS: tuple[tuple[type[LabError], re.Pattern[str]], ...] = (
+    (
+        MachineError,
+        re.compile(
+            r"No space left on device|Cannot allocate memory|[Oo]ut of memory|"
+            r"Too many open files|Permission denied|Read-only file system"
+        ),
+    ),
+    (
+        ConnectError,
+        re.compile(
+            r"could not connect|unable to connect|can't connect|connection refused"
+            r"|connection to (the )?(database|server) .*fail|password authentication failed"
+            r"|access denied for user|too many (clients|connections)|unknown database"
+            r"|FATAL:  ?(database|role) .*does not exist",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        StatementError,
+        re.compile(
+            r"\b(ERROR|FATAL|PANIC):  \S|returned error \d+ \(|\bERROR \d+ \([0-9A-Z]{5}\)"
+            r"|SQL error, errno"
+        ),
+    ),
+)
+"""The first that matches decides; each by the words of servers and their client libraries."""
+_SAYS_WHY = re.compile(r"\b(error|fatal|panic|failed|failure|can't|cannot)\b|not found", re.I)
+_LONGEST = 500
+
+
+def failure(program: str, code: int, said: str, kept: str) -> LabError:
+    """The error for a program that ended with `code` (negative: by a signal); `said`: all that it
+    said, errors first, which stands in the files `kept`."""
+    line = telling_line(said)
+    told = f"{program} ended with {_ending(code)}: {line or 'it said nothing'}"
+    hint = f"all that it said is in {kept}" if said.strip() else None
+    return _kind(code, said)(told, hint=hint)
+
+
+def telling_line(said: str) -> str:
+    """The first line that speaks of an error, otherwise the last one."""
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    why = next((line for line in lines if _SAYS_WHY.search(line)), lines[-1] if lines else "")
+    return why if len(why) <= _LONGEST else f"{why[:_LONGEST]}…"
+
+
+def _kind(code: int, said: str) -> type[LabError]:
+    if code < 0:
+        return ScriptError if -code in _CRASHES else MachineError
+    if code == _NOT_FOUND:
+        return MachineError
+    return next((kind for kind, words in _MEANINGS if words.search(said)), ScriptError)
+
+
+def _ending(code: int) -> str:
+    if code >= 0:
+        return f"code {code}"
+    known = set(signal.Signals)
+    return f"signal {signal.Signals(-code).name if -code in known else -code}"
