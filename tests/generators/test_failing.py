@@ -66,7 +66,7 @@ def test_the_line_that_says_why_is_told_once() -> None:
     found = failure("pgbench", 2, PGBENCH, "logs/step-0 of the run's folder")
 
     why = 'client 0 script 0 aborted in command 0 query 0: ERROR:  relation "x" does not exist'
-    assert found.message == f"pgbench ended with code 2: pgbench: error: {why}"
+    assert found.message == f"pgbench ended with code 2: error: {why}"
     assert found.hint == "all that it said is in logs/step-0 of the run's folder"
 
 

@@ -376,10 +376,43 @@ fn an_error_policy_decides_what_an_error_means() {
     assert_eq!(ended.summary().measured.events, 50);
     assert_eq!(ended.summary().measured.errors, 50);
     assert_eq!(ended.summary().errors.values().sum::<u64>(), 50);
-    let ended = run(&policy("retry"));
-    assert_ne!(ended.code, 0, "retries have a limit");
-    assert_eq!(ended.summary().measured.errors, 3);
-    assert_eq!(ended.summary().measured.restarts, 2);
+    for action in ["retry", "restart-event"] {
+        let ended = run(&policy(action));
+        assert_ne!(ended.code, 0, "restarts have a limit");
+        assert_eq!(ended.summary().measured.errors, 3);
+        assert_eq!(ended.summary().measured.restarts, 2);
+    }
+}
+
+#[test]
+fn an_event_that_fails_too_often_is_told_with_its_error_limit_and_label() {
+    let folder = Folder::new("too-often");
+    let tell = |label: &str| {
+        let script = folder.script(
+            "fails.lua",
+            &format!(
+                "function thread_init() con = sysbench.sql.driver():connect() end\n\
+                 function event() {label} con:query('SELECT 1 FROM nowhere') end",
+            ),
+        );
+        let ended = run(&spec(
+            &script,
+            json!({
+                "target": {"driver": "sqlite", "path": folder.0.join("a.db")},
+                "errors": {"rules": [{"codes": ["1"], "action": "restart-event", "limit": 2}]},
+                "events": 50,
+                "measure_s": null,
+            }),
+        ));
+        assert_eq!(ended.code, 3);
+        ended.stderr
+    };
+    let told = "failed more often than the error policy allows: error 1 (no such table: nowhere); \
+                `limit` of its rule is 2";
+    let plain = tell("");
+    assert!(plain.contains(&format!("an event {told}")), "{plain}");
+    let labelled = tell("dbdyno.label('payment')");
+    assert!(labelled.contains(&format!("an event labelled `payment` {told}")), "{labelled}");
 }
 
 #[test]

@@ -373,7 +373,7 @@ pub struct ErrorRule {
     pub codes: Vec<String>,
     /// What to do.
     pub action: ErrorAction,
-    /// For `retry`: retries of one event before the run stops.
+    /// For actions that restart the event: how often one event is, before the run stops.
     #[serde(default = "default_retries")]
     pub limit: u32,
 }
@@ -384,12 +384,12 @@ pub struct ErrorRule {
 pub enum ErrorAction {
     /// Count it; the statement returns nothing and the event continues.
     Ignore,
-    /// Count it; restart the event, without limit.
+    /// Count it; restart the event at once, up to the limit.
     RestartEvent,
     /// Count it; restart the event after a pause, up to the limit. The first pause is 1 ms; it
     /// doubles up to a second.
     Retry,
-    /// Count it; reconnect, then restart the event.
+    /// Count it; reconnect, then restart the event, up to the limit.
     Reconnect,
     /// Count it; stop the run and report what was measured.
     Stop,

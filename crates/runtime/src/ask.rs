@@ -113,6 +113,9 @@ impl Runtime {
         let client = &mut self.clients[client as usize];
         client.limit = failed.decision.limit;
         client.back_off = failed.decision.action == record::ErrorAction::Retry;
+        if client.attempts >= client.limit {
+            client.last = failed.told();
+        }
         Some(failed)
     }
 

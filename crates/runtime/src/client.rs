@@ -41,6 +41,8 @@ pub(crate) struct Client {
     pub(crate) attempts: u32,
     /// Restarts of the event that the error policy allows.
     pub(crate) limit: u32,
+    /// The error after which the event may not restart again; empty while it may.
+    pub(crate) last: String,
     /// Whether to pause before the restart.
     pub(crate) back_off: bool,
     /// Finished events.
@@ -60,6 +62,7 @@ impl Client {
             slice: 0,
             attempts: 0,
             limit: u32::MAX,
+            last: String::new(),
             back_off: false,
             events: 0,
             turn: 0,

@@ -165,6 +165,20 @@ impl Runtime {
         Restart::Now
     }
 
+    /// What the client's event failed with more often than it may restart, and how often that is;
+    /// with its label, if the host knows one.
+    pub fn too_often(&self, client: u32, label: impl FnOnce(usize) -> Option<String>) -> String {
+        let client = &self.clients[client as usize];
+        let label = client.event.and_then(|event| label(event.label));
+        format!(
+            "an event{} failed more often than the error policy allows: {}; `limit` of its rule is \
+             {}",
+            label.map_or_else(String::new, |name| format!(" labelled `{name}`")),
+            client.last,
+            client.limit
+        )
+    }
+
     /// Pauses the client; it is woken with [`Wake::Slept`].
     pub fn sleep(&mut self, view: &mut ShardView, client: u32, pause_ns: u64) {
         self.clients[client as usize].waiting = Waiting::Sleep;

@@ -42,6 +42,14 @@ pub struct Failed {
     pub message: String,
 }
 
+impl Failed {
+    /// The error with the code it is counted under, for people.
+    pub(crate) fn told(&self) -> String {
+        let number = (self.number != 0).then(|| self.number.to_string());
+        format!("error {} ({})", number.as_deref().unwrap_or(&self.sqlstate), self.message)
+    }
+}
+
 /// How a request ends for the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Conclusion {

@@ -24,6 +24,7 @@ from dbdyno.conduct.examine import Started, examine, examine_servers
 from dbdyno.conduct.foreseen import can_be_foreseen, foreseen
 from dbdyno.conduct.left_out import lacking_cells
 from dbdyno.conduct.load import load_study, scale_reason
+from dbdyno.conduct.load_keys import passed_on
 from dbdyno.conduct.needs import Machine, lacks, this_machine
 from dbdyno.conduct.planning import plan_study
 from dbdyno.conduct.sampling import missing_sources
@@ -37,6 +38,7 @@ from dbdyno.formats.quantities import format_duration, format_fraction, format_s
 from dbdyno.formats.study import StudyFile
 from dbdyno.model import (
     FIRST_LOOK,
+    OWN_PACE,
     Closed,
     Constant,
     FindMax,
@@ -101,6 +103,7 @@ def check(
             "left_out": [asdict(one) for one in left_out],
             "not_sampled": {source: asdict(missing) for source, missing in not_sampled.items()},
             "sees": asdict(seen) if seen else None,
+            "passed_on": passed_on(loaded),
         }
         print_json({**document, **told})
         return
@@ -109,9 +112,15 @@ def check(
         noise = sees(seen)
     elif can_be_foreseen(loaded, plan):
         noise = f"not known here; `dbdyno calibrate {study}` measures it"
-    more = [*([f"noise    {noise}"] if noise else []), *lacking]
+    passed = [_passed(name, words) for name, words in passed_on(loaded).items()]
+    more = [*passed, *([f"noise    {noise}"] if noise else []), *lacking]
     for line in explanation(loaded, plan, takes, asked=scale, started=started, more=more):
         click.echo(line)
+
+
+def _passed(program: str, words: Mapping[str, str]) -> str:
+    told = ", ".join(f"{key} ({word})" for key, word in words.items())
+    return f"passed   to {program}, of the load: clients{f', {told}' if told else ''}"
 
 
 def _lacking(left_out: Sequence[LeftOut], not_sampled: Mapping[str, Missing]) -> Iterator[str]:
@@ -159,7 +168,9 @@ def explanation(
         yield f"server   {name}: {provision}"
     for one in started:
         yield f"starts   {one.label}: {one.provision} is {one.version}"
-    yield f"load     {_load(study.load)}"
+    tools = {cell.generator for cell in cells(study)}
+    own = ", ".join(sorted(tools)) if tools <= OWN_PACE else ""
+    yield f"load     {_load(study.load, own)}"
     if study.load.find_max is not None:
         yield f"search   {_search(study.load.find_max)}"
     for group in study.load.groups:
@@ -245,14 +256,14 @@ def _servers(plan: Plan) -> dict[str, str]:
     return {run.cell.levels.get("server", run.label): run.cell.provision for run in plan.runs}
 
 
-def _load(load: Load) -> str:
+def _load(load: Load, own: str) -> str:
     steps = ", ".join(map(str, load.clients))
     window = format_duration(load.measure_s) if load.measure_s else ""
     events = f"{load.events:,} events" if load.events else ""
     measured = " or ".join(filter(None, (window, events)))
     unit = clients(load.clients[-1]).split()[1]
     warm_up = format_duration(load.warm_up_s)
-    return f"{steps} {unit}, {_pace(load)}; warm-up {warm_up}, measured {measured}"
+    return f"{steps} {unit}, {_pace(load, own)}; warm-up {warm_up}, measured {measured}"
 
 
 def _search(asked: FindMax) -> str:
@@ -264,10 +275,12 @@ def _search(asked: FindMax) -> str:
     )
 
 
-def _pace(load: Load | Group) -> str:
-    """When events start, in a few words."""
+def _pace(load: Load | Group, own: str = "") -> str:
+    """When events start, in a few words; `own`: programs whose pace is their own."""
     if isinstance(load, Load) and load.find_max is not None:
         return f"the highest rate with {load.find_max.objective}"
+    if own:
+        return f"at the pace of {own}"
     match load.arrival:
         case Constant(rate_per_s=rate) | Poisson(rate_per_s=rate):
             return f"{load.arrival.kind} arrivals, {rate:g} events/s"

@@ -54,10 +54,16 @@ def _rule(text: str) -> ErrorRule:
     rule = ErrorRule(checked, known[known.index(action)])
     if not colon:
         return rule
-    if action != "retry" or not limit.isdecimal() or int(limit) < 1:
-        raise click.BadParameter(f"only `retry` has a limit, of 1 or more; found `{text}`")
+    if action not in _RESTARTING or not limit.isdecimal() or int(limit) < 1:
+        raise click.BadParameter(
+            "only `retry` has a limit, of 1 or more, as have `restart-event` and `reconnect`; "
+            f"found `{text}`"
+        )
     return ErrorRule(rule.codes, rule.action, int(limit))
 
+
+_RESTARTING = ("retry", "restart-event", "reconnect")
+"""Actions after which an event may fail once more."""
 
 _OPTIONS = (
     click.option("--clients", type=click.IntRange(1, 1_000_000), default=1, show_default=True),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from dbdyno import __version__
 from dbdyno.conduct.connection import run_target
+from dbdyno.conduct.load_keys import check_keys
 from dbdyno.conduct.proxy import program_of_proxy
 from dbdyno.design.cells import cells
 from dbdyno.errors import EngineError, LabError, ScriptError, UsageError
@@ -85,6 +86,7 @@ def drive_tool(
         kind=parse_provision(cell.provision).kind,
         events=load.events,
         seed=step.seed,
+        load=load,
     )
     try:
         outcome = generator.run(job)
@@ -146,6 +148,7 @@ def check_tools(loaded: StudyFile, folders: Sequence[Path]) -> None:
             told.add(key)
             table = deciding_level(loaded.study, cell, lambda level: level.generator)
             _check(loaded, table or ("workload",), cell.generator, cell.options, folders)
+    check_keys(loaded)
 
 
 def _check(

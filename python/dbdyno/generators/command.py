@@ -16,17 +16,20 @@ from typing import Any, ClassVar
 from urllib.parse import quote
 
 from dbdyno.errors import EngineError, UsageError
+from dbdyno.generators.carried import Carried, needs_window
 from dbdyno.generators.generator import (
     Generator,
     Job,
     ToolOutcome,
     call,
+    clash,
     find_file,
     host_and_port,
 )
-from dbdyno.model import Metric, Option, Sample, Volume
+from dbdyno.model import Load, Metric, Option, Sample, Volume
 
 _OWN = ("program", "figures", "each_second")
+_VARIABLES = ("CLIENTS", "RUNTIME", "RAMP", "SEED", "DIRECTORY", "DATABASE_URL")
 _SPARE_S = 3600.0
 _NUMBER = r"([-+]?[\d.]+(?:[eE][-+]?\d+)?)"
 _TIMES = re.compile(r"(p50|p95|p99|p99\.9|max|mean)_(us|ms|s)")
@@ -40,6 +43,21 @@ class Command:
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric("events_per_s", "/s", "gauge", "What `each_second` found, a line a second"),
     )
+    instead: ClassVar[Mapping[str, str]] = {
+        "arrival": "options = { rate = 50 }: RATE in the program's environment",
+        "think_time": "options = { think_time = 5 }: THINK_TIME in the program's environment",
+        "events": "options = { events = 100 }: EVENTS in the program's environment",
+    }
+    connects: ClassVar[Mapping[str, tuple[object, ...]]] = {
+        "transport": ("unix", "tcp"),
+        "tls": (True,),
+    }
+
+    def carries_out(self, load: Load, _: Mapping[str, Option]) -> Carried:
+        """What the program reads of its environment."""
+        needs_window(self.name, load)
+        told = {"measure": "RUNTIME"}
+        return {**told, "warm_up": "RAMP"} if load.warm_up_s else told
 
     def read(self, options: Mapping[str, Option]) -> None:
         """A program, and an expression with one group for each figure."""
@@ -52,6 +70,7 @@ class Command:
         for option in options:
             if not re.fullmatch(r"[A-Za-z_]\w*", option):
                 raise ValueError(f"`{option}` can't be the name of an environment's variable")
+        clash(options, _VARIABLES, "what the step asks for")
 
     def provision(self, _: Mapping[str, Option]) -> str | None:
         """None: the program is the user's own."""
@@ -120,13 +139,18 @@ def url(target: Mapping[str, Any]) -> str:
     (endpoint, *_) = target["endpoints"]
     scheme, database = target["driver"], target["database"]
     if "tcp" in endpoint:
-        return (
-            f"{scheme}://{account}@{endpoint['tcp']['host']}:{endpoint['tcp']['port']}/{database}"
-        )
+        place = f"{endpoint['tcp']['host']}:{endpoint['tcp']['port']}/{database}"
+        return f"{scheme}://{account}@{place}{_encrypted(target)}"
     if scheme == "mysql":
         return f"mysql://{account}@/{database}?socket={quote(str(endpoint['unix']))}"
     folder, port = host_and_port(endpoint)
     return f"{scheme}://{account}@/{database}?host={quote(folder)}&port={port}"
+
+
+def _encrypted(target: Mapping[str, Any]) -> str:
+    """Whether TLS is to be used, in the words of libpq's URLs."""
+    mode = target.get("tls", {}).get("mode") if target["driver"] == "postgresql" else None
+    return f"?sslmode={mode}" if mode else ""
 
 
 def figures(options: Mapping[str, Option]) -> Mapping[str, re.Pattern[str]]:

@@ -22,11 +22,12 @@ from typing import ClassVar, cast
 
 from dbdyno.errors import LostError, ServerError, UsageError
 from dbdyno.generators import flips, known_rows
+from dbdyno.generators.carried import Carried, NotCarriedOutError
 from dbdyno.generators.flips import DAMAGES, PLACES, Damage, Flip, Place, Span
 from dbdyno.generators.generator import Generator, Job, Served, ToolOutcome
 from dbdyno.generators.outcomes import OUTCOMES, Seen, outcome_of, shape, unusual
 from dbdyno.guard.guarded import Guarded
-from dbdyno.model import Metric, Option, Volume, whole
+from dbdyno.model import Load, Metric, Option, Volume, whole
 
 _NOT_DATA = (".conf", ".cnf", ".opts", ".pid", ".err")
 """Suffixes of files that hold settings and notes."""
@@ -44,6 +45,18 @@ class DamageTrials:
 
     name: ClassVar[str] = "damage"
     metrics: ClassVar[tuple[Metric, ...]] = ()
+    instead: ClassVar[Mapping[str, str]] = {"measure": "`events`, the number of trials"}
+    connects: ClassVar[Mapping[str, tuple[object, ...]]] = {}
+
+    def carries_out(self, load: Load, _: Mapping[str, Option]) -> Carried:
+        """A number of trials, one after the other."""
+        if load.events is None:
+            told = "generator `damage` makes `load.events` trials, and no time ends them"
+            raise NotCarriedOutError("measure", told, "such as events = 20, without `measure`")
+        if load.clients != (1,):
+            told = "generator `damage` makes its trials one after the other"
+            raise NotCarriedOutError("clients", told, "say `clients = 1`")
+        return {"events": "trials"}
 
     def read(self, options: Mapping[str, Option]) -> None:
         """Known places and kinds, and rows enough to fill some pages."""

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from dbdyno.errors import EngineError
+from dbdyno.generators.carried import Carried, needs_window, whole_seconds
 from dbdyno.generators.generator import Generator, Job, ToolOutcome, call, tool_text
-from dbdyno.model import Metric, Option, Sample, Volume, whole
+from dbdyno.model import Load, Metric, Option, Sample, Volume, whole
 
 _OWN = ("benchmark", "prepare", "version", "suite")
 _RESERVED = (
@@ -68,6 +69,20 @@ class DbBench:
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric("operations_per_s", "/s", "gauge", "Operations that ended"),
     )
+    instead: ClassVar[Mapping[str, str]] = {
+        "arrival": "its own options: `benchmark_read_rate_limit`, `benchmark_write_rate_limit`",
+        "events": "its own options: `num`, `reads`, `writes`",
+    }
+    connects: ClassVar[Mapping[str, tuple[object, ...]]] = {}
+
+    def carries_out(self, load: Load, _: Mapping[str, Option]) -> Carried:
+        """An end by time."""
+        needs_window(self.name, load)
+        whole_seconds(self.name, load)
+        told = {"measure": f"--duration={max(1, round(load.measure_s or 0))}"}
+        if load.warm_up_s:
+            told["warm_up"] = f"a call before, --duration={round(load.warm_up_s)}"
+        return told
 
     def read(self, options: Mapping[str, Option]) -> None:
         """One benchmark, and none of the options by which we watch it."""

@@ -16,10 +16,20 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from dbdyno.errors import EngineError
-from dbdyno.generators.generator import Generator, Job, ToolOutcome, call, find_file, tool_text
-from dbdyno.model import Metric, Option, Sample, Volume
+from dbdyno.generators.carried import Carried, needs_window, whole_seconds
+from dbdyno.generators.generator import (
+    Generator,
+    Job,
+    ToolOutcome,
+    call,
+    clash,
+    find_file,
+    tool_text,
+)
+from dbdyno.model import Load, Metric, Option, Sample, Volume
 
 _FILE = "job file"
+_VARIABLES = ("DIRECTORY", "CLIENTS", "RUNTIME", "RAMP", "LOG")
 _DIRECTIONS = ("read", "write")
 _SPARE_S = 120.0
 """Time allowed besides ramp and window: laying out files takes a while."""
@@ -39,6 +49,20 @@ class Fio:
         Metric("read_iops", "/s", "gauge", "Reads that ended, by job"),
         Metric("write_iops", "/s", "gauge", "Writes that ended, by job"),
     )
+    instead: ClassVar[Mapping[str, str]] = {
+        "arrival": "`rate_iops=${RATE}` in the job file, and options = { rate = 50 }",
+        "think_time": "`thinktime` in the job file",
+        "events": "`number_ios` in the job file",
+        "group": "another job in the job file",
+    }
+    connects: ClassVar[Mapping[str, tuple[object, ...]]] = {}
+
+    def carries_out(self, load: Load, _: Mapping[str, Option]) -> Carried:
+        """What the job file reads of its environment."""
+        needs_window(self.name, load)
+        whole_seconds(self.name, load)
+        told = {"measure": "${RUNTIME}"}
+        return {**told, "warm_up": "${RAMP}"} if load.warm_up_s else told
 
     def read(self, options: Mapping[str, Option]) -> None:
         """`jobfile` is required, and every name must be a valid variable."""
@@ -47,6 +71,7 @@ class Fio:
         for name in options:
             if not name.isidentifier():
                 raise ValueError(f"`{name}` can't be a variable of the job file; use letters and _")
+        clash(options, _VARIABLES, "what the step asks for")
 
     def provision(self, options: Mapping[str, Option]) -> str:
         """The newest installed one, or the version asked for."""

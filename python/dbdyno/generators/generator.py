@@ -8,18 +8,19 @@ same names.
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from dbdyno.errors import InterruptedRunError, ScriptError, ServerError, UsageError
+from dbdyno.generators.carried import Carried
 from dbdyno.generators.failing import failure, telling_line
 from dbdyno.guard.family import children_of
 from dbdyno.guard.guarded import Guarded
 from dbdyno.guard.launch import Launch
-from dbdyno.model import HistogramRecord, Metric, Option, Sample, StepSummary, Volume
+from dbdyno.model import HistogramRecord, Load, Metric, Option, Sample, StepSummary, Volume
 
 _GRACE_S = 10.0
 
@@ -94,6 +95,8 @@ class Job:
     """Number of events that ends the step, if the study sets one."""
     seed: int = 0
     """Seed of the step's random draws."""
+    load: Load | None = None
+    """The whole load, of which `carries_out` has said what it does; `None`: clients and times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +169,14 @@ class Generator(Protocol):
     name: ClassVar[str]
     metrics: ClassVar[tuple[Metric, ...]]
     """Metrics that it samples."""
+    instead: ClassVar[Mapping[str, str]]
+    """Key of `[load]` that it does not carry out → what to write in its place."""
+    connects: ClassVar[Mapping[str, tuple[object, ...]]]
+    """Key of `[connection]` → the values that it carries out."""
+
+    def carries_out(self, load: Load, options: Mapping[str, Option]) -> Carried:
+        """The keys of `[load]` that it carries out besides `clients`, and how. Raises
+        `NotCarriedOutError` for a value that it can't carry out."""
 
     def read(self, options: Mapping[str, Option]) -> None:
         """Checks a study's options. Raises `ValueError`: what was expected and found."""
@@ -195,6 +206,13 @@ def host_and_port(endpoint: Mapping[str, Any]) -> tuple[str, str]:
         folder, _, port = str(endpoint["unix"]).rpartition("/.s.PGSQL.")
         return folder, port
     return str(endpoint["tcp"]["host"]), str(endpoint["tcp"]["port"])
+
+
+def clash(options: Mapping[str, Option], taken: Collection[str], told: str) -> None:
+    """Raises `ValueError` for an option whose variable the step has already."""
+    for name in options:
+        if name.upper() in taken:
+            raise ValueError(f"`{name}` would be {name.upper()}, which tells the program {told}")
 
 
 def find_file(name: str, folders: Sequence[Path], what: str) -> Path:

@@ -16,6 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dbdyno.errors import EngineError, UsageError
+from dbdyno.generators.carried import (
+    Carried,
+    NotCarriedOutError,
+    only_poisson,
+    rate_word,
+    unreached,
+    whole_seconds,
+)
 from dbdyno.generators.generator import (
     Generator,
     Job,
@@ -25,7 +33,7 @@ from dbdyno.generators.generator import (
     host_and_port,
     tool_text,
 )
-from dbdyno.model import Metric, Option, Sample, Volume, whole
+from dbdyno.model import Load, Metric, Option, Sample, Volume, whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,6 +45,8 @@ _FILE = "pgbench script"
 _OWN = ("script", "file", "scale", "protocol", "version")
 _SPARE_S = 60.0
 _INITIALISE_LIMIT_S = 3600.0
+_COUNTED_LIMIT_S = 24 * 3600.0
+"""For a number of transactions, however long they take."""
 _INITIALISE_S = 0.4
 _BYTES_OF_A_SCALE = 16_000_000
 _PERCENTILES = {"p50": 50, "p95": 95, "p99": 99, "p99.9": 99.9}
@@ -54,6 +64,31 @@ class Pgbench:
         Metric("transactions_per_s", "/s", "gauge", "Transactions that ended"),
         Metric("latency_mean_ms", "ms", "gauge", "Mean response time of transactions"),
     )
+    instead: ClassVar[Mapping[str, str]] = {
+        "statements": 'its own option: options = { protocol = "prepared" }',
+        "think_time": "`\\sleep` in a script of your own (`file`)",
+        "group": "scripts of your own that do both, or a study with the engine",
+    }
+    connects: ClassVar[Mapping[str, tuple[object, ...]]] = {
+        "transport": ("unix", "tcp"),
+        "tls": (True,),
+    }
+
+    def carries_out(self, load: Load, _: Mapping[str, Option]) -> Carried:
+        """Poisson arrivals, a new connection for each transaction, an end by time or by number."""
+        whole_seconds(self.name, load)
+        told = dict(_timed(load))
+        if load.events is not None:
+            told["events"] = "--transactions"
+            _check_number(load, load.events)
+        if (rate := only_poisson(self.name, load)) is not None:
+            told["arrival"] = f"--rate={rate_word(rate)}"
+        if load.reconnect_every == 1:
+            told["reconnect_every"] = "--connect"
+        elif load.reconnect_every:
+            wrong = "`reconnect_every`: `pgbench` connects for each transaction (1) or never (0)"
+            raise NotCarriedOutError("reconnect_every", wrong)
+        return told
 
     def read(self, options: Mapping[str, Option]) -> None:
         """One script, and names that pgbench knows."""
@@ -93,9 +128,10 @@ class Pgbench:
         if job.warm_up_s >= 1:
             warm = [*argv, f"--time={round(job.warm_up_s)}"]
             call(warm, job, limit_s=job.warm_up_s + _SPARE_S, environment=environment)
-        argv += [f"--time={max(1, round(job.measure_s))}", "--progress=1", "--progress-timestamp"]
+        argv += [*_extent(job), "--progress=1", "--progress-timestamp"]
         argv += ["--log", f"--log-prefix={job.scratch}/transactions"]
-        said = call(argv, job, limit_s=job.measure_s + _SPARE_S, environment=environment)
+        limit_s = _SPARE_S + (job.measure_s or _COUNTED_LIMIT_S)
+        said = call(argv, job, limit_s=limit_s, environment=environment)
         ended_ns = time.time_ns()
         logs = sorted(job.scratch.glob("transactions.*"))
         try:
@@ -106,6 +142,9 @@ class Pgbench:
         progress = (job.scratch / "stderr").read_text(errors="replace")
         words = [Path(str(word)).name for word in argv]
         told = outcome(said, progress, figures_of(times_us), words)
+        rate = only_poisson(self.name, job.load)
+        warnings = (*unreached(rate, told.window_s, told.events), *_scale_warnings(job))
+        told = replace(told, warnings=(*told.warnings, *warnings))
         return replace(told, distribution=distribution_of(times_us), ended_unix_ns=ended_ns)
 
 
@@ -114,10 +153,51 @@ def _arguments(job: Job) -> list[str]:
     threads = min(job.clients, os.cpu_count() or 1)
     words = [f"--client={job.clients}", f"--jobs={threads}", "--no-vacuum"]
     words.append(f"--protocol={job.options.get('protocol', _PROTOCOLS[0])}")
+    if (rate := only_poisson(Pgbench.name, job.load)) is not None:
+        words.append(f"--rate={rate_word(rate)}")
+    if job.load is not None and job.load.reconnect_every:
+        words.append("--connect")
     if script is not None:
         return [*words, f"--builtin={script}"]
     file = find_file(str(job.options["file"]), job.folders, _FILE)
-    return [*words, f"--file={file}"]
+    # Of its own scripts pgbench finds the scale in the tables; of others it is 1 unless told.
+    scale = [f"--scale={job.options['scale']}"] if "scale" in job.options else []
+    return [*words, *scale, f"--file={file}"]
+
+
+def _timed(load: Load) -> Iterator[tuple[str, str]]:
+    if load.measure_s is not None:
+        yield "measure", f"--time={max(1, round(load.measure_s))}"
+    if load.warm_up_s:
+        yield "warm_up", f"a call before, --time={round(load.warm_up_s)}"
+
+
+def _check_number(load: Load, events: int) -> None:
+    """Raises `NotCarriedOutError` where pgbench can't end after just so many: its clients have
+    equally many transactions each."""
+    if load.measure_s is not None:
+        told = "`events`: `pgbench` ends by time or by number, not by whichever comes first"
+        raise NotCarriedOutError("events", told, "leave out `measure` or `events`")
+    for clients in load.clients:
+        if events % clients:
+            told = f"`events`: `pgbench` can't divide {events:,} equally among {clients} clients"
+            raise NotCarriedOutError(
+                "events", told, f"such as events = {events - events % clients or clients}"
+            )
+
+
+def _extent(job: Job) -> Sequence[str]:
+    if job.events is not None and not job.measure_s:
+        return [f"--transactions={job.events // job.clients}"]
+    return [f"--time={max(1, round(job.measure_s))}"]
+
+
+def _scale_warnings(job: Job) -> Iterator[str]:
+    """A script that asks for the scale, where no option tells it."""
+    if "file" in job.options and "scale" not in job.options:
+        file = find_file(str(job.options["file"]), job.folders, _FILE)
+        if re.search(r"(?<!:):scale\b", file.read_text(errors="replace")):
+            yield f"{file.name} uses `:scale`, which is 1 without the option `scale`"
 
 
 def connection(target: Mapping[str, Any]) -> Mapping[str, str]:

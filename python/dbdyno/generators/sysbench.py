@@ -16,6 +16,14 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from dbdyno.errors import EngineError, UsageError
+from dbdyno.generators.carried import (
+    Carried,
+    NotCarriedOutError,
+    only_poisson,
+    rate_word,
+    unreached,
+    whole_seconds,
+)
 from dbdyno.generators.generator import (
     Generator,
     Job,
@@ -27,6 +35,7 @@ from dbdyno.generators.generator import (
 )
 from dbdyno.model import (
     SYSBENCH_ROW_BYTES,
+    Load,
     Metric,
     Option,
     Sample,
@@ -42,11 +51,24 @@ _RESERVED = (
     "histogram",
     "percentile",
     "rand_seed",
+    "rate",
+    "report_checkpoints",
     "report_interval",
     "threads",
     "time",
+    "warmup_time",
 )
 """Options that dbdyno sets itself."""
+_OF_LOAD = {
+    "rate": 'arrival = { kind = "poisson", rate = … }',
+    "events": "events = …",
+    "warmup_time": 'warm_up = "…"',
+    "time": 'measure = "…"',
+    "threads": "clients = …",
+}
+"""Options that are keys of `[load]`."""
+_COUNTED_LIMIT_S = 24 * 3600.0
+"""For a number of events, however long they take."""
 _SPARE_S = 60.0
 _PREPARE_LIMIT_S = 24 * 3600.0
 _ROWS_PER_S = 60_000
@@ -71,6 +93,31 @@ class Sysbench:
         Metric("events_per_s", "/s", "gauge", "Events that ended"),
         Metric("latency_p95_ms", "ms", "gauge", "Response time of events, 95th percentile"),
     )
+    instead: ClassVar[Mapping[str, str]] = {
+        "statements": 'its own option: options = { db_ps_mode = "disable" }',
+        "reconnect_every": "an option of the script, where it has one (`reconnect` in 1.1)",
+    }
+    connects: ClassVar[Mapping[str, tuple[object, ...]]] = {
+        "transport": ("unix", "tcp"),
+        "compression": ("zlib",),
+    }
+
+    def carries_out(self, load: Load, _: Mapping[str, Option]) -> Carried:
+        """Poisson arrivals, an end by time or by number, whichever comes first."""
+        whole_seconds(self.name, load)
+        told = {}
+        if load.measure_s is not None:
+            told["measure"] = f"--time={max(1, round(load.measure_s))}"
+        if load.warm_up_s:
+            told["warm_up"] = f"a call before, --time={round(load.warm_up_s)}"
+        if load.events is not None:
+            told["events"] = f"--events={load.events}"
+        if (rate := only_poisson(self.name, load)) is not None:
+            if rate != int(rate):
+                wrong = f"`arrival`: `sysbench` has whole rates only; found {rate:g} events/s"
+                raise NotCarriedOutError("arrival", wrong)
+            told["arrival"] = f"--rate={rate_word(rate)}"
+        return told
 
     def read(self, options: Mapping[str, Option]) -> None:
         """A script, and none of the options by which we watch it."""
@@ -79,8 +126,10 @@ class Sysbench:
         if not isinstance(options.get("prepare", True), bool):
             raise ValueError("`prepare`: expected true or false")
         for name in options:
-            if name.replace("-", "_") in _RESERVED or name.startswith(("mysql", "pgsql")):
-                raise ValueError(f"`{name}` is set by dbdyno itself")
+            ours = name.replace("-", "_")
+            if ours in _RESERVED or name.startswith(("mysql", "pgsql")):
+                key = f"; in [load] it is {_OF_LOAD[ours]}" if ours in _OF_LOAD else ""
+                raise ValueError(f"`{name}` is set by dbdyno itself{key}")
 
     def provision(self, options: Mapping[str, Option]) -> str:
         """The newest installed one, or the version asked for."""
@@ -108,21 +157,34 @@ class Sysbench:
             *connection(job.target()),
             *_own_options(job.options),
         ]
-        argv += [f"--threads={job.clients}", "--events=0"]
+        argv += [f"--threads={job.clients}"]
         if job.options.get("prepare", True):
             for command in ("cleanup", "prepare"):
                 words = [*argv, script, command]
                 call(words, job, limit_s=_PREPARE_LIMIT_S, environment=environment)
         if job.warm_up_s >= 1:
-            words = [*argv, f"--time={round(job.warm_up_s)}", script, "run"]
+            words = [*argv, *_rate(job), "--events=0", f"--time={round(job.warm_up_s)}"]
+            words += [script, "run"]
             call(words, job, limit_s=job.warm_up_s + _SPARE_S, environment=environment)
-        argv += [f"--time={max(1, round(job.measure_s))}", f"--rand-seed={job.seed % 2**31}"]
+        counted = job.events is not None and not job.measure_s
+        argv += [*_rate(job), f"--events={job.events or 0}"]
+        argv += [f"--time={0 if counted else max(1, round(job.measure_s))}"]
+        argv += [f"--rand-seed={job.seed % 2**31}"]
         argv += ["--report-interval=1", "--percentile=95", "--histogram=on", script, "run"]
         began_ns = time.time_ns()
-        said = call(argv, job, limit_s=job.measure_s + _SPARE_S, environment=environment)
+        limit_s = _SPARE_S + (_COUNTED_LIMIT_S if counted else job.measure_s)
+        said = call(argv, job, limit_s=limit_s, environment=environment)
         ended_ns = time.time_ns()
         shown = [Path(str(argv[0])).name, *(str(word) for word in argv[1:] if _may_show(word))]
-        return replace(outcome(said, began_ns, shown), ended_unix_ns=ended_ns)
+        told = outcome(said, began_ns, shown)
+        rate = only_poisson(self.name, job.load)
+        warnings = (*told.warnings, *unreached(rate, told.window_s, told.events))
+        return replace(told, warnings=warnings, ended_unix_ns=ended_ns)
+
+
+def _rate(job: Job) -> Sequence[str]:
+    rate = only_poisson(Sysbench.name, job.load)
+    return [f"--rate={rate_word(rate)}"] if rate else []
 
 
 def _scripts(job: Job) -> Path:

@@ -5,6 +5,7 @@ from dbdyno.model.engine_plan import BackOff, EnginePlan
 from dbdyno.model.figures import FIGURES, PER_EVENT, Counted, Figure, Sampled, find_figure
 from dbdyno.model.load import (
     MAIN,
+    OWN_PACE,
     Arrival,
     Bind,
     Closed,
@@ -98,6 +99,7 @@ __all__ = [
     "GROUPED",
     "MAIN",
     "OWN_HOST_PARTS",
+    "OWN_PACE",
     "PERCENTILES",
     "PER_EVENT",
     "SYSBENCH_ROW_BYTES",

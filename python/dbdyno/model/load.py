@@ -22,6 +22,9 @@ Bind = Literal["auto", "none", "each"]
 Verify = Literal["none", "counts", "checksums"]
 """How tables are verified after loading."""
 
+OWN_PACE = frozenset(("fio", "db_bench", "command", "damage"))
+"""Generators whose pace a job file, an option or the program itself sets."""
+
 MAIN = "main"
 """The group of a step's own clients."""
 
@@ -116,7 +119,7 @@ class ErrorRule:
     """SQLSTATEs, server error numbers, a SQLSTATE class, `connection` or `all`."""
     action: ErrorAction
     limit: int = 10
-    """For `retry`: retries of one event before the run stops."""
+    """For actions that restart the event: how often one event is, before the run stops."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dbdyno.design.batches import batches
 from dbdyno.formats.left_out import left_out_sentences
 from dbdyno.formats.quantities import format_duration
-from dbdyno.model import ENGINE, named_shards
+from dbdyno.model import ENGINE, OWN_PACE, named_shards
 from dbdyno.model.limits import MOST_ERRORS, SATURATED, attempted
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.censored import censored_gate
@@ -465,7 +465,14 @@ def limits(analysis: Analysis) -> tuple[str, ...]:
             f"This is the study's `{study.scale}` scale; data, loads and windows of its own "
             "scale are larger."
         )
-    if not study.load.is_open and not by_trials:
+    tools = {run.manifest.generator for run in analysis.material.runs}
+    paced = sorted(tools & OWN_PACE)
+    if paced and not by_trials:
+        told.append(
+            f"When events began was up to {', '.join(paced)}: whether callers waited for replies, "
+            "as in a closed load, is not known here."
+        )
+    if not study.load.is_open and not by_trials and not tools <= OWN_PACE:
         told.append(
             "Load was closed: a client waits for its reply before it goes on, so response times do "
             "not show what callers who keep arriving would have waited during a stall."

@@ -145,6 +145,15 @@ impl Host {
         Some(self.runtime.label_event(self.current, number))
     }
 
+    /// Why the running client's event can't be restarted.
+    fn too_often(&self) -> String {
+        let labels = &self.labels[self.runtime.group(self.current)];
+        self.runtime.too_often(self.current, |number| {
+            let named = labels.iter().find(|(_, label)| **label == number)?;
+            Some(String::from_utf8_lossy(named.0).into_owned())
+        })
+    }
+
     /// The running client's group.
     fn group(&self) -> &GroupConfig {
         &self.config.groups[self.runtime.group(self.current)]
@@ -207,7 +216,8 @@ unsafe extern "C-unwind" fn restart(state: *mut State) -> c_int {
             // Returns true when resumed.
             Restart::Later => return ffi::lua_yield(state, 0),
             Restart::TooOften => {
-                lua::raise(state, "an event failed more often than the error policy allows retries")
+                lua::push_bytes(state, with(|host| host.too_often()).as_bytes());
+                ffi::lua_error(state)
             }
         }
     }
