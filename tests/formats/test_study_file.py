@@ -440,3 +440,39 @@ def test_charts_of_one_kind_have_names_of_their_own(tmp_path: Path) -> None:
         "bars-mysql-history_list",
         "bars-mean-writer-query-1",
     ]
+
+
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [
+        (
+            'statements = "text"',
+            "`statements` is a key of [load]; a level can't change it: write options = "
+            '{ db_ps_mode = "disable" }, which sends them as text, or write two studies and '
+            "`dbdyno compare` them",
+        ),
+        (
+            "reconnect_every = 1",
+            "`reconnect_every` is a key of [load]; a level can't change it: write two studies and "
+            "`dbdyno compare` them",
+        ),
+        (
+            "load = { reconnect_every = 1 }",
+            "[load] is a table of the study; a level can't change it: write two studies and "
+            "`dbdyno compare` them",
+        ),
+        ("tls = true", "`tls` is a key of [connection]: write connection = { tls = … }"),
+        ("setings = {}", "did you mean `settings`?"),
+    ],
+)
+def test_a_key_that_belongs_elsewhere_is_told_where(tmp_path: Path, key: str, hint: str) -> None:
+    file = tmp_path / "level.toml"
+    file.write_text(
+        'question = "?"\n[server.a]\nprovision = "sqlite"\n[factor.f]\n'
+        f'x = {{ {key} }}\n[workload]\nscript = "kv_update"\n[load]\nclients = 1\n'
+        'measure = "1 s"\n'
+    )
+
+    with pytest.raises(StudyError, match="unknown key") as caught:
+        read_study(file)
+    assert (caught.value.line, caught.value.hint) == (5, hint)

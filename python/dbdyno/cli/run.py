@@ -142,7 +142,7 @@ def resume(study: str, store: Path, out: Path | None, as_json: bool) -> None:
 def _carry_out(loaded: StudyFile, plan: Plan, way: Way) -> None:
     outcome, written = carry_out(loaded, plan, way)
     if way.as_json:
-        print_json(_document(way.store, outcome, written.page))
+        print_json(_document(way.store, outcome, written))
     else:
         click.echo(written.page)
     raise_failures(outcome, plan, way.store)
@@ -248,12 +248,13 @@ def _raise_if_nothing_measured(outcome: StudyOutcome) -> None:
     raise error_of(first, message=message, hint=first.hint)
 
 
-def _document(store: Store, outcome: StudyOutcome, written: Path) -> dict[str, object]:
+def _document(store: Store, outcome: StudyOutcome, written: Written) -> dict[str, object]:
     return {
         "schema": 1,
         "store": str(store.root),
         "study": outcome.folder,
-        "report": str(written),
+        "report": str(written.page),
+        "not_measured": [asdict(one) for one in written.not_measured],
         "already": outcome.already,
         "complete": outcome.complete,
         "left_out": [asdict(one) for one in outcome.left_out],

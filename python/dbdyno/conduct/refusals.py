@@ -45,7 +45,7 @@ class Refusals:
             return None
         named = " and ".join(one.id for one in last)
         told = f"{_NOT_TRIED}: {named} were refused in the same words: {failure.message}"
-        return error_of(failure, message=told, hint=failure.hint)
+        return error_of(failure, message=told)
 
 
 def _is_refused(manifest: RunManifest) -> bool:

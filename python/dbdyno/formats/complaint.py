@@ -54,7 +54,8 @@ def complaint(error: ValidationError) -> tuple[KeyPath, str, str | None]:
         case "extra_forbidden":
             known = _keys_at(path[:-1])
             table = f" in [{'.'.join(path[:-1])}]" if len(path) > 1 else ""
-            hint = nearest_hint(path[-1], known) or f"known here: {', '.join(known)}"
+            hint = _elsewhere(path) or nearest_hint(path[-1], known)
+            hint = hint or f"known here: {', '.join(known)}"
             return path, f"unknown key `{path[-1]}`{table}", hint
         case "missing":
             return path, f"`{dotted}` is missing", None
@@ -82,6 +83,36 @@ _EXPECTED = {
     "float_type": "a number",
 }
 """TOML's name of a type."""
+
+
+_TABLES = ("load", "design", "workload", "connection", "primary", "needs")
+"""Tables that stand once, whose keys are looked for where they are not."""
+
+_IN_A_LEVEL = {
+    "statements": 'write options = { db_ps_mode = "disable" }, which sends them as text',
+    "workload": "write `script`, `options` or `generator` in the level itself",
+}
+"""What a level can't change → what to write."""
+
+
+def _elsewhere(path: KeyPath) -> str | None:
+    """Where an unknown key belongs; `None` where it is known nowhere."""
+    key, of_level = path[-1], _is_level(path[:-1])
+    homes = [table for table in _TABLES if key in _keys_at((table,)) and (table,) != path[:-1]]
+    top = len(path) > 1 and key in _keys_at(())
+    if not homes and not (top and of_level):
+        return f"`{key}` is a key of the file itself, above all tables" if top else None
+    told = f"`{key}` is a key of [{homes[0]}]" if homes else f"[{key}] is a table of the study"
+    if not of_level:
+        return told
+    if homes and homes[0] in _keys_at(path[:-1]):
+        return f"{told}: write {homes[0]} = {{ {key} = … }}"
+    instead = f"{_IN_A_LEVEL[key]}, or " if key in _IN_A_LEVEL else ""
+    return f"{told}; a level can't change it: {instead}write two studies and `dbdyno compare` them"
+
+
+def _is_level(path: KeyPath) -> bool:
+    return (len(path) == 2 and path[0] == "server") or (len(path) == 3 and path[0] == "factor")
 
 
 def _keys_at(path: KeyPath) -> list[str]:

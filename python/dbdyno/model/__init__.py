@@ -2,7 +2,15 @@
 
 from dbdyno.model.charts import GROUPED, USUAL, Draws, chart_kinds, draws_what
 from dbdyno.model.engine_plan import BackOff, EnginePlan
-from dbdyno.model.figures import FIGURES, PER_EVENT, Counted, Figure, Sampled, find_figure
+from dbdyno.model.figures import (
+    FIGURES,
+    PER_EVENT,
+    Counted,
+    Figure,
+    Sampled,
+    find_figure,
+    label_of,
+)
 from dbdyno.model.load import (
     MAIN,
     OWN_PACE,
@@ -192,6 +200,7 @@ __all__ = [
     "chart_kinds",
     "draws_what",
     "find_figure",
+    "label_of",
     "named_shards",
     "sysbench_rows",
     "whole",

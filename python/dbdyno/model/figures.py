@@ -275,6 +275,14 @@ _LABEL_FIGURES = ("throughput", *PERCENTILES, "max", "mean", "spent_s")
 """Those that the events of one label have as well."""
 
 
+def label_of(name: str) -> str | None:
+    """The label whose events a figure is of: `mean.first` is of `first`; `None`: of all events."""
+    if name in FIGURES:
+        return None
+    bases = [base for base in _LABEL_FIGURES if name.startswith(f"{base}.")]
+    return name.removeprefix(f"{max(bases, key=len)}.") if bases else None
+
+
 def _of_label(base: str, label: str) -> Figure:
     """A figure of the events that a script calls `label`; of another group than the step's own
     clients, `group/label`."""

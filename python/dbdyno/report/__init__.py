@@ -20,6 +20,7 @@ from dbdyno.report.page import context, render, render_summary
 from dbdyno.report.panels import packed_lines
 from dbdyno.report.provenance import provenance
 from dbdyno.report.tables import tables
+from dbdyno.report.unmeasured import NotMeasured, not_measured
 from dbdyno.report.validity import remarks
 
 __all__ = ["Written", "write"]
@@ -36,6 +37,8 @@ class Written:
     """Further messages: changes since the runs, and damaged files."""
     verdicts: Mapping[str, int] = field(default_factory=dict)
     """Verdict → number of comparisons with the baseline; empty without a baseline."""
+    not_measured: tuple[NotMeasured, ...] = ()
+    """Cells, or blocks of cells, that the answer does not speak of."""
     picture: Path | None = None
     """The first chart that the study names, or otherwise the first, as SVG."""
 
@@ -79,4 +82,11 @@ def _write(store: Path, study: str, out: Path, asked: Study | None, drawing: Dra
     kinds = tuple(chart.kind for chart in analysis.material.study.charts)
     shown = [one.name for one in drawn if one.name.startswith(kinds)] or [one.name for one in drawn]
     picture = folder / f"{shown[0]}.svg" if shown else None
-    return Written(page, str(said["headline"]), remarks(analysis), tally(analysis), picture)
+    return Written(
+        page=page,
+        headline=str(said["headline"]),
+        remarks=remarks(analysis),
+        verdicts=tally(analysis),
+        not_measured=not_measured(analysis),
+        picture=picture,
+    )

@@ -19,6 +19,8 @@ from dbdyno.report.imported import preface
 from dbdyno.report.leading import Led, Rise, Unmeasured, leading
 from dbdyno.report.points import Point
 from dbdyno.report.published import agreement
+from dbdyno.report.reasons import not_there
+from dbdyno.report.unmeasured import not_measured, sentences
 from dbdyno.report.validity import gates
 from dbdyno.report.wording import (
     clients_text,
@@ -51,8 +53,16 @@ def headline(analysis: Analysis) -> str:
     told = f"{'Exploratory, chosen after the data: ' if explored else ''}{_answer(analysis)}"
     smoke = analysis.material.plan.scale == SMOKE
     told = preface(analysis.material.runs) + told
-    first = "".join(f"{sentence_case(one)} " for one in lacking(analysis))
+    first = "".join(f"{one} " for one in _absent(analysis))
+    first += "".join(f"{sentence_case(one)} " for one in lacking(analysis))
     return (_SMOKE if smoke else "") + first + told + qualification(gates(analysis))
+
+
+def _absent(analysis: Analysis) -> Sequence[str]:
+    """What was not measured, but for what the study leads with, which says so itself."""
+    led = [one.what.name for one in leading(analysis) if isinstance(one.what, Unmeasured)]
+    found = not_measured(analysis)
+    return sentences(tuple(o for o in found if not any(n.startswith(o.cell) for n in led)))
 
 
 def qualification(found: tuple[Gate, ...]) -> str:
@@ -81,11 +91,22 @@ def _answer(analysis: Analysis) -> str:
         return _led([Led(one) for one in compared], analysis)
     largest = _largest(compared)
     if largest is None:
-        return f"{_tally_text(analysis)}{findable(compared, analysis)}"
+        return f"{_tally_text(analysis)}{_why_none(compared)}{findable(compared, analysis)}"
     own = _own_sentence(largest, analysis)
     if own:
         return f"{own} {_tally_text(analysis)}"
     return f"{_tally_text(analysis)} The largest effect: {sentence(largest, analysis)}"
+
+
+def _why_none(compared: Sequence[Comparison]) -> str:
+    """The first reason, where no comparison has an effect."""
+    reasons = [one.judgement.effect for one in compared]
+    known = [one.reason for one in reasons if isinstance(one, NotComparable)]
+    if len(known) < len(compared):
+        return ""
+    more = len(set(known)) - 1
+    others = f", and {more} other reason{'' if more == 1 else 's'}" if more else ""
+    return f" {sentence_case(known[0])}{others}."
 
 
 def _led(leads: Sequence[Led], analysis: Analysis) -> str:
@@ -201,6 +222,8 @@ def _ranking(analysis: Analysis) -> str:
     ]
     if not measured:
         why = {reason: None for p in analysis.points for reason in p.why_left_out().values()}
+        if not why:
+            why = {not_there(point, analysis.metric_name): None for point in analysis.points}
         told = f": {'; '.join(why)}" if why else ""
         return f"No run measured the figure this study asks for{told}."
     choose = max if metric.higher_is_better else min

@@ -9,6 +9,7 @@ from dbdyno.design.cells import twice
 from dbdyno.model import Primary, Study, TurnResult, find_figure
 from dbdyno.report.material import Material
 from dbdyno.report.points import BlockFigures, Point
+from dbdyno.report.reasons import too_few_blocks, without_common_block
 from dbdyno.stats import (
     Judgement,
     NotComparable,
@@ -75,6 +76,8 @@ class Found:
     set_aside: tuple[str, ...] = ()
     dropped: Mapping[int, str] = field(default_factory=dict)
     """Block → why none of its turns is used."""
+    name: str = ""
+    """Of the pair."""
 
 
 def baseline_of(point: Point, material: Material, points: Iterable[Point]) -> Point | None:
@@ -140,8 +143,8 @@ def _compare_shares(pairs: Sequence[tuple[Point, Point]], primary: Primary) -> I
     effects = [
         ShareEffect(theirs, ours, len(point.judged(primary.metric)))
         if theirs is not None and ours is not None
-        else NotComparable("a side has no trial")
-        for (theirs, ours), (point, _) in zip(shares, pairs, strict=True)
+        else too_few_blocks(point, baseline, primary.metric) or NotComparable("a side has no trial")
+        for (theirs, ours), (point, baseline) in zip(shares, pairs, strict=True)
     ]
     judgements = judge_shares(
         effects,
@@ -207,9 +210,6 @@ def main_effects(material: Material, points: tuple[Point, ...]) -> tuple[MainEff
     )
 
 
-NO_BLOCK = NotComparable("no block has all the pairs")
-
-
 def _matched(
     material: Material, points: tuple[Point, ...]
 ) -> Iterator[tuple[str, str, int, list[tuple[Point, Point]]]]:
@@ -230,14 +230,20 @@ def mean_effect(pairs: Sequence[Found]) -> PairedEffect | NotComparable:
     """The mean of the effects of several pairs, block by block, over the blocks that all have."""
     table = _by_block(pairs)
     if not table.size:
-        return NO_BLOCK
+        reasons = {
+            one.name: one.effect.reason for one in pairs if isinstance(one.effect, NotComparable)
+        }
+        known = {one.name: one.blocks for one in pairs if one.name not in reasons}
+        return without_common_block(known, reasons)
     return effect_of(table.mean(axis=0), _within(pairs, np.full(len(pairs), 1 / len(pairs))))
 
 
 def _found(pair: Comparison) -> Found:
     """What was found of its points, without the verdict; shares have no effect by block."""
     effect = pair.judgement.effect
-    return Found(effect if isinstance(effect, PairedEffect) else NO_BLOCK, pair.blocks)
+    if isinstance(effect, ShareEffect):
+        effect = NotComparable("shares are compared over all blocks")
+    return Found(effect, pair.blocks, name=f"{pair.point.label} against {pair.baseline.label}")
 
 
 def _by_block(pairs: Sequence[Found]) -> np.ndarray:
@@ -300,12 +306,14 @@ def effect_between(point: Point, baseline: Point, metric: str) -> Found:
     few = too_few_events((point, baseline), blocks, metric)
     if few is not None:
         return Found(few, blocks)
-    if not blocks and (why := {**baseline.why_left_out(), **point.why_left_out()}):
-        first = next(iter(why.values()))
-        return Found(NotComparable(f"no block passed its gates ({first})"), blocks)
+    lost = too_few_blocks(point, baseline, metric)
+    if not blocks and lost is not None:
+        return Found(lost, blocks)
     by_turns = _turns_effect(point, baseline, metric, blocks)
     if by_turns is not None:
         return by_turns
+    if lost is not None:
+        return Found(lost, blocks)
     values = ([theirs[block] for block in blocks], [ours[block] for block in blocks])
     return Found(paired_effect(*values), blocks)
 
@@ -358,8 +366,19 @@ def _turns_effect(
             dropped[block] = "all its turns were set aside"
     found = turns_of_blocks(list(pairs.values()))
     if isinstance(found, NotComparable):
-        return Found(found, tuple(pairs), None, tuple(told), dropped)
+        return Found(_without_turns(found, pairs, told), tuple(pairs), None, tuple(told), dropped)
     return Found(found.effect, tuple(pairs), found, tuple(told), dropped)
+
+
+def _without_turns(
+    found: NotComparable, pairs: Mapping[int, Pairs], aside: Sequence[str]
+) -> NotComparable:
+    """With the turns that were set aside, which the reason knows nothing of."""
+    if not aside:
+        return found
+    if not pairs:
+        return NotComparable(f"all {len(aside)} pairs of turns were set aside ({aside[0]})")
+    return NotComparable(f"{found.reason}; {len(aside)} were set aside ({aside[0]})")
 
 
 def _alternated(a: BlockFigures, b: BlockFigures) -> bool:

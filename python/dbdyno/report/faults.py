@@ -17,8 +17,7 @@ def _faults(run: RunManifest, summary: StepSummary) -> Iterator[str]:
     if summary.search is not None:
         yield from _without_answer(summary.search)
     if too_many_errors(summary):
-        share = 100 * summary.errors / attempted(summary)
-        yield f"{share:.2g} % of its {tried_word(summary.generator)} failed"
+        yield errors_fault(summary)
     for load in run.loads:
         if load.sent is not None and load.rows is not None and load.rows < load.sent:
             yield f"rows are missing in `{load.table}`"
@@ -26,6 +25,12 @@ def _faults(run: RunManifest, summary: StepSummary) -> Iterator[str]:
         yield "the client was saturated"
     if fell_behind(summary):
         yield f"{summary.backlog.at_end} events were due and not yet begun"
+
+
+def errors_fault(summary: StepSummary) -> str:
+    """The share of what failed, in words."""
+    share = 100 * summary.errors / attempted(summary) if attempted(summary) else 0.0
+    return f"{share:.2g} % of its {tried_word(summary.generator)} failed"
 
 
 def _without_answer(search: RateSearch) -> Iterator[str]:

@@ -14,6 +14,7 @@ from dbdyno.errors import UsageError
 from dbdyno.model import Figure, find_figure
 from dbdyno.report.comparisons import effect_between, too_few_events
 from dbdyno.report.points import Point, label, varying
+from dbdyno.report.reasons import not_there
 from dbdyno.report.sessions import (
     Session,
     named_levels,
@@ -307,7 +308,7 @@ def _place(session: Session, anchor: Session | None, metric: str) -> Place | Not
     """
     point = session.point
     if not point.values(metric):
-        return NotComparable("it was not measured")
+        return NotComparable(not_there(point, metric))
     if anchor is session:
         return Place(session, 1.0, None, None, len(point.counted))
     if anchor is not None:

@@ -33,7 +33,12 @@ def _curve(points: Sequence[Point], analysis: Analysis) -> Scaling | NotComparab
     by_load = {point.clients: point.judged(analysis.pace_name) for point in points}
     whole = set.intersection(*(set(values) for values in by_load.values()))
     if not whole:
-        return NotComparable("no block is sound at every load")
+        lacking = [point for point in points if not by_load[point.clients]]
+        loads = ", ".join(str(point.clients) for point in lacking)
+        why = {reason: None for point in points for reason in point.why_left_out().values()}
+        of = f": none at {loads} clients" if lacking else ""
+        told = f" ({next(iter(why))})" if why else ""
+        return NotComparable(f"no block is sound at every load{of}{told}")
     return scaling(
         [{load: values[block] for load, values in by_load.items()} for block in sorted(whole)]
     )

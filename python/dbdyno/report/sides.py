@@ -13,6 +13,7 @@ from dbdyno.report.gather import gather
 from dbdyno.report.imported import not_known
 from dbdyno.report.material import OF_A_RUN, Material, RunMaterial
 from dbdyno.report.points import Point, label, points_of, varying
+from dbdyno.report.reasons import too_few_runs
 from dbdyno.report.time_window import METRIC, TimeWindow, parse_window, within
 from dbdyno.stats import Judgement, NotComparable, PairedEffect, unpaired_effect
 
@@ -198,7 +199,7 @@ def prepare(a: Side, b: Side, primary: Primary, *, assume_alike: bool = False) -
     theirs = {point.clients: point for point in a.points}
     pairs = [(point, theirs[point.clients]) for point in b.points if point.clients in theirs]
     if refused is None and not pairs:
-        refused = "no load was driven on both sides"
+        refused = f"no load was driven on both sides: {_loads(a)}; {_loads(b)}"
     return Confronted(
         found,
         refused,
@@ -208,12 +209,26 @@ def prepare(a: Side, b: Side, primary: Primary, *, assume_alike: bool = False) -
     )
 
 
+def _loads(side: Side) -> str:
+    """What a side was driven at, or that it was not."""
+    loads = ", ".join(str(point.clients) for point in side.points)
+    if loads:
+        return f"{side.name} at {loads} clients"
+    errors = [run.manifest.error.message for run in side.runs if run.manifest.error is not None]
+    why = f": {errors[0].splitlines()[0]}" if errors else ""
+    return f"{side.name} has no run that was driven{why}"
+
+
 def unpaired(found: Confronted, metric: str) -> list[PairedEffect | NotComparable]:
     """The effects of B's runs against A's, load by load."""
-    return [
-        unpaired_effect(list(other.judged(metric).values()), list(point.judged(metric).values()))
-        for point, other in found.pairs
-    ]
+    return [_unpaired(point, other, metric) for point, other in found.pairs]
+
+
+def _unpaired(point: Point, other: Point, metric: str) -> PairedEffect | NotComparable:
+    few = too_few_runs(point, other, metric)
+    if few is not None:
+        return few
+    return unpaired_effect(list(other.judged(metric).values()), list(point.judged(metric).values()))
 
 
 def _one_study(a: Side, b: Side) -> bool:

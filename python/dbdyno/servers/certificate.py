@@ -33,5 +33,7 @@ def make_certificate(daemon: Daemon, certificate: Path, key: Path, address: str)
         cwd=certificate.parent,
         env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"},
         limit_s=_LIMIT_S,
+        # Its dots, a screenful, would hide what the server says.
+        output=daemon.log.with_name("openssl.log"),
     )
     daemon.give(key, mode=0o600)

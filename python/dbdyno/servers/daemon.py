@@ -57,24 +57,32 @@ class Daemon:
         env: Mapping[str, str],
         limit_s: float,
         stdin: Path | None = None,
+        output: Path | None = None,
     ) -> None:
-        """Runs one of the server's programs to its end.
+        """Runs one of the server's programs to its end; what it says goes into the server's log, or
+        into `output`.
 
         # Errors
         `ServerError` if it fails or takes longer than `limit_s`.
         """
         program = Path(argv[0]).name
         pid = self.guarded.spawn(
-            argv, output=self.log, cwd=cwd, env=env, account=self.account, stdin=stdin, kept=True
+            argv,
+            output=output or self.log,
+            cwd=cwd,
+            env=env,
+            account=self.account,
+            stdin=stdin,
+            kept=True,
         )
         code = self.guarded.wait(pid, limit_s)
         if code is None:
             raise ServerError(
-                f"{self.name}: {program} took over {limit_s:.0f} s", hint=self.log_tail()
+                f"{self.name}: {program} took over {limit_s:.0f} s", hint=self.log_tail(output)
             )
         if code != 0:
             raise ServerError(
-                f"{self.name}: {program} failed, {describe_exit(code)}", hint=self.log_tail()
+                f"{self.name}: {program} failed, {describe_exit(code)}", hint=self.log_tail(output)
             )
 
     def launch(
@@ -155,10 +163,10 @@ class Daemon:
             log.seek(start)
             return log.read().decode(errors="replace")
 
-    def log_tail(self) -> str:
-        """The last lines of the log, as a hint."""
+    def log_tail(self, log: Path | None = None) -> str:
+        """The last lines of the log, or of another one, as a hint."""
         try:
-            lines = self.log.read_text(errors="replace").splitlines()
+            lines = (log or self.log).read_text(errors="replace").splitlines()
         except OSError:
             lines = []
         if not lines:
