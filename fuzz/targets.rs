@@ -48,7 +48,7 @@ pub fn mysql_handshake(data: &[u8]) {
     let credentials = Credentials { user: "u", password: Some("secret"), database: "d" };
     let compression = [None, Some(Algorithm::Zlib), Some(Algorithm::Zstd)];
     let compression = compression[usize::from(wishes >> 2) % 3];
-    let wishing = Wishes { tls: wishes & 1 > 0, compression };
+    let wishing = Wishes { tls: wishes & 1 > 0, compression, public_key: wishes & 8 > 0 };
     let mut handshake = Handshake::new(credentials, wishes & 2 > 0, wishing);
     let mut out = Vec::new();
     while let Some(header) = backend::header(rest) {

@@ -18,6 +18,7 @@ mod scheduling;
 mod shards;
 mod speed;
 mod sysbench;
+mod terminal;
 mod watch;
 
 use std::path::PathBuf;

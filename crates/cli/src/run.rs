@@ -17,6 +17,7 @@ use crate::output::Output;
 use crate::process::{self, Process};
 use crate::scheduling::{schedule, shard_scheduling};
 use crate::shards::{Make, drive};
+use crate::terminal::complain;
 
 /// How long the first shard may take to open its event loop and compile the script; it needs far
 /// less.
@@ -58,12 +59,12 @@ pub fn refuse(output: &mut Output, failure: Failure) -> ExitCode {
 
 /// Prints a failure on standard error.
 fn explain(failure: &Failure) {
-    eprintln!("error: {}", failure.message);
+    complain(&format!("error: {}\n", failure.message));
     if let Some(traceback) = &failure.traceback {
-        eprintln!("{traceback}");
+        complain(&format!("{traceback}\n"));
     }
     if let Some(hint) = &failure.hint {
-        eprintln!("\nhint: {hint}");
+        complain(&format!("\nhint: {hint}\n"));
     }
 }
 

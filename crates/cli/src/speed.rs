@@ -18,6 +18,7 @@ use record::FatalKind;
 use crate::binding::{allowed, set};
 use crate::exit::code_of;
 use crate::process::unix_ns;
+use crate::terminal::complain;
 
 /// From one burst's begin to the next one's. A processor gives some 0.1 % of its time, of which
 /// waking up takes more than the work.
@@ -46,7 +47,7 @@ pub fn speed() -> ExitCode {
     let mut output = io::stdout().lock();
     for line in io::stdin().lines().map_while(Result::ok) {
         let Some((from, to)) = stretch(&line) else {
-            eprintln!("error: expected `FROM_UNIX_NS TO_UNIX_NS`, found `{line}`");
+            complain(&format!("error: expected `FROM_UNIX_NS TO_UNIX_NS`, found `{line}`\n"));
             return ExitCode::from(code_of(FatalKind::Usage));
         };
         let speeds: Vec<_> = measured.iter().map(|bursts| mean(bursts, from, to)).collect();

@@ -1,6 +1,6 @@
 //! The verb `sysbench`: sysbench's command line in, sysbench's text out.
 
-use std::io::{IsTerminal, Read, Write};
+use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
@@ -24,6 +24,7 @@ use crate::process::{self, Process};
 use crate::run;
 use crate::scheduling::{schedule, shard_scheduling};
 use crate::shards::{Make, drive};
+use crate::terminal::{complain, say};
 use crate::watch::Watch;
 
 /// Default sockets of MySQL and MariaDB servers.
@@ -38,23 +39,17 @@ pub fn run(arguments: &[String]) -> ExitCode {
             // Log messages go where reports go; usage errors don't.
             match message.starts_with("FATAL: ") {
                 true => say(&format!("{message}\n")),
-                false => eprintln!("{message}"),
+                false => complain(&format!("{message}\n")),
             }
             ExitCode::from(FAILED)
         }
     }
 }
 
-fn say(text: &str) {
-    let mut output = std::io::stdout().lock();
-    // A closed output doesn't end the run; the exit code still shows the outcome.
-    let _ = output.write_all(text.as_bytes()).and_then(|()| output.flush());
-}
-
 fn carry_out(arguments: &[String]) -> Result<u8, Refusal> {
     let line = CommandLine::parse(arguments, &|path| read_text(Path::new(path)))?;
     for warning in &line.warnings {
-        eprintln!("{warning}");
+        complain(&format!("{warning}\n"));
     }
     if line.values.on("version") {
         say(&format!("sysbench {VERSION}\n"));
@@ -354,7 +349,7 @@ impl Run<'_> {
     fn tell(&mut self, said: Said) {
         match said {
             Said::Text(text) => say(&text),
-            Said::Error(text) => eprint!("{text}"),
+            Said::Error(text) => complain(&text),
             Said::Intermediate(stat) => self.call("report_intermediate", &stat.fields),
             Said::Checkpoint(stat) => self.call("report_cumulative", &stat.fields),
             Said::Cumulative(stat) => {

@@ -61,6 +61,7 @@ fn session() -> Session {
         prepared_statements: true,
         tls: Tls::default(),
         compression: None,
+        asks_for_public_key: false,
     });
     let connected = connect(&target, 0, Duration::from_secs(60)).unwrap();
     peer.join().unwrap();

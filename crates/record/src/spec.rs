@@ -230,6 +230,10 @@ pub struct ServerTarget {
     /// the server lacks it.
     #[serde(default)]
     pub compression: Option<String>,
+    /// Over TCP without TLS, a MySQL server that wants the password is asked for its public key and
+    /// gets it encrypted for that, whoever it is. Without, such a connection is refused.
+    #[serde(default)]
+    pub asks_for_public_key: bool,
 }
 
 /// The address of a server.

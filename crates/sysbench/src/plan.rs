@@ -397,6 +397,7 @@ fn pgsql(values: &Values, tls: &Tls) -> Result<ServerTarget, Refusal> {
         prepared_statements: prepared(values)?,
         tls: Tls { mode, ..tls.clone() },
         compression: None,
+        asks_for_public_key: false,
     })
 }
 

@@ -1,7 +1,9 @@
 //! The start of a session: a state machine from the server's greeting to its first OK.
 //!
 //! The crate `mysql_common` parses the greeting and implements the plugins' cryptography. Passwords
-//! are sent in clear only where nobody can listen: over a Unix socket or within TLS.
+//! are sent in clear only where nobody can listen: over a Unix socket or within TLS. Elsewhere they
+//! are not even encrypted for a key that the server sends, unless that is wished for, as in MySQL's
+//! own client: anybody can send a key.
 
 use mysql_common::auth::plugins::{AuthProc, ChallengeResponsePlugin, Context};
 use mysql_common::constants::{CapabilityFlags, MariadbCapabilities};
@@ -16,6 +18,8 @@ const COLLATION: u8 = 45;
 /// MySQL has this flag for what every server does; MariaDB leaves it out, and only then do the last
 /// reserved bytes of greeting and response tell what MariaDB has more than MySQL.
 const NOT_MARIADB: CapabilityFlags = CapabilityFlags::CLIENT_LONG_PASSWORD;
+/// What caching_sha2_password says when the scrambled password was enough.
+const FAST_AUTHENTICATION: u8 = 3;
 /// MariaDB puts it before its version, for replicas that knew no version 10.
 const MARIADB_PREFIX: &str = "5.5.5-";
 
@@ -37,6 +41,9 @@ pub struct Wishes {
     pub tls: bool,
     /// Compression, after the handshake.
     pub compression: Option<Algorithm>,
+    /// Over a connection that is not private, the server is asked for its public key, and gets the
+    /// password encrypted for whatever key it sends: whoever answers can read it.
+    pub public_key: bool,
 }
 
 /// What both sides agreed on.
@@ -78,6 +85,12 @@ pub enum HandshakeError {
     /// The server asks for something unsupported.
     #[error("the server asks for {0}, which is not supported")]
     Unsupported(String),
+    /// The server asks for the password itself where others may listen.
+    #[error(
+        "{0} asks for the password over a connection that is not encrypted; use TLS (`ssl-mode`), or \
+         let any key of the server's be trusted with it (`get-server-public-key=true`)"
+    )]
+    Exposed(String),
     /// The plugin can't use the server's data.
     #[error("authentication by {plugin} fails: {reason}")]
     Authentication {
@@ -191,6 +204,9 @@ impl<'a> Handshake<'a> {
             }
             // AuthMoreData.
             [1, ref data @ ..] if has_greeted => {
+                if data != [FAST_AUTHENTICATION] {
+                    self.keep_password()?;
+                }
                 if let Some(answer) = self.answer(data)? {
                     frontend::payload(sequence, |out| out.extend_from_slice(&answer), out)?;
                 }
@@ -308,6 +324,17 @@ impl<'a> Handshake<'a> {
             Some(procedure.map_err(|_| HandshakeError::Unsupported(format!("plugin {name}")))?);
         self.plugin = name;
         Ok(())
+    }
+
+    /// Before a packet that may hold the password in clear, or encrypted for an unknown key.
+    fn keep_password(&self) -> Result<(), HandshakeError> {
+        let is_private = self.is_encrypted || self.is_local || self.wishes.public_key;
+        match self.credentials.password {
+            Some(password) if !password.is_empty() && !is_private => {
+                Err(HandshakeError::Exposed(self.plugin.clone()))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn answer(&mut self, challenge: &[u8]) -> Result<Option<Vec<u8>>, HandshakeError> {

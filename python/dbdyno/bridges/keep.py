@@ -67,7 +67,7 @@ def keep(store: Store, name: str, sources: Sequence[Source], command_line: str) 
         runs=tuple(run for run, _ in runs),
         fingerprint=_fingerprint(name, sources),
     )
-    with open_study_folder(store, Declared(study, plan)) as folder:
+    with open_study_folder(store, Declared(study, plan), whole=True) as folder:
         new = not folder.has_runs()
         missing = {run.id for run in folder.missing([[run] for run in plan.runs])}
         for run, steps in runs:

@@ -5,6 +5,7 @@ Data go to standard output, everything else to standard error.
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,8 +15,10 @@ from types import FrameType
 import click
 
 from dbdyno import __version__
+from dbdyno.cli.fault import tell_fault, watch_threads
 from dbdyno.cli.interruption import end_at_second_signal
-from dbdyno.errors import InterruptedRunError, LabError, ScriptError
+from dbdyno.cli.terminal import say, say_complaint
+from dbdyno.errors import InterruptedRunError, LabError, ScriptError, StoreError
 
 VERBS: Mapping[str, tuple[str, str]] = {
     "bench": ("bench.bench", "Measure a server that is already running, given by its URL."),
@@ -112,28 +115,40 @@ def cli() -> None:
 def main() -> None:
     """The console script."""
     end_at_second_signal()
+    watch_threads()
     sys.exit(call(sys.argv[1:]))
 
 
 def call(arguments: Sequence[str]) -> int:
-    """Runs one verb and returns its exit code; any exception but `LabError` is a bug and is
-    raised."""
+    """Runs one verb and returns its exit code; any exception but `LabError` is a bug, which is
+    told in one line."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     try:
         cli.main(list(arguments), prog_name="dbdyno", standalone_mode=False)
+        sys.stdout.flush()
     except LabError as error:
         _complain(error)
         return error.exit_code
     except click.ClickException as error:
-        error.show()
+        say_complaint(error)
         return 2
+    except BrokenPipeError:
+        return _nobody_reads()
     except (click.Abort, KeyboardInterrupt):
         _complain(InterruptedRunError("interrupted"))
         return InterruptedRunError.exit_code
     except click.exceptions.Exit as ending:
         return ending.exit_code
+    except Exception as error:  # noqa: BLE001 — nobody foresaw it; the last resort tells it
+        return tell_fault(error, arguments)
     return 0
+
+
+def _nobody_reads() -> int:
+    """The reader of standard output has gone (`| head`): what is left goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return StoreError.exit_code
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:
@@ -145,8 +160,8 @@ def _complain(error: LabError) -> None:
     from dbdyno.cli.text import fold, width
 
     columns = width(of_errors=True)
-    click.echo(fold(f"error: {error.message}", columns), err=True)
+    say(fold(f"error: {error.message}", columns), err=True)
     if isinstance(error, ScriptError) and error.traceback:
-        click.echo(error.traceback, err=True)
+        say(error.traceback, err=True)
     if error.hint:
-        click.echo(fold(f"\nhint: {error.hint}", columns), err=True)
+        say(fold(f"\nhint: {error.hint}", columns), err=True)

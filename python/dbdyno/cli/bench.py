@@ -14,11 +14,11 @@ from typing import Any, TypeVar, get_args
 import click
 
 from dbdyno.cli.load_options import load_of, load_options
-from dbdyno.cli.options import collector_option, json_option, print_json, store_option
+from dbdyno.cli.options import collector_option, json_option, store_option
 from dbdyno.cli.pace import Pace
+from dbdyno.cli.terminal import say, say_json
 from dbdyno.cli.text import count, latency
 from dbdyno.cli.thresholds import FIGURES, Threshold, thresholds
-from dbdyno.conduct.address import without_password
 from dbdyno.conduct.bench import (
     BenchPlan,
     BenchResult,
@@ -29,6 +29,7 @@ from dbdyno.conduct.bench import bench as measure
 from dbdyno.conduct.tables import Prepare
 from dbdyno.engine import find_engine
 from dbdyno.errors import InterruptedRunError, NotValidError
+from dbdyno.formats.passwords import without_password
 from dbdyno.formats.quantities import format_duration
 from dbdyno.model import (
     EngineWarning,
@@ -155,11 +156,11 @@ def bench(
     result = measure(bench_plan, find_engine(), observe=_Teller().show, store=keep)
     broken = _broken(result.summary, limits)
     if as_json:
-        print_json({**_document(bench_plan, result), "kept": result.kept, "broken": broken})
+        say_json({**_document(bench_plan, result), "kept": result.kept, "broken": broken})
     else:
         _print(result)
         if keep is not None and result.kept is not None:
-            click.echo(f"{'report':<14} {_report(keep, result.kept)}")
+            say(f"{'report':<14} {_report(keep, result.kept)}")
     if result.interrupted:
         raise InterruptedRunError("interrupted; the figures cover what was measured until then")
     if result.failure is not None:
@@ -202,7 +203,7 @@ def prepare(
     wanted: Prepare = "replace" if replace else "new"
     plan = BenchPlan(url, script, options, load, seed, prepare=wanted)
     loads, warnings = prepare_tables(plan, find_engine(), observe=_Teller().show)
-    click.echo(f"tables         {_loads(loads)}" if loads else "done; no table to verify")
+    say(f"tables         {_loads(loads)}" if loads else "done; no table to verify")
     _tell_warnings(warnings)
 
 
@@ -218,7 +219,7 @@ def cleanup(url: str, script: str, options: dict[str, Option]) -> None:
     load = Load(clients=(1,), warm_up_s=0.0, measure_s=None)
     plan = BenchPlan(url, script, options, load, seed=1)
     cleanup_tables(plan, find_engine(), observe=_Teller().show)
-    click.echo("done")
+    say("done")
 
 
 def _command_line() -> str:
@@ -226,7 +227,7 @@ def _command_line() -> str:
 
 
 def _report(store: Store, kept: str) -> Path:
-    click.echo("writing the report", err=True)
+    say("writing the report", err=True)
     # Drawing takes half a second to import: only who draws pays for it.
     from dbdyno.report import write
 
@@ -280,21 +281,21 @@ class _Teller:
                 length_s = (record.end_ns - record.start_ns) / 1e9
                 rate = record.counters.events / length_s if length_s > 0 else 0.0
                 at = format_duration(round(record.end_ns / 1e9))
-                click.echo(f"{record.phase:>8} {at:>8}  {count(rate)} events/s", err=True)
+                say(f"{record.phase:>8} {at:>8}  {count(rate)} events/s", err=True)
             case Progress() if command == "run" or record.what == "rows":
                 line = f"{command:>8}  {self._pace.text(record)}"
                 due = time.monotonic() >= self._next
                 if due:
                     self._next = time.monotonic() + _PROGRESS_S
-                    click.echo(line, err=True)
+                    say(line, err=True)
                 self._untold = line if record.what == "rows" and not due else ""
             case Summary() if self._untold:
-                click.echo(self._untold, err=True)
+                say(self._untold, err=True)
                 self._untold = ""
             case Output():
-                click.echo(record.text, err=True)
+                say(record.text, err=True)
             case EngineWarning(code="connecting"):
-                click.echo(f"{command:>8}  {record.message}", err=True)
+                say(f"{command:>8}  {record.message}", err=True)
             case _:
                 pass
 
@@ -320,15 +321,15 @@ def _print(result: BenchResult) -> None:
     if result.loads:
         lines.insert(0, ("tables", _loads(result.loads)))
     for name, value in lines:
-        click.echo(f"{name:<14} {value}")
+        say(f"{name:<14} {value}")
     _tell_warnings(result.warnings)
 
 
 def _tell_warnings(warnings: Sequence[EngineWarning]) -> None:
     for warning in warnings:
-        click.echo(f"warning: {warning.message}", err=True)
+        say(f"warning: {warning.message}", err=True)
         if warning.hint:
-            click.echo(f"hint: {warning.hint}", err=True)
+            say(f"hint: {warning.hint}", err=True)
 
 
 def _loads(loads: Sequence[TableLoad]) -> str:

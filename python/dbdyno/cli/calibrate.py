@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 
 from dbdyno.cli.fetching import fetch_all
-from dbdyno.cli.options import Duration, json_option, print_json, scale_option, store_option
+from dbdyno.cli.options import Duration, json_option, scale_option, store_option
 from dbdyno.cli.progress import shower
+from dbdyno.cli.terminal import error_console, say, say_json
 from dbdyno.collect import environment_id, host_facts
 from dbdyno.conduct import conduct_study, load_study
 from dbdyno.conduct.calibrate import BLOCKS, calibration
@@ -56,7 +56,7 @@ def calibrate(study: str, scale: str | None, time_s: float, store: Path, as_json
     two cells that studies of some length would find. Of all this, only the noise is kept, in the
     store: `check` and `run` tell by it what change a study of this workload would see.
     """
-    asked = load_study(study, scale=scale)
+    asked = load_study(study, scale=scale, run_code=True)
     loaded = calibration(asked, measured_s=time_s)
     with scratch_folder("calibrate") as folder:
         noise = _measure(loaded, Store(folder / "store"))
@@ -68,7 +68,7 @@ def calibrate(study: str, scale: str | None, time_s: float, store: Path, as_json
         for minutes in MINUTES
     }
     if as_json:
-        print_json(_document(loaded, noise, seen))
+        say_json(_document(loaded, noise, seen))
     else:
         _tell(loaded, noise, seen)
 
@@ -78,7 +78,7 @@ def _measure(loaded: StudyFile, store: Store) -> Noise:
 
     _, plan = plan_study(loaded.study, store)
     fetch_all(run.cell.provision for run in plan.runs)
-    with shower(loaded.study.load, Console(stderr=True)) as shown:
+    with shower(loaded.study.load, error_console()) as shown:
         outcome = conduct_study(loaded, plan, store, find_engine(), observe=shown.show)
     if outcome.failures:
         error = outcome.failures[0].error
@@ -105,20 +105,20 @@ def _tell(loaded: StudyFile, noise: Noise, seen: Mapping[int, float | None]) -> 
     effect, (low, high) = noise.effect, noise.effect.ratio_interval
     clients = loaded.study.load.clients[0]
     metric = loaded.study.primary.metric
-    click.echo(
+    say(
         f"{metric} at {clients} client{'s' if clients > 1 else ''}, the same against itself: "
         f"{effect.ratio - 1:+.1%} ({low - 1:+.1%} to {high - 1:+.1%})"
     )
-    click.echo(
+    say(
         f"{BLOCKS} blocks of {noise.pairs} pairs of turns: pairs vary by "
         f"{math.expm1(noise.within_sd):.1%}, set-ups by a further "
         f"{math.expm1(noise.between_sd):.1%}"
     )
-    click.echo("\nthe smallest effect between two cells that a study detects with 80 % power:")
+    say("\nthe smallest effect between two cells that a study detects with 80 % power:")
     for minutes, found in seen.items():
         told = "too short for two blocks" if found is None else f"{found:.1%}"
-        click.echo(f"  {minutes:>3} min  {told}")
-    click.echo(
+        say(f"  {minutes:>3} min  {told}")
+    say(
         "\nThree set-ups say little about how set-ups differ: take this as a rough guide.", err=True
     )
 

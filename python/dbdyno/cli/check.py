@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -14,11 +15,12 @@ from dbdyno.cli.options import (
     collector_option,
     json_option,
     plan_options,
-    print_json,
     scale_option,
     store_option,
 )
+from dbdyno.cli.terminal import say, say_json
 from dbdyno.cli.text import clients, sees
+from dbdyno.conduct.code import Code, code_of
 from dbdyno.conduct.estimate import Estimate, estimate
 from dbdyno.conduct.examine import Started, examine, examine_servers
 from dbdyno.conduct.foreseen import can_be_foreseen, foreseen
@@ -51,6 +53,7 @@ from dbdyno.model import (
     Poisson,
     Study,
 )
+from dbdyno.servers import programs_not_asked
 from dbdyno.store import Store
 
 
@@ -65,6 +68,12 @@ from dbdyno.store import Store
     is_flag=True,
     help="Also start each server with its settings, and stop it; what is missing is downloaded.",
 )
+@click.option(
+    "--run-code",
+    is_flag=True,
+    help="Also execute what the study brings (its scripts' top level, its collectors, programs in "
+    "folders it names), as a run would, to see whether they can be loaded.",
+)
 @json_option
 def check(
     study: str,
@@ -74,28 +83,35 @@ def check(
     collect: tuple[str, ...],
     store: Path,
     servers: bool,
+    run_code: bool,
     as_json: bool,
 ) -> None:
     """Validate STUDY and show what it would run and take: cells, order, machine, disk, time.
 
-    Whatever can be asked without starting a server is asked: scripts and their options, loads,
-    pragmas of SQLite. What a run would refuse is told, all of it, and ends the command as the run
-    would end. Levels and metrics that this machine can't have are told, and no error: the study
-    runs without them.
+    Whatever can be asked without starting a server is asked: bundled scripts and their options,
+    loads, pragmas of SQLite. What a run would refuse is told, all of it, and ends the command as
+    the run would end. Levels and metrics that this machine can't have are told, and no error: the
+    study runs without them.
+
+    A study from elsewhere is a program: its own scripts and collectors are named, and executed only
+    with --run-code.
     """
-    file = load_study(study, scale=scale, collect=collect)
-    loaded, plan = plan_study(file.study, Store(store), seed=seed, blocks=blocks)
-    file = replace(file, study=loaded)
-    engine = find_engine()
-    left_out, not_sampled = lacking_cells(plan), missing_sources(loaded)
-    lacking = list(_lacking(left_out, not_sampled))
-    errors = list(examine(file, plan, engine))
-    for line in lacking if errors else ():
-        click.echo(line, err=True)
-    _raise_all(errors)
-    started = _start_servers(file, plan, engine) if servers else []
-    takes = Takes(estimate(loaded, plan), this_machine(), shutil.disk_usage(_existing(store)).free)
-    seen = foreseen(loaded, plan, Store(store))
+    held = Store(store)
+    with nullcontext() if run_code or servers else programs_not_asked():
+        file = load_study(study, scale=scale, collect=collect, run_code=run_code)
+        loaded, plan = plan_study(file.study, held, seed=seed, blocks=blocks)
+        file = replace(file, study=loaded)
+        engine, code = find_engine(), code_of(file)
+        left_out, not_sampled = lacking_cells(plan), missing_sources(loaded)
+        errors = list(examine(file, plan, engine, run_code=run_code))
+        lacking = list(_lacking(left_out, not_sampled))
+        for line in (*lacking, *_code(code, run_code)) if errors else ():
+            say(line, err=True)
+        _raise_all(errors)
+        started = _start_servers(file, plan, engine) if servers else []
+        free_bytes = shutil.disk_usage(_existing(store)).free
+        takes = Takes(estimate(loaded, plan), this_machine(), free_bytes)
+    seen = foreseen(loaded, plan, held)
     if as_json:
         document = _document(loaded, plan, takes)
         told = {
@@ -104,8 +120,10 @@ def check(
             "not_sampled": {source: asdict(missing) for source, missing in not_sampled.items()},
             "sees": asdict(seen) if seen else None,
             "passed_on": passed_on(loaded),
+            "code": [asdict(one) for one in code],
+            "code_was_executed": run_code,
         }
-        print_json({**document, **told})
+        say_json({**document, **told})
         return
     noise = ""
     if seen is not None:
@@ -113,9 +131,20 @@ def check(
     elif can_be_foreseen(loaded, plan):
         noise = f"not known here; `dbdyno calibrate {study}` measures it"
     passed = [_passed(name, words) for name, words in passed_on(loaded).items()]
-    more = [*passed, *([f"noise    {noise}"] if noise else []), *lacking]
+    more = [*passed, *([f"noise    {noise}"] if noise else []), *lacking, *_code(code, run_code)]
     for line in explanation(loaded, plan, takes, asked=scale, started=started, more=more):
-        click.echo(line)
+        say(line)
+
+
+def _code(code: Sequence[Code], was_executed: bool) -> Iterator[str]:
+    """What a run would execute of the study's own."""
+    for number, one in enumerate(code):
+        yield f"{'code' if number == 0 else '':<8} {one.what}: {one.name}"
+    if code and not was_executed:
+        yield (
+            f"{'':<8} a run executes this as you; `check` has only read it, and "
+            "`check --run-code` tries whether it can be loaded"
+        )
 
 
 def _passed(program: str, words: Mapping[str, str]) -> str:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dbdyno.cli.options import json_option, print_json, store_option
+from dbdyno.cli.options import json_option, store_option
 from dbdyno.cli.run import Way, carry_out, raise_failures
+from dbdyno.cli.terminal import say, say_json
 from dbdyno.cli.text import fold, width
 from dbdyno.conduct import bundled_studies, load_study
 from dbdyno.conduct.load import SMALL
@@ -75,7 +76,7 @@ def classics(
     found: dict[str, Answer] = {}
     try:
         for name in _chosen(studies):
-            click.echo(f"\n{name}", err=True)
+            say(f"\n{name}", err=True)
             found[name] = _answer(name, scale, Store(store), catalogue)
             if catalogue is not None and found[name].report:
                 _keep(catalogue, {name: found[name]})
@@ -109,7 +110,7 @@ def _answer(name: str, scale: str, store: Store, catalogue: Path | None) -> Answ
     began = time.monotonic()
     answer: Answer | None = None
     try:
-        loaded = load_study(name, scale=scale)
+        loaded = load_study(name, scale=scale, run_code=True)
         study, plan = plan_study(loaded.study, store)
         outcome, written = carry_out(replace(loaded, study=study), plan, Way(name, store))
         runs = store.study(outcome.folder).survey().runs.values()
@@ -140,9 +141,9 @@ def _answer(name: str, scale: str, store: Store, catalogue: Path | None) -> Answ
 
 def _complain(error: LabError) -> None:
     columns = width(of_errors=True)
-    click.echo(fold(f"error: {error.message}", columns), err=True)
+    say(fold(f"error: {error.message}", columns), err=True)
     if error.hint:
-        click.echo(fold(f"hint: {error.hint}", columns), err=True)
+        say(fold(f"hint: {error.hint}", columns), err=True)
 
 
 def span_s(spans: Iterable[tuple[float, float]]) -> float:
@@ -216,7 +217,7 @@ def _earlier(
 
 def _tell(found: Mapping[str, Answer], *, as_json: bool) -> None:
     if as_json:
-        print_json({"schema": 1, "studies": {name: asdict(one) for name, one in found.items()}})
+        say_json({"schema": 1, "studies": {name: asdict(one) for name, one in found.items()}})
         return
     columns = None
     with suppress(ValueError):
@@ -224,7 +225,7 @@ def _tell(found: Mapping[str, Answer], *, as_json: bool) -> None:
     for name, one in found.items():
         words = ", ".join(f"{verdict} in {count}" for verdict, count in one.verdicts.items())
         state = "failed" if one.failed else words or "no comparison"
-        click.echo(f"\n{name}  ({one.minutes:g} min; {state})")
-        click.echo(fold(f"  {one.answer}", columns))
+        say(f"\n{name}  ({one.minutes:g} min; {state})")
+        say(fold(f"  {one.answer}", columns))
         if one.report:
-            click.echo(f"  {one.report}")
+            say(f"  {one.report}")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dbdyno.cli.options import fraction, json_option, print_json, store_option
+from dbdyno.cli.options import fraction, json_option, store_option
+from dbdyno.cli.terminal import say, say_json
 from dbdyno.errors import NotValidError
 from dbdyno.model import FIGURES, Primary, find_figure
 
@@ -87,7 +88,7 @@ def compare(
         whole = confront_studies(ours, theirs, primary, assume_alike=assume_alike)
         outcomes = list(whole.outcomes.values())
         if as_json:
-            print_json({**document, **_whole_document(whole)})
+            say_json({**document, **_whole_document(whole)})
         else:
             _tell_whole(a, b, metric, whole)
     else:
@@ -97,9 +98,9 @@ def compare(
         outcome = confront(ours[0], theirs[0], primary, assume_alike=assume_alike)
         outcomes = [outcome]
         if as_json:
-            print_json({**document, **_document(outcome)})
+            say_json({**document, **_document(outcome)})
         else:
-            click.echo(f"A  {a}\nB  {b}\n")
+            say(f"A  {a}\nB  {b}\n")
             _tell(metric, outcome)
     if fail_on is not None:
         for one in outcomes:
@@ -108,21 +109,21 @@ def compare(
 
 def _tell_whole(a: str, b: str, metric: str, whole: Whole) -> None:
     """What differs in all cells once, and then each cell."""
-    click.echo(f"A  {a}\nB  {b}\n")
+    say(f"A  {a}\nB  {b}\n")
     each = [set(one.differences) for one in whole.outcomes.values()]
     common = set.intersection(*each)
     first = next(iter(whole.outcomes.values()))
     if common:
-        click.echo("in all cells:")
+        say("in all cells:")
         for one in (one for one in first.differences if one in common):
-            click.echo(f"  {one.group}: {one.what}: {one.a} → {one.b}")
+            say(f"  {one.group}: {one.what}: {one.a} → {one.b}")
     for name, outcome in whole.outcomes.items():
-        click.echo(f"\n{name}")
+        say(f"\n{name}")
         own = tuple(one for one in outcome.differences if one not in common)
         _tell(metric, replace(outcome, differences=own), quiet=bool(common))
     for side, cells in (("A", whole.only_a), ("B", whole.only_b)):
         if cells:
-            click.echo(f"\nonly {side} has {'; '.join(cells)}")
+            say(f"\nonly {side} has {'; '.join(cells)}")
 
 
 def _tell(metric: str, outcome: Outcome, *, quiet: bool = False) -> None:
@@ -131,16 +132,16 @@ def _tell(metric: str, outcome: Outcome, *, quiet: bool = False) -> None:
 
     if not outcome.differences and not quiet:
         known = " of what is known" if outcome.not_known else ""
-        click.echo(f"nothing{known} differs but the date")
+        say(f"nothing{known} differs but the date")
     for one in outcome.differences:
-        click.echo(f"{one.group}: {one.what}: {one.a} → {one.b}")
+        say(f"{one.group}: {one.what}: {one.a} → {one.b}")
     if outcome.not_known and not outcome.refused:
-        click.echo(f"taken to be alike on your word: {', '.join(outcome.not_known)}")
+        say(f"taken to be alike on your word: {', '.join(outcome.not_known)}")
     if outcome.refused:
-        click.echo(f"\nno verdict: {outcome.refused}")
+        say(f"\nno verdict: {outcome.refused}")
     for clients, judgement in outcome.judged:
         told = judged_text(judgement, find_figure(metric))
-        click.echo(f"\n{clients} client{'' if clients == 1 else 's'}: B against A: {told}")
+        say(f"\n{clients} client{'' if clients == 1 else 's'}: B against A: {told}")
 
 
 def _whole_document(whole: Whole) -> dict[str, object]:

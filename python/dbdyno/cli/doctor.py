@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from dbdyno.cli.options import json_option, print_json
+from dbdyno.cli.options import json_option
+from dbdyno.cli.terminal import say, say_json
 from dbdyno.cli.text import fold, width
 from dbdyno.collect import host_facts, machine_limits, red_flags
 from dbdyno.conduct.preflight import Limit, machine_needs
@@ -50,7 +51,7 @@ def doctor(clients: int, addresses: int, mend: bool, as_json: bool) -> None:
     plan = plan_engine(find_engine(), spec_of_clients(clients, places))
     needs = list(machine_needs(plan, machine, places))
     if as_json:
-        print_json(
+        say_json(
             {
                 "schema": 1,
                 "red_flags": [
@@ -64,14 +65,14 @@ def doctor(clients: int, addresses: int, mend: bool, as_json: bool) -> None:
         )
         return
     columns = width()
-    click.echo("What distorts measurements:" if flags else "Nothing here distorts measurements.")
+    say("What distorts measurements:" if flags else "Nothing here distorts measurements.")
     for flag in flags:
-        click.echo(fold(f"  {flag.message}\n    cure: {flag.hint}", columns))
-    click.echo(f"\nWhat {clients:,} clients need, and what there is:")
+        say(fold(f"  {flag.message}\n    cure: {flag.hint}", columns))
+    say(f"\nWhat {clients:,} clients need, and what there is:")
     for limit in needs:
-        click.echo(fold(f"  {'ok' if limit.is_met else 'too low':<7}  {limit}", columns))
+        say(fold(f"  {'ok' if limit.is_met else 'too low':<7}  {limit}", columns))
         if not limit.is_met:
-            click.echo(fold(f"    cure: {limit.cure}", columns))
+            say(fold(f"    cure: {limit.cure}", columns))
 
 
 def _mend(as_json: bool) -> None:
@@ -82,12 +83,12 @@ def _mend(as_json: bool) -> None:
             {"undo": step.undo.document(), "remark": step.remark, "error": step.error}
             for step in steps
         ]
-        print_json({"schema": 1, "undone": undone})
+        say_json({"schema": 1, "undone": undone})
     for step in () if as_json else steps:
         outcome = step.error or step.remark or "done"
-        click.echo(fold(f"{step.undo}: {outcome}", width()))
+        say(fold(f"{step.undo}: {outcome}", width()))
     if not steps and not as_json:
-        click.echo("Killed runs have left nothing to undo.")
+        say("Killed runs have left nothing to undo.")
     if failed := [step for step in steps if step.error is not None]:
         raise MachineError(
             f"{len(failed)} of {len(steps)} changes of killed runs could not be undone",

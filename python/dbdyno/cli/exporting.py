@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from dbdyno.cli.options import store_option
+from dbdyno.cli.terminal import say, say_exactly
 from dbdyno.errors import StoreError, UsageError
 
 FORMATS = ("benchfmt", "csv", "json", "hlog")
@@ -43,7 +44,7 @@ def export_command(study: str, form: str, out: Path | None, store: Path) -> None
     if form != "hlog":
         text = WRITERS[form](found)
         if out is None:
-            click.echo(text, nl=False)
+            say_exactly(text)
         else:
             _write(out, text)
         return
@@ -57,7 +58,7 @@ def export_command(study: str, form: str, out: Path | None, store: Path) -> None
     for run, log in logs.items():
         file = (out or Path()) / f"{run}.hlog"
         _write(file, log)
-        click.echo(file)
+        say(file)
 
 
 def _write(file: Path, text: str) -> None:

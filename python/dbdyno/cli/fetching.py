@@ -11,7 +11,8 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from dbdyno.cli.options import json_option, print_json
+from dbdyno.cli.options import json_option
+from dbdyno.cli.terminal import error_console, harmless, say, say_json
 from dbdyno.servers import fetch
 
 _MEGABYTE = 1_000_000
@@ -32,15 +33,15 @@ def fetch_command(names: tuple[str, ...], as_json: bool) -> None:
             {"provision": name, "folder": str(folder) if folder else None}
             for name, folder in folders.items()
         ]
-        print_json({"schema": 1, "fetched": found})
+        say_json({"schema": 1, "fetched": found})
         return
     for folder in filter(None, folders.values()):
-        click.echo(folder)
+        say(folder)
 
 
 def fetch_all(names: Iterable[str]) -> dict[str, Path | None]:
     """Gets each of the provision texts that isn't here, and shows how far that is."""
-    with _Shower(Console(stderr=True)) as shown:
+    with _Shower(error_console()) as shown:
         return {name: fetch(name, shown.progress) for name in dict.fromkeys(names)}
 
 
@@ -53,7 +54,7 @@ class _Shower:
         self._bar = Progress(
             BarColumn(bar_width=24),
             TextColumn("{task.fields[size]}"),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             console=console,
             transient=True,
             disable=not console.is_terminal,
@@ -77,10 +78,15 @@ class _Shower:
         if what != self._told:
             self._told = what
             size = f" ({megabytes(total)})" if total else ""
-            click.echo(f"downloading {what}{size}", err=True)
+            say(f"downloading {what}{size}", err=True)
         shown = megabytes(done) + (f" of {megabytes(total)}" if total else "")
         self._bar.update(
-            self._task, description=what, completed=done, total=total, size=shown, visible=True
+            self._task,
+            description=harmless(what),
+            completed=done,
+            total=total,
+            size=shown,
+            visible=True,
         )
 
 

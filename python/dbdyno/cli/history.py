@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dbdyno.cli.options import fraction, json_option, print_json, store_option
+from dbdyno.cli.options import fraction, json_option, store_option
+from dbdyno.cli.terminal import say, say_json
 from dbdyno.cli.text import fold, width
 from dbdyno.errors import LabError, NotValidError, StoreError, UsageError
 from dbdyno.formats.study import read_study
@@ -98,11 +99,11 @@ def history(
         write_history(told, out)
     written = None if study_out is None else _write_studies(told, study_out)
     if as_json:
-        print_json(_document(told, written or {}))
+        say_json(_document(told, written or {}))
     else:
         _tell(told, written)
         if out is not None:
-            click.echo(str(out))
+            say(str(out))
     if fail_on is not None:
         _fail(told, fail_on)
 
@@ -122,19 +123,19 @@ def _tell(told: Histories, written: dict[tuple[int, int], str] | None) -> None:
     from dbdyno.report.history_words import change_text, headline, notes, table, title
 
     columns = width()
-    click.echo(fold(headline(told), columns))
+    say(fold(headline(told), columns))
     for place, series in enumerate(told.series):
-        click.echo(f"\n{title(series)}")
+        say(f"\n{title(series)}")
         if series.places:
             _print_table(table(series, told))
         for note in notes(series, told):
-            click.echo(fold(f"  note: {note}", columns))
+            say(fold(f"  note: {note}", columns))
         for change in series.found.changes:
-            click.echo(fold(f"  change {change_text(series, change, told)}", columns))
+            say(fold(f"  change {change_text(series, change, told)}", columns))
             if written is not None:
-                click.echo(f"    {written[place, change.index]}")
+                say(f"    {written[place, change.index]}")
     if written is None and any(series.found.changes for series in told.series):
-        click.echo(
+        say(
             "\nhint: --study-out FILE.toml writes the study that confirms a change: its two "
             "neighbours against each other",
             err=True,
@@ -153,7 +154,7 @@ def _print_table(table: object) -> None:
             text.rjust(wide) if column.figure else text.ljust(wide)
             for text, wide, column in zip(row, widths, shown.columns, strict=True)
         ]
-        click.echo(f"  {'  '.join(cells)}".rstrip())
+        say(f"  {'  '.join(cells)}".rstrip())
 
 
 def _write_studies(told: Histories, file: Path) -> dict[tuple[int, int], str]:

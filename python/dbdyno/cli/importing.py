@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from dbdyno.cli.options import store_option
+from dbdyno.cli.terminal import say
 from dbdyno.errors import UsageError
 from dbdyno.store import Store
 
@@ -49,12 +50,12 @@ def import_command(
     kept = keep(Store(store), study, sources, called)
     for source in sources:
         for warning in source.result.outcome.warnings:
-            click.echo(f"note: {source.path}: {warning}", err=True)
+            say(f"note: {source.path}: {warning}", err=True)
     tools = " and ".join(dict.fromkeys(source.bridge.tool for source in sources))
     what = f"{len(sources)} result{'' if len(sources) == 1 else 's'} of {tools}"
     done = "imported" if kept.new else "the store has these files already"
-    click.echo(f"{what}: {done}", err=True)
-    click.echo(kept.study)
+    say(f"{what}: {done}", err=True)
+    say(kept.study)
 
 
 def _checked(name: str) -> str:

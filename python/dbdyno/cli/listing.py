@@ -8,7 +8,8 @@ from typing import cast
 
 import click
 
-from dbdyno.cli.options import json_option, print_json, store_option
+from dbdyno.cli.options import json_option, store_option
+from dbdyno.cli.terminal import say, say_json
 from dbdyno.conduct import bundled_studies
 from dbdyno.errors import StoreError
 from dbdyno.formats.study import read_study
@@ -24,23 +25,23 @@ def list_command(store: Path, as_json: bool) -> None:
     kept = [_kept(Store(store).study(name)) for name in Store(store).names()]
     damaged = [told for study in kept for told in cast("list[str]", study["damaged"])]
     if as_json:
-        print_json({"schema": 1, "bundled": bundled, "store": str(store), "stored": kept})
+        say_json({"schema": 1, "bundled": bundled, "store": str(store), "stored": kept})
         return
-    click.echo("Studies:")
+    say("Studies:")
     width = max(map(len, bundled), default=0)
     for name, question in bundled.items():
-        click.echo(f"  {name:<{width}}  {question}")
-    click.echo(f"\nRuns in {store}:" if kept else f"\nNo runs in {store}.")
+        say(f"  {name:<{width}}  {question}")
+    say(f"\nRuns in {store}:" if kept else f"\nNo runs in {store}.")
     width = max((len(str(study["study"])) for study in kept), default=0)
     for study in kept:
         counts = cast("dict[str, int]", study["runs"])
         states = ", ".join(f"{number} {state}" for state, number in counts.items() if number)
         scale = f"  (scale {study['scale']}, seed {study['seed']})" if study["scale"] else ""
-        click.echo(f"  {study['study']:<{width}}  {states or 'can not be read'}{scale}")
+        say(f"  {study['study']:<{width}}  {states or 'can not be read'}{scale}")
     for told in damaged:
-        click.echo(f"damaged: {told}", err=True)
+        say(f"damaged: {told}", err=True)
     if damaged:
-        click.echo(f"\nhint: {_CURE}", err=True)
+        say(f"\nhint: {_CURE}", err=True)
 
 
 _CURE = (

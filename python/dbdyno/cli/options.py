@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -119,8 +118,3 @@ class Rate(click.ParamType[float]):
             return parse_rate(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
-
-
-def print_json(document: object) -> None:
-    """One document on standard output."""
-    click.echo(json.dumps(document, indent=2, ensure_ascii=False))

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from dbdyno.cli.pace import Pace
+from dbdyno.cli.terminal import harmless
 from dbdyno.cli.text import clients, count, fold, step_line
 from dbdyno.conduct import (
     CellsLeftOut,
@@ -183,7 +184,9 @@ class Lines:
 
     def _print(self, text: str) -> None:
         columns = self._console.width if self._console.is_terminal else None
-        self._console.print(fold(text, columns), markup=False, highlight=False, soft_wrap=True)
+        self._console.print(
+            fold(harmless(text), columns), markup=False, highlight=False, soft_wrap=True
+        )
 
 
 class Bar:
@@ -198,7 +201,7 @@ class Bar:
             BarColumn(bar_width=24),
             TextColumn("{task.percentage:>3.0f} %"),
             TextColumn("{task.fields[left]} left"),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             console=console,
             transient=True,
         )
@@ -221,7 +224,7 @@ class Bar:
         self._lines.show(event)
         self._clock.see(event)
         done, left = self._clock.done_s, self._clock.left_s
-        self._text = self._describe(event) or self._text
+        self._text = harmless(self._describe(event) or self._text)
         self._progress.update(
             self._task,
             completed=done,

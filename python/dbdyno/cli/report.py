@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dbdyno.cli.options import store_option
+from dbdyno.cli.terminal import say
 from dbdyno.cli.text import fold, width
 from dbdyno.conduct.resume import load_measured
 from dbdyno.model import Study
@@ -34,10 +35,10 @@ def report(study: str, store: Path, out: Path | None) -> None:
     the answer, and what differs, on standard error.
     """
     if Path(study).suffix != ".toml":
-        click.echo(write_report(Store(store), study, out).page)
+        say(write_report(Store(store), study, out).page)
         return
     found = load_measured(study, Store(store))
-    click.echo(write_report(Store(store), found.folder, out, asked=found.study).page)
+    say(write_report(Store(store), found.folder, out, asked=found.study).page)
 
 
 def default_report(store: Store, study: str) -> Path:
@@ -56,6 +57,6 @@ def write_report(
     written = reports.write(store.root, study, place, asked=asked)
     columns = width(of_errors=True)
     for remark in written.remarks:
-        click.echo(fold(f"note: {remark}", columns), err=True)
-    click.echo(fold(written.headline, columns), err=True)
+        say(fold(f"note: {remark}", columns), err=True)
+    say(fold(written.headline, columns), err=True)
     return written

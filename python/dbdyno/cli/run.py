@@ -10,19 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 
 from dbdyno.cli.fetching import fetch_all
 from dbdyno.cli.options import (
     collector_option,
     json_option,
     plan_options,
-    print_json,
     scale_option,
     store_option,
 )
 from dbdyno.cli.progress import shower
 from dbdyno.cli.report import write_report
+from dbdyno.cli.terminal import error_console, say, say_json
 from dbdyno.cli.text import sees
 from dbdyno.conduct import StudyOutcome, conduct_study, load_study
 from dbdyno.conduct.ending import error_of
@@ -98,10 +97,10 @@ def run(
     more blocks than it holds go on where they ended. Baseline, primary figure, charts and wording
     are taken from the file as it is.
     """
-    loaded = load_study(study, scale=scale, collect=collect)
+    loaded = load_study(study, scale=scale, collect=collect, run_code=True)
     reason = scale_reason(loaded.study, scale)
     if reason:
-        click.echo(reason, err=True)
+        say(reason, err=True)
     held = Store(store)
     decided, plan = plan_study(loaded.study, held, seed=seed, blocks=blocks, again=again)
     _carry_out(replace(loaded, study=decided), plan, Way(study, held, out, again, as_json))
@@ -114,7 +113,7 @@ def run(
 @json_option
 def quickstart(store: Path, out: Path | None, again: bool, as_json: bool) -> None:
     """Measure what SQLite's settings cost, in two minutes."""
-    loaded = load_study(QUICKSTART)
+    loaded = load_study(QUICKSTART, run_code=True)
     held = Store(store)
     decided, plan = plan_study(loaded.study, held, again=again)
     _carry_out(replace(loaded, study=decided), plan, Way(QUICKSTART, held, out, again, as_json))
@@ -142,9 +141,9 @@ def resume(study: str, store: Path, out: Path | None, as_json: bool) -> None:
 def _carry_out(loaded: StudyFile, plan: Plan, way: Way) -> None:
     outcome, written = carry_out(loaded, plan, way)
     if way.as_json:
-        print_json(_document(way.store, outcome, written))
+        say_json(_document(way.store, outcome, written))
     else:
-        click.echo(written.page)
+        say(written.page)
     raise_failures(outcome, plan, way.store)
 
 
@@ -157,8 +156,8 @@ def carry_out(loaded: StudyFile, plan: Plan, way: Way) -> tuple[StudyOutcome, Wr
     outcome = _conduct(loaded, plan, way)
     _raise_if_nothing_measured(outcome)
     if outcome.already and not outcome.complete and not outcome.failures:
-        click.echo("nothing is missing; `dbdyno run --again` measures anew", err=True)
-    click.echo("writing the report", err=True)
+        say("nothing is missing; `dbdyno run --again` measures anew", err=True)
+    say("writing the report", err=True)
     asked = loaded.study if way.asked else None
     return outcome, write_report(way.store, outcome.folder, way.out, asked=asked)
 
@@ -192,11 +191,11 @@ def _conduct(loaded: StudyFile, plan: Plan, way: Way) -> StudyOutcome:
     engine = find_engine()
     seen = foreseen(loaded.study, plan, way.store)
     if seen is not None:
-        click.echo(sees(seen), err=True)
+        say(sees(seen), err=True)
     for provision in dict.fromkeys(provisions_of(plan)):
         with suppress(ServerError):  # Runs that need it will say so; the others are measured.
             fetch_all([provision])
-    with shower(loaded.study.load, Console(stderr=True)) as shown:
+    with shower(loaded.study.load, error_console()) as shown:
         first, *further = _extents(loaded.study, plan)
         try:
             found = conduct_study(
@@ -230,7 +229,7 @@ def _is_enough(study: Study, store: Store, folder: str) -> bool:
         return False
     assert study.design.stop_half_width is not None, "a study without the rule is never precise"
     within = format_fraction(study.design.stop_half_width)
-    click.echo(f"enough blocks: every interval is within ±{within}", err=True)
+    say(f"enough blocks: every interval is within ±{within}", err=True)
     return True
 
 

@@ -6,7 +6,8 @@ from dataclasses import asdict
 
 import click
 
-from dbdyno.cli.options import json_option, print_json
+from dbdyno.cli.options import json_option
+from dbdyno.cli.terminal import say, say_json
 from dbdyno.cli.text import fold, width
 from dbdyno.engine import find_engine
 from dbdyno.engine.catalog import ScriptPage, script_pages
@@ -31,9 +32,9 @@ def scripts(names: tuple[str, ...], as_json: bool) -> None:
     chosen = [page for page in pages.values() if not names or page.name in names]
     if as_json:
         documents = [{**asdict(page), "file": str(page.file)} for page in chosen]
-        print_json({"schema": 1, "scripts": documents})
+        say_json({"schema": 1, "scripts": documents})
         return
-    click.echo("\n\n".join(_told(page) for page in chosen))
+    say("\n\n".join(_told(page) for page in chosen))
 
 
 def _told(page: ScriptPage) -> str:

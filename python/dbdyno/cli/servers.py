@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from dbdyno.cli.fetching import megabytes
-from dbdyno.cli.options import json_option, print_json
+from dbdyno.cli.options import json_option
+from dbdyno.cli.terminal import say, say_json
 from dbdyno.servers import Available, available
 
 
@@ -15,7 +16,7 @@ def servers(as_json: bool) -> None:
     """List the servers and tools a study can name."""
     found = available()
     if as_json:
-        print_json(
+        say_json(
             {
                 "schema": 1,
                 "servers": [
@@ -35,8 +36,8 @@ def servers(as_json: bool) -> None:
         return
     width = max(len(server.provision) for server in found)
     for server in found:
-        click.echo(f"{server.provision:<{width}}  {_state(server)}")
-    click.echo(
+        say(f"{server.provision:<{width}}  {_state(server)}")
+    say(
         "\nalso: KIND:VERSION@maven, KIND@path:/folder, url:KIND://…; "
         "`dbdyno fetch NAME` downloads one in advance",
         err=True,

@@ -1,39 +1,33 @@
-"""URLs of databases: checked as the argument of a command, and written without their password."""
+"""URLs of databases, checked as the argument of a command."""
 
 from __future__ import annotations
 
-from urllib.parse import SplitResult, urlsplit, urlunsplit
+from urllib.parse import SplitResult, urlsplit
 
 from dbdyno.errors import UsageError
+from dbdyno.formats.passwords import ENCODE, is_badly_encoded, without_password
 from dbdyno.servers.sqlite.running import names_file
 
 
 def check_url(url: str) -> None:
     """Raises `UsageError` for what is no URL, or names no file where it must name one."""
+    told = without_password(url)
+    if is_badly_encoded(url):
+        raise UsageError(f"`{told}`: its password has a character with a meaning", hint=ENCODE)
     parts = _split(url)
     if not parts.scheme:
-        raise UsageError(f"`{url}` is not a URL", hint=_EXAMPLES)
+        raise UsageError(f"`{told}` is not a URL", hint=_EXAMPLES)
     if parts.scheme == "sqlite" and not names_file(parts):
-        raise UsageError(f"`{url}` names no file", hint=_EXAMPLES)
-
-
-def without_password(url: str) -> str:
-    """The URL without its password."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return url
-    if parts.password is None:
-        return url
-    user, _, place = parts.netloc.rpartition("@")
-    return urlunsplit(parts._replace(netloc=f"{user.partition(':')[0]}@{place}"))
+        raise UsageError(f"`{told}` names no file", hint=_EXAMPLES)
 
 
 def _split(url: str) -> SplitResult:
     try:
         return urlsplit(url)
     except ValueError as error:
-        raise UsageError(f"`{url}` is not a URL: {error}", hint=_EXAMPLES) from error
+        raise UsageError(
+            f"`{without_password(url)}` is not a URL: {error}", hint=_EXAMPLES
+        ) from None
 
 
 _EXAMPLES = "such as postgresql://user@host/db, mysql://user@host/db, sqlite:///path/to.db or null:"

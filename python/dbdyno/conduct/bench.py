@@ -14,7 +14,7 @@ from pathlib import Path
 from dbdyno.conduct.address import check_url
 from dbdyno.conduct.batch import conduct_batch
 from dbdyno.conduct.events import Event, PhaseStarted, Recorded, RunEnded
-from dbdyno.conduct.kept import OneRun, one_run_folder, plan_of, study_of
+from dbdyno.conduct.kept import OneRun, one_run_folder, plan_of, script_name, study_of
 from dbdyno.conduct.sampling import own_collectors
 from dbdyno.conduct.setting import Setting
 from dbdyno.conduct.tables import Handling, Prepare
@@ -203,6 +203,7 @@ def _conducted(
             tables=handling,
             sampled=store is not None,
             command_line=bench_plan.command_line,
+            scripts={script_name(script): script},
         )
         try:
             conduct_batch(setting, plan.runs, place.folder)

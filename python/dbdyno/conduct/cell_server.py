@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -24,11 +24,14 @@ def open_cell_server(
     logs: Path,
     launch: Launch = ORDINARY,
     initial: InitialData | None = None,
+    secrets: Mapping[str, str] | None = None,
+    only_tried: bool = False,
 ) -> AbstractContextManager[Server]:
     """`open_server` for a cell. Files that the cell names are searched in `folders`; the server's
-    logs stay in `logs`; new data folders are shared by way of `initial`. Raises `LabError`."""
+    logs stay in `logs`; new data folders are shared by way of `initial`; `secrets` are provision
+    texts with their passwords, by those without; `only_tried`: see there. Raises `LabError`."""
     return open_server(
-        cell.provision,
+        (secrets or {}).get(cell.provision, cell.provision),
         cell.settings,
         logs,
         launch,
@@ -36,4 +39,5 @@ def open_cell_server(
         c_functions=c_function_files(cell, folders),
         proxy=proxy_wish(cell),
         initial=initial,
+        only_tried=only_tried,
     )

@@ -8,14 +8,17 @@ server: `examine_servers` starts each one and measures nothing.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dbdyno.collect import machine_limits
 from dbdyno.conduct.cell_server import open_cell_server
+from dbdyno.conduct.code import own_scripts
 from dbdyno.conduct.connection import missing_for_connections, run_target, wants_tls
 from dbdyno.conduct.left_out import lacking_cells, why_nothing_to_run
 from dbdyno.conduct.load import study_script_path
@@ -24,6 +27,7 @@ from dbdyno.conduct.proxy import program_of_proxy
 from dbdyno.conduct.room import most_clients, require_room
 from dbdyno.conduct.tool import tool_of
 from dbdyno.engine import Engine, find_script, plan_engine, run_engine, run_spec
+from dbdyno.engine.plan import plans_remembered
 from dbdyno.errors import ConnectError, LabError, MachineError, StudyError
 from dbdyno.formats.study import StudyFile
 from dbdyno.guard.scratch import scratch_folder
@@ -32,6 +36,7 @@ from dbdyno.servers import (
     Capacity,
     Source,
     absent_target,
+    at_path,
     open_tool,
     parse_provision,
     require_available,
@@ -47,12 +52,15 @@ class Started:
     version: str
 
 
-def examine(loaded: StudyFile, plan: Plan, engine: Engine) -> Iterator[LabError]:
+def examine(
+    loaded: StudyFile, plan: Plan, engine: Engine, *, run_code: bool = False
+) -> Iterator[LabError]:
     """All problems for which `run` would refuse the study, each once and named with the first cell
-    that has it, without starting a server process."""
+    that has it, without starting a server process. The study's own code is executed only with
+    `run_code`; what only it can tell is not asked without."""
     told: set[str] = set()
-    with scratch_folder("check") as folder:
-        for error, cell in _complaints(loaded, plan, engine, folder):
+    with scratch_folder("check") as folder, plans_remembered():
+        for error, cell in _complaints(loaded, plan, engine, folder, run_code=run_code):
             if error.message not in told:
                 told.add(error.message)
                 yield error if cell is None else _placed(loaded, error, cell)
@@ -66,14 +74,14 @@ def examine_servers(loaded: StudyFile, plan: Plan, engine: Engine) -> Iterator[S
             yield Started(cell.label, tool, open_tool(tool).version)
         except LabError as error:
             yield _placed(loaded, error, cell)
-    folders = study_script_path(loaded.file)
+    folders = study_script_path(loaded)
     for cell in _distinct(plan, _server_of):
         source = parse_provision(cell.provision).source
         if source is Source.EMBEDDED:
             continue
         with scratch_folder("check") as folder:
             try:
-                with open_cell_server(cell, folders, folder) as server:
+                with open_cell_server(cell, folders, folder, secrets=loaded.secrets) as server:
                     server.start()
                     yield Started(cell.label, cell.provision, str(server.facts().get("version")))
                     clients = most_clients(cell, loaded.study.load)
@@ -85,11 +93,14 @@ def examine_servers(loaded: StudyFile, plan: Plan, engine: Engine) -> Iterator[S
 
 
 def _complaints(
-    loaded: StudyFile, plan: Plan, engine: Engine, scratch: Path
+    loaded: StudyFile, plan: Plan, engine: Engine, scratch: Path, *, run_code: bool
 ) -> Iterator[tuple[LabError, Cell | None]]:
     """Problems, each with the cell that has it, if it is one cell's."""
     machine = machine_limits()
+    own = {} if run_code else own_scripts(loaded)
     for cell in _distinct(plan, _server_of):
+        if not run_code and at_path(cell.provision) is not None:
+            continue  # Only its programs could say what they are.
         try:
             require_room(cell, loaded.study.load, machine, engine)
             _try_settings(loaded, cell, engine, scratch)
@@ -107,14 +118,58 @@ def _complaints(
     for missing in missing_for_connections(loaded.study):
         yield MachineError(missing.what, hint=missing.cure), None
     yield from ((empty, None) for empty in _empty_replays(loaded))
-    for cell in _distinct(plan, _script_key):
-        if cell.generator != ENGINE:
-            continue
-        for command in ("prepare", "run"):
-            try:
-                _try_script(loaded, cell, command, engine, scratch)
-            except LabError as error:
+    yield from _complaints_of_scripts(_without_groups(loaded, own), plan, engine, scratch, own)
+
+
+def _complaints_of_scripts(
+    loaded: StudyFile, plan: Plan, engine: Engine, scratch: Path, own: Mapping[str, Path]
+) -> Iterator[tuple[LabError, Cell]]:
+    """What the engine says of each script with each set of options: several calls at a time, since
+    it takes longer to start it than to ask it."""
+    calls = {
+        (command, parse_provision(cell.provision).kind, called.script, options): cell
+        for cell in reversed(list(_distinct(plan, _script_key)))
+        for command, called, options in (
+            # What makes tables sees numbers only as amounts of rows: one call stands for all.
+            ("prepare", cell.preparing, _text(_without_amounts(cell.preparing.options))),
+            ("run", _run_of(cell), _text(cell.options)),
+        )
+        if cell.generator == ENGINE and called.script not in own
+    }
+
+    def complaint(number: int, command: str, cell: Cell) -> LabError | None:
+        try:
+            _try_script(loaded, cell, command, engine, scratch / f"engine-{number}.log")
+        except LabError as error:
+            return error
+        return None
+
+    pool = ThreadPoolExecutor(max_workers=os.cpu_count())
+    try:
+        asked = [
+            (cell, pool.submit(complaint, number, command, cell))
+            for number, ((command, *_), cell) in enumerate(reversed(calls.items()))
+        ]
+        for cell, answer in asked:
+            if (error := answer.result()) is not None:
                 yield error, cell
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _without_amounts(options: Mapping[str, Option]) -> Mapping[str, Option]:
+    return {name: value if isinstance(value, str) else 0 for name, value in options.items()}
+
+
+def _run_of(cell: Cell) -> Tables:
+    return Tables(cell.script, cell.options)
+
+
+def _without_groups(loaded: StudyFile, own: Mapping[str, Path]) -> StudyFile:
+    """Without the groups whose scripts are not to be executed."""
+    load = loaded.study.load
+    groups = tuple(group for group in load.groups if group.script not in own)
+    return replace(loaded, study=replace(loaded.study, load=replace(load, groups=groups)))
 
 
 def _empty_replays(loaded: StudyFile) -> Iterator[LabError]:
@@ -163,7 +218,9 @@ def _text(values: Mapping[str, Option] | Mapping[str, str]) -> str:
 
 
 def _try_settings(loaded: StudyFile, cell: Cell, engine: Engine, scratch: Path) -> None:
-    with open_cell_server(cell, study_script_path(loaded.file), scratch) as server:
+    folders = study_script_path(loaded)
+    secrets = loaded.secrets
+    with open_cell_server(cell, folders, scratch, secrets=secrets, only_tried=True) as server:
         if parse_provision(cell.provision).source is not Source.EMBEDDED:
             return
         server.start()
@@ -179,14 +236,14 @@ def _try_settings(loaded: StudyFile, cell: Cell, engine: Engine, scratch: Path) 
             )
 
 
-def _try_script(loaded: StudyFile, cell: Cell, command: str, engine: Engine, scratch: Path) -> None:
+def _try_script(loaded: StudyFile, cell: Cell, command: str, engine: Engine, log: Path) -> None:
     """Raises errors that the engine finds before it connects."""
-    spec = _spec(loaded, cell, command, absent_target(cell.provision, scratch), 1)
+    spec = _spec(loaded, cell, command, absent_target(cell.provision, log.parent), 1)
     outcome = run_engine(
         engine,
         spec,
         listener=lambda _line, _record, _call: None,
-        log=scratch / "engine.log",
+        log=log,
         processes=1,
     )
     if outcome.failure is not None and not isinstance(outcome.failure, ConnectError):
@@ -197,12 +254,12 @@ def _spec(
     loaded: StudyFile, cell: Cell, command: str, target: Mapping[str, object], clients: int
 ) -> Mapping[str, object]:
     """As in a run, but with one client per group, since none will connect."""
-    load, folders = loaded.study.load, study_script_path(loaded.file)
+    load, folders = loaded.study.load, study_script_path(loaded)
     if clients == 1:
         groups = tuple(replace(group, clients=1) for group in load.groups)
         load = replace(load, groups=groups, errors=replace(load.errors, reconnect_s=0.0))
     runs = command == "run"
-    called = Tables(cell.script, cell.options) if runs else cell.preparing
+    called = _run_of(cell) if runs else cell.preparing
     return run_spec(
         command=command,
         target=target,

@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from dbdyno.conduct.address import without_password
 from dbdyno.design import plan as make_plan
+from dbdyno.engine.script import is_shipped
+from dbdyno.formats.passwords import without_password
 from dbdyno.formats.stored_study import ONE_CALL, Declared
 from dbdyno.model import Design, Factor, Level, Load, Option, Plan, Study, Workload
 from dbdyno.store import Store, StudyFolder, open_study_folder
@@ -45,18 +46,24 @@ class Called(Protocol):
 
 def study_of(called: Called, script: Path) -> Study:
     """One cell: the script on the database at the URL."""
-    place = without_password(called.url)
+    place, name = without_password(called.url), script_name(script)
     stem = re.sub(r"[^A-Za-z0-9._+-]", "-", script.stem)
     return Study(
         name=f"{_PREFIX}{stem}-{time.strftime('%Y%m%d-%H%M%S')}",
         question=f"What does {script.stem} do on {place}?",
         factors=(Factor("server", (Level(stem, provision=f"url:{place}"),)),),
-        workload=Workload(script.stem, dict(called.options)),
+        workload=Workload(name, dict(called.options)),
         load=called.load,
         design=Design(blocks=1, seed=called.seed),
         collect=called.collect,
         text=f"{ONE_CALL}{called.command_line.removeprefix('dbdyno bench').strip()}\n",
     )
+
+
+def script_name(script: Path) -> str:
+    """What the study calls it: by its file, if it is somebody's own and only looks like one of
+    ours. Which file is run is not decided by it."""
+    return script.stem if is_shipped(script) else script.name
 
 
 def plan_of(study: Study, seed: int, *, measured: bool) -> Plan:

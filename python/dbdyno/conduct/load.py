@@ -17,15 +17,15 @@ from dbdyno.design.batches import why_not_turns
 from dbdyno.engine import find_script
 from dbdyno.engine.script import script_path
 from dbdyno.errors import ScriptError, ServerError, StudyError, UsageError
-from dbdyno.formats.complaint import nearest_hint
+from dbdyno.formats.complaint import KeyPath, nearest_hint
 from dbdyno.formats.study import PAPER, StudyFile, level_path, read_study
 from dbdyno.generators.generator import find_file
 from dbdyno.model import ENGINE, Cell, Study
-from dbdyno.servers import parse_provision
+from dbdyno.servers import parse_provision, programs_not_asked
 
 SMALL = "small"
 
-_BUNDLED = Path(__file__).resolve().parent.parent / "studies"
+_BUNDLED = (Path(__file__).resolve().parent.parent / "studies").resolve()
 _SUFFIX = ".toml"
 
 _LARGE_CORES = 16
@@ -48,17 +48,35 @@ def load_study(
     scale: str | None = None,
     called: str | None = None,
     collect: Sequence[str] = (),
+    folder: Path | None = None,
+    run_code: bool = False,
 ) -> StudyFile:
     """A study by its file or bundled name, read and checked.
 
     Without a scale, a small machine uses the study's `small` one if it has one; `called` overrides
-    the file's name as study name; `collect` adds sources to the study's own. Raises `StudyError`,
-    or `UsageError` if there is no such study.
+    the file's name as study name; `collect` adds sources to the study's own; `folder` is where the
+    file was that this is a copy of. Of the study's own code nothing is executed unless `run_code`.
+    Raises `StudyError`, or `UsageError` if there is no such study.
     """
+    if not run_code:
+        with programs_not_asked():
+            return _loaded(name, scale, called, collect, folder, run_code=False)
+    return _loaded(name, scale, called, collect, folder, run_code=True)
+
+
+def _loaded(
+    name: str,
+    scale: str | None,
+    called: str | None,
+    collect: Sequence[str],
+    folder: Path | None,
+    *,
+    run_code: bool,
+) -> StudyFile:
     file = study_file(name)
-    loaded = read_study(file, scale=scale, name=called)
+    loaded = read_study(file, scale=scale, name=called, folder=folder)
     if scale is None and SMALL in loaded.study.scales and _is_small_machine():
-        loaded = read_study(file, scale=SMALL, name=called)
+        loaded = read_study(file, scale=SMALL, name=called, folder=folder)
     asked = tuple(dict.fromkeys((*loaded.study.collect, *collect)))
     loaded = replace(loaded, study=replace(loaded.study, collect=asked))
     _check_names(loaded)
@@ -67,10 +85,10 @@ def load_study(
     check_host(loaded)
     check_connections(loaded)
     check_proxies(loaded)
-    folders = study_script_path(loaded.file)
+    folders = study_script_path(loaded)
     check_tools(loaded, folders)
     _check_c_functions(loaded)
-    check_metrics(loaded, check_sources(loaded, folders))
+    check_metrics(loaded, check_sources(loaded, folders, run_code=run_code))
     _check_scripts(loaded)
     return loaded
 
@@ -91,9 +109,11 @@ def study_file(name: str) -> Path:
     )
 
 
-def study_script_path(file: Path) -> tuple[Path, ...]:
-    """The folders searched for a study's scripts; its own folder comes first."""
-    return script_path((file.parent, file.parent / "workloads"))
+def study_script_path(loaded: StudyFile) -> tuple[Path, ...]:
+    """The folders searched for a study's scripts; its own folder comes first. What a bundled study
+    names is never looked for in the current folder, where a file may have the same name."""
+    folder = loaded.folder
+    return script_path((folder, folder / "workloads"), here=folder.resolve() != _BUNDLED)
 
 
 def scale_reason(study: Study, asked: str | None) -> str | None:
@@ -151,7 +171,7 @@ def c_function_files(cell: Cell, folders: Sequence[Path]) -> tuple[Path, ...]:
 
 
 def _check_c_functions(loaded: StudyFile) -> None:
-    folders = study_script_path(loaded.file)
+    folders = study_script_path(loaded)
     for factor in loaded.study.factors:
         for level in factor.levels:
             for name in level.c_functions:
@@ -162,9 +182,26 @@ def _check_c_functions(loaded: StudyFile) -> None:
                     raise loaded.error(path, error.message, hint=error.hint) from error
 
 
+def study_scripts(loaded: StudyFile) -> Mapping[str, Path]:
+    """Name → file of every script that a study names. Raises `ScriptError`."""
+    folders = study_script_path(loaded)
+    return {script: find_script(script, folders) for script, _ in _named_scripts(loaded)}
+
+
 def _check_scripts(loaded: StudyFile) -> None:
-    folders = study_script_path(loaded.file)
-    scripts = [
+    folders = study_script_path(loaded)
+    for script, path in _named_scripts(loaded):
+        try:
+            find_script(script, folders)
+        except ScriptError as error:
+            line = loaded.error(path, "").line
+            place = StudyError("", file=loaded.file, line=line).message.rstrip(": ")
+            raise ScriptError(f"{place}: {error.message}", hint=error.hint) from error
+
+
+def _named_scripts(loaded: StudyFile) -> Sequence[tuple[str, KeyPath]]:
+    """Each with the place in the file where it is named."""
+    scripts: list[tuple[str, KeyPath]] = [
         (cell.script, _script_key(loaded, cell.script))
         for cell in cells(loaded.study)
         if cell.generator == ENGINE
@@ -174,13 +211,7 @@ def _check_scripts(loaded: StudyFile) -> None:
     for group in loaded.study.load.groups:
         if group.script is not None:
             scripts.append((group.script, ("load", "group", group.name, "script")))
-    for script, path in scripts:
-        try:
-            find_script(script, folders)
-        except ScriptError as error:
-            line = loaded.error(path, "").line
-            place = StudyError("", file=loaded.file, line=line).message.rstrip(": ")
-            raise ScriptError(f"{place}: {error.message}", hint=error.hint) from error
+    return scripts
 
 
 def _script_key(loaded: StudyFile, script: str) -> tuple[str, ...]:

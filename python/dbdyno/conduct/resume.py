@@ -32,7 +32,7 @@ def load_measured(name: str, store: Store) -> Measured:
     """
     folders = _folders(name, store)
     for stored in reversed(folders):
-        loaded, plan = _planned(Path(name), stored.plan)
+        loaded, plan = _planned(Path(name), stored.plan, run_code=False)
         if plan.fingerprint == stored.plan.fingerprint:
             return Measured(loaded.study, stored.name)
     if folders:
@@ -59,18 +59,26 @@ def load_unfinished(name: str, store: Store) -> tuple[StudyFile, Plan]:
             f"{stored.path} holds imported results and can't be resumed",
             hint="import all files again, the new ones among them, under a name of their own",
         )
-    file = _file(name, stored)
-    loaded, plan = _planned(file, stored.plan)
+    file, folder = _file(name, stored)
+    loaded, plan = _planned(file, stored.plan, folder, run_code=True)
     if plan.fingerprint != stored.plan.fingerprint:
         raise _other(str(file), stored, "`dbdyno run` starts from the beginning")
     # Sources named on the command line stay in use.
     return replace(loaded, study=replace(loaded.study, collect=stored.study.collect)), plan
 
 
-def _planned(file: Path, recorded: Plan) -> tuple[StudyFile, Plan]:
+def _planned(
+    file: Path, recorded: Plan, folder: Path | None = None, *, run_code: bool
+) -> tuple[StudyFile, Plan]:
     """The plan a file has now, with the recorded scale, seed and length; for a study that may stop
-    early, with its greatest length."""
-    loaded = load_study(str(file), scale=recorded.scale, called=recorded.study)
+    early, with its greatest length. `folder`: of the file that it is a copy of."""
+    loaded = load_study(
+        str(file),
+        scale=recorded.scale,
+        called=recorded.study,
+        folder=folder,
+        run_code=run_code,
+    )
     design, blocks = loaded.study.design, recorded.blocks
     if design.stop_half_width is not None:
         blocks = max(blocks, design.blocks)
@@ -105,11 +113,15 @@ def _stored(name: str, store: Store) -> StoredStudy:
     return store.study(Path(name).stem)
 
 
-def _file(name: str, stored: StoredStudy) -> Path:
-    """The file named, the bundled study, or otherwise the text kept in the store."""
+def _file(name: str, stored: StoredStudy) -> tuple[Path, Path | None]:
+    """The file named; or else the text kept in the store, with the folder where its file was. A
+    bundled study is read where it is now: it may have moved since."""
     if name.endswith(".toml"):
-        return Path(name)
-    return bundled_studies().get(stored.plan.study, stored.path / "study.toml")
+        return Path(name), None
+    bundled = bundled_studies().get(stored.plan.study)
+    if bundled is not None and stored.folder in (None, bundled.parent):
+        return bundled, None
+    return stored.path / "study.toml", stored.folder
 
 
 def _is_complete(stored: StoredStudy) -> bool:

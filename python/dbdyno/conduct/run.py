@@ -31,9 +31,10 @@ from dbdyno.conduct.sampled import Stopwatch, keep_samples
 from dbdyno.conduct.setting import Setting
 from dbdyno.conduct.tables import CellTables, handling_of
 from dbdyno.conduct.tool import drive_tool, tool_metrics, tool_result
-from dbdyno.engine import Outcome, find_script, run_engine, run_spec
+from dbdyno.engine import Outcome, run_engine, run_spec
 from dbdyno.engine.process import Call, Listener
 from dbdyno.errors import EngineError, InterruptedRunError, LabError, ServerError
+from dbdyno.formats.passwords import without_passwords
 from dbdyno.model import (
     ENGINE,
     EngineWarning,
@@ -327,17 +328,18 @@ class RunConductor:
         clients: int,
         step: Step | None = None,
     ) -> Mapping[str, object]:
-        folders = self.setting.script_path
+        setting = self.setting
         return run_spec(
             command=command,
             target=self._load_target if step is None else self._target,
-            script=find_script(script, folders),
-            script_path=folders,
+            script=setting.scripts[script],
+            script_path=setting.script_path,
             options=options,
             clients=clients,
             seed=self.run.data_seed if step is None else step.seed,
-            loaders=self.setting.study.load.loaders if step is None else None,
-            load=None if step is None else self.setting.study.load,
+            loaders=setting.study.load.loaders if step is None else None,
+            load=None if step is None else setting.study.load,
+            scripts=setting.scripts,
         )
 
     def call_engine(
@@ -461,7 +463,8 @@ class RunConductor:
         )
 
     def _command_line(self) -> str:
-        return self.setting.command_line or shlex.join(["dbdyno", *sys.argv[1:]])
+        typed = shlex.join(["dbdyno", *map(without_passwords, sys.argv[1:])])
+        return self.setting.command_line or typed
 
     def _engine_commands(self) -> Iterator[str]:
         """Commands that repeat each call by hand: the specs are in the run's folder."""

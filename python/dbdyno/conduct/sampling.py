@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from dbdyno.collect import (
     Collector,
@@ -52,15 +52,22 @@ def chosen_collectors(
     return (*collectors(scope, asked), *(one for one in files if one.scope == scope))
 
 
-def check_sources(loaded: StudyFile, folders: Sequence[Path]) -> tuple[OwnCollector, ...]:
-    """Raises `StudyError`, with the file's line, for an unknown source; returns those in files."""
+def check_sources(
+    loaded: StudyFile, folders: Sequence[Path], *, run_code: bool
+) -> tuple[OwnCollector, ...]:
+    """Raises `StudyError`, with the file's line, for an unknown source; returns those in files,
+    which only executing them tells (`run_code`): without, they need only be there."""
     for name in loaded.study.collect:
         if not _is_file(name) and name not in optional_sources():
             there = ", ".join(f"`{one}`" for one in optional_sources())
             message = f"`collect`: expected {there}, or a file; found `{name}`"
             raise loaded.error(("collect",), message)
     try:
-        return own_collectors(loaded.study, folders)
+        if run_code:
+            return own_collectors(loaded.study, folders)
+        for name in filter(_is_file, loaded.study.collect):
+            find_file(name, folders, "collector")
+        return ()
     except UsageError as error:
         raise loaded.error(("collect",), error.message, hint=error.hint) from error
 
@@ -88,10 +95,13 @@ def _is_file(name: str) -> bool:
 def check_metrics(loaded: StudyFile, own: Sequence[OwnCollector] = ()) -> None:
     """Raises `StudyError`, with the file's line, for a sampled metric that no source has."""
     known = _known(own)
+    unread = {PurePath(name).stem for name in loaded.study.collect if _is_file(name)} - set(known)
     for path, name, must_be in _named(loaded.study):
         sampled = Sampled.parse(name) if name not in FIGURES else None
         if sampled is None or (sampled.source not in known and not must_be):
             continue  # of a label, or reported by a program
+        if sampled.source in unread:
+            continue  # of a collector whose code was not executed
         if sampled.source not in known:
             message = f"no source has `{name}`; sources are {', '.join(known)}"
             raise loaded.error(path, message, hint=nearest_hint(sampled.source, known))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from dbdyno.collect import Collector, OwnCollector, Scope
@@ -32,6 +33,9 @@ class Setting:
     """Whether machine and servers are sampled beside the load."""
     command_line: str = ""
     """Without passwords; empty: this process's."""
+    scripts: Mapping[str, Path] = field(default_factory=dict)
+    """Name → file, found once, before anything was run: what a name means later, in another
+    working folder or beside a new file, does not matter."""
 
     def collectors(self, scope: Scope) -> tuple[Collector, ...]:
         """Collectors of a scope, and the user's own."""

@@ -17,7 +17,7 @@ from dbdyno.conduct.batch import conduct_batch
 from dbdyno.conduct.cell_server import open_cell_server
 from dbdyno.conduct.events import CellsLeftOut, Observer, StudyStarted
 from dbdyno.conduct.left_out import lacking_cells, runs_without, why_nothing_to_run
-from dbdyno.conduct.load import study_script_path
+from dbdyno.conduct.load import study_script_path, study_scripts
 from dbdyno.conduct.refusals import Refusals
 from dbdyno.conduct.sampling import own_collectors
 from dbdyno.conduct.setting import Setting
@@ -74,10 +74,12 @@ def conduct_study(
     `InterruptedRunError` after storing what was measured.
     """
     with (
-        open_study_folder(store, Declared(loaded.study, plan), again=again) as folder,
+        open_study_folder(
+            store, Declared(loaded.study, plan, str(loaded.folder)), again=again
+        ) as folder,
         InitialData(data_parent(folder.path, server_account())) as initial,
     ):
-        folders = study_script_path(loaded.file)
+        folders = study_script_path(loaded)
         setting = Setting(
             study=loaded.study,
             plan=plan,
@@ -85,7 +87,8 @@ def conduct_study(
             script_path=folders,
             observe=observe,
             own=own_collectors(loaded.study, folders),
-            open_server=partial(open_cell_server, initial=initial),
+            open_server=partial(open_cell_server, initial=initial, secrets=loaded.secrets),
+            scripts=study_scripts(loaded),
         )
         missing, left_out = _to_run(loaded, plan, folder)
         folder.leave_out(left_out)

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 from dbdyno.engine.binary import Engine
@@ -16,6 +18,7 @@ from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.model import EnginePlan, Fatal
 
 _LIMIT_S = 20.0
+_KNOWN: ContextVar[dict[tuple[str, ...], EnginePlan] | None] = ContextVar("plans", default=None)
 _NO_SUCH_VERB = "engine and lab must have the same version: `make setup` builds it in a checkout"
 
 
@@ -35,6 +38,36 @@ def plan_engine(
     words = [*launch.prefix(), str(engine.path), "plan"]
     if processes is not None:
         words += ["--processes", str(processes)]
+    asked, known = (*words, _meaning(spec)), _KNOWN.get()
+    if known is None:
+        return _asked(engine, words, spec)
+    if asked not in known:
+        known[asked] = _asked(engine, words, spec)
+    return known[asked]
+
+
+@contextmanager
+def plans_remembered() -> Iterator[None]:
+    """What was asked once is not asked again: starting the engine takes as long as its answer, and
+    hundreds of levels have the same."""
+    token = _KNOWN.set({})
+    try:
+        yield
+    finally:
+        _KNOWN.reset(token)
+
+
+def _meaning(spec: Mapping[str, Any]) -> str:
+    """What the plan depends on: not a file's place, nor other pragmas than the one that says how
+    many may write, nor options of scripts."""
+    target = {name: value for name, value in spec["target"].items() if name != "path"}
+    pragmas = target.get("pragmas", [])
+    target["pragmas"] = [pair for pair in pragmas if pair[0].lower() == "journal_mode"]
+    groups = [{**group, "options": {}} for group in spec["groups"]]
+    return json.dumps({**spec, "target": target, "groups": groups}, sort_keys=True)
+
+
+def _asked(engine: Engine, words: Sequence[str], spec: Mapping[str, Any]) -> EnginePlan:
     try:
         answer = subprocess.run(
             [*words, "-"],

@@ -10,21 +10,30 @@ from dbdyno.formats.complaint import nearest_hint
 
 SUFFIX = ".lua"
 
-_BUNDLED = Path(__file__).resolve().parent.parent / "workloads"
+_BUNDLED = (Path(__file__).resolve().parent.parent / "workloads").resolve()
 _SYSBENCH = Path("/usr/share/sysbench")
+_SHIPPED = (_BUNDLED, _SYSBENCH)
 
 
-def script_path(extra: Iterable[Path] = ()) -> tuple[Path, ...]:
-    """Folders searched, in order: the current one, `extra`, the bundled workloads, Debian's
-    sysbench."""
-    return tuple(dict.fromkeys((Path.cwd(), *extra, _BUNDLED, _SYSBENCH)))
+def script_path(first: Iterable[Path] = (), *, here: bool = True) -> tuple[Path, ...]:
+    """Folders searched, in order: `first`, the current one unless it is not to be searched
+    (`here`), the bundled workloads, Debian's sysbench."""
+    return tuple(dict.fromkeys((*first, *([Path.cwd()] if here else []), *_SHIPPED)))
+
+
+def is_shipped(script: Path) -> bool:
+    """Whether a script came with dbdyno or with Debian's sysbench: nobody's own file."""
+    return script.resolve().parent in _SHIPPED
 
 
 def find_script(name: str, folders: Sequence[Path]) -> Path:
     """The file of a script named with or without its path and suffix.
 
-    Raises `ScriptError` with the folders searched and the nearest name there is.
+    A name with a `/` is a path: no bundled script is meant by it. Raises `ScriptError` with the
+    folders searched and the nearest name there is.
     """
+    if "/" in name:
+        folders = [folder for folder in folders if folder not in _SHIPPED]
     for folder in folders:
         for candidate in (folder / name, folder / f"{name}{SUFFIX}"):
             if _is_file(candidate):
@@ -49,7 +58,7 @@ def _advice(name: str, known: Sequence[str]) -> str:
         return hint
     if name.startswith("oltp_"):
         return "oltp_* scripts come with Debian's package `sysbench`"
-    return f"there are {', '.join(known)}"
+    return f"there are {', '.join(known)}" if known else "a path is searched as it is written"
 
 
 def known_scripts(folders: Sequence[Path]) -> tuple[str, ...]:

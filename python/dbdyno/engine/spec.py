@@ -27,11 +27,12 @@ def run_spec(
     seed: int,
     loaders: int | None = None,
     load: Load | None = None,
+    scripts: Mapping[str, Path] | None = None,
 ) -> Spec:
     """A spec with `clients` and the load's other groups.
 
-    `load` is omitted for commands other than `run`, `loaders` for `run`. Raises `ScriptError` for
-    a group's script that can't be found.
+    `load` is omitted for commands other than `run`, `loaders` for `run`; `scripts` are files found
+    before, by name. Raises `ScriptError` for a group's script that can't be found.
     """
     main: Spec = {
         "name": MAIN,
@@ -54,7 +55,7 @@ def run_spec(
     if not load.prepared_statements and "endpoints" in target:
         spec["target"] = {**target, "prepared_statements": False}
     return spec | {
-        "groups": [main, *(_group(group, main, script_path) for group in load.groups)],
+        "groups": [main, *(_group(one, main, script_path, scripts or {}) for one in load.groups)],
         "warm_up_s": load.warm_up_s,
         "measure_s": load.measure_s,
         "events": load.events,
@@ -87,7 +88,9 @@ def at_rate(spec: Mapping[str, object], rate_per_s: float, seed: int) -> Spec:
     return {**spec, "seed": seed, "groups": [{**main, "arrival": arrival}, *others]}
 
 
-def _group(group: Group, main: Spec, script_path: Sequence[Path]) -> Spec:
+def _group(
+    group: Group, main: Spec, script_path: Sequence[Path], scripts: Mapping[str, Path]
+) -> Spec:
     """The workload's script gets its options; another script only its own."""
     spec = {**main, "name": group.name, "clients": group.clients, "idle": group.idle}
     if group.script is None:
@@ -95,7 +98,7 @@ def _group(group: Group, main: Spec, script_path: Sequence[Path]) -> Spec:
         assert isinstance(own, dict)
         spec["options"] = {**own, **group.options}
     else:
-        script = find_script(group.script, script_path)
+        script = scripts.get(group.script) or find_script(group.script, script_path)
         spec["script"] = str(script)
         spec["script_path"] = [str(folder) for folder in (script.parent, *script_path)]
         spec["options"] = dict(group.options)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from dbdyno.errors import StoreError
+from dbdyno.formats.passwords import without_password, without_passwords
 from dbdyno.model import RunManifest, StepSummary
 
 SCHEMA = 1
@@ -33,7 +35,11 @@ def dump_manifest(manifest: RunManifest) -> bytes:
 
 def load_manifest(text: bytes, *, file: Path) -> RunManifest:
     """Parses a manifest. Raises `StoreError` naming the file and the error."""
-    return validated(_MANIFEST, _checked(text, file), file)
+    manifest = validated(_MANIFEST, _checked(text, file), file)
+    # An earlier version kept passwords: they are not shown at least.
+    lines = tuple(map(without_passwords, manifest.command_lines))
+    told = without_password(manifest.provision)
+    return replace(manifest, provision=told, command_lines=lines)
 
 
 def dump_summary(steps: Sequence[StepSummary]) -> bytes:

@@ -5,7 +5,7 @@ was measured has been measured by the words of its time.
 
 Versions:
     1  the plan alone; the study is read from `study.toml` beside it
-    2  `plan` and `study`; the file's text stays in `study.toml`
+    2  `plan` and `study`; the file's text stays in `study.toml`; `folder` is where its file was
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from dbdyno.errors import StoreError, StudyError
 from dbdyno.formats.documents import dump_json, load_json, validated
+from dbdyno.formats.passwords import without_passwords
 from dbdyno.formats.study import read_study
+from dbdyno.formats.study_secrets import parted
 from dbdyno.model import Arrival, Plan, Study
 
 SCHEMA = 2
@@ -45,6 +47,8 @@ class Declared:
 
     study: Study
     plan: Plan
+    folder: str = ""
+    """Of the study's file, where what it names is looked for; empty: not known."""
 
 
 def dump_declared(declared: Declared) -> bytes:
@@ -55,7 +59,8 @@ def dump_declared(declared: Declared) -> bytes:
     for arrival, owner in zip(arrivals, _paces(study), strict=True):
         owner["arrival"] = {"kind": arrival.kind, **owner["arrival"]}
     plan = _PLAN.dump_python(declared.plan, mode="json")
-    return dump_json({"schema": SCHEMA, "plan": plan, "study": study})
+    document = {"schema": SCHEMA, "plan": plan, "study": study}
+    return dump_json(document | ({"folder": declared.folder} if declared.folder else {}))
 
 
 def load_declared(content: bytes, *, file: Path) -> Declared:
@@ -77,7 +82,8 @@ def load_declared(content: bytes, *, file: Path) -> Declared:
             return Declared(read.study, plan)
         case 2:
             plan = validated(_PLAN, document.get("plan"), file, hint=LOST)
-            return Declared(_study(document.get("study"), file), plan)
+            folder = str(document.get("folder", ""))
+            return Declared(_study(document.get("study"), file), plan, folder)
         case other:
             raise StoreError(
                 f"{file}: has schema {other}; this version reads schemas 1 to {SCHEMA}",
@@ -96,8 +102,12 @@ def _study(document: object, file: Path) -> Study:
     try:
         text = file.with_name("study.toml").read_text("utf-8")
     except (OSError, UnicodeDecodeError):
-        return study  # it is only shown; nothing is computed from it
-    return replace(study, text=text)
+        text = ""  # it is only shown; nothing is computed from it
+    try:
+        # An earlier version kept passwords: they are not shown at least.
+        return parted(replace(study, text=text))[0]
+    except ValueError:
+        return replace(study, text=without_passwords(text))
 
 
 def _paces(study: Any) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,7 @@ import re
 import tomllib
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -21,6 +21,7 @@ from dbdyno.formats.lead_rules import lead_complaints
 from dbdyno.formats.load_schema import LoadTable, Pace
 from dbdyno.formats.search_rules import metric_of, search_complaints
 from dbdyno.formats.study_schema import DesignTable, ProxyTable, StudyDocument
+from dbdyno.formats.study_secrets import SEE, parted
 from dbdyno.formats.toml_lines import key_lines
 from dbdyno.model import (
     AGAIN,
@@ -67,6 +68,11 @@ class StudyFile:
     study: Study
     file: Path
     lines: Mapping[KeyPath, int]
+    folder: Path = Path()
+    """What the file names is looked for from here: its own folder, or that of the file it is a
+    copy of."""
+    secrets: Mapping[str, str] = field(default_factory=dict)
+    """Provision text without its password, as the study has it → with it."""
 
     def error(self, path: KeyPath, message: str, *, hint: str | None = None) -> StudyError:
         """An error about the key at `path` (or the nearest table above it)."""
@@ -74,13 +80,16 @@ class StudyFile:
         return StudyError(message, file=self.file, line=line, hint=hint)
 
 
-def read_study(file: Path, *, scale: str | None = None, name: str | None = None) -> StudyFile:
+def read_study(
+    file: Path, *, scale: str | None = None, name: str | None = None, folder: Path | None = None
+) -> StudyFile:
     """Reads and checks a study file; all its scales are checked, not only the one asked for.
 
     `scale` is `None` or `paper` for the file's own figures; `name` is the study's, if not the
-    file's. Raises `StudyError`.
+    file's; `folder` is the original's, if the file is a copy. Raises `StudyError`.
     """
     text = _read_text(file)
+    folder = folder or file.absolute().parent
     document = _parse(file, text)
     overrides = document.pop("scale", {})
     lines = key_lines(text)
@@ -97,10 +106,14 @@ def read_study(file: Path, *, scale: str | None = None, name: str | None = None)
     chosen: Study | None = None
     for each in names:
         merged = with_scale(document, overrides.get(each, {}))
-        study = _build(file, text, merged, lines, each, names)
+        study = _build(file, text, merged, lines, each, names, folder)
         chosen = study if each == wanted else chosen
     assert chosen is not None
-    return StudyFile(study=replace(chosen, name=name or file.stem), file=file, lines=lines)
+    try:
+        study, secrets = parted(replace(chosen, name=name or file.stem))
+    except ValueError as error:
+        raise StudyError(str(error), file=file, hint=SEE) from None
+    return StudyFile(study, file, lines, folder, secrets)
 
 
 def level_path(factor: str, level: str) -> KeyPath:
@@ -181,6 +194,7 @@ def _build(
     lines: Mapping[KeyPath, int],
     scale: str,
     scales: tuple[str, ...],
+    folder: Path,
 ) -> Study:
     def fail(path: KeyPath, message: str, hint: str | None = None) -> StudyError:
         return StudyError(message, file=file, line=_line(lines, path, scale), hint=hint)
@@ -228,7 +242,7 @@ def _build(
         published_note=document.published_note,
         collect=tuple(document.collect),
         needs=document.needs.needs(),
-        load=_load(document.load, file.parent, fail),
+        load=_load(document.load, folder, fail),
         design=_design(document.design, factors, fail),
         charts=tuple(chart.chart() for chart in document.chart),
         scale=scale,

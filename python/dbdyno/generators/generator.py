@@ -216,8 +216,8 @@ def clash(options: Mapping[str, Option], taken: Collection[str], told: str) -> N
 
 
 def find_file(name: str, folders: Sequence[Path], what: str) -> Path:
-    """A file that an option names, in the current folder or one of these. Raises `UsageError`."""
-    searched = tuple(dict.fromkeys(folder.absolute() for folder in (Path(), *folders)))
+    """A file that an option names, in one of these folders. Raises `UsageError`."""
+    searched = tuple(dict.fromkeys(folder.absolute() for folder in folders))
     for folder in searched:
         if (folder / name).is_file():
             return folder / name

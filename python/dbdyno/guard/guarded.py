@@ -17,6 +17,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -70,18 +71,12 @@ class Held:
 
 
 class Guarded:
-    """A running guard. When the `with` block ends, or this process dies, everything it owns is
-    removed."""
+    """A guard, running from when it is first asked for something. When the `with` block ends, or
+    this process dies, everything it owns is removed."""
 
     def __init__(self) -> None:
         self._state = state_folder()
-        package = Path(guard.__file__).parents[2]
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _START, package, self._state, this_program()],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            start_new_session=True,
-        )
+        self._closed = False
         self._lock = threading.RLock()
         self._pending = b""
         self._answers: dict[int, Mapping[str, Any]] = {}
@@ -90,6 +85,19 @@ class Guarded:
         self._scratch: Path | None = None
         self._last_id = 0
         self._lost = False
+
+    @cached_property
+    def _process(self) -> "subprocess.Popen[bytes]":
+        """Starting it takes as long as a Python does: `check` opens servers by the hundred, and
+        asks nothing of their guards."""
+        assert not self._closed, "a guard that was closed is asked for nothing"
+        package = Path(guard.__file__).parents[2]
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _START, package, self._state, this_program()],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -257,6 +265,9 @@ class Guarded:
         `MachineError` when something could not be undone; it stays in the journal.
         """
         with uninterrupted(), self._lock:
+            if "_process" not in vars(self):
+                self._closed = True
+                return
             assert self._process.stdin is not None and self._process.stdout is not None
             if self._process.stdin.closed:
                 return

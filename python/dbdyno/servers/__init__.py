@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         parse_tool,
         require_available,
     )
+from dbdyno.servers.provision import at_path, programs_not_asked
 from dbdyno.servers.tool import Tool
 
 __all__ = [
@@ -37,12 +38,14 @@ __all__ = [
     "Source",
     "Tool",
     "absent_target",
+    "at_path",
     "available",
     "fetch",
     "open_server",
     "open_tool",
     "parse_provision",
     "parse_tool",
+    "programs_not_asked",
     "require_available",
 ]
 
@@ -56,12 +59,14 @@ _PLACES = {
     "Available": "registry",
     "absent_target": "registry",
     "Tool": "tool",
+    "at_path": "provision",
     "available": "registry",
     "fetch": "registry",
     "open_server": "registry",
     "open_tool": "registry",
     "parse_provision": "registry",
     "parse_tool": "registry",
+    "programs_not_asked": "provision",
     "require_available": "registry",
 }
 

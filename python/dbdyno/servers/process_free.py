@@ -1,6 +1,7 @@
 """Servers without a process, such as an in-process database or a folder of files: a path in a
 folder that is removed with the run."""
 
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -22,10 +23,13 @@ class ProcessFree(Direct):
         named = provision.launch.data_parent
         self._parent = Path(named) if named else data_parent(folder, None)
         self._guarded = Guarded()
+        self._tried = folder if provision.only_tried else None
         self._path: Path | None = None
 
     def _make_folder(self) -> Path:
-        """A folder of its own, which its guard removes."""
+        """A folder of its own, which its guard removes; or whoever only tries its settings."""
+        if self._tried is not None:
+            return Path(tempfile.mkdtemp(dir=self._tried))
         self._parent.mkdir(parents=True, exist_ok=True)
         return self._guarded.folder(self._parent)
 

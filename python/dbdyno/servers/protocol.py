@@ -207,6 +207,8 @@ class Provision:
     """C files compiled for it; set by `open_server`."""
     initial: InitialData | None = None
     """New data folders of the same study, to be copied; set by `open_server`."""
+    only_tried: bool = False
+    """Whether its folder is removed by whoever opened it; set by `open_server`."""
 
 
 def _nobody_connects(provision: Provision, _: Connection) -> str:

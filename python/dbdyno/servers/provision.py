@@ -9,18 +9,20 @@ before what precedes them (`19~rc1`), suites that stand before those that move.
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from dbdyno.errors import ServerError
+from dbdyno.formats.passwords import ENCODE, is_badly_encoded, without_password
 from dbdyno.servers.protocol import Installation, Kind, Package, Provision, Source
 from dbdyno.servers.source.apt import MOVING
 from dbdyno.servers.suite import SUITES, VERSION, is_moving, suite_of
 
 _FORM = re.compile(r"(?P<kind>[^:@]+)(:(?P<version>[^@]+))?(@(?P<source>[^:]+)(:(?P<place>.+))?)?")
 _STAGES = ("alpha", "beta", "rc")
-_PASSWORD = re.compile(r"(?<=:)[^:/@]+(?=@)|(?<=[?&]password=)[^&]*")
-"""What stands between the user's colon and the host, or in a parameter."""
+_MAY_ASK = ContextVar("programs may be asked", default=True)
 _SEE = "`dbdyno servers` lists all there is"
 
 
@@ -100,7 +102,10 @@ def is_before_release(version: str) -> bool:
 
 def _parse_url(text: str, kinds: Mapping[str, Kind]) -> Provision:
     url = text.removeprefix("url:")
-    masked = _PASSWORD.sub("***", text)
+    masked = f"url:{without_password(url, mark='***')}"
+    if is_badly_encoded(url):
+        told = f"`{masked}`: the URL's password has a character with a meaning"
+        raise ServerError(told, hint=ENCODE)
     try:
         scheme = urlsplit(url).scheme
     except ValueError as error:
@@ -124,9 +129,27 @@ def _source(name: str | None, text: str) -> tuple[Source | None, str | None]:
     return named[name], None
 
 
+def at_path(text: str) -> Path | None:
+    """The folder of a provision text whose programs are somebody's own; `None` of any other."""
+    form = None if text.startswith("url:") else _FORM.fullmatch(text.strip())
+    return Path(form["place"]) if form and form["place"] else None
+
+
+@contextmanager
+def programs_not_asked() -> Iterator[None]:
+    """Programs in folders that a text names are not executed to ask for their version."""
+    token = _MAY_ASK.set(False)
+    try:
+        yield
+    finally:
+        _MAY_ASK.reset(token)
+
+
 def _at_path(text: str, kind: Kind, folder: Path, version: str | None) -> Provision:
     if kind.installed_at is None:
         raise ServerError(f"`{text}`: {kind.name} runs in process and has no folder of programs")
+    if not _MAY_ASK.get():
+        return Provision(text, kind.name, Source.PATH, version)
     found = kind.installed_at(folder.absolute())
     if version and not matches(version, found.version):
         raise ServerError(

@@ -217,11 +217,13 @@ def open_server(
     c_functions: Sequence[Path] = (),
     proxy: Wish | None = None,
     initial: InitialData | None = None,
+    only_tried: bool = False,
 ) -> Iterator[Server]:
     """A server for one run, not yet started. Leaving the block stops it and removes all but its
     logs, which stay in `folder`; so does the end of this process, however it comes. With `tls` a
     server of ours offers it; with `proxy` its clients connect to that; with `initial` it may get a
-    copy of a data folder that another was made with.
+    copy of a data folder that another was made with. `only_tried`: `folder` is removed afterwards,
+    and may hold the data of a server without a process.
 
     # Errors
     `ServerError` when there is no such server or it can't have these settings or this launch;
@@ -233,6 +235,7 @@ def open_server(
         tls=tls,
         c_functions=tuple(c_functions),
         initial=initial,
+        only_tried=only_tried,
     )
     _refuse_launch(parsed)
     _refuse_c_functions(parsed)

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from dbdyno.errors import ConnectError, ServerError
 from dbdyno.servers.direct import Direct
+from dbdyno.servers.login import try_apart
 from dbdyno.servers.protocol import Asking
 from dbdyno.servers.setting import refuse_all
 
@@ -31,14 +32,25 @@ class RunningServer(Direct):
 
     _session: Session
 
-    def __init__(self, settings: Mapping[str, str], example: str) -> None:
+    def __init__(self, url: str, settings: Mapping[str, str], example: str) -> None:
         refuse_all(settings, example)
+        self._provision = f"url:{url}"
         self._example = example
         """A provision text for a server of ours."""
 
     def start(self) -> None:
-        """Connects, to check that it exists and lets us in."""
+        """Connects, to check that it exists and lets us in: first in a process that can be killed,
+        whatever the server makes of the log-in."""
+        try_apart(self._provision, ANSWER_LIMIT_S * self._addresses())
+        self.log_in()
+
+    def log_in(self) -> None:
+        """Connects in this process."""
         self._session.connection()
+
+    def _addresses(self) -> int:
+        """How many of them may be tried."""
+        return 1
 
     def alive(self) -> bool:
         """Always, as far as we know: how long a load waits for a server that has gone is decided

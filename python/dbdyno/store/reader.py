@@ -165,6 +165,12 @@ class StoredStudy:
         """The study as it was resolved when it was run, named after the folder."""
         return replace(self._declared.study, name=self.name)
 
+    @property
+    def folder(self) -> Path | None:
+        """Where the study's file was when it was run; `None`: not known, or not there any more."""
+        told = self._declared.folder
+        return Path(told) if told and Path(told).is_dir() else None
+
     def extended(self, plan: Plan) -> Declared:
         """What was declared, with a longer plan."""
         return replace(self._declared, plan=plan)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
-from dbdyno.errors import StoreError
+from dbdyno.errors import InterruptedRunError, StoreError
 from dbdyno.formats.left_out import NAME as LEFT_OUT
 from dbdyno.formats.left_out import dump_left_out
 from dbdyno.formats.stored_study import LOST, Declared, dump_declared
@@ -86,20 +86,22 @@ class StudyFolder:
 
 @contextmanager
 def open_study_folder(
-    store: Store, declared: Declared, *, again: bool = False
+    store: Store, declared: Declared, *, again: bool = False, whole: bool = False
 ) -> Iterator[StudyFolder]:
     """The folder for a plan, locked: one that holds this plan already, or a new one.
 
     A folder is never given another plan, but a longer one goes on in it: a changed study goes into
     `<study>.2` beside it, and so does the same one with `again`. What a study declares is
     written once, and anew only while nothing has been measured: an analysis chosen after the data
-    must not look as if it had come first. Raises `StoreError` if another process writes to this
-    store: two studies measured at once would spoil each other's numbers.
+    must not look as if it had come first. A new folder is removed again if the block fails before
+    anything was measured; with `whole`, if it fails at all. Raises `StoreError` if another process
+    writes to this store: two studies measured at once would spoil each other's numbers.
     """
     make_folder(store.root)
     with locked(store.root):
         name = _choose(store, declared.plan, again=again)
         folder = store.root / name
+        is_new = not folder.exists()
         make_folder(folder / "runs")
         study = StudyFolder(StoredStudy(name, folder))
         study.remove_partial()
@@ -110,7 +112,14 @@ def open_study_folder(
             longer = study.stored.extended(declared.plan)
             replace_file(folder / "study.json", dump_declared(longer))
             study = StudyFolder(StoredStudy(name, folder))
-        yield study
+        try:
+            yield study
+        except Exception as error:
+            # Whoever has interrupted it may go on with it.
+            begun = study.has_runs() or isinstance(error, InterruptedRunError)
+            if is_new and (whole or not begun):
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
 
 
 def _choose(store: Store, plan: Plan, *, again: bool) -> str:

@@ -42,7 +42,8 @@ pub(crate) fn connect<'a>(
     };
     let is_local = matches!(endpoint, Endpoint::Unix(_));
     let host = tls_host(target, endpoint);
-    let wishes = Wishes { tls: host.is_some(), compression: wished };
+    let public_key = target.asks_for_public_key;
+    let wishes = Wishes { tls: host.is_some(), compression: wished, public_key };
     let mut handshake = Handshake::new(credentials, is_local, wishes);
     shake_hands(&mut handshake, &mut wire, host, &target.tls)?;
     let agreed = handshake.agreed();
@@ -121,7 +122,9 @@ fn failure(wire: &Dialled<'_>, error: HandshakeError) -> ConnectError {
             Ok(error) => ConnectError::Refused { address, error },
             Err(error) => protocol(error.into()),
         },
-        HandshakeError::Unsupported(_) | HandshakeError::Authentication { .. } => {
+        HandshakeError::Unsupported(_)
+        | HandshakeError::Exposed(_)
+        | HandshakeError::Authentication { .. } => {
             ConnectError::Unsupported { address, what: error.to_string() }
         }
         HandshakeError::Unexpected(found) => {

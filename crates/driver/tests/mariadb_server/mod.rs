@@ -102,6 +102,7 @@ impl Server {
             prepared_statements: true,
             tls: Tls::default(),
             compression: None,
+            asks_for_public_key: false,
         }
     }
 

@@ -5,7 +5,7 @@ use super::*;
 const CREDENTIALS: Credentials<'_> =
     Credentials { user: "u", password: Some("secret"), database: "d" };
 
-const WITH_TLS: Wishes = Wishes { tls: true, compression: None };
+const WITH_TLS: Wishes = Wishes { tls: true, compression: None, public_key: false };
 
 /// Of a server without TLS.
 fn greeting(plugin: &str) -> Vec<u8> {
@@ -53,7 +53,7 @@ fn what_only_mariadb_has_is_asked_of_mariadb_alone() {
         greeting[20] = 0xfe | u8::from(is_mysql);
         greeting[34] = offered;
         for tls in [false, true] {
-            let wishes = Wishes { tls, compression: None };
+            let wishes = Wishes { tls, ..Wishes::default() };
             let mut handshake = Handshake::new(CREDENTIALS, false, wishes);
             let mut out = Vec::new();
             handshake.step(0, &greeting, &mut out).unwrap();
@@ -70,7 +70,7 @@ fn compression_is_agreed_on_by_name() {
     for (algorithm, expected) in
         [(Algorithm::Zlib, &b"password\0"[..]), (Algorithm::Zstd, b"password\0\x03")]
     {
-        let wishes = Wishes { tls: false, compression: Some(algorithm) };
+        let wishes = Wishes { compression: Some(algorithm), ..Wishes::default() };
         let mut handshake = Handshake::new(CREDENTIALS, false, wishes);
         let mut out = Vec::new();
         handshake.step(0, &greeting("mysql_native_password"), &mut out).unwrap();
@@ -90,12 +90,40 @@ fn compression_is_agreed_on_by_name() {
 
 #[test]
 fn full_authentication_is_in_clear_only_where_nobody_listens() {
-    for (is_local, expected) in [(true, &b"secret\0"[..]), (false, b"\x02")] {
-        let (mut handshake, _) = greeted("caching_sha2_password", is_local);
+    let asking = Wishes { public_key: true, ..Wishes::default() };
+    for (is_local, wishes, expected) in
+        [(true, Wishes::default(), &b"secret\0"[..]), (false, asking, b"\x02")]
+    {
+        let mut handshake = Handshake::new(CREDENTIALS, is_local, wishes);
         let mut out = Vec::new();
+        handshake.step(0, &greeting("caching_sha2_password"), &mut out).unwrap();
+        out.clear();
         assert_eq!(handshake.step(2, b"\x01\x04", &mut out).unwrap(), Step::Continue);
         assert_eq!((out[3], &out[4..]), (3, expected));
     }
+}
+
+#[test]
+fn a_key_that_anybody_may_have_sent_gets_no_password() {
+    let key = b"\x01-----BEGIN PUBLIC KEY-----\n";
+    for (plugin, data) in [
+        ("caching_sha2_password", &b"\x01\x04"[..]),
+        ("caching_sha2_password", key),
+        ("sha256_password", key),
+        ("sha256_password", b"\x01"),
+    ] {
+        let (mut handshake, _) = greeted(plugin, false);
+        let mut out = Vec::new();
+        let error = handshake.step(2, data, &mut out).unwrap_err();
+        assert!(matches!(error, HandshakeError::Exposed(ref name) if name == plugin), "{error}");
+        assert!(out.is_empty());
+    }
+    // An empty password is no secret.
+    let credentials = Credentials { password: None, ..CREDENTIALS };
+    let mut handshake = Handshake::new(credentials, false, Wishes::default());
+    let mut out = Vec::new();
+    handshake.step(0, &greeting("sha256_password"), &mut out).unwrap();
+    assert_eq!(handshake.step(2, b"\0\0\0\x02\0\0\0", &mut out).unwrap(), Step::Ready);
 }
 
 #[test]

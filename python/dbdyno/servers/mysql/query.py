@@ -15,6 +15,9 @@ from pymysql.cursors import DictCursor
 
 from dbdyno.errors import ConnectError, LostError, ServerError
 from dbdyno.servers import peer
+from dbdyno.servers.login import within
+from dbdyno.servers.mysql import login
+from dbdyno.servers.mysql.login import Connection
 from dbdyno.servers.protocol import Capacity
 from dbdyno.servers.serving import thread_here
 
@@ -65,6 +68,10 @@ class Address:
     host: str = "127.0.0.1"
     port: int = 3306
     tls: SSLContext | None = None
+    prefers_tls: bool = False
+    """Encrypted if the server offers it, whoever it is."""
+    asks_for_public_key: bool = False
+    """Without TLS, the password is encrypted for any key that is sent."""
 
     def __str__(self) -> str:
         return str(self.unix) if self.unix else f"{self.host}:{self.port}"
@@ -114,7 +121,8 @@ class Session:
                 plain = self.address.open_socket()
                 self._watch = plain.dup()
                 self._check_greeting(plain)
-                self._connection = self._log_in(plain)
+                limit_s = self._greeting_limit_s
+                self._connection = within(limit_s, lambda: self._log_in(plain))
                 self._thread = None
             except TimeoutError as error:
                 self.close()
@@ -123,6 +131,10 @@ class Session:
                     hint="is it the right port? A server may also be looking up its clients' names "
                     "(skip_name_resolve), be stopped, or be overloaded",
                 ) from error
+            except ConnectError:
+                plain.close()
+                self.close()
+                raise
             except (pymysql.Error, OSError, RuntimeError) as error:
                 self.close()
                 raise ConnectError(
@@ -144,7 +156,9 @@ class Session:
 
     def _log_in(self, plain: socket.socket) -> pymysql.Connection[DictCursor]:
         address = self.address
-        connection = pymysql.Connection(
+        tls = {"ssl": address.tls} if address.tls else {"ssl_disabled": not address.prefers_tls}
+        connection = Connection(
+            asks_for_public_key=address.asks_for_public_key,
             user=address.user,
             password=address.password,
             database=address.database,
@@ -157,8 +171,10 @@ class Session:
             write_timeout=_ANSWER_LIMIT_S,
             program_name="dbdyno",
             defer_connect=True,
-            **({"ssl": address.tls} if address.tls else {"ssl_disabled": True}),
+            **tls,
         )
+        if address.unix is not None:
+            connection.is_private()
         try:
             connection.connect(plain)
         except pymysql.OperationalError as error:
@@ -367,6 +383,8 @@ def _advice(error: Exception) -> str:
     if isinstance(error, OSError):
         return "is the server running, and is this its address?"
     match error.args[0] if error.args else None:
+        case login.EXPOSED:
+            return login.ALLOW
         case 1044 | 1045 | 1698:
             return "check the user and the password"
         case 1049:

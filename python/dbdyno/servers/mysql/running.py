@@ -1,9 +1,13 @@
 """An existing MySQL or MariaDB server: inspected and loaded, never altered."""
 
+import configparser
+import os
 import ssl
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+from pymysql.optionfile import Parser
 
 from dbdyno.errors import ServerError
 from dbdyno.servers.contents import Contents
@@ -23,7 +27,9 @@ _MODES = {
 }
 """MySQL's names of TLS modes → those of the run spec."""
 _TLS_FILES = {"ca": "ssl-ca", "certificate": "ssl-cert", "key": "ssl-key"}
-_KNOWN = frozenset({"socket", "ssl-mode", *_TLS_FILES.values()})
+_ASKS = "get-server-public-key"
+_FILE = "defaults-file"
+_KNOWN = frozenset({"socket", "ssl-mode", _ASKS, _FILE, *_TLS_FILES.values()})
 
 
 class RunningMysql(RunningServer):
@@ -32,8 +38,8 @@ class RunningMysql(RunningServer):
     _session: query.Session
 
     def __init__(self, brand: Brand, provision: Provision, settings: Mapping[str, str]) -> None:
-        super().__init__(settings, brand.example)
         assert provision.url is not None, "a provision by URL has one"
+        super().__init__(provision.url, settings, brand.example)
         self._brand = brand
         self._url = urlsplit(provision.url)
         self._parameters = dict(parse_qsl(self._url.query))
@@ -41,6 +47,8 @@ class RunningMysql(RunningServer):
         self._password = unquote(self._url.password or "")
         self._database = unquote(self._url.path.lstrip("/"))
         self._check_url()
+        if self._url.password is None:
+            self._password = _password_elsewhere(self._parameters.get(_FILE))
         self._hosts = _hosts(self._url, brand)
         self._session = query.Session(brand.title, self._address(), greeting_limit_s=ANSWER_LIMIT_S)
 
@@ -75,7 +83,12 @@ class RunningMysql(RunningServer):
             host=host,
             port=port,
             tls=self._tls_context(),
+            prefers_tls=self._tls()["mode"] == "prefer",
+            asks_for_public_key=self._asks(),
         )
+
+    def _asks(self) -> bool:
+        return self._parameters.get(_ASKS, "").lower() in ("1", "true", "on", "yes")
 
     def _tls(self) -> Mapping[str, object]:
         """The run spec's `tls`. A Unix socket is encrypted only if required."""
@@ -115,6 +128,7 @@ class RunningMysql(RunningServer):
             "user": self._user,
             "database": self._database,
             "tls": self._tls(),
+            "asks_for_public_key": self._asks(),
         }
         if self._password:
             target["password"] = self._password
@@ -153,6 +167,23 @@ class RunningMysql(RunningServer):
         """Contents of a table in the URL's database."""
         session = query.Session(self._brand.title, self._address(), answer_limit_s=None)
         return contents(session, table, checksum=checksum)
+
+
+def _password_elsewhere(file: str | None) -> str:
+    """The password of an option file's section `[client]`, or of the environment (`MYSQL_PWD`), as
+    MySQL's own programs take it. Raises `ServerError` if the file can't be read."""
+    if file is None:
+        return os.environ.get("MYSQL_PWD", "")
+    try:
+        options = Parser(strict=False)
+        options.read_string(Path(file).expanduser().read_text())
+        return options.get("client", "password")
+    except (OSError, ValueError, TypeError, configparser.Error) as error:
+        told = getattr(error, "strerror", None) or type(error).__name__
+        raise ServerError(
+            f"`{_FILE}`: {file} gives no password: {told}",
+            hint="expected an option file of MySQL's: a section `[client]` with `password = …`",
+        ) from None
 
 
 def _hosts(url: SplitResult, brand: Brand) -> Sequence[tuple[str, int]]:

@@ -12,6 +12,7 @@ from psycopg.rows import DictRow, dict_row
 
 from dbdyno.errors import ConnectError, LostError, ServerError
 from dbdyno.servers import peer
+from dbdyno.servers.login import within
 from dbdyno.servers.protocol import Capacity
 from dbdyno.servers.serving import thread_here
 
@@ -61,17 +62,29 @@ class Session:
                 **self._parameters,
             }
             try:
-                self._connection = psycopg.Connection.connect(
-                    self._conninfo,
-                    autocommit=True,
-                    row_factory=dict_row,
-                    prepare_threshold=None,
-                    **parameters,
+                self._connection = within(
+                    parameters["connect_timeout"] * self._addresses(),
+                    lambda: self._connected(parameters),
                 )
-                self._connection.execute(f"SET statement_timeout = {_STATEMENT_LIMIT_MS}")
             except psycopg.Error as error:
                 raise self._explain(error, parameters) from error
         return self._connection
+
+    def _connected(self, parameters: Mapping[str, Any]) -> psycopg.Connection[DictRow]:
+        connection = psycopg.Connection.connect(
+            self._conninfo,
+            autocommit=True,
+            row_factory=dict_row,
+            prepare_threshold=None,
+            **parameters,
+        )
+        connection.execute(f"SET statement_timeout = {_STATEMENT_LIMIT_MS}")
+        return connection
+
+    def _addresses(self) -> int:
+        """How many of them may be tried, each with its own limit."""
+        named = conninfo_to_dict(self._conninfo, **self._parameters)
+        return len(str(named.get("host") or "").split(","))
 
     def _explain(self, error: psycopg.Error, parameters: Mapping[str, Any]) -> ConnectError:
         """The error for a server that does not let us in, or is of another kind."""

@@ -1,5 +1,6 @@
 """An existing PostgreSQL server: inspected and loaded, never stopped or altered."""
 
+import re
 from collections.abc import Mapping, Sequence
 
 import psycopg
@@ -15,24 +16,32 @@ from dbdyno.servers.running import ANSWER_LIMIT_S, RunningServer
 _TLS_FILES = {"ca": "sslrootcert", "certificate": "sslcert", "key": "sslkey"}
 
 
+def _in_words(error: psycopg.Error) -> str:
+    """What libpq says, without the parts of the URL that it quotes: one may be a password."""
+    return re.sub(r'"[^"]*"', "…", " ".join(str(error).split()))
+
+
 class RunningPostgresql(RunningServer):
     """The server behind a `postgresql://` URL; libpq's environment variables apply."""
 
     _session: query.Session
 
     def __init__(self, provision: Provision, settings: Mapping[str, str]) -> None:
-        super().__init__(settings, "postgresql:18.4")
         assert provision.url is not None, "a provision by URL has one"
+        super().__init__(provision.url, settings, "postgresql:18.4")
         self._url = provision.url
         try:
             self._parameters = conninfo_to_dict(self._url)
         except psycopg.ProgrammingError as error:
             raise ServerError(
-                f"the server's URL can't be read: {' '.join(str(error).split())}",
+                f"the server's URL can't be read: {_in_words(error)}",
                 hint="expected `postgresql://user:password@host:port/database`, or "
                 "`postgresql://user@/database?host=/socket/folder&port=5432`",
             ) from error
         self._session = query.Session(self._url, connect_timeout=ANSWER_LIMIT_S)
+
+    def _addresses(self) -> int:
+        return len(str(self._parameters.get("host") or "").split(","))
 
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:
         """Every host in the URL; the URL itself decides `transport`."""

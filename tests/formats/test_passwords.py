@@ -1,0 +1,119 @@
+"""Passwords stay out of what is shown and kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dbdyno.errors import ServerError, StudyError
+from dbdyno.formats.passwords import is_badly_encoded, without_password, without_passwords
+from dbdyno.formats.study import read_study
+from dbdyno.servers import parse_provision
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("postgresql://bob:S3cretPW@h:1/d", "postgresql://bob@h:1/d"),
+        ("mysql://bob:S3%40cretPW@h1,h2:3306/d", "mysql://bob@h1,h2:3306/d"),
+        ("mysql://bob:S3cretPW@/d?socket=/a:b@c", "mysql://bob@/d?socket=/a:b@c"),
+        ("postgresql://:S3cretPW@h/d", "postgresql://@h/d"),
+        ("postgresql://bob:S3cret/PW@h/d", "postgresql://bob@h/d"),
+        ("postgresql://bob:S3?cret#PW@h/d", "postgresql://bob@h/d"),
+        ("postgresql://bob:S3c@ret:P@W@h/d", "postgresql://bob@h/d"),
+        ("postgresql:///d?host=/s&password=S3cretPW", "postgresql:///d?host=/s"),
+        ("postgresql:///d?password=S3cretPW&port=1", "postgresql:///d?port=1"),
+        ("postgresql:///d?%70assword=S3cretPW", "postgresql:///d"),
+        ("postgresql://h/d?sslpassword=S3cretPW", "postgresql://h/d"),
+        ("postgresql://bob@h:1/d?port=5", "postgresql://bob@h:1/d?port=5"),
+        ("sqlite:///x.db?journal_mode=wal", "sqlite:///x.db?journal_mode=wal"),
+        ("null:", "null:"),
+    ],
+)
+def test_a_url_is_told_without_its_password(url: str, told: str) -> None:
+    if "?socket" in url:
+        told = without_password(url)  # whatever precedes the last `@`
+        assert "S3cret" not in told
+    assert without_password(url) == told
+    assert without_password(told) == told
+    assert "S3c" not in without_passwords(f"a '{url}' b")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("x postgresql://b:S3@h/d y mysql://c:S4@i/e", "x postgresql://b@h/d y mysql://c@i/e"),
+        ("sysbench --mysql-password=S3cretPW run", "sysbench --mysql-password=*** run"),
+        ("host=h password='a b' user=u", "host=h password=*** user=u"),
+        ("nothing: to@hide", "nothing: to@hide"),
+    ],
+)
+def test_a_text_is_told_without_any(text: str, told: str) -> None:
+    assert without_passwords(text) == told
+
+
+@pytest.mark.parametrize("password", ["a/b", "a?b", "a#b", "1/2", "/"])
+def test_a_password_that_ends_its_own_place_is_refused(password: str) -> None:
+    url = f"postgresql://bob:{password}@h/d"
+    assert is_badly_encoded(url)
+    with pytest.raises(ServerError, match="has a character with a meaning") as raised:
+        parse_provision(f"url:{url}")
+    assert f":{password}@" not in raised.value.message + str(raised.value.hint)
+    assert not is_badly_encoded("postgresql://bob:a%2Fb@h1:1,h2:2/d")
+
+
+STUDY = """\
+question = "q?"  # measured on postgresql://bob:S3cretPW@127.0.0.1:1/d
+primary = {{ metric = "throughput", better = "higher", smallest_effect = "5 %" }}
+[server.pg]
+provision = {provision}
+[workload]
+script = "kv_update"
+options = {{ tables = 1 }}
+[load]
+clients = [1]
+measure = "1 s"
+"""
+
+
+def test_a_study_is_parted_from_its_passwords(tmp_path: Path) -> None:
+    file = tmp_path / "s.toml"
+    url = "url:postgresql://bob:S3cretPW@127.0.0.1:1/d"
+    file.write_text(STUDY.format(provision=f'"{url}"'))
+    loaded = read_study(file)
+    assert "S3cret" not in repr(loaded.study)
+    (level,) = loaded.study.factors[0].levels
+    assert level.provision == "url:postgresql://bob@127.0.0.1:1/d"
+    assert loaded.secrets == {level.provision: url}
+    assert 'provision = "url:postgresql://bob@127.0.0.1:1/d"' in loaded.study.text
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            STUDY.format(provision='"url:postgresql://bob\\u003aS3cretPW@127.0.0.1/d"'),
+            "written with escapes",
+        ),
+        (
+            STUDY.format(provision='"url:postgresql://bob:S3cretPW@h/d"')
+            + '[server.two]\nprovision = "url:postgresql://bob:other@h/d"\n',
+            "differ only in the password",
+        ),
+        (
+            STUDY.format(provision='"sqlite"').replace(
+                "tables = 1", 'url = "mysql://bob:S3cretPW@h/d"'
+            ),
+            "an option holds a URL with a password",
+        ),
+    ],
+)
+def test_a_password_that_can_not_be_kept_out_is_refused(
+    text: str, said: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "s.toml"
+    file.write_text(text)
+    with pytest.raises(StudyError, match=said) as raised:
+        read_study(file)
+    assert "S3cret" not in f"{raised.value.message} {raised.value.hint}"
