@@ -67,7 +67,7 @@ def test_one_that_is_none_is_told_before_anything_runs(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(STUDY)
     (tmp_path / "queue.py").write_text("COLLECTOR = \n")
 
-    told = dbdyno("check", "own.toml", "--collector", "queue.py", folder=tmp_path)
+    told = dbdyno("check", "own.toml", "--collector=queue.py", "--run-code", folder=tmp_path)
 
     assert told.code == 2
     assert "queue.py:1: invalid syntax" in told.one_error()

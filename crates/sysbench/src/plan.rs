@@ -298,6 +298,7 @@ fn mysql(line: &CommandLine, sockets: &[PathBuf]) -> Result<ServerTarget, Refusa
         prepared_statements: prepared(values)?,
         tls: mysql_tls(line)?,
         compression: compression.filter(|_| values.on("mysql_compression")),
+        asks_for_public_key: false,
     })
 }
 

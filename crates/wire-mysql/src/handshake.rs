@@ -87,8 +87,8 @@ pub enum HandshakeError {
     Unsupported(String),
     /// The server asks for the password itself where others may listen.
     #[error(
-        "{0} asks for the password over a connection that is not encrypted; use TLS (`ssl-mode`), or \
-         let any key of the server's be trusted with it (`get-server-public-key=true`)"
+        "{0} asks for the password over a connection that is not encrypted; use TLS (`ssl-mode`), \
+         or let any key of the server's be trusted with it (`get-server-public-key=true`)"
     )]
     Exposed(String),
     /// The plugin can't use the server's data.

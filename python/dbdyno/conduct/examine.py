@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -118,28 +118,33 @@ def _complaints(
     for missing in missing_for_connections(loaded.study):
         yield MachineError(missing.what, hint=missing.cure), None
     yield from ((empty, None) for empty in _empty_replays(loaded))
-    yield from _complaints_of_scripts(_without_groups(loaded, own), plan, engine, scratch, own)
+    yield from _complaints_of_scripts(loaded, plan, engine, scratch, own)
 
 
 def _complaints_of_scripts(
     loaded: StudyFile, plan: Plan, engine: Engine, scratch: Path, own: Mapping[str, Path]
 ) -> Iterator[tuple[LabError, Cell]]:
     """What the engine says of each script with each set of options: several calls at a time, since
-    it takes longer to start it than to ask it."""
+    it takes longer to start it than to ask it. A script in `own` is not executed: one that does
+    nothing stands in for it, since the load is examined with it."""
+    stand_in = scratch / "stand_in.lua"
+    stand_in.write_text("function event() end\n")
     calls = {
         (command, parse_provision(cell.provision).kind, called.script, options): cell
         for cell in reversed(list(_distinct(plan, _script_key)))
         for command, called, options in (
             # What makes tables sees numbers only as amounts of rows: one call stands for all.
             ("prepare", cell.preparing, _text(_without_amounts(cell.preparing.options))),
-            ("run", _run_of(cell), _text(cell.options)),
+            ("run", _run_of(cell), "" if cell.script in own else _text(cell.options)),
         )
-        if cell.generator == ENGINE and called.script not in own
+        if cell.generator == ENGINE and (command == "run" or called.script not in own)
     }
 
     def complaint(number: int, command: str, cell: Cell) -> LabError | None:
         try:
-            _try_script(loaded, cell, command, engine, scratch / f"engine-{number}.log")
+            spec = _spec(loaded, cell, command, absent_target(cell.provision, scratch), 1)
+            spec = _with(spec, own.values(), stand_in)
+            _try_script(spec, engine, scratch / f"engine-{number}.log")
         except LabError as error:
             return error
         return None
@@ -158,18 +163,22 @@ def _complaints_of_scripts(
 
 
 def _without_amounts(options: Mapping[str, Option]) -> Mapping[str, Option]:
-    return {name: value if isinstance(value, str) else 0 for name, value in options.items()}
+    return {name: value if isinstance(value, str | bool) else 0 for name, value in options.items()}
 
 
 def _run_of(cell: Cell) -> Tables:
     return Tables(cell.script, cell.options)
 
 
-def _without_groups(loaded: StudyFile, own: Mapping[str, Path]) -> StudyFile:
-    """Without the groups whose scripts are not to be executed."""
-    load = loaded.study.load
-    groups = tuple(group for group in load.groups if group.script not in own)
-    return replace(loaded, study=replace(loaded.study, load=replace(load, groups=groups)))
+def _with(
+    spec: Mapping[str, object], own: Collection[Path], stand_in: Path
+) -> Mapping[str, object]:
+    """The spec with another script in place of each of these."""
+    groups = spec["groups"]
+    assert isinstance(groups, list)
+    instead = {"script": str(stand_in), "script_path": [], "options": {}}
+    replaced = [{**one, **instead} if Path(one["script"]) in own else one for one in groups]
+    return {**spec, "groups": replaced}
 
 
 def _empty_replays(loaded: StudyFile) -> Iterator[LabError]:
@@ -236,9 +245,8 @@ def _try_settings(loaded: StudyFile, cell: Cell, engine: Engine, scratch: Path) 
             )
 
 
-def _try_script(loaded: StudyFile, cell: Cell, command: str, engine: Engine, log: Path) -> None:
+def _try_script(spec: Mapping[str, object], engine: Engine, log: Path) -> None:
     """Raises errors that the engine finds before it connects."""
-    spec = _spec(loaded, cell, command, absent_target(cell.provision, log.parent), 1)
     outcome = run_engine(
         engine,
         spec,

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from dbdyno.errors import StoreError
 from dbdyno.model import Study
 from dbdyno.report.declared import asked_now
 from dbdyno.report.material import (
@@ -22,6 +23,7 @@ from dbdyno.report.material import (
 )
 from dbdyno.report.sampled import sources, wanted, with_figures
 from dbdyno.store import Store, StoredRun
+from dbdyno.store.soundness import reading
 
 LOADED = ("warm-up", "measure")
 """Phases with load; connecting and draining would only distort the lines."""
@@ -46,13 +48,15 @@ def gather(
     names = wanted(analysed)
     needed = None if every_sample else sources(names)
     with ThreadPoolExecutor(READ_AT_ONCE) as pool:
-        read = tuple(pool.map(partial(_run, needed=needed), runs))
+        found = tuple(pool.map(partial(_read, needed=needed), runs))
+    read = tuple(one for one in found if isinstance(one, RunMaterial))
+    aside = tuple(one for one in found if isinstance(one, str))
     return Material(
         study=analysed,
         plan=stored.plan,
         runs=tuple(with_figures(run, stored.study, names) for run in read),
         replaced=tuple(run.manifest for run in survey.replaced),
-        damages=tuple(damage.told for damage in survey.damages),
+        damages=(*(damage.told for damage in survey.damages), *aside),
         changes=changes,
         left_out=stored.left_out,
     )
@@ -62,6 +66,15 @@ def latency_log(store: Path, study: str, run: str) -> str:
     """A run's distributions as HdrHistogram's log; empty where it holds none."""
     text = Store(store).study(study).runs()[run].read("latency.hlog").decode()
     return text if "\nTag=" in text else ""
+
+
+def _read(run: StoredRun, needed: Collection[tuple[str, str]] | None) -> RunMaterial | str:
+    """A run, or what is wrong with it: a document whose checksum agrees may hold anything."""
+    try:
+        with reading(run.path):
+            return _run(run, needed)
+    except StoreError as error:
+        return error.message
 
 
 def _run(run: StoredRun, needed: Collection[tuple[str, str]] | None) -> RunMaterial:

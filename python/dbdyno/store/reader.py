@@ -18,11 +18,19 @@ from dbdyno.formats.stored_study import LOST, Declared, load_declared
 from dbdyno.model import LeftOut, Metric, Plan, RunManifest, StepSummary, Study, TurnResult
 from dbdyno.store.disk import sha256
 from dbdyno.store.places import ATTEMPT, PARTIAL, SUMS
+from dbdyno.store.soundness import (
+    check_facts,
+    check_manifest,
+    check_settings,
+    check_summaries,
+    reading,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _RERUN = "take the folder out of the store; `dbdyno resume` then runs it again"
+_CHECKED = {"facts.json": check_facts, "settings.json": check_settings}
 _SUM = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
@@ -35,12 +43,20 @@ class StoredRun:
     @cached_property
     def manifest(self) -> RunManifest:
         """The run's head."""
-        return load_manifest(self.read("manifest.json"), file=self.path / "manifest.json")
+        file = self.path / "manifest.json"
+        with reading(file):
+            found = load_manifest(self.read("manifest.json"), file=file)
+        check_manifest(found, file)
+        return found
 
     @cached_property
     def summaries(self) -> tuple[StepSummary, ...]:
         """The figures, one entry per step; fewer than planned if the run was cut short."""
-        return load_summary(self.read("summary.json"), file=self.path / "summary.json")
+        file = self.path / "summary.json"
+        with reading(file):
+            found = load_summary(self.read("summary.json"), file=file)
+        check_summaries(found, file)
+        return found
 
     @cached_property
     def series(self) -> pa.Table:
@@ -52,7 +68,8 @@ class StoredRun:
 
         content = self.read("series.parquet")
         try:
-            return from_parquet(content)
+            with reading(self.path / "series.parquet"):
+                return from_parquet(content)
         except pa.ArrowException as error:
             raise StoreError(f"{self.path / 'series.parquet'}: {error}", hint=_RERUN) from error
 
@@ -67,20 +84,35 @@ class StoredRun:
             return ()
         content = self.read(NAME)
         try:
-            return from_parquet(content)
-        except (pa.ArrowException, TypeError) as error:
+            with reading(self.path / NAME):
+                return from_parquet(content)
+        except pa.ArrowException as error:
             raise StoreError(f"{self.path / NAME}: {error}", hint=_RERUN) from error
 
     @cached_property
     def metrics(self) -> tuple[pa.Table, Mapping[str, Mapping[str, Metric]]] | None:
         """Samples taken beside the load, and their metrics; `None` if there are none."""
+        import pyarrow as pa
+
         from dbdyno.store.metrics import NAME, from_parquet
 
-        return from_parquet(self.read(NAME)) if NAME in self._sums else None
+        if NAME not in self._sums:
+            return None
+        content = self.read(NAME)
+        try:
+            with reading(self.path / NAME):
+                return from_parquet(content)
+        except pa.ArrowException as error:
+            raise StoreError(f"{self.path / NAME}: {error}", hint=_RERUN) from error
 
     def document(self, name: str) -> object:
         """A JSON document of the folder: `facts.json`, `settings.json`."""
-        return load_json(self.read(name), file=self.path / name)
+        file = self.path / name
+        with reading(file):
+            found = load_json(self.read(name), file=file)
+        if name in _CHECKED:
+            _CHECKED[name](found, file)
+        return found
 
     def read(self, name: str) -> bytes:
         """The bytes of a file. Raises `StoreError` if it is missing, unreadable or changed."""
@@ -109,6 +141,10 @@ class StoredRun:
             )
         if whole:
             self.verify()
+            for name in self._sums.keys() & _CHECKED.keys():
+                self.document(name)
+            if "summary.json" in self._sums:
+                _ = self.summaries
 
     @cached_property
     def _sums(self) -> Mapping[str, str]:

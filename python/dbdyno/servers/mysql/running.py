@@ -128,8 +128,9 @@ class RunningMysql(RunningServer):
             "user": self._user,
             "database": self._database,
             "tls": self._tls(),
-            "asks_for_public_key": self._asks(),
         }
+        if self._asks():
+            target["asks_for_public_key"] = True
         if self._password:
             target["password"] = self._password
         return target

@@ -1,0 +1,111 @@
+"""One rule for whatever a run's folder holds: a document that is not as it could have been written
+is damage, whether or not its checksum agrees, and the run is set aside by name.
+
+A checksum tells what has changed by accident. Who alters a figure can alter the checksum, too; what
+then is impossible (a negative count, no number, a time outside of history) must neither be shown
+nor end a command.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+from dbdyno.errors import StoreError
+from dbdyno.model import RunManifest, StepSummary
+
+DAMAGED = "take the folder out of the store; `dbdyno resume` then runs it again"
+
+_LATEST_S = 32_503_680_000.0
+"""The year 3000: the calendar's functions end somewhere beyond."""
+_LARGEST = 2**64
+_FREE = frozenset(
+    (
+        *("collected", "figures", "host", "load_warnings", "options"),
+        *("proxy", "record", "search", "server", "warnings"),
+    )
+)
+"""What others have said, or whose signs mean something."""
+
+
+@contextmanager
+def reading(file: Path) -> Iterator[None]:
+    """Whatever a reader stumbles over is damage of the file. Raises `StoreError`."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise not_written(file, f"{type(error).__name__}: {error}") from error
+    except RecursionError as error:
+        raise not_written(file, "it is nested too deeply") from error
+
+
+def not_written(file: Path, told: str) -> StoreError:
+    """The error for a document that was not written so."""
+    words = " ".join(told.split())[:200]
+    return StoreError(f"{file}: is not as it was written: {words}", hint=DAMAGED)
+
+
+def check_manifest(manifest: RunManifest, file: Path) -> None:
+    """Raises `StoreError` for a value outside its range."""
+    _check(manifest, file, "")
+    least = {
+        "block": manifest.block,
+        "position": manifest.position,
+        "attempt": manifest.attempt,
+        **{f"steps.{step.index}.clients": step.clients for step in manifest.steps},
+    }
+    for name, value in least.items():
+        if value < 1:
+            raise not_written(file, f"`{name}` is {value}")
+    for name in ("started_unix_s", "ended_unix_s"):
+        if getattr(manifest, name) > _LATEST_S:
+            raise not_written(file, f"`{name}` is {getattr(manifest, name)}")
+
+
+def check_summaries(summaries: tuple[StepSummary, ...], file: Path) -> None:
+    """Raises `StoreError` for a value outside its range, or a step told twice."""
+    for place, summary in enumerate(summaries):
+        _check(summary, file, f"{place}")
+    steps = [summary.step for summary in summaries]
+    if len(set(steps)) < len(steps):
+        raise not_written(file, "a step is there twice")
+
+
+def check_facts(document: object, file: Path) -> None:
+    """Raises `StoreError` for what are no facts."""
+    if not isinstance(document, dict):
+        raise not_written(file, "expected a JSON object")
+    for name in ("host", "server", "tools", "host_change"):
+        if not isinstance(document.get(name, {}), dict):
+            raise not_written(file, f"`{name}` is no object")
+    flags = document.get("red_flags", [])
+    if not isinstance(flags, list) or not all(isinstance(flag, dict) for flag in flags):
+        raise not_written(file, "`red_flags` is no list of objects")
+
+
+def check_settings(document: object, file: Path) -> None:
+    """Raises `StoreError` for what are no settings."""
+    if not isinstance(document, dict):
+        raise not_written(file, "expected a JSON object")
+
+
+def _check(value: object, file: Path, place: str) -> None:
+    """Numbers are finite and not negative; free text and foreign documents are not looked at."""
+    if isinstance(value, bool) or value is None:
+        return
+    if isinstance(value, int | float):
+        if not math.isfinite(value) or not 0 <= value < _LARGEST:
+            raise not_written(file, f"`{place}` is {value}")
+    elif is_dataclass(value):
+        for each in fields(value):
+            if each.name not in _FREE:
+                _check(getattr(value, each.name), file, f"{place}.{each.name}".lstrip("."))
+    elif isinstance(value, Mapping):
+        for name, one in value.items():
+            _check(one, file, f"{place}.{name}")
+    elif isinstance(value, tuple | list):
+        for number, one in enumerate(value):
+            _check(one, file, f"{place}.{number}")

@@ -1,0 +1,118 @@
+"""Documents that were altered together with their checksum: the run is set aside by name."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_store import DECLARED, PLAN, write
+
+from dbdyno.errors import InterruptedRunError, LabError
+from dbdyno.store import Store, open_study_folder
+
+Alter = Callable[[Any], Any]
+
+
+def altered(folder: Path, name: str, change: Alter | bytes) -> None:
+    """The document with a change, and a checksum that agrees with it."""
+    file = folder / name
+    if isinstance(change, bytes):
+        content = change
+    else:
+        document = json.loads(file.read_bytes())
+        content = json.dumps(change(document) or document).encode()
+    sums = folder / "SHA256SUMS"
+    old = hashlib.sha256(file.read_bytes()).hexdigest()
+    new = hashlib.sha256(content).hexdigest()
+    assert old in sums.read_text()
+    sums.write_text(sums.read_text().replace(old, new))
+    file.write_bytes(content)
+
+
+def setting(*path: str | int, to: object) -> Alter:
+    def change(document: Any) -> None:
+        at = document
+        for key in path[:-1]:
+            at = at[key]
+        at[path[-1]] = to
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("manifest.json", setting("block", to=0)),
+        ("manifest.json", setting("attempt", to=-1)),
+        ("manifest.json", setting("position", to=10**30)),
+        ("manifest.json", setting("started_unix_s", to=1e20)),
+        ("manifest.json", setting("ended_unix_s", to=float("nan"))),
+        ("manifest.json", setting("started_unix_s", to=float("inf"))),
+        ("manifest.json", setting("seed", to=-5)),
+        ("manifest.json", setting("phases", to=5)),
+        ("manifest.json", b"[" * 100_000),
+        ("manifest.json", b'{"schema": ' + b"9" * 5_000 + b"}"),
+        ("manifest.json", b"\xff\xfe"),
+        ("manifest.json", b"null"),
+        ("summary.json", b"{}"),
+        ("summary.json", b"[1]"),
+        ("summary.json", b"[" * 100_000),
+        ("facts.json", b"[]"),
+        ("facts.json", b'{"host": 5}'),
+        ("facts.json", b'{"red_flags": {"a": 1}}'),
+        ("facts.json", b"[" * 100_000),
+        ("settings.json", b"7"),
+    ],
+)
+def test_what_could_not_have_been_written_sets_the_run_aside(
+    name: str, change: Alter | bytes, tmp_path: Path
+) -> None:
+    store, (first, second) = Store(tmp_path), PLAN.runs
+    with open_study_folder(store, DECLARED) as folder:
+        for run in (first, second):
+            write(folder.path / "runs" / run.id, run)
+    written = store.root / "example" / "runs" / first.id
+    if not (written / name).exists():
+        pytest.skip(f"the made-up run has no {name}")
+    altered(written, name, change)
+
+    survey = store.study("example").survey(whole=True)
+
+    assert list(survey.runs) == [second.id]
+    (damage,) = survey.damages
+    assert str(written / name) in damage.told
+    with open_study_folder(store, DECLARED) as folder:
+        assert folder.missing([[first], [second]]) == (first,)
+
+
+def test_what_fails_before_anything_was_measured_leaves_no_study(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    with pytest.raises(LabError), open_study_folder(store, DECLARED):
+        raise LabError("no")
+    assert store.names() == ()
+    with pytest.raises(KeyError), open_study_folder(store, DECLARED):
+        raise KeyError("x")
+    assert store.names() == ()
+    with pytest.raises(InterruptedRunError), open_study_folder(store, DECLARED):
+        raise InterruptedRunError("it may go on")
+    assert store.names() == ("example",)
+    with pytest.raises(KeyError), open_study_folder(store, DECLARED):
+        raise KeyError("what was there before stays")
+    assert store.names() == ("example",)
+
+
+def test_an_import_that_fails_leaves_nothing(tmp_path: Path) -> None:
+    store, run = Store(tmp_path), PLAN.runs[0]
+
+    def half_made() -> None:
+        with open_study_folder(store, DECLARED, whole=True) as folder:
+            write(folder.path / "runs" / run.id, run)
+            raise KeyError("x")
+
+    with pytest.raises(KeyError):
+        half_made()
+    assert store.names() == ()
