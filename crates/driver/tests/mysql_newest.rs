@@ -98,7 +98,8 @@ impl Server {
 
     fn tcp(&self) -> ServerTarget {
         let host = "127.0.0.1".into();
-        ServerTarget { endpoints: vec![Endpoint::Tcp { host, port: self.port }], ..self.local() }
+        let endpoints = vec![Endpoint::Tcp { host, port: self.port }];
+        ServerTarget { endpoints, asks_for_public_key: true, ..self.local() }
     }
 
     fn encrypted(&self) -> ServerTarget {
@@ -136,6 +137,12 @@ fn passwords_are_proved_in_every_way_and_sessions_compressed_in_both() {
 
 /// In full, and then fast.
 fn check_passwords(server: &Server) {
+    forget(server);
+    let unasked = ServerTarget { asks_for_public_key: false, ..server.tcp() };
+    match connect(&unasked).err() {
+        Some(ConnectError::Unsupported { what, .. }) => assert!(what.contains("not encrypted")),
+        other => panic!("{other:?}"),
+    }
     // By the server's RSA key; within TLS; in clear, over the socket.
     for target in [server.tcp(), server.encrypted(), server.local()] {
         forget(server);
