@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from dbdyno.cache import CACHE_VARIABLE
 from dbdyno.cli import call
-from dbdyno.servers.cache import CACHE_VARIABLE
 
 
 @pytest.fixture(autouse=True)

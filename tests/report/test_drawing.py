@@ -11,12 +11,13 @@ from made_up_runs import World, write_study
 from made_up_studies import SMALL
 from test_sampled import rate
 
+from dbdyno.cache import CACHE_VARIABLE
 from dbdyno.errors import StoreError, UsageError
 from dbdyno.guard.family import children_of
 from dbdyno.report import write
 from dbdyno.report.analyse import analyse
 from dbdyno.report.charts import Chart, charts
-from dbdyno.report.drawing import Drawing
+from dbdyno.report.drawing import Drawing, script_file
 from dbdyno.report.gather import gather
 
 
@@ -34,6 +35,29 @@ def test_every_chart_is_drawn_twice(drawn: tuple[Chart, ...], tmp_path: Path) ->
     for chart in drawn:
         assert (tmp_path / f"{chart.name}.svg").read_text().startswith("<svg")
         assert (tmp_path / f"{chart.name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_page_s_script_is_made_once_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
+    with Drawing() as drawing:
+        made = drawing.finished()
+    assert script_file().read_text() == made
+    assert [file.name for file in script_file().parent.iterdir()] == [script_file().name]
+
+    script_file().write_text("kept")
+    with Drawing() as drawing:
+        assert drawing.finished() == "kept"
+
+
+def test_a_cache_that_can_not_be_written_costs_only_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "file" / "cache"))
+    with Drawing() as drawing:
+        assert "vegaEmbed" in drawing.finished()
 
 
 def test_a_picture_that_can_not_be_written_is_told(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from dbdyno.cache import CACHE_VARIABLE
 from dbdyno.errors import ServerError
 from dbdyno.servers import cache
 from dbdyno.servers.cache import Archive
@@ -19,7 +20,7 @@ ARCHIVE = Archive("package==1", "package.whl", "00", "RECORD")
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv(cache.CACHE_VARIABLE, str(tmp_path / "cache"))
+    monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 

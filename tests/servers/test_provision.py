@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from dbdyno.cache import CACHE_VARIABLE
 from dbdyno.errors import ServerError
 from dbdyno.servers import Provision, Source, available, parse_provision, parse_tool
-from dbdyno.servers.cache import CACHE_VARIABLE
 from dbdyno.servers.packaged import printed_by
 from dbdyno.servers.provision import matches, version_key
 

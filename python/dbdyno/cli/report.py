@@ -10,7 +10,6 @@ import click
 from dbdyno.cli.options import store_option
 from dbdyno.cli.terminal import say
 from dbdyno.cli.text import fold, width
-from dbdyno.conduct.resume import load_measured
 from dbdyno.model import Study
 from dbdyno.store import Store
 
@@ -37,6 +36,9 @@ def report(study: str, store: Path, out: Path | None) -> None:
     if Path(study).suffix != ".toml":
         say(write_report(Store(store), study, out).page)
         return
+    # Reading studies takes as long to import as drawing does.
+    from dbdyno.conduct.resume import load_measured
+
     found = load_measured(study, Store(store))
     say(write_report(Store(store), found.folder, out, asked=found.study).page)
 

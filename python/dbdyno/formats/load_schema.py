@@ -73,7 +73,7 @@ Code = Annotated[str, BeforeValidator(check_code)]
 class Table(BaseModel):
     """A table that rejects unknown keys."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class ArrivalTable(Table):

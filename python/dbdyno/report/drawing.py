@@ -1,27 +1,59 @@
 """Draws beside the rest of a report, in a process of its own.
 
 vl-convert keeps Python's lock while it works, so threads would wait for it. Large texts go through
-files in memory, and jobs and answers are so short that neither side ever waits to write.
+files in memory, and jobs and answers are so short that neither side ever waits to write. The page's
+script is the same for all reports of one release of vl-convert, and takes three seconds of
+processor time to put together: it is kept in the cache.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Self
 
+from dbdyno.cache import cache_folder
 from dbdyno.errors import StoreError
 from dbdyno.report import drawing_program
 from dbdyno.report.charts import Chart
 from dbdyno.report.paper import VEGA_LITE
 
 
+def script_file() -> Path:
+    """Where the page's script is kept, for the releases that made it."""
+    release = version("vl-convert-python")
+    return cache_folder() / "report" / f"vega-lite-{VEGA_LITE}-vl-convert-{release}.js"
+
+
+def kept_script() -> str:
+    """The page's script; empty if none is kept, or it can't be read."""
+    try:
+        return script_file().read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def keep_script(text: str) -> None:
+    """Keeps it, whole or not at all; a cache that can't be written only costs time."""
+    file = script_file()
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=file.parent, encoding="utf-8") as aside:
+            aside.write(text)
+            aside.flush()
+            Path(aside.name).chmod(0o644)
+            os.link(aside.name, file)
+
+
 class Drawing:
-    """The process, which begins with the page's script; it ends with the block."""
+    """The process, which makes the page's script first if none is kept; it ends with the block."""
 
     def __init__(self) -> None:
         self._process = subprocess.Popen(
@@ -33,8 +65,11 @@ class Drawing:
         )
         self._files: list[int] = []
         self._asked = 0
-        self._script = self._file("")
-        self._ask({"script": self._script})
+        self._script = kept_script()
+        self._made_script = ""
+        if not self._script:
+            self._made_script = self._file("")
+            self._ask({"script": self._made_script})
 
     def __enter__(self) -> Self:
         return self
@@ -75,7 +110,10 @@ class Drawing:
             if wrong:
                 raise StoreError(f"the report's pictures can't be drawn: {wrong['why']}")
         self._asked = 0
-        return Path(self._script).read_text("utf-8")
+        if not self._script:
+            self._script = Path(self._made_script).read_text("utf-8")
+            keep_script(self._script)
+        return self._script
 
     def _ask(self, job: dict[str, object]) -> None:
         assert self._process.stdin is not None, "it is a pipe"

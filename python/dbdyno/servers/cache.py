@@ -1,8 +1,4 @@
-"""The cache of downloaded servers: each is fetched once, atomically, by one process at a time.
-
-`DBDYNO_CACHE` names the folder. Default: `/var/cache/dbdyno` for root, because servers then run as
-another user who must be able to read it; otherwise `dbdyno` in the user's cache folder.
-"""
+"""The cache of downloaded servers: each is fetched once, atomically, by one process at a time."""
 
 import contextlib
 import fcntl
@@ -16,10 +12,9 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from dbdyno.cache import CACHE_VARIABLE, cache_folder
 from dbdyno.errors import ServerError
 
-CACHE_VARIABLE = "DBDYNO_CACHE"
-_SYSTEM_CACHE = Path("/var/cache/dbdyno")
 _MANIFEST = "manifest.json"
 _CONTENT = "content"
 
@@ -44,16 +39,6 @@ class Cached:
 
     folder: Path
     archive: Archive
-
-
-def cache_folder() -> Path:
-    """Where downloads are kept."""
-    if named := os.environ.get(CACHE_VARIABLE):
-        return Path(named).absolute()
-    if os.geteuid() == 0:
-        return _SYSTEM_CACHE
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "dbdyno"
 
 
 def find(key: str) -> Cached | None:

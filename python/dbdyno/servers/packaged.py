@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from dbdyno.cache import CACHE_VARIABLE
 from dbdyno.errors import ServerError
 from dbdyno.guard.account import USER_VARIABLE, Account
 from dbdyno.servers import cache
@@ -112,7 +113,7 @@ def install(provision: Provision, account: Account | None) -> Programs:
     if account is not None and not account.can_reach(programs.folder):
         raise ServerError(
             f"the user `{account.name}`, who runs servers for root, can't read {programs.folder}",
-            hint=f"put them where everybody can read (the cache: {cache.CACHE_VARIABLE}), or name "
+            hint=f"put them where everybody can read (the cache: {CACHE_VARIABLE}), or name "
             f"another user in {USER_VARIABLE}",
         )
     return programs

@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from dbdyno.cache import CACHE_VARIABLE, cache_folder
 from dbdyno.errors import ServerError
-from dbdyno.servers import cache
 from dbdyno.servers.protocol import Package, Source
 from dbdyno.servers.source.apt import MOVING, Suite
 from dbdyno.servers.source.client import Progress
@@ -158,7 +158,7 @@ def refresh(name: str, progress: Progress | None = None) -> None:
     except OSError as error:
         raise ServerError(
             f"{path} can't be written: {error.strerror}",
-            hint=f"make room there, or name another folder in {cache.CACHE_VARIABLE}",
+            hint=f"make room there, or name another folder in {CACHE_VARIABLE}",
         ) from error
 
 
@@ -183,7 +183,7 @@ def _versions(suite: str) -> Mapping[str, str]:
 
 
 def _unpacked(suite: str, recipe: Recipe) -> Iterable[tuple[str, str]]:
-    for manifest in sorted((cache.cache_folder() / "debian").glob(f"{suite}_*/manifest.json")):
+    for manifest in sorted((cache_folder() / "debian").glob(f"{suite}_*/manifest.json")):
         _, package, version = manifest.parent.name.split("_", 2)
         if recipe.pattern.fullmatch(package):
             yield package, version

@@ -6,14 +6,23 @@ from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
+from altair.utils import schemapi
 
 from dbdyno.report.table import Table
+
+# Holding what we draw ourselves against the schema took a third of a report's time: tests do it.
+schemapi.disable_debug_mode()
 
 MOST_IN_PICTURE = 240
 """Values of one line over time: a view of a picture is 420 pixels wide."""
 
 Row = Mapping[str, object]
 Drawing = alt.Chart | alt.LayerChart | alt.FacetChart | alt.VConcatChart
+
+
+def _spec(drawing: Drawing) -> dict[str, Any]:
+    """Vega-Lite, held against its schema where tests ask for it."""
+    return dict(drawing.to_dict(validate=schemapi.DEBUG_MODE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +55,9 @@ class Chart:
     def spec(self) -> dict[str, object]:
         """Vega-Lite without rows, as wide as the page allows; panels the page widens by itself."""
         if isinstance(self.drawing, alt.VConcatChart):
-            return dict(self.drawing.to_dict())
+            return _spec(self.drawing)
         drawn = self.drawing.properties(width="container", height=self.height)
-        return dict(drawn.to_dict())
+        return _spec(drawn)
 
     def picture(self) -> dict[str, object]:
         """Vega-Lite with rows, one panel a selectable view. Rows are put in behind Altair, which
@@ -57,7 +66,7 @@ class Chart:
             return self._first_view()
         if self.selector is None:
             whole = self.drawing.properties(width=640, height=self.height, title=self.title)
-            return self._filled(whole.to_dict(), self.rows)
+            return self._filled(_spec(whole), self.rows)
         drawing = self.drawing.copy(deep=True)
         drawing.data = alt.Undefined
         views = list(dict.fromkeys(str(row["view"]) for row in self.rows))
@@ -67,7 +76,7 @@ class Chart:
             data=alt.NamedData(name="rows"),
             title=self.title,
         )
-        spec = dict(panels.to_dict())
+        spec = _spec(panels)
         for layer in spec["spec"].get("layer", ()):
             # A layer that names its table would show the rows of all views in each.
             if layer.get("data") == {"name": "rows"}:
@@ -77,7 +86,7 @@ class Chart:
     def _first_view(self) -> dict[str, object]:
         """Stacked panels can't stand beside one another: a picture shows one selectable view."""
         view = self.rows[0]["view"]
-        drawn = dict(self.drawing.properties(title=f"{self.title}: {view}").to_dict())
+        drawn = _spec(self.drawing.properties(title=f"{self.title}: {view}"))
         rows = [row for row in self.rows if row["view"] == view]
         return self._filled(drawn, rows)
 

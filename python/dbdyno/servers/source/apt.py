@@ -17,8 +17,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dbdyno.cache import CACHE_VARIABLE, cache_folder
 from dbdyno.errors import ServerError
-from dbdyno.servers.cache import CACHE_VARIABLE, cache_folder
 from dbdyno.servers.source.client import Progress, run_client
 
 MOVING = ("sid", "experimental")
