@@ -49,7 +49,33 @@ def test_precedence_over_others_needs_root(value: object) -> None:
 
 @pytest.mark.usefixtures("without_root")
 def test_stepping_back_needs_nothing() -> None:
-    assert SETTER.missing(SETTER.read({"class": "batch", "nice": 5})) == ()
+    back = min(os.getpriority(os.PRIO_PROCESS, 0) + 5, 19)
+    assert SETTER.missing(SETTER.read({"class": "batch", "nice": back})) == ()
+
+
+@root_only
+def test_a_server_has_the_usual_nice_value_whatever_the_command_s_own_is(tmp_path: Path) -> None:
+    ours = os.getpriority(os.PRIO_PROCESS, 0)
+    os.setpriority(os.PRIO_PROCESS, 0, 10)
+    try:
+        with Guarded() as guarded:
+            outfit = apply_all({"scheduler": "batch"}, guarded, scene(tmp_path))
+            words = told_by(guarded, outfit.server, LOOK, tmp_path).split()
+    finally:
+        os.setpriority(os.PRIO_PROCESS, 0, ours)
+
+    assert words == ["SCHED_BATCH", "0", "0"]
+
+
+@pytest.mark.usefixtures("without_root")
+def test_the_usual_nice_value_needs_root_where_the_command_has_a_higher_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("dbdyno.setters.scheduler.nice_of", lambda _: 10)
+
+    (missing,) = SETTER.missing(SETTER.read("batch"))
+
+    assert missing.what == "only root may give a server nice 0 from a command with nice 10"
 
 
 @root_only

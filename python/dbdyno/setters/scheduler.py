@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from dbdyno.guard.guarded import Guarded
@@ -24,6 +25,10 @@ from dbdyno.setters.setter import (
 )
 
 _NAMES = {number: name for name, number in SCHEDULERS.items()}
+
+
+USUAL_NICE = 0
+"""The nice value of a server whose study names none, whatever this command's own is."""
 
 
 class Scheduler:
@@ -48,8 +53,10 @@ class Scheduler:
     def missing(self, value: Launch) -> tuple[Missing, ...]:
         """Missing root, for precedence over others; or a kernel that allows it."""
         if value.scheduler not in REAL_TIME:
-            favoured = value.nice is not None and value.nice < nice_of(0)
-            return without_root("give a server precedence by nice") if favoured else ()
+            nice = USUAL_NICE if value.nice is None else value.nice
+            if nice >= nice_of(0):
+                return ()
+            return without_root(f"give a server nice {nice} from a command with nice {nice_of(0)}")
         lacking = (
             *without_root("use a real-time class"),
             *without_programs({"chrt": "util-linux"}),
@@ -72,6 +79,8 @@ class Scheduler:
             "priority": os.sched_getparam(0).sched_priority,
             "nice": nice_of(0),
         }
+        if value.nice is None:
+            value = replace(value, nice=USUAL_NICE)
         changed = {"class": value.scheduler, "priority": value.priority, "nice": value.nice}
         after = {**ours, **{key: word for key, word in changed.items() if word is not None}}
         return Applied(before=ours, after=after, server=value, witness=_classes)
