@@ -1,9 +1,10 @@
 # One line a verb; what needs more than a line is in scripts/. CI runs `make check`.
 export RUSTUP_TOOLCHAIN := $(shell scripts/toolchain)
+# What tests need of the system, and the servers and tools they install into the cache.
 PACKAGES := sysbench postgresql-15 mariadb-server libaio1 maven chromium chromium-driver pgbouncer fio xfsprogs iproute2
 BIN := .venv/bin
 
-.PHONY: setup quickstart classics fmt lint test check nightly fuzz generate lock bench service-times verdicts wheel
+.PHONY: setup quickstart classics fmt lint test check downloads rust-tests-built rust-tests python-tests python-tests-alone nightly fuzz generate lock bench service-times verdicts wheel
 .NOTPARALLEL:
 
 setup:      ; @scripts/setup
@@ -11,9 +12,14 @@ quickstart: setup ; @$(BIN)/dbdyno run quickstart
 classics:   setup ; scripts/packages $(PACKAGES) && $(BIN)/dbdyno classics
 fmt:        setup ; cargo fmt --all && $(BIN)/ruff check --fix --quiet . && $(BIN)/ruff format .
 lint:       setup ; cargo fmt --all --check && cargo clippy --workspace --all-targets --locked -- -D warnings && $(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy
-test:       setup ; scripts/packages $(PACKAGES) && DBDYNO_MARIADB_PLUGINS=$$(scripts/mariadb-plugins) DBDYNO_MYSQLD=$$($(BIN)/dbdyno fetch mysql@sid) cargo test --workspace --locked && $(BIN)/pytest -m "not slow and not nightly"
-check:      lint  ; scripts/packages $(PACKAGES) && DBDYNO_MARIADB_PLUGINS=$$(scripts/mariadb-plugins) DBDYNO_MYSQLD=$$($(BIN)/dbdyno fetch mysql@sid) cargo test --workspace --locked && $(BIN)/pytest -m "not nightly"
-nightly:    setup ; scripts/packages $(PACKAGES) llvm && DBDYNO_MARIADB_PLUGINS=$$(scripts/mariadb-plugins) DBDYNO_MYSQLD=$$($(BIN)/dbdyno fetch mysql@sid) scripts/soundness && $(BIN)/pytest -m nightly
+test:       setup ; scripts/packages $(PACKAGES) && scripts/tests everyday
+check:      ; @scripts/check
+downloads:  ; cargo fetch --locked && scripts/packages $(PACKAGES)
+rust-tests-built: setup ; scripts/rust-tests --no-run
+rust-tests: setup ; scripts/rust-tests
+python-tests: setup ; scripts/tests several
+python-tests-alone: setup ; scripts/tests alone
+nightly:    setup ; scripts/packages $(PACKAGES) llvm gcc liburing-dev && scripts/nightly
 fuzz:       ; scripts/fuzz
 generate:   setup ; $(BIN)/python scripts/generate.py
 lock:       setup ; $(BIN)/uv pip compile --quiet pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-annotate --custom-compile-command "make lock" -o requirements.lock

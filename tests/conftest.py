@@ -59,10 +59,36 @@ baseline = { journal = "delete" }
 """
 
 
+ALONE = ("guard", "setters")
+"""Folders of tests that kill labs and guards, or change switches of the machine."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks `alone` what another test at the same time could see or disturb."""
+    for item in items:
+        if item.path.relative_to(HERE).parts[0] in ALONE:
+            item.add_marker(pytest.mark.alone)
+
+
 @pytest.fixture
 def clean() -> Iterator[None]:
     """The test leaves the machine as it found it."""
     with no_trace():
+        yield
+
+
+@pytest.fixture(autouse=True)
+def drawings_follow_their_schema(request: pytest.FixtureRequest) -> Iterator[None]:
+    """In tests of reports, Altair holds what is drawn against Vega-Lite's schema; for users of the
+    product it does not, which takes too long."""
+    if request.path.parent.name != "report":
+        yield
+        return
+    from altair.utils import schemapi
+
+    from dbdyno.report.charts import chart  # noqa: F401 (its import switches the check off)
+
+    with schemapi.debug_mode(True):
         yield
 
 

@@ -138,3 +138,15 @@ def test_the_lock_holds_what_the_project_asks_for() -> None:
     ]
 
     assert missing == [], "run `make lock`"
+
+
+def test_contributing_says_why_tests_are_nightly() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    marked = re.compile(r"\bmark(s=pytest\.mark)?\.nightly\b")
+    files = [
+        path for path in (ROOT / "tests").rglob("test_*.py") if marked.search(path.read_text())
+    ]
+
+    assert [
+        str(file.relative_to(ROOT)) for file in files if f"`{file.relative_to(ROOT)}`" not in page
+    ] == []

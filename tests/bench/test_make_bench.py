@@ -217,7 +217,7 @@ def test_results_of_another_kind_are_refused(tmp_path: Path) -> None:
         read_results(tmp_path)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly  # Builds an earlier engine: minutes.
 def test_a_quick_run_measures_every_cell_and_writes_the_page(tmp_path: Path) -> None:
     if not Path("/usr/include/liburing.h").exists():
         pytest.skip("liburing-dev is missing, without which the raw loops can't be built")

@@ -66,6 +66,7 @@ def test_the_number_of_a_loop_device_is_chance(facts: dict[str, Any]) -> None:
     assert on("sda") != on("sdb")
 
 
+@pytest.mark.alone  # Others change switches of the machine.
 def test_two_looks_at_one_machine_have_one_id(tmp_path: Path) -> None:
     assert environment_id(host_facts(tmp_path)) == environment_id(host_facts(tmp_path))
 

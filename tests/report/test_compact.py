@@ -31,15 +31,15 @@ def unpacked(text: bytes) -> tuple[Mapping[str, list[float | None]], Mapping[str
     ]
     fine = sum(sizes[: head["fine"]])
     wide = values[:fine].astype(int) << 8 | values[fine : 2 * fine]
-    codes = [*wide, *values[2 * fine :].astype(int)]
+    codes = np.concatenate((wide, values[2 * fine :].astype(int)))
     assert len(codes) == sum(sizes)
+    parts = np.split(codes, np.cumsum(sizes)[:-1])
     found: dict[str, list[float | None]] = {}
-    for place, size in enumerate(sizes):
+    for place, part in enumerate(parts):
         name, low, high = (head[key][place] for key in ("name", "low", "high"))
-        mine, codes = codes[:size], codes[size:]
         steps = 65_534 if place < head["fine"] else 254
-        told = [None if c > steps else low + c / steps * (high - low) for c in mine]
-        found[head["names"][name]] = told if size else [low]
+        read = [None if c > steps else low + c / steps * (high - low) for c in part.tolist()]
+        found[head["names"][name]] = read if read else [low]
     return found, head
 
 

@@ -6,7 +6,8 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,18 +26,42 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def clean() -> Iterator[None]:
-    """Every test leaves the machine as it found it."""
-    with nothing_left():
-        yield
-
-
 @pytest.fixture
 def server(kind: KindUnderTest, tmp_path: Path) -> Iterator[Server]:
     with open_server(kind.provision, {}, tmp_path) as server:
         server.start()
         yield server
+
+
+@pytest.fixture(scope="module")
+def standing_servers(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Callable[[str], Server]]:
+    """Starts a server of a provision once for the module: starting takes longer than the tests."""
+    with contextlib.ExitStack() as stack:
+
+        @cache
+        def standing(provision: str) -> Server:
+            folder = tmp_path_factory.mktemp("standing")
+            server = stack.enter_context(open_server(provision, {}, folder))
+            server.start()
+            return server
+
+        yield standing
+
+
+@pytest.fixture
+def standing(kind: KindUnderTest, standing_servers: Callable[[str], Server]) -> Server:
+    """For tests that leave it as it was."""
+    return standing_servers(kind.provision)
+
+
+@pytest.fixture(autouse=True)
+def clean(standing_servers: Callable[[str], Server], kind: KindUnderTest) -> Iterator[None]:
+    """Every test leaves the machine as it found it; what stands before it is no trace of it."""
+    standing_servers(kind.provision)
+    with nothing_left():
+        yield
 
 
 def wait_until_dead(server: Server) -> None:
@@ -103,10 +128,10 @@ def test_a_path_is_a_source(kind: KindUnderTest, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("transport", ["unix", "tcp"])
 def test_a_running_server_is_used_and_left_alone(
-    kind: KindUnderTest, server: Server, tmp_path: Path, transport: Any
+    kind: KindUnderTest, standing: Server, tmp_path: Path, transport: Any
 ) -> None:
-    theirs: Any = server.target(transport)
-    before = server.settings()
+    theirs: Any = standing.target(transport)
+    before = standing.settings()
 
     with open_server(f"url:{kind.url(theirs)}", {}, tmp_path / "other") as running:
         running.start()
@@ -114,15 +139,15 @@ def test_a_running_server_is_used_and_left_alone(
         with kind.connect(ours) as connection:
             connection.cursor().execute("SELECT 1")
         assert ours["endpoints"] == theirs["endpoints"]
-        assert running.facts()["version"] == server.facts()["version"]
+        assert running.facts()["version"] == standing.facts()["version"]
         assert sum(running.counters().values()) > 0
         assert running.alive()
         with pytest.raises(ServerError, match="not ours to kill"):
             running.kill()
         running.stop()
 
-        assert server.alive()
-        assert server.settings() == before
+        assert standing.alive()
+        assert standing.settings() == before
         assert running.alive(), "it answers still"
 
 
@@ -142,9 +167,9 @@ def test_a_running_server_that_dies_is_noticed(
 
 
 def test_a_running_server_that_ended_our_connection_is_alive(
-    kind: KindUnderTest, server: Server, tmp_path: Path
+    kind: KindUnderTest, standing: Server, tmp_path: Path
 ) -> None:
-    target = server.target()
+    target = standing.target()
     with open_server(f"url:{kind.url(target)}", {}, tmp_path / "other") as running:
         running.start()
         with (
@@ -166,9 +191,9 @@ def test_a_running_server_can_not_be_given_settings(kind: KindUnderTest, tmp_pat
 
 
 def test_a_wrong_password_is_said_without_repeating_it(
-    kind: KindUnderTest, server: Server, tmp_path: Path
+    kind: KindUnderTest, standing: Server, tmp_path: Path
 ) -> None:
-    url = kind.url({**server.target("tcp"), "password": "s3cret"})
+    url = kind.url({**standing.target("tcp"), "password": "s3cret"})
     with (
         open_server(f"url:{url}", {}, tmp_path) as running,
         pytest.raises(ConnectError, match=kind.says_wrong_password) as caught,

@@ -77,6 +77,7 @@ EQUAL = {
 """Command → events that take long enough."""
 
 
+@pytest.mark.nightly  # Compares processor time over up to 48 runs.
 @pytest.mark.parametrize("arguments", EQUAL)
 def test_an_event_is_as_much_work(arguments: str, tmp_path: Path) -> None:
     """A faster loop is no fault, but one that is many times faster does less."""
@@ -105,6 +106,7 @@ def test_an_event_is_as_much_work(arguments: str, tmp_path: Path) -> None:
     assert soon(as_much), {load: least.cpu_s for load, least in loads.items()}
 
 
+@pytest.mark.nightly  # Compares processor time over up to 48 runs.
 @pytest.mark.parametrize("operation", ["read", "write", "none"])
 def test_memory_in_small_blocks_is_no_slower(operation: str, tmp_path: Path) -> None:
     """What is beside the loop counts as much as the loop itself."""
@@ -265,6 +267,7 @@ def test_files_are_opened_and_reached_as_asked(tmp_path: Path) -> None:
     assert shows(queue, tmp_path, "fdinfo", lambda text: ring.search(text) is not None)
 
 
+@pytest.mark.nightly  # Compares processor time over up to 48 runs.
 @pytest.mark.parametrize(
     ("more", "less"),
     [
