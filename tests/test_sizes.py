@@ -1,0 +1,178 @@
+"""How large files and classes of the lab may be: what is larger usually holds a second idea.
+
+What was too large when the rule was made stands in a list with its figure, which may only fall:
+whoever makes it smaller lowers the figure, or takes the line out. Figures of files are in steps of
+25 lines.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+LAB = Path(__file__).parents[1] / "python" / "dbdyno"
+
+FILE_LINES = 350
+CLASS_FIELDS = 15
+CLASS_METHODS = 15
+"""Public ones, properties included."""
+
+LONG_FILES = {
+    "cli/bench.py": 425,
+    "conduct/run.py": 475,
+    "formats/study.py": 500,
+    "formats/study_schema.py": 375,
+    "guard/guarded.py": 400,
+    "report/comparisons.py": 425,
+    "report/history.py": 375,
+    "report/sides.py": 375,
+    "report/tables.py": 400,
+    "report/validity.py": 500,
+    "servers/mysql/query.py": 400,
+    "servers/mysql/server.py": 425,
+}
+
+MANY_FIELDS = {
+    "collect/sampler.py:_Source": 16,
+    "conduct/run.py:RunConductor": 36,
+}
+
+MANY_METHODS = {
+    "conduct/run.py:RunConductor": 17,
+    "servers/protocol.py:Server": 25,
+    "servers/proxy/proxied.py:ProxiedServer": 25,
+}
+
+MIRRORS = {
+    "formats/load_schema.py:LoadTable": "the table [load] of a study file",
+    "formats/study_schema.py:StudyDocument": "a study file's tables and keys",
+    "model/engine_plan.py:EnginePlan": "the answer of `dbdyno-engine plan`",
+    "model/load.py:Load": "the table [load] of a study file, resolved",
+    "model/result.py:RunManifest": "manifest.json",
+    "model/result.py:StepSummary": "an entry of summary.json",
+    "model/result.py:TurnResult": "a row of turns.parquet",
+    "model/study.py:Study": "a study file, resolved",
+}
+"""Frozen data with more fields for good → what it mirrors, field by field."""
+
+
+@cache
+def classes() -> list[tuple[str, ast.ClassDef]]:
+    """`path:Class` of the lab, nested ones included."""
+    return [
+        (f"{path.relative_to(LAB)}:{node.name}", node)
+        for path in sorted(LAB.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+    ]
+
+
+def fields(node: ast.ClassDef) -> set[str]:
+    """Declared ones, and those that methods assign to `self`; class constants are none."""
+    declared = {
+        part.target.id
+        for part in node.body
+        if isinstance(part, ast.AnnAssign)
+        and isinstance(part.target, ast.Name)
+        and "ClassVar" not in ast.unparse(part.annotation)
+    }
+    assigned = {
+        part.attr
+        for part in ast.walk(node)
+        if isinstance(part, ast.Attribute)
+        and isinstance(part.ctx, ast.Store)
+        and isinstance(part.value, ast.Name)
+        and part.value.id == "self"
+    }
+    return declared | assigned
+
+
+def public_methods(node: ast.ClassDef) -> set[str]:
+    return {
+        part.name
+        for part in node.body
+        if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef) and part.name[0] != "_"
+    }
+
+
+def file_lines() -> dict[str, int]:
+    return {
+        str(path.relative_to(LAB)): len(path.read_text().splitlines()) for path in LAB.rglob("*.py")
+    }
+
+
+def complaints(found: Mapping[str, int], limit: int, listed: Mapping[str, int]) -> list[str]:
+    """What grew beyond its figure, and figures that can be lowered."""
+    grown = [
+        f"{name}: {size}, at most {listed.get(name, limit)}: split it"
+        for name, size in sorted(found.items())
+        if size > listed.get(name, limit)
+    ]
+    gone = [
+        f"{name}: at most {limit} by now: take it out of the list"
+        for name in listed
+        if found.get(name, 0) <= limit
+    ]
+    return grown + gone
+
+
+def test_files_of_the_lab_are_short() -> None:
+    assert complaints(file_lines(), FILE_LINES, LONG_FILES) == []
+
+
+def test_classes_have_few_fields() -> None:
+    found = {name: len(fields(node)) for name, node in classes() if name not in MIRRORS}
+
+    assert complaints(found, CLASS_FIELDS, MANY_FIELDS) == []
+
+
+def test_classes_have_few_public_methods() -> None:
+    found = {name: len(public_methods(node)) for name, node in classes()}
+
+    assert complaints(found, CLASS_METHODS, MANY_METHODS) == []
+
+
+def test_what_mirrors_a_file_or_a_record_is_large_and_only_data() -> None:
+    known = dict(classes())
+
+    assert [name for name in MIRRORS if len(fields(known[name])) <= CLASS_FIELDS] == []
+    assert [name for name in MIRRORS if not (frozen(known[name]) or parsed(known[name]))] == []
+
+
+def frozen(node: ast.ClassDef) -> bool:
+    return any("frozen=True" in ast.unparse(decorator) for decorator in node.decorator_list)
+
+
+def parsed(node: ast.ClassDef) -> bool:
+    """Whether it is a table of a file, as pydantic reads it."""
+    return [ast.unparse(base) for base in node.bases] in (["Table"], ["Pace"])
+
+
+@pytest.mark.parametrize(
+    ("found", "listed", "said"),
+    [
+        ({"a": 3}, {}, ["a: 3, at most 2: split it"]),
+        ({"a": 4}, {"a": 3}, ["a: 4, at most 3: split it"]),
+        ({"a": 3}, {"a": 4}, []),
+        ({"a": 2}, {"a": 3}, ["a: at most 2 by now: take it out of the list"]),
+        ({}, {"a": 3}, ["a: at most 2 by now: take it out of the list"]),
+    ],
+)
+def test_a_figure_may_only_fall(
+    found: Mapping[str, int], listed: Mapping[str, int], said: list[str]
+) -> None:
+    assert complaints(found, 2, listed) == said
+
+
+def test_fields_and_methods_are_counted() -> None:
+    (node,) = ast.parse(
+        "class A:\n a: int\n b: ClassVar[int] = 1\n C = 2\n def __init__(self):\n"
+        "  self.a = self._d = 1\n def e(self): ...\n @property\n def f(self): ...\n"
+        " def _g(self): ...\n"
+    ).body
+    assert isinstance(node, ast.ClassDef)
+    assert (fields(node), public_methods(node)) == ({"a", "_d"}, {"e", "f"})
