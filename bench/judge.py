@@ -13,7 +13,7 @@ _LEAST_TIMES = 3
 
 
 class Verdict(StrEnum):
-    """Of a budget."""
+    """Whether a budget is met."""
 
     MET = "met"
     MISSED = "**missed**"

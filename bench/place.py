@@ -56,7 +56,7 @@ class Place:
     """The folder of the built raw loops, or of whatever else is measured."""
     target: Mapping[str, Any] = field(default_factory=lambda: {"driver": "null"})
     facts: Mapping[str, object] = field(default_factory=dict)
-    """Of the server."""
+    """Kind, version and changed settings of the server."""
     earlier: Path | None = None
     """The engine's program of an earlier revision, where a row compares it."""
 

@@ -17,10 +17,10 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 DECISIONS = ROOT / "docs" / "decisions"
 LONGEST_DECISION = 250
-"""Words."""
+"""Words of a page."""
 LONGEST_ARCHITECTURE = 1300
 SCREEN = 45
-"""Lines."""
+"""Lines of a section."""
 GENERATED = "\n## Flags and exit codes\n"
 """What stands below it on a page is held against the code by the one who writes it."""
 VERBS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))

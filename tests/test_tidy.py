@@ -218,7 +218,7 @@ def js_functions(text: str) -> Iterator[tuple[str, int, int]]:
 
 
 def c_functions(text: str) -> Iterator[tuple[str, int, int]]:
-    """The same of C."""
+    """Name, line and length of each function in C."""
     content = text.splitlines()
     for start, line in enumerate(content):
         if not (found := C_FUNCTION.match(line)) or line.endswith("}"):

@@ -23,7 +23,7 @@ class Judged:
     low: float
     """Of the least's 95 % interval over rounds."""
     high: float
-    """Of the most's."""
+    """Of the 95 % interval of `most`."""
     allowed: float
     """2 µs, or 2 % of the time at the proxy where that is more."""
     verdict: Verdict

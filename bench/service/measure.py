@@ -120,7 +120,7 @@ def see(
 
 
 def figures(seen: Seen) -> Mapping[str, float]:
-    """Means over all statements, microseconds; 99th percentiles end in `_p99_us`.
+    """Means over all statements, microseconds.
 
     The engine says how long a statement was under way. Without its time in the proxy and its
     reply's time from there to the script, what is left is the sending, and less than it by what the
@@ -140,9 +140,7 @@ def figures(seen: Seen) -> Mapping[str, float]:
         "statements": float(len(inside)),
         "statements_per_s": len(inside) / seen.summary.window_s,
         "service_us": service_us,
-        "service_p99_us": stats.percentile(service, 99) / 1e3,
         "proxy_us": proxy_us,
-        "proxy_p99_us": float(np.percentile(inside, 99)),
         "sending_least_us": service_us - proxy_us - reply_us,
         "sending_most_us": asking_us - queued_us,
         "way_us": seen.way_ns / 1e3,

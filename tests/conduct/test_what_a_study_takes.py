@@ -169,7 +169,8 @@ def test_turns_take_their_lead_ins_and_canaries() -> None:
 
     assert turns.order == "turns"
     extra_s = estimate(study, turns).time_s - estimate(study, runs).time_s
-    assert extra_s == pytest.approx(2 * 30 * 0.7)
+    canaries_s = 0.2 * 2.5 / 4.0  # a turn takes 2.5 s, and they run every 4 s
+    assert extra_s == pytest.approx(2 * 30 * (0.5 + canaries_s))
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ Document = Mapping[str, Any]
 
 
 def documents(name: str) -> list[dict[str, Any]]:
-    """One a line."""
+    """A JSON document from each line."""
     return [json.loads(line) for line in (GOLDEN / name).read_text().splitlines()]
 
 

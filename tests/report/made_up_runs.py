@@ -96,7 +96,7 @@ class World:
     failed_before: Mapping[str, int] = field(default_factory=dict)
     """Run id → failed attempts before the one kept."""
     version: Callable[[PlannedRun], str] = lambda _run: "1.0"
-    """Of its server."""
+    """Version of a run's server."""
     day: int = 0
     """Days after the first on which it all happens."""
     environment: str = "env:test"

@@ -16,7 +16,7 @@ _KEY_BITS = 2048
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """PEM files."""
+    """Certificates and keys as PEM files."""
 
     ca: Path
     certificate: Path

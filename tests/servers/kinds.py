@@ -18,7 +18,7 @@ class KindUnderTest:
     """What tests of every kind need to know of one."""
 
     provision: str
-    """Starts fast."""
+    """A version that starts fast."""
     system: str
     """What the distribution installed."""
     connect: Callable[[Mapping[str, Any]], Any]
@@ -37,7 +37,7 @@ class KindUnderTest:
 
 
 def connect_mysql(target: Mapping[str, Any], **more: Any) -> pymysql.Connection[Any]:
-    """By PyMySQL."""
+    """A connection of PyMySQL."""
     (endpoint,) = target["endpoints"]
     place = {"unix_socket": endpoint["unix"]} if "unix" in endpoint else endpoint["tcp"]
     account = {
@@ -49,7 +49,7 @@ def connect_mysql(target: Mapping[str, Any], **more: Any) -> pymysql.Connection[
 
 
 def connect_postgresql(target: Mapping[str, Any]) -> psycopg.Connection:
-    """By psycopg."""
+    """A connection of psycopg."""
     host, port = _libpq_place(target)
     return psycopg.connect(
         host=host,

@@ -25,7 +25,7 @@ needs_apt = pytest.mark.skipif(not shutil.which("apt-get"), reason="SKIPPED: no 
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty one."""
+    """A cache folder with nothing in it."""
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path / "cache"))
     return tmp_path / "cache"
 

@@ -54,8 +54,8 @@ enum Verb {
         /// The spec's file, or `-` for standard input.
         spec: PathBuf,
     },
-    /// Measure how fast each processor is, in bursts of some 8 µs every 5 ms, until standard input
-    /// ends.
+    /// Measure how fast each processor is, in bursts of some 8 µs every 20 ms, until standard
+    /// input ends.
     ///
     /// Each line `FROM_UNIX_NS TO_UNIX_NS` is answered with a JSON list: the mean speed of each
     /// processor in that stretch, in rounds of known work per µs.

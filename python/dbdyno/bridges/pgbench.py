@@ -57,7 +57,7 @@ class _Log:
 
 
 class Pgbench:
-    """Reads one run."""
+    """Reads the text of one run of pgbench."""
 
     tool: ClassVar[str] = "pgbench"
     metrics: ClassVar[tuple[Metric, ...]] = GENERATOR.metrics

@@ -30,7 +30,7 @@ class Asking(Protocol):
         tell, or the server is elsewhere."""
 
     def close(self) -> None:
-        """Ends it."""
+        """Ends the session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class _KernelFiles:
         return self.read(self.tree)
 
     def close(self) -> None:
-        """Holds nothing."""
+        """Nothing to free: no file stays open."""
 
 
 def of_the_kernel(

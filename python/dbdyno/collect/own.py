@@ -85,27 +85,28 @@ def _python(file: Path) -> Collector:
         raise UsageError(f"{file}:{error.lineno}: {error.msg}") from error
     except (Exception, SystemExit) as error:
         raise UsageError(_told(file, error)) from error
-    found = getattr(module, "COLLECTOR", None)
-    if not isinstance(found, Collector):
+    collector = getattr(module, "COLLECTOR", None)
+    if not isinstance(collector, Collector):
         raise UsageError(
             f"{file}: holds no collector; expected `COLLECTOR = Collector(…)`",
             hint="docs/reference/metrics.md has an example",
         )
-    if found.source != file.stem:
+    if collector.source != file.stem:
         raise UsageError(
-            f"{file}: its source is called `{found.source}`; expected `{file.stem}`, like its file"
+            f"{file}: its source is called `{collector.source}`; "
+            f"expected `{file.stem}`, like its file"
         )
 
     def opened(watched: Watched) -> Readings | Missing | None:
         try:
-            readings = _opened(file, found, watched)
+            readings = _opened(file, collector, watched)
         except MachineError as error:
             return Missing(error.message, "mend the file")
         if readings is None or isinstance(readings, Missing):
             return readings
-        return _Checked(file, frozenset(metric.name for metric in found.metrics), readings)
+        return _Checked(file, frozenset(metric.name for metric in collector.metrics), readings)
 
-    return replace(found, open=opened, optional=False)
+    return replace(collector, open=opened, optional=False)
 
 
 @contextmanager
@@ -124,9 +125,9 @@ def _in_time(file: Path) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _opened(file: Path, found: Collector, watched: Watched) -> Readings | Missing | None:
+def _opened(file: Path, collector: Collector, watched: Watched) -> Readings | Missing | None:
     try:
-        return found.open(watched)
+        return collector.open(watched)
     except Exception as error:
         raise MachineError(_told(file, error)) from error
 
@@ -134,7 +135,7 @@ def _opened(file: Path, found: Collector, watched: Watched) -> Readings | Missin
 def _told(file: Path, error: BaseException) -> str:
     """The last line of the file that had a part in it, and what went wrong."""
     frames = traceback.extract_tb(error.__traceback__)
-    line = next((one.lineno for one in reversed(frames) if one.filename == str(file)), None)
+    line = next((frame.lineno for frame in reversed(frames) if frame.filename == str(file)), None)
     place = f"{file}:{line}" if line else str(file)
     return f"{place}: {type(error).__name__}: {error}"
 
@@ -149,15 +150,15 @@ class _Checked:
 
     def sample(self) -> Iterable[Reading]:
         try:
-            found = list(self.readings.sample())
-            strange = [one.metric for one in found if one.metric not in self.known]
+            readings = list(self.readings.sample())
+            strange = [reading.metric for reading in readings if reading.metric not in self.known]
         except (LabError, OSError):
             raise
         except Exception as error:
             raise MachineError(_told(self.file, error)) from error
         if strange:
             raise MachineError(f"{self.file}: reads `{strange[0]}`, which its metrics lack")
-        return found
+        return readings
 
     def close(self) -> None:
         self.readings.close()
@@ -165,12 +166,12 @@ class _Checked:
 
 def _program(file: Path) -> Collector:
     try:
-        told = _lines(file, _printed(file, Watched()))
+        lines = _lines(file, _printed(file, Watched()))
     except MachineError as error:
         raise UsageError(error.message, hint=error.hint) from error
-    if not told:
+    if not lines:
         raise UsageError(f"{file}: printed nothing; {_EXPECTED}")
-    metrics = {reading.metric: _metric(file, reading.metric, unit) for reading, unit in told}
+    metrics = {reading.metric: _metric(file, reading.metric, unit) for reading, unit in lines}
 
     def opened(watched: Watched) -> Readings:
         return _Checked(file, frozenset(metrics), _Program(file, watched))
@@ -226,8 +227,8 @@ def _printed(file: Path, watched: Watched) -> str:
     assert child.stderr is not None
     with child:
         try:
-            printed, said = _read_both(child.stdout, child.stderr, ends_s)
-            if max(len(printed), len(said)) > _LARGEST:
+            printed, complaints = _read_both(child.stdout, child.stderr, ends_s)
+            if max(len(printed), len(complaints)) > _LARGEST:
                 raise MachineError(f"{file}: prints more than {_LARGEST >> 10} KiB")
             watched.spend(_wait(child, ends_s))
         except subprocess.TimeoutExpired as error:
@@ -236,7 +237,7 @@ def _printed(file: Path, watched: Watched) -> str:
             with suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGKILL)
     if code := child.returncode:
-        words = " ".join(said.decode(errors="replace").split())[-_TOLD_CHARACTERS:]
+        words = " ".join(complaints.decode(errors="replace").split())[-_TOLD_CHARACTERS:]
         raise MachineError(f"{file}: ended with {code}{f': {words}' if words else ''}")
     return printed.decode(errors="replace")
 
@@ -255,9 +256,11 @@ def _wait(child: subprocess.Popen[bytes], ends_s: float) -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _read_both(printed: IO[bytes], said: IO[bytes], ends_s: float) -> tuple[bytearray, bytearray]:
+def _read_both(
+    printed: IO[bytes], complaints: IO[bytes], ends_s: float
+) -> tuple[bytearray, bytearray]:
     """Both streams up to their end, or until one is longer than may be; `TimeoutExpired`."""
-    kept = {printed: bytearray(), said: bytearray()}
+    kept = {printed: bytearray(), complaints: bytearray()}
     with selectors.DefaultSelector() as open_ones:
         for stream in kept:
             open_ones.register(stream, selectors.EVENT_READ, stream)
@@ -270,7 +273,7 @@ def _read_both(printed: IO[bytes], said: IO[bytes], ends_s: float) -> tuple[byte
                 kept[key.data] += piece
                 if not piece:
                     open_ones.unregister(key.fileobj)
-    return kept[printed], kept[said]
+    return kept[printed], kept[complaints]
 
 
 def _numbers(pids: Sequence[int]) -> str:
@@ -279,7 +282,7 @@ def _numbers(pids: Sequence[int]) -> str:
 
 def _lines(file: Path, text: str) -> list[tuple[Reading, str]]:
     """Readings with their units. Raises `MachineError` with the line of what is none."""
-    found = []
+    lines = []
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
@@ -287,8 +290,8 @@ def _lines(file: Path, text: str) -> list[tuple[Reading, str]]:
         value, unit = _value(parts["rest"]) if parts else (math.nan, "")
         if parts is None or not math.isfinite(value):
             raise MachineError(f"{file}: line {number} of what it prints: {_EXPECTED}; `{line}`")
-        found.append((Reading(parts["name"], value, parts["instance"] or ""), unit))
-    return found
+        lines.append((Reading(parts["name"], value, parts["instance"] or ""), unit))
+    return lines
 
 
 def _value(text: str) -> tuple[float, str]:

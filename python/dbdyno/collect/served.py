@@ -49,10 +49,12 @@ class Served:
         self.cpu_s()
         with self._lock:
             known = {thread: self._thread_s(thread) for thread in threads if thread is not None}
-            found = {thread: cpu_s for thread, cpu_s in known.items() if cpu_s is not None}
-            if len(found) < len(threads):
+            measured = {thread: cpu_s for thread, cpu_s in known.items() if cpu_s is not None}
+            if len(measured) < len(threads):
                 self._cpu_s = None
-            self._last = {thread: self._last.get(thread, cpu_s) for thread, cpu_s in found.items()}
+            self._last = {
+                thread: self._last.get(thread, cpu_s) for thread, cpu_s in measured.items()
+            }
 
     def cpu_s(self) -> float | None:
         """Seconds that the server spent on the sessions so far; `None`: not known."""

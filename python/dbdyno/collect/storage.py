@@ -43,16 +43,16 @@ class Mount:
 
 def mounts(tree: Tree) -> Sequence[Mount]:
     """Every mount that this process sees, in mount order."""
-    found = []
+    mounted = []
     for line in (tree.text("proc/self/mountinfo") or "").splitlines():
         left, _, right = line.partition(" - ")
         _, _, device, root, point, options, *_ = left.split()
         kind, source, super_options = right.split(maxsplit=2)
         together = dict.fromkeys((*options.split(","), *super_options.split(",")))
-        found.append(
+        mounted.append(
             Mount(device, _plain(point), _plain(root), ",".join(together), kind, _plain(source))
         )
-    return found
+    return mounted
 
 
 def storage(tree: Tree, folder: Path) -> Mapping[str, object]:
@@ -97,12 +97,12 @@ def _devices(tree: Tree, number: str) -> Sequence[Mapping[str, object]]:
     start = tree.path(f"sys/dev/block/{number}")
     if not start.exists():
         return []
-    found: list[Mapping[str, object]] = []
+    devices: list[Mapping[str, object]] = []
     layer = [start.resolve()]
     for _ in range(_STACK_LIMIT):
-        found += [_device(path) for path in layer]
+        devices += [_device(path) for path in layer]
         layer = [slave.resolve() for path in layer for slave in sorted(path.glob("slaves/*"))]
-    return found
+    return devices
 
 
 def _device(path: Path) -> Mapping[str, object]:
@@ -121,4 +121,4 @@ def _device(path: Path) -> Mapping[str, object]:
 
 def _plain(text: str) -> str:
     """Without the kernel's octal escapes for spaces."""
-    return _ESCAPE.sub(lambda found: chr(int(found[1], 8)), text)
+    return _ESCAPE.sub(lambda escape: chr(int(escape[1], 8)), text)

@@ -47,8 +47,8 @@ class Tree:
     def chosen(self, name: str) -> str | None:
         """The word in brackets of a file like `always [madvise] never`, else its content."""
         text = self.text(name)
-        if text and (found := _CHOSEN.search(text)):
-            return found[1]
+        if text and (match := _CHOSEN.search(text)):
+            return match[1]
         return text
 
     def glob(self, pattern: str) -> Sequence[Path]:
@@ -62,9 +62,9 @@ class Tree:
 
     def fields(self, name: str) -> dict[str, str]:
         """A file of `name: value` lines; of several with one name the first."""
-        found: dict[str, str] = {}
+        by_name: dict[str, str] = {}
         for line in (self.text(name) or "").splitlines():
             key, colon, value = line.partition(":")
             if colon:
-                found.setdefault(key.strip(), value.strip())
-        return found
+                by_name.setdefault(key.strip(), value.strip())
+        return by_name

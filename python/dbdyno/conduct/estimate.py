@@ -12,6 +12,7 @@ from pathlib import PurePath
 from dbdyno.conduct.volume import volume_of
 from dbdyno.design.batches import batches, turns_of
 from dbdyno.design.search import usual_probes
+from dbdyno.design.turns import CANARIES_APART_S
 from dbdyno.model import (
     ENGINE,
     EVENTS_PER_S,
@@ -41,8 +42,8 @@ _VERIFIED_ROWS_PER_S: Mapping[Verify, float] = {
     "checksums": 150_000,
 }
 
-_CANARIES_S, _CANARIES_EVERY_S = 0.2, 2.0
-"""Their length between turns, and how often at most."""
+_CANARIES_S = 0.2
+"""Their length between turns."""
 
 _EMPTY_BYTES: Mapping[str, int] = {
     "mariadb": 150_000_000,
@@ -106,8 +107,8 @@ def _between_turns_s(study: Study, plan: Plan) -> float:
         for step in run.steps
         for turn in range(turns_of(study))
     ]
-    every_s = _CANARIES_EVERY_S
-    pauses = sum(min(1.0, (lead_s + design.turn_s) / every_s) for lead_s in leads_s)
+    turns_s = (lead_s + design.turn_s for lead_s in leads_s)
+    pauses = sum(min(1.0, turn_s / CANARIES_APART_S) for turn_s in turns_s)
     return sum(leads_s) + _CANARIES_S * pauses
 
 
@@ -151,7 +152,7 @@ def _disk_bytes(run: PlannedRun, load: Load) -> float:
 
 
 def _events(load: Load, data: Volume) -> float:
-    """Of a step."""
+    """Events that a step is expected to execute."""
     if load.events is not None:
         return load.events
     return step_time_s(load, data) * EVENTS_PER_S

@@ -37,7 +37,7 @@ class CellsLeftOut:
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
-    """A run begins."""
+    """A run begins: its server is about to be set up."""
 
     run: PlannedRun
     attempt: int

@@ -39,7 +39,7 @@ class Freezer:
             _stop(server)
 
     def close(self) -> None:
-        """All run again."""
+        """Lets all servers run again."""
         for server in self._servers:
             _send(server, signal.SIGCONT)
 

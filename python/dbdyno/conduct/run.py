@@ -105,7 +105,7 @@ class RunConductor:
     _server: Server | None = None
     _tables: CellTables | None = None
     _target: Mapping[str, object] = field(default_factory=dict)
-    """Of the steps."""
+    """Where the clients of the steps connect, as a run spec has it."""
     _load_target: Mapping[str, object] = field(default_factory=dict)
     """Of every other command."""
     _pids: Sequence[int] = ()

@@ -40,7 +40,7 @@ class ToolStep:
     generator: str
     outcome: ToolOutcome
     tool: Mapping[str, object]
-    """The program."""
+    """The program, as the manifest has it."""
 
     def summary(self, step: Step, distribution: HistogramRecord | None) -> StepSummary:
         """Its figures, under the engine's names if they mean the same."""

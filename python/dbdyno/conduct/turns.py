@@ -19,7 +19,7 @@ from dbdyno.collect import Canaries, Sampler, held_back
 from dbdyno.conduct.freezing import frozen
 from dbdyno.conduct.run import RunConductor
 from dbdyno.design.batches import turns_of
-from dbdyno.design.turns import turn_orders
+from dbdyno.design.turns import CANARIES_APART_S, turn_orders
 from dbdyno.engine import Session, Speedometer, open_speedometer, open_turns
 from dbdyno.errors import LabError
 from dbdyno.model import Canary, Step, Turn, TurnResult
@@ -27,9 +27,6 @@ from dbdyno.store import response_figures_ns
 
 _AHEAD_NS = 15_000_000
 """How far ahead a turn's start lies, so that every process learns of it in time."""
-
-_CANARIES_APART_S = 4.0
-"""Between shorter turns canaries, which take 0.2 s, would cost too much of a study's time."""
 
 Forgive = Callable[[RunConductor], AbstractContextManager[None]]
 """Records a failure of one run as that run's, and lets the others go on."""
@@ -146,7 +143,7 @@ def _take_turns(cells: Sequence[_Cell], shared: Sampler, forgive: Forgive, scrat
                 with forgive(cell.conductor), freezer.let_go_on(cell.conductor.server):
                     turn = _turn(cell, number, position, watch, speedometer)
                 after = None
-                if time.monotonic() - ran_s >= _CANARIES_APART_S:
+                if time.monotonic() - ran_s >= CANARIES_APART_S:
                     after, ran_s = canaries.run(), time.monotonic()
                 if turn is not None:
                     cell.conductor.writer.turn(replace(turn, before=before, after=after))

@@ -26,7 +26,9 @@ def twice(study: Study) -> tuple[Cell, Cell] | None:
     named = study.design.twice
     if not named:
         return None
-    cell = next(one for one in _matrix(study) if named.items() <= dict(one.levels).items())
+    cell = next(
+        candidate for candidate in _matrix(study) if named.items() <= dict(candidate.levels).items()
+    )
     factor = next(f.name for f in study.factors if f.name in named and len(f.levels) > 1)
     again = cell.levels[factor] + AGAIN
     return cell, replace(cell, levels={**cell.levels, factor: again})

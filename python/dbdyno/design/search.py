@@ -40,8 +40,8 @@ def joined(search: RateSearch, probe: Probe) -> RateSearch:
     probes = (*search.probes, probe)
     low: float | None = None
     high: float | None = None
-    for rate_per_s, found in groupby(probes, key=lambda probe: probe.rate_per_s):
-        missed = [bool(probe.missed) for probe in found]
+    for rate_per_s, at_rate in groupby(probes, key=lambda probe: probe.rate_per_s):
+        missed = [bool(probe.missed) for probe in at_rate]
         doubles = high is None and not missed[0]
         if sum(missed) >= DECIDE:
             high = rate_per_s

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dbdyno.design.order import first_orders
 from dbdyno.design.seeds import derive_seed
 
+CANARIES_APART_S = 4.0
+"""Canaries run before a turn where the last ones ran at least so long ago: between shorter turns
+their 0.2 s would cost too much of a study's time."""
+
 
 def turn_orders(arms: int, rows: int, *, seed: int, block: int) -> tuple[tuple[int, ...], ...]:
     """Rows in which each of `arms` has one turn; two go AB BA BA AB (ABBA, then BAAB).

@@ -11,7 +11,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 from dbdyno.engine.binary import Engine
 from dbdyno.engine.death import lost_engine, out_of_memory_kills, stopped_engine
@@ -65,7 +64,7 @@ class Call:
 
     @property
     def pids(self) -> Sequence[int]:
-        """Number of processes."""
+        """Of each process."""
         return tuple(process.pid for process in self._processes)
 
     def stop(self) -> None:
@@ -259,29 +258,38 @@ def signals_passed_to(call: Call) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    if not _HEARING:
-        _PREVIOUS.update({number: signal.signal(number, _pass_on) for number in _PASSED})
-    _HEARING.append(call)
+    installed = signal.getsignal(signal.SIGINT)
+    handler = installed if isinstance(installed, _PassedOn) else _PassedOn()
+    handler.calls.append(call)
     try:
         yield
     finally:
-        _HEARING.remove(call)
-        if not _HEARING:
-            for number, handler in _PREVIOUS.items():
+        handler.leave(call)
+
+
+class _PassedOn:
+    """The handler of both signals while calls are running: it holds them, and no module does."""
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        self._before = {number: signal.signal(number, self) for number in _PASSED}
+
+    def __call__(self, _signal: int, _frame: FrameType | None) -> None:
+        for call in tuple(self.calls):
+            if call.interrupted:
+                call.kill()  # asked twice: end at once
+            call.interrupted = True
+            call.stop()
+
+    def leave(self, call: Call) -> None:
+        """The call has ended; after the last one the handlers are those from before."""
+        self.calls.remove(call)
+        if not self.calls:
+            for number, handler in self._before.items():
                 signal.signal(number, handler)
 
 
-def _pass_on(_signal: int, _frame: FrameType | None) -> None:
-    for call in tuple(_HEARING):
-        if call.interrupted:
-            call.kill()  # asked twice: end at once
-        call.interrupted = True
-        call.stop()
-
-
 _PASSED = (signal.SIGINT, signal.SIGTERM)
-_HEARING: list[Call] = []
-_PREVIOUS: dict[signal.Signals, Any] = {}
 
 _TAIL_BYTES = 2000
 

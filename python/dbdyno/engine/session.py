@@ -66,8 +66,9 @@ class Session:
     def turn(self, begin_unix_ns: int, lead_in_s: float, measure_s: float) -> Turn:
         """Runs a turn, and blocks until nothing of it is in flight.
 
-        It begins at a wall-clock time, which should be 50 ms ahead; the turn's record has the
-        actual time. `lead_in_s` (0 or more) is discarded, `measure_s` (above 0) is measured.
+        It begins at a wall-clock time, far enough ahead that every process learns of it before;
+        the turn's record has the actual time. `lead_in_s` (0 or more) is discarded, `measure_s`
+        (above 0) is measured.
         Raises `LabError` if the engine ends before the turn is over; a turn cut short by a signal
         is returned marked `interrupted`.
         """

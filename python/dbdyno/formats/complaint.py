@@ -62,8 +62,8 @@ def complaint(error: ValidationError) -> tuple[KeyPath, str, str | None]:
         case "value_error":
             return path, f"`{dotted}`: {detail['ctx']['error']}", None
         case "string_pattern_mismatch":
-            found = f"`{dotted}` is not a name a folder can have"
-            return path, found, "use letters, digits, `.`, `_`, `+` and `-`"
+            stated = f"`{dotted}` is not a name a folder can have"
+            return path, stated, "use letters, digits, `.`, `_`, `+` and `-`"
         case kind if kind in _EXPECTED:
             return path, f"`{dotted}`: expected {_EXPECTED[kind]}; found {detail['input']!r}", None
         case _:
@@ -138,5 +138,5 @@ def _member(annotation: object, part: str) -> object:
 def _without_none(annotation: object) -> object:
     """Of a table that may be missing, the table."""
     if isinstance(annotation, types.UnionType):
-        return next(one for one in typing.get_args(annotation) if one is not type(None))
+        return next(inner for inner in typing.get_args(annotation) if inner is not type(None))
     return annotation

@@ -29,10 +29,10 @@ def decode(record: HistogramRecord) -> HdrHistogram:
         histogram = HdrHistogram.decode(record.hdr.encode("ascii"))
     except _DAMAGE as error:
         raise EngineError(f"histogram `{name}` can't be decoded: {error}") from error
-    found = histogram.get_total_count()
-    if found != record.count:
+    total = histogram.get_total_count()
+    if total != record.count:
         raise EngineError(
-            f"histogram `{name}` holds {found} values; its record says {record.count}"
+            f"histogram `{name}` holds {total} values; its record says {record.count}"
         )
     return histogram
 

@@ -40,7 +40,9 @@ class _Rules:
     ) -> None:
         self.every = _names(every)
         self.chosen = _names(chosen)
-        self.levels = {factor.name: {one.name: one for one in factor.levels} for factor in chosen}
+        self.levels = {
+            factor.name: {level.name: level for level in factor.levels} for factor in chosen
+        }
         self.baseline = document.design.baseline
         self.clients = document.load.clients
         self.scale = scale
@@ -89,8 +91,8 @@ class _Rules:
         if lead.factor is not None and lead.level is not None:
             named[lead.factor] = lead.level
         for factor, level in named.items():
-            found = self.levels.get(factor, {}).get(level)
-            most = found.most_clients if found else None
+            chosen_level = self.levels.get(factor, {}).get(level)
+            most = chosen_level.most_clients if chosen_level else None
             if most is not None and most < lead.clients:
                 yield path, f"`{level}` has {most} clients at most, not {lead.clients}", None
 

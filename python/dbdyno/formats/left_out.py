@@ -25,9 +25,9 @@ _NAMED = 3
 """Cells named in a sentence."""
 
 
-def dump_left_out(found: Sequence[LeftOut]) -> bytes:
+def dump_left_out(cells: Sequence[LeftOut]) -> bytes:
     """The file's content."""
-    return dump_json({"schema": SCHEMA, "cells": _CELLS.dump_python(tuple(found), mode="json")})
+    return dump_json({"schema": SCHEMA, "cells": _CELLS.dump_python(tuple(cells), mode="json")})
 
 
 def load_left_out(content: bytes, *, file: Path) -> tuple[LeftOut, ...]:
@@ -41,11 +41,11 @@ def load_left_out(content: bytes, *, file: Path) -> tuple[LeftOut, ...]:
 def left_out_sentences(found: Sequence[LeftOut]) -> Iterator[tuple[str, str]]:
     """For each thing that is missing: what is left out for it, in a line, and the remedy."""
     cells: dict[Missing, list[str]] = {}
-    for one in found:
-        for missing in one.missing:
-            cells.setdefault(missing, []).append(", ".join(one.levels.values()) or "all")
+    for cell in found:
+        for missing in cell.missing:
+            cells.setdefault(missing, []).append(", ".join(cell.levels.values()) or "all")
     for missing, labels in cells.items():
         more = len(labels) - _NAMED
         named = [f"`{label}`" for label in labels[:_NAMED]]
-        told = ", ".join([*named, f"{more} more"] if more > 0 else named)
-        yield f"left out: {told}, since {missing.what}", missing.cure
+        names = ", ".join([*named, f"{more} more"] if more > 0 else named)
+        yield f"left out: {names}, since {missing.what}", missing.cure

@@ -180,9 +180,9 @@ class FindMaxTable(Table):
 
     def objectives(self) -> dict[str, float]:
         """Percentile → limit in seconds, of those that are named: one, if the study is right."""
-        told = {"p50": self.p50, "p95": self.p95, "p99": self.p99, "p99.9": self.p999}
-        told["max"] = self.max
-        return {name: limit for name, limit in told.items() if limit is not None}
+        limits = {"p50": self.p50, "p95": self.p95, "p99": self.p99, "p99.9": self.p999}
+        limits["max"] = self.max
+        return {name: limit for name, limit in limits.items() if limit is not None}
 
     def least_rate(self, percentile: str, measure_s: float) -> float:
         """The lowest rate at which a window has the events that the percentile needs, and 100.

@@ -107,10 +107,10 @@ def parse_size(text: object) -> int:
 
     Raises `ValueError` for anything else, including a number without a unit.
     """
-    found = _SIZE.fullmatch(text.strip()) if isinstance(text, str) else None
-    if found is None:
+    match = _SIZE.fullmatch(text.strip()) if isinstance(text, str) else None
+    if match is None:
         raise ValueError(f'expected a size with its unit, such as "512 MB"; found {text!r}')
-    return int(float(found[1]) * _SIZES[found[2].upper()])
+    return int(float(match[1]) * _SIZES[match[2].upper()])
 
 
 def format_size(size_bytes: float) -> str:

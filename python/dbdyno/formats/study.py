@@ -104,10 +104,10 @@ def read_study(
             hint=nearest_hint(wanted, names),
         )
     chosen: Study | None = None
-    for each in names:
-        merged = with_scale(document, overrides.get(each, {}))
-        study = _build(file, text, merged, lines, each, names, folder)
-        chosen = study if each == wanted else chosen
+    for scale_name in names:
+        merged = with_scale(document, overrides.get(scale_name, {}))
+        study = _build(file, text, merged, lines, scale_name, names, folder)
+        chosen = study if scale_name == wanted else chosen
     assert chosen is not None
     try:
         study, secrets = parted(replace(chosen, name=name or file.stem))

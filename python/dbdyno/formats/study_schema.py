@@ -127,7 +127,7 @@ class TablesTable(Table):
 
 
 class WorkloadTable(Table):
-    """What is run."""
+    """`[workload]`: the script or tool, and its options."""
 
     generator: Name = ENGINE
 
@@ -227,14 +227,14 @@ class ChartTable(Table):
     @model_validator(mode="after")
     def _metrics_fit(self) -> Self:
         draws = draws_what(self.kind)
-        over_time, one = draws == "of_metrics", draws == "of_figure"
+        over_time, single = draws == "of_metrics", draws == "of_figure"
         wrong = [name for name in self.metrics if not Sampled.parse(name)]
         if over_time and (wrong or not self.metrics):
-            found = f"; found `{wrong[0]}`" if wrong else ""
-            raise ValueError(f'expected `metrics = ["mysql.history_list", …]`, sampled ones{found}')
-        if one and self.metric is None:
+            given = f"; found `{wrong[0]}`" if wrong else ""
+            raise ValueError(f'expected `metrics = ["mysql.history_list", …]`, sampled ones{given}')
+        if single and self.metric is None:
             raise ValueError("expected `metric`, the figure it draws")
-        if (self.metric and not one) or (self.metrics and not over_time):
+        if (self.metric and not single) or (self.metrics and not over_time):
             key = "metric" if self.metric else "metrics"
             raise ValueError(f"a chart of the kind `{self.kind}` takes no `{key}`")
         if self.groups and self.kind not in GROUPED:
@@ -279,9 +279,9 @@ class PublishedTable(Table):
 
     def published(self) -> Published:
         """As the study has it."""
-        told = self.model_dump(exclude={"value"})
+        keys = self.model_dump(exclude={"value"})
         low, high = (*self.value, None, None)[:2]
-        return Published(value=low, high=high, **told)
+        return Published(value=low, high=high, **keys)
 
 
 class LeadTable(Table):

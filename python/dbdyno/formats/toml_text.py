@@ -37,7 +37,9 @@ def _inline(value: object) -> str:
         case str():
             return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
         case Mapping():
-            inner = ", ".join(f"{_key(key)} = {_inline(one)}" for key, one in value.items())
+            inner = ", ".join(
+                f"{_key(key)} = {_inline(inner_value)}" for key, inner_value in value.items()
+            )
             return f"{{ {inner} }}" if inner else "{}"
         case list() | tuple():
             return f"[{', '.join(map(_inline, value))}]"

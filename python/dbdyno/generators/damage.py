@@ -74,7 +74,7 @@ class DamageTrials:
         return None
 
     def files(self, options: Mapping[str, Option]) -> Mapping[str, str]:
-        """None."""
+        """None: trials take no file of the study."""
         return {}
 
     def volume(self, options: Mapping[str, Option]) -> Volume:

@@ -103,7 +103,7 @@ class DbBench:
         return tool_text("rocksdb-tools", options)
 
     def files(self, options: Mapping[str, Option]) -> Mapping[str, str]:
-        """None."""
+        """None: db_bench takes options only."""
         return {}
 
     def volume(self, options: Mapping[str, Option]) -> Volume:

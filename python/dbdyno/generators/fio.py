@@ -78,7 +78,7 @@ class Fio:
         return tool_text("fio", options)
 
     def files(self, options: Mapping[str, Option]) -> Mapping[str, str]:
-        """The job file."""
+        """The job file that the study names."""
         return {str(options["jobfile"]): _FILE}
 
     def volume(self, _: Mapping[str, Option]) -> Volume | None:

@@ -32,7 +32,7 @@ class Asks(Protocol):
         """The result of a statement; raises `ServerError`."""
 
     def close(self) -> None:
-        """Ends it."""
+        """Ends the session."""
 
 
 class Served(Protocol):
@@ -88,7 +88,7 @@ class Job:
     target: Callable[[], Mapping[str, object]] = dict
     """Where a client connects, as in the engine's spec; raises `ServerError` if it can't."""
     server: Served | None = None
-    """Context around the step: entered when it begins, left when it ends."""
+    """The run's server, for generators that make trials of their own; `None`: there is none."""
     kind: str = ""
     """Kind of the server: `postgresql`."""
     events: int | None = None

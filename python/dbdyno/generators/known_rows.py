@@ -85,7 +85,7 @@ class Table:
         return Counter((number, key, digest(text)) for number, key, text in self._rows)
 
     def texts(self) -> Sequence[str]:
-        """Of all rows."""
+        """The text of every row."""
         return [text for *_, text in self._rows]
 
     def fill(self, server: Served) -> None:

@@ -31,7 +31,7 @@ _CHANGES = re.compile(r"0x[0-9a-fA-F]+|\d+")
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Of one trial."""
+    """What was seen in one trial."""
 
     started: bool
     by_signal: bool = False

@@ -29,18 +29,18 @@ def end_children(but: Collection[int] = ()) -> Sequence[int]:
     """Kills and reaps our children, and theirs, which become ours if we are a subreaper. Those in
     `but` are spared. Returns the pids of the others."""
     ended: list[int] = []
-    while found := [pid for pid in children_of(os.getpid()) if pid not in but]:
-        for pid in found:
+    while children := [pid for pid in children_of(os.getpid()) if pid not in but]:
+        for pid in children:
             os.kill(pid, signal.SIGKILL)
-        for pid in found:
+        for pid in children:
             os.waitpid(pid, 0)
-        ended += found
+        ended += children
     return ended
 
 
 def _parents() -> Mapping[int, int]:
     """Pid → its parent's, of all processes."""
-    found = {}
+    parents = {}
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
@@ -48,5 +48,5 @@ def _parents() -> Mapping[int, int]:
             fields = (entry / "stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue
-        found[int(entry.name)] = int(fields[1])
-    return found
+        parents[int(entry.name)] = int(fields[1])
+    return parents

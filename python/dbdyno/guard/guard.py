@@ -103,8 +103,8 @@ class Guard:
         try:
             answer = verbs[command["do"]](command)
         except OSError as error:
-            told = f"{error.strerror}: {error.filename}" if error.filename else str(error)
-            answer = {"error": told, "taken": isinstance(error, BlockingIOError)}
+            reason = f"{error.strerror}: {error.filename}" if error.filename else str(error)
+            answer = {"error": reason, "taken": isinstance(error, BlockingIOError)}
         _tell({"id": command["id"], **answer})
 
     def _folder(self, command: Mapping[str, Any]) -> dict[str, Any]:

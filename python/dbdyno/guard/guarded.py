@@ -178,14 +178,13 @@ class Guarded:
         code = self.wait(pid, limit_s)
         if code is None:
             self.signal(pid, signal.SIGKILL)
-        told = output.read_text(errors="replace")
+        printed = output.read_text(errors="replace")
         if code != 0:
             ended = f"took over {limit_s:.0f} s" if code is None else f"ended with {code}"
             command = " ".join(map(str, argv))
-            raise MachineError(
-                f"`{command}` {ended}", hint=f"it says: {told.strip()[-_TOLD_BYTES:] or 'nothing'}"
-            )
-        return told
+            last = printed.strip()[-_TOLD_BYTES:] or "nothing"
+            raise MachineError(f"`{command}` {ended}", hint=f"it says: {last}")
+        return printed
 
     def hold(self, undo: Undo) -> Held:
         """Records an undo on disk before the change is made.
@@ -323,7 +322,7 @@ class Guarded:
         return answer
 
     def _listen(self, timeout_s: float | None) -> None:
-        """Reads the guard's messages, waiting up to `limit_s` for one."""
+        """Reads the guard's messages, waiting up to `timeout_s` for one; `None`: for ever."""
         assert self._process.stdout is not None
         descriptor = self._process.stdout.fileno()
         if self._lost or not select.select([descriptor], [], [], timeout_s)[0]:

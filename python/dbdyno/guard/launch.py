@@ -40,7 +40,7 @@ class Launch:
     priority: int = 0
     """Of a real-time class."""
     nice: int | None = None
-    """-20 to 19."""
+    """Niceness from -20 to 19; `None`: inherited."""
     cgroups: tuple[str, ...] = ()
     """Folders of control groups to join."""
     network: str | None = None
@@ -52,13 +52,13 @@ class Launch:
 
     def joined(self, other: "Launch") -> "Launch":
         """Combines both; `other` wins on conflicts, and control groups add up."""
-        said = {
+        words = {
             field.name: value
             for field in fields(other)
             if (value := getattr(other, field.name)) != field.default
         }
         groups = (*self.cgroups, *(g for g in other.cgroups if g not in self.cgroups))
-        return Launch(**{**asdict(self), **said, "cgroups": groups})
+        return Launch(**{**asdict(self), **words, "cgroups": groups})
 
     def document(self) -> Mapping[str, Any]:
         """As it is sent to the guard."""

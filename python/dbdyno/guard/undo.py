@@ -52,7 +52,7 @@ class Undo:
         return self.kind in ("remove_file", "remove_folder", "run")
 
     def __str__(self) -> str:
-        """For messages."""
+        """The undo in words, for messages."""
         match self.kind:
             case "write":
                 return f"put `{self.arguments['old']}` back into {self.arguments['path']}"
@@ -160,14 +160,14 @@ class Mount:
 
 def mount_at(path: Path | str) -> Mount | None:
     """What is mounted on a folder; the last of several."""
-    found = None
+    mount = None
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         fields, _, source = line.partition(" - ")
         place, options = fields.split()[4:6]
         if place == str(path).replace(" ", "\\040"):
             _, device, more = source.split()
-            found = Mount(device, ",".join(sorted({*options.split(","), *more.split(",")})))
-    return found
+            mount = Mount(device, ",".join(sorted({*options.split(","), *more.split(",")})))
+    return mount
 
 
 def _remove_file(arguments: Mapping[str, Any]) -> None:

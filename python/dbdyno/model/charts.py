@@ -28,7 +28,7 @@ _FOLDER = Path(__file__).parents[1] / "report" / "charts"
 
 @cache
 def chart_kinds(draws: Draws) -> tuple[str, ...]:
-    """By name."""
+    """Kinds of charts, by name."""
     names = (file.stem for file in (_FOLDER / draws).glob("*.py") if file.stem != "__init__")
     return tuple(sorted(name.replace("_", "-") for name in names))
 

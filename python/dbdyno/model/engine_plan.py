@@ -31,7 +31,7 @@ class EnginePlan:
     loaders: int
     """Loader connections besides the clients' own, at most."""
     connectors: int
-    """Of each shard."""
+    """Threads of each shard that connect clients."""
     connecting: int
     """Connections made at the same time, at most, over all processes."""
     connections: int

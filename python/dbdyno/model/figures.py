@@ -42,8 +42,8 @@ class Sampled:
     @classmethod
     def parse(cls, name: str) -> Sampled | None:
         """`source.metric`, or `source.metric.instance`; `None` if it is no such name."""
-        found = _SAMPLED.fullmatch(name)
-        return cls(found[1], found[2], found[3]) if found else None
+        match = _SAMPLED.fullmatch(name)
+        return cls(match[1], match[2], match[3]) if match else None
 
 
 _SAMPLED = re.compile(r"([a-z]\w*)\.([a-z]\w*)(?:\.(\S+))?")
@@ -68,7 +68,7 @@ class Figure:
     """Least number of events for the step to say anything about it: ten beyond the rank of a
     percentile; for the greatest, `MAX_EVENTS`."""
     rate: bool = False
-    """Whether more is better."""
+    """Whether it counts by time, so that a change is `faster` or `slower`."""
     events: Callable[[StepSummary], int] = lambda summary: summary.events
     """How many events it is based on."""
     counted: tuple[Counted, ...] = ()
@@ -92,8 +92,10 @@ class Figure:
         if unit in ("", self.unit):
             return 1.0
         if self.unit in _OF_A_MICROSECOND:
-            told = _OF_A_MICROSECOND.get(unit)
-            return None if told is None else told / _OF_A_MICROSECOND[self.unit]
+            per_microsecond = _OF_A_MICROSECOND.get(unit)
+            return (
+                None if per_microsecond is None else per_microsecond / _OF_A_MICROSECOND[self.unit]
+            )
         if unit in _OF_A_MICROSECOND:
             return None
         per = unit.rpartition("/")[2]
@@ -134,17 +136,17 @@ def find_figure(name: str) -> Figure:
 
 def _of_tool(name: str) -> str:
     """A tool's figure in words: `read_us_p99.reader` is "Response time of reads, p99, reader"."""
-    told, _, part = name.partition(".")
-    words, _, rank = told.partition("_us_")
+    base, _, part = name.partition(".")
+    words, _, rank = base.partition("_us_")
     subject = _OF_TOOLS.get(words.split("_")[0], words.replace("_", " "))
     if rank:
         title = f"Response time of {subject}, {rank}"
-    elif told.endswith("_iops"):
+    elif base.endswith("_iops"):
         title = f"{subject} per second"
-    elif told.endswith("_bytes_per_s"):
+    elif base.endswith("_bytes_per_s"):
         title = f"bytes of {subject} per second"
     else:
-        title = told.replace("_per_s", " per second").replace("_", " ")
+        title = base.replace("_per_s", " per second").replace("_", " ")
     return f"{title[:1].upper()}{title[1:]}" + (f", {part}" if part else "")
 
 

@@ -38,7 +38,7 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """Evenly spaced."""
+    """Events start evenly spaced."""
 
     kind: ClassVar[str] = "constant"
     rate_per_s: float
@@ -177,4 +177,6 @@ class Load:
     def is_open(self) -> bool:
         """Whether any event has an intended start."""
         arrivals = (self.arrival, *(group.arrival for group in self.groups))
-        return self.find_max is not None or any(not isinstance(one, Closed) for one in arrivals)
+        return self.find_max is not None or any(
+            not isinstance(arrival, Closed) for arrival in arrivals
+        )

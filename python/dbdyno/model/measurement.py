@@ -183,7 +183,7 @@ class Turn:
     """Events in the distributions that never ended. They are recorded with their time so far,
     which is less than their true time."""
     cpu: CpuTime
-    """In the window."""
+    """CPU time of the engine in the window."""
     total_cpu: CpuTime
     """In lead-in, window and drain."""
     histograms: tuple[HistogramRecord, ...]

@@ -20,7 +20,7 @@ class Workplace:
     clients: int
     metric: str
     options: Mapping[str, Option] = field(default_factory=dict)
-    """The script's."""
+    """Options of the script."""
 
 
 @dataclass(frozen=True, slots=True)

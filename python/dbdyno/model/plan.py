@@ -82,7 +82,7 @@ class PlannedRun:
     """Also the name of its folder; equal plans have equal ids."""
     cell: Cell
     block: int
-    """From 1."""
+    """Number of the block, from 1."""
     position: int
     """Place in the order of all runs, from 1."""
     data_seed: int

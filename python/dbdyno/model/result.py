@@ -89,7 +89,7 @@ class TurnResult:
     statements: int
     errors: int
     client_cpu_us: int
-    """In the window."""
+    """CPU time of the engine in the window."""
     turn_events: int
     """Of the whole turn, lead-in and drain included."""
     p50_us: float | None

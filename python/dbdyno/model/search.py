@@ -12,7 +12,6 @@ from typing import Literal
 
 Miss = Literal["percentile", "backlog", "errors"]
 """Why a probe missed: the percentile exceeded the limit, the rate was not reached, statements
-failed.
 failed."""
 
 

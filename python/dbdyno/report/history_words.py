@@ -117,7 +117,7 @@ def segments(series: Series) -> tuple[float, ...]:
 
 
 def table(series: Series, told: Histories) -> Table:
-    """A row a point."""
+    """A row for each point of the series."""
     relative = series.anchor is not None
     show = ratio if relative else number
     changes = {change.index: change for change in series.found.changes}

@@ -122,7 +122,7 @@ def _measured(summary: StepSummary) -> Iterable[tuple[str, float]]:
 
 
 def as_json(found: Exported) -> str:
-    """One document."""
+    """All figures and distributions in one document."""
     document = {
         "schema": SCHEMA,
         "study": found.study,
@@ -150,7 +150,7 @@ def _names(found: Exported) -> list[str]:
 
 
 def as_csv(found: Exported) -> str:
-    """A line a row."""
+    """A line for each figure of a step."""
     out = io.StringIO()
     factors = list(dict.fromkeys(name for row in found.rows for name in row.cell))
     own = ("run", "block", "clients", "started_unix_s", "complete", "left_out")

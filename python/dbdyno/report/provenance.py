@@ -225,7 +225,7 @@ class _Settings:
         return frozenset(self.defaults) - self.own
 
     def values(self, name: str) -> tuple[str, ...]:
-        """One a cell."""
+        """The value in each cell's server."""
         return tuple(str(settings.get(name, "–")) for settings in self.by_cell.values())
 
     def differs(self, name: str) -> bool:

@@ -60,7 +60,7 @@ class Compared:
     clients: int | None
     effect: PairedEffect | None
     now: Estimate | None
-    """Our ratio."""
+    """The ratio measured here."""
     word: str
 
 

@@ -115,7 +115,7 @@ class Table:
         return text.getvalue()
 
     def markdown(self) -> str:
-        """A pipe table."""
+        """The table in Markdown."""
         lines = [
             _line(column.title for column in self.columns),
             "|" + "|".join(" ---: " if c.figure else " --- " for c in self.columns) + "|",

@@ -14,9 +14,9 @@ class Direct(ABC):
         """Where the engine connects."""
 
     def load_target(self) -> Mapping[str, object]:
-        """The same."""
+        """The server itself: no proxy stands before it."""
         return self.target()
 
     def proxies(self) -> Sequence[int]:
-        """None."""
+        """None stand before the server."""
         return ()

@@ -34,11 +34,11 @@ class NoDatabase(ProcessFree):
         return {"kind": self._kind, "version": ""}
 
     def settings(self) -> Mapping[str, str]:
-        """None."""
+        """None: there is no database."""
         return {}
 
     def counters(self) -> Mapping[str, int]:
-        """None."""
+        """None: there is no database."""
         return {}
 
     def contents(self, table: str, *, checksum: bool) -> Contents:
@@ -46,5 +46,5 @@ class NoDatabase(ProcessFree):
         raise ServerError(f"`{self._kind}` has no table `{table}`")
 
     def tables(self) -> Mapping[str, str]:
-        """None."""
+        """None: there is no database."""
         return {}

@@ -199,7 +199,7 @@ class OwnServer(Direct):
         self._end(self._STOP)
 
     def kill(self) -> None:
-        """SIGKILL."""
+        """Kills the server's process with SIGKILL."""
         self._end(signal.SIGKILL)
 
     def drop(self) -> None:

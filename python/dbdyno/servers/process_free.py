@@ -47,24 +47,24 @@ class ProcessFree(Direct):
             raise ServerError(f"{self._WHAT} {self._path} was removed while it was needed")
 
     def processes(self) -> Sequence[int]:
-        """None."""
+        """None: no process serves it."""
         return ()
 
     def ask(self) -> None:
         """`None`: a session of the lab's would hold a database file's locks."""
 
     def log_files(self) -> Sequence[Path]:
-        """None."""
+        """None: no process serves it."""
         return ()
 
     def stop(self) -> None:
-        """Nothing runs."""
+        """Nothing to do: no process runs."""
 
     def kill(self) -> None:
         """Nothing runs; an in-process database crashes with the engine."""
 
     def drop(self) -> None:
-        """Nothing runs."""
+        """Nothing to do: no process runs."""
 
     def restart(self, limit_s: float) -> None:
         """Nothing runs; its path must exist."""
@@ -83,6 +83,6 @@ class ProcessFree(Direct):
         return None
 
     def close(self) -> None:
-        """Removes it."""
+        """Removes the file or folder."""
         self._path = None
         self._guarded.close()

@@ -46,7 +46,7 @@ class Asking(Protocol):
         """The result of a statement; raises `ServerError` if refused or the server has gone."""
 
     def close(self) -> None:
-        """Ends it."""
+        """Ends the session."""
 
 
 class SampledSession(Asking, Protocol):

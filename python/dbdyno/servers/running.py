@@ -79,7 +79,7 @@ class RunningServer(Direct):
         return {}
 
     def processes(self) -> Sequence[int]:
-        """No logs that we could read."""
+        """None: its processes aren't ours, and may be on another machine."""
         return ()
 
     def log_files(self) -> Sequence[Path]:
@@ -91,18 +91,18 @@ class RunningServer(Direct):
         self._session.close()
 
     def kill(self) -> None:
-        """Refused."""
+        """Refused: the server is somebody else's."""
         raise ServerError(
             "a server reached by its URL is not ours to kill",
             hint=f"let dbdyno start one (`{self._example}`) to see it crash",
         )
 
     def drop(self) -> None:
-        """Refused."""
+        """Refused: the server is somebody else's."""
         self.kill()
 
     def restart(self, limit_s: float) -> None:
-        """Refused."""
+        """Refused: the server is somebody else's."""
         raise self._not_ours("to start")
 
     def inside(self) -> Asking:
@@ -114,7 +114,7 @@ class RunningServer(Direct):
         return ()
 
     def ended_with(self) -> int | None:
-        """Nobody knows."""
+        """`None`: the process is somebody else's."""
         return None
 
     def _not_ours(self, what: str) -> ServerError:
@@ -124,5 +124,5 @@ class RunningServer(Direct):
         )
 
     def close(self) -> None:
-        """Disconnects."""
+        """Disconnects; the server goes on."""
         self.stop()

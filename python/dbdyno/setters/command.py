@@ -39,7 +39,7 @@ class CommandSetter:
         return Command(**commands)
 
     def missing(self, value: Command) -> tuple[Missing, ...]:
-        """The programs."""
+        """Programs of the commands that this machine lacks."""
         return tuple(
             Missing(f"there is no program `{argv[0]}`", "install it, or give its path")
             for argv in dict.fromkeys((value.apply[:1], value.undo[:1]))
@@ -49,8 +49,8 @@ class CommandSetter:
     def apply(self, value: Command, guarded: Guarded, _: Scene) -> Applied:
         """Runs `apply` after registering `undo`."""
         guarded.hold(undo.run(list(value.undo)))
-        told = guarded.run(value.apply)
-        return Applied(after={"command": list(value.apply), "told": told.strip()})
+        printed = guarded.run(value.apply)
+        return Applied(after={"command": list(value.apply), "told": printed.strip()})
 
 
 SETTER = CommandSetter()

@@ -23,7 +23,7 @@ class DropCaches:
     name: ClassVar[str] = "drop_caches"
 
     def read(self, value: object) -> str:
-        """When to do it."""
+        """When the page cache is dropped."""
         return one_of(value, "start", "steps")
 
     def missing(self, _: str) -> tuple[Missing, ...]:

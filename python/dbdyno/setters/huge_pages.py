@@ -26,7 +26,7 @@ class HugePages:
     name: ClassVar[str] = "huge_pages"
 
     def read(self, value: object) -> int:
-        """Bytes."""
+        """The size in bytes, from the study's text."""
         size_bytes = parse_size(value)
         if size_bytes == 0:
             raise ValueError(f"expected a size above 0; found {value!r}")
@@ -38,8 +38,10 @@ class HugePages:
             return lacking
         free_bytes = _kilobytes("MemAvailable") << 10
         if value > free_bytes:
-            told = f"{value >> 20} MB of huge pages do not fit the {free_bytes >> 20} MB available"
-            return (Missing(told, "ask for less, or end what takes the memory"),)
+            reason = (
+                f"{value >> 20} MB of huge pages do not fit the {free_bytes >> 20} MB available"
+            )
+            return (Missing(reason, "ask for less, or end what takes the memory"),)
         return ()
 
     def apply(self, value: int, guarded: Guarded, _: Scene) -> Applied:

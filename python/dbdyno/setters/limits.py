@@ -65,12 +65,12 @@ class LimitsSetter:
         """Missing controllers, or permission to make a group."""
         lacking = []
         for controller in value.controllers():
-            found = find_hierarchy(controller)
-            if found is None:
+            hierarchy = find_hierarchy(controller)
+            if hierarchy is None:
                 cure = "mount it, or have the groups above delegate it (cgroup.subtree_control)"
                 lacking.append(Missing(f"no control group has the {controller} controller", cure))
-            elif not os.access(found.parent, os.W_OK) or os.geteuid() != 0:
-                message = f"{found.parent} does not let us make a control group"
+            elif not os.access(hierarchy.parent, os.W_OK) or os.geteuid() != 0:
+                message = f"{hierarchy.parent} does not let us make a control group"
                 lacking.append(Missing(message, "run dbdyno as root, outside of a container"))
         return tuple(lacking)
 
@@ -79,17 +79,17 @@ class LimitsSetter:
         groups: dict[str, Path] = {}
         made: dict[Path, Hierarchy] = {}
         for controller in value.controllers():
-            found = find_hierarchy(controller)
-            assert found is not None, "missing() has looked for it"
-            group = found.parent / f"dbdyno-{os.getpid()}-{id(guarded):x}"
+            hierarchy = find_hierarchy(controller)
+            assert hierarchy is not None, "missing() has looked for it"
+            group = hierarchy.parent / f"dbdyno-{os.getpid()}-{id(guarded):x}"
             if group not in made:
                 guarded.hold(undo.remove_cgroup(group))
                 group.mkdir()
-                made[group] = found
+                made[group] = hierarchy
             groups[controller] = group
-            for file, text in _files(controller, value, found.version, group):
+            for file, text in _files(controller, value, hierarchy.version, group):
                 _set(group / file, text)
-        after: dict[str, object] = {"version": [found.version for found in made.values()]}
+        after: dict[str, object] = {"version": [hierarchy.version for hierarchy in made.values()]}
         after |= {"cpus": value.cpus} if value.cpus is not None else {}
         after |= {"memory_bytes": value.memory_bytes} if value.memory_bytes is not None else {}
         return Applied(
@@ -131,19 +131,19 @@ def _witness(
     """How close the server came to its limits."""
 
     def look(_: Sequence[int]) -> Facts:
-        told: dict[str, object] = {}
+        facts: dict[str, object] = {}
         for controller, group in groups.items():
             file = group / _REPORTS[made[group].version][controller]
             if not file.exists():
                 continue
             text = file.read_text()
             if controller == "memory":
-                told["memory_peak_bytes"] = int(text)
+                facts["memory_peak_bytes"] = int(text)
                 continue
             counts = dict(line.split() for line in text.splitlines())
-            told["cpu_periods"] = int(counts.get("nr_periods", 0))
-            told["cpu_periods_throttled"] = int(counts.get("nr_throttled", 0))
-        return told
+            facts["cpu_periods"] = int(counts.get("nr_periods", 0))
+            facts["cpu_periods_throttled"] = int(counts.get("nr_throttled", 0))
+        return facts
 
     return look
 

@@ -117,8 +117,8 @@ def _limit(rate_bit_s: int) -> list[str]:
 
 def _rate(value: object) -> int:
     """Parses bits per second. Raises `ValueError` without a unit."""
-    found = _RATE.fullmatch(value.strip()) if isinstance(value, str) else None
-    rate = 0 if found is None else round(float(found[1]) * _FACTORS[found[2]])
+    match = _RATE.fullmatch(value.strip()) if isinstance(value, str) else None
+    rate = 0 if match is None else round(float(match[1]) * _FACTORS[match[2]])
     if rate < _SLOWEST_BIT_S:
         raise ValueError(
             f'expected a rate of at least 8 kbit/s, such as "1 Gbit/s"; found {value!r}'

@@ -86,10 +86,10 @@ def apply_all(wishes: Wishes, guarded: Guarded, scene: Scene) -> Outfit:
     """
     if lacking := missing_of_host(wishes):
         name, first = next(iter(lacking.items()))
-        every = (each for missing in lacking.values() for each in missing)
+        every = (lack for missing in lacking.values() for lack in missing)
         raise MachineError(
             f"host.{name}: {first[0].what}",
-            hint="\n".join(f"{each.what}: {each.cure}" for each in every),
+            hint="\n".join(f"{lack.what}: {lack.cure}" for lack in every),
         )
     return Outfit({name: _apply(name, value, guarded, scene) for name, value in wishes.items()})
 

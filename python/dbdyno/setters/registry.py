@@ -15,15 +15,15 @@ from dbdyno.setters.setter import Setter
 @cache
 def setters() -> Mapping[str, Setter]:
     """All setters, by their names in study files."""
-    found: dict[str, Setter] = {}
+    by_name: dict[str, Setter] = {}
     for module in pkgutil.iter_modules(dbdyno.setters.__path__):
         setter = getattr(
             importlib.import_module(f"{dbdyno.setters.__name__}.{module.name}"), "SETTER", None
         )
         if setter is not None:
-            assert setter.name not in found, f"two setters are called `{setter.name}`"
-            found[setter.name] = setter
-    return found
+            assert setter.name not in by_name, f"two setters are called `{setter.name}`"
+            by_name[setter.name] = setter
+    return by_name
 
 
 def find_setter(name: str) -> Setter:

@@ -117,11 +117,11 @@ def is_needed(asked: Mapping[str, Any]) -> bool:
 
 def of_processes(pids: Sequence[int], read: Callable[[int], Read]) -> set[Read]:
     """What is read of each process; those that have ended are left out."""
-    found: set[Read] = set()
+    reads: set[Read] = set()
     for pid in pids:
         with suppress(ProcessLookupError):
-            found.add(read(pid))
-    return found
+            reads.add(read(pid))
+    return reads
 
 
 def nice_of(pid: int) -> int:
@@ -144,7 +144,7 @@ def without_root(what: str) -> tuple[Missing, ...]:
 
 
 def without_programs(packages: Mapping[str, str]) -> tuple[Missing, ...]:
-    """The missing programs; `programs` maps each to its Debian package."""
+    """The missing programs; `packages` maps each to its Debian package."""
     return tuple(
         Missing(f"there is no program `{name}`", f"`apt-get install {package}`")
         for name, package in packages.items()

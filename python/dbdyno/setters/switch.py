@@ -22,7 +22,7 @@ class Switch:
         """File → value to write."""
         if not isinstance(value, Mapping) or not value:
             raise ValueError(f"expected a table of switches and their values; found {value!r}")
-        return {_path(str(name)): _text(one) for name, one in value.items()}
+        return {_path(str(name)): _text(switch_value) for name, switch_value in value.items()}
 
     def missing(self, value: Mapping[Path, str]) -> tuple[Missing, ...]:
         """Missing root, or a switch that this kernel lacks."""
@@ -32,8 +32,8 @@ class Switch:
         """Writes the switches in the study's order."""
         held = {str(path): guarded.write(path, text) for path, text in value.items()}
         return Applied(
-            before={path: one.old for path, one in held.items()},
-            after={path: one.new for path, one in held.items()},
+            before={path: change.old for path, change in held.items()},
+            after={path: change.new for path, change in held.items()},
         )
 
 

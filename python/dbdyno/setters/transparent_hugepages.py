@@ -33,7 +33,7 @@ class TransparentHugepages:
     name: ClassVar[str] = "transparent_hugepages"
 
     def read(self, value: object) -> Mapping[str, str]:
-        """Switch → word."""
+        """Switch of the kernel → its word."""
         if isinstance(value, str):
             word = one_of(value, *_SHARED)
             return {"enabled": word, "shmem_enabled": _SHARED[word]}
@@ -48,7 +48,7 @@ class TransparentHugepages:
         """Writes the switches."""
         held = {key: guarded.write(_FOLDER / key, word) for key, word in value.items()}
         return Applied(
-            before={key: one.old for key, one in held.items()},
+            before={key: change.old for key, change in held.items()},
             after={key: read_switch(_FOLDER / key) for key in held},
             witness=huge_pages_of,
         )

@@ -93,7 +93,7 @@ def history(
     kept = np.delete(np.arange(x.size), outliers)
     clean = x[kept]
     rng = np.random.default_rng(seed)
-    found: dict[int, float] = {}
+    candidates: dict[int, float] = {}
     open_segments = [(0, clean.size)]
     while open_segments:
         start, end = open_segments.pop()
@@ -109,12 +109,12 @@ def history(
         if drifting and p <= level:
             p = max(p, drifting_p(clean[start:end], least_segment, permutations))
         if p <= level:
-            found[start + place] = p
+            candidates[start + place] = p
             open_segments += [(start, start + place), (start + place, end)]
-    placed = _placed(clean, found, least_segment)
-    told = _told(clean, placed, least_change, ratios)
+    placed = _placed(clean, candidates, least_segment)
+    changes = _told(clean, placed, least_change, ratios)
     return History(
-        tuple(replace(change, index=int(kept[change.index])) for change in told), outliers
+        tuple(replace(change, index=int(kept[change.index])) for change in changes), outliers
     )
 
 
@@ -123,14 +123,14 @@ def _too_small(before: float, after: float, least_change: float, ratios: bool) -
     return abs(after - before) < least
 
 
-def _placed(clean: Array, found: dict[int, float], least: int) -> dict[int, float]:
+def _placed(clean: Array, candidates: dict[int, float], least: int) -> dict[int, float]:
     """Each change where it parts the values between its neighbours best, by least squares.
 
     The divergence's best split may lie a value off, since it looks at all ends at once.
     """
-    places = sorted(found)
+    places = sorted(candidates)
     edges = [0, *places, clean.size]
-    told: dict[int, float] = {}
+    placed: dict[int, float] = {}
     for index, place in enumerate(places, 1):
         start, end = edges[index - 1], edges[index + 1]
         sums = clean[start:end].cumsum()
@@ -138,15 +138,15 @@ def _placed(clean: Array, found: dict[int, float], least: int) -> dict[int, floa
         right = end - start - left
         apart = (sums[-1] - sums[left - 1]) / right - sums[left - 1] / left
         edges[index] = start + int(left[np.argmax(left * right * apart**2)])
-        told[edges[index]] = found[place]
-    return told
+        placed[edges[index]] = candidates[place]
+    return placed
 
 
 def _told(
-    clean: Array, found: dict[int, float], least_change: float, ratios: bool
+    clean: Array, candidates: dict[int, float], least_change: float, ratios: bool
 ) -> tuple[Change, ...]:
     """Changes between adjacent segments; those that are too small are dropped."""
-    places = sorted(found)
+    places = sorted(candidates)
     while True:
         edges = [0, *places, clean.size]
         means = [float(clean[a:b].mean()) for a, b in pairwise(edges)]
@@ -157,10 +157,10 @@ def _told(
         ]
         if not small:
             break
-        places.remove(max(small, key=lambda place: found[place]))
+        places.remove(max(small, key=lambda place: candidates[place]))
     means = [math.exp(mean) for mean in means] if ratios else means
     return tuple(
-        Change(place, before, after, found[place])
+        Change(place, before, after, candidates[place])
         for place, before, after in zip(places, means, means[1:], strict=False)
     )
 

@@ -12,7 +12,7 @@ def coincidence_p(slow: ArrayLike, busy: ArrayLike) -> float:
     leaves how long both last and how often they come, so seconds that follow one another are not
     taken for independent. What is always there, or never, coincides with nothing: 1.
     """
-    a, b = (np.asarray(each, dtype=np.float64) for each in (slow, busy))
+    a, b = (np.asarray(mask, dtype=np.float64) for mask in (slow, busy))
     if a.shape != b.shape or a.ndim != 1:
         raise ValueError(f"{a.shape} and {b.shape}: the two must be of the same intervals")
     if a.size == 0 or not a.any():

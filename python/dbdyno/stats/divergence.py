@@ -12,9 +12,9 @@ def best_split(x: Array, least: int) -> tuple[int, float] | None:
     """The split with the greatest divergence, over all ends; `None` for a short segment."""
     if x.size < 2 * least:
         return None
-    found = divergences_of(np.abs(x[:, None] - x[None, :]), least)
-    place, _ = np.unravel_index(int(found.argmax()), found.shape)
-    greatest = float(found.max())
+    divergences = divergences_of(np.abs(x[:, None] - x[None, :]), least)
+    place, _ = np.unravel_index(int(divergences.argmax()), divergences.shape)
+    greatest = float(divergences.max())
     return (int(place), greatest) if greatest > 0 else None
 
 

@@ -47,22 +47,22 @@ def _null(size: int, least: int, simulations: int) -> tuple[Array, Array]:
     The seed is fixed: the null depends on the length of a series and on nothing else.
     """
     rng = np.random.default_rng(size)
-    told = np.empty((len(MEMORIES), simulations, 2))
+    signs = np.empty((len(MEMORIES), simulations, 2))
     for row, memory in enumerate(MEMORIES):
         noise = rng.normal(size=(simulations, size + _SETTLING))
         series = scipy.signal.lfilter([1.0], [1.0, -memory], noise, axis=1)[:, _SETTLING:]
-        told[row] = [_signs(one, least) for one in series]
-    return told[:, :, 0], told[:, :, 1]
+        signs[row] = [_signs(simulated, least) for simulated in series]
+    return signs[:, :, 0], signs[:, :, 1]
 
 
 def _signs(x: Array, least: int) -> tuple[float, float]:
     """Q of the best split over the mean absolute residual, and the residuals' autocorrelation."""
-    found = best_split(x, least)
+    split = best_split(x, least)
     left = _residuals(x, least)
     size = float(np.abs(left).mean())
-    if found is None or size <= 0:
-        return 0.0 if found is None else np.inf, 0.0
-    return found[1] / size, float((left[1:] * left[:-1]).sum() / np.square(left).sum())
+    if split is None or size <= 0:
+        return 0.0 if split is None else np.inf, 0.0
+    return split[1] / size, float((left[1:] * left[:-1]).sum() / np.square(left).sum())
 
 
 def _residuals(x: Array, least: int) -> Array:

@@ -171,7 +171,7 @@ def effect_of(differences: ArrayLike, within: Within | None = None) -> PairedEff
     if sd <= 1e-15 * max(1.0, abs(theta)):
         return NotComparable("every block gave exactly the same ratio: no spread to judge by")
     return PairedEffect(
-        differences=tuple(float(one) for one in d),
+        differences=tuple(float(difference) for difference in d),
         blocks=n,
         log_effect=theta,
         log_sd=sd,

@@ -51,7 +51,9 @@ def _noncentrality(degrees: float, level: float) -> float:
     high = 4.0
     while _power(high, degrees, level) < POWER:
         high *= 2
-    return float(scipy.optimize.brentq(lambda one: _power(one, degrees, level) - POWER, 1.0, high))
+    return float(
+        scipy.optimize.brentq(lambda shift: _power(shift, degrees, level) - POWER, 1.0, high)
+    )
 
 
 def detectable(log_sd: float, blocks: int) -> float:
@@ -68,8 +70,8 @@ def would_be_found(effect: PairedEffect | ShareEffect, level: float = 0.05) -> f
     """
     if isinstance(effect, PairedEffect):
         return _noncentrality(effect.degrees, level) * effect.standard_error
-    found = [one for one in difference_found(effect, level, POWER) if one is not None]
-    return max(found, default=math.inf)
+    ends = [end for end in difference_found(effect, level, POWER) if end is not None]
+    return max(ends, default=math.inf)
 
 
 def smallest_effect(within_sd: float, between_sd: float, *, pairs: int, blocks: int) -> float:

@@ -48,7 +48,7 @@ class Scaling:
     contention: Estimate | None
     """σ, from 0 to 1; `None` for curves without it."""
     coherency: Estimate | None
-    """κ, from 0 on."""
+    """κ of the universal scalability law, 0 or above."""
     peak_clients: float | None
     """√((1 − σ)/κ); `None` where the curve has no peak within what was measured."""
     peak_rate: Estimate | None
@@ -121,26 +121,28 @@ def scaling(blocks: Sequence[Mapping[int, float]]) -> Scaling | NotComparable:
     if any(sorted(block) != loads for block in blocks):
         return NotComparable("a block has other loads than the rest")
     n = np.asarray(loads, dtype=np.float64)
-    each = [np.asarray([block[load] for load in loads], dtype=np.float64) for block in blocks]
-    if any((x <= 0).any() for x in each):
+    blocks_rates = [
+        np.asarray([block[load] for load in loads], dtype=np.float64) for block in blocks
+    ]
+    if any((x <= 0).any() for x in blocks_rates):
         return NotComparable("a load without throughput")
-    mean = np.exp(np.mean([np.log(x) for x in each], axis=0))
+    mean = np.exp(np.mean([np.log(x) for x in blocks_rates], axis=0))
     gain = mean / (n * mean[0])
-    if _faster_than_straight(n, each):
+    if _faster_than_straight(n, blocks_rates):
         return NotComparable(
             f"throughput grows faster than clients (×{gain.max():.2f} of a straight line): "
             "no such curve describes that"
         )
     model, fit = min(
         ((model, _fit(model, n, mean)) for model in _MODELS),
-        key=lambda found: _aicc(found[0], n, mean, found[1]),
+        key=lambda candidate: _aicc(candidate[0], n, mean, candidate[1]),
     )
-    return _told(model, fit, n, mean, [_fit(model, n, x) for x in each])
+    return _told(model, fit, n, mean, [_fit(model, n, x) for x in blocks_rates])
 
 
-def _faster_than_straight(n: Array, each: Sequence[Array]) -> bool:
+def _faster_than_straight(n: Array, blocks_rates: Sequence[Array]) -> bool:
     """Whether all loads beyond one client together lie above the straight line, beyond chance."""
-    over = [float(np.mean(np.log(x[1:] / (n[1:] * x[0])))) for x in each]
+    over = [float(np.mean(np.log(x[1:] / (n[1:] * x[0])))) for x in blocks_rates]
     least = math.log(1.02)
     if len(over) < 2:
         return over[0] > least
@@ -154,7 +156,7 @@ def _fit(model: _Model, n: Array, x: Array) -> Array:
     def misses(p: Array) -> Array:
         return np.asarray(np.log(x / np.maximum(model.formula(n, p), 1e-300)))
 
-    found = scipy.optimize.least_squares(
+    solution = scipy.optimize.least_squares(
         misses,
         start,
         bounds=(model.lower, model.upper),
@@ -163,7 +165,7 @@ def _fit(model: _Model, n: Array, x: Array) -> Array:
         xtol=1e-12,
         gtol=1e-12,
     )
-    return np.asarray(found.x, dtype=np.float64)
+    return np.asarray(solution.x, dtype=np.float64)
 
 
 def _aicc(model: _Model, n: Array, x: Array, fit: Array) -> float:
@@ -179,19 +181,25 @@ def _told(model: _Model, fit: Array, n: Array, mean: Array, fits: Sequence[Array
     contention = model.curve in (Curve.AMDAHL, Curve.USL)
     peak_clients, peaks = None, None
     knee = _knee(model.curve, fit)
-    knees = [_knee(model.curve, one) for one in fits] if 1 <= knee <= n[-BEYOND_PEAK] else []
+    knees = (
+        [_knee(model.curve, parameters) for parameters in fits]
+        if 1 <= knee <= n[-BEYOND_PEAK]
+        else []
+    )
     if model.curve is Curve.PLATEAU and fit[1] < fit[0] * n[-BEYOND_PEAK]:
-        peaks = [float(one[1]) for one in fits]
+        peaks = [float(parameters[1]) for parameters in fits]
     if model.curve is Curve.USL:
         at = _peak(fit)
         if at <= n[-BEYOND_PEAK]:
             peak_clients = at
-            peaks = [float(_usl(np.asarray([at]), one)[0]) for one in fits]
+            peaks = [float(_usl(np.asarray([at]), parameters)[0]) for parameters in fits]
     return Scaling(
         curve=model.curve,
-        rate=estimate([one[0] for one in fits]),
-        contention=_bounded([one[1] for one in fits]) if contention else None,
-        coherency=_bounded([one[2] for one in fits]) if model.curve is Curve.USL else None,
+        rate=estimate([parameters[0] for parameters in fits]),
+        contention=_bounded([parameters[1] for parameters in fits]) if contention else None,
+        coherency=_bounded([parameters[2] for parameters in fits])
+        if model.curve is Curve.USL
+        else None,
         peak_clients=peak_clients,
         peak_rate=estimate(peaks) if peaks else None,
         knee_clients=estimate(knees) if knees and all(map(math.isfinite, knees)) else None,

@@ -74,9 +74,9 @@ class ShareEffect:
     method = "Fisher's exact test; Newcombe's interval"
 
 
-def _adjusted(one: Share) -> float:
+def _adjusted(share: Share) -> float:
     """A success and a failure more: neither 0 nor 1."""
-    return (one.found + 1) / (one.trials + 2)
+    return (share.found + 1) / (share.trials + 2)
 
 
 def difference_found(
@@ -90,7 +90,9 @@ def difference_found(
     power of Fisher's exact test (Casagrande, Pike and Smith, Biometrics 34 (1978) 483). p is the
     baseline's share after Agresti and Caffo.
     """
-    z, z_power = (float(scipy.stats.norm.ppf(one)) for one in (1 - level / 2, power))
+    z, z_power = (
+        float(scipy.stats.norm.ppf(probability)) for probability in (1 - level / 2, power)
+    )
     n, m, p = effect.baseline.trials, effect.candidate.trials, _adjusted(effect.baseline)
     both = 1 / n + 1 / m
 

@@ -158,8 +158,8 @@ def period(series: ArrayLike) -> Period | None:
         return None
     r = scipy.signal.correlate(y, y, method="fft")[n - 1 :] / (n * float(y.var()))
     threshold = max(0.25, 3 / math.sqrt(n))
-    peaks, found = scipy.signal.find_peaks(r[: n // 4 + 2], height=threshold, prominence=0.1)
-    for peak, height in zip(peaks, found["peak_heights"], strict=True):
+    peaks, properties = scipy.signal.find_peaks(r[: n // 4 + 2], height=threshold, prominence=0.1)
+    for peak, height in zip(peaks, properties["peak_heights"], strict=True):
         if 3 <= peak <= n // 4:
             return _folded(y, _parabola_top(r, int(peak)), min(1.0, float(height)), p)
     return None

@@ -30,8 +30,10 @@ def widened(effect: PairedEffect | NotComparable) -> PairedEffect | NotComparabl
 def is_precise(effects: Iterable[PairedEffect | NotComparable], half_width: float) -> bool:
     """Whether all effects, widened already, rest on enough blocks and lie within ± `half_width`
     (0.02 is 2 %); never where one can't be told, nor without any."""
-    found = list(effects)
-    return bool(found) and all(
-        isinstance(one, PairedEffect) and one.blocks >= FIRST_LOOK and one.half_width <= half_width
-        for one in found
+    known = list(effects)
+    return bool(known) and all(
+        isinstance(effect, PairedEffect)
+        and effect.blocks >= FIRST_LOOK
+        and effect.half_width <= half_width
+        for effect in known
     )

@@ -187,7 +187,7 @@ def _correlated(pairs: Array) -> PairedEffect | NotComparable:
     rho = min(0.9, max(0.0, r + (1 + 3 * r) / n))
     effective = max(2.0, n * (1 - rho) / (1 + rho))
     return PairedEffect(
-        differences=tuple(float(one) for one in pairs),
+        differences=tuple(float(pair) for pair in pairs),
         blocks=1,
         log_effect=float(pairs.mean()),
         log_sd=sd,

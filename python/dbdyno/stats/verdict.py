@@ -76,10 +76,10 @@ def judge(
     effect: PairedEffect | NotComparable, *, smallest_effect: float, higher_is_better: bool
 ) -> Judgement:
     """The verdict of a family of one; see `judge_family`."""
-    (told,) = judge_family(
+    (judgement,) = judge_family(
         [effect], smallest_effect=smallest_effect, higher_is_better=higher_is_better
     )
-    return told
+    return judgement
 
 
 def judge_family(
@@ -101,17 +101,17 @@ def judge_family(
     known = [effect for effect in effects if isinstance(effect, PairedEffect)]
     change = iter(benjamini_hochberg([effect.p for effect in known]).tolist())
     inside = iter(benjamini_hochberg([tost_p(effect, margin) for effect in known]).tolist())
-    told = []
+    judgements = []
     for effect in effects:
         if isinstance(effect, NotComparable):
-            told.append(Judgement(Verdict.CANNOT_TELL, effect, smallest_effect))
+            judgements.append(Judgement(Verdict.CANNOT_TELL, effect, smallest_effect))
             continue
         p_change, p_inside = next(change), next(inside)
         alone = _verdict(effect, effect.p, tost_p(effect, margin), higher_is_better)
         verdict = _verdict(effect, p_change, p_inside, higher_is_better)
         if verdict is Verdict.CANNOT_TELL and alone.definite:
             verdict = Verdict.SUGGESTIVE
-        told.append(
+        judgements.append(
             Judgement(
                 verdict=verdict,
                 effect=effect,
@@ -122,7 +122,7 @@ def judge_family(
                 deciding=_deciding(effect, alone, margin, higher_is_better),
             )
         )
-    return tuple(told)
+    return tuple(judgements)
 
 
 def judge_shares(
@@ -136,10 +136,10 @@ def judge_shares(
     change = iter(benjamini_hochberg([effect.p for effect in known]).tolist())
     beyond = [effect.p_outside(smallest_effect) for effect in known]
     inside = iter(zip(beyond, benjamini_hochberg(beyond).tolist(), strict=True))
-    told = []
+    judgements = []
     for effect in effects:
         if isinstance(effect, NotComparable):
-            told.append(Judgement(Verdict.CANNOT_TELL, effect, smallest_effect))
+            judgements.append(Judgement(Verdict.CANNOT_TELL, effect, smallest_effect))
             continue
         p_change, (p_beyond, p_inside) = next(change), next(inside)
         good = (effect.difference > 0) == higher_is_better
@@ -149,8 +149,8 @@ def judge_shares(
             verdict = Verdict.SUGGESTIVE
         low, high = effect.interval(0.90)
         size = _size_of(low, high, smallest_effect)
-        told.append(Judgement(verdict, effect, smallest_effect, p_change, alone, size))
-    return tuple(told)
+        judgements.append(Judgement(verdict, effect, smallest_effect, p_change, alone, size))
+    return tuple(judgements)
 
 
 def _verdict(
@@ -186,13 +186,13 @@ def _deciding(
     if effect.blocks < 3 or len(effect.differences) != effect.blocks:
         return ()
     d = np.asarray(effect.differences)
-    found = []
+    verdicts = []
     for place in range(d.size):
         without = effect_of(np.delete(d, place), effect.within)
-        told = Verdict.CANNOT_TELL
+        verdict = Verdict.CANNOT_TELL
         if isinstance(without, PairedEffect):
             without = replace(without, standard_error=effect.wider * without.standard_error)
-            told = _verdict(without, without.p, tost_p(without, margin), higher_is_better)
-        if told is not alone:
-            found.append(place)
-    return tuple(found)
+            verdict = _verdict(without, without.p, tost_p(without, margin), higher_is_better)
+        if verdict is not alone:
+            verdicts.append(place)
+    return tuple(verdicts)

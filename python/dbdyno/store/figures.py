@@ -107,7 +107,9 @@ def _growth(before: int, after: int, events: int) -> Mapping[str, float]:
 
 def _own(records: Iterable[HistogramRecord], label: str) -> Mapping[str, float]:
     """Figures of one of the generator's own times, microseconds."""
-    return _us(figures_ns(one for one in _times(records, "lag", "wait") if one.label == label))
+    return _us(
+        figures_ns(record for record in _times(records, "lag", "wait") if record.label == label)
+    )
 
 
 def _p99_us_at_most(summary: Summary) -> float | None:

@@ -33,8 +33,8 @@ _SCHEMA = pa.schema(
 def to_parquet(samples: Iterable[Sample], metrics: Mapping[str, Sequence[Metric]]) -> bytes:
     """The file's content; `metrics` says what each source's metrics are."""
     rows = list(samples)
-    told = {source: [asdict(metric) for metric in known] for source, known in metrics.items()}
-    schema = _SCHEMA.with_metadata({"schema": _VERSION, "metrics": json.dumps(told)})
+    documents = {source: [asdict(metric) for metric in known] for source, known in metrics.items()}
+    schema = _SCHEMA.with_metadata({"schema": _VERSION, "metrics": json.dumps(documents)})
     columns = {
         name: [getattr(row, name) for row in rows]
         for name in ("unix_ns", "source", "metric", "instance", "value")
@@ -48,7 +48,8 @@ def to_parquet(samples: Iterable[Sample], metrics: Mapping[str, Sequence[Metric]
 def from_parquet(content: bytes) -> tuple[pa.Table, Mapping[str, Mapping[str, Metric]]]:
     """The table, and source → name → metric; raises `pyarrow.ArrowException` if it isn't one."""
     table = pq.read_table(pa.BufferReader(content))
-    told = json.loads((table.schema.metadata or {}).get(b"metrics", b"{}"))
+    documents = json.loads((table.schema.metadata or {}).get(b"metrics", b"{}"))
     return table, {
-        source: {one["name"]: Metric(**one) for one in known} for source, known in told.items()
+        source: {metric["name"]: Metric(**metric) for metric in known}
+        for source, known in documents.items()
     }

@@ -40,6 +40,8 @@ def keep_noise(store: Store, noise: KeptNoise) -> None:
     """Keeps it in place of what was known of the same. Raises `StoreError`."""
     make_folder(store.root)
     with locked(store.root):
-        others = (one for one in kept_noise(store) if one.place != noise.place)
+        others = (
+            noise_before for noise_before in kept_noise(store) if noise_before.place != noise.place
+        )
         known = _KEPT.dump_python((*others, noise), mode="json")
         replace_file(store.root / NAME, dump_json({"schema": SCHEMA, "noise": known}))

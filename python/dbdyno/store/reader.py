@@ -193,7 +193,7 @@ class StoredStudy:
 
     @property
     def plan(self) -> Plan:
-        """The plan."""
+        """The plan that was stored with the study."""
         return self._declared.plan
 
     @property
@@ -285,13 +285,13 @@ def _is_study(folder: Path) -> bool:
 
 def folders_of(store: Store, study: str) -> tuple[StoredStudy, ...]:
     """`study`, `study.2`, …: the folders there are of a study, the oldest first."""
-    found: list[StoredStudy] = []
+    folders: list[StoredStudy] = []
     while True:
-        name = study if not found else f"{study}.{len(found) + 1}"
+        name = study if not folders else f"{study}.{len(folders) + 1}"
         folder = store.root / name
         if not (folder / "study.json").exists():
-            return tuple(found)
-        found.append(StoredStudy(name, folder))
+            return tuple(folders)
+        folders.append(StoredStudy(name, folder))
 
 
 def _rank(run: StoredRun) -> tuple[bool, int]:

@@ -29,7 +29,7 @@ class StudyFolder:
 
     @property
     def path(self) -> Path:
-        """The folder."""
+        """The study's folder in the store."""
         return self.stored.path
 
     def missing(self, batches: Iterable[Sequence[PlannedRun]]) -> tuple[PlannedRun, ...]:
@@ -45,7 +45,8 @@ class StudyFolder:
         return tuple(
             run
             for batch in batches
-            if len({attempts.get(each.id) for each in batch}) > 1 or batch[0].id not in attempts
+            if len({attempts.get(planned.id) for planned in batch}) > 1
+            or batch[0].id not in attempts
             for run in batch
         )
 
@@ -57,7 +58,7 @@ class StudyFolder:
         """A number from 1 that no run of `batch` has used, nor a higher one."""
         attempts = (count(1) for _ in batch)
         return max(
-            next(one for one in numbers if not self._folder(run, one).exists())
+            next(number for number in numbers if not self._folder(run, number).exists())
             for run, numbers in zip(batch, attempts, strict=True)
         )
 
@@ -123,10 +124,10 @@ def open_study_folder(
 
 
 def _choose(store: Store, plan: Plan, *, again: bool) -> str:
-    found = folders_of(store, plan.study)
-    name = plan.study if not found else f"{plan.study}.{len(found) + 1}"
+    folders = folders_of(store, plan.study)
+    name = plan.study if not folders else f"{plan.study}.{len(folders) + 1}"
     runs = store.root / name / "runs"
     if runs.is_dir() and any(runs.iterdir()):
         raise StoreError(f"{runs.parent} holds runs, but its study.json is missing", hint=LOST)
-    same = [stored.name for stored in found if stored.plan.fingerprint == plan.fingerprint]
+    same = [stored.name for stored in folders if stored.plan.fingerprint == plan.fingerprint]
     return same[-1] if same and not again else name

@@ -88,7 +88,7 @@ class RunWriter:
         write_file(self.folder / name, dump_json(value))
 
     def turn(self, turn: TurnResult) -> None:
-        """Keeps a turn."""
+        """Keeps a turn for turns.parquet."""
         self._turns.append(turn)
 
     def distribution(
@@ -97,8 +97,8 @@ class RunWriter:
         """Stores how long the events of a whole step took, if there are no intervals from an
         engine."""
         self._begin_step(start_unix_s)
-        told = hlog.line(step, record, start_s=self._step_offset_s, length_s=length_s)
-        self._log.write(told.encode())
+        line = hlog.line(step, record, start_s=self._step_offset_s, length_s=length_s)
+        self._log.write(line.encode())
 
     def metrics(self, samples: Iterable[Sample], known: Mapping[str, Sequence[Metric]]) -> None:
         """Keeps what was sampled beside the load."""

@@ -58,9 +58,9 @@ class _Cgroup:
         yield from _read("limit_hits", self._words(f"{folder}/memory.events").get("max"))
         for line in (self.tree.text(f"{folder}/io.stat") or "").splitlines():
             number, *fields = line.split()
-            found = dict(field.split("=") for field in fields if "=" in field)
+            counters = dict(field.split("=") for field in fields if "=" in field)
             for word, metric in _TRAFFIC.items():
-                yield from _read(metric, found.get(word), instance=self._device(number))
+                yield from _read(metric, counters.get(word), instance=self._device(number))
 
     def _version_1(self) -> Iterator[Reading]:
         if accounts := self.folders.get("cpuacct"):
@@ -73,8 +73,8 @@ class _Cgroup:
         if memory := self.folders.get("memory"):
             yield from _read("memory_bytes", self.tree.text(f"{memory}/memory.usage_in_bytes"))
             yield from _read("limit_hits", self.tree.text(f"{memory}/memory.failcnt"))
-            told = self._words(f"{memory}/memory.stat")
-            yield from _read("page_cache_bytes", told.get("total_cache"))
+            memory_words = self._words(f"{memory}/memory.stat")
+            yield from _read("page_cache_bytes", memory_words.get("total_cache"))
         if blocks := self.folders.get("blkio"):
             for (file, word), metric in _SERVICED.items():
                 for line in (self.tree.text(f"{blocks}/{file}") or "").splitlines():
@@ -91,7 +91,7 @@ class _Cgroup:
         return path.resolve().name if path.exists() else number
 
     def close(self) -> None:
-        """Holds nothing."""
+        """Nothing to free: no file stays open."""
 
 
 def _read(
@@ -114,8 +114,8 @@ def throttled_s(words: Mapping[str, str]) -> float | None:
     """How long a limit kept a group from running, seconds summed over processors, from its
     cpu.stat; `None`: it does not say."""
     for word, factor in _THROTTLED.items():
-        if (told := words.get(word)) is not None and told.isdecimal():
-            return int(told) * factor
+        if (count := words.get(word)) is not None and count.isdecimal():
+            return int(count) * factor
     return None
 
 
@@ -128,7 +128,7 @@ def words_of(tree: Tree, name: str) -> Mapping[str, str]:
 def group_folders(tree: Tree, pid: int | str, *, roots: bool = False) -> Mapping[str, str]:
     """Controller of version 1, or "" of version 2 → the folder of a process's group. `roots`: with
     those that look like the root from here, as a container's own group does."""
-    found: dict[str, str] = {}
+    folders: dict[str, str] = {}
     every = mounts(tree)
     for line in (tree.text(f"proc/{pid}/cgroup") or "").splitlines():
         _, named, group = line.split(":", 2)
@@ -140,8 +140,8 @@ def group_folders(tree: Tree, pid: int | str, *, roots: bool = False) -> Mapping
                 inside = PurePosixPath(group)
                 if inside.is_relative_to(mount.root):
                     inside = "/" / inside.relative_to(mount.root)
-                found[controller] = f"{mount.point}{inside}".strip("/")
-    return found
+                folders[controller] = f"{mount.point}{inside}".strip("/")
+    return folders
 
 
 def _mount(every: Iterable[Mount], controller: str) -> Mount | None:

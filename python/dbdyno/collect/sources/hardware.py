@@ -73,7 +73,7 @@ class Counters:
             yield Reading(name, sum(map(_value, self._open[name])), "server")
 
     def close(self) -> None:
-        """Ends counting."""
+        """Closes the counters' descriptors."""
         for counter in (counter for all_ in self._open.values() for counter in all_):
             os.close(counter)
         self._open.clear()

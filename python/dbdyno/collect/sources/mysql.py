@@ -132,12 +132,12 @@ class _MySQL:
         self.sample()
 
     def sample(self) -> Iterable[Reading]:
-        found = [*_status(self._asking.rows(_STATUS))]
+        readings = [*_status(self._asking.rows(_STATUS))]
         for row in self._asking.rows(_INNODB):
-            found += _innodb(str(row["Status"]))
+            readings += _innodb(str(row["Status"]))
         if self._metrics is not None:
-            found += _monitored(self._asking.rows(self._metrics))
-        return found
+            readings += _monitored(self._asking.rows(self._metrics))
+        return readings
 
     def close(self) -> None:
         """Ends the session."""
@@ -167,9 +167,9 @@ def _monitored(rows: Iterable[Mapping[str, object]]) -> Iterable[Reading]:
 
 def _innodb(text: str) -> Iterable[Reading]:
     values = {
-        name: float(found[1])
+        name: float(match[1])
         for name, (pattern, *_) in _PATTERNS.items()
-        if (found := pattern.search(text))
+        if (match := pattern.search(text))
     }
     for name, value in values.items():
         yield Reading(name, value)

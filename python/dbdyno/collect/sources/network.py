@@ -20,7 +20,7 @@ class _Network:
             yield Reading("dropped_packets", io.dropin + io.dropout, name)
 
     def close(self) -> None:
-        """Holds nothing."""
+        """Nothing to free: no file stays open."""
 
 
 def _open(_watched: Watched) -> Readings | Missing | None:

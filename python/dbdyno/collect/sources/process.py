@@ -126,16 +126,16 @@ class _Sum:
     ended: dict[str, float] = field(default_factory=dict)
     """What those that have ended came to."""
 
-    def of(self, found: Mapping[int, Mapping[str, float]]) -> Mapping[str, float]:
+    def of(self, by_pid: Mapping[int, Mapping[str, float]]) -> Mapping[str, float]:
         """By name, of those found now and of all that ever were."""
-        for gone in self.last.keys() - found.keys():
+        for gone in self.last.keys() - by_pid.keys():
             _add(self.ended, self.last.pop(gone))
         sums = dict(self.ended)
-        for each, counters in found.items():
-            before = self.last.get(each, {})
+        for pid, counters in by_pid.items():
+            before = self.last.get(pid, {})
             # One that ends while it is read says 0.
-            self.last[each] = {n: max(value, before.get(n, 0.0)) for n, value in counters.items()}
-            _add(sums, self.last[each])
+            self.last[pid] = {n: max(value, before.get(n, 0.0)) for n, value in counters.items()}
+            _add(sums, self.last[pid])
         return sums
 
 
@@ -174,8 +174,8 @@ class _Names:
         kept = next(iter(self.threads.last.get(thread, {})), None)
         return {kept or self._name(before.partition(b"(")[2].decode(errors="replace")): used_s}
 
-    def _name(self, told: str) -> str:
-        name = _NUMBER.sub("", told) or told
+    def _name(self, thread_name: str) -> str:
+        name = _NUMBER.sub("", thread_name) or thread_name
         if name not in self._known and len(self._known) == _MANY_NAMES:
             return "other"
         self._known.add(name)
@@ -284,7 +284,7 @@ class _Processes:
         self._strangers = table.strangers()
 
     def close(self) -> None:
-        """Holds nothing."""
+        """Nothing to free: no file stays open."""
 
 
 def _open(watched: Watched) -> Readings | Missing | None:

@@ -90,7 +90,7 @@ class _Files:
             yield Reading("log_frames_copied", _BACKFILLED.unpack_from(head)[0])
 
     def close(self) -> None:
-        """Holds nothing."""
+        """Nothing to free: no file stays open."""
 
 
 def _head(index: Path) -> bytes:
@@ -108,8 +108,8 @@ def _held_pages(file: int) -> int | None:
 def _open(watched: Watched) -> Readings | Missing | None:
     if watched.kind != "sqlite" or watched.data_folder is None:
         return None
-    found = sorted(watched.data_folder.glob("*.db"))
-    return _Files(found[0]) if found else None
+    databases = sorted(watched.data_folder.glob("*.db"))
+    return _Files(databases[0]) if databases else None
 
 
 COLLECTOR = Collector(

@@ -19,7 +19,7 @@ _ANCHORED = ", over the anchor's"
 
 
 def history_chart(series: Series, told: Histories, *, name: str) -> Chart:
-    """One series."""
+    """A figure over dates or versions, with its changes of level."""
     rows = _rows(series, told)
     anchored = series.anchor is not None
     label = "ratio to the anchor" if anchored else told.figure.label

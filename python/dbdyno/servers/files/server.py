@@ -24,5 +24,5 @@ class FilesServer(NoDatabase):
         return sum(path.stat().st_blocks * 512 for path in self._path.rglob("*"))
 
     def data_folder(self) -> Path | None:
-        """The folder."""
+        """The folder that tools work in."""
         return self._path

@@ -64,7 +64,7 @@ class MysqlServer(OwnServer):
 
     _DRIVER = "mysql"
     _STOP = signal.SIGTERM
-    """Value of `innodb_fast_shutdown` → what the server does before it stops."""
+    """It stops as `innodb_fast_shutdown` says."""
     _session: query.Session
 
     def __init__(

@@ -16,13 +16,13 @@ class NullServer(NoDatabase):
         """Nothing to start."""
 
     def alive(self) -> bool:
-        """Always."""
+        """Always true: there is nothing that could end."""
         return True
 
     def size_bytes(self) -> int:
-        """0."""
+        """Always 0: nothing is stored."""
         return 0
 
     def data_folder(self) -> Path | None:
-        """`None`."""
+        """`None`: nothing is stored."""
         return None

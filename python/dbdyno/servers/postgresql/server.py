@@ -259,7 +259,7 @@ class PostgresqlServer(OwnServer):
         return {**self._package_facts(), **query.facts(self._session), **compiled}
 
     def settings(self) -> Mapping[str, str]:
-        """All settings."""
+        """All settings in force, by name."""
         return query.settings(self._session)
 
     def counters(self) -> Mapping[str, int]:

@@ -80,7 +80,7 @@ class Pgbouncer:
         return whole(settings, "max_client_conn", max(1, room))
 
     def server_connections(self, settings: Mapping[str, str]) -> int:
-        """Its pool."""
+        """Connections of its pool, at most."""
         return whole(settings, "default_pool_size", _POOL)
 
     def keeps_statements(self, settings: Mapping[str, str]) -> bool:

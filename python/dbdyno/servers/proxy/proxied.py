@@ -117,11 +117,11 @@ class ProxiedServer:
         return {**self._server.facts(), "proxy": self._facts}
 
     def settings(self) -> Mapping[str, str]:
-        """The server's."""
+        """Settings of the server behind the proxies."""
         return self._server.settings()
 
     def counters(self) -> Mapping[str, int]:
-        """The server's."""
+        """Counters of the server behind the proxies."""
         return self._server.counters()
 
     def capacity(self) -> Capacity:
@@ -139,15 +139,15 @@ class ProxiedServer:
         )
 
     def size_bytes(self) -> int:
-        """The server's."""
+        """Size of the server's data."""
         return self._server.size_bytes()
 
     def contents(self, table: str, *, checksum: bool) -> Contents:
-        """The server's."""
+        """Contents of the server's tables."""
         return self._server.contents(table, checksum=checksum)
 
     def tables(self) -> Mapping[str, str]:
-        """The server's."""
+        """Tables of the server."""
         return self._server.tables()
 
     def alive(self) -> bool:
@@ -161,11 +161,11 @@ class ProxiedServer:
             daemon.check()
 
     def data_folder(self) -> Path | None:
-        """The server's."""
+        """Data folder of the server."""
         return self._server.data_folder()
 
     def processes(self) -> Sequence[int]:
-        """The server's."""
+        """Processes of the server, without the proxies'."""
         return self._server.processes()
 
     def proxies(self) -> Sequence[int]:
@@ -173,15 +173,15 @@ class ProxiedServer:
         return [pid for daemon in self._daemons for pid in daemon.processes()]
 
     def ask(self) -> SampledSession | None:
-        """The server."""
+        """Asks the server, not the proxies."""
         return self._server.ask()
 
     def inside(self) -> Asking:
-        """The server."""
+        """A session with the server, not with the proxies."""
         return self._server.inside()
 
     def table_files(self, table: str) -> Sequence[Path]:
-        """The server's."""
+        """Files of the server's tables."""
         return self._server.table_files(table)
 
     def ended_with(self) -> int | None:
@@ -193,7 +193,7 @@ class ProxiedServer:
         self._server.drop()
 
     def restart(self, limit_s: float) -> None:
-        """The server."""
+        """Restarts the server; the proxies go on."""
         self._server.restart(limit_s)
 
     def log_files(self) -> Sequence[Path]:
@@ -206,7 +206,7 @@ class ProxiedServer:
         self._server.stop()
 
     def kill(self) -> None:
-        """Both."""
+        """Kills the proxies and the server."""
         self._end_proxies()
         self._server.kill()
 
@@ -215,7 +215,7 @@ class ProxiedServer:
             daemon.end(signal.SIGKILL)
 
     def close(self) -> None:
-        """Removes both."""
+        """Ends proxies and server, and removes their folders."""
         try:
             self._end_proxies()
             self._guarded.close()
