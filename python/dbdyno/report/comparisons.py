@@ -77,7 +77,7 @@ class Found:
     dropped: Mapping[int, str] = field(default_factory=dict)
     """Block → why none of its turns is used."""
     name: str = ""
-    """Of the pair."""
+    """Of the two cells that are compared."""
 
 
 def baseline_of(point: Point, material: Material, points: Iterable[Point]) -> Point | None:
