@@ -23,16 +23,17 @@ CLASS_METHODS = 15
 
 LONG_FILES = {
     "cli/bench.py": 425,
+    "cli/check.py": 400,
     "conduct/run.py": 500,
     "formats/study.py": 500,
     "formats/study_schema.py": 375,
-    "guard/guarded.py": 400,
+    "guard/guarded.py": 425,
     "report/comparisons.py": 450,
     "report/history.py": 375,
     "report/sides.py": 375,
     "report/tables.py": 400,
     "report/validity.py": 500,
-    "servers/mysql/query.py": 400,
+    "servers/mysql/query.py": 425,
     "servers/mysql/server.py": 425,
 }
 
