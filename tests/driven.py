@@ -47,9 +47,17 @@ class Driven:
     """As scripts name it."""
     folder: Path
 
-    def call(self, script: str, command: str, *, clients: int = 1, **options: Option) -> Told:
+    def call(
+        self,
+        script: str,
+        command: str,
+        *,
+        clients: int = 1,
+        loaders: int | None = None,
+        **options: Option,
+    ) -> Told:
         """One command of a workload."""
-        return self._engine(script, command, clients, options, None)
+        return self._engine(script, command, clients, options, None, loaders=loaders)
 
     def run(
         self, script: str, *, events: int, clients: int = 2, seed: int = 5, **options: Option
@@ -72,6 +80,7 @@ class Driven:
         options: Mapping[str, Option],
         load: Load | None,
         seed: int = 5,
+        loaders: int | None = None,
     ) -> Told:
         folders = script_path()
         lines: list[str] = []
@@ -84,6 +93,7 @@ class Driven:
             options=options,
             clients=1 if load is None and self.driver == "sqlite" else clients,
             seed=seed,
+            loaders=loaders,
             load=load,
         )
 

@@ -70,6 +70,7 @@ WORDS_OF_OTHERS = {
     "crates/driver/": "PostgreSQL's SSLRequest; what a session has sent and not heard of",
     "tests/conftest.py": "pytest's request",
     "tests/generators/": "pytest's request",
+    "tests/loading/": "pytest's request",
     "tests/report/": "pytest's request",
     "tests/whole/": "pytest's request; a published benchmark is its authors' word",
     "tests/sysbench/": "pytest's request",

@@ -40,7 +40,7 @@ pub use channel::Channel;
 pub use connect::{Connected, connect, connect_telling};
 pub use connect_error::ConnectError;
 pub use error::{ProtocolError, ServerError};
-pub use load::Form;
+pub use load::{Form, wrong_row_count};
 pub use peer::Peer;
 pub use reply::{Class, Progress, Reply, RowCursor, Sent, StatementId, Tally};
 pub use session::Session;

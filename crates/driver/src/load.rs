@@ -21,11 +21,16 @@ pub(crate) enum Literal<'a> {
     Text(&'a [u8]),
 }
 
-/// How a column's values can be sent.
+/// How a column's values can be sent so that they mean what the literal in an INSERT means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// As the literal in the statement: only the server knows what it means.
+    /// Only as that literal.
     Literal,
+    /// Texts as text, which the column's type reads as it reads the literal; numbers only as
+    /// literals.
+    Quoted,
+    /// The same, and numbers as their digits.
+    Number,
     /// As text: digits are stored as their number, ASCII bytes as text.
     Text,
     /// As a binary integer of this many bytes (2, 4 or 8), big-endian.
@@ -33,20 +38,22 @@ pub enum Form {
 }
 
 impl Form {
-    /// Whether all forms of a row are known and none is a literal, so that rows can be sent without
-    /// the server parsing statements.
+    /// Whether all forms of a row are known and such that rows can be sent in binary.
     pub(crate) fn are_plain(forms: &[Self]) -> bool {
-        !forms.is_empty() && !forms.contains(&Self::Literal)
+        let plain = |form: &Self| matches!(form, Self::Text | Self::Integer(_));
+        !forms.is_empty() && forms.iter().all(plain)
     }
 }
 
 /// The parts of an INSERT.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Insert<'a> {
     /// The table's name, as written.
     pub table: &'a [u8],
     /// The columns' names, as written; empty: all columns.
     pub columns: Vec<&'a [u8]>,
+    /// PostgreSQL's OVERRIDING SYSTEM VALUE.
+    pub overriding: bool,
     /// What follows VALUES.
     pub rows: &'a [u8],
 }
@@ -77,8 +84,13 @@ impl<'a> Insert<'a> {
                 text.byte(b',').then_some(())?;
             }
         }
+        let words: [&[u8]; 3] = [b"OVERRIDING", b"SYSTEM", b"VALUE"];
+        let overriding = quote == b'"' && text.word(words[0]).is_some();
+        if overriding {
+            words[1..].iter().try_for_each(|word| text.word(word))?;
+        }
         text.word(b"VALUES")?;
-        Some(Self { table, columns, rows: text.0 })
+        Some(Self { table, columns, overriding, rows: text.0 })
     }
 
     /// Calls `value` for each value with its column index, from 0, and whether it ends its row;
@@ -237,7 +249,7 @@ fn no_returns(text: &[u8], out: &mut Vec<u8>) {
 }
 
 /// The error for a server that stored another number of rows than was sent.
-pub(crate) fn wrong_row_count(sent: u64, stored: u64) -> ServerError {
+pub fn wrong_row_count(sent: u64, stored: u64) -> ServerError {
     ServerError {
         sqlstate: "HY000".into(),
         number: 0,
@@ -278,6 +290,9 @@ mod tests {
         assert_eq!(insert.rows, b" (1,2)");
         let insert = Insert::parse(b"INSERT INTO sbtest1 VALUES(1)", b'`').unwrap();
         assert_eq!((insert.table, insert.columns.len()), (&b"sbtest1"[..], 0));
+        let own = b"INSERT INTO t(a) overriding SYSTEM VALUE VALUES (1)";
+        assert!(Insert::parse(own, b'"').unwrap().overriding);
+        assert_eq!(Insert::parse(own, b'`'), None);
         let (rows, found) =
             values("INSERT INTO t VALUES (1, -20,NULL), ('a', 'it''s', 0.5)", false).unwrap();
         assert_eq!(rows, 2);
@@ -293,6 +308,8 @@ mod tests {
             "INSERT INTO t AS x VALUES (1)",
             "INSERT INTO \"a\"\"b\" VALUES (1)",
             "INSERT INTO t(a) SET a = 1",
+            "INSERT INTO t(a) OVERRIDING USER VALUE VALUES (1)",
+            "INSERT INTO t(a) OVERRIDING VALUES (1)",
             "INSERT INTO t VALUES (now())",
             "INSERT INTO t VALUES (DEFAULT)",
             "INSERT INTO t VALUES (1 + 1)",

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-pub(crate) fn integer(number: i64, out: &mut Vec<u8>) {
+pub(crate) fn integer(number: impl itoa::Integer, out: &mut Vec<u8>) {
     out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 

@@ -123,6 +123,20 @@ impl Session {
         }
     }
 
+    /// Whether a native load that goes wrong may leave rows behind, so that it needs a transaction
+    /// around it: MySQL's LOCAL turns errors into warnings.
+    pub fn loads_in_parts(&self) -> bool {
+        matches!(self, Self::Mysql(_))
+    }
+
+    /// Warnings and notes of the last [`Session::load`].
+    pub fn load_warnings(&self) -> u16 {
+        match self {
+            Self::Mysql(session) => session.load_warnings(),
+            Self::Null(_) | Self::Sqlite(_) | Self::Scripted(_) | Self::Postgres(_) => 0,
+        }
+    }
+
     /// Whether the last [`Session::load`] failed without storing a row, so that the INSERT can
     /// still be sent: the server may not allow such a load, or not for this table.
     pub fn refused_load(&mut self) -> bool {

@@ -4,6 +4,10 @@ use std::sync::Arc;
 
 use crate::load::{Form, Insert, Literal};
 
+const VALUES: &[u8] = b"VALUES";
+/// Lets an INSERT number rows whose numbers are the server's alone.
+const OVERRIDING: &[u8] = b"OVERRIDING SYSTEM VALUE ";
+
 /// Values of a result set's rows, as text.
 pub(crate) type Rows = Vec<Vec<Option<String>>>;
 
@@ -19,6 +23,8 @@ pub struct Table {
     pub(crate) next: i64,
     /// The sequence that gives the numbers, if there is a separate one.
     pub(crate) sequence: Option<String>,
+    /// Rows of a batch can be removed again if the server refuses one of them.
+    pub(crate) undoes: bool,
 }
 
 /// A column of a table.
@@ -28,6 +34,8 @@ pub(crate) struct Column {
     pub name: String,
     /// The server numbers rows that have no value for it.
     pub numbered: bool,
+    /// An INSERT may not name it, or only with OVERRIDING SYSTEM VALUE.
+    pub computed: bool,
     /// How its values can be sent.
     pub form: Form,
 }
@@ -41,6 +49,8 @@ pub struct Route {
     pub numbered: bool,
     /// Forms of a row's values ([`crate::Session::load`]).
     pub forms: Vec<Form>,
+    /// The server's native load would mean the same as the INSERT.
+    pub loads: bool,
 }
 
 impl Table {
@@ -66,7 +76,7 @@ impl Table {
         let numbered = self.columns.iter().position(|column| column.numbered);
         let mut values = 0;
         let mut numbers_itself = false;
-        let row = Insert { table: insert.table, columns: Vec::new(), rows: row };
+        let row = Insert { columns: Vec::new(), rows: row, ..insert.clone() };
         let rows = row.rows(true, |column, literal, _| {
             values += 1;
             let unset = matches!(literal, Literal::Null | Literal::Integer(b"0"));
@@ -78,8 +88,15 @@ impl Table {
         }
         let left_out = numbered.filter(|place| !places.contains(place));
         let sent = left_out.iter().chain(&places);
-        let forms = sent.map(|place| self.columns[*place].form).collect();
+        let forms: Vec<_> = sent.map(|place| self.columns[*place].form).collect();
+        let names_computed = places.iter().any(|place| self.columns[*place].computed);
+        let loads = self.undoes && !forms.contains(&Form::Literal);
+        let loads = loads && (insert.overriding || !names_computed);
         let mut text = prefix.to_vec();
+        if left_out.is_some_and(|place| self.columns[place].computed) && !insert.overriding {
+            let values = prefix.trim_ascii_end().len().checked_sub(VALUES.len())?;
+            text.splice(values..values, OVERRIDING.iter().copied());
+        }
         if let Some(place) = left_out {
             let first = insert.columns.first()?;
             let at = first.as_ptr().addr() - prefix.as_ptr().addr();
@@ -87,7 +104,7 @@ impl Table {
             let name = [&quote, self.columns[place].name.as_bytes(), &quote, b", "].concat();
             text.splice(at..at, name);
         }
-        Some(Route { prefix: text, numbered: left_out.is_some(), forms })
+        Some(Route { prefix: text, numbered: left_out.is_some(), forms, loads })
     }
 
     fn position(&self, written: &[u8]) -> Option<usize> {
@@ -110,7 +127,7 @@ pub fn table_of(prefix: &[u8]) -> Option<Arc<str>> {
 pub fn is_one_row(values: &[u8]) -> bool {
     let values = values.trim_ascii();
     let one = || {
-        let insert = Insert { table: b"", columns: Vec::new(), rows: values };
+        let insert = Insert { table: b"", columns: Vec::new(), overriding: false, rows: values };
         insert.rows(true, |_, _, _| Some(())) == Some(1)
     };
     let closes = memchr::memchr(b')', values);
@@ -122,13 +139,16 @@ mod tests {
     use super::*;
 
     fn table(quote: u8) -> Table {
-        let column = |name: &str, form| Column { name: name.into(), numbered: name == "id", form };
+        let column = |name: &str, form| {
+            let numbered = name == "id";
+            Column { name: name.into(), numbered, computed: false, form }
+        };
         let columns = vec![
             column("id", Form::Integer(8)),
             column("k", Form::Text),
             column("bits", Form::Literal),
         ];
-        Table { key: "t".into(), quote, columns, next: 1, sequence: None }
+        Table { key: "t".into(), quote, columns, next: 1, sequence: None, undoes: true }
     }
 
     #[track_caller]
@@ -150,6 +170,27 @@ mod tests {
         check(all, "(1, 2, 3)", Some((all, false, &[number, text, Form::Literal])));
         let named = "INSERT INTO t (K, \"id\") VALUES";
         check(named, "(1, 2)", Some((named, false, &[text, number])));
+    }
+
+    #[test]
+    fn a_load_means_what_the_insert_means_or_there_is_none() {
+        let check = |table: &Table, prefix: &str, expected: (&str, bool)| {
+            let route = table.route(prefix.as_bytes(), b"(5)").unwrap();
+            assert_eq!((str::from_utf8(&route.prefix).unwrap(), route.loads), expected);
+        };
+        let mut known = table(b'"');
+        let named = "INSERT INTO t(id) VALUES";
+        check(&known, named, (named, true));
+        known.columns[0].computed = true;
+        check(&known, named, (named, false));
+        let own = "INSERT INTO t(id) OVERRIDING SYSTEM VALUE VALUES";
+        check(&known, own, (own, true));
+        let given = "INSERT INTO t(\"id\", k) OVERRIDING SYSTEM VALUE VALUES ";
+        check(&known, "INSERT INTO t(k) VALUES ", (given, true));
+        let literal = "INSERT INTO t(\"id\", bits) OVERRIDING SYSTEM VALUE VALUES";
+        check(&known, "INSERT INTO t(bits) VALUES", (literal, false));
+        known.undoes = false;
+        check(&known, "INSERT INTO t(k) VALUES ", (given, false));
     }
 
     #[test]

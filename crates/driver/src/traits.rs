@@ -29,9 +29,6 @@ pub trait Traits {
     /// MySQL and MariaDB, with a pool or without, stay busy.
     fn has_backends(&self) -> bool;
 
-    /// Rows that the server numbers get the same numbers by its native load as by INSERT.
-    fn loads_like_inserts(&self) -> bool;
-
     /// Files that a client's connection keeps open.
     fn files_of_a_client(&self) -> u64;
 
@@ -57,11 +54,6 @@ impl Traits for Target {
 
     fn has_backends(&self) -> bool {
         matches!(self, Self::Postgresql(_))
-    }
-
-    fn loads_like_inserts(&self) -> bool {
-        // LOAD DATA reserves AUTO_INCREMENT numbers in powers of two.
-        !matches!(self, Self::Mysql(_))
     }
 
     fn files_of_a_client(&self) -> u64 {

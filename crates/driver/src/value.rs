@@ -7,6 +7,8 @@ pub enum Value<'a> {
     Null,
     /// Any integer type.
     Int(i64),
+    /// An integer beyond the largest of 64 bits with a sign.
+    Unsigned(u64),
     /// FLOAT and DOUBLE.
     Double(f64),
     /// CHAR, VARCHAR and the time types, as text.

@@ -355,7 +355,8 @@ fn a_load_stores_what_the_insert_would() {
     for values in rows {
         let sql = format!("INSERT INTO loaded(id, c, n, d, b) VALUES {values}");
         client.ok(&sql);
-        let reply = client.load(&sql).expect(values);
+        let forms = [Form::Integer(8), Form::Text, Form::Number, Form::Quoted, Form::Quoted];
+        let reply = client.load_into(&sql, &forms).expect(values);
         assert_eq!((reply.error, reply.affected, reply.columns), (None, 2, 0), "{values}");
         assert_eq!(reply.tally, Tally { writes: 1, ..Tally::default() });
     }
@@ -398,15 +399,19 @@ fn a_load_that_fails_can_still_be_an_insert() {
     let Some(server) = Server::get() else { return };
     let mut client = server.client();
     client.ok("CREATE TEMPORARY TABLE whole (id int PRIMARY KEY)");
-    let reply = client.load("INSERT INTO whole VALUES (1), (2.7)").unwrap();
+    let load = |client: &mut Client, values: &str| {
+        client.load_into(&format!("INSERT INTO whole VALUES {values}"), &[Form::Integer(4)])
+    };
+    assert!(load(&mut client, "(1), (2.7)").is_none(), "an INSERT rounds it, a COPY does not");
+    let reply = load(&mut client, "(1), ('2.7')").unwrap();
     assert_eq!(reply.error.unwrap().sqlstate, "22P02");
     assert!(client.session.refused_load());
     client.ok("INSERT INTO whole VALUES (1), (2.7)");
     assert!(!client.session.refused_load());
-    let twice = client.load("INSERT INTO whole VALUES (4), (3)").unwrap();
+    let twice = load(&mut client, "(4), (3)").unwrap();
     assert_eq!(twice.error.unwrap().sqlstate, "23505");
     assert_eq!(client.value("SELECT count(*) FROM whole"), "2");
     client.ok("BEGIN");
-    assert!(client.load("INSERT INTO whole VALUES (5)").is_none(), "a transaction is open");
+    assert!(load(&mut client, "(5)").is_none(), "a transaction is open");
     client.ok("ROLLBACK");
 }

@@ -1,6 +1,6 @@
 //! Requests a client can make on its connections.
 
-use driver::{ProtocolError, Sent, Session, StatementId, Traits as _, Value};
+use driver::{ProtocolError, Sent, Session, StatementId, Value};
 use engine::ShardView;
 
 use crate::bulk::{Row, Wait};
@@ -143,8 +143,6 @@ impl Runtime {
         view: &mut ShardView,
         index: u32,
     ) -> Result<Conclusion, ProtocolError> {
-        // Rows must get the same numbers either way. Loaders number the rows themselves.
-        let loads = self.settings.loads && self.settings.target.loads_like_inserts();
         let Some(slot) = self.slot(index) else { return Ok(Conclusion::Nothing) };
         if slot.bulk.rows == 0 {
             return Ok(Conclusion::Nothing);
@@ -155,13 +153,9 @@ impl Runtime {
             return Ok(self.awaited(index, conclusion));
         }
         slot.bulk.sent = std::mem::take(&mut slot.bulk.rows);
-        let loads = loads && !slot.bulk.refused;
-        let purpose = if loads { Purpose::Load } else { Purpose::Insert };
         let text = std::mem::take(&mut slot.bulk.text);
-        let concluded = self.ask(view, index, purpose, |session, out| {
-            let loaded = if loads { session.load(&text, &[], out)? } else { None };
-            loaded.map_or_else(|| session.query(&text, out), Ok)
-        });
+        let concluded =
+            self.ask(view, index, Purpose::Insert, |session, out| session.query(&text, out));
         // The text stays until the next row, which waits for the reply.
         if let Some(slot) = self.slot(index)
             && slot.bulk.text.is_empty()

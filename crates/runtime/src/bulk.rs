@@ -45,6 +45,8 @@ pub(crate) struct Fleet {
     /// The engine numbers the rows.
     pub(crate) numbered: bool,
     pub(crate) forms: Arc<[Form]>,
+    /// The server's native load means the same as the INSERT, and no batch of it was refused.
+    pub(crate) loads: bool,
     pub(crate) outstanding: u32,
     pub(crate) wait: Wait,
     pub(crate) failed: Option<CarrierError>,
@@ -65,8 +67,6 @@ pub(crate) struct Bulk {
     pub(crate) rows: u64,
     /// Rows sent and not yet acknowledged.
     pub(crate) sent: u64,
-    /// The server refused its native load (LOAD DATA, COPY).
-    pub(crate) refused: bool,
     /// Identifies this bulk insert within the shard.
     pub(crate) ticket: u64,
     /// Where loaders must connect to carry its batches.
@@ -153,6 +153,7 @@ impl Bulk {
             numbers,
             numbered: route.numbered,
             forms: route.forms.into(),
+            loads: route.loads,
             outstanding: 0,
             wait: Wait::Nothing,
             failed: None,

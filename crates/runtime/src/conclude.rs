@@ -53,8 +53,13 @@ impl Runtime {
             }
             Purpose::Prepare(id) => return Conclusion::Prepared(id),
             Purpose::Close => return Conclusion::Nothing,
-            Purpose::Load | Purpose::Insert => {
+            Purpose::Insert => {
                 let rows = std::mem::take(&mut slot.bulk.sent);
+                // A trigger or rule may drop rows; where INSERTs were asked for, that is theirs.
+                if self.settings.loads && self.reactor.is_some() && reply.affected != rows {
+                    let error = driver::wrong_row_count(rows, reply.affected);
+                    return self.object(view, index, purpose, &error);
+                }
                 view.send(engine::Message::RowsLoaded(rows, slot.bulk.into.clone()));
                 self.cause = None;
                 return Conclusion::Nothing;
@@ -111,9 +116,6 @@ impl Runtime {
         mut reply: Reply,
     ) -> Conclusion {
         let Some(error) = reply.error.take() else { return Conclusion::Nothing };
-        if purpose == Purpose::Load && !error.closes && self.refused_load(index) {
-            return self.insert_instead(view, index);
-        }
         self.object(view, index, purpose, &error)
     }
 
@@ -206,24 +208,6 @@ impl Runtime {
         Conclusion::Failed
     }
 
-    fn refused_load(&mut self, index: u32) -> bool {
-        self.slot(index).is_some_and(|slot| slot.session.refused_load())
-    }
-
-    /// Falls back to INSERT for rows that the native load refused and for those after them. If the
-    /// INSERT fails too, its error counts.
-    fn insert_instead(&mut self, view: &mut ShardView, index: u32) -> Conclusion {
-        let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
-        slot.bulk.refused = true;
-        let text = std::mem::take(&mut slot.bulk.text);
-        let sent =
-            self.send(view, index, Purpose::Insert, |session, out| session.query(&text, out));
-        if let Some(slot) = self.slot(index) {
-            slot.bulk.text = text;
-        }
-        self.concluded(view, index, sent)
-    }
-
     /// Rolls a failed transaction back, so that the event can restart.
     fn roll_back(&mut self, view: &mut ShardView, index: u32) -> Conclusion {
         let roll_back =
@@ -311,34 +295,5 @@ impl Runtime {
                 Ok(None)
             }
         }
-    }
-
-    /// Sends the rows that the server has asked for; the statement goes on.
-    pub(crate) fn send_rows(&mut self, view: &mut ShardView, index: u32) -> Conclusion {
-        let Some(slot) = self.slots[index as usize].as_deref_mut() else {
-            return Conclusion::Later;
-        };
-        let (Some(token), Some(reactor)) = (slot.token, self.reactor.as_mut()) else {
-            return Conclusion::Later;
-        };
-        let out = reactor.output(token);
-        out.clear();
-        let sealed = match &mut slot.channel {
-            None => {
-                slot.session.send_rows(out);
-                Ok(())
-            }
-            Some(channel) => {
-                slot.session.send_rows(channel.request());
-                channel.seal(out)
-            }
-        };
-        if let Err(error) = sealed {
-            return self.lost(view, index, &error.to_string());
-        }
-        slot.sending = out.len() > SILENT_SEND_MAX;
-        view.recorder().counters.bytes_sent += out.len() as u64;
-        reactor.submit_more(token);
-        Conclusion::Later
     }
 }

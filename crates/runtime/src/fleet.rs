@@ -4,7 +4,6 @@
 //! in the server's catalog first, and where the server would number the rows, the engine does. Any
 //! doubt keeps the rows on the script's own connection: see [`driver::Table::route`] and
 //! [`driver::effect`].
-//! [`driver::Table::route`] and [`driver::effect`].
 
 use std::sync::Arc;
 
@@ -63,7 +62,7 @@ impl Runtime {
         let sql = std::mem::replace(&mut bulk.text, text);
         let rows = std::mem::take(&mut bulk.rows);
         fleet.outstanding += 1;
-        let (loads, forms) = (!bulk.refused, Arc::clone(&fleet.forms));
+        let (loads, forms) = (fleet.loads, Arc::clone(&fleet.forms));
         let numbers = fleet.numbered.then(|| Arc::clone(&fleet.numbers));
         self.submit(index, Task::Carry { sql, rows, numbers, loads, forms });
     }
@@ -128,20 +127,28 @@ impl Runtime {
             _ => "connection".to_owned(),
         };
         view.recorder().error(&code);
-        let seen = Fault { sqlstate: &sqlstate, number, transient: false, lost };
+        let transient = matches!(error, CarrierError::Refused(error) if error.transient);
+        let seen = Fault { sqlstate: &sqlstate, number, transient, lost };
         let mut decision = decide(&self.settings.errors, &seen);
         let into = self.slot(index).map_or_else(String::new, |slot| {
             let prefix = &slot.bulk.text[..slot.bulk.prefix.min(slot.bulk.text.len())];
             String::from_utf8_lossy(prefix).trim().to_owned()
         });
-        let message = format!("a batch of rows of `{into} …` was not loaded: {error}");
+        // The script gets the server's own words, as for an INSERT.
+        let message = match error {
+            CarrierError::Refused(error) => error.message.clone(),
+            other => other.to_string(),
+        };
         if decision.action != ErrorAction::Ignore {
-            // The batch can't be retried: its rows are gone.
-            decision = Decision { action: ErrorAction::Stop, limit: 0 };
+            // Nothing of ours tries it again: its rows are gone. The script may, as with an INSERT.
+            if decision.action == ErrorAction::Reconnect {
+                decision = Decision { action: ErrorAction::Stop, limit: 0 };
+            }
             let hint = "other batches may have been: drop the table and prepare it anew";
-            self.cause = Some(fault(kind, message.clone(), Some(hint)));
+            let told = format!("a batch of rows of `{into} …` was not loaded: {error}");
+            self.cause = Some(fault(kind, told, Some(hint)));
         }
-        let purpose = Purpose::Load;
+        let purpose = Purpose::Insert;
         self.failed = Some(Failed { decision, purpose, sqlstate, number, rolled_back, message });
         Conclusion::Failed
     }
@@ -169,7 +176,7 @@ impl Runtime {
         fleet.spare.push(text);
         match result {
             Ok(carried) => {
-                bulk.refused |= carried.refused;
+                fleet.loads &= !carried.refused;
                 let any_open = view.any_open();
                 let recorder = view.recorder();
                 recorder.counters.reads += u64::from(carried.tally.reads);

@@ -12,6 +12,9 @@ use crate::slot::{RowBytes, Slot};
 /// A reply's rows are kept whole up to this size; of a larger one only the last part is readable.
 const KEEP_MAX: usize = 64 * 1024 * 1024;
 
+/// Only loaders' connections send rows.
+const UNASKED: &str = "the server asked for rows that nobody offered";
+
 impl Runtime {
     /// Handles what happened to a socket; returns the client that continues, if one does.
     #[inline]
@@ -127,12 +130,7 @@ impl Runtime {
                 let now = view.now();
                 self.conclude(view, index, reply, now)
             }
-            Ok(Progress::Wanted { consumed }) => {
-                let rest = if direct { &bytes[consumed..] } else { &slot.input[consumed..] };
-                slot.early.extend_from_slice(rest);
-                slot.input.clear();
-                self.send_rows(view, index)
-            }
+            Ok(Progress::Wanted { .. }) => self.lost(view, index, UNASKED),
         }
     }
 
@@ -162,7 +160,7 @@ impl Runtime {
                     break None;
                 }
                 Ok(Progress::Wanted { .. }) => {
-                    break Some(self.lost(view, index, "the server asked for rows in a pipeline"));
+                    break Some(self.lost(view, index, UNASKED));
                 }
                 Err(error) => break Some(self.lost(view, index, &error.to_string())),
             }

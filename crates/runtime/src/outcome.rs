@@ -15,9 +15,7 @@ pub(crate) enum Purpose {
     Prepare(StatementId),
     /// A close of the client.
     Close,
-    /// Rows of a bulk insert, by the server's native load.
-    Load,
-    /// Rows of a bulk insert, by INSERT.
+    /// Rows of a bulk insert.
     Insert,
     /// The runtime's own ROLLBACK after an error; the client is told of that error afterwards.
     RollBack,

@@ -143,6 +143,11 @@ impl Runtime {
         (self.shard, self.shards)
     }
 
+    /// Whether a client may have to wait for a reply; in-process databases answer at once.
+    pub fn waits_for_replies(&self) -> bool {
+        self.reactor.is_some() || self.settings.target.is_planned()
+    }
+
     /// Adds a client to a group; `place` is its index among the shard's clients, from 0. Returns
     /// its number.
     pub fn add_client(&mut self, group: u16, place: u32) -> u32 {

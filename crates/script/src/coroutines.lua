@@ -5,6 +5,7 @@ local host = ...
 
 local create, resume, yield, status = coroutine.create, coroutine.resume, coroutine.yield,
   coroutine.status
+local isyieldable = coroutine.isyieldable
 
 -- Marks what the script itself yields; the host yields nothing.
 local OWN = {}
@@ -16,6 +17,20 @@ local function pass_on(made, fine, mark, ...)
     return true, ...
   end
   return pass_on(made, resume(made, yield()))
+end
+
+-- Within a callback of a C function nobody passes on that the client is to be suspended.
+local function released(...)
+  host.hold(-1)
+  return ...
+end
+
+local function go_on(made, ...)
+  if isyieldable() then
+    return pass_on(made, resume(made, ...))
+  end
+  host.hold(1)
+  return released(pass_on(made, resume(made, ...)))
 end
 
 local function unwrap(fine, ...)
@@ -36,13 +51,13 @@ function passing.yield(...)
 end
 
 function passing.resume(made, ...)
-  return pass_on(made, resume(made, ...))
+  return go_on(made, ...)
 end
 
 function passing.wrap(body)
   local made = create(body)
   return function(...)
-    return unwrap(pass_on(made, resume(made, ...)))
+    return unwrap(go_on(made, ...))
   end
 end
 

@@ -71,7 +71,11 @@ function symbols.usleep(microseconds) host.sleep(tonumber(microseconds) / 1e6) r
 function symbols.printf(format, ...)
   local values = { ... }
   for index, value in ipairs(values) do
-    if type(value) == "cdata" then
+    if ffi.istype("int64_t", value) then
+      values[index] = ffi.cast("int64_t", value)
+    elseif ffi.istype("uint64_t", value) then
+      values[index] = ffi.cast("uint64_t", value)
+    elseif type(value) == "cdata" then
       values[index] = tonumber(value) or ffi.string(value)
     end
   end

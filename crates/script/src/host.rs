@@ -115,6 +115,10 @@ pub(crate) struct Host {
     pub(crate) stuck: Option<Failure>,
     /// The body runs only to find out what the script defines: its connections do nothing.
     pub(crate) looking: bool,
+    /// The running coroutine was resumed by so many that can't be suspended.
+    pub(crate) held: u32,
+    /// The error of a finaliser.
+    pub(crate) finaliser: Option<String>,
 }
 
 /// A host as the workload owns it.
@@ -232,6 +236,8 @@ impl Host {
             interrupter,
             stuck: None,
             looking: false,
+            held: 0,
+            finaliser: None,
         }))
     }
 
@@ -248,6 +254,11 @@ impl Host {
             reads: KeptLines::default(),
         });
         self.runtime.add_client(group, place)
+    }
+
+    /// Whether the load can be reached: not while the state closes.
+    pub(crate) fn is_lent(&self) -> bool {
+        self.view.is_some()
     }
 
     /// The running client.
@@ -324,10 +335,13 @@ pub(crate) fn resume(client: u32, arguments: c_int) -> Result<(), Failure> {
     // SAFETY: the coroutine is alive, suspended or fresh, with its arguments on its stack; no
     // access to the host is under way.
     let status = unsafe { ffi::lua_resume_(thread, arguments) };
-    if status == ffi::LUA_YIELD {
+    let finaliser = with(|host| host.finaliser.take());
+    if status == ffi::LUA_YIELD && finaliser.is_none() {
         return Ok(());
     }
-    let outcome = if status == ffi::LUA_OK {
+    let outcome = if let Some(message) = finaliser {
+        Err(fault(FatalKind::Script, message, Some("a finaliser (`__gc`, `ffi.gc`) failed")))
+    } else if status == ffi::LUA_OK {
         Ok(())
     } else {
         // SAFETY: the error value is on the dead coroutine's stack.

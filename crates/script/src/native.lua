@@ -3,11 +3,12 @@
 -- Calling a function of the Lua C API ends compiled code; these are called from within it. None of
 -- them suspends the client or raises an error; functions that may do so are in the host table.
 
-local host, settings, ffi = ...
+local host, settings, ffi, integer_in = ...
 
 local natives, suspend = host.natives, host.suspend
 local cast, copy, text_at = ffi.cast, ffi.copy, ffi.string
 local error, tonumber, tostring, type = error, tonumber, tostring, type
+local abs, istype = math.abs, ffi.istype
 
 local draw_default = cast("double (*)(double, double)", natives.default)
 local draw_uniform = cast("double (*)(double, double)", natives.uniform)
@@ -99,30 +100,61 @@ typedef struct {
 ]]
 
 local MARK = 0xd8170002
-local NULL, INTEGER, NUMBER, TEXT = 0, 1, 2, 3
+local NULL, INTEGER, NUMBER, TEXT, UNSIGNED = 0, 1, 2, 3, 4
 local LAST_INTEGER, LAST_NUMBER, LAST_TYPE = 4, 6, 12
 local TEXT_BYTES, MOST_TEXT_BYTES = 255, 16777216
 
+local SIGNED_64, UNSIGNED_64 = ffi.typeof("int64_t"), ffi.typeof("uint64_t")
+
 local parameter = {}
+
+-- Integers are kept exactly up to the largest of 64 bits without a sign; a larger number goes as it
+-- is, so that the server refuses it and not some other number is stored.
+local function set_wide(self, value)
+  local kind = type(value)
+  if kind == "string" then
+    value = integer_in(value) or tonumber(value)
+    if type(value) == "number" and abs(value) >= 2 ^ 64 then
+      value = nil
+    end
+  elseif kind == "cdata" and not istype(SIGNED_64, value) and not istype(UNSIGNED_64, value) then
+    value = tonumber(value)
+  end
+  local plain = type(value) == "number" and abs(value) < math.huge
+  if not (plain or istype(SIGNED_64, value) or istype(UNSIGNED_64, value)) then
+    error("param:set() of an integer parameter needs an integer of at most 64 bits, or nil", 3)
+  elseif plain and (value < -2 ^ 63 or value >= 2 ^ 64) then
+    self.number, self.content = value, NUMBER
+    return
+  elseif plain and value >= 2 ^ 63 then
+    value = cast(UNSIGNED_64, value)
+  end
+  local beyond = istype(UNSIGNED_64, value) and value > 0x7fffffffffffffffULL
+  self.integer, self.content = value, beyond and UNSIGNED or INTEGER
+end
 
 local function set_number(self, value)
   local number = tonumber(value)
   if not number then
     error("param:set() of a number parameter needs a number or nil", 3)
   end
-  if self.sql_type <= LAST_INTEGER then
-    self.integer, self.content = number, INTEGER
-  else
-    self.number, self.content = number, NUMBER
+  self.number, self.content = number, NUMBER
+end
+
+-- An integer as its digits, not as Lua shortens it (1e+15).
+local function digits(value)
+  if type(value) == "number" then
+    local whole = value % 1 == 0 and abs(value) < 2 ^ 63
+    return whole and ("%d"):format(value) or tostring(value)
   end
+  return istype(SIGNED_64, value) and ("%d"):format(cast(SIGNED_64, value))
+    or istype(UNSIGNED_64, value) and ("%u"):format(cast(UNSIGNED_64, value))
 end
 
 -- Text beyond the capacity is cut off, as in sysbench.
 local function set_text(self, value)
-  if type(value) == "number" then
-    value = tostring(value)
-  elseif type(value) ~= "string" then
-    error("param:set() of a text parameter needs a string or nil", 3)
+  if type(value) ~= "string" then
+    value = digits(value) or error("param:set() of a text parameter needs a string or nil", 3)
   end
   local bytes = #value < self.capacity and #value or self.capacity
   copy(self.text, value, bytes)
@@ -132,6 +164,13 @@ end
 function parameter:set(value)
   if value == nil then
     self.content = NULL
+  elseif self.sql_type <= LAST_INTEGER then
+    -- Of all numbers that fit, only the smallest takes the longer way.
+    if type(value) == "number" and abs(value) < 2 ^ 63 then
+      self.integer, self.content = value, INTEGER
+    else
+      set_wide(self, value)
+    end
   elseif self.sql_type <= LAST_NUMBER then
     set_number(self, value)
   else

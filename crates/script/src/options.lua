@@ -1,6 +1,6 @@
 -- A script's own options: parses the user's values and describes what is defined.
 
-local host, settings, ARGUMENT = ...
+local host, settings, ARGUMENT, integer_in = ...
 
 local SIZES = { K = 2 ^ 10, M = 2 ^ 20, G = 2 ^ 30, T = 2 ^ 40 }
 local ON = { on = true, ["true"] = true, ["1"] = true, [""] = true, yes = true }
@@ -14,21 +14,52 @@ local function as_boolean(value)
   return nil, "on or off"
 end
 
+-- Integers that a Lua number can't hold exactly are FFI's: `%d` and parameters take them so.
+local function exactly(value)
+  return type(value) == "cdata" and value or type(value) == "string" and integer_in(value)
+end
+
+local function as_double(value)
+  return tonumber(value), "a number"
+end
+
+-- `%d` would write an integer without a sign as a negative one.
+local function is_beyond(value)
+  return require("ffi").istype("uint64_t", value)
+end
+
 local function as_number(value)
-  local number = tonumber(value)
-  return number, "a number"
+  local whole = exactly(value)
+  if type(value) == "string" and is_beyond(whole) then
+    return nil, "a number; whole ones below 2^63"
+  end
+  return whole or tonumber(value), "a number"
 end
 
 local function as_integer(value)
   local number = tonumber(value)
-  if number and number == math.floor(number) then return number end
-  return nil, "a whole number"
+  local whole = exactly(value)
+  if not whole and number and number == math.floor(number) and math.abs(number) <= 2 ^ 53 then
+    whole = number
+  end
+  if not whole or type(value) == "string" and is_beyond(whole) then
+    return nil, "a whole number below 2^63"
+  end
+  return whole
 end
 
 local function as_size(value)
-  local digits, unit = tostring(value):match("^%s*([%d.]+)%s*([KMGTkmgt]?)[Bb]?%s*$")
+  local text = type(value) == "cdata" and tostring(value):match("%d+") or tostring(value)
+  local digits, unit = text:match("^%s*([%d.]+)%s*([KMGTkmgt]?)[Bb]?%s*$")
   local number = tonumber(digits)
-  return number and number * (SIZES[(unit or ""):upper()] or 1), "a size such as 64K or 2G"
+  local factor = SIZES[(unit or ""):upper()] or 1
+  local whole = number and integer_in(digits)
+  if not number or number * factor >= 2 ^ 63 then
+    return nil, "a size such as 64K or 2G"
+  elseif whole and number * factor >= 2 ^ 53 then
+    return whole * (0LL + factor)
+  end
+  return number * factor
 end
 
 local function as_list(value)
@@ -42,7 +73,7 @@ end
 
 local READERS = {
   [ARGUMENT.ARG_BOOL] = as_boolean, [ARGUMENT.ARG_INT] = as_integer,
-  [ARGUMENT.ARG_SIZE] = as_size, [ARGUMENT.ARG_DOUBLE] = as_number,
+  [ARGUMENT.ARG_SIZE] = as_size, [ARGUMENT.ARG_DOUBLE] = as_double,
   [ARGUMENT.ARG_STRING] = function(value) return tostring(value) end,
   [ARGUMENT.ARG_LIST] = as_list, [ARGUMENT.ARG_FILE] = function(value) return tostring(value) end,
 }
@@ -51,7 +82,7 @@ local EMPTY = {
   [ARGUMENT.ARG_INT] = 0, [ARGUMENT.ARG_SIZE] = 0, [ARGUMENT.ARG_DOUBLE] = 0,
 }
 local READER_OF_DEFAULT = {
-  boolean = as_boolean, number = as_number, table = as_list,
+  boolean = as_boolean, number = as_number, cdata = as_number, table = as_list,
   string = READERS[ARGUMENT.ARG_STRING], ["nil"] = READERS[ARGUMENT.ARG_STRING],
 }
 
@@ -114,7 +145,7 @@ end
 local KINDS = {
   [ARGUMENT.ARG_BOOL] = "bool", [ARGUMENT.ARG_INT] = "int", [ARGUMENT.ARG_SIZE] = "size",
   [ARGUMENT.ARG_DOUBLE] = "double", [ARGUMENT.ARG_STRING] = "text", [ARGUMENT.ARG_LIST] = "list",
-  [ARGUMENT.ARG_FILE] = "file", boolean = "bool", number = "double", table = "list",
+  [ARGUMENT.ARG_FILE] = "file", boolean = "bool", number = "double", cdata = "int", table = "list",
   string = "text", ["nil"] = "text",
 }
 
@@ -125,7 +156,7 @@ end
 local function shown(value)
   if type(value) == "boolean" then return value and "on" or "off" end
   if type(value) == "table" then return table.concat(value, ",") end
-  return tostring(value)
+  return (tostring(value):gsub("^(-?%d+)U?LL$", "%1"))
 end
 
 -- Describes what the script defines, one item per line, tab-separated.

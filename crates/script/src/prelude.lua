@@ -4,7 +4,7 @@
 -- resumed; this file need not know which. Names and meanings are sysbench's; the code is ours.
 
 local host, settings, foreign, report, legacy, options, module, own, sql,
-  coroutines, native, names, streams = ...
+  coroutines, native, names, streams, integers, errors = ...
 
 local getfenv, setfenv, setmetatable, rawget = getfenv, setfenv, setmetatable, rawget
 local error, type, tostring, tonumber, xpcall = error, type, tostring, tonumber, xpcall
@@ -15,7 +15,9 @@ local PARALLEL_COMMAND = true
 local KNOWN_DRIVERS = { mysql = true, pgsql = true, postgresql = true, sqlite = true, null = true }
 
 local inherit, seen = names()
-local random, next_event, create_parameter, bulk_append = native(host, settings, require("ffi"))
+local integer_in = integers(require("ffi"))
+local random, next_event, create_parameter, bulk_append =
+  native(host, settings, require("ffi"), integer_in)
 host.random = random
 local the_driver, connection_meta, raise, end_bulk =
   sql(host, settings, create_parameter, bulk_append, RESTART_EVENT)
@@ -119,7 +121,8 @@ function ARGUMENT.command_parallel(name)
 end
 
 local cmdline_meta = inherit(ARGUMENT)
-local resolve_options, check_values, describe_script = options(host, settings, ARGUMENT)
+local resolve_options, check_values, describe_script =
+  options(host, settings, ARGUMENT, integer_in)
 
 -- Environments.
 
@@ -141,8 +144,10 @@ end
 shared.histogram = { new = histogram.new }
 local legacy_globals, export = legacy(host, shared)
 local say, own_io, own_os = streams(host)
+local protected_call, own_debug = errors(host)
 local standard = {
-  bit = bit, jit = jit, string = string, table = table, math = math, debug = debug,
+  bit = bit, jit = jit, string = string, table = table, math = math,
+  debug = complete(own_debug, debug),
   io = complete(own_io, io), os = complete(own_os, os),
   ffi = complete(foreign(host, require("ffi")), require("ffi")),
   coroutine = complete(coroutines(host), coroutine),
@@ -160,6 +165,7 @@ end
 
 local library = {
   dofile = do_file, print = say, require = require_module, module = module_of,
+  xpcall = protected_call, debug = standard.debug,
   next = seen.next, pairs = seen.pairs,
   getmetatable = seen.getmetatable, setmetatable = seen.setmetatable,
   dbdyno = own(host, connection_meta, raise, with_traceback),

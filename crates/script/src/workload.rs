@@ -25,7 +25,7 @@ use crate::source;
 
 const PRELUDE: &[u8] = include_bytes!("prelude.lua");
 /// Arguments of the prelude after the host's functions, in this order.
-const PARTS: [(&[u8], &CStr); 11] = [
+const PARTS: [(&[u8], &CStr); 13] = [
     (include_bytes!("foreign.lua"), c"=foreign"),
     (include_bytes!("report.lua"), c"=report"),
     (include_bytes!("legacy.lua"), c"=legacy"),
@@ -37,6 +37,8 @@ const PARTS: [(&[u8], &CStr); 11] = [
     (include_bytes!("native.lua"), c"=native"),
     (include_bytes!("names.lua"), c"=names"),
     (include_bytes!("streams.lua"), c"=streams"),
+    (include_bytes!("integers.lua"), c"=integers"),
+    (include_bytes!("errors.lua"), c"=errors"),
 ];
 
 /// One shard's clients running a script.

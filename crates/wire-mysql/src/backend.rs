@@ -88,6 +88,19 @@ pub fn ok(payload: &[u8]) -> Result<Completion, WireError> {
     read().ok_or(WireError::Malformed("OK packet"))
 }
 
+/// Reads the number of warnings and notes in an OK payload, its first byte included.
+///
+/// # Errors
+/// [`WireError::Malformed`].
+pub fn warnings(payload: &[u8]) -> Result<u16, WireError> {
+    let read = || {
+        let (_affected, rest) = length(payload.get(1..)?)?;
+        let (_last_insert_id, rest) = length(rest)?;
+        Some(u16::from_le_bytes(*rest.get(2..)?.first_chunk()?))
+    };
+    read().ok_or(WireError::Malformed("OK packet"))
+}
+
 /// Reads the status in an EOF payload, its first byte included.
 ///
 /// # Errors

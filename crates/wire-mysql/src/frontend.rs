@@ -15,6 +15,8 @@ const COM_STMT_BULK_EXECUTE: u8 = 0xfa;
 
 const TYPE_NULL: u8 = 0x06;
 const TYPE_LONGLONG: u8 = 0x08;
+/// Beside a type: its numbers have no sign.
+const UNSIGNED: u8 = 0x80;
 /// Bytes that are stored as they are, in whatever character set.
 const TYPE_BLOB: u8 = 0xfc;
 
@@ -31,6 +33,8 @@ pub enum Bound<'a> {
     Null,
     /// MYSQL_TYPE_LONGLONG.
     Int(i64),
+    /// The same, marked as unsigned.
+    Unsigned(u64),
     /// MYSQL_TYPE_DOUBLE.
     Double(f64),
     /// MYSQL_TYPE_VAR_STRING.
@@ -94,6 +98,11 @@ pub fn execute<'a>(
                     TYPE_NULL
                 }
                 Bound::Int(number) => {
+                    out.extend_from_slice(&number.to_le_bytes());
+                    TYPE_LONGLONG
+                }
+                Bound::Unsigned(number) => {
+                    out[types + 2 * index + 1] = UNSIGNED;
                     out.extend_from_slice(&number.to_le_bytes());
                     TYPE_LONGLONG
                 }
@@ -328,6 +337,12 @@ mod tests {
         let found = written(|out| execute(7, values.into_iter(), out));
         assert_eq!(&found[4..], &expected.concat()[4..]);
         assert_eq!(usize::from(found[0]), found.len() - 4);
+    }
+
+    #[test]
+    fn a_number_without_a_sign_says_so() {
+        let found = written(|out| execute(7, [Bound::Unsigned(u64::MAX)].into_iter(), out));
+        assert_eq!(found[14..], *b"\0\x01\x08\x80\xff\xff\xff\xff\xff\xff\xff\xff");
     }
 
     #[test]

@@ -144,18 +144,8 @@ impl Carrier {
         forms: &[Form],
     ) -> Result<Carried, CarrierError> {
         self.carried = Carried::default();
-        if loads {
-            let sent = self.request(|session, out| session.load(sql, forms, out))?;
-            if let Some(sent) = sent {
-                let reply = self.reply(sent)?;
-                match reply.error {
-                    None => return Ok(self.carried(&reply)),
-                    Some(error) if error.closes || !self.session.refused_load() => {
-                        return Err(CarrierError::Refused(error));
-                    }
-                    Some(_) => self.carried.refused = true,
-                }
-            }
+        if loads && let Some(reply) = self.load(sql, forms)? {
+            return Ok(self.carried(&reply));
         }
         let sent = self.request(|session, out| session.query(sql, out))?;
         let reply = self.reply(sent)?;
@@ -165,6 +155,58 @@ impl Carrier {
                 Err(CarrierError::Refused(Box::new(wrong_row_count(rows, reply.affected))))
             }
             None => Ok(self.carried(&reply)),
+        }
+    }
+
+    /// Stores all rows by the native load; `None`: no row is stored, and the INSERT is to be sent,
+    /// whose error is the server's own.
+    fn load(&mut self, sql: &[u8], forms: &[Form]) -> Result<Option<Reply>, CarrierError> {
+        let in_parts = self.session.loads_in_parts();
+        if in_parts && self.run(b"START TRANSACTION")?.is_some() {
+            return Ok(None);
+        }
+        let sent = self.request(|session, out| session.load(sql, forms, out))?;
+        let mut stored = None;
+        if let Some(sent) = sent {
+            let reply = self.reply(sent)?;
+            if let Some(error) = &reply.error {
+                let nothing_stored = self.session.refused_load() || in_parts;
+                if error.closes || !nothing_stored {
+                    return Err(CarrierError::Refused(error.clone()));
+                }
+            } else if !self.has_bent()? {
+                stored = Some(reply);
+            }
+            self.carried.refused = stored.is_none();
+        }
+        if in_parts && stored.is_some() && self.run(b"COMMIT")?.is_some() {
+            self.carried.refused = true;
+            stored = None;
+        }
+        if in_parts && stored.is_none() {
+            self.run(b"ROLLBACK")?;
+        }
+        Ok(stored)
+    }
+
+    /// Whether the load just done may have changed a value. A note tells of what an INSERT does,
+    /// too. The server lists only as many as a variable says.
+    fn has_bent(&mut self) -> Result<bool, CarrierError> {
+        let warnings = usize::from(self.session.load_warnings());
+        if warnings == 0 {
+            return Ok(false);
+        }
+        let listed = self.rows(b"SHOW WARNINGS")?;
+        let is_note = |row: &Vec<_>| matches!(row.first(), Some(Some(level)) if level == "Note");
+        Ok(listed.len() < warnings || !listed.iter().all(is_note))
+    }
+
+    /// Runs a statement; returns the server's error.
+    fn run(&mut self, sql: &[u8]) -> Result<Option<Box<ServerError>>, CarrierError> {
+        let sent = self.request(|session, out| session.query(sql, out))?;
+        match self.reply(sent)?.error {
+            Some(error) if error.closes => Err(CarrierError::Refused(error)),
+            error => Ok(error),
         }
     }
 

@@ -19,8 +19,8 @@ const PLAIN: [&str; 12] = [
     "longtext",
 ];
 
-/// See [`crate::Carrier::look`]; `rows` queries the server. Triggers may do anything, so tables
-/// with triggers are not plain.
+/// See [`crate::Carrier::look`]; `rows` queries the server. Triggers may do anything, and rows that
+/// refer to rows of the same table have an order: such tables are not plain.
 pub(crate) fn look<E>(
     prefix: &[u8],
     mut rows: impl FnMut(&str) -> Result<Rows, E>,
@@ -35,35 +35,45 @@ pub(crate) fn look<E>(
     let sql = format!(
         "SELECT concat({schema}, '.', {bare}), @@auto_increment_increment, (SELECT count(*) FROM \
          information_schema.triggers WHERE event_object_schema = {schema} \
-         AND event_object_table = {bare})"
+         AND event_object_table = {bare}) + (SELECT count(*) FROM \
+         information_schema.referential_constraints WHERE constraint_schema = {schema} \
+         AND table_name = {bare} AND referenced_table_name = {bare}), (SELECT transactions FROM \
+         information_schema.tables t JOIN information_schema.engines e ON e.engine = t.engine \
+         WHERE table_schema = {schema} AND table_name = {bare} AND table_type = 'BASE TABLE')"
     );
     let surroundings = rows(&sql)?;
-    let Some([Some(key), Some(increment), Some(triggers)]) =
+    let Some([Some(key), Some(increment), Some(obstacles), undoes]) =
         surroundings.first().map(|row| &row[..])
     else {
         return Ok(None);
     };
-    if increment != "1" || triggers != "0" {
+    if increment != "1" || obstacles != "0" {
         return Ok(None);
     }
+    let undoes = undoes.as_deref() == Some("YES");
     let mut columns = Vec::new();
     for row in rows(&format!("SHOW FULL COLUMNS FROM {name}"))? {
         let (Some(Some(field)), Some(Some(kind))) = (row.first(), row.get(1)) else {
             return Ok(None);
         };
         let extra = row.get(6).cloned().flatten().unwrap_or_default();
+        if row.get(5).and_then(Option::as_deref).is_some_and(draws_a_number) {
+            return Ok(None);
+        }
         let collation = row.get(2).and_then(Option::as_deref).unwrap_or_default();
         let end = kind.find(|byte: char| !byte.is_ascii_lowercase()).unwrap_or(kind.len());
         columns.push(Column {
             name: field.clone(),
             numbered: extra.contains("auto_increment"),
+            computed: ["VIRTUAL", "STORED", "PERSISTENT"].iter().any(|word| extra.contains(word)),
             form: match PLAIN.contains(&&kind[..end]) && !is_wide(collation) {
                 true => Form::Text,
-                false => Form::Literal,
+                false => Form::Quoted,
             },
         });
     }
-    let mut table = Table { key: key.clone(), quote: b'`', columns, next: 0, sequence: None };
+    let (key, quote) = (key.clone(), b'`');
+    let mut table = Table { key, quote, columns, next: 0, sequence: None, undoes };
     if table.columns.iter().any(|column| column.numbered) {
         let made = rows(&format!("SHOW CREATE TABLE {name}"))?;
         let made = made.into_iter().next().and_then(|row| row.into_iter().nth(1)).flatten();
@@ -71,6 +81,12 @@ pub(crate) fn look<E>(
         table.next = next;
     }
     Ok(Some(table))
+}
+
+/// Whether a default draws from a sequence, as MariaDB's may.
+fn draws_a_number(default: &str) -> bool {
+    let default = default.to_ascii_lowercase();
+    default.contains("nextval") || default.contains("next value")
 }
 
 /// Whether the collation's character set does not encode ASCII in single bytes.

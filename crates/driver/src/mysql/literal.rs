@@ -8,6 +8,7 @@ pub(super) fn literal(value: Value<'_>, out: &mut Vec<u8>) {
     match value {
         Value::Null => out.extend_from_slice(b"NULL"),
         Value::Int(number) => signed(number < 0, |out| integer(number, out), out),
+        Value::Unsigned(number) => integer(number, out),
         Value::Double(number) if number.is_finite() => {
             signed(number.is_sign_negative(), |out| double(number, out), out);
         }
@@ -43,6 +44,8 @@ mod tests {
         };
         check(Value::Null, "NULL");
         check(Value::Int(-5), "(-5)");
+        check(Value::Int(i64::MIN), "(-9223372036854775808)");
+        check(Value::Unsigned(u64::MAX), "18446744073709551615");
         check(Value::Double(0.5), "0.5");
         check(Value::Bytes(b"it's \\ \0"), "'it\\'s \\\\ \\0'");
     }

@@ -90,6 +90,8 @@ pub(super) struct Scan {
     wanted: bool,
     /// Sequence number of the next packet, if we send it.
     next_sequence: u8,
+    /// Warnings and notes of the last load.
+    load_warnings: u16,
 }
 
 impl Scan {
@@ -110,7 +112,13 @@ impl Scan {
             status: agreed.status,
             wanted: false,
             next_sequence: 0,
+            load_warnings: 0,
         }
+    }
+
+    /// See [`crate::Session::load_warnings`].
+    pub fn load_warnings(&self) -> u16 {
+        self.load_warnings
     }
 
     /// The status flags the server last sent.
@@ -361,6 +369,7 @@ impl Scan {
     /// Reads the server's result for the rows.
     fn stored(&mut self, payload: &[u8], rows: u64) -> Result<(), WireError> {
         let completion = backend::ok(payload)?;
+        self.load_warnings = backend::warnings(payload)?;
         self.reply.affected = completion.affected;
         self.result_over(Class::Write, completion.status);
         if self.expect == Expect::Over {

@@ -72,7 +72,7 @@ impl MysqlSession {
     ) -> Result<Option<Sent>, ProtocolError> {
         self.scan.check_idle()?;
         let escapes = self.scan.status() & backend::STATUS_NO_BACKSLASH_ESCAPES == 0;
-        if !escapes || self.in_transaction() {
+        if !escapes || forms.contains(&Form::Literal) {
             return Ok(None);
         }
         let plain = Form::are_plain(forms);
@@ -131,6 +131,11 @@ impl MysqlSession {
                 out.extend_from_slice(&command);
             }
         }
+    }
+
+    /// See [`crate::Session::load_warnings`].
+    pub fn load_warnings(&self) -> u16 {
+        self.scan.load_warnings()
     }
 
     /// See [`crate::Session::refused_load`]. Once the server has asked for the rows, it may have
@@ -305,6 +310,7 @@ fn bound(value: Value<'_>) -> Bound<'_> {
     match value {
         Value::Null => Bound::Null,
         Value::Int(number) => Bound::Int(number),
+        Value::Unsigned(number) => Bound::Unsigned(number),
         Value::Double(number) => Bound::Double(number),
         Value::Bytes(bytes) => Bound::Bytes(bytes),
     }

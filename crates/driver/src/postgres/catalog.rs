@@ -3,8 +3,9 @@
 use crate::load::{Form, Insert};
 use crate::table::{Column, Rows, Table};
 
-/// See [`crate::Carrier::look`]; `rows` queries the server. Triggers and rules may do anything, so
-/// tables with them are not plain.
+/// See [`crate::Carrier::look`]; `rows` queries the server. Triggers and rules may do anything, and
+/// so may functions in defaults and checks; rows that refer to rows of the same table have an
+/// order. Such tables are not plain.
 pub(crate) fn look<E>(
     prefix: &[u8],
     mut rows: impl FnMut(&str) -> Result<Rows, E>,
@@ -15,20 +16,38 @@ pub(crate) fn look<E>(
     let plain = format!(
         "SELECT c.oid FROM pg_class c WHERE c.oid = '{literal}'::regclass \
          AND relkind IN ('r', 'p') AND relpersistence <> 't' AND NOT relhasrules \
-         AND NOT EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = c.oid AND NOT tgisinternal)"
+         AND NOT EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = c.oid AND NOT tgisinternal) \
+         AND NOT EXISTS (SELECT 1 FROM pg_constraint WHERE conrelid = c.oid \
+             AND confrelid = c.oid) \
+         AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE refclassid = 'pg_proc'::regclass \
+             AND (classid = 'pg_constraint'::regclass \
+                  AND objid IN (SELECT oid FROM pg_constraint WHERE conrelid = c.oid) \
+                  OR classid = 'pg_attrdef'::regclass \
+                  AND objid IN (SELECT oid FROM pg_attrdef WHERE adrelid = c.oid)))"
     );
     let Some(oid) = first_value(rows(&plain)?) else { return Ok(None) };
     let described = rows(&format!(
         "SELECT a.attname, pg_get_serial_sequence('{literal}', a.attname), \
              a.attidentity <> '' OR coalesce(pg_get_expr(adbin, adrelid), '') LIKE '%nextval(%', \
-             atttypid::regtype \
-             FROM pg_attribute a LEFT JOIN pg_attrdef d ON adrelid = attrelid AND adnum = attnum \
+             attidentity = 'a', CASE WHEN t.oid < 16384 AND typtype <> 'd' THEN t.oid::text \
+             ELSE typtype::text END, typdefault IS NULL \
+             FROM pg_attribute a JOIN pg_type t ON t.oid = atttypid \
+             LEFT JOIN pg_attrdef d ON adrelid = attrelid AND adnum = attnum \
              WHERE attrelid = {oid} AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
     ))?;
-    let mut table = Table { key: oid, quote: b'"', columns: Vec::new(), next: 0, sequence: None };
+    let (quote, columns) = (b'"', Vec::new());
+    let mut table = Table { key: oid, quote, columns, next: 0, sequence: None, undoes: true };
     for row in described {
-        let [Some(name), sequence, Some(numbered), Some(kind)] = &row[..] else { return Ok(None) };
-        let numbered = numbered == "t";
+        let [Some(name), sequence, Some(numbered), Some(always), Some(kind), Some(no_default)] =
+            &row[..]
+        else {
+            return Ok(None);
+        };
+        // A domain's own default may number rows, too.
+        if no_default != "t" {
+            return Ok(None);
+        }
+        let (numbered, computed) = (numbered == "t", always == "t");
         if numbered {
             // Two such columns, or a sequence that other tables may share.
             let Some(sequence) = sequence.clone().filter(|_| table.sequence.is_none()) else {
@@ -36,7 +55,7 @@ pub(crate) fn look<E>(
             };
             table.sequence = Some(sequence);
         }
-        table.columns.push(Column { name: name.clone(), numbered, form: form(kind) });
+        table.columns.push(Column { name: name.clone(), numbered, computed, form: form(kind) });
     }
     if let Some(sequence) = &table.sequence {
         let literal = sequence.replace('\'', "''");
@@ -52,13 +71,24 @@ pub(crate) fn look<E>(
     Ok(Some(table))
 }
 
-/// The form for types whose binary format is as old as COPY and holds just the value.
+/// The form for a type: the number of a built-in one, otherwise what kind of type it is.
+///
+/// A text in an INSERT is read by the type's input function, as COPY does. A number is a constant
+/// of its own type that is then cast, if there is a cast: its digits mean the same only to numbers
+/// and texts. The binary format of integers and texts is as old as COPY and holds just the value.
+/// Types of extensions may have casts of their own, and domains checks.
 fn form(kind: &str) -> Form {
     match kind {
-        "smallint" => Form::Integer(2),
-        "integer" => Form::Integer(4),
-        "bigint" => Form::Integer(8),
-        "text" | "character varying" | "character" => Form::Text,
+        "21" => Form::Integer(2),
+        "23" => Form::Integer(4),
+        "20" => Form::Integer(8),
+        // text, character, character varying
+        "25" | "1042" | "1043" => Form::Text,
+        // real, double precision, numeric
+        "700" | "701" | "1700" => Form::Number,
+        // An enumeration, or another built-in type.
+        "e" => Form::Quoted,
+        kind if kind.parse::<u32>().is_ok() => Form::Quoted,
         _ => Form::Literal,
     }
 }

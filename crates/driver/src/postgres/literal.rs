@@ -6,7 +6,7 @@ use crate::value::Value;
 /// Appends a parameter's name, `$n`.
 pub(super) fn parameter(number: usize, out: &mut Vec<u8>) {
     out.push(b'$');
-    integer(number as i64, out);
+    integer(number, out);
 }
 
 /// Appends a value in text format; `false`: it is NULL, and nothing was appended.
@@ -14,6 +14,7 @@ pub(super) fn text(value: Value<'_>, out: &mut Vec<u8>) -> bool {
     match value {
         Value::Null => return false,
         Value::Int(number) => integer(number, out),
+        Value::Unsigned(number) => integer(number, out),
         Value::Double(number) => double(number, out),
         Value::Bytes(bytes) => out.extend_from_slice(bytes),
     }
@@ -25,6 +26,7 @@ pub(super) fn literal(value: Value<'_>, out: &mut Vec<u8>) {
     match value {
         Value::Null => out.extend_from_slice(b"NULL"),
         Value::Int(number) => signed(number < 0, |out| integer(number, out), out),
+        Value::Unsigned(number) => integer(number, out),
         Value::Double(number) if number.is_finite() => {
             signed(number.is_sign_negative(), |out| double(number, out), out);
         }
@@ -70,6 +72,7 @@ mod tests {
     fn values_are_written_for_both_protocols() {
         check(Value::Int(42), "42", "42");
         check(Value::Int(i64::MIN), "-9223372036854775808", "(-9223372036854775808)");
+        check(Value::Unsigned(u64::MAX), "18446744073709551615", "18446744073709551615");
         check(Value::Double(0.5), "0.5", "0.5");
         check(Value::Double(0.0), "0", "0");
         check(Value::Double(-2.0), "-2", "(-2)");

@@ -26,6 +26,9 @@ pub(super) fn copy(
     out: &mut Vec<u8>,
 ) -> Result<Option<u64>, ProtocolError> {
     let Some(insert) = Insert::parse(sql, b'"') else { return Ok(None) };
+    if forms.contains(&Form::Literal) {
+        return Ok(None);
+    }
     if Form::are_plain(forms) {
         let how = " WITH (FORMAT binary)";
         let rows = send(&insert, how, |insert, out| binary(insert, forms, out), out)?;
@@ -33,7 +36,7 @@ pub(super) fn copy(
             return Ok(rows);
         }
     }
-    send(&insert, "", text, out)
+    send(&insert, "", |insert, out| text(insert, forms, out), out)
 }
 
 fn send(
@@ -68,12 +71,15 @@ fn statement(insert: &Insert<'_>, how: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(how.as_bytes());
 }
 
-fn text(insert: &Insert<'_>, out: &mut Vec<u8>) -> Option<u64> {
-    insert.rows(true, |_, literal, last| {
-        match literal {
-            Literal::Null => out.extend_from_slice(b"\\N"),
-            Literal::Integer(digits) | Literal::Decimal(digits) => out.extend_from_slice(digits),
-            Literal::Text(quoted) => unquoted(quoted, |part| escape(part, out))?,
+/// `None` also for a number whose digits the column would read in another way.
+fn text(insert: &Insert<'_>, forms: &[Form], out: &mut Vec<u8>) -> Option<u64> {
+    insert.rows(true, |column, literal, last| {
+        match (literal, *forms.get(column)?) {
+            (Literal::Null, _) => out.extend_from_slice(b"\\N"),
+            (Literal::Text(quoted), _) => unquoted(quoted, |part| escape(part, out))?,
+            (Literal::Integer(digits), Form::Number | Form::Text | Form::Integer(_))
+            | (Literal::Decimal(digits), Form::Number) => out.extend_from_slice(digits),
+            (Literal::Integer(_) | Literal::Decimal(_), _) => return None,
         }
         out.push(if last { b'\n' } else { b'\t' });
         Some(())
@@ -142,7 +148,7 @@ mod tests {
     fn an_insert_becomes_a_copy() {
         let sql = b"INSERT INTO t(a, b) VALUES (1, 'x'), (-2.5, 'it''s\t''' ), (NULL, '')";
         let mut out = Vec::new();
-        assert_eq!(copy(sql, &[], &mut out), Ok(Some(3)));
+        assert_eq!(copy(sql, &[Form::Number, Form::Quoted], &mut out), Ok(Some(3)));
         let expected = b"Q\0\0\0\x1bCOPY t(a,b) FROM STDIN\0\
                          d\0\0\0\x191\tx\n-2.5\tit's\\t'\n\\N\t\nc\0\0\0\x04";
         assert_eq!(out.escape_ascii().to_string(), expected.escape_ascii().to_string());
@@ -168,14 +174,12 @@ mod tests {
             "INSERT INTO t VALUES (1, 'a'), (32768, 'a')",
             "INSERT INTO t VALUES (-32769, 'a')",
             "INSERT INTO t VALUES ('1', 'a')",
-            "INSERT INTO t VALUES (1.5, 'a')",
-            "INSERT INTO t VALUES (1, 1.5)",
             "INSERT INTO t VALUES (1)",
-            "INSERT INTO t VALUES (1, 'a', 2)",
         ] {
             let (mut out, mut expected) = (Vec::new(), Vec::new());
+            let as_text = [Form::Number, Form::Quoted];
             assert_eq!(
-                copy(sql.as_bytes(), &[], &mut expected),
+                copy(sql.as_bytes(), &as_text, &mut expected),
                 copy(sql.as_bytes(), &forms, &mut out)
             );
             assert_eq!(
@@ -189,6 +193,25 @@ mod tests {
         assert_eq!(integer(b"-9223372036854775808", 8, &mut out), Some(()));
         assert_eq!(integer(b"9223372036854775808", 8, &mut out), None);
         assert_eq!(out, b"\x80\0\x80\0\0\0\0\0\0\0");
+    }
+
+    /// An INSERT has a typed constant where COPY would read digits as the column's type.
+    #[test]
+    fn what_copy_would_read_differently_stays_an_insert() {
+        let mut out = Vec::new();
+        for (forms, values) in [
+            (vec![], "(1)"),
+            (vec![Form::Literal], "('a')"),
+            (vec![Form::Quoted], "(1)"),
+            (vec![Form::Quoted], "('5'), (0.5)"),
+            (vec![Form::Text], "(1.50)"),
+            (vec![Form::Integer(4)], "(1.5)"),
+            (vec![Form::Number], "(1, 2)"),
+        ] {
+            let sql = format!("INSERT INTO t VALUES {values}");
+            assert_eq!(copy(sql.as_bytes(), &forms, &mut out), Ok(None), "{forms:?} {values}");
+            assert!(out.is_empty());
+        }
     }
 
     #[test]

@@ -72,8 +72,12 @@ impl RawStatement {
         mut row: impl FnMut(Row<'_>),
     ) -> Result<(), ServerError> {
         let mut code = ffi::SQLITE_OK;
+        let mut beyond = None;
         for (index, value) in (1..).zip(values) {
             code = self.bind(index, value);
+            if let Value::Unsigned(number) = value {
+                beyond = Some(number);
+            }
             if code != ffi::SQLITE_OK {
                 break;
             }
@@ -88,9 +92,14 @@ impl RawStatement {
                 row(Row(self));
             }
         }
-        let result = match code {
-            ffi::SQLITE_DONE => Ok(()),
-            code => Err(last_error(connection, code)),
+        let result = match (code, beyond) {
+            (ffi::SQLITE_DONE, _) => Ok(()),
+            (ffi::SQLITE_MISMATCH, Some(number)) => {
+                let largest = i64::MAX;
+                let message = format!("datatype mismatch: {number} is above {largest}");
+                Err(failure(code, message))
+            }
+            (code, _) => Err(last_error(connection, code)),
         };
         // SAFETY: the statement is alive. Clearing drops the pointers to the caller's values.
         unsafe {
@@ -108,6 +117,8 @@ impl RawStatement {
             match value {
                 Value::Null => ffi::sqlite3_bind_null(statement, index),
                 Value::Int(number) => ffi::sqlite3_bind_int64(statement, index, number),
+                // It would become a floating-point number, which is another one.
+                Value::Unsigned(_) => ffi::SQLITE_MISMATCH,
                 Value::Double(number) => ffi::sqlite3_bind_double(statement, index, number),
                 Value::Bytes(bytes) => ffi::sqlite3_bind_text64(
                     statement,

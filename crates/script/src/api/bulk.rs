@@ -8,6 +8,7 @@ use runtime::Row;
 
 use super::argument::slot_argument;
 use super::returned::finish;
+use super::waiting::may_wait;
 use crate::host::{with, with_view};
 use crate::lua::{self, State, set_function};
 use crate::random::{Random, name_number};
@@ -28,6 +29,7 @@ unsafe extern "C-unwind" fn bulk_begin(state: *mut State) -> c_int {
     // SAFETY: called by the prelude.
     unsafe {
         let index = slot_argument(state, 1);
+        may_wait(state);
         let Some(prefix) = lua::bytes(state, 2) else {
             lua::raise(state, "con:bulk_insert_init() needs the text before the rows")
         };
@@ -58,6 +60,7 @@ unsafe extern "C-unwind" fn bulk_flush(state: *mut State) -> c_int {
     // SAFETY: called by the prelude.
     unsafe {
         let index = slot_argument(state, 1);
+        may_wait(state);
         let concluded = with_view(|host, view| host.runtime.flush_rows(view, index));
         finish(state, index, concluded)
     }
@@ -68,6 +71,7 @@ unsafe extern "C-unwind" fn bulk_end(state: *mut State) -> c_int {
     // SAFETY: called by the prelude.
     unsafe {
         let index = slot_argument(state, 1);
+        may_wait(state);
         let conclusion = with_view(|host, view| host.runtime.end_rows(view, index));
         finish(state, index, Ok(conclusion))
     }

@@ -7,6 +7,7 @@ use mlua_sys as ffi;
 use super::argument::slot_argument;
 use super::pipeline;
 use super::returned::{finish, push_connection};
+use super::waiting::may_wait;
 use crate::host::{with, with_view};
 use crate::lua::{self, State, set_function};
 
@@ -35,6 +36,8 @@ unsafe extern "C-unwind" fn driver_name(state: *mut State) -> c_int {
 
 /// Opens a connection; returns its slot, or false.
 unsafe extern "C-unwind" fn connect(state: *mut State) -> c_int {
+    // SAFETY: called by the prelude.
+    unsafe { may_wait(state) };
     let connected = with_view(|host, view| host.runtime.connect(view, host.current));
     // SAFETY: called from a coroutine.
     unsafe {
@@ -61,6 +64,7 @@ unsafe extern "C-unwind" fn reconnect(state: *mut State) -> c_int {
     // SAFETY: called by the prelude.
     unsafe {
         let index = slot_argument(state, 1);
+        may_wait(state);
         pipeline::forbid(state, index);
         let conclusion = with_view(|host, view| host.runtime.reconnect(view, index));
         finish(state, index, Ok(conclusion))
@@ -72,6 +76,7 @@ unsafe extern "C-unwind" fn query(state: *mut State) -> c_int {
     // SAFETY: called by the prelude; the text stays on the stack until it has been copied.
     unsafe {
         let index = slot_argument(state, 1);
+        may_wait(state);
         let Some(sql) = lua::bytes(state, 2) else {
             lua::raise(state, "con:query() needs the statement's text")
         };
@@ -85,6 +90,7 @@ unsafe extern "C-unwind" fn prepare(state: *mut State) -> c_int {
     // SAFETY: as `query`.
     unsafe {
         let index = slot_argument(state, 1);
+        may_wait(state);
         let Some(sql) = lua::bytes(state, 2) else {
             lua::raise(state, "con:prepare() needs the statement's text")
         };

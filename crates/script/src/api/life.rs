@@ -6,6 +6,7 @@ use engine::{Message, ShardView};
 use mlua_sys as ffi;
 use runtime::{Restart, Step};
 
+use super::waiting::may_pause;
 use crate::config::GroupConfig;
 use crate::host::{Host, with, with_view};
 use crate::lua::{self, State, set_function};
@@ -55,7 +56,10 @@ pub(super) extern "C" fn next_turn() -> c_int {
 /// Suspends the client until its request is done; returns what it is resumed with.
 unsafe extern "C-unwind" fn suspend(state: *mut State) -> c_int {
     // SAFETY: called from a coroutine.
-    unsafe { ffi::lua_yield(state, 0) }
+    unsafe {
+        may_pause(state);
+        ffi::lua_yield(state, 0)
+    }
 }
 
 /// File and line of the running script, as prefixed to messages.
@@ -71,6 +75,8 @@ unsafe extern "C-unwind" fn place(state: *mut State) -> c_int {
 /// [`next_turn`] for scripts that call `event_stop` themselves: an event still open when the next
 /// is asked for is not counted.
 unsafe extern "C-unwind" fn more_events(state: *mut State) -> c_int {
+    // SAFETY: called from a coroutine.
+    unsafe { may_pause(state) };
     with_view(|host, view| host.runtime.abandon_event(view, host.current));
     // SAFETY: called from a coroutine.
     unsafe {
@@ -259,6 +265,7 @@ unsafe extern "C-unwind" fn outermost(state: *mut State) -> c_int {
 unsafe extern "C-unwind" fn sleep(state: *mut State) -> c_int {
     // SAFETY: called from a coroutine.
     unsafe {
+        may_pause(state);
         let seconds = ffi::lua_tonumber(state, 1).clamp(0.0, 1e9);
         let pause_ns = (seconds * 1e9) as u64;
         with_view(|host, view| host.runtime.sleep(view, host.current, pause_ns));

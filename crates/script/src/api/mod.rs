@@ -15,6 +15,7 @@ mod pipeline;
 mod result;
 mod returned;
 mod statement;
+mod waiting;
 
 use std::ffi::c_int;
 
@@ -40,6 +41,7 @@ pub(crate) unsafe fn push_host_table(state: *mut State) {
         life::register(state);
         pipeline::register(state);
         counter::register(state);
+        waiting::register(state);
         native::push(state);
         ffi::lua_setfield(state, -2, c"natives".as_ptr());
     }

@@ -30,6 +30,7 @@ pub(super) struct Statement {
 const INTEGER: u8 = 1;
 const NUMBER: u8 = 2;
 const TEXT: u8 = 3;
+const UNSIGNED: u8 = 4;
 
 /// Memory layout of a parameter object: `dbdyno_parameter` of `native.lua`, which writes it. Text
 /// follows directly after it.
@@ -50,6 +51,7 @@ impl Parameter {
         match self.content {
             INTEGER => Value::Int(self.integer),
             NUMBER => Value::Double(self.number),
+            UNSIGNED => Value::Unsigned(self.integer.cast_unsigned()),
             TEXT => {
                 let text = ptr::from_ref(self).wrapping_add(1).cast::<u8>();
                 let length = self.length.min(self.capacity) as usize;

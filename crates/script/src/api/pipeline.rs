@@ -7,6 +7,7 @@ use runtime::DEPTH_MAX;
 
 use super::argument::slot_argument;
 use super::returned::finish;
+use super::waiting::may_wait;
 use crate::host::{with, with_view};
 use crate::lua::{self, State, set_function};
 
@@ -26,6 +27,7 @@ unsafe extern "C-unwind" fn begin(state: *mut State) -> c_int {
     // SAFETY: called by the prelude.
     unsafe {
         let index = slot_argument(state, 1);
+        may_wait(state);
         forbid(state, index);
         let depth = ffi::lua_tonumber(state, 2);
         if !(1.0..=DEPTH_MAX as f64).contains(&depth) || depth.fract() != 0.0 {
@@ -41,6 +43,7 @@ unsafe extern "C-unwind" fn end(state: *mut State) -> c_int {
     // SAFETY: called by the prelude.
     unsafe {
         let index = slot_argument(state, 1);
+        may_wait(state);
         let conclusion = with_view(|host, view| host.runtime.end_pipeline(view, index));
         finish(state, index, Ok(conclusion))
     }

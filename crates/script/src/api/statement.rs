@@ -10,6 +10,7 @@ use super::argument::slot_argument;
 use super::objects::{PARAMETER, Parameter, STATEMENT, Statement};
 use super::pipeline;
 use super::returned::finish;
+use super::waiting::may_wait;
 use crate::host::{Coroutine, with, with_view};
 use crate::layout::{FFI_HEADER_BYTES, USERDATA_HEADER_BYTES};
 use crate::lines::{KeptLines, Lines};
@@ -80,6 +81,7 @@ unsafe extern "C-unwind" fn execute(state: *mut State) -> c_int {
     // SAFETY: called by the prelude; parameters live in the statement's environment.
     unsafe {
         let bound = statement(state);
+        may_wait(state);
         let id = StatementId(bound.id);
         let concluded = with_view(|host, view| {
             if !host.runtime.has(bound.slot) {
@@ -138,6 +140,7 @@ unsafe extern "C-unwind" fn close(state: *mut State) -> c_int {
         if !with(|host| host.runtime.has(bound.slot)) {
             return 0;
         }
+        may_wait(state);
         pipeline::forbid(state, bound.slot);
         let concluded = with_view(|host, view| host.runtime.close_statement(view, bound.slot, id));
         finish(state, bound.slot, concluded)

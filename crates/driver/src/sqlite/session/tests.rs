@@ -99,6 +99,22 @@ fn a_failing_statement_ends_its_text() {
 }
 
 #[test]
+fn an_integer_that_sqlite_can_t_hold_is_refused() {
+    let (_folder, mut session) = fresh();
+    ok(&mut session, "CREATE TABLE t (a TEXT, b INTEGER)");
+    let insert = prepare(&mut session, "INSERT INTO t VALUES (?, ?)");
+    let values = [Value::Bytes(b"kept"), Value::Unsigned(1 << 63)];
+    let error = session.execute(insert, values.into_iter()).unwrap().error.unwrap();
+    let expected = "datatype mismatch: 9223372036854775808 is above 9223372036854775807";
+    assert_eq!((error.number, error.message.as_str()), (20, expected));
+    let fits = [Value::Bytes(b"a"), Value::Int(i64::MAX)];
+    assert_eq!(session.execute(insert, fits.into_iter()).unwrap().affected, 1);
+    session.query(b"SELECT a, b, typeof(b) FROM t");
+    let expected = row(&["a", "9223372036854775807", "integer"]);
+    assert_eq!(rows(&session, &mut RowCursor::default()), [expected]);
+}
+
+#[test]
 fn prepared_statements_take_values_of_every_kind() {
     let (_folder, mut session) = fresh();
     ok(&mut session, "CREATE TABLE t (id INTEGER PRIMARY KEY, d REAL, c TEXT)");
