@@ -1,5 +1,7 @@
 # One line a verb; what needs more than a line is in scripts/. CI runs `make check`.
 export RUSTUP_TOOLCHAIN := $(shell scripts/toolchain)
+# Whatever the machine has it otherwise for: without it every command compiles its modules anew.
+export PYTHONDONTWRITEBYTECODE :=
 # What tests need of the system, and the servers and tools they install into the cache.
 PACKAGES := sysbench postgresql-15 mariadb-server libaio1 maven chromium chromium-driver pgbouncer fio xfsprogs iproute2
 BIN := .venv/bin

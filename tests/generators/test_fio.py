@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from jobs import STEP
 
-from dbdyno.errors import EngineError, UsageError
+from dbdyno.errors import ScriptError, UsageError
 from dbdyno.generators.fio import GENERATOR, rates_by_second
 from dbdyno.generators.generator import Job
 from dbdyno.generators.registry import find_generator, generators
@@ -118,10 +118,8 @@ def test_a_line_counts_for_the_second_that_it_tells_of(tmp_path: Path) -> None:
 def test_what_fio_refuses_is_told_in_its_words(tmp_path: Path) -> None:
     broken = job(tmp_path, JOB.replace("randread", "sideways"))
 
-    with pytest.raises(EngineError, match="fio ended with code 1") as caught:
+    with pytest.raises(ScriptError, match="fio ended with code 1: .*sideways"):
         GENERATOR.run(broken)
-
-    assert "sideways" in (caught.value.hint or "")
 
 
 def test_a_job_file_that_is_not_there_is_told_with_where_it_was_sought(tmp_path: Path) -> None:
