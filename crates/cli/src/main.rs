@@ -73,8 +73,21 @@ enum Verb {
     Version,
 }
 
+/// Threads that connect and load report a failure of their own as their request's error, in its
+/// words: nothing else is printed for them.
+fn leave_to_their_requests() {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let thread = std::thread::current();
+        if !matches!(thread.name(), Some("connector" | "loader")) {
+            usual(panic);
+        }
+    }));
+}
+
 fn main() -> ExitCode {
     memory::keep_freed();
+    leave_to_their_requests();
     let mut words = std::env::args();
     let called = words.next().unwrap_or_default();
     if called.rsplit('/').next() == Some("sysbench") {

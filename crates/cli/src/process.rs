@@ -157,14 +157,24 @@ fn end_soon() {
 
 /// Requests SIGKILL when the parent dies. Nobody is left to read the records, and an engine with
 /// thousands of threads waiting for one lock takes minutes to end in order.
+///
+/// A parent that died before has left no reader either. Its number would not tell: 1 is also a
+/// parent that lives, in a container whose command it is, and 0 is one outside of the container.
 pub fn end_with_parent() {
     // SAFETY: plain system calls.
-    unsafe {
-        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-        if libc::getppid() == 1 {
-            libc::raise(libc::SIGKILL);
-        }
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    if has_no_reader(libc::STDOUT_FILENO) {
+        // SAFETY: a plain system call.
+        unsafe { libc::raise(libc::SIGKILL) };
     }
+}
+
+/// Whether this is a pipe whose other end is closed.
+fn has_no_reader(descriptor: libc::c_int) -> bool {
+    let mut asked = libc::pollfd { fd: descriptor, events: 0, revents: 0 };
+    // SAFETY: the structure outlives the call, which does not wait.
+    let found = unsafe { libc::poll(&raw mut asked, 1, 0) };
+    found == 1 && asked.revents & libc::POLLERR != 0
 }
 
 /// Files this process may open after raising its limit; `None`: any number.
@@ -192,4 +202,22 @@ fn hard_limit_of_open_files() -> Option<u64> {
 pub fn exact_timers() {
     // SAFETY: plain system call.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::pipe;
+    use std::os::fd::AsRawFd;
+
+    use super::*;
+
+    #[test]
+    fn only_a_pipe_that_nobody_reads_has_no_reader() {
+        let (reader, writer) = pipe().unwrap();
+        assert!(!has_no_reader(writer.as_raw_fd()));
+        drop(reader);
+        assert!(has_no_reader(writer.as_raw_fd()));
+        let file = std::fs::File::open("/dev/null").unwrap();
+        assert!(!has_no_reader(file.as_raw_fd()));
+    }
 }

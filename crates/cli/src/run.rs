@@ -26,6 +26,8 @@ const OPENING: Duration = Duration::from_secs(10);
 /// How long to wait for events in flight, at least; longer with many clients.
 const DRAIN_S: f64 = 5.0;
 const DRAIN_A_CLIENT_S: f64 = 0.000_5;
+/// How long an interrupted load in process, or any other command, may go on.
+const HURRIED_S: f64 = 0.3;
 
 /// Runs a spec.
 pub fn run(path: &Path) -> ExitCode {
@@ -53,7 +55,7 @@ pub fn run(path: &Path) -> ExitCode {
 pub fn refuse(output: &mut Output, failure: Failure) -> ExitCode {
     explain(&failure);
     let Failure { kind, message, hint, traceback } = failure;
-    output.write(&Record::Fatal(Fatal { kind, message, hint, traceback }));
+    output.write(&Record::Fatal(Fatal { kind, message, hint, traceback, callback: None }));
     ExitCode::from(exit::code_of(kind))
 }
 
@@ -150,6 +152,13 @@ fn drain_s(spec: &RunSpec) -> f64 {
     spec.drain_s.unwrap_or_else(|| (f64::from(clients) * DRAIN_A_CLIENT_S).max(least))
 }
 
+/// The same after Ctrl-C or a failure, at most. A statement in process keeps its thread until it is
+/// interrupted, and what a command has not done by then would not be whole either way.
+fn hurried_drain_s(spec: &RunSpec) -> f64 {
+    let waits = spec.command == "run" && !runtime::blocks(&spec.target);
+    if waits { DRAIN_S } else { HURRIED_S }
+}
+
 /// The spec in the engine's units. A command other than `run` has no time limit.
 pub fn plan(spec: &RunSpec) -> Result<Plan, Failure> {
     let load = spec.command == "run";
@@ -173,6 +182,7 @@ pub fn plan(spec: &RunSpec) -> Result<Plan, Failure> {
         interval_ns: nanoseconds(spec.interval_s),
         drain_ns: nanoseconds(drain_s(spec)),
         patience_ns: nanoseconds(spec.drain_s.unwrap_or(DRAIN_S)),
+        hurried_drain_ns: nanoseconds(hurried_drain_s(spec)),
         events: spec.events.filter(|events| load && *events > 0),
         seed: spec.seed,
         part: spec.part.map_or((0, 1), |part| (part.index, part.count)),

@@ -111,7 +111,14 @@ fn builtin_test(line: &CommandLine, name: &str) -> Result<u8, Refusal> {
             });
             let figures = Some(test.figures);
             let report = Report::new(line, job.forced_shutdown_s, figures, Hooks::default())?;
-            let run = Run { line, job, console: None, final_report: Arc::default(), report };
+            let run = Run {
+                line,
+                job,
+                console: None,
+                final_report: Arc::default(),
+                report,
+                failed_hooks: Vec::new(),
+            };
             run.carry_out(shards, &make)
         }
         Some("prepare") if name == "fileio" => {
@@ -199,7 +206,8 @@ fn script(
         }
         made
     });
-    Run { line: &line, job, console, final_report, report }.carry_out(shards, &make)
+    let failed_hooks = Vec::new();
+    Run { line: &line, job, console, final_report, report, failed_hooks }.carry_out(shards, &make)
 }
 
 fn open(config: &Arc<Config>) -> Result<Console, Refusal> {
@@ -286,6 +294,8 @@ struct Run<'a> {
     console: Option<Console>,
     final_report: Arc<Mutex<Option<Figures>>>,
     report: Report,
+    /// Report hooks that failed.
+    failed_hooks: Vec<&'static str>,
 }
 
 impl Run<'_> {
@@ -333,6 +343,7 @@ impl Run<'_> {
             Outcome::Failed(_) => FAILED,
             Outcome::Interrupted => INTERRUPTED,
             Outcome::Done if self.report.forced() => FORCED,
+            Outcome::Done if !self.failed_hooks.is_empty() => FAILED,
             Outcome::Done => 0,
         })
     }
@@ -350,8 +361,12 @@ impl Run<'_> {
         match said {
             Said::Text(text) => say(&text),
             Said::Error(text) => complain(&text),
-            Said::Intermediate(stat) => self.call("report_intermediate", &stat.fields),
-            Said::Checkpoint(stat) => self.call("report_cumulative", &stat.fields),
+            Said::Intermediate(stat, usual) => {
+                self.call("report_intermediate", &stat.fields, &usual);
+            }
+            Said::Checkpoint(stat, usual) => {
+                self.call("report_cumulative", &stat.fields, &usual);
+            }
             Said::Cumulative(stat) => {
                 self.close_console();
                 if let Ok(mut slot) = self.final_report.lock() {
@@ -361,11 +376,17 @@ impl Run<'_> {
         }
     }
 
-    fn call(&mut self, hook: &str, figures: &Figures) {
+    /// Calls a report hook; if it fails, says so once and prints the usual text.
+    fn call(&mut self, hook: &'static str, figures: &Figures, usual: &str) {
         let Some(console) = &mut self.console else { return };
-        match console.report(hook, figures) {
-            Ok(lines) => lines.iter().for_each(|line| say(&format!("{line}\n"))),
-            Err(failure) => say(&format!("FATAL: `{hook}' function failed: {}\n", failure.message)),
+        let (lines, outcome) = console.report(hook, figures);
+        lines.iter().for_each(|line| say(&format!("{line}\n")));
+        if let Err(failure) = outcome {
+            if !self.failed_hooks.contains(&hook) {
+                self.failed_hooks.push(hook);
+                say(&format!("FATAL: `{hook}' function failed: {}\n", failure.message));
+            }
+            say(usual);
         }
     }
 
@@ -379,7 +400,8 @@ impl Run<'_> {
     fn leftover_report(&mut self) {
         let left = self.final_report.lock().ok().and_then(|mut slot| slot.take());
         if let Some(figures) = left {
-            self.call("report_cumulative", &figures);
+            let usual = self.report.take_instead();
+            self.call("report_cumulative", &figures, &usual);
         }
         self.close_console();
     }

@@ -1,10 +1,13 @@
 //! Connects to a target and returns a ready session. Blocks; call it on a connector thread.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use record::Target;
 
 use crate::connect_error::ConnectError;
+use crate::dial::{address_of, endpoint_of};
+use crate::error::ProtocolError;
 use crate::mysql;
 use crate::null::NullSession;
 use crate::postgres;
@@ -47,7 +50,24 @@ pub fn connect_telling(
     connect_as(target, ordinal, timeout, (ordinal < endpoints).then_some(tell))
 }
 
+/// A server can send what makes a library fail instead of refusing it, such as a key that is none.
+/// That is this connection's error, not the end of its thread.
 fn connect_as<'a>(
+    target: &'a Target,
+    ordinal: u64,
+    timeout: Duration,
+    tell: Option<&'a mut (dyn FnMut(String) + 'a)>,
+) -> Result<Connected, ConnectError> {
+    let connected = catch_unwind(AssertUnwindSafe(|| connect_to(target, ordinal, timeout, tell)));
+    connected.unwrap_or_else(|_| {
+        let endpoint = target.server().and_then(|server| endpoint_of(server, ordinal).ok());
+        let address = endpoint.map_or_else(|| target.name().to_owned(), address_of);
+        let source = ProtocolError::Malformed("log-in: what it sent could not be worked with");
+        Err(ConnectError::Protocol { address, source })
+    })
+}
+
+fn connect_to<'a>(
     target: &'a Target,
     ordinal: u64,
     timeout: Duration,

@@ -8,6 +8,7 @@ use crate::error::ProtocolError;
 use crate::load::Form;
 use crate::mysql::MysqlSession;
 use crate::null::NullSession;
+use crate::over::Over;
 use crate::postgres::PostgresSession;
 use crate::reply::{Progress, Reply, RowCursor, Sent, StatementId};
 use crate::scripted::ScriptedSession;
@@ -77,6 +78,14 @@ impl Session {
         match self {
             Self::Sqlite(_) => true,
             Self::Null(_) | Self::Scripted(_) | Self::Postgres(_) | Self::Mysql(_) => false,
+        }
+    }
+
+    /// Ends statements that run in process, and waiting for locks, as soon as `over` says so. The
+    /// statement then fails, and whoever asked for it is not expected to go on.
+    pub fn end_statements_when(&mut self, over: Over) {
+        if let Self::Sqlite(session) = self {
+            session.end_statements_when(over);
         }
     }
 

@@ -33,10 +33,14 @@ impl Window {
         self.clients = self.clients.max(merged.clients);
     }
 
-    /// Adds events that began in it and ended, or were abandoned, after it.
+    /// Adds events that were in flight at its end and ended, or were abandoned, after it. Those of
+    /// the open loop outside of turns are among the censored, whether they ended or not.
     fn add_late(&mut self, drain: &Recorder, in_turns: bool) {
-        if in_turns {
-            self.recorder.merge_events(&drain.events);
+        for (label, times) in drain.events.iter().enumerate() {
+            let open = times.response.count() > 0;
+            if in_turns || !open {
+                self.recorder.merge_events_of(label, times);
+            }
         }
         self.recorder.merge_censored(&drain.censored);
     }
@@ -85,6 +89,9 @@ struct TurnParts {
 struct Gathered {
     merged: Merged,
     parts: usize,
+    /// Parts of shards on which no event is left that counts, and when the last one ended.
+    rested: usize,
+    last_event_ns: u64,
     /// CPU time so far at its end.
     cpu: Option<CpuTime>,
     totals: Option<Vec<ClientTotal>>,
@@ -96,6 +103,11 @@ pub(crate) struct Measured {
     shards: usize,
     /// By number.
     gathered: BTreeMap<u64, Gathered>,
+    /// Intervals returned so far.
+    told: u64,
+    /// End of the last interval since the window ended with its last event.
+    over_ns: Option<u64>,
+    over: bool,
     total: Recorder,
     window: Window,
     turn: Option<TurnParts>,
@@ -117,6 +129,9 @@ impl Measured {
         Self {
             shards,
             gathered: BTreeMap::new(),
+            told: 0,
+            over_ns: None,
+            over: false,
             total: Recorder::default(),
             window: Window::default(),
             turn: None,
@@ -131,11 +146,15 @@ impl Measured {
         let gathered = self.gathered.entry(part.index).or_insert_with(|| Gathered {
             merged: Merged::new(&part),
             parts: 0,
+            rested: 0,
+            last_event_ns: 0,
             cpu: None,
             totals: None,
         });
         gathered.merged.add(&part);
         gathered.parts += 1;
+        gathered.rested += usize::from(part.rested_ns.is_some());
+        gathered.last_event_ns = gathered.last_event_ns.max(part.rested_ns.unwrap_or(0));
         gathered.cpu = gathered.cpu.or(part.cpu);
         match part.totals.take() {
             Some(clients) if part.last => self.last_totals.extend(clients),
@@ -159,13 +178,36 @@ impl Measured {
         if !all && first.get().parts < self.shards {
             return None;
         }
-        let Gathered { merged, cpu, totals, .. } = first.remove();
+        let Gathered { mut merged, cpu, totals, rested, last_event_ns, .. } = first.remove();
+        self.end_with_the_last_event(&mut merged, rested == self.shards, last_event_ns);
+        merged.index = self.told;
+        self.told += 1;
         let cpu = self.cpu_until(cpu);
         if merged.phase == PhaseName::Measure {
             self.rss_kb = rss_kb();
         }
         self.add(&merged, cpu);
         Some(Done { interval: merged.record(cpu, &labels.names()), totals })
+    }
+
+    /// Ends the window with its last event, if it is bounded by a number of events: the interval in
+    /// which all shards are `rested` is cut there, and what follows is drain.
+    fn end_with_the_last_event(&mut self, merged: &mut Merged, rested: bool, last_ns: u64) {
+        if !self.over && rested && merged.phase == PhaseName::Measure {
+            self.over = true;
+            if last_ns > merged.start_ns {
+                merged.end_ns = merged.end_ns.min(last_ns);
+                self.over_ns = Some(merged.end_ns);
+            } else if self.window.span_ns.is_some() {
+                merged.phase = PhaseName::Drain;
+            }
+        } else if self.over && matches!(merged.phase, PhaseName::Measure | PhaseName::Drain) {
+            merged.phase = PhaseName::Drain;
+            // Shards close theirs one by one: intervals follow one another nevertheless.
+            merged.start_ns = self.over_ns.unwrap_or(merged.start_ns);
+            merged.end_ns = merged.end_ns.max(merged.start_ns);
+            self.over_ns = Some(merged.end_ns);
+        }
     }
 
     fn add(&mut self, merged: &Merged, cpu: CpuTime) {
@@ -189,7 +231,7 @@ impl Measured {
         match merged.phase {
             PhaseName::Measure => window.add(merged, cpu),
             PhaseName::Drain => window.add_late(&merged.recorder, merged.turn.is_some()),
-            PhaseName::Connect | PhaseName::WarmUp | PhaseName::Pause => {}
+            PhaseName::Connect | PhaseName::WarmUp | PhaseName::Pause | PhaseName::Finish => {}
         }
     }
 

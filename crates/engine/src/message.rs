@@ -42,7 +42,10 @@ pub struct ShardInterval {
     pub cpu: Option<CpuTime>,
     /// Totals of each client, if the plan asks for them at this interval's end.
     pub totals: Option<Vec<ClientTotal>>,
-    /// The shard sends no more intervals.
+    /// The number of events is limited, and none is left here that counts: when the last one ended;
+    /// 0: there was none.
+    pub rested_ns: Option<u64>,
+    /// The shard's load is over.
     pub last: bool,
     /// What was recorded; `None`: nothing.
     pub recorder: Option<Box<Recorder>>,
@@ -75,6 +78,8 @@ pub enum Message {
     Idle,
     /// The run can't go on.
     Failed(Failure),
+    /// A function that follows the measurement failed, by its name: the results stand.
+    CallbackFailed(&'static str, Failure),
     /// A line the script printed.
     Output(String),
     /// Something the reader of the numbers should know: code, message, hint.

@@ -14,6 +14,8 @@ pub struct Plan {
     /// How long after the window a shard may take to notice its end: one event may keep it busy for
     /// this long.
     pub patience_ns: u64,
+    /// The same after an interruption or a failure, at most.
+    pub hurried_drain_ns: u64,
     /// Events in the window; `None`: no limit.
     pub events: Option<u64>,
     /// Seed of the arrivals.
@@ -78,6 +80,7 @@ mod tests {
             interval_ns: 1,
             drain_ns: 0,
             patience_ns: 0,
+            hurried_drain_ns: 0,
             events: None,
             seed: 0,
             part: (0, 1),

@@ -81,6 +81,7 @@ pub fn run_shard<W: Workload>(view: &mut ShardView, workload: &mut W) {
     {
         view.send(Message::Failed(failure));
     }
+    view.finish();
     view.send(Message::Finished);
 }
 

@@ -36,6 +36,11 @@ impl Counters {
     pub fn statements(&self) -> u64 {
         self.reads + self.writes + self.other
     }
+
+    /// Events that began and did not end; negative where more ended than began.
+    pub fn under_way(&self) -> i64 {
+        self.begun as i64 - (self.events + self.uncounted + self.unfinished) as i64
+    }
 }
 
 impl AddAssign for Counters {

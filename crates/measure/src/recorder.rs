@@ -215,6 +215,11 @@ impl Recorder {
         merge_all(&mut self.events, times);
     }
 
+    /// Adds times of events with this label.
+    pub fn merge_events_of(&mut self, label: usize, times: &Times) {
+        of(&mut self.events, label).merge(times);
+    }
+
     /// Adds times of events that had not ended.
     pub fn merge_censored(&mut self, times: &[Times]) {
         merge_all(&mut self.censored, times);

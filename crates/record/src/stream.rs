@@ -79,6 +79,8 @@ pub enum PhaseName {
     Drain,
     /// Between two turns: nothing is in flight and no event is due.
     Pause,
+    /// The load is over, and the hooks after all clients run (`done`, with a script's own checks).
+    Finish,
 }
 
 impl PhaseName {
@@ -350,7 +352,7 @@ pub enum FatalKind {
     Internal,
 }
 
-/// The run can't continue.
+/// The run can't continue, or a function that follows it failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fatal {
     /// The kind.
@@ -363,6 +365,10 @@ pub struct Fatal {
     /// Where in the script.
     #[serde(default)]
     pub traceback: Option<String>,
+    /// The function of the script's that failed after the measurement: `thread_done`, `done` or a
+    /// report hook. It costs its own output, not the results.
+    #[serde(default)]
+    pub callback: Option<String>,
 }
 
 /// The whole measured window, and totals of the run around it.
@@ -372,23 +378,24 @@ pub struct Summary {
     pub interrupted: bool,
     /// Start of the window; with turns, of the first turn's.
     pub start_ns: u64,
-    /// End of the window; with turns, of the last turn's.
+    /// End of the window; with turns, of the last turn's. A window bounded by a number of events
+    /// ends with the last of them.
     pub end_ns: u64,
     /// Length of the window; with turns, of all windows together.
     pub measured_ns: u64,
     /// Counted in the window.
     pub measured: Counters,
-    /// Counted over the whole run: connect, warm-up, window and drain. These match the server's own
-    /// counters.
+    /// Counted over the whole run: connect, warm-up, window, drain and the hooks after it. These
+    /// match the server's own counters.
     pub total: Counters,
     /// Errors in the window, by code.
     pub errors: BTreeMap<String, u64>,
     /// Events intended but not started by the end of the window (open loop); with turns, over all
     /// windows.
     pub backlog: u64,
-    /// Events in the distributions that had not ended at the end of the window (open loop: in
-    /// flight or in the backlog). They are recorded with their time so far, which is less than
-    /// their true time.
+    /// Events in the distributions that had not ended: in a closed loop those given up after the
+    /// window, in the open loop those in flight or in the backlog at its end. They are recorded
+    /// with their time so far, which is less than their true time.
     pub censored: u64,
     /// CPU time in the window.
     pub cpu: CpuTime,
@@ -398,7 +405,7 @@ pub struct Summary {
     pub rss_kb: u64,
     /// Clients that ran.
     pub clients: u32,
-    /// Distributions over the window: of events that ended in it; in the open loop and in turns, of
-    /// events intended to start in it, whenever they ended.
+    /// Distributions over the window: of events that ended in it or were in flight at its end; in
+    /// the open loop and in turns, of events intended to start in it, whenever they ended.
     pub histograms: Vec<HistogramRecord>,
 }

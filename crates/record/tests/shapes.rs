@@ -21,13 +21,14 @@ fn all<T: Copy>(first: T, after: fn(T) -> Option<T>) -> Vec<T> {
 }
 
 fn phases() -> Vec<PhaseName> {
-    use PhaseName::{Connect, Drain, Measure, Pause, WarmUp};
+    use PhaseName::{Connect, Drain, Finish, Measure, Pause, WarmUp};
     all(Connect, |phase| match phase {
         Connect => Some(WarmUp),
         WarmUp => Some(Measure),
         Measure => Some(Drain),
         Drain => Some(Pause),
-        Pause => None,
+        Pause => Some(Finish),
+        Finish => None,
     })
 }
 
@@ -176,7 +177,13 @@ fn summary() -> Summary {
 
 fn fatal(kind: FatalKind) -> Record {
     let (hint, traceback) = (Some("try this".to_owned()), Some("line 1".to_owned()));
-    Record::Fatal(Fatal { kind, message: "it failed".to_owned(), hint, traceback })
+    Record::Fatal(Fatal {
+        kind,
+        message: "it failed".to_owned(),
+        hint,
+        traceback,
+        callback: Some("done".to_owned()),
+    })
 }
 
 /// The examples of the kind behind the one given; `None` asks for the first.

@@ -5,6 +5,7 @@ use engine::ShardView;
 
 use crate::bulk::{Row, Wait};
 use crate::client::Waiting;
+use crate::given_up::over;
 use crate::outcome::{Conclusion, Failed, Purpose};
 use crate::reconnect::{connect_failure, fresh};
 use crate::runtime::Runtime;
@@ -26,7 +27,10 @@ impl Runtime {
                 self.tell_connection(view, &error);
                 connect_failure(&self.settings.target, &error)
             })
-            .and_then(|connected| self.adopt_connection(client, ordinal, connected));
+            .and_then(|mut connected| {
+                connected.session.end_statements_when(over(view));
+                self.adopt_connection(client, ordinal, connected)
+            });
         Some(outcome.map_err(|failure| self.cause = Some(failure)))
     }
 
@@ -79,8 +83,9 @@ impl Runtime {
     /// Prepares a statement with `?` placeholders.
     pub fn prepare(&mut self, view: &mut ShardView, index: u32, sql: &[u8]) -> Conclusion {
         self.note_effect(index, sql);
-        if self.slot(index).is_some_and(|slot| slot.broken) {
-            return self.lost(view, index, "the server closed it");
+        if let Some(slot) = self.slot(index).filter(|slot| slot.broken) {
+            let why = slot.unasked.take();
+            return self.lost(view, index, why.as_deref().unwrap_or("the server closed it"));
         }
         let mut id = StatementId(0);
         let sent = self.send(view, index, Purpose::Close, |session, out| {
@@ -207,7 +212,9 @@ impl Runtime {
     ) -> Result<Conclusion, ProtocolError> {
         let Some(slot) = self.slot(index) else { return Ok(Conclusion::Nothing) };
         if slot.broken {
-            let conclusion = self.lost(view, index, "the server closed it between two statements");
+            let why = slot.unasked.take();
+            let why = why.as_deref().unwrap_or("the server closed it between two statements");
+            let conclusion = self.lost(view, index, why);
             return Ok(self.awaited(index, conclusion));
         }
         if slot.pipeline.is_some() {

@@ -32,6 +32,9 @@ impl Runtime {
         reply: Reply,
         now: u64,
     ) -> Conclusion {
+        if reply.error.is_some() && self.is_given_up(view) {
+            return Conclusion::Later;
+        }
         self.count(view, index, &reply, now);
         let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
         let purpose = std::mem::replace(&mut slot.purpose, Purpose::Idle);
@@ -71,6 +74,12 @@ impl Runtime {
         let rows = reply.columns > 0;
         slot.reply = reply;
         if rows { Conclusion::Rows } else { Conclusion::Nothing }
+    }
+
+    /// Whether nobody waits for statements in process any more: their clients never go on, and what
+    /// became of the last one is not its own doing.
+    fn is_given_up(&self, view: &ShardView) -> bool {
+        self.reactor.is_none() && view.control().abandoned()
     }
 
     /// Counts a reply's statements and, if it succeeded, its times.
@@ -261,6 +270,9 @@ impl Runtime {
         slot.sent = false;
         slot.release_rows();
         let (Some(token), Some(reactor)) = (slot.token, self.reactor.as_mut()) else {
+            if view.control().abandoned() {
+                return Ok(None);
+            }
             let now = view.now();
             (slot.ready_ns, slot.sent) = (now, true);
             self.sink.clear();

@@ -7,6 +7,7 @@
 //! their work.
 
 use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -15,6 +16,9 @@ use std::time::{Duration, Instant};
 use driver::{Carried, Carrier, CarrierError, Form, Table};
 use reactor::Waker;
 use record::Target;
+
+/// Why a connection is given up on which the loader itself failed.
+const UNWORKABLE: &str = "what the server sent could not be worked with";
 
 /// Where and how a loader has to connect; loaders with equal places are interchangeable.
 #[derive(Debug, PartialEq, Eq)]
@@ -255,7 +259,9 @@ impl Loaders {
         let mut kept = None;
         let with = |work: &mut dyn FnMut(&mut Carrier) -> Result<(), CarrierError>| {
             let mut carrier = opened?;
-            work(&mut carrier)?;
+            // What the server sends must not end the thread: somebody waits for its answer.
+            let done = catch_unwind(AssertUnwindSafe(|| work(&mut carrier)));
+            done.unwrap_or_else(|_| Err(CarrierError::Lost(UNWORKABLE.to_owned())))?;
             kept = Some(carrier);
             Ok(())
         };

@@ -96,6 +96,10 @@ impl Runtime {
         if slot.purpose == Purpose::Idle {
             // Notices, or a last message before the server closes: the next reply begins with them.
             slot.early.extend_from_slice(bytes);
+            slot.unasked = slot.objection();
+            if slot.unasked.is_some() {
+                self.drop_socket(index);
+            }
             return Conclusion::Later;
         }
         if slot.is_pipelining() {
@@ -121,7 +125,12 @@ impl Runtime {
             }
             Ok(Progress::Done { reply, consumed }) => {
                 let rest = if direct { &bytes[consumed..] } else { &slot.input[consumed..] };
-                slot.early.extend_from_slice(rest);
+                if !rest.is_empty() {
+                    slot.early.extend_from_slice(rest);
+                    if let Some(why) = slot.objection() {
+                        return self.lost(view, index, &why);
+                    }
+                }
                 slot.rows = match (reply.columns, direct) {
                     (0, _) => RowBytes::None,
                     (_, true) => RowBytes::Lent(consumed),
@@ -175,6 +184,13 @@ impl Runtime {
                 slot.early.append(&mut input);
             }
             slot.input = input;
+            let over = conclusion.is_some() && slot.purpose == Purpose::Idle && !slot.broken;
+            if over && !slot.early.is_empty() {
+                slot.unasked = slot.objection();
+                if slot.unasked.is_some() {
+                    self.drop_socket(index);
+                }
+            }
         }
         conclusion.unwrap_or(Conclusion::Later)
     }

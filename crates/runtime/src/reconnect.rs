@@ -9,6 +9,7 @@ use crate::bulk::{Bulk, SessionState};
 use crate::client::Waiting;
 use crate::connector::News;
 use crate::drive::{Wake, Woken};
+use crate::given_up::over;
 use crate::outcome::{Conclusion, Failed, Purpose};
 use crate::policy::{Fault, back_off, decide, pause_ns};
 use crate::runtime::{Runtime, fault};
@@ -101,6 +102,7 @@ impl Runtime {
             input: Vec::new(),
             sending: false,
             early: Vec::new(),
+            unasked: None,
             reply: Reply::default(),
             cursor: RowCursor::default(),
             rows: RowBytes::None,
@@ -207,9 +209,11 @@ impl Runtime {
         slot.channel = channel;
         slot.broken = false;
         slot.early.clear();
+        slot.unasked = None;
         slot.input.clear();
         slot.sending = false;
         let dead = std::mem::replace(&mut slot.session, session);
+        slot.session.end_statements_when(over(view));
         slot.session.pipelined(slot.pipeline.is_some());
         let sent = self.send(view, index, Purpose::Adopt, |session, out| session.adopt(dead, out));
         if let Err(error) = sent {

@@ -2,7 +2,7 @@
 //! by them, and `plan` says what they come to.
 
 use driver::Traits as _;
-use record::{Bind, EnginePlan, LoadBy, RunSpec};
+use record::{Bind, EnginePlan, LoadBy, RunSpec, Target};
 
 use crate::policy::back_off;
 
@@ -64,6 +64,11 @@ impl Share {
     fn least(self) -> u32 {
         (self.clients / self.processes).clamp(1, self.own)
     }
+}
+
+/// Whether statements block the thread that asks for them, until they are done or interrupted.
+pub fn blocks(target: &Target) -> bool {
+    target.blocks()
 }
 
 /// Shards of this process: as configured; one per client in process; otherwise by clients and

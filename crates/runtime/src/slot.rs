@@ -44,6 +44,8 @@ pub(crate) struct Slot {
     pub(crate) ordinal: u64,
     /// Bytes received while nothing was expected.
     pub(crate) early: Vec<u8>,
+    /// What was wrong with bytes that came unasked: the connection was dropped.
+    pub(crate) unasked: Option<String>,
     /// When the connection was lost.
     pub(crate) lost_ns: u64,
     /// Reconnect attempts since.
@@ -70,6 +72,15 @@ pub(crate) enum RowBytes {
 }
 
 impl Slot {
+    /// What is wrong with bytes that came while nothing was expected. Notices may come at any time,
+    /// and a last message before the server closes; a reply that nobody asked for would be taken
+    /// for the next statement's.
+    #[cold]
+    pub(crate) fn objection(&mut self) -> Option<String> {
+        let error = self.session.feed(&self.early).err()?;
+        Some(format!("the server sent a reply that nobody asked for: {error}"))
+    }
+
     /// Whether a pipeline has statements in flight.
     #[inline]
     pub(crate) fn is_pipelining(&self) -> bool {

@@ -62,6 +62,7 @@ fn plan() -> Plan {
         interval_ns: 1_000_000_000,
         drain_ns: 0,
         patience_ns: 0,
+        hurried_drain_ns: 0,
         events: Some(1),
         seed: 1,
         part: (0, 1),

@@ -136,6 +136,7 @@ fn run(target: &str, clients: u32, events: u64) -> (Outcome, Summary) {
         interval_ns: 1_000_000_000,
         drain_ns: 60_000_000_000,
         patience_ns: 60_000_000_000,
+        hurried_drain_ns: 0,
         events: Some(events),
         seed: 1,
         part: (0, 1),

@@ -64,6 +64,7 @@ fn no_load() -> Plan {
         interval_ns: u64::MAX,
         drain_ns: 0,
         patience_ns: u64::MAX,
+        hurried_drain_ns: 0,
         events: None,
         seed: 0,
         groups: vec![group],
@@ -129,13 +130,13 @@ impl Console {
         Ok(())
     }
 
-    /// Calls one of the script's report hooks; returns what it wrote.
-    ///
-    /// # Errors
-    /// The error that the hook raised.
-    pub fn report(&mut self, hook: &str, figures: &Figures) -> Result<Vec<String>, Failure> {
-        self.workload.run_hook(&mut self.view, hook, Some(figures))?;
-        Ok(self.written())
+    /// Calls one of the script's report hooks; returns what it wrote, and the error that it raised.
+    pub fn report(&mut self, hook: &str, figures: &Figures) -> (Vec<String>, Result<(), Failure>) {
+        let outcome = self.workload.run_hook(&mut self.view, hook, Some(figures));
+        if outcome.is_err() {
+            self.flush();
+        }
+        (self.written(), outcome)
     }
 
     /// Closes what report hooks have left open; returns what that wrote.

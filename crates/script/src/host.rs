@@ -11,7 +11,7 @@ use std::ptr::{self, NonNull};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::{Failure, ShardView};
+use engine::{Failure, Message, ShardView};
 use mlua_sys as ffi;
 use record::FatalKind;
 use runtime::{Runtime, fault};
@@ -261,6 +261,15 @@ impl Host {
         self.view.is_some()
     }
 
+    /// Reports a function of the script's that failed after the measurement.
+    pub(crate) fn report_callback(&self, view: &ShardView, name: &'static str, failure: Failure) {
+        let Failure { mut message, .. } = failure;
+        if self.config.context.telling.is_none() {
+            message = format!("`{name}` failed: {message}");
+        }
+        view.send(Message::CallbackFailed(name, Failure { message, ..failure }));
+    }
+
     /// The running client.
     #[inline]
     pub(crate) fn running(&mut self) -> &mut Coroutine {
@@ -367,8 +376,9 @@ pub(crate) fn take_stuck() -> Option<Failure> {
     stuck
 }
 
-/// The failure that ended a coroutine, with its cause.
-unsafe fn death(thread: *mut State) -> Failure {
+/// The failure that ended a coroutine, or that its error value on top of the stack tells of, with
+/// its cause.
+pub(crate) unsafe fn death(thread: *mut State) -> Failure {
     if let Some(stuck) = take_stuck() {
         return stuck;
     }

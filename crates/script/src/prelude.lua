@@ -267,7 +267,10 @@ local function client(make, tid)
     host.ready()
     env.thread_run(tid)
     if env.thread_done then
-      env.thread_done(tid)
+      local fine, value = xpcall(env.thread_done, in_words, tid)
+      if not fine then
+        host.done_failed(value)
+      end
     end
     return
   end

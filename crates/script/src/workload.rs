@@ -117,6 +117,16 @@ impl ScriptWorkload {
         run_to_end(2)
     }
 
+    /// Runs a hook after the load. Its failure is its own: what was measured stands.
+    fn finish_by(&self, view: &mut ShardView, name: &'static str, figures: Option<&Figures>) {
+        let outcome = self.run_hook(view, name, figures);
+        let _entered = self.enter(view);
+        api::life::flush_line();
+        if let Err(failure) = outcome {
+            with_view(|host, view| host.report_callback(view, name, failure));
+        }
+    }
+
     fn launch_clients(&self, view: &mut ShardView) -> Result<(), Failure> {
         let own = {
             let host = self.host.borrow();
@@ -346,12 +356,10 @@ impl Workload for ScriptWorkload {
         let report = self.host.borrow().config.context.final_report.clone();
         let figures = report.and_then(|report| report.lock().ok()?.take());
         if figures.is_some() {
-            self.run_hook(view, "report_cumulative", figures.as_ref())?;
+            self.finish_by(view, "report_cumulative", figures.as_ref());
         }
-        let done = self.run_hook(view, "done", None);
-        let _entered = self.enter(view);
-        api::life::flush_line();
-        done
+        self.finish_by(view, "done", None);
+        Ok(())
     }
 }
 
@@ -382,6 +390,7 @@ mod tests {
             interval_ns: u64::MAX,
             drain_ns: 0,
             patience_ns: 0,
+            hurried_drain_ns: 0,
             events: None,
             seed: 0,
             groups: vec![group],

@@ -149,6 +149,7 @@ impl Extras {
         if let Some(summary) = &self.summary {
             document["client_cpu_us"] = json!(summary.cpu.user_us + summary.cpu.system_us);
             document["client_rss_peak_kb"] = json!(summary.rss_peak_kb);
+            document["censored"] = json!(summary.censored);
         }
         format!("{document:#}\n")
     }

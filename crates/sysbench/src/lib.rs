@@ -9,6 +9,7 @@ pub mod builtin;
 mod command_line;
 mod config_file;
 mod extras;
+mod failure;
 mod help;
 mod histogram;
 mod layout;

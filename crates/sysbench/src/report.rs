@@ -7,6 +7,7 @@ use record::{ClientTotal, Clients, Fatal, FatalKind, Interval, PhaseName, Record
 
 use crate::builtin::Figures;
 use crate::command_line::{CommandLine, Refusal};
+use crate::failure::{self, Course};
 use crate::narration::{self, DEBUG, End, INFO, NOTICE};
 use crate::plan::percentiles;
 use crate::tally::{Stat, Tally};
@@ -23,11 +24,11 @@ pub enum Said {
     Text(String),
     /// On standard error.
     Error(String),
-    /// Call the script's hook for intermediate reports.
-    Intermediate(Stat),
-    /// Call the script's hook for full reports, during the load.
-    Checkpoint(Stat),
-    /// The same, at the end of the load.
+    /// Call the script's hook for intermediate reports; if it fails, print the text.
+    Intermediate(Stat, String),
+    /// Call the script's hook for full reports, during the load; if it fails, print the text.
+    Checkpoint(Stat, String),
+    /// The same, at the end of the load; the text is [`Report::take_instead`].
     Cumulative(Stat),
 }
 
@@ -70,6 +71,8 @@ pub struct Report {
     fatal_statements: u64,
     forced: bool,
     reported: bool,
+    /// The last report as it is without the script's hook, until the hook has made its own.
+    instead: String,
     said: Vec<Said>,
 }
 
@@ -104,6 +107,7 @@ impl Report {
             fatal_statements: 0,
             forced: false,
             reported: false,
+            instead: String::new(),
             said: Vec::new(),
         })
     }
@@ -141,6 +145,11 @@ impl Report {
     /// Whether unfinished events were abandoned after `--forced-shutdown`.
     pub fn forced(&self) -> bool {
         self.forced
+    }
+
+    /// The last report as it is without the script's hook; empty if it was printed.
+    pub fn take_instead(&mut self) -> String {
+        std::mem::take(&mut self.instead)
     }
 
     /// Whether the load has begun.
@@ -240,11 +249,26 @@ impl Report {
     fn intermediate(&mut self, elapsed_s: f64) {
         let line = std::mem::take(&mut self.since_line);
         let seconds = line.length_ns as f64 / 1e9;
+        let before = self.said.len();
+        self.usual_line(&line, elapsed_s, seconds);
         if self.hooks.intermediate {
-            let stat = self.stat(&line, elapsed_s, seconds, None);
-            self.said.push(Said::Intermediate(stat));
-            return;
+            let usual = self.said_since(before);
+            let rank = self.percentiles.first().copied();
+            let stat = Stat::new(&line, rank, elapsed_s, seconds, None);
+            self.said.push(Said::Intermediate(stat, usual));
         }
+    }
+
+    /// Takes back what was said last.
+    fn said_since(&mut self, place: usize) -> String {
+        let texts = self.said.drain(place..).map(|said| match said {
+            Said::Text(text) => text,
+            _ => String::new(),
+        });
+        texts.collect()
+    }
+
+    fn usual_line(&mut self, line: &Tally, elapsed_s: f64, seconds: f64) {
         let first = || {
             let ranks: Vec<_> = self.percentiles.iter().map(|rank| format!("{rank}%")).collect();
             let first = self.percentiles.first().map_or(0.0, |rank| line.percentile_ms(*rank));
@@ -259,7 +283,7 @@ impl Report {
             return;
         }
         let per_s = |count: u64| count as f64 / seconds;
-        let latency = layout::latencies(&line, &self.percentiles);
+        let latency = layout::latencies(line, &self.percentiles);
         let counters = &line.counters;
         let mut text = format!("[ {elapsed_s:.0}s ] thds: {} ", line.clients);
         if self.sql {
@@ -319,13 +343,25 @@ impl Report {
     }
 
     fn full(&mut self, seconds: f64, clients: &[ClientTotal], last: bool) {
-        if self.hooks.cumulative {
-            let begin = self.begin_ns.unwrap_or(0);
-            let total_s = self.report_ns.saturating_sub(begin) as f64 / 1e9 + seconds;
-            let stat = self.stat(&self.since_report, total_s, seconds, Some(clients));
-            self.said.push(if last { Said::Cumulative(stat) } else { Said::Checkpoint(stat) });
+        let before = self.said.len();
+        self.usual_report(seconds, clients);
+        if !self.hooks.cumulative {
             return;
         }
+        let usual = self.said_since(before);
+        let begin = self.begin_ns.unwrap_or(0);
+        let total_s = self.report_ns.saturating_sub(begin) as f64 / 1e9 + seconds;
+        let rank = self.percentiles.first().copied();
+        let stat = Stat::new(&self.since_report, rank, total_s, seconds, Some(clients));
+        if last {
+            self.instead = usual;
+            self.said.push(Said::Cumulative(stat));
+        } else {
+            self.said.push(Said::Checkpoint(stat, usual));
+        }
+    }
+
+    fn usual_report(&mut self, seconds: f64, clients: &[ClientTotal]) {
         let tally = &self.since_report;
         let seconds = seconds.max(1e-9);
         let mut text = String::new();
@@ -379,76 +415,27 @@ impl Report {
         self.say(text);
     }
 
-    fn stat(
-        &self,
-        tally: &Tally,
-        total_s: f64,
-        seconds: f64,
-        clients: Option<&[ClientTotal]>,
-    ) -> Stat {
-        let counters = &tally.counters;
-        let rank = self.percentiles.first().copied();
-        let running = if clients.is_none() { f64::from(tally.clients) } else { 0.0 };
-        let mut fields = vec![
-            ("threads_running", running),
-            ("time_interval", seconds),
-            ("time_total", total_s),
-            ("latency_pct", rank.map_or(0.0, |rank| tally.percentile_ms(rank) / 1e3)),
-            ("events", counters.events as f64),
-            ("reads", counters.reads as f64),
-            ("writes", counters.writes as f64),
-            ("other", counters.other as f64),
-            ("errors", counters.errors as f64),
-            ("reconnects", counters.reconnects as f64),
-        ];
-        match clients {
-            None => {
-                fields.push(("queue_length", tally.backlog as f64));
-                fields.push(("concurrency", f64::from(tally.busy)));
-            }
-            Some(clients) => {
-                let least = clients.iter().filter(|client| client.events > 0);
-                let least = least.map(|client| client.min_ns).min().unwrap_or(0);
-                let most = clients.iter().map(|client| client.max_ns).max().unwrap_or(0);
-                let sum: u64 = clients.iter().map(|client| client.busy_ns).sum();
-                let events = counters.events.max(1) as f64;
-                fields.push(("latency_min", least as f64 / 1e9));
-                fields.push(("latency_max", most as f64 / 1e9));
-                fields.push(("latency_avg", sum as f64 / 1e9 / events));
-                fields.push(("latency_sum", sum as f64 / 1e9));
-            }
-        }
-        Stat { fields }
-    }
-
     fn fatal(&mut self, fatal: &Fatal) {
-        if fatal.kind == FatalKind::Statement {
+        if fatal.kind == FatalKind::Statement && !self.reported {
             self.fatal_statements += 1;
             self.since_report.leave_out(&mut self.fatal_statements);
         }
-        let plain = fatal.message.strip_prefix("syntax error: ");
-        let message = match plain.unwrap_or(&fatal.message) {
-            script::NOT_TEXT => "(not a string)",
-            message => message,
+        let course = Course {
+            command: self.command.as_deref(),
+            own_command: self.hooks.command,
+            load: self.load,
+            headed: self.headed,
+            begun: self.begun(),
         };
-        let during = match (&self.command, self.begun()) {
-            (Some(command), _) if !self.load && !self.hooks.command => command.as_str(),
-            _ if !self.load => "sysbench.cmdline.call_command",
-            (_, true) => "thread_run",
-            (_, false) if self.headed => "thread_init",
-            (_, false) => "init",
-        };
-        let in_script = match fatal.kind {
-            FatalKind::Statement | FatalKind::Connection => fatal.traceback.is_some(),
-            FatalKind::Script => self.command.is_some(),
-            _ => false,
-        };
-        let text = match in_script {
-            true => format!("FATAL: `{during}' function failed: {message}\n"),
-            false => format!("FATAL: {message}\n"),
-        };
+        let during = failure::function(fatal, &course);
+        let text = failure::line(fatal, during, &course);
         let in_thread_init = during == "thread_init";
+        let of_the_report = during == "report_cumulative";
         self.said.push(Said::Text(text));
+        if of_the_report {
+            let usual = self.take_instead();
+            self.said.push(Said::Text(usual));
+        }
         if in_thread_init {
             self.said.push(Said::Text("FATAL: Thread initialization failed!\n".to_owned()));
         }

@@ -108,3 +108,48 @@ pub struct Stat {
     /// Field names and values.
     pub fields: Vec<(&'static str, f64)>,
 }
+
+impl Stat {
+    /// Of some intervals, `seconds` long, that end `total_s` after the load began. `rank`: the
+    /// percentile. `clients`: of the last report.
+    pub(crate) fn new(
+        tally: &Tally,
+        rank: Option<f64>,
+        total_s: f64,
+        seconds: f64,
+        clients: Option<&[ClientTotal]>,
+    ) -> Self {
+        let counters = &tally.counters;
+        let running = if clients.is_none() { f64::from(tally.clients) } else { 0.0 };
+        let mut fields = vec![
+            ("threads_running", running),
+            ("time_interval", seconds),
+            ("time_total", total_s),
+            ("latency_pct", rank.map_or(0.0, |rank| tally.percentile_ms(rank) / 1e3)),
+            ("events", counters.events as f64),
+            ("reads", counters.reads as f64),
+            ("writes", counters.writes as f64),
+            ("other", counters.other as f64),
+            ("errors", counters.errors as f64),
+            ("reconnects", counters.reconnects as f64),
+        ];
+        match clients {
+            None => {
+                fields.push(("queue_length", tally.backlog as f64));
+                fields.push(("concurrency", f64::from(tally.busy)));
+            }
+            Some(clients) => {
+                let least = clients.iter().filter(|client| client.events > 0);
+                let least = least.map(|client| client.min_ns).min().unwrap_or(0);
+                let most = clients.iter().map(|client| client.max_ns).max().unwrap_or(0);
+                let sum: u64 = clients.iter().map(|client| client.busy_ns).sum();
+                let events = counters.events.max(1) as f64;
+                fields.push(("latency_min", least as f64 / 1e9));
+                fields.push(("latency_max", most as f64 / 1e9));
+                fields.push(("latency_avg", sum as f64 / 1e9 / events));
+                fields.push(("latency_sum", sum as f64 / 1e9));
+            }
+        }
+        Self { fields }
+    }
+}

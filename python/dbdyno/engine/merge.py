@@ -39,6 +39,7 @@ _RANKS: Mapping[PhaseName, int] = {
     "measure": 2,
     "drain": 3,
     "pause": 4,
+    "finish": 5,
 }
 
 _Place = tuple[int, int]

@@ -72,7 +72,7 @@ class Together:
                     records = self._merger.take(index, record)
                 for merged in records:
                     yield dump_record(merged), merged
-                    if isinstance(merged, Fatal):
+                    if isinstance(merged, Fatal) and merged.callback is None:
                         stop()
 
     def tell(self, word: str) -> None:

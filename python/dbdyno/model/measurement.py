@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-PhaseName = Literal["connect", "warm-up", "measure", "drain", "pause"]
+PhaseName = Literal["connect", "warm-up", "measure", "drain", "pause", "finish"]
 Subject = Literal["event", "statement", "lag", "failed"]
 TimeKind = Literal["wait", "service", "response"]
 FatalKind = Literal["usage", "script", "connection", "statement", "environment", "internal"]
@@ -213,12 +213,13 @@ class EngineWarning:
 
 @dataclass(frozen=True, slots=True)
 class Fatal:
-    """The run can't continue."""
+    """The run can't continue, or a function that follows it failed (`callback`)."""
 
     kind: FatalKind
     message: str
     hint: str | None = None
     traceback: str | None = None
+    callback: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,14 @@
 //! `rusqlite` opens the database. Its statements borrow their connection, and its cache looks a
 //! statement up by its text and allocates each time; a session needs neither.
 
-use std::ffi::{CStr, c_int};
+use std::ffi::{CStr, c_int, c_void};
 use std::ptr::{self, NonNull};
+use std::time::Duration;
 
 use rusqlite::{Connection, ffi};
 
 use crate::error::ServerError;
+use crate::over::Over;
 use crate::value::Value;
 
 /// A compiled statement. It must be dropped before its connection.
@@ -164,6 +166,76 @@ impl Row<'_> {
     }
 }
 
+/// Instructions of SQLite's virtual machine between two looks: some 10 µs.
+const LOOK_EVERY: c_int = 1_000;
+/// Pauses of a statement that waits for a lock, milliseconds; the last one repeats. They are
+/// SQLite's own, which it doesn't interrupt.
+const LOCK_PAUSES_MS: [u32; 12] = [1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100];
+
+/// Ends a connection's statements when nobody waits for them any more. It must be dropped after the
+/// connection.
+pub(super) struct Watch(Box<Watched>);
+
+struct Watched {
+    over: Over,
+    /// How long a statement waits for a lock.
+    patience_ms: u32,
+}
+
+impl Watch {
+    /// Watches a connection, which waits for locks as long as before.
+    pub fn new(connection: &Connection, over: Over) -> Self {
+        let watch = Self(Box::new(Watched { over, patience_ms: busy_timeout_ms(connection) }));
+        let data = ptr::from_ref(watch.0.as_ref()).cast_mut().cast();
+        // SAFETY: the connection is open, and what the handlers read outlives it.
+        unsafe {
+            let handle = connection.handle();
+            ffi::sqlite3_progress_handler(handle, LOOK_EVERY, Some(look), data);
+            ffi::sqlite3_busy_handler(handle, Some(wait_for_lock), data);
+        }
+        watch
+    }
+}
+
+impl std::fmt::Debug for Watch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watch").field("patience_ms", &self.0.patience_ms).finish_non_exhaustive()
+    }
+}
+
+fn busy_timeout_ms(connection: &Connection) -> u32 {
+    connection.query_row("PRAGMA busy_timeout", [], |row| row.get(0)).unwrap_or(0)
+}
+
+/// Called while a statement runs; not 0 interrupts it.
+unsafe extern "C" fn look(data: *mut c_void) -> c_int {
+    // SAFETY: `Watch::new` passes it what it points to, which outlives the connection.
+    let watched = unsafe { &*data.cast::<Watched>() };
+    c_int::from((watched.over)())
+}
+
+/// Called when a lock is taken, after `before` calls for the same one; 0 gives it up.
+unsafe extern "C" fn wait_for_lock(data: *mut c_void, before: c_int) -> c_int {
+    // SAFETY: as above.
+    let watched = unsafe { &*data.cast::<Watched>() };
+    let pause_ms = pause_for_lock(before.max(0) as usize, watched.patience_ms);
+    if pause_ms == 0 || (watched.over)() {
+        return 0;
+    }
+    std::thread::sleep(Duration::from_millis(u64::from(pause_ms)));
+    1
+}
+
+/// The pause after `before` others; 0: the patience is at its end.
+fn pause_for_lock(before: usize, patience_ms: u32) -> u32 {
+    let known = LOCK_PAUSES_MS.len();
+    let last = LOCK_PAUSES_MS[known - 1];
+    let waited = LOCK_PAUSES_MS[..before.min(known)].iter().sum::<u32>();
+    let waited = waited.saturating_add(last.saturating_mul(before.saturating_sub(known) as u32));
+    let next = LOCK_PAUSES_MS.get(before).copied().unwrap_or(last);
+    next.min(patience_ms.saturating_sub(waited))
+}
+
 /// Rows changed since the connection was opened.
 pub(super) fn total_changes(connection: &Connection) -> i64 {
     // SAFETY: the connection is open.
@@ -197,5 +269,24 @@ pub(super) fn failure(extended: c_int, message: String) -> ServerError {
         transient: matches!(primary, ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED),
         rolled_back: false,
         closes: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_waits_for_a_lock_as_long_as_it_may() {
+        let waits = |patience_ms| -> Vec<u32> {
+            let pauses = (0..).map(|before| pause_for_lock(before, patience_ms));
+            pauses.take_while(|pause| *pause > 0).collect()
+        };
+        assert_eq!(waits(0), [0; 0]);
+        assert_eq!(waits(10), [1, 2, 5, 2]);
+        for patience_ms in [228, 500, 5_000] {
+            assert_eq!(waits(patience_ms).iter().sum::<u32>(), patience_ms);
+        }
+        assert_eq!(pause_for_lock(usize::MAX, u32::MAX), 0);
     }
 }

@@ -2,9 +2,10 @@
 
 use rusqlite::Connection;
 
-use super::raw::{self, RawStatement};
+use super::raw::{self, RawStatement, Watch};
 use super::rows::Rows;
 use crate::error::{ProtocolError, ServerError};
+use crate::over::Over;
 use crate::reply::{Class, Reply, RowCursor, StatementId};
 use crate::statements::Statements;
 use crate::value::Value;
@@ -16,6 +17,8 @@ pub struct SqliteSession {
     statements: Statements<Statement>,
     rows: Rows,
     connection: Connection,
+    /// Declared after the connection, which refers to it.
+    watch: Option<Watch>,
 }
 
 #[derive(Debug)]
@@ -26,7 +29,12 @@ struct Statement {
 
 impl SqliteSession {
     pub(super) fn new(connection: Connection) -> Self {
-        Self { statements: Statements::default(), rows: Rows::default(), connection }
+        Self { statements: Statements::default(), rows: Rows::default(), connection, watch: None }
+    }
+
+    /// See [`crate::Session::end_statements_when`].
+    pub fn end_statements_when(&mut self, over: Over) {
+        self.watch = Some(Watch::new(&self.connection, over));
     }
 
     /// Runs statement text: its statements one after the other, up to the first that fails.

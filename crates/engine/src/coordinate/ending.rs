@@ -14,6 +14,9 @@ pub(super) struct Ending {
     pub(super) abandoned_at: Option<u64>,
     /// The failure to report then, unless a shard reports a better reason.
     pub(super) given_up: Option<Failure>,
+    /// Functions of the script's that failed after the measurement, and the first failure.
+    pub(super) callbacks: Vec<&'static str>,
+    pub(super) late_failure: Option<Failure>,
     /// Shards that did not return have been interrupted.
     pub(super) interrupts: bool,
 }

@@ -169,7 +169,7 @@ impl Coordinator<'_> {
             (self.emit)(Record::Loaded(Loaded { table: into.to_string(), rows }));
         }
         self.summary();
-        match self.ending.failure {
+        match self.ending.failure.or(self.ending.late_failure) {
             Some(failure) => Outcome::Failed(failure),
             None if self.ending.interrupted => Outcome::Interrupted,
             None => Outcome::Done,
@@ -299,6 +299,7 @@ impl Coordinator<'_> {
                 }
             }
             Message::Failed(failure) => self.fail(failure),
+            Message::CallbackFailed(name, failure) => self.callback_failed(name, failure),
             Message::Output(text) => (self.emit)(Record::Output(Output { text })),
             Message::Warning(code, message, hint) => self.warn(code, message, hint),
             Message::Closed => {
@@ -358,14 +359,18 @@ impl Coordinator<'_> {
     fn fail(&mut self, failure: Failure) {
         self.control.stop();
         if self.ending.failure.is_none() {
-            (self.emit)(Record::Fatal(Fatal {
-                kind: failure.kind,
-                message: failure.message.clone(),
-                hint: failure.hint.clone(),
-                traceback: failure.traceback.clone(),
-            }));
+            (self.emit)(Record::Fatal(fatal(&failure, None)));
             self.ending.failure = Some(failure);
         }
+    }
+
+    /// Reports a function that failed after the measurement, once: the run is not cut short by it.
+    fn callback_failed(&mut self, name: &'static str, failure: Failure) {
+        if !self.ending.callbacks.contains(&name) {
+            self.ending.callbacks.push(name);
+            (self.emit)(Record::Fatal(fatal(&failure, Some(name))));
+        }
+        self.ending.late_failure.get_or_insert(failure);
     }
 
     fn warn(&mut self, code: &str, message: String, hint: Option<String>) {
@@ -431,6 +436,11 @@ impl Coordinator<'_> {
             (self.emit)(Record::Summary(Box::new(summary)));
         }
     }
+}
+
+fn fatal(failure: &Failure, callback: Option<&str>) -> Fatal {
+    let Failure { kind, message, hint, traceback } = failure.clone();
+    Fatal { kind, message, hint, traceback, callback: callback.map(str::to_owned) }
 }
 
 fn failure(kind: FatalKind, message: String) -> Failure {

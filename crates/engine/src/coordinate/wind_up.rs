@@ -6,9 +6,6 @@ use record::{FatalKind, PhaseName};
 
 use super::{Coordinator, Reached, failure};
 
-/// How long an interrupted or failed run waits for events in flight, at most.
-const HURRIED_DRAIN_NS: u64 = 5_000_000_000;
-
 /// A shard is interrupted if it has not returned this long after its events were abandoned.
 const INTERRUPT_NS: u64 = 500_000_000;
 /// A shard hangs if it has not returned this long after its events were abandoned.
@@ -67,7 +64,7 @@ impl Coordinator<'_> {
     /// How long to wait for events in flight.
     fn drain_ns(&self) -> u64 {
         let hurried = self.ending.interrupted || self.ending.failure.is_some();
-        let most = if hurried { HURRIED_DRAIN_NS } else { u64::MAX };
+        let most = if hurried { self.plan.hurried_drain_ns } else { u64::MAX };
         self.plan.drain_ns.min(most)
     }
 

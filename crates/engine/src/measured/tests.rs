@@ -149,7 +149,8 @@ impl Events {
             };
             // (counted, censored, served, responded)
             let (counted, censored, served, responded) = match fact {
-                ClosedEvent => (measured, 0, late, 0),
+                // One that ends in the drain was in flight at the window's end.
+                ClosedEvent => (measured, 0, 1, 0),
                 OpenEvent => (measured, 0, late, late),
                 ForeignEvent => (measured, 0, 0, 0),
                 CensoredEvent => (0, 1, 1, 1),
@@ -217,6 +218,7 @@ fn intervals(
                 busy: 1,
                 cpu: None,
                 totals: None,
+                rested_ns: None,
                 last: interval + 1 == PHASES.len(),
                 recorder: (!recorder.is_empty()).then_some(recorder),
             });
@@ -293,6 +295,7 @@ fn no_cpu_time_counts_twice_whoever_read_it_when() {
             busy: 1,
             cpu: user_us.map(|user_us| CpuTime { user_us, system_us: 0 }),
             totals: None,
+            rested_ns: None,
             last: false,
             recorder: None,
         });

@@ -1,9 +1,11 @@
 //! Records events as they end, and assigns them to windows.
 //!
 //! In the open loop and in turns, a window consists of the events intended to start in it, whenever
-//! they end. Otherwise a stall at its end would leave no trace: events waiting behind it end later,
-//! or never. An event that is not waited for counts as at least as slow as it was at the window's
-//! end.
+//! they end; in any other closed loop, of those that end in it. To these come the events that were
+//! in flight at its end, and those that were so all through it: otherwise a stall that outlasts the
+//! window would leave no trace. In a closed loop they are recorded with their full time if they end
+//! in the drain, otherwise with the time until they were given up; in the open loop, where more
+//! events wait behind them, with their time at the window's end.
 
 use record::PhaseName;
 
@@ -31,13 +33,14 @@ impl ShardView {
     pub fn end_event(&mut self, group: usize, place: u32, event: OpenEvent, now: u64) {
         if !self.counts() {
             self.recorder.counters.uncounted += 1;
+            self.look_for_rest();
             return;
         }
         let service = now.saturating_sub(event.start_ns);
         self.client_event(place, event.intended_ns, now);
         if self.is_open(group) {
             let wait = event.start_ns.saturating_sub(event.intended_ns);
-            if self.is_foreign(event.intended_ns) {
+            if self.is_foreign(event, self.slice.phase) {
                 self.recorder.foreign_event(event.label, wait, service);
             } else {
                 self.recorder.open_event(event.label, wait, service);
@@ -45,10 +48,14 @@ impl ShardView {
             if self.slice.phase == PhaseName::Drain && self.turns.is_none() {
                 self.censor(group, event, now);
             }
-        } else if self.turns.is_some() && self.is_foreign(event.intended_ns) {
+        } else if self.turns.is_some() && self.is_foreign(event, self.slice.phase) {
             self.recorder.foreign_closed_event(event.label, service);
         } else {
             self.recorder.closed_event(event.label, service);
+        }
+        if self.control.limited() {
+            self.rest.last_ns = now;
+            self.look_for_rest();
         }
     }
 
@@ -56,6 +63,7 @@ impl ShardView {
     #[inline]
     pub fn drop_event(&mut self) {
         self.recorder.counters.uncounted += 1;
+        self.look_for_rest();
     }
 
     /// Abandons an event, because the load is over.
@@ -63,9 +71,8 @@ impl ShardView {
         let now = self.now();
         self.recorder.counters.unfinished += 1;
         self.recorder.failed_events.record(now.saturating_sub(event.intended_ns));
-        if self.is_open(group) || self.turns.is_some() {
-            self.censor(group, event, now);
-        }
+        self.censor(group, event, now);
+        self.look_for_rest();
     }
 
     /// Starts an event without a turn: its script measures by itself.
@@ -73,16 +80,28 @@ impl ShardView {
         self.recorder.counters.begun += 1;
     }
 
-    /// Whether an event that ends after the window's start was intended before it.
+    /// Whether an event that ends in this phase, or later, was intended before the window. One that
+    /// was in flight all through the window is the window's: nothing else shows that its client
+    /// stood still.
     #[inline]
-    pub(super) fn is_foreign(&self, intended_ns: u64) -> bool {
-        self.slice.phase >= PhaseName::Measure && intended_ns < self.timeline.measure_start()
+    pub(super) fn is_foreign(&self, event: OpenEvent, ends_in: PhaseName) -> bool {
+        let start = self.timeline.measure_start();
+        ends_in >= PhaseName::Measure
+            && event.intended_ns < start
+            && (ends_in == PhaseName::Measure || event.start_ns >= start)
     }
 
-    /// Records the time so far of an event of the window that is not waited for; one that ends in
-    /// the drain of a turn is recorded with its full time.
+    /// Records the time so far of an event of the window that is not waited for: up to the window's
+    /// end where more events wait behind it, otherwise up to now.
     pub(super) fn censor(&mut self, group: usize, event: OpenEvent, now: u64) {
-        if self.slice.phase < PhaseName::Measure || self.is_foreign(event.intended_ns) {
+        let open = self.is_open(group);
+        let foreign = (open || self.turns.is_some()) && self.is_foreign(event, PhaseName::Drain);
+        if self.slice.phase < PhaseName::Measure || foreign {
+            return;
+        }
+        if !open {
+            let service = now.saturating_sub(event.start_ns);
+            self.recorder.censored_closed_event(event.label, service);
             return;
         }
         let end = match self.turns {
@@ -90,12 +109,8 @@ impl ShardView {
             Some(_) => now,
         };
         let service = end.saturating_sub(event.start_ns);
-        if self.is_open(group) {
-            let wait = event.start_ns.saturating_sub(event.intended_ns);
-            self.recorder.censored_event(event.label, wait, service);
-        } else {
-            self.recorder.censored_closed_event(event.label, service);
-        }
+        let wait = event.start_ns.saturating_sub(event.intended_ns);
+        self.recorder.censored_event(event.label, wait, service);
     }
 
     /// Records how long the window's backlog has waited, at the end of the window.

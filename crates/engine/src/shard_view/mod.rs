@@ -16,10 +16,14 @@ use crate::timeline::{Slice, Timeline};
 
 mod events;
 mod recorders;
+mod rest;
+mod resting;
 mod source;
+mod totals;
 mod turns;
 
 use recorders::Recorders;
+use rest::Rest;
 use source::Source;
 
 /// Pause of a shard that waits for the others: least and most.
@@ -83,6 +87,8 @@ pub struct ShardView {
     replies: BinaryHeap<Reverse<(u64, u32)>>,
     recorder: Box<Recorder>,
     recorders: Recorders,
+    /// See [`Self::look_for_rest`].
+    rest: Rest,
     messages: Sender<Message>,
     shard: u32,
     /// Clients of this shard have the numbers `offset`, `offset + stride` and so on.
@@ -158,6 +164,7 @@ impl ShardView {
             replies: BinaryHeap::new(),
             recorder: recorders.make(),
             recorders,
+            rest: Rest::default(),
             messages,
             shard,
             offset: shard * plan.part.1 + plan.part.0,
@@ -189,47 +196,6 @@ impl ShardView {
     #[inline]
     pub fn recorder(&mut self) -> &mut Recorder {
         &mut self.recorder
-    }
-
-    /// Adds an event to its client's totals.
-    #[inline]
-    fn client_event(&mut self, place: u32, start_ns: u64, end_ns: u64) {
-        if self.totals_at.is_some() {
-            self.add_to_client(place as usize, start_ns, end_ns);
-        }
-    }
-
-    fn add_to_client(&mut self, index: usize, start_ns: u64, end_ns: u64) {
-        if self.totals.len() <= index {
-            self.extend_totals(index + 1);
-        }
-        let total = &mut self.totals[index];
-        let took = end_ns.saturating_sub(start_ns);
-        total.min_ns = if total.events == 0 { took } else { total.min_ns.min(took) };
-        total.max_ns = total.max_ns.max(took);
-        total.events += 1;
-        total.busy_ns += took;
-        total.last_ns = end_ns;
-    }
-
-    fn extend_totals(&mut self, count: usize) {
-        for index in self.totals.len()..count {
-            let number = index as u32 * self.stride + self.offset;
-            self.totals.push(ClientTotal::new(number));
-        }
-    }
-
-    /// Takes the clients' totals, if they are to be reported at this time.
-    fn take_totals(&mut self, end: u64) -> Option<Vec<ClientTotal>> {
-        let marks = self.totals_at.as_ref()?;
-        let measured = end.checked_sub(self.timeline.measure_start());
-        let told = self.closing || measured.is_some_and(|at| marks.contains(&at));
-        if !told && measured != Some(0) {
-            return None;
-        }
-        let fresh = self.totals.iter().map(|total| ClientTotal::new(total.number)).collect();
-        let totals = std::mem::replace(&mut self.totals, fresh);
-        told.then_some(totals)
     }
 
     /// The phase as of the last [`Self::now`].
@@ -270,9 +236,13 @@ impl ShardView {
 
     fn close_interval(&mut self, end: u64) {
         let cpu = self.control.cpu_at_end_of(self.index);
+        self.look_for_rest();
         self.censor_backlog(end);
         self.recorder.backlog = self.backlog(end);
-        let recorder = (!self.recorder.is_empty()).then(|| self.change_recorder());
+        let recorder = match self.is_kept_for_later() {
+            true => self.rest.window.take(),
+            false => (!self.recorder.is_empty()).then(|| self.change_recorder()),
+        };
         let totals = self.take_totals(end);
         let parked: usize = self.groups.iter().map(|group| group.parked.len()).sum();
         self.send(Message::Interval(ShardInterval {
@@ -286,6 +256,7 @@ impl ShardView {
             busy: self.clients.saturating_sub(parked as u32),
             cpu,
             totals,
+            rested_ns: self.rest.since_ns,
             last: self.closing,
             recorder,
         }));
@@ -299,6 +270,7 @@ impl ShardView {
         if fresh.waited && self.control.is_first_pause() {
             self.warn_of_the_pause();
         }
+        self.rest.under_way += self.recorder.counters.under_way();
         std::mem::replace(&mut self.recorder, fresh.recorder)
     }
 
@@ -314,7 +286,7 @@ impl ShardView {
     }
 
     fn backlog(&self, now: u64) -> u64 {
-        if matches!(self.slice.phase, PhaseName::Connect | PhaseName::Pause) {
+        if matches!(self.slice.phase, PhaseName::Connect | PhaseName::Pause | PhaseName::Finish) {
             return 0;
         }
         let now = now.min(self.timeline.measure_end()).saturating_sub(self.timeline.begin);
@@ -339,12 +311,27 @@ impl ShardView {
         }
     }
 
-    /// Closes the current interval, whatever its length.
+    /// Closes the current interval, whatever its length. What is recorded from then on is of the
+    /// hooks after all clients.
     pub(crate) fn close(&mut self) {
         let now = self.now();
+        self.look_for_rest();
+        if self.is_kept_for_later() {
+            self.close_interval(now.max(self.slice.start));
+            self.slice = Slice { phase: PhaseName::Drain, start: now, end: u64::MAX };
+        }
         self.closing = true;
         self.close_interval(now.max(self.slice.start));
-        self.slice.start = now;
+        self.slice = Slice { phase: PhaseName::Finish, start: now, end: u64::MAX };
+    }
+
+    /// Reports what the hooks after all clients did, if they did anything.
+    pub(crate) fn finish(&mut self) {
+        self.totals_at = None;
+        if !self.recorder.is_empty() {
+            let now = self.now();
+            self.close_interval(now);
+        }
     }
 
     /// Whether the load has begun and no more events may start: the time is up, the budget used up,
@@ -358,6 +345,7 @@ impl ShardView {
     #[inline]
     pub fn turn(&mut self, client: u32, group: usize, now: u64) -> Turn {
         if self.over(now) {
+            self.look_for_rest();
             return Turn::Stop;
         }
         let part = &mut self.groups[group];
@@ -382,6 +370,7 @@ impl ShardView {
             }
         };
         if self.slice.phase == PhaseName::Measure && !self.take() {
+            self.look_for_rest();
             return Turn::Stop;
         }
         self.recorder.counters.begun += 1;

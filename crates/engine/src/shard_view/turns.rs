@@ -40,7 +40,8 @@ impl ShardView {
 
     /// The number of the current turn, from 0; `None` between turns, or where there are none.
     pub fn turn_under_way(&self) -> Option<u32> {
-        let between = matches!(self.slice.phase, PhaseName::Connect | PhaseName::Pause);
+        use PhaseName::{Connect, Finish, Pause};
+        let between = matches!(self.slice.phase, Connect | Pause | Finish);
         self.turns.filter(|_| !between).map(|heard| heard.saturating_sub(1))
     }
 

@@ -8,7 +8,7 @@ use runtime::{Restart, Step};
 
 use super::waiting::may_pause;
 use crate::config::GroupConfig;
-use crate::host::{Host, with, with_view};
+use crate::host::{Host, death, with, with_view};
 use crate::lua::{self, State, set_function};
 use crate::source;
 
@@ -23,6 +23,7 @@ pub(crate) unsafe fn register(state: *mut State) {
         set_function(state, c"reconnect_due", reconnect_due);
         set_function(state, c"restart", restart);
         set_function(state, c"abandon_event", abandon_event);
+        set_function(state, c"done_failed", done_failed);
         set_function(state, c"ready", ready);
         set_function(state, c"looking", looking);
         set_function(state, c"outermost", outermost);
@@ -233,6 +234,14 @@ unsafe extern "C-unwind" fn restart(state: *mut State) -> c_int {
 /// Drops the current event without counting it.
 unsafe extern "C-unwind" fn abandon_event(_state: *mut State) -> c_int {
     with_view(|host, view| host.runtime.abandon_event(view, host.current));
+    0
+}
+
+/// `host.done_failed(error)`: `thread_done` failed with this error.
+unsafe extern "C-unwind" fn done_failed(state: *mut State) -> c_int {
+    // SAFETY: called by the prelude with the error as its only value.
+    let failure = unsafe { death(state) };
+    with_view(|host, view| host.report_callback(view, "thread_done", failure));
     0
 }
 

@@ -1,0 +1,41 @@
+//! The end of a window bounded by a number of events: the end of the last event that counts.
+//!
+//! Clients go on after it: `thread_done` may send statements, and another shard may still have an
+//! event under way. What a shard records once it has no event left that counts is kept for the
+//! drain; the coordinator ends the window once all shards are that far.
+
+use record::PhaseName;
+
+use super::ShardView;
+
+impl ShardView {
+    /// Notes if no event is left that counts. Called whenever one ends, and before a client is told
+    /// to stop.
+    #[inline]
+    pub(super) fn look_for_rest(&mut self) {
+        if self.control.limited() && self.slice.phase == PhaseName::Measure {
+            self.look_closely();
+        }
+    }
+
+    fn look_closely(&mut self) {
+        let none_left = || self.taken == 0 || self.events_under_way() == 0;
+        if self.rest.since_ns.is_some() || !self.control.spent() || !none_left() {
+            return;
+        }
+        self.rest.since_ns = Some(self.rest.last_ns);
+        if !self.recorder.is_empty() {
+            self.rest.window = Some(self.change_recorder());
+        }
+    }
+
+    /// Events that have begun and not ended, whatever becomes of them.
+    fn events_under_way(&self) -> i64 {
+        self.rest.under_way + self.recorder.counters.under_way()
+    }
+
+    /// Whether what is recorded now is no longer of the window.
+    pub(super) fn is_kept_for_later(&self) -> bool {
+        self.rest.since_ns.is_some() && self.slice.phase == PhaseName::Measure
+    }
+}
