@@ -93,7 +93,6 @@ def test_logs_beside_the_text_say_how_many_they_hold() -> None:
         ("hello\n", "a.txt:1: not recognised"),
         (sysbench().partition("General")[0], "a.txt:11: the text ends without `General"),
         (sysbench().partition("Threads fairness")[0], "Threads fairness"),
-        (sysbench() + sysbench(), "a.txt:39: a second result"),
         (pgbench().partition("tps = ")[0][:-1], "the text ends without a summary"),
         ("\n".join([*LOG[:3], "0 4 12"]), "a.txt:4: not a transaction"),
         ("\n".join([LOG[0], "1700000000 25 9 9 9 9"]), "a.txt:2: an aggregated log"),

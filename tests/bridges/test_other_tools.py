@@ -97,7 +97,8 @@ def test_db_bench() -> None:
     assert (one.bridge.tool, one.clients, one.result.version) == ("db_bench", 4, "9.10.0")
     assert one.result.script == "fillrandom"
     assert one.result.options == {"keys": 16, "values": 100, "entries": 20_000}
-    assert (told.events, told.window_s, told.latency_us["p99"]) == (20_000, 0.105, 17.71)
+    assert (told.events, told.latency_us["p99"]) == (20_000, 17.71)
+    assert told.events / told.window_s == pytest.approx(189_641)
     assert [sample.value for sample in told.samples] == [500, 700]
     assert "assertions are enabled" in told.warnings[0]
 
@@ -141,13 +142,11 @@ def test_fio() -> None:
     [
         (YCSB_0_17.partition("[OVERALL]")[0], "a:4: the text ends without `[OVERALL]"),
         (YCSB_0_17.partition("[READ]")[0], "without operations that ended"),
-        (YCSB_0_17 * 2, "a:31: a second result of ycsb in this file"),
         (YCSB_0_17.replace("-threads 2", ""), "does not say how many clients"),
         (HAMMERDB_4.partition("Vuser 1:100")[0], "a:6: the text ends without `TEST RESULT"),
         (HAMMERDB_4.replace("Timing test", "Test"), "without `Timing test period"),
         (HAMMERDB_4.replace("2891", "0"), "a:8: HammerDB counted no new orders"),
         (DB_BENCH_9.partition("fillrandom")[0], "a:5: the text ends without a line"),
-        (DB_BENCH_9 * 2, "a:16: a second result of db_bench in this file"),
         (REPORT, "is a report over time"),
         (json.dumps(FIO, indent=1)[:-40], "fio's JSON ends or breaks here"),
         (json.dumps({**FIO, "jobs": [{}]}), "fio's JSON has no"),

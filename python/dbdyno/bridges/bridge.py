@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Protocol
 
 from dbdyno.errors import UsageError
 from dbdyno.generators.generator import ToolOutcome
@@ -15,24 +15,57 @@ from dbdyno.model import Metric, Option
 ALWAYS_UNKNOWN = ("host", "server", "settings", "data", "order", "warm-up")
 """What no tool's text says. A tool may print a host's name, but not its hardware."""
 
+Arrival = Literal["closed", "open", "unknown"]
+"""How events started, if the text says it: after the one before, or at a rate or with pauses."""
+
+_SHOWN = 60
+"""Characters of a line that wasn't read."""
+
+
+class CutError(UsageError):
+    """A text without a figure that a result must have: others of its file are imported."""
+
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A file with what a tool printed."""
+    """What a tool printed: a file, or the part of one that is a single result."""
 
     path: Path
     content: str
+    before: int = 0
+    """Lines of the file before it."""
+    head: str = ""
+    """What an earlier part of the file says of this one too: version, options, clients."""
+    name: str = ""
+    """What tells it from other parts of the file, where its own words don't."""
 
     def error(self, told: str, *, line: int | None = None, hint: str | None = None) -> UsageError:
         """Why the file can't be imported, with the position in it."""
-        place = f"{self.path}:{line}" if line else str(self.path)
-        return UsageError(f"{place}: {told}", hint=hint)
+        return UsageError(f"{self._place(line)}: {told}", hint=hint)
 
-    def cut(self, tool: str, missing: str) -> UsageError:
+    def cut(self, tool: str, missing: str) -> CutError:
         """The text is the tool's but ends before its figures."""
         last = len(self.content.splitlines()) or 1
         told = f"the text ends without {missing}: {tool} was stopped, or the text was cut"
-        return self.error(told, line=last, hint="import the whole of what the tool printed")
+        return CutError(
+            f"{self._place(last)}: {told}", hint="import the whole of what the tool printed"
+        )
+
+    def nothing(self, told: str) -> CutError:
+        """The text is whole, and says that nothing was measured."""
+        return CutError(f"{self._place(None)}: {told}")
+
+    def uncounted(self, tool: str, script: str) -> CutError:
+        """The text has a rate, and no number of events."""
+        told = f"{tool} does not say how many events{script and ' of '}{script} there were"
+        return CutError(
+            f"{self._place(1)}: {told}", hint="name the number of each result with --events"
+        )
+
+    def _place(self, line: int | None) -> str:
+        if line is None:
+            line = 1 if self.before else 0
+        return f"{self.path}:{self.before + line}" if line else str(self.path)
 
     def line_of(self, position: int) -> int:
         """The line, from 1, of a position in the content."""
@@ -53,6 +86,13 @@ class Result:
     """Properties of the load in the text: `duration_s`, scale, …"""
     not_known: tuple[str, ...] = ()
     """Beside `ALWAYS_UNKNOWN`."""
+    arrival: Arrival = "unknown"
+    stated_per_s: float | None = None
+    """The throughput that the text states; `None`: it states none."""
+    absent: tuple[str, ...] = ()
+    """Lines that a text of this tool and release usually has and this one hasn't."""
+    unread: tuple[str, ...] = ()
+    """Lines of the result, or what they are about, that aren't understood."""
 
 
 class Bridge(Protocol):
@@ -65,8 +105,11 @@ class Bridge(Protocol):
     def recognises(self, content: str) -> bool:
         """Whether a file's content is this tool's, complete or not."""
 
+    def parts(self, text: Text) -> Sequence[Text]:
+        """The results that a file holds, in its order; one that was cut is there too."""
+
     def read(self, texts: Sequence[Text]) -> Result:
-        """One result, whose parts `texts` are. Raises `UsageError` with file and line."""
+        """One result, told by `texts` together. Raises `UsageError` with file and line."""
 
 
 def holding(texts: Sequence[Text], summary: re.Pattern[str], tool: str) -> Text | None:
@@ -75,9 +118,9 @@ def holding(texts: Sequence[Text], summary: re.Pattern[str], tool: str) -> Text 
     if len(found) > 1:
         text, match = found[1]
         raise text.error(
-            f"a second result of {tool} in this file; import one result per file",
+            f"a second result of {tool}, and `+` joins the files of a single one",
             line=text.line_of(match.start()),
-            hint="put each result into a file of its own, and name them apart: `a.txt` `b.txt`",
+            hint="name results apart: `a.txt` `b.txt`; a file with several is named alone",
         )
     return found[0][0] if found else None
 
@@ -102,3 +145,15 @@ def whole(pattern: re.Pattern[str], content: str) -> int | None:
     """The same, as a whole number."""
     found = first(pattern, content)
     return int(found) if found else None
+
+
+def absent(usual: Mapping[str, re.Pattern[str]], content: str) -> tuple[str, ...]:
+    """Names of the lines that aren't there."""
+    return tuple(name for name, pattern in usual.items() if not pattern.search(content))
+
+
+def unread(lines: Iterable[str], known: re.Pattern[str]) -> tuple[str, ...]:
+    """The lines that aren't understood, each once and shortened; empty ones are no lines."""
+    found = (line.strip() for line in lines)
+    strange = (line[:_SHOWN] for line in found if line and not known.match(line))
+    return tuple(dict.fromkeys(strange))

@@ -1,18 +1,20 @@
-"""db_bench's text, one benchmark a file, with `--histogram` and `--report_file` or without."""
+"""db_bench's text, of one test or a list, with `--histogram` and `--report_file` or without."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from dbdyno.bridges.bridge import Bridge, Result, Text, first, holding
+from dbdyno.bridges.bridge import Arrival, Bridge, Result, Text, absent, first, holding, unread
+from dbdyno.bridges.parts import Shape, results_in
 from dbdyno.errors import EngineError
 from dbdyno.generators.db_bench import GENERATOR, SUMMARY, outcome, own_warnings
+from dbdyno.generators.generator import ToolOutcome
 from dbdyno.model import Metric
 
-_VERSION = re.compile(r"^RocksDB: +version (\S+)", re.MULTILINE)
+_VERSION = re.compile(r"^RocksDB: +version (\d[\w.]*)", re.MULTILINE)
 _HEAD = re.compile(r"^(?:RocksDB: +version|Keys: +\d+ bytes each)", re.MULTILINE)
 _REPORT = "secs_elapsed,interval_qps"
 _SIZES = {
@@ -20,10 +22,33 @@ _SIZES = {
     "values": re.compile(r"^Values: +(\d+) bytes each", re.MULTILINE),
     "entries": re.compile(r"^Entries: +(\d+)", re.MULTILINE),
 }
+_LIMITS = re.compile(r"^(?:Write|Read) rate: (\d+) (?:bytes|ops)/second", re.MULTILINE)
+_WRITE_LIMIT = re.compile(r"^Write rate: (\d+) bytes/second", re.MULTILINE)
+_READ_LIMIT = re.compile(r"^Read rate: (\d+) ops/second", re.MULTILINE)
+_SHAPE = Shape(
+    mark=SUMMARY,
+    opening=re.compile(r"DB path: |RocksDB: +version|Initializing RocksDB|Running benchmark for"),
+    over=SUMMARY,
+    begun=re.compile(r"^Keys: +\d+ bytes each", re.MULTILINE),
+)
+_STATISTICS = re.compile(r"^STATISTICS:\n(?:.*\n?)*", re.MULTILINE)
+_USUAL = {
+    "RocksDB: version": _VERSION,
+    **{name.capitalize(): pattern for name, pattern in _SIZES.items()},
+    "Write rate": _WRITE_LIMIT,
+    "Read rate": _READ_LIMIT,
+}
+_HISTOGRAM = re.compile(r"^Percentiles: ", re.MULTILINE)
+_KNOWN = re.compile(
+    r"RocksDB: |Date: |CPU: |CPUCache: |\.\.\. finished |Initializing RocksDB|Keys: |Values: |"
+    r"Entries: |Prefix: |Keys per prefix: |RawSize: |FileSize: |Write rate: |Read rate: |"
+    r"Memtablerep: |Perf Level: |WARNING: |-+$|Integrated BlobDB|DB path: |Set seed to |"
+    r"Running benchmark for|Warming up benchmark|Compression: |Compression sampling rate: "
+)
 
 
 class DbBench:
-    """Reads one benchmark."""
+    """Reads one test."""
 
     tool: ClassVar[str] = "db_bench"
     metrics: ClassVar[tuple[Metric, ...]] = GENERATOR.metrics
@@ -31,6 +56,23 @@ class DbBench:
     def recognises(self, content: str) -> bool:
         """By its head, its summary line, or a report's heading."""
         return content.startswith(_REPORT) or any(mark.search(content) for mark in (_HEAD, SUMMARY))
+
+    def parts(self, text: Text) -> Sequence[Text]:
+        """`--benchmarks` may list several, below one head; each has a line of its own."""
+        if text.content.startswith(_REPORT):
+            return [text]
+        found = results_in(text, _SHAPE)
+        head, parts = "", []
+        for part in found:
+            begin, summary = _HEAD.search(part.content), SUMMARY.search(part.content)
+            if begin:
+                head = part.content[: summary.start()] if summary else part.content
+                parts.append(part)
+            else:
+                parts.append(replace(part, head=head))
+        if len(parts) > 1:  # They are of all tests together.
+            parts = [replace(p, content=_STATISTICS.sub("", p.content)) for p in parts]
+        return parts
 
     def read(self, texts: Sequence[Text]) -> Result:
         """Figures of the summary and the histogram; lines over time of the report."""
@@ -43,21 +85,64 @@ class DbBench:
             )
         main = holding(said, SUMMARY, self.tool) or said[0]
         content = "\n".join(text.content for text in said)
+        whole = "\n".join(text.head for text in said) + content
         lines = [line for text in reports for line in text.content.splitlines()]
-        try:
-            told = outcome(content, lines, 0, ())
-        except EngineError as error:
-            raise main.cut(self.tool, "a line `… micros/op … ops/sec`") from error
         summary = SUMMARY.search(content)
-        sizes = {name: first(pattern, content) for name, pattern in _SIZES.items()}
+        if summary is None or not int(summary["rate"]):
+            raise main.cut(self.tool, "a line `… micros/op … ops/sec`")
+        sizes = {name: first(pattern, whole) for name, pattern in _SIZES.items()}
+        limits = {
+            name: first(pattern, whole)
+            for name, pattern in (
+                ("write_bytes_per_s_limit", _WRITE_LIMIT),
+                ("reads_per_s_limit", _READ_LIMIT),
+            )
+        }
+        told = _outcome(content, lines, int(summary["rate"]))
         return Result(
-            outcome=replace(told, warnings=tuple(own_warnings(content))),
+            outcome=replace(told, warnings=tuple(own_warnings(whole))),
             clients=None,
-            version=first(_VERSION, content) or "",
-            script=summary["name"] if summary else "",
-            options={name: int(size) for name, size in sizes.items() if size},
+            version=first(_VERSION, whole) or "",
+            script=summary["name"],
+            options={
+                **{name: int(size) for name, size in sizes.items() if size},
+                **{name: int(rate) for name, rate in limits.items() if rate and int(rate)},
+            },
             not_known=("errors",),
+            arrival=_arrival(whole),
+            stated_per_s=float(summary["rate"]),
+            absent=tuple(_absent(whole, content)),
+            unread=unread(whole[: whole.rfind(summary[0])].splitlines(), _KNOWN),
         )
+
+
+def _outcome(content: str, reports: Sequence[str], rate: int) -> ToolOutcome:
+    """Releases before 7 don't say how many operations there were, but in a histogram."""
+    try:
+        told = outcome(content, reports, 0, ())
+    except EngineError:
+        return ToolOutcome(window_s=0.0, events=0)
+    by_rate = told.events / rate
+    near = abs(by_rate - told.window_s) <= _ROUNDED * by_rate
+    return replace(told, window_s=by_rate) if near else told
+
+
+_ROUNDED = 0.02
+"""Share by which its seconds, of three decimals, may differ from operations by rate; of slow
+operations the rate has a digit or two, and the seconds are taken."""
+
+
+def _arrival(content: str) -> Arrival:
+    limits = [int(rate) for rate in _LIMITS.findall(content)]
+    if any(limits):
+        return "open"
+    return "closed" if len(limits) > 1 else "unknown"
+
+
+def _absent(whole: str, content: str) -> Iterator[str]:
+    yield from absent(_USUAL, whole)
+    if not _HISTOGRAM.search(content):
+        yield "histogram (--histogram)"
 
 
 BRIDGE: Bridge = DbBench()

@@ -110,7 +110,7 @@ def _level(cell: str, sources: Sequence[Source]) -> Level:
         ):
             if ours != theirs:
                 raise UsageError(
-                    f"{other.path} and {first.path} are not repeats of one another: {what} "
+                    f"{other.place} and {first.place} are not repeats of one another: {what} "
                     f"{ours or 'not told'} → {theirs or 'not told'}",
                     hint=f"name two cells: `a={first.path}` `b={other.path}`",
                 )
@@ -152,7 +152,15 @@ def _runs(study: Study, sources: Sequence[Source]) -> list[tuple[PlannedRun, Ste
 def _fingerprint(name: str, sources: Sequence[Source]) -> str:
     shape = [
         name,
-        *([one.cell, one.clients, [file.sha256 for file in one.files]] for one in sources),
+        *(
+            [
+                one.cell,
+                one.clients,
+                [file.sha256 for file in one.files],
+                *([one.line] if one.line else []),
+            ]
+            for one in sources
+        ),
     ]
     return hashlib.sha256(json.dumps(shape).encode()).hexdigest()[:16]
 
@@ -187,7 +195,8 @@ _EARLY_NS = 10**17
 
 
 def _step_result(step: Step, source: Source, ended_ns: int) -> StepResult:
-    told = "; ".join(source.result.outcome.warnings)
+    outcome = source.result.outcome
+    told = "; ".join((*outcome.against, *outcome.warnings))
     return StepResult(
         index=step.index,
         clients=step.clients,
@@ -210,7 +219,11 @@ def _manifest(
     command_line: str,
 ) -> RunManifest:
     cell, (first, *_) = run.cell, sources
-    unknown = (*ALWAYS_UNKNOWN, *(word for one in sources for word in one.result.not_known))
+    results = [one.result for one in sources]
+    unknown = (*ALWAYS_UNKNOWN, *(word for one in results for word in one.not_known))
+    arrivals = {one.arrival for one in results}
+    if "unknown" in arrivals:
+        unknown = (*unknown, "arrival")
     dated = all(one.result.outcome.ended_unix_ns is not None for one in sources)
     return RunManifest(
         id=run.id,
@@ -246,5 +259,8 @@ def _manifest(
             files=tuple(file for one in sources for file in one.files),
             dated_by="tool" if dated else "file",
             not_known=tuple(dict.fromkeys(unknown)),
+            arrival=arrivals.pop() if len(arrivals) == 1 else "unknown",
+            absent=tuple(dict.fromkeys(line for one in results for line in one.absent)),
+            unread=tuple(dict.fromkeys(line for one in results for line in one.unread)),
         ),
     )

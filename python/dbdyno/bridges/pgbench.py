@@ -1,59 +1,122 @@
-"""pgbench's text, with the progress lines of `-P` if they are there, and its logs of `-l`.
+"""pgbench's text, releases 9.4 to 18, with the progress lines of `-P` if they are there, and its
+logs of `-l`.
 
-A log alone is enough: it has every transaction. Logs beside the text give it percentiles and a
-distribution; they are sampled where pgbench was told so, and the result then says it.
+A log alone is enough: it has every transaction, or an aggregated one every interval. Logs beside
+the text give it percentiles and a distribution; they are sampled where pgbench was told so, and the
+result then says it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import ClassVar
 
 from dbdyno.bridges.bridge import (
+    Arrival,
     Bridge,
     Result,
     Text,
+    absent,
     first,
     holding,
+    unread,
     whole,
 )
-from dbdyno.errors import EngineError, UsageError
-from dbdyno.generators.generator import ToolOutcome
-from dbdyno.generators.pgbench import GENERATOR, distribution_of, figures_of, outcome
-from dbdyno.model import Metric, Option, Sample
+from dbdyno.bridges.parts import Shape, results_in
+from dbdyno.bridges.pgbench_logs import (
+    Log,
+    interval_samples,
+    is_aggregated,
+    is_log,
+    of_intervals,
+    of_log,
+    read_intervals,
+    read_log,
+)
+from dbdyno.errors import EngineError
+from dbdyno.generators.pgbench import (
+    GENERATOR,
+    distribution_of,
+    figures_of,
+    outcome,
+    stated_per_s,
+)
+from dbdyno.model import Metric, Option
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-_BANNER = re.compile(r"^pgbench \(([\d.]\S*)", re.MULTILINE)
+_BANNER = re.compile(r"^pgbench \((?:PostgreSQL\) )?(\d[\w.~+]*)", re.MULTILINE)
+_SERVER = re.compile(r"^pgbench \(.*, server (\d[\w.~+]*)", re.MULTILINE)
 _HEAD = re.compile(r"^transaction type: (.+)$", re.MULTILINE)
-_SUMMARY = re.compile(r"^tps = ", re.MULTILINE)
-_PROGRESS = re.compile(r"^progress: \S+ s, \S+ tps, lat \S+ ms", re.MULTILINE)
+_SUMMARY = re.compile(r"^number of transactions actually processed: ", re.MULTILINE)
+_RATES = re.compile(r"^tps = ", re.MULTILINE)
+_LAST_RATE = re.compile(r"^tps = [\d.]+(?: \((?!including connections establishing).*)?$", re.M)
+_PROGRESS = re.compile(r"^progress: \S+ s, \S+ tps", re.MULTILINE)
+_SHAPE = Shape(
+    mark=_HEAD,
+    opening=re.compile(r"pgbench \(|starting vacuum|progress: |transaction type: |pghost: "),
+    over=_LAST_RATE,
+    begun=re.compile(r"^(?:starting vacuum|progress: |number of clients: )", re.MULTILINE),
+)
 _CLIENTS = re.compile(r"^number of clients: (\d+)", re.MULTILINE)
 _DURATION = re.compile(r"^duration: (\d+) s", re.MULTILINE)
-_MEAN_MS = re.compile(r"^latency average = ([\d.]+) ms", re.MULTILINE)
+_COUNTED = re.compile(r"^number of transactions per client: (\d+)", re.MULTILINE)
+_MEAN_MS = re.compile(r"^latency average(?: =|:) ([\d.]+) ms", re.MULTILINE)
 _BUILT_IN = re.compile(r"<builtin: (.+)>")
+_ONE_OF_SEVERAL = re.compile(r"^SQL script \d+: (.+)\n - weight: (\d+)", re.MULTILINE)
 _OPTIONS = {
     "scale": re.compile(r"^scaling factor: (\d+)", re.MULTILINE),
     "protocol": re.compile(r"^query mode: (\S+)", re.MULTILINE),
     "threads": re.compile(r"^number of threads: (\d+)", re.MULTILINE),
+    "partitions": re.compile(r"^partitions: (\d+)", re.MULTILINE),
+    "partition_method": re.compile(r"^partition method: (\S+)", re.MULTILINE),
+    "latency_limit_ms": re.compile(r"^number of .* above the ([\d.]+) ms", re.MULTILINE),
+    "server_version": _SERVER,
 }
-_TRANSACTION = re.compile(r"\d+ \d+ (\d+|failed|skipped|serialization|deadlock) \d+ \d{9,} \d+.*")
-_AGGREGATED = re.compile(r"\d{9,} \d+ \d+ \d+ \d+ \d+.*")
-
-
-@dataclass(frozen=True, slots=True)
-class _Log:
-    """Transactions of one run."""
-
-    client: NDArray[np.int64]
-    took_us: NDArray[np.int64]
-    ended_us: NDArray[np.int64]
-    failed: int
-    skipped: int
+_LIMIT: Mapping[str, type[float]] = {"latency_limit_ms": float}
+_TRIES = re.compile(r"^maximum number of tries: (\d+)", re.MULTILINE)
+_RECONNECTS = re.compile(
+    r"^(?:average connection time = |tps = .*\(including reconnection times\))", re.MULTILINE
+)
+_WITH_CONNECTING = re.compile(
+    r"^tps = ([\d.]+) \(including connections establishing\)", re.MULTILINE
+)
+_LAG = re.compile(r"^rate limit schedule lag: ", re.MULTILINE)
+_FAILED = re.compile(r"^number of failed transactions: ", re.MULTILINE)
+_WITH_FAILURES = re.compile(r"^latency average = .*\(including failures\)", re.MULTILINE)
+_USUAL = {
+    "transaction type": _HEAD,
+    "scaling factor": _OPTIONS["scale"],
+    "query mode": _OPTIONS["protocol"],
+    "number of clients": _CLIENTS,
+    "number of threads": _OPTIONS["threads"],
+    "duration or transactions per client": re.compile(
+        rf"{_DURATION.pattern}|{_COUNTED.pattern}", re.MULTILINE
+    ),
+    "latency average": _MEAN_MS,
+}
+_SINCE_14 = {
+    "pgbench (VERSION)": _BANNER,
+    "connection time": re.compile(r"^(?:initial|average) connection time = ", re.MULTILINE),
+}
+_SINCE_15 = {"maximum number of tries": _TRIES, "number of failed transactions": _FAILED}
+_KNOWN = re.compile(
+    r"transaction type: |scaling factor: |query mode: |partition method: |partitions: |duration: |"
+    r"number of (?:clients|threads|transactions per client|transactions actually processed|"
+    r"failed transactions|serialization failures|deadlock failures|transactions retried|"
+    r"transactions skipped): |number of transactions above the |maximum number of tries: |"
+    r"total number of retries: |latency (?:average|stddev)(?: =|:) |rate limit schedule lag: |"
+    r"(?:initial|average) connection time = |tps = |progress: |pgbench\b|"
+    r"SQL script \d+: | - weight: |- weight: |client \d+ |DETAIL: |HINT: "
+)
+_BEHIND = {
+    "statement latencies (-r)": re.compile(r"^(?: - )?statement latencies", re.MULTILINE),
+    "figures by script": re.compile(r"^ *- \d+ transactions \(", re.MULTILINE),
+}
+"""What may follow the rate and isn't read."""
+_SHORT = 0.1
+"""Share of its duration by which a run may be shorter than it says."""
 
 
 class Pgbench:
@@ -64,149 +127,144 @@ class Pgbench:
 
     def recognises(self, content: str) -> bool:
         """By its summary's first lines, its progress lines, or lines of a log."""
-        return _is_log(content) or any(mark.search(content) for mark in (_BANNER, _HEAD, _PROGRESS))
+        return is_log(content) or any(mark.search(content) for mark in (_BANNER, _HEAD, _PROGRESS))
+
+    def parts(self, text: Text) -> Sequence[Text]:
+        """Loops over clients, scripts or versions write one text behind another."""
+        return [text] if is_log(text.content) else results_in(text, _SHAPE)
 
     def read(self, texts: Sequence[Text]) -> Result:
         """Figures of the summary, times of the logs."""
-        logs = [text for text in texts if _is_log(text.content)]
+        logs = [text for text in texts if is_log(text.content)]
         said = [text for text in texts if text not in logs]
-        log = _read_logs(logs) if logs else None
+        aggregated = bool(logs) and is_aggregated(logs[0].content)
+        if aggregated and not said:
+            return of_intervals(read_intervals(logs), logs[0])
+        log = read_log(logs) if logs and not aggregated else None
         if not said:
             assert log is not None
-            return _of_log(log, logs[0])
+            return of_log(log, logs[0])
         main = holding(said, _SUMMARY, self.tool) or said[0]
         content = "\n".join(text.content for text in said)
-        mean_ms = first(_MEAN_MS, content)
-        times = figures_of(log.took_us) if log else {}
-        if not times and mean_ms:
-            times = {"mean": float(mean_ms) * 1000}
-        try:
-            told = outcome(content, content, times, ())
-        except EngineError as error:
-            raise main.cut(self.tool, "a summary with `tps = …`") from error
-        warnings = tuple(_warnings(content, log, told.events))
-        ended_ns = int(log.ended_us.max()) * 1000 if times and log else None
-        return Result(
-            outcome=replace(
-                told,
-                warnings=warnings,
-                ended_unix_ns=ended_ns,
-                distribution=distribution_of(log.took_us) if log else (),
-            ),
-            clients=whole(_CLIENTS, content),
-            version=first(_BANNER, content) or "",
-            script=_script(content),
-            options=dict(_options(content)),
-            not_known=() if "failed transactions" in content else ("errors",),
-        )
+        result = _of_text(main, content, log)
+        return _with_intervals(result, logs) if aggregated else result
+
+
+def _of_text(main: Text, content: str, log: Log | None) -> Result:
+    times = figures_of(log.took_us) if log else {}
+    mean_ms = first(_MEAN_MS, content)
+    if not times and mean_ms and float(mean_ms):  # 9.4 tells 0 where it took none.
+        times = {"mean": float(mean_ms) * 1000}
+    try:
+        told = outcome(content, content, times, ())
+    except EngineError as error:
+        raise main.cut(Pgbench.tool, "a summary with `tps = …`") from error
+    return Result(
+        outcome=replace(
+            told,
+            warnings=tuple(_warnings(content, log, told.events, told.window_s)),
+            ended_unix_ns=int(log.ended_us.max()) * 1000 if times and log else None,
+            distribution=distribution_of(log.took_us) if log else (),
+        ),
+        clients=whole(_CLIENTS, content),
+        version=first(_BANNER, content) or "",
+        script=_script(content),
+        options=dict(_options(content)),
+        not_known=() if _FAILED.search(content) else ("errors",),
+        arrival=_arrival(content),
+        stated_per_s=stated_per_s(content),
+        absent=tuple(_absent(content)),
+        unread=tuple(_unread(content)),
+    )
+
+
+def _with_intervals(result: Result, logs: Sequence[Text]) -> Result:
+    """The result with the greatest time and the lines over time of its aggregated log."""
+    intervals = read_intervals(logs)
+    told = result.outcome
+    most = {"max": float(max(one.max_us for one in intervals))}
+    lengths = [b.start_s - a.start_s for a, b in pairwise(intervals)]
+    samples = tuple(interval_samples(intervals[1:-1], min(lengths, default=1)))
+    return replace(
+        result,
+        outcome=replace(
+            told, latency_us={**told.latency_us, **most}, samples=told.samples or samples
+        ),
+    )
 
 
 def _script(content: str) -> str:
-    told = (first(_HEAD, content) or "").strip()
-    return first(_BUILT_IN, told) or told
+    """Of several, each with its weight."""
+    several = [f"{_plain(name)}@{weight}" for name, weight in _ONE_OF_SEVERAL.findall(content)]
+    return "+".join(several) or _plain(first(_HEAD, content) or "")
+
+
+def _plain(name: str) -> str:
+    return first(_BUILT_IN, name) or name.strip()
 
 
 def _options(content: str) -> Iterator[tuple[str, Option]]:
     for name, pattern in _OPTIONS.items():
         found = first(pattern, content)
         if found:
-            yield name, int(found) if found.isdigit() else found
-    seconds = whole(_DURATION, content)
+            yield name, int(found) if found.isdigit() else _LIMIT.get(name, str)(found)
+    seconds, counted, tries = (whole(p, content) for p in (_DURATION, _COUNTED, _TRIES))
     if seconds is not None:
         yield "duration_s", seconds
+    if counted is not None:
+        yield "events_of_a_client", counted
+    if tries is not None and tries != 1:
+        yield "max_tries", str(tries)
+    if _RECONNECTS.search(content):
+        yield "reconnect", "each transaction"
 
 
-def _warnings(content: str, log: _Log | None, events: int) -> Iterator[str]:
+def _arrival(content: str) -> Arrival:
+    """A rate makes it print a lag; without one the rest of its summary says that there was none."""
+    if _LAG.search(content):
+        return "open"
+    return "closed" if _HEAD.search(content) else "unknown"
+
+
+def _absent(content: str) -> Iterator[str]:
+    """Of the release that its banner or the wording of its rate tells."""
+    usual = dict(_USUAL)
+    version = whole(re.compile(r"^pgbench \((?:PostgreSQL\) )?(\d+)", re.MULTILINE), content)
+    newer = _FAILED.search(content) or _TRIES.search(content)
+    if "connections establishing)" not in content:
+        usual |= _SINCE_14
+        usual |= _SINCE_15 if newer or (version or 0) >= 15 else {}
+    yield from absent(usual, content)
+
+
+def _unread(content: str) -> Iterator[str]:
+    """Lines between the first of the summary and its rate, and what follows it."""
+    begin, rates = _HEAD.search(content), list(_RATES.finditer(content))
+    if begin and rates:
+        yield from unread(content[begin.start() : rates[-1].start()].splitlines(), _KNOWN)
+    yield from (name for name, pattern in _BEHIND.items() if pattern.search(content))
+
+
+def _warnings(content: str, log: Log | None, events: int, window_s: float) -> Iterator[str]:
     if "Run was aborted" in content:
         yield "pgbench says of itself: run was aborted, the results are incomplete"
+    if _WITH_FAILURES.search(content):
+        yield "its mean response time is of failed transactions too"
+    with_connecting = first(_WITH_CONNECTING, content)
+    if with_connecting and float(with_connecting) < (1 - _SHORT) * events / window_s:
+        yield (
+            f"with the time to connect its rate is {float(with_connecting):.6g}/s: it connected "
+            "for each transaction (-C), or ran for a short time"
+        )
+    seconds = whole(_DURATION, content)
+    if seconds and window_s < (1 - _SHORT) * seconds - 1:
+        yield f"{events} transactions at its rate took {window_s:.3g} s of {seconds} s"
     kept = len(log.took_us) if log else events
     if kept < 0.99 * events:
         yield (
             f"the logs hold {kept} of {events} transactions: percentiles are of these "
             "(--sampling-rate, or a log of another thread is missing)"
         )
-
-
-def _is_log(content: str) -> bool:
-    line = content.partition("\n")[0]
-    return bool(_TRANSACTION.fullmatch(line) or _AGGREGATED.fullmatch(line))
-
-
-def _read_logs(logs: Sequence[Text]) -> _Log:
-    """Every transaction; raises `UsageError` with the line that is none."""
-    import numpy as np  # Only who reads a log pays for it.
-
-    rows: list[tuple[int, int, int]] = []
-    failed = skipped = 0
-    for text in logs:
-        for number, line in enumerate(text.content.splitlines(), 1):
-            fields = line.split()
-            try:
-                client, _, took, _, second, micros = fields[:6]
-                if took.isdigit():
-                    rows.append((int(client), int(took), int(second) * 10**6 + int(micros)))
-                elif took == "skipped":
-                    skipped += 1
-                else:
-                    failed += 1
-            except ValueError as error:
-                raise _no_transaction(text, number, line) from error
-            if len(fields[0]) >= 9:
-                raise _no_transaction(text, number, line)
-    client_, took_, ended_ = np.array(rows, dtype=np.int64).reshape(-1, 3).T
-    return _Log(client_, took_, ended_, failed, skipped)
-
-
-def _no_transaction(text: Text, number: int, line: str) -> UsageError:
-    if _AGGREGATED.fullmatch(line):
-        return text.error(
-            "an aggregated log: it has sums of intervals and no transactions",
-            line=number,
-            hint="run pgbench without --aggregate-interval, or import its text alone",
-        )
-    return text.error(
-        f"not a transaction of pgbench's log: {line[:60]!r}",
-        line=number,
-        hint="a line has client, number, time in µs, script, second and microsecond; was it cut?",
-    )
-
-
-def _of_log(log: _Log, text: Text) -> Result:
-    if not len(log.took_us):
-        raise text.error("no transaction of this log ended")
-    ended_us = int(log.ended_us.max())
-    window_s = (ended_us - int((log.ended_us - log.took_us).min())) / 1e6
-    skipped = (f"{log.skipped} transactions were skipped, as too late",) if log.skipped else ()
-    return Result(
-        outcome=ToolOutcome(
-            window_s=window_s,
-            events=len(log.took_us),
-            errors=log.failed,
-            latency_us=figures_of(log.took_us),
-            samples=tuple(_by_second(log)),
-            warnings=skipped,
-            ended_unix_ns=ended_us * 1000,
-            distribution=distribution_of(log.took_us),
-        ),
-        clients=len(set(log.client.tolist())),
-        options={"duration_s": round(window_s)},
-        not_known=("script",),
-    )
-
-
-def _by_second(log: _Log) -> Iterator[Sample]:
-    """Whole seconds only; the first and the last are parts of one."""
-    import numpy as np
-
-    seconds = log.ended_us // 10**6
-    found, places = np.unique(seconds, return_inverse=True)
-    counts = np.bincount(places)
-    means_us = np.bincount(places, weights=log.took_us) / counts
-    rows = list(zip(found.tolist(), counts.tolist(), means_us.tolist(), strict=True))[1:-1]
-    for second, count, mean_us in rows:
-        unix_ns = (second + 1) * 10**9
-        yield Sample(unix_ns, "pgbench", "transactions_per_s", "", float(count))
-        yield Sample(unix_ns, "pgbench", "latency_mean_ms", "", mean_us / 1000)
 
 
 BRIDGE: Bridge = Pgbench()

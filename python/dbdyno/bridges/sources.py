@@ -1,17 +1,22 @@
-"""Parses which files are imported as what: `FILE`, `CELL=FILE`, `CELL=FILE+FILE`."""
+"""Parses which files are imported as what: `FILE`, `CELL=FILE`, `CELL=FILE+FILE`.
+
+A file may hold several results. Those of one load are repeats or, with other numbers of clients,
+steps of one cell; others are cells of their own, named by what differs.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from dbdyno.bridges.bridge import Bridge, Result, Text
+from dbdyno.bridges.bridge import Bridge, CutError, Result, Text
 from dbdyno.bridges.registry import find_bridge, recognise
+from dbdyno.bridges.stamps import bare
 from dbdyno.errors import UsageError
-from dbdyno.model import SourceFile
+from dbdyno.model import Option, SourceFile
 from dbdyno.store.disk import sha256
 
 _CELL = re.compile(r"\w[\w.+-]*")
@@ -34,15 +39,37 @@ class Source:
     """Of the first file."""
     modified_unix_s: float
     """When the last one of its files was written."""
+    line: int = 0
+    """Where it begins in its file, from 1, if that holds others too; 0: it is alone."""
+    notes: tuple[str, ...] = ()
+    """What to tell of how it was read."""
+
+    @property
+    def place(self) -> str:
+        """File, and line where there are several results in it."""
+        return f"{self.path}:{self.line}" if self.line else str(self.path)
 
 
-def read_sources(named: Sequence[str], *, tool: str | None, clients: int | None) -> list[Source]:
-    """Every result. `tool` and `clients` are told where the texts don't say them.
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What whoever imports says where the texts don't."""
+
+    tool: str | None = None
+    clients: int | None = None
+    events: int | None = None
+    """How many events each result has."""
+
+
+def read_sources(
+    named: Sequence[str], *, tool: str | None, clients: int | None, events: int | None = None
+) -> list[Source]:
+    """Every result. `tool`, `clients` and `events` are told where the texts don't say them.
 
     Raises `UsageError` with file and line for what can't be read, is cut or not recognised.
     """
     groups = _with_threads([_named(one) for one in named])
-    return [_read(cell, paths, tool, clients) for cell, paths in groups]
+    given = Given(tool, clients, events)
+    return [one for cell, paths in groups for one in _read(cell, paths, given)]
 
 
 def _named(argument: str) -> tuple[str | None, list[Path]]:
@@ -80,36 +107,124 @@ def _with_threads(
     return joined
 
 
-def _read(cell: str | None, paths: Sequence[Path], tool: str | None, clients: int | None) -> Source:
-    texts, files = zip(*map(_text, paths), strict=True)
-    bridge = recognise(texts[0]) if tool is None else find_bridge(tool)
+def _read(cell: str | None, paths: Sequence[Path], given: Given) -> list[Source]:
+    texts, files, stamped = zip(*map(_text, paths), strict=True)
+    bridge = recognise(texts[0]) if given.tool is None else find_bridge(given.tool)
     for text in texts:
         if not bridge.recognises(text.content):
             raise text.error(f"is no output of {bridge.tool}", line=1)
-    result = _believable(bridge, texts)
+    groups = [[part] for part in bridge.parts(texts[0])] if len(texts) == 1 else [list(texts)]
+    whole = _Whole(bridge, files, max(path.stat().st_mtime for path in paths), any(stamped))
+    found: list[Source] = []
+    cuts: list[CutError] = []
+    for group in groups:
+        try:
+            found.append(_source(cell, group, whole, given, alone=len(groups) == 1))
+        except CutError as error:
+            cuts.append(error)
+    if not found:
+        raise cuts[0]
+    told = tuple(f"not imported: {error.message}" for error in cuts)
+    found[0] = replace(found[0], notes=(*found[0].notes, *told))
+    return _told_apart(found, cell) if len(found) > 1 else found
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    """What all results of a file share."""
+
+    bridge: Bridge
+    files: tuple[SourceFile, ...]
+    modified_unix_s: float
+    stamped: bool
+
+
+def _source(
+    cell: str | None, texts: Sequence[Text], whole: _Whole, given: Given, *, alone: bool
+) -> Source:
+    bridge, first, clients = whole.bridge, texts[0], given.clients
+    result = _believable(bridge, texts, given.events)
     told = result.clients or clients
     if told is None:
-        raise texts[0].error(
+        raise first.error(
             f"{bridge.tool}'s text does not say how many clients there were",
             hint="name them with --clients",
         )
     if clients is not None and result.clients not in (None, clients):
-        raise texts[0].error(f"says {result.clients} clients; --clients says {clients}")
+        raise first.error(f"says {result.clients} clients; --clients says {clients}")
     return Source(
-        cell or bridge.tool,
+        f"{cell or bridge.tool}{first.name and '-'}{first.name}",
         bridge,
         result,
         told,
-        files,
-        paths[0],
-        max(path.stat().st_mtime for path in paths),
+        whole.files,
+        first.path,
+        whole.modified_unix_s,
+        line=0 if alone else first.before + 1,
+        notes=tuple(_notes(result, whole)),
     )
 
 
-def _believable(bridge: Bridge, texts: Sequence[Text]) -> Result:
+def _notes(result: Result, whole: _Whole) -> Iterator[str]:
+    if whole.stamped:
+        yield "what stands before each of its lines, such as time stamps, was taken off"
+    yield from result.outcome.warnings
+    yield from (f"left out of verdicts: {told}" for told in result.outcome.against)
+    outcome, stated = result.outcome, result.stated_per_s
+    if stated is not None and outcome.events:
+        imported = outcome.events / outcome.window_s
+        if abs(imported - stated) > _SAME * max(imported, stated):
+            yield (
+                f"the text states {stated:,.10g}/s, and {imported:,.10g}/s is imported: "
+                f"{outcome.events:,} events in {outcome.window_s:g} s"
+            )
+    if result.absent:
+        yield f"usual lines that are not there: {', '.join(result.absent)}"
+    if result.unread:
+        yield f"not read: {'; '.join(f'`{line}`' for line in result.unread)}"
+
+
+_SAME = 0.005
+"""Share by which two rates may differ that were rounded."""
+
+
+def _told_apart(found: list[Source], cell: str | None) -> list[Source]:
+    """Results of one file: of one load they are of one cell, otherwise each load is a cell, named
+    by what differs between them."""
+    kinds = [_kind(one) for one in found]
+    names = dict.fromkeys(name for kind in kinds for name in kind)
+    varying = [name for name in names if len({kind.get(name) for kind in kinds}) > 1]
+    if not varying:
+        return found
+    told = []
+    for one, kind in zip(found, kinds, strict=True):
+        words = [
+            str(kind[name]) if name in _NAMES_ITSELF else f"{name}-{kind[name]}"
+            for name in varying
+            if kind.get(name) not in (None, "")
+        ]
+        by_script = "script" in varying and one.result.script and one.cell == one.bridge.tool
+        base = [] if by_script and not cell else [one.cell]
+        name = _NOT_IN_NAMES.sub("-", "-".join([*base, *words])).strip("-.+")
+        told.append(replace(one, cell=name or one.cell))
+    return told
+
+
+_NAMES_ITSELF = ("version", "script")
+_NOT_IN_NAMES = re.compile(r"[^\w.+-]+")
+
+
+def _kind(one: Source) -> dict[str, Option]:
+    """What makes a load; with the number of clients the number of threads may change too."""
+    result = one.result
+    told = {name: value for name, value in result.options.items() if name != "threads"}
+    return {"script": result.script, "version": result.version, **told}
+
+
+def _believable(bridge: Bridge, texts: Sequence[Text], events: int | None) -> Result:
     """What the bridge reads, unless figures are none that a run can have."""
     try:
-        result = bridge.read(texts)
+        result = _counted(bridge.read(texts), texts[0], bridge, events)
     except (OverflowError, ValueError) as error:
         raise texts[0].error(
             f"holds a number that {bridge.tool} can't have printed: {error}"
@@ -136,7 +251,18 @@ def _believable(bridge: Bridge, texts: Sequence[Text]) -> Result:
     return result
 
 
-def _text(path: Path) -> tuple[Text, SourceFile]:
+def _counted(result: Result, text: Text, bridge: Bridge, events: int | None) -> Result:
+    """The result with `events`, where it tells a rate and not of how many."""
+    if result.outcome.events or result.stated_per_s is None:
+        return result
+    if events is None:
+        raise text.uncounted(bridge.tool, result.script)
+    outcome = replace(result.outcome, events=events, window_s=events / result.stated_per_s)
+    return replace(result, outcome=outcome)
+
+
+def _text(path: Path) -> tuple[Text, SourceFile, bool]:
+    """The text, the file, and whether something stood before each line."""
     try:
         if path.stat().st_size > _LARGEST:
             raise UsageError(f"{path}: is larger than 1 GiB", hint="import a part of the logs")
@@ -153,5 +279,5 @@ def _text(path: Path) -> tuple[Text, SourceFile]:
             f"{path}:{line}: is not text (UTF-8)",
             hint="import what the tool printed, unpacked, as UTF-8",
         ) from error
-    text = Text(path, decoded.replace("\r\n", "\n"))
-    return text, SourceFile(path.name, sha256(content), len(content))
+    plain, stamped = bare(decoded)
+    return Text(path, plain), SourceFile(path.name, sha256(content), len(content)), stamped

@@ -1,30 +1,52 @@
-"""YCSB's text exporter, releases 0.1 to 0.17, and the status lines of `-s`."""
+"""YCSB's exporters, text and JSON, releases 0.1 to 0.17, and the status lines of `-s`."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import ClassVar
 
-from dbdyno.bridges.bridge import Bridge, Result, Text, first, holding
+from dbdyno.bridges.bridge import Arrival, Bridge, Result, Text, first, holding
+from dbdyno.bridges.parts import Shape, results_in
 from dbdyno.generators.generator import ToolOutcome
 from dbdyno.model import Metric, Option, Sample
 
 _RUNTIME = re.compile(r"^\[OVERALL\], RunTime\(ms\), ([\d.]+)", re.MULTILINE)
-_BANNER = re.compile(r"^YCSB Client (\S+)", re.MULTILINE)
-_COMMAND = re.compile(r"^Command line: (.*)$", re.MULTILINE)
-_LINE = re.compile(r"^\[([\w-]+)\], ([^,\n]+), (\S+)$", re.MULTILINE)
-_STATUS = re.compile(
-    r"^\d{4}-\d\d-\d\d \S+ (\d+) sec: \d+ operations; ([\d.]+) current ops/sec", re.MULTILINE
+_STATED = re.compile(r"^\[OVERALL\], Throughput\(ops/sec\), ([\d.eE+-]+)", re.MULTILINE)
+_BANNER = re.compile(r"^YCSB Client (\d\S*)", re.MULTILINE)
+_COMMAND = re.compile(r"^Command line: *(.*)$", re.MULTILINE)
+_LINE = re.compile(r"^\[([\w%-]+)\], ([^,\n]+), (\S+)$", re.MULTILINE)
+_OBJECT = re.compile(
+    r'[\[,\s]*\{\s*"metric"\s*:\s*"([^"]*)"\s*,\s*"measurement"\s*:\s*"([^"]*)"\s*,'
+    r'\s*"value"\s*:\s*([-\d.eE+]+)\s*\}\s*\]?'
 )
-_STARTED = re.compile(r"^(?:Loading workload|Starting test)", re.MULTILINE)
-_PERCENTILE = re.compile(r"([\d.]+)(?:st|nd|rd|th)?PercentileLatency\(us\)")
-_FINE = ("OK", "BATCHED_OK")
-_TIMES = {"AverageLatency(us)": "mean", "MaxLatency(us)": "max"}
+"""A line's worth in JSON: one document each, or an array of all."""
+_STATUS = re.compile(
+    r"^(?:\d{4}-\d\d-\d\d \S+)? *(\d+) sec: \d+ operations; ([\d.]+) current ops/sec",
+    re.MULTILINE,
+)
+_SHAPE = Shape(
+    mark=_RUNTIME,
+    opening=re.compile(r"YCSB Client |Command line: |Loading workload|Starting test|\S*java "),
+    over=_RUNTIME,
+    begun=re.compile(r"^(?:Starting test|.*\b\d+ sec: \d+ operations; )", re.MULTILINE),
+)
+_TIME = re.compile(r"(Average|Min|Max|([\d.]+)(?:st|nd|rd|th)?Percentile)Latency\((us|ms)\)")
+_MICROSECONDS = {"us": 1.0, "ms": 1000.0}
+_NAMES = {"Average": "mean", "Max": "max"}
+_FINE = ("0", "OK", "BATCHED_OK")
+"""The first releases return a number."""
+_COMPOSITE = "READ-MODIFY-WRITE"
+"""Its read and its update are counted as such, too."""
+_INTENDED = "Intended-"
+"""The same operations, their times from when they should have begun."""
 _RANKS = ("50", "95", "99", "99.9")
+_OF_RUN = ("Operations", "RunTime(ms)", "Throughput(ops/sec)", "Count", "Time(ms)", "Time(%)")
+_USUAL = ("AverageLatency", "MaxLatency", "95thPercentileLatency", "99thPercentileLatency")
 
 
 class Ycsb:
@@ -37,10 +59,19 @@ class Ycsb:
 
     def recognises(self, content: str) -> bool:
         """By its figures, its banner, or its status lines."""
-        return any(mark.search(content) for mark in (_RUNTIME, _BANNER, _STATUS))
+        marks = (_RUNTIME, _BANNER, _STATUS)
+        return any(mark.search(content) for mark in marks) or (
+            '"RunTime(ms)"' in content and bool(_OBJECT.search(content))
+        )
+
+    def parts(self, text: Text) -> Sequence[Text]:
+        """A load and its runs, or several runs."""
+        return results_in(_as_lines(text), _SHAPE)
 
     def read(self, texts: Sequence[Text]) -> Result:
-        """Events are operations that succeeded; the mean is over all kinds of them."""
+        """Events are operations that succeeded, one that reads, modifies and writes once; the mean
+        is over all kinds of them."""
+        texts = [_as_lines(text) for text in texts]
         main = holding(texts, _RUNTIME, self.tool)
         if main is None:
             raise texts[0].cut(self.tool, "`[OVERALL], RunTime(ms)`")
@@ -51,26 +82,42 @@ class Ycsb:
             for kind, told in kinds.items()
             if _is_measured(kind) and "Operations" in told
         }
-        events = round(sum(done.values()))
-        if not events:
+        single = {kind: number for kind, number in done.items() if kind != _COMPOSITE}
+        events = round(sum(single.values()) - (done.get(_COMPOSITE, 0.0) if single else 0.0))
+        if events <= 0:
             raise main.cut(self.tool, "operations that ended")
         window_s = float(first(_RUNTIME, main.content) or 0) / 1000
-        times = {kind: dict(_times(kinds[kind])) for kind in done}
-        clients, script, options = _called(first(_COMMAND, content) or "")
+        times = {kind: dict(_times(kinds[kind])) for kind in kinds if _has_times(kind)}
+        command = first(_COMMAND, content)
+        clients, script, options = _called(command or "")
+        stated = first(_STATED, main.content)
         return Result(
             outcome=ToolOutcome(
                 window_s=window_s,
                 events=events,
                 errors=_errors(kinds),
-                latency_us=_overall(done, times),
+                latency_us=_overall(done, times, events),
                 figures=dict(_figures(done, times, window_s)),
                 samples=tuple(_samples(content)),
+                warnings=tuple(_warnings(kinds)),
             ),
             version=first(_BANNER, content) or "",
             clients=clients,
             script=script,
             options=options,
+            arrival=_arrival(command, options),
+            stated_per_s=float(stated) if stated else None,
+            absent=tuple(_absent(content, kinds, single)),
+            unread=tuple(_unread(kinds)),
         )
+
+
+def _as_lines(text: Text) -> Text:
+    """What the JSON exporters wrote, as the text exporter has it."""
+    if '"measurement"' not in text.content:
+        return text
+    content = _OBJECT.sub(lambda found: f"\n[{found[1]}], {found[2]}, {found[3]}\n", text.content)
+    return replace(text, content=re.sub(r"\n{2,}", "\n", content).lstrip("\n"))
 
 
 def _kinds(content: str) -> Mapping[str, Mapping[str, str]]:
@@ -83,10 +130,13 @@ def _kinds(content: str) -> Mapping[str, Mapping[str, str]]:
 
 def _is_measured(kind: str) -> bool:
     """Neither overhead nor failures, nor the same operations counted from intended starts."""
+    return _has_times(kind) and not kind.startswith(_INTENDED)
+
+
+def _has_times(kind: str) -> bool:
+    kind = kind.removeprefix(_INTENDED)
     return not (
-        kind in ("OVERALL", "CLEANUP")
-        or kind.startswith(("TOTAL_", "Intended-"))
-        or kind.endswith("-FAILED")
+        kind in ("OVERALL", "CLEANUP") or kind.startswith("TOTAL_") or kind.endswith("-FAILED")
     )
 
 
@@ -94,53 +144,108 @@ def _errors(kinds: Mapping[str, Mapping[str, str]]) -> int:
     """Operations that returned anything but OK; of old releases those in `…-FAILED`."""
     returned = [
         round(float(number))
-        for told in kinds.values()
+        for kind, told in kinds.items()
         for what, number in told.items()
-        if what.startswith("Return=") and what.removeprefix("Return=") not in _FINE
+        if not kind.startswith(_INTENDED)
+        and what.startswith("Return=")
+        and what.removeprefix("Return=") not in _FINE
     ]
     failed = [
         round(float(told.get("Operations", 0)))
         for kind, told in kinds.items()
-        if kind.endswith("-FAILED")
+        if kind.endswith("-FAILED") and not kind.startswith(_INTENDED)
     ]
     return max(sum(returned), sum(failed))
 
 
 def _times(told: Mapping[str, str]) -> Iterator[tuple[str, float]]:
+    """In microseconds, whatever the release. A percentile of 0 lies somewhere below its unit."""
     for what, value in told.items():
-        rank = _PERCENTILE.fullmatch(what)
-        if what in _TIMES:
-            yield _TIMES[what], float(value)
-        elif rank and rank[1] in _RANKS:
-            yield f"p{rank[1]}", float(value)
+        found = _TIME.fullmatch(what)
+        if found is None or (found[2] and not float(value)):
+            continue
+        name = f"p{found[2]}" if found[2] else _NAMES.get(found[1])
+        if name:
+            yield name, float(value) * _MICROSECONDS[found[3]]
 
 
 def _overall(
-    done: Mapping[str, float], times: Mapping[str, Mapping[str, float]]
+    done: Mapping[str, float], times: Mapping[str, Mapping[str, float]], events: int
 ) -> Mapping[str, float]:
-    """Percentiles of several kinds can't be merged without their histograms."""
-    if len(done) == 1:
-        return next(iter(times.values()))
+    """Percentiles of several kinds can't be merged without their histograms. The time of an
+    operation that reads, modifies and writes is in that of its read and its update already."""
+    alone = _COMPOSITE if round(done.get(_COMPOSITE, 0)) == events else next(iter(done))
+    if len(done) == 1 or alone == _COMPOSITE:
+        ranks = {name: us for name, us in times[alone].items() if name[1:] in _RANKS}
+        return {**ranks, **{n: us for n, us in times[alone].items() if n in ("mean", "max")}}
     if not all({"mean", "max"} <= times[kind].keys() for kind in done):
         return {}
-    mean = sum(times[kind]["mean"] * number for kind, number in done.items()) / sum(done.values())
-    return {"mean": mean, "max": max(one["max"] for one in times.values())}
+    spent = sum(times[kind]["mean"] * n for kind, n in done.items() if kind != _COMPOSITE)
+    return {"mean": spent / events, "max": max(times[kind]["max"] for kind in done)}
 
 
 def _figures(
     done: Mapping[str, float], times: Mapping[str, Mapping[str, float]], window_s: float
 ) -> Iterator[tuple[str, float]]:
-    """`read_per_s`, `read_us_p99`."""
-    for kind, number in done.items():
+    """`read_per_s`, `read_us_p99`, `intended_read_us_p99`."""
+    for kind, each in times.items():
         name = kind.lower().replace("-", "_")
-        yield f"{name}_per_s", number / window_s if window_s else 0.0
-        for what, value in times[kind].items():
+        if kind in done:
+            yield f"{name}_per_s", done[kind] / window_s if window_s else 0.0
+        for what, value in each.items():
             yield f"{name}_us_{what}", value
 
 
 def _samples(content: str) -> Iterator[Sample]:
     for second, rate in _STATUS.findall(content):
         yield Sample(int(second) * 10**9, "ycsb", "operations_per_s", "", float(rate))
+
+
+def _warnings(kinds: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    measured = [told for kind, told in kinds.items() if _has_times(kind)]
+    ranks = [(what, value) for told in measured for what, value in told.items() if "Perc" in what]
+    if any("(ms)" in what for what, _ in ranks):
+        yield "its percentiles are whole milliseconds; those below 1 ms are left out"
+    elif any(not float(value) for _, value in ranks):
+        yield "percentiles below 1 µs, which it tells as 0, are left out"
+
+
+def _arrival(command: str | None, options: Mapping[str, Option]) -> Arrival:
+    if command is None:
+        return "unknown"
+    return "open" if "target_per_s" in options else "closed"
+
+
+def _absent(
+    content: str, kinds: Mapping[str, Mapping[str, str]], single: Mapping[str, float]
+) -> Iterator[str]:
+    for name, pattern in (
+        ("YCSB Client VERSION", _BANNER),
+        ("Command line", _COMMAND),
+        ("[OVERALL], Throughput(ops/sec)", _STATED),
+    ):
+        if not pattern.search(content):
+            yield name
+    for kind in single:
+        for what in _USUAL:
+            if not any(name.startswith(what) for name in kinds[kind]):
+                yield f"[{kind}], {what}"
+
+
+def _unread(kinds: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """Histograms and series are numbers by millisecond; of the rest each line."""
+    for kind, told in kinds.items():
+        if not _has_times(kind):
+            continue
+        strange = [
+            what
+            for what in told
+            if what not in _OF_RUN and not what.startswith("Return=") and not _TIME.fullmatch(what)
+        ]
+        numbers = [what for what in strange if what.lstrip(">").isdigit()]
+        if numbers:
+            yield f"[{kind}], {numbers[0]}, … (a histogram or a series)"
+        yield from (f"[{kind}], {what}" for what in strange if what not in numbers)
 
 
 def _called(command: str) -> tuple[int | None, str, Mapping[str, Option]]:
@@ -150,12 +255,13 @@ def _called(command: str) -> tuple[int | None, str, Mapping[str, Option]]:
     given = {flag: value for flag, value in pairs if flag in ("-threads", "-target", "-db")}
     properties = dict(v.split("=", 1) for flag, v in pairs if flag == "-p" and "=" in v)
     threads = given.get("-threads", properties.get("threadcount", ""))
+    target = given.get("-target", properties.get("target", ""))
     files = [PurePosixPath(value).name for flag, value in pairs if flag == "-P"]
     options: dict[str, Option] = {}
     if "-db" in given:
         options["db"] = given["-db"].rpartition(".")[2]
-    if given.get("-target", "").isdigit():
-        options["target_per_s"] = int(given["-target"])
+    if target.isdigit() and int(target):
+        options["target_per_s"] = int(target)
     for name in ("recordcount", "operationcount", "maxexecutiontime"):
         if properties.get(name, "").isdigit():
             options[name] = int(properties[name])

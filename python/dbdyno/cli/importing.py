@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +15,20 @@ from dbdyno.cli.terminal import say
 from dbdyno.errors import UsageError
 from dbdyno.store import Store
 
-TOOLS = ("sysbench", "pgbench", "hammerdb", "ycsb", "db_bench", "fio")
+if TYPE_CHECKING:
+    from dbdyno.bridges.sources import Source
+
+TOOLS = (
+    "sysbench",
+    "pgbench",
+    "hammerdb",
+    "ycsb",
+    "db_bench",
+    "fio",
+    "benchbase",
+    "memtier",
+    "redis-benchmark",
+)
 
 _LONGEST_NAME = 200
 
@@ -29,33 +44,57 @@ _LONGEST_NAME = 200
     type=click.IntRange(min=1),
     help="How many there were, where the output does not say.",
 )
+@click.option(
+    "--events",
+    type=click.IntRange(min=1),
+    help="How many each result has, where the output tells a rate alone.",
+)
 @store_option
 def import_command(
-    results: tuple[str, ...], tool: str | None, name: str | None, clients: int | None, store: Path
+    results: tuple[str, ...],
+    tool: str | None,
+    name: str | None,
+    clients: int | None,
+    events: int | None,
+    store: Path,
 ) -> None:
     """Put what another tool has printed into the store.
 
-    Each FILE is one result of sysbench, pgbench (its text, or a log of -l), HammerDB, YCSB,
-    db_bench or fio (JSON). Results of one CELL with as many clients are repeats: its blocks. A
-    result in several files (pgbench's text and its logs) is FILE+FILE. Prints the study's name;
-    `report`, `compare` and `export` take it like any other, and say what is not known of it.
+    Each FILE holds results of sysbench, pgbench (its text, or a log of -l), HammerDB, YCSB,
+    db_bench, fio (JSON), BenchBase (its summary), memtier_benchmark (JSON) or redis-benchmark.
+    Results of one CELL with as many clients are repeats: its blocks; of a file with several,
+    another load is a cell of its own. A result in several files (pgbench's text and its logs) is
+    FILE+FILE. Prints the study's name; `report`, `compare` and `export` take it like any other,
+    and say what is not known of it.
     """
     # numpy and Arrow take a second to import: only who imports pays for it.
     from dbdyno.bridges.keep import keep
     from dbdyno.bridges.sources import read_sources
 
-    sources = read_sources(results, tool=tool, clients=clients)
+    sources = read_sources(results, tool=tool, clients=clients, events=events)
     called = shlex.join(["dbdyno", "import", *results])
     study = _name(sources[0].path) if name is None else _checked(name)
     kept = keep(Store(store), study, sources, called)
-    for source in sources:
-        for warning in source.result.outcome.warnings:
-            say(f"note: {source.path}: {warning}", err=True)
+    for note, places in _told(sources).items():
+        more = f" and {len(places) - 1} more" if len(places) > 1 else ""
+        say(f"note: {places[0]}{more}: {note}", err=True)
     tools = " and ".join(dict.fromkeys(source.bridge.tool for source in sources))
+    cells = list(dict.fromkeys(source.cell for source in sources))
     what = f"{len(sources)} result{'' if len(sources) == 1 else 's'} of {tools}"
+    if len(cells) > 1:
+        what += f" in {len(cells)} cells ({', '.join(cells)})"
     done = "imported" if kept.new else "the store has these files already"
     say(f"{what}: {done}", err=True)
     say(kept.study)
+
+
+def _told(sources: Sequence[Source]) -> Mapping[str, Sequence[str]]:
+    """Each note once, with the results it is about."""
+    found: dict[str, list[str]] = {}
+    for source in sources:
+        for note in source.notes:
+            found.setdefault(note, []).append(source.place)
+    return found
 
 
 def _checked(name: str) -> str:

@@ -117,7 +117,7 @@ def provisions_of(plan: Plan) -> Sequence[str]:
 
 def tool_result(step: Step, told: ToolStep) -> StepResult:
     """A step without an engine."""
-    warnings = "; ".join(told.outcome.warnings)
+    warnings = "; ".join((*told.outcome.against, *told.outcome.warnings))
     return StepResult(
         index=step.index,
         clients=step.clients,

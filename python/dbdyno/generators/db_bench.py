@@ -37,7 +37,8 @@ _UNLIMITED = ("--benchmark_write_rate_limit=0", "--benchmark_read_rate_limit=0")
 _PREPARE_LIMIT_S = 24 * 3600.0
 SUMMARY = re.compile(
     r"^(?P<name>\w+) +: +(?P<micros>[\d.]+) micros/op (?P<rate>\d+) ops/sec"
-    r"( (?P<seconds>[\d.]+) seconds (?P<operations>\d+) operations)?",
+    r"(?: (?P<seconds>[\d.]+) seconds (?P<operations>\d+) operations)?"
+    r"(?:.*\((?P<found>\d+) of (?P<sought>\d+) found\))?",
     re.MULTILINE,
 )
 _COUNT = re.compile(r"^Count: (\d+) +Average: ([\d.]+)", re.MULTILINE)
@@ -197,10 +198,20 @@ def outcome(
         window_s=float(summary["seconds"] or events / int(summary["rate"])),
         events=events,
         latency_us=_latency(said),
-        figures={_with_unit(name): float(value) for name, value in _STATISTIC.findall(said)},
+        figures={
+            **{_with_unit(name): float(value) for name, value in _STATISTIC.findall(said)},
+            **_found_share(summary),
+        },
         samples=tuple(_samples(reports, began_ns)),
         command_line=tuple(command_line),
     )
+
+
+def _found_share(summary: re.Match[str]) -> Mapping[str, float]:
+    """Of the keys that one of its threads looked for, those it found: others are read faster."""
+    if not summary["sought"] or not int(summary["sought"]):
+        return {}
+    return {"found_share": int(summary["found"]) / int(summary["sought"])}
 
 
 _UNITS = {"bytes": "bytes", "micros": "us", "nanos": "ns"}

@@ -7,6 +7,7 @@ option of the study in capitals. Events are reads and writes that ended in the w
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import time
@@ -30,7 +31,12 @@ from dbdyno.model import Load, Metric, Option, Sample, Volume
 
 _FILE = "job file"
 _VARIABLES = ("DIRECTORY", "CLIENTS", "RUNTIME", "RAMP", "LOG")
-_DIRECTIONS = ("read", "write")
+_DIRECTIONS = ("read", "write", "trim")
+_LOGGED = ("read", "write")
+_MIXED = "mixed"
+"""In place of them with `unified_rw_reporting=1`; beside them with `both`, which counts twice."""
+_COMPLETION, _TOTAL = "clat", "lat"
+"""The times that it may tell: from submission to completion, and with the time to submit."""
 _SPARE_S = 120.0
 """Time allowed besides ramp and window: laying out files takes a while."""
 _PERCENTILES = {
@@ -113,16 +119,72 @@ class Fio:
 def outcome(report: Mapping[str, Any], command_line: Sequence[str]) -> ToolOutcome:
     """Parses fio's JSON. Raises `KeyError` if something is missing."""
     jobs: Sequence[Mapping[str, Any]] = report["jobs"]
-    only = _only(jobs)
+    kinds = [one for job in jobs for _, one in _directions(job)]
+    done = [one for one in kinds if _ios(one)]
+    only = done[0] if len(done) == 1 else None
     return ToolOutcome(
-        window_s=max(one[way]["runtime"] for one in jobs for way in _DIRECTIONS) / 1000,
-        events=sum(one[way]["total_ios"] for one in jobs for way in _DIRECTIONS),
-        errors=sum(one["error"] != 0 for one in jobs),
+        window_s=max(one["runtime"] for one in kinds) / 1000,
+        events=sum(_ios(one) for one in kinds),
+        errors=sum(int(job.get("total_err", 0)) for job in jobs),
         latency_us=_latency(only) if only else {},
         distribution=_bins(only) if only else (),
         figures=dict(_figures(jobs)),
         command_line=tuple(command_line),
+        warnings=tuple(_warnings(jobs, done)),
+        against=tuple(_against(jobs)),
     )
+
+
+def _directions(job: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """What a job did, by direction or mixed."""
+    found = [(way, job[way]) for way in _DIRECTIONS if way in job]
+    if found:
+        return found
+    return [(_MIXED, job[_MIXED])]
+
+
+def _ios(direction: Mapping[str, Any]) -> int:
+    """Those that ended; the first releases of 2 print their rate alone."""
+    if "total_ios" in direction:
+        return int(direction["total_ios"])
+    return round(float(direction["iops"]) * float(direction["runtime"]) / 1000)
+
+
+def _times(direction: Mapping[str, Any]) -> tuple[str, Mapping[str, Any], float]:
+    """The times to take, their name and how many of their units are a microsecond: completion
+    times, unless only total ones were taken or have percentiles (`lat_percentiles=1`)."""
+    found = []
+    for name in (_COMPLETION, _TOTAL):
+        for key, units in ((f"{name}_ns", 1000.0), (name, 1.0)):  # Releases 3 and 2.
+            if direction.get(key, {}).get("max"):
+                found.append((name, direction[key], units))
+    with_ranks = [one for one in found if one[1].get("percentile")]
+    return (with_ranks or found or [("", {}, 1.0)])[0]
+
+
+def _warnings(
+    jobs: Sequence[Mapping[str, Any]], done: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
+    """How it measured, where that is not as usual."""
+    if any(way == _MIXED for job in jobs for way, _ in _directions(job)):
+        yield "fio told reads, writes and trims together (unified_rw_reporting)"
+    names = {_times(one)[0] for one in done}
+    if "" in names:
+        yield "fio took no response times (gtod_reduce, disable_clat)"
+    if _TOTAL in names:
+        yield "response times are fio's total ones (lat: with the time to submit), not completion"
+    dropped = sum(int(one.get("drop_ios", 0)) for one in done)
+    if dropped:
+        yield f"fio dropped {dropped} reads and writes that ended outside of its window"
+
+
+def _against(jobs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Why its figures are none to judge by."""
+    for job in jobs:
+        code = int(job.get("error", 0))
+        if code:
+            name = errno.errorcode.get(code, "unknown")
+            yield f"job `{job['jobname']}` ended with error {code} ({name}: {os.strerror(code)})"
 
 
 def document(said: str) -> Mapping[str, Any]:
@@ -137,44 +199,46 @@ def document(said: str) -> Mapping[str, Any]:
 
 def _figures(jobs: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, float]]:
     """Rates over all jobs, and of each: `read_iops`, `read_iops.<job>`, `read_us_p99.<job>`."""
-    for way in _DIRECTIONS:
-        yield f"{way}_iops", sum(float(one[way]["iops"]) for one in jobs)
-        yield f"{way}_bytes_per_s", sum(float(one[way]["bw_bytes"]) for one in jobs)
-        for one in jobs:
-            if not one[way]["total_ios"]:
+    told = [(way, one, str(job["jobname"])) for job in jobs for way, one in _directions(job)]
+    ways = dict.fromkeys(way for way, one, _ in told if way in _LOGGED or _ios(one))
+    for way in ways:
+        of_way = [(one, name) for its, one, name in told if its == way]
+        yield f"{way}_iops", sum(float(one["iops"]) for one, _ in of_way)
+        yield f"{way}_bytes_per_s", sum(_bytes_per_s(one) for one, _ in of_way)
+        for one, name in of_way:
+            if not _ios(one):
                 continue
-            yield f"{way}_iops.{one['jobname']}", float(one[way]["iops"])
-            for name, value in _latency(one[way]).items():
-                yield f"{way}_us_{name}.{one['jobname']}", value
-    for one in jobs:
-        if one["sync"]["total_ios"]:
-            yield (
-                f"sync_iops.{one['jobname']}",
-                one["sync"]["total_ios"] / (max(1, one["job_runtime"]) / 1000),
-            )
+            yield f"{way}_iops.{name}", float(one["iops"])
+            for what, value in _latency(one).items():
+                yield f"{way}_us_{what}.{name}", value
+    for job in jobs:
+        syncs = job.get("sync", {}).get("total_ios", 0)
+        if syncs:
+            yield f"sync_iops.{job['jobname']}", syncs / (max(1, job["job_runtime"]) / 1000)
 
 
-def _only(jobs: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """The only kind of operation there is; `None` where there are several, whose times say nothing
-    together."""
-    kinds = [one[way] for one in jobs for way in _DIRECTIONS if one[way]["total_ios"]]
-    return kinds[0] if len(kinds) == 1 else None
+def _bytes_per_s(direction: Mapping[str, Any]) -> float:
+    """Earlier releases tell KiB."""
+    if "bw_bytes" in direction:
+        return float(direction["bw_bytes"])
+    return float(direction["bw"]) * 1024
 
 
 def _bins(direction: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
-    """Completion times; of fio's bins 64 lie between a value and its double."""
-    bins = direction["clat_ns"].get("bins", {})
+    """The times' distribution; of fio's bins 64 lie between a value and its double."""
+    _, times, units = _times(direction)
+    bins = times.get("bins", {}) if units == 1000 else {}
     return tuple(sorted((int(value), int(count)) for value, count in bins.items()))
 
 
 def _latency(direction: Mapping[str, Any]) -> dict[str, float]:
-    times = direction["clat_ns"]
-    found = {
-        name: times["percentile"][rank] / 1000
-        for name, rank in _PERCENTILES.items()
-        if rank in times.get("percentile", {})
-    }
-    return {**found, "max": times["max"] / 1000, "mean": times["mean"] / 1000}
+    """Empty where fio took none: its zeros stand for that."""
+    _, times, units = _times(direction)
+    if not times:
+        return {}
+    ranks = times.get("percentile", {})
+    found = {name: ranks[rank] / units for name, rank in _PERCENTILES.items() if ranks.get(rank)}
+    return {**found, "max": times["max"] / units, "mean": times["mean"] / units}
 
 
 def _lasted_ns(log: Path) -> int:
@@ -201,7 +265,7 @@ def rates_by_second(log: Path, origin_ns: int, threads: Sequence[str]) -> Iterat
         if way < len(_DIRECTIONS):
             middle_ms = (before.get((number, way), 0) + ms) // 2
             before[number, way] = ms
-            key = job, f"{_DIRECTIONS[way]}_iops", middle_ms // 1000 + 1
+            key = job, f"{_LOGGED[way]}_iops", middle_ms // 1000 + 1
             told.setdefault(key, {}).setdefault(number, []).append(value)
     for (job, metric, second), values in sorted(told.items()):
         rate = sum(sum(each) / len(each) for each in values.values())

@@ -124,6 +124,10 @@ class ToolOutcome:
     """When its window ended by the wall clock; approximately when the program ended."""
     outcomes: Mapping[str, int] = field(default_factory=dict)
     """Events by outcome, if it classifies them: all classes."""
+    reconnects: int = 0
+    against: tuple[str, ...] = ()
+    """What it says against its own figures, such as events it skipped: why verdicts leave the
+    step out, a few words each."""
 
 
 def step_summary(
@@ -148,7 +152,7 @@ def step_summary(
         errors=told.errors,
         errors_by_code={},
         restarts=0,
-        reconnects=0,
+        reconnects=told.reconnects,
         latency_us=told.latency_us,
         latency_by_label_us={},
         client_cpu_us_per_statement=None,
@@ -160,6 +164,7 @@ def step_summary(
         generator=generator,
         figures=told.figures,
         outcomes=told.outcomes,
+        against=told.against,
     )
 
 

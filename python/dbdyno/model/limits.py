@@ -36,7 +36,13 @@ def too_many_errors(summary: StepSummary) -> bool:
 
 def fell_behind(summary: StepSummary) -> bool:
     """The rate was not reached: too many events were due and not yet begun at the end."""
-    return summary.backlog.at_end > max(LEAST_BACKLOG, MOST_BACKLOG * summary.events)
+    return too_far_behind(summary.backlog.at_end, summary.events)
+
+
+def too_far_behind(due: float, events: int) -> bool:
+    """Whether so many events, due and not begun, say beside those that ended that the rate was
+    not reached."""
+    return due > max(LEAST_BACKLOG, MOST_BACKLOG * events)
 
 
 def rests_on_censored(summary: StepSummary) -> bool:

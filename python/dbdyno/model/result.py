@@ -157,6 +157,12 @@ class Imported:
     """Whether the tool says when its run was, or only the date of the file does."""
     not_known: tuple[str, ...]
     """What none of these files says, such as `host`, `server`, `errors`."""
+    arrival: Literal["closed", "open", "unknown"] = "unknown"
+    """How events started, as far as the text says it; older imports did not look."""
+    absent: tuple[str, ...] = ()
+    """Usual lines of the tool that its text hasn't."""
+    unread: tuple[str, ...] = ()
+    """Lines of the result that weren't understood."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,3 +289,5 @@ class StepSummary:
     """Events by outcome, if the generator classifies them."""
     search: RateSearch | None = None
     """The probes of a search for a rate; the other figures are those of its chosen one."""
+    against: tuple[str, ...] = ()
+    """What another tool says against its own figures: why verdicts leave the step out."""

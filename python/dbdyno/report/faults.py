@@ -25,6 +25,7 @@ def _faults(run: RunManifest, summary: StepSummary) -> Iterator[str]:
         yield "the client was saturated"
     if fell_behind(summary):
         yield f"{summary.backlog.at_end} events were due and not yet begun"
+    yield from summary.against
 
 
 def errors_fault(summary: StepSummary) -> str:

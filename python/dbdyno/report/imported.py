@@ -18,6 +18,17 @@ _GATES = {
 }
 """Gate → the information it needs."""
 
+MODES = {
+    "rate_per_s": "none",
+    "target_per_s": "none",
+    "reconnect": "no",
+    "max_tries": "1",
+    "latency_limit_ms": "none",
+    "write_bytes_per_s_limit": "none",
+    "reads_per_s_limit": "none",
+}
+"""Options that a tool's text names only where they aren't as usual, and what is usual."""
+
 
 def imports(runs: Iterable[RunMaterial]) -> list[Imported]:
     """Where figures come from that dbdyno has not measured."""
@@ -27,6 +38,11 @@ def imports(runs: Iterable[RunMaterial]) -> list[Imported]:
 def not_known(runs: Iterable[RunMaterial]) -> tuple[str, ...]:
     """What no file says about some of these runs; empty if dbdyno measured all of them."""
     return tuple(dict.fromkeys(word for one in imports(runs) for word in one.not_known))
+
+
+def closed(runs: Iterable[RunMaterial]) -> bool:
+    """Whether all of these that dbdyno hasn't measured say that load was closed."""
+    return all(one.arrival == "closed" for one in imports(runs))
 
 
 def tools(runs: Iterable[RunMaterial]) -> str:
@@ -63,5 +79,16 @@ def limits_of(runs: Sequence[RunMaterial]) -> Iterable[str]:
         return
     words = ", ".join(not_known(runs))
     yield f"Unknown for the imported results: {words}."
+    absent = dict.fromkeys(line for one in found for line in one.absent)
+    if absent:
+        yield f"Usual lines of {tools(runs)} that the imported texts lack: {', '.join(absent)}."
+    unread = dict.fromkeys(line for one in found for line in one.unread)
+    if unread:
+        yield f"Lines of the imported texts that were not read: {'; '.join(unread)}."
+    if any(one.arrival == "open" for one in found):
+        yield (
+            "Load came at a rate that the tool was given, or with pauses: throughput is at most "
+            "that, however fast the server is."
+        )
     if any(one.dated_by == "file" for one in found):
         yield "When they were measured is the date of the imported files, where no tool tells it."

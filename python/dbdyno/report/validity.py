@@ -14,7 +14,7 @@ from dbdyno.report.cycles import stalls
 from dbdyno.report.declared import is_exploratory
 from dbdyno.report.faults import engine_busy, tried_word
 from dbdyno.report.gate import Gate, GateState
-from dbdyno.report.imported import as_known, limits_of
+from dbdyno.report.imported import as_known, closed, imports, limits_of
 from dbdyno.report.lab_cost import lab_gate
 from dbdyno.report.loads import differences, found_loads, otherwise
 from dbdyno.report.material import RunMaterial
@@ -465,14 +465,15 @@ def limits(analysis: Analysis) -> tuple[str, ...]:
             f"This is the study's `{study.scale}` scale; data, loads and windows of its own "
             "scale are larger."
         )
-    tools = {run.manifest.generator for run in analysis.material.runs}
-    paced = sorted(tools & OWN_PACE)
+    measured = {run.manifest.generator for run in analysis.material.runs if not imports([run])}
+    paced = sorted(measured & OWN_PACE)
     if paced and not by_trials:
         told.append(
             f"When events began was up to {', '.join(paced)}: whether callers waited for replies, "
             "as in a closed load, is not known here."
         )
-    if not study.load.is_open and not by_trials and not tools <= OWN_PACE:
+    unpaced = not measured or not measured <= OWN_PACE
+    if not study.load.is_open and not by_trials and unpaced and closed(analysis.material.runs):
         told.append(
             "Load was closed: a client waits for its reply before it goes on, so response times do "
             "not show what callers who keep arriving would have waited during a stall."

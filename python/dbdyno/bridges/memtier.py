@@ -1,0 +1,217 @@
+"""memtier_benchmark's JSON (`--json-out-file`), releases 1.2 to 2."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from dbdyno.bridges.bridge import Arrival, Bridge, Result, Text, single
+from dbdyno.bridges.parts import documents
+from dbdyno.generators.generator import ToolOutcome
+from dbdyno.model import Metric, Option, Sample
+
+_STATS = "ALL STATS"
+_EACH = re.compile(r"RUN #\d+ RESULTS")
+_AVERAGE = re.compile(r"AGGREGATED AVERAGE RESULTS \((\d+) runs\)")
+_MARK = re.compile(r'"(?:ALL STATS|RUN #\d+ RESULTS|AGGREGATED AVERAGE RESULTS[^"]*)"\s*:\s*\{')
+_CONFIGURATION, _RUN = "configuration", "run information"
+_NO_KIND = ("Totals", "Runtime", "CPU", "Waits")
+_RANK = re.compile(r"p(\d+(?:\.\d+)?)")
+_RANKS = ("p50", "p95", "p99", "p99.9")
+_TOLD = ("protocol", "ratio", "pipeline", "data_size", "key_pattern", "key_maximum", "requests")
+
+
+class Memtier:
+    """Reads one run."""
+
+    tool: ClassVar[str] = "memtier"
+    metrics: ClassVar[tuple[Metric, ...]] = (
+        Metric("operations_per_s", "/s", "gauge", "Operations that ended"),
+    )
+
+    def recognises(self, content: str) -> bool:
+        """By the key of its figures."""
+        return bool(_MARK.search(content))
+
+    def parts(self, text: Text) -> Sequence[Text]:
+        """Several documents, and of one with several runs each, where all were printed."""
+        parts = [
+            part for own, document in documents(text, _is_ours) for part in _runs(own, document)
+        ]
+        return parts if len(parts) > 1 else [text]
+
+    def read(self, texts: Sequence[Text]) -> Result:
+        """Clients are connections: those of each thread, times threads."""
+        text = single(texts, self.tool)
+        found = documents(text, _is_ours)
+        if not found:
+            raise text.cut(self.tool, "the end of its JSON")
+        report = found[0][1]
+        try:
+            name = _stats_of(report)
+            return _result(text, report, report[name], name)
+        except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+            raise text.error(f"memtier_benchmark's JSON has no {error}") from error
+
+
+def _is_ours(document: Any) -> bool:
+    return isinstance(document, dict) and any(map(_is_stats, document))
+
+
+def _is_stats(name: str) -> bool:
+    return name == _STATS or bool(_EACH.fullmatch(name) or _AVERAGE.fullmatch(name))
+
+
+def _stats_of(report: Mapping[str, Any]) -> str:
+    """The only run's, or the average over several."""
+    names = [name for name in report if _is_stats(name)]
+    return _STATS if _STATS in names else next(filter(_AVERAGE.fullmatch, names), names[0])
+
+
+def _runs(text: Text, report: Mapping[str, Any]) -> Iterator[Text]:
+    each = [name for name in report if _EACH.fullmatch(name)]
+    if len(each) < 2:
+        yield text
+        return
+    others = {name: value for name, value in report.items() if not _is_stats(name)}
+    for name in each:
+        yield replace(text, content=json.dumps({**others, _STATS: report[name]}))
+
+
+def _result(text: Text, report: Mapping[str, Any], stats: Mapping[str, Any], name: str) -> Result:
+    asked, run = report.get(_CONFIGURATION, {}), report.get(_RUN, {})
+    totals = stats["Totals"]
+    threads = int(run.get("Threads", asked.get("threads", 0)))
+    clients = threads * int(run.get("Connections per thread", asked.get("clients", 0)))
+    rate = float(totals["Ops/sec"])
+    window_s, events = _extent(report, stats, rate, clients)
+    if not events and not rate:
+        raise text.nothing("no operation of memtier_benchmark ended")
+    averaged = _AVERAGE.fullmatch(name)
+    started_ms = stats.get("Runtime", {}).get("Start time")
+    return Result(
+        outcome=ToolOutcome(
+            window_s=window_s,
+            events=events,
+            errors=round(float(totals.get("Connection Errors", 0))),
+            latency_us={n: us for n, us in _times(totals) if n in (*_RANKS, "mean", "max")},
+            figures=dict(_figures(stats)),
+            samples=tuple(_samples(totals)),
+            ended_unix_ns=round(started_ms * 10**6 + window_s * 1e9) if started_ms else None,
+            warnings=tuple(
+                [f"it tells the average of {averaged[1]} runs, and none by itself"]
+                if averaged
+                else []
+            ),
+            against=tuple(_against(report, stats)),
+        ),
+        clients=clients or None,
+        script=f"ratio {asked['ratio']}" if asked.get("ratio") else "",
+        options=dict(_options(asked, threads, clients)),
+        not_known=() if "Connection Errors" in totals else ("errors",),
+        arrival=_arrival(asked),
+        stated_per_s=rate or None,
+        absent=tuple(_absent(report, stats)),
+    )
+
+
+def _extent(
+    report: Mapping[str, Any], stats: Mapping[str, Any], rate: float, clients: int
+) -> tuple[float, int]:
+    """Seconds and number of operations. Early releases count none: there they are the requests
+    that each connection was asked for, or the rate times the seconds."""
+    asked, run = report.get(_CONFIGURATION, {}), report.get(_RUN, {})
+    lengths = (
+        float(stats.get("Runtime", {}).get("Total duration", 0)) / 1000,
+        float(report.get("benchmark_completion", {}).get("actual_duration_ms", 0)) / 1000,
+        float(run.get("Actual benchmark duration (seconds)", 0)),
+        float(asked.get("test_time", 0)),
+    )
+    length_s = next((seconds for seconds in lengths if seconds > 0), 0.0)
+    events = round(float(stats["Totals"].get("Count", 0)))
+    requests = int(asked.get("requests", 0) or 0)
+    if not events:
+        events = requests * clients if requests > 0 else round(rate * length_s)
+    return (events / rate if rate else length_s), events
+
+
+def _times(told: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """In microseconds; where no operation of a kind was done its zeros stand for nothing."""
+    if not float(told.get("Ops/sec", 0)) and not told.get("Count"):
+        return
+    for name, keys in (("mean", ("Average Latency", "Latency")), ("max", ("Max Latency",))):
+        found = next((float(told[key]) for key in keys if told.get(key)), 0.0)
+        if found:
+            yield name, found * 1000
+    for name, value in told.get("Percentile Latencies", {}).items():
+        rank = _RANK.fullmatch(name)
+        if rank and value:
+            yield f"p{float(rank[1]):g}", float(value) * 1000
+
+
+def _figures(stats: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """`gets_per_s`, `gets_us_p99`; of reads how many found nothing, as `miss_share`."""
+    for kind, told in stats.items():
+        if kind in _NO_KIND or not isinstance(told, Mapping) or not told.get("Ops/sec"):
+            continue
+        name = re.sub(r"\W+", "_", kind).lower()
+        yield f"{name}_per_s", float(told["Ops/sec"])
+        for what, value in _times(told):
+            yield f"{name}_us_{what}", value
+    totals = stats["Totals"]
+    hits, misses = (float(totals.get(f"{what}/sec", 0)) for what in ("Hits", "Misses"))
+    if hits or misses:
+        yield "miss_share", misses / (hits + misses)
+    for what, value in _times(totals):
+        if what not in (*_RANKS, "mean", "max"):
+            yield f"event_us_{what}", value
+
+
+def _samples(totals: Mapping[str, Any]) -> Iterator[Sample]:
+    for second, told in totals.get("Time-Serie", {}).items():
+        ended_ns = (int(second) + 1) * 10**9
+        yield Sample(ended_ns, "memtier", "operations_per_s", "", float(told.get("Count", 0)))
+
+
+def _options(asked: Mapping[str, Any], threads: int, clients: int) -> Iterator[tuple[str, Option]]:
+    for name in _TOLD:
+        if asked.get(name) not in (None, "", 0):
+            yield name, asked[name] if isinstance(asked[name], int) else str(asked[name])
+    if threads:
+        yield "threads", threads
+    if asked.get("test_time"):
+        yield "duration_s", int(asked["test_time"])
+    if asked.get("rate_limit"):
+        yield "rate_per_s", int(asked["rate_limit"]) * clients
+    if asked.get("reconnect_interval"):
+        yield "reconnect", f"every {asked['reconnect_interval']} operations"
+
+
+def _arrival(asked: Mapping[str, Any]) -> Arrival:
+    """Releases that can keep a rate print it, zero if there is none."""
+    if "rate_limit" not in asked:
+        return "unknown"
+    return "open" if asked["rate_limit"] else "closed"
+
+
+def _against(report: Mapping[str, Any], stats: Mapping[str, Any]) -> Iterator[str]:
+    """Why its figures are none to judge by: somebody stopped it."""
+    status = str(report.get(_RUN, {}).get("Benchmark completion status", ""))
+    stopped = str(stats.get("Runtime", {}).get("Interrupted", "")).lower() == "true"
+    full = report.get("benchmark_completion", {}).get("full_run", True)
+    if stopped or not full or status.upper().startswith("INTERRUPTED"):
+        yield "the run was interrupted"
+
+
+def _absent(report: Mapping[str, Any], stats: Mapping[str, Any]) -> Iterator[str]:
+    yield from (name for name in (_CONFIGURATION, _RUN) if name not in report)
+    totals = stats["Totals"]
+    yield from (name for name in ("Count", "Percentile Latencies") if name not in totals)
+    if "Runtime" not in stats:
+        yield "Runtime"
+
+
+BRIDGE: Bridge = Memtier()
