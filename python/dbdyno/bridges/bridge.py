@@ -51,6 +51,10 @@ class Text:
             f"{self._place(last)}: {told}", hint="import the whole of what the tool printed"
         )
 
+    def broken(self, told: str, *, line: int, hint: str) -> CutError:
+        """The text breaks off within its figures."""
+        return CutError(f"{self._place(line)}: {told}", hint=hint)
+
     def nothing(self, told: str) -> CutError:
         """The text is whole, and says that nothing was measured."""
         return CutError(f"{self._place(None)}: {told}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -100,7 +100,11 @@ class DbBench:
         }
         told = _outcome(content, lines, int(summary["rate"]))
         return Result(
-            outcome=replace(told, warnings=tuple(own_warnings(whole))),
+            outcome=replace(
+                told,
+                figures={**told.figures, **_found_share(summary)},
+                warnings=tuple(own_warnings(whole)),
+            ),
             clients=None,
             version=first(_VERSION, whole) or "",
             script=summary["name"],
@@ -130,6 +134,13 @@ def _outcome(content: str, reports: Sequence[str], rate: int) -> ToolOutcome:
 _ROUNDED = 0.02
 """Share by which its seconds, of three decimals, may differ from operations by rate; of slow
 operations the rate has a digit or two, and the seconds are taken."""
+
+
+def _found_share(summary: re.Match[str]) -> Mapping[str, float]:
+    """Of the keys that one of its threads looked for, those it found: others are read faster."""
+    if not summary["sought"] or not int(summary["sought"]):
+        return {}
+    return {"found_share": int(summary["found"]) / int(summary["sought"])}
 
 
 def _arrival(content: str) -> Arrival:

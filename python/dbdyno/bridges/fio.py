@@ -91,7 +91,7 @@ def _is_report(document: Any) -> bool:
 
 def _groups(text: Text, report: Mapping[str, Any]) -> Iterator[Text]:
     """A report for each group of jobs, if the groups ran one after another."""
-    jobs = report.get("jobs")
+    jobs = _by_job(report).get("jobs")
     if not isinstance(jobs, list) or not all(isinstance(job, dict) for job in jobs):
         yield text
         return
@@ -148,14 +148,25 @@ def _document(text: Text) -> Mapping[str, Any]:
         found, _ = json.JSONDecoder().raw_decode(text.content, start)
     except json.JSONDecodeError as error:
         line = text.line_of(error.pos)
-        raise text.error(
+        raise text.broken(
             f"fio's JSON ends or breaks here: {error.msg}",
             line=line,
             hint="import the whole of what fio printed",
         ) from error
     if not isinstance(found, dict):
         raise text.error("is no document of fio")
-    return found
+    return _by_job(found)
+
+
+def _by_job(report: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Of several machines (`--client`) the sum that fio makes, if it does."""
+    told = report.get("client_stats")
+    if "jobs" in report or not isinstance(told, list):
+        return report
+    return {**report, "jobs": [one for one in told if one.get("jobname") == _SUM] or told}
+
+
+_SUM = "All clients"
 
 
 def _ended_ns(report: Mapping[str, Any]) -> int | None:
@@ -170,7 +181,7 @@ def _stated_per_s(figures: Mapping[str, float]) -> float:
 
 
 def _asked(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The options of each job; before release 3 none are printed."""
+    """The options of each job; before release 2.10 none are printed."""
     shared = report.get("global options", {})
     return [{**shared, **one.get("job options", {})} for one in report["jobs"]]
 

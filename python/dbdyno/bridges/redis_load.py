@@ -1,4 +1,4 @@
-"""What redis-benchmark and valkey-benchmark print, releases 6.0 to 8: text, `--csv` and `-q`.
+"""What redis-benchmark prints, releases 6.0 to 8: text, `--csv` and `-q`.
 
 It has no JSON. Each command that it tests is a result; `--csv` and `-q` tell neither the number of
 requests nor of clients (`--events`, `--clients`).

@@ -198,20 +198,10 @@ def outcome(
         window_s=float(summary["seconds"] or events / int(summary["rate"])),
         events=events,
         latency_us=_latency(said),
-        figures={
-            **{_with_unit(name): float(value) for name, value in _STATISTIC.findall(said)},
-            **_found_share(summary),
-        },
+        figures={_with_unit(name): float(value) for name, value in _STATISTIC.findall(said)},
         samples=tuple(_samples(reports, began_ns)),
         command_line=tuple(command_line),
     )
-
-
-def _found_share(summary: re.Match[str]) -> Mapping[str, float]:
-    """Of the keys that one of its threads looked for, those it found: others are read faster."""
-    if not summary["sought"] or not int(summary["sought"]):
-        return {}
-    return {"found_share": int(summary["found"]) / int(summary["sought"])}
 
 
 _UNITS = {"bytes": "bytes", "micros": "us", "nanos": "ns"}
