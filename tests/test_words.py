@@ -47,7 +47,6 @@ VAGUE_NAMES = frozenset({"told", "found", "said", "one", "each"})
 VAGUE = {
     "bench": 50,
     "python/dbdyno": 10,
-    "python/dbdyno/bridges": 50,
     "python/dbdyno/cli": 70,
     "python/dbdyno/collect": 10,
     "python/dbdyno/conduct": 80,
@@ -61,7 +60,6 @@ VAGUE = {
     "scripts": 10,
     "tests": 30,
     "tests/bench": 20,
-    "tests/bridges": 40,
     "tests/cli": 70,
     "tests/collect": 50,
     "tests/conduct": 40,

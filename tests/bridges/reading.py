@@ -18,11 +18,11 @@ def results(
 def result(
     content: str, *, clients: int | None = None, events: int | None = None, name: str = "a.txt"
 ) -> Source:
-    """The only one."""
-    (one,) = results(content, clients=clients, events=events, name=name)
-    return one
+    """The only result of a file."""
+    (entry,) = results(content, clients=clients, events=events, name=name)
+    return entry
 
 
-def rate(one: Source) -> float:
+def rate(entry: Source) -> float:
     """The throughput that is imported."""
-    return one.result.outcome.events / one.result.outcome.window_s
+    return entry.result.outcome.events / entry.result.outcome.window_s

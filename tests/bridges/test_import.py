@@ -39,55 +39,59 @@ def read(*named: str, tool: str | None = None, clients: int | None = None) -> li
 
 
 def test_sysbench_is_recognised_and_read() -> None:
-    (one,) = read(file("a.txt", sysbench()))
-    told = one.result.outcome
-    assert (one.bridge.tool, one.clients, one.result.version) == ("sysbench", 2, "1.0.20")
-    assert (told.events, told.statements, told.window_s) == (100, 1600, 2.0183)
-    assert told.latency_us == {"mean": 6250, "max": 91_500, "p95": 2000}
-    assert one.result.outcome.distribution == ()
+    (entry,) = read(file("a.txt", sysbench()))
+    measured = entry.result.outcome
+    assert (entry.bridge.tool, entry.clients, entry.result.version) == ("sysbench", 2, "1.0.20")
+    assert (measured.events, measured.statements, measured.window_s) == (100, 1600, 2.0183)
+    assert measured.latency_us == {"mean": 6250, "max": 91_500, "p95": 2000}
+    assert entry.result.outcome.distribution == ()
 
 
 def test_a_histogram_of_sysbench_gives_percentiles_and_a_distribution() -> None:
     text = sysbench().replace("SQL statistics", f"{HISTOGRAM}SQL statistics")
-    (one,) = read(file("a.txt", text))
-    assert one.result.outcome.latency_us["p50"] == 1500
-    assert sum(count for _, count in one.result.outcome.distribution) == 100
+    (entry,) = read(file("a.txt", text))
+    assert entry.result.outcome.latency_us["p50"] == 1500
+    assert sum(count for _, count in entry.result.outcome.distribution) == 100
 
 
 def test_pgbench_is_recognised_and_read() -> None:
-    (one,) = read(file("a.txt", pgbench()))
-    told = one.result.outcome
-    assert (one.bridge.tool, one.clients, one.result.version) == ("pgbench", 4, "15.18")
-    assert one.result.script == "select only"
-    assert one.result.options == {"scale": 1, "protocol": "simple", "threads": 2, "duration_s": 3}
-    assert (told.events, told.window_s, told.latency_us) == (3000, 3.0, {"mean": 390.0})
-    assert [sample.value for sample in told.samples] == [1000.0, 0.394]
+    (entry,) = read(file("a.txt", pgbench()))
+    measured = entry.result.outcome
+    assert (entry.bridge.tool, entry.clients, entry.result.version) == ("pgbench", 4, "15.18")
+    assert entry.result.script == "select only"
+    assert entry.result.options == {"scale": 1, "protocol": "simple", "threads": 2, "duration_s": 3}
+    assert (measured.events, measured.window_s, measured.latency_us) == (3000, 3.0, {"mean": 390.0})
+    assert [sample.value for sample in measured.samples] == [1000.0, 0.394]
 
 
 def test_a_log_of_pgbench_alone_is_a_result() -> None:
-    (one,) = read(
+    (entry,) = read(
         file("pgbench_log.7", "\n".join(LOG[:50])), file("pgbench_log.7.1", "\n".join(LOG[50:]))
     )
-    told = one.result.outcome
-    assert (one.bridge.tool, one.clients, told.events) == ("pgbench", 2, 100)
-    assert [one.name for one in one.files] == ["pgbench_log.7", "pgbench_log.7.1"]
-    assert (told.latency_us["p50"], told.latency_us["max"]) == (5000, 10_000)
-    assert told.window_s == pytest.approx(4.0 - 0.04 + 0.0001)
-    assert told.ended_unix_ns == 1_700_000_004 * 10**9
-    assert [s.value for s in told.samples if s.metric == "transactions_per_s"] == [25.0, 25.0, 25.0]
+    measured = entry.result.outcome
+    assert (entry.bridge.tool, entry.clients, measured.events) == ("pgbench", 2, 100)
+    assert [entry.name for entry in entry.files] == ["pgbench_log.7", "pgbench_log.7.1"]
+    assert (measured.latency_us["p50"], measured.latency_us["max"]) == (5000, 10_000)
+    assert measured.window_s == pytest.approx(4.0 - 0.04 + 0.0001)
+    assert measured.ended_unix_ns == 1_700_000_004 * 10**9
+    assert [s.value for s in measured.samples if s.metric == "transactions_per_s"] == [
+        25.0,
+        25.0,
+        25.0,
+    ]
 
 
 def test_logs_beside_the_text_say_how_many_they_hold() -> None:
     text, log = file("a.txt", pgbench()), file("pgbench_log.1", "\n".join(LOG))
-    (one,) = read(f"{text}+{log}")
-    assert one.result.outcome.events == 3000
-    assert one.result.outcome.latency_us["p99"] == 9900
-    (warning,) = one.result.outcome.warnings
+    (entry,) = read(f"{text}+{log}")
+    assert entry.result.outcome.events == 3000
+    assert entry.result.outcome.latency_us["p99"] == 9900
+    (warning,) = entry.result.outcome.warnings
     assert "100 of 3000" in warning
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "printed"),
     [
         ("", "a.txt: is empty"),
         ("hello\n", "a.txt:1: not recognised"),
@@ -99,10 +103,10 @@ def test_logs_beside_the_text_say_how_many_they_hold() -> None:
         ("pgbench (15.18)\n", "a.txt:1: the text ends without"),
     ],
 )
-def test_what_can_not_be_read_is_told_with_file_and_line(content: str, said: str) -> None:
+def test_what_can_not_be_read_is_told_with_file_and_line(content: str, printed: str) -> None:
     with pytest.raises(UsageError) as caught:
         read(file("a.txt", content))
-    assert said in caught.value.message
+    assert printed in caught.value.message
 
 
 @pytest.mark.parametrize("content", [sysbench(), pgbench()])
@@ -114,7 +118,7 @@ def test_two_results_are_not_joined_into_one(content: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "printed"),
     [
         (sysbench().replace("events:              100", f"events:     {'9' * 400}"), "events: "),
         (sysbench().replace("2.0183s", "0.0000s"), "a window of 0 s"),
@@ -124,11 +128,11 @@ def test_two_results_are_not_joined_into_one(content: str) -> None:
         ('{"fio version" : "fio-3.33", "jobs": [5]}', "fio's JSON has no"),
     ],
 )
-def test_figures_that_no_run_can_have_are_told(content: str, said: str) -> None:
+def test_figures_that_no_run_can_have_are_told(content: str, printed: str) -> None:
     with pytest.raises(UsageError) as caught:
         read(file("a.txt", content))
     assert caught.value.message.startswith("a.txt")
-    assert said in caught.value.message
+    assert printed in caught.value.message
 
 
 @pytest.mark.parametrize("named", ["", "a=", "a=+", "+"])
@@ -177,8 +181,8 @@ def test_files_become_cells_blocks_and_steps() -> None:
     )
     runs = Store(Path("s")).study("mine").survey(whole=True).runs
     assert (kept.study, kept.new) == ("mine", True)
-    found = {name: [s.clients for s in run.summaries] for name, run in runs.items()}
-    assert found == {"b1-a": [1, 8], "b2-a": [1, 8], "b1-b": [8]}
+    matched = {name: [s.clients for s in run.summaries] for name, run in runs.items()}
+    assert matched == {"b1-a": [1, 8], "b2-a": [1, 8], "b1-b": [8]}
     imported = runs["b1-b"].manifest.imported
     assert imported is not None
     assert (imported.tool, imported.dated_by, imported.files[0].name) == (
@@ -207,18 +211,18 @@ def test_results_of_another_load_are_no_repeats() -> None:
 def test_gates_that_nothing_is_known_of_do_not_pass() -> None:
     keep(Store(Path("s")), "mine", read(file("a.txt", pgbench())), "…")
     analysis = analyse(gather(Path("s"), "mine"))
-    found = {gate.name: gate for gate in gates(analysis)}
+    matched = {gate.name: gate for gate in gates(analysis)}
     for name in ("Order", "Warm-up", "Load generator", "Data", "Host"):
-        assert found[name].state == "not judged"
-        assert found[name].told.startswith("Not known")
-    assert found["Errors"].state == "ok"
-    assert any("results: host, server" in told for told in limits(analysis))
+        assert matched[name].state == "not judged"
+        assert matched[name].told.startswith("Not known")
+    assert matched["Errors"].state == "ok"
+    assert any("results: host, server" in measured for measured in limits(analysis))
 
 
 def test_errors_that_the_tool_counted_fail_their_gate() -> None:
     keep(Store(Path("s")), "mine", read(file("a.txt", pgbench(failed=50))), "…")
-    found = {gate.name: gate.state for gate in gates(analyse(gather(Path("s"), "mine")))}
-    assert found["Errors"] == "failed"
+    matched = {gate.name: gate.state for gate in gates(analyse(gather(Path("s"), "mine")))}
+    assert matched["Errors"] == "failed"
 
 
 def run(*words: str) -> int:
@@ -241,9 +245,9 @@ def test_a_verdict_on_imported_results_needs_a_word_for_what_is_not_known(
     assert refused["judged"] == []
     assert "host, server, settings" in refused["refused"]
     assert run("compare", "mine/a", "mine/b", "--json", "--assume-alike") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [one["verdict"] for one in told["judged"]] == ["better"]
-    assert "host" in told["not_known"]
+    measured = json.loads(capsys.readouterr().out)
+    assert [entry["verdict"] for entry in measured["judged"]] == ["better"]
+    assert "host" in measured["not_known"]
     assert run("compare", "mine/a", "mine/b", "--fail-on", "slower") == 1
 
 

@@ -38,8 +38,8 @@ def file(name: str, content: str) -> str:
 
 
 def read(named: str, *, clients: int | None = None) -> Source:
-    (one,) = read_sources([named], tool=None, clients=clients)
-    return one
+    (entry,) = read_sources([named], tool=None, clients=clients)
+    return entry
 
 
 def test_the_command_knows_the_tools_there_are() -> None:
@@ -47,60 +47,60 @@ def test_the_command_knows_the_tools_there_are() -> None:
 
 
 def test_ycsb() -> None:
-    one = read(file("y.txt", YCSB_0_17))
-    told = one.result.outcome
-    assert (one.bridge.tool, one.clients, one.result.version) == ("ycsb", 2, "0.17.0")
-    assert one.result.script == "workloada"
-    assert one.result.options == {"db": "BasicDB", "target_per_s": 8000}
-    assert (told.events, told.window_s, told.errors) == (10_000, 2.5, 3)
-    assert told.latency_us == {"mean": pytest.approx(125.5), "max": 2947}
-    assert told.figures["read_us_p99"] == 300
-    assert told.figures["update_per_s"] == 1000
-    assert [(s.unix_ns, s.value) for s in told.samples] == [(10**9, 7371.0)]
+    entry = read(file("y.txt", YCSB_0_17))
+    measured = entry.result.outcome
+    assert (entry.bridge.tool, entry.clients, entry.result.version) == ("ycsb", 2, "0.17.0")
+    assert entry.result.script == "workloada"
+    assert entry.result.options == {"db": "BasicDB", "target_per_s": 8000}
+    assert (measured.events, measured.window_s, measured.errors) == (10_000, 2.5, 3)
+    assert measured.latency_us == {"mean": pytest.approx(125.5), "max": 2947}
+    assert measured.figures["read_us_p99"] == 300
+    assert measured.figures["update_per_s"] == 1000
+    assert [(s.unix_ns, s.value) for s in measured.samples] == [(10**9, 7371.0)]
 
 
 def test_one_kind_of_operation_of_ycsb_has_percentiles() -> None:
-    one = read(file("y.txt", YCSB_0_17.partition("[UPDATE]")[0]))
-    assert one.result.outcome.latency_us == {"mean": 100.5, "max": 900, "p95": 200, "p99": 300}
+    entry = read(file("y.txt", YCSB_0_17.partition("[UPDATE]")[0]))
+    assert entry.result.outcome.latency_us == {"mean": 100.5, "max": 900, "p95": 200, "p99": 300}
 
 
 @pytest.mark.parametrize("text", [HAMMERDB_3, HAMMERDB_4])
 def test_hammerdb(text: str) -> None:
-    one = read(file("h.txt", text))
-    told = one.result.outcome
-    assert (one.bridge.tool, one.clients, one.result.version) == ("hammerdb", 100, "4.7")
-    assert (told.events, told.window_s) == (2891 * 5, 300)
-    assert told.figures == {"transactions_per_s": 6888 / 60}
-    assert one.result.options == {
+    entry = read(file("h.txt", text))
+    measured = entry.result.outcome
+    assert (entry.bridge.tool, entry.clients, entry.result.version) == ("hammerdb", 100, "4.7")
+    assert (measured.events, measured.window_s) == (2891 * 5, 300)
+    assert measured.figures == {"transactions_per_s": 6888 / 60}
+    assert entry.result.options == {
         "duration_s": 300,
         "server": "PostgreSQL",
         "warehouses": 400,
         "ramp_up_s": 120,
     }
-    assert "errors" in one.result.not_known
+    assert "errors" in entry.result.not_known
 
 
 def test_a_time_profile_of_hammerdb_belongs_to_its_run() -> None:
-    one = read(f"{file('h.txt', HAMMERDB_4)}+{file('p.log', HAMMERDB_PROFILE)}")
-    figures = one.result.outcome.figures
+    entry = read(f"{file('h.txt', HAMMERDB_4)}+{file('p.log', HAMMERDB_PROFILE)}")
+    figures = entry.result.outcome.figures
     assert (figures["neword_us_p99"], figures["neword_us_mean"]) == (80_250, 36_332)
 
 
 def test_users_of_hammerdb_that_failed_are_told() -> None:
-    one = read(file("h.txt", HAMMERDB_4 + "Vuser 7:FINISHED FAILED\n"))
-    assert "1 virtual user failed" in one.result.outcome.warnings[0]
+    entry = read(file("h.txt", HAMMERDB_4 + "Vuser 7:FINISHED FAILED\n"))
+    assert "1 virtual user failed" in entry.result.outcome.warnings[0]
 
 
 def test_db_bench() -> None:
-    one = read(f"{file('d.txt', DB_BENCH_9)}+{file('r.csv', REPORT)}", clients=4)
-    told = one.result.outcome
-    assert (one.bridge.tool, one.clients, one.result.version) == ("db_bench", 4, "9.10.0")
-    assert one.result.script == "fillrandom"
-    assert one.result.options == {"keys": 16, "values": 100, "entries": 20_000}
-    assert (told.events, told.latency_us["p99"]) == (20_000, 17.71)
-    assert told.events / told.window_s == pytest.approx(189_641)
-    assert [sample.value for sample in told.samples] == [500, 700]
-    assert "assertions are enabled" in told.warnings[0]
+    entry = read(f"{file('d.txt', DB_BENCH_9)}+{file('r.csv', REPORT)}", clients=4)
+    measured = entry.result.outcome
+    assert (entry.bridge.tool, entry.clients, entry.result.version) == ("db_bench", 4, "9.10.0")
+    assert entry.result.script == "fillrandom"
+    assert entry.result.options == {"keys": 16, "values": 100, "entries": 20_000}
+    assert (measured.events, measured.latency_us["p99"]) == (20_000, 17.71)
+    assert measured.events / measured.window_s == pytest.approx(189_641)
+    assert [sample.value for sample in measured.samples] == [500, 700]
+    assert "assertions are enabled" in measured.warnings[0]
 
 
 FIO = {
@@ -128,17 +128,17 @@ FIO = {
 
 
 def test_fio() -> None:
-    one = read(file("f.json", "note: something\n" + json.dumps(FIO)))
-    told = one.result.outcome
-    assert (one.bridge.tool, one.clients, one.result.version) == ("fio", 2, "3.33")
-    assert (one.result.script, one.result.options) == ("w", {"rw": "randread", "bs": "4k"})
-    assert (told.events, told.window_s, told.figures["read_iops"]) == (100, 2.0, 50.0)
-    assert told.latency_us == {"p99": 8.0, "max": 9.0, "mean": 5.0}
-    assert told.ended_unix_ns == 1_700_000_000 * 10**9
+    entry = read(file("f.json", "note: something\n" + json.dumps(FIO)))
+    measured = entry.result.outcome
+    assert (entry.bridge.tool, entry.clients, entry.result.version) == ("fio", 2, "3.33")
+    assert (entry.result.script, entry.result.options) == ("w", {"rw": "randread", "bs": "4k"})
+    assert (measured.events, measured.window_s, measured.figures["read_iops"]) == (100, 2.0, 50.0)
+    assert measured.latency_us == {"p99": 8.0, "max": 9.0, "mean": 5.0}
+    assert measured.ended_unix_ns == 1_700_000_000 * 10**9
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "printed"),
     [
         (YCSB_0_17.partition("[OVERALL]")[0], "a:4: the text ends without `[OVERALL]"),
         (YCSB_0_17.partition("[READ]")[0], "without operations that ended"),
@@ -154,10 +154,10 @@ def test_fio() -> None:
         (sysbench() + HAMMERDB_4, "a:1: could be of"),
     ],
 )
-def test_what_can_not_be_read_is_told_with_its_place(content: str, said: str) -> None:
+def test_what_can_not_be_read_is_told_with_its_place(content: str, printed: str) -> None:
     with pytest.raises(UsageError) as caught:
         read(file("a", content))
-    assert said in caught.value.message
+    assert printed in caught.value.message
 
 
 @pytest.mark.slow
@@ -185,7 +185,7 @@ def test_what_db_bench_prints_here(here: Path) -> None:
     words += ["--benchmarks=fillrandom", "--histogram=1", "--threads=2"]
     with Path("d.txt").open("w") as out:
         subprocess.run(words, check=True, stdout=out, stderr=subprocess.STDOUT)
-    one = read("d.txt", clients=2)
-    assert (one.result.script, one.result.outcome.events) == ("fillrandom", 40_000)
-    assert one.result.outcome.latency_us["p99"] > 0
-    assert one.result.options["entries"] == 20_000
+    entry = read("d.txt", clients=2)
+    assert (entry.result.script, entry.result.outcome.events) == ("fillrandom", 40_000)
+    assert entry.result.outcome.latency_us["p99"] > 0
+    assert entry.result.options["entries"] == 20_000

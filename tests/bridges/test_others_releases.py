@@ -18,40 +18,45 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_an_operation_of_three_steps_is_one_event() -> None:
-    one = result(texts.YCSB_F)
-    told = one.result.outcome
-    assert (told.events, rate(one), one.result.stated_per_s) == (10_000, 1000.0, 1000.0)
-    assert told.latency_us == {"mean": 2000.0, "max": 19_000.0}
-    assert told.figures["read_modify_write_us_p99"] == 9000
-    assert told.figures["intended_read_us_p99"] == 7000
-    assert "intended_read_per_s" not in told.figures
-    assert (one.notes, one.result.arrival) == ((), "closed")
+    entry = result(texts.YCSB_F)
+    measured = entry.result.outcome
+    assert (measured.events, rate(entry), entry.result.stated_per_s) == (10_000, 1000.0, 1000.0)
+    assert measured.latency_us == {"mean": 2000.0, "max": 19_000.0}
+    assert measured.figures["read_modify_write_us_p99"] == 9000
+    assert measured.figures["intended_read_us_p99"] == 7000
+    assert "intended_read_per_s" not in measured.figures
+    assert (entry.notes, entry.result.arrival) == ((), "closed")
 
 
 def test_nothing_but_operations_of_three_steps_have_their_own_times() -> None:
     text = texts.YCSB_F.replace("[READ], Operations, 10000", "[READ], Operations, 5000")
-    told = result(text.replace("sec), 1000.0", "sec), 500.0")).result.outcome
-    assert (told.events, told.latency_us["p99"]) == (5000, 9000)
+    measured = result(text.replace("sec), 1000.0", "sec), 500.0")).result.outcome
+    assert (measured.events, measured.latency_us["p99"]) == (5000, 9000)
 
 
 @pytest.mark.parametrize("array", [False, True])
 def test_json_says_the_same_as_text(array: bool) -> None:
-    text, told = result(texts.YCSB_F), result(texts.ycsb_json(texts.YCSB_F, array=array))
-    assert told.result == text.result
+    text, measured = result(texts.YCSB_F), result(texts.ycsb_json(texts.YCSB_F, array=array))
+    assert measured.result == text.result
 
 
 def test_the_first_release_has_milliseconds_and_numbers_for_outcomes() -> None:
-    one = result(texts.YCSB_0_1)
-    told = one.result.outcome
-    assert (one.result.version, one.clients, told.events, told.errors) == ("0.1", 2, 1000, 4)
-    assert rate(one) == one.result.stated_per_s == 12_500
-    assert told.latency_us["max"] == 19_345
-    assert told.figures["update_us_mean"] == pytest.approx(66)
-    assert told.figures["update_us_p99"] == 1000
-    assert "read_us_p99" not in told.figures
-    assert [sample.value for sample in told.samples] == [100.5]
-    assert "whole milliseconds" in told.warnings[0]
-    assert one.result.unread[0] == "[UPDATE], 0, … (a histogram or a series)"
+    entry = result(texts.YCSB_0_1)
+    measured = entry.result.outcome
+    assert (entry.result.version, entry.clients, measured.events, measured.errors) == (
+        "0.1",
+        2,
+        1000,
+        4,
+    )
+    assert rate(entry) == entry.result.stated_per_s == 12_500
+    assert measured.latency_us["max"] == 19_345
+    assert measured.figures["update_us_mean"] == pytest.approx(66)
+    assert measured.figures["update_us_p99"] == 1000
+    assert "read_us_p99" not in measured.figures
+    assert [sample.value for sample in measured.samples] == [100.5]
+    assert "whole milliseconds" in measured.warnings[0]
+    assert entry.result.unread[0] == "[UPDATE], 0, … (a histogram or a series)"
 
 
 def test_a_throughput_that_is_not_the_one_stated_is_told() -> None:
@@ -60,46 +65,46 @@ def test_a_throughput_that_is_not_the_one_stated_is_told() -> None:
 
 
 def test_a_target_is_an_open_load() -> None:
-    told = result(texts.YCSB_F.replace("-threads 8", "-threads 8 -target 500")).result
-    assert (told.arrival, told.options["target_per_s"]) == ("open", 500)
+    measured = result(texts.YCSB_F.replace("-threads 8", "-threads 8 -target 500")).result
+    assert (measured.arrival, measured.options["target_per_s"]) == ("open", 500)
     bare = texts.YCSB_F.partition("[OVERALL]")
-    one = result(bare[1] + bare[2], clients=8)
-    assert one.result.arrival == "unknown"
-    assert "YCSB Client VERSION, Command line" in one.notes[0]
+    entry = result(bare[1] + bare[2], clients=8)
+    assert entry.result.arrival == "unknown"
+    assert "YCSB Client VERSION, Command line" in entry.notes[0]
 
 
 def test_a_load_and_its_runs_are_cells() -> None:
     load = texts.YCSB_F.replace("-t\n", "-load\n")
     other = texts.YCSB_F.replace("workloadf", "workloada")
-    found = results(load + texts.YCSB_F + other)
-    assert [one.cell for one in found] == ["load+workloadf", "workloadf", "workloada"]
+    matched = results(load + texts.YCSB_F + other)
+    assert [entry.cell for entry in matched] == ["load+workloadf", "workloadf", "workloada"]
     cut = texts.YCSB_F.partition("[OVERALL]")[0].replace("-t\n", "-t\nStarting test.\n")
-    found = results(load + cut)
-    assert "not imported: a.txt:29: the text ends without `[OVERALL]" in " ".join(found[0].notes)
+    matched = results(load + cut)
+    assert "not imported: a.txt:29: the text ends without `[OVERALL]" in " ".join(matched[0].notes)
 
 
 @pytest.mark.parametrize("version", ["3.3", "4.12", "5.0"])
 def test_a_sequence_of_hammerdb_is_steps(version: str) -> None:
-    found = results(texts.hammerdb(version))
-    assert [(one.cell, one.clients) for one in found] == [("hammerdb", 1), ("hammerdb", 2)]
-    assert [one.result.outcome.events for one in found] == [71_152, 120_728]
-    assert [rate(one) * 60 for one in found] == pytest.approx([35_576, 60_364])
-    for one in found:
-        assert (one.result.version, one.result.arrival) == (version, "closed")
-        assert one.result.options == {
+    matched = results(texts.hammerdb(version))
+    assert [(entry.cell, entry.clients) for entry in matched] == [("hammerdb", 1), ("hammerdb", 2)]
+    assert [entry.result.outcome.events for entry in matched] == [71_152, 120_728]
+    assert [rate(entry) * 60 for entry in matched] == pytest.approx([35_576, 60_364])
+    for entry in matched:
+        assert (entry.result.version, entry.result.arrival) == (version, "closed")
+        assert entry.result.options == {
             "duration_s": 120,
             "server": "PostgreSQL",
             "warehouses": 400,
             "ramp_up_s": 60,
         }
-        assert one.notes == ()
+        assert entry.notes == ()
 
 
 def test_pauses_of_hammerdb_are_no_closed_loop() -> None:
     text = texts.hammerdb("4.12").replace("from true to false", "from false to true")
-    assert {one.result.arrival for one in results(text)} == {"open"}
+    assert {entry.result.arrival for entry in results(text)} == {"open"}
     text = texts.hammerdb("4.12").replace("keyandthink", "driver")
-    assert {one.result.arrival for one in results(text)} == {"unknown"}
+    assert {entry.result.arrival for entry in results(text)} == {"unknown"}
 
 
 def test_users_that_failed_keep_a_result_out_of_verdicts() -> None:
@@ -111,15 +116,15 @@ def test_users_that_failed_keep_a_result_out_of_verdicts() -> None:
 
 @pytest.mark.parametrize("version", ["7.8.3", "9.10.0", "9.11.2"])
 def test_a_list_of_db_bench_is_a_cell_each(version: str) -> None:
-    found = results(texts.db_bench(version), clients=2)
-    assert [one.cell for one in found] == ["fillseq", "readrandom"]
-    assert [rate(one) for one in found] == pytest.approx([10_000, 97_816])
-    fill, read = (one.result for one in found)
+    matched = results(texts.db_bench(version), clients=2)
+    assert [entry.cell for entry in matched] == ["fillseq", "readrandom"]
+    assert [rate(entry) for entry in matched] == pytest.approx([10_000, 97_816])
+    fill, read = (entry.result for entry in matched)
     assert (fill.outcome.events, fill.outcome.latency_us["p99.9"]) == (40_000, 2988.24)
     assert (read.outcome.events, read.outcome.latency_us) == (99_998, {})
     assert read.outcome.figures == {"found_share": 0.75}
     assert (read.version, read.options["entries"], read.arrival) == (version, 20_000, "closed")
-    assert "not there: histogram (--histogram)" in found[1].notes[0]
+    assert "not there: histogram (--histogram)" in matched[1].notes[0]
     assert (fill.unread, read.unread) == ((), ())
 
 
@@ -138,13 +143,13 @@ def test_old_releases_do_not_count(version: str) -> None:
 
 
 def test_a_limit_of_db_bench_is_an_open_load() -> None:
-    for one in results(texts.db_bench("9.11.2", limit=1_000_000), clients=2):
-        assert one.result.arrival == "open"
-        assert one.result.options["write_bytes_per_s_limit"] == 1_000_000
+    for entry in results(texts.db_bench("9.11.2", limit=1_000_000), clients=2):
+        assert entry.result.arrival == "open"
+        assert entry.result.options["write_bytes_per_s_limit"] == 1_000_000
 
 
 def test_repeats_of_a_list_are_blocks() -> None:
     text = texts.db_bench("9.11.2").partition("STATISTICS")[0]
     read = text.partition("readrandom")[2]
-    found = results(f"{text}readrandom{read}", clients=1)
-    assert [one.cell for one in found] == ["fillseq", "readrandom", "readrandom"]
+    matched = results(f"{text}readrandom{read}", clients=1)
+    assert [entry.cell for entry in matched] == ["fillseq", "readrandom", "readrandom"]

@@ -47,14 +47,14 @@ def test_each_release(
     mean_us: float,
     arrival: str,
 ) -> None:
-    one = result(text)
-    told = one.result
-    assert (one.bridge.tool, told.version, one.clients) == ("pgbench", version, clients)
-    assert (told.outcome.events, told.arrival) == (events, arrival)
-    assert rate(one) == pytest.approx(per_s)
-    assert told.stated_per_s == pytest.approx(per_s)
-    assert told.outcome.latency_us["mean"] == mean_us
-    assert told.absent == ()
+    entry = result(text)
+    measured = entry.result
+    assert (entry.bridge.tool, measured.version, entry.clients) == ("pgbench", version, clients)
+    assert (measured.outcome.events, measured.arrival) == (events, arrival)
+    assert rate(entry) == pytest.approx(per_s)
+    assert measured.stated_per_s == pytest.approx(per_s)
+    assert measured.outcome.latency_us["mean"] == mean_us
+    assert measured.absent == ()
 
 
 def test_what_else_it_says_is_kept() -> None:
@@ -75,7 +75,7 @@ def test_what_else_it_says_is_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "printed"),
     [
         (texts.V16_RATE, "18000 transactions were skipped, as too late (37.5 % of those due)"),
         (texts.V9_5_RATE, "100 transactions were skipped, as too late (10 % of those due)"),
@@ -86,10 +86,10 @@ def test_what_else_it_says_is_kept() -> None:
         ),
     ],
 )
-def test_what_it_says_against_itself_is_a_fault(text: str, said: str) -> None:
-    one = result(text)
-    assert one.result.outcome.against == (said,)
-    assert f"left out of verdicts: {said}" in one.notes
+def test_what_it_says_against_itself_is_a_fault(text: str, printed: str) -> None:
+    entry = result(text)
+    assert entry.result.outcome.against == (printed,)
+    assert f"left out of verdicts: {printed}" in entry.notes
 
 
 def test_few_skipped_transactions_are_a_figure_alone() -> None:
@@ -98,7 +98,7 @@ def test_few_skipped_transactions_are_a_figure_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "printed"),
     [
         (texts.V12_STATEMENTS, "not read: `statement latencies (-r)`"),
         (texts.V17_SCRIPTS, "not read: `figures by script`"),
@@ -111,8 +111,8 @@ def test_few_skipped_transactions_are_a_figure_alone() -> None:
         (texts.V14.replace("48000", "24000"), "24000 transactions at its rate took 30 s of 60"),
     ],
 )
-def test_what_is_otherwise_is_told(text: str, said: str) -> None:
-    assert any(said in note for note in result(text).notes)
+def test_what_is_otherwise_is_told(text: str, printed: str) -> None:
+    assert any(printed in note for note in result(text).notes)
 
 
 def test_scripts_partitions_servers_and_connecting_are_options() -> None:
@@ -127,12 +127,12 @@ def test_scripts_partitions_servers_and_connecting_are_options() -> None:
 
 
 def test_a_loop_over_clients_is_steps_of_one_cell() -> None:
-    found = results(
+    matched = results(
         "".join(texts.V9_6.replace("clients: 8", f"clients: {n}") for n in (1, 2, 8))
         + "$ pgbench -c 8\n"
         + texts.V9_6
     )
-    assert [(one.cell, one.clients, one.line) for one in found] == [
+    assert [(entry.cell, entry.clients, entry.line) for entry in matched] == [
         ("pgbench", 1, 1),
         ("pgbench", 2, 15),
         ("pgbench", 8, 29),
@@ -141,21 +141,21 @@ def test_a_loop_over_clients_is_steps_of_one_cell() -> None:
 
 
 def test_a_loop_over_scripts_is_a_cell_each() -> None:
-    found = results(texts.V14 + texts.V14.replace("TPC-B (sort of)", "select only"))
-    assert [one.cell for one in found] == ["TPC-B-sort-of", "select-only"]
+    matched = results(texts.V14 + texts.V14.replace("TPC-B (sort of)", "select only"))
+    assert [entry.cell for entry in matched] == ["TPC-B-sort-of", "select-only"]
     named = read_sources(["x=a.txt"], tool=None, clients=None)
-    assert [one.cell for one in named] == ["x-TPC-B-sort-of", "x-select-only"]
+    assert [entry.cell for entry in named] == ["x-TPC-B-sort-of", "x-select-only"]
 
 
 def test_a_loop_over_other_options_names_what_differs() -> None:
-    found = results(texts.V14 + texts.V14.replace("factor: 20", "factor: 40"))
-    assert [one.cell for one in found] == ["pgbench-scale-20", "pgbench-scale-40"]
+    matched = results(texts.V14 + texts.V14.replace("factor: 20", "factor: 40"))
+    assert [entry.cell for entry in matched] == ["pgbench-scale-20", "pgbench-scale-40"]
 
 
 def test_a_result_that_was_cut_is_told_and_the_others_are_kept() -> None:
-    found = results(texts.V14 + texts.V14.partition("tps = ")[0])
-    assert len(found) == 1
-    assert "not imported: a.txt:23: the text ends without a summary" in " ".join(found[0].notes)
+    matched = results(texts.V14 + texts.V14.partition("tps = ")[0])
+    assert len(matched) == 1
+    assert "not imported: a.txt:23: the text ends without a summary" in " ".join(matched[0].notes)
 
 
 def test_initialising_and_shell_lines_between_results_are_none() -> None:
@@ -164,61 +164,61 @@ def test_initialising_and_shell_lines_between_results_are_none() -> None:
 
 
 def test_an_aggregated_log_is_a_result() -> None:
-    one = result(texts.AGGREGATED_13, clients=2, name="pgbench_log.7")
-    told = one.result.outcome
-    assert (told.events, told.window_s) == (1000, 2.0)
-    assert told.latency_us == {"mean": 2000.0, "max": 87_548.0}
-    assert [s.value for s in told.samples] == [459, 2, 541, 2]
-    assert told.ended_unix_ns == 1_795_814_917 * 10**9
-    assert one.result.arrival == "unknown"
+    entry = result(texts.AGGREGATED_13, clients=2, name="pgbench_log.7")
+    measured = entry.result.outcome
+    assert (measured.events, measured.window_s) == (1000, 2.0)
+    assert measured.latency_us == {"mean": 2000.0, "max": 87_548.0}
+    assert [s.value for s in measured.samples] == [459, 2, 541, 2]
+    assert measured.ended_unix_ns == 1_795_814_917 * 10**9
+    assert entry.result.arrival == "unknown"
 
 
 def test_aggregated_logs_of_threads_are_added_up() -> None:
     Path("l.1").write_text(texts.AGGREGATED_13)
     Path("l.1.1").write_text(texts.AGGREGATED_13)
-    (one,) = read_sources(["l.1", "l.1.1"], tool=None, clients=4)
-    assert (one.result.outcome.events, one.result.outcome.window_s) == (2000, 2.0)
+    (entry,) = read_sources(["l.1", "l.1.1"], tool=None, clients=4)
+    assert (entry.result.outcome.events, entry.result.outcome.window_s) == (2000, 2.0)
 
 
 def test_an_aggregated_log_says_what_was_skipped() -> None:
-    told = result(texts.AGGREGATED_15_RATE, clients=2).result
-    assert (told.arrival, told.outcome.events) == ("open", 300)
-    assert told.outcome.figures["skipped_share"] == pytest.approx(185 / 485)
-    assert "185 transactions were skipped" in told.outcome.against[0]
+    measured = result(texts.AGGREGATED_15_RATE, clients=2).result
+    assert (measured.arrival, measured.outcome.events) == ("open", 300)
+    assert measured.outcome.figures["skipped_share"] == pytest.approx(185 / 485)
+    assert "185 transactions were skipped" in measured.outcome.against[0]
 
 
 def test_an_aggregated_log_beside_the_text_has_the_greatest_time() -> None:
     Path("a.txt").write_text(texts.V14)
     Path("log").write_text(texts.AGGREGATED_13)
-    (one,) = read_sources(["a.txt+log"], tool=None, clients=None)
-    assert one.result.outcome.latency_us == {"mean": 10_000.0, "max": 99_999.0}
-    assert len(one.result.outcome.samples) == 4
+    (entry,) = read_sources(["a.txt+log"], tool=None, clients=None)
+    assert entry.result.outcome.latency_us == {"mean": 10_000.0, "max": 99_999.0}
+    assert len(entry.result.outcome.samples) == 4
 
 
 def test_the_report_says_what_the_text_says_against_itself() -> None:
     keep(Store(Path("s")), "mine", [result(texts.V16_RATE)], "…")
     analysis = analyse(gather(Path("s"), "mine"))
-    found = {gate.name: gate for gate in gates(analysis)}
-    assert found["Tool: pgbench"].state == "doubtful"
-    assert "18000 transactions were skipped" in found["Tool: pgbench"].told
-    said = " ".join(limits(analysis))
-    assert "Load came at a rate" in said
-    assert "Load was closed" not in said
+    matched = {gate.name: gate for gate in gates(analysis)}
+    assert matched["Tool: pgbench"].state == "doubtful"
+    assert "18000 transactions were skipped" in matched["Tool: pgbench"].told
+    printed = " ".join(limits(analysis))
+    assert "Load came at a rate" in printed
+    assert "Load was closed" not in printed
     (point,) = analysis.points
     assert "18000 transactions were skipped" in point.why_left_out()[1]
 
 
 def test_the_report_says_closed_only_where_the_text_does() -> None:
     lines = "\n".join(f"0 {n} 900 0 1700000000 {n} 5" for n in range(1, 50))
-    for name, text, said in (("a", texts.V14, True), ("b", lines, False)):
+    for name, text, printed in (("a", texts.V14, True), ("b", lines, False)):
         keep(Store(Path("s")), name, [result(text)], "…")
-        told = limits(analyse(gather(Path("s"), name)))
-        assert any("Load was closed" in one for one in told) is said
+        measured = limits(analyse(gather(Path("s"), name)))
+        assert any("Load was closed" in entry for entry in measured) is printed
 
 
 def test_the_report_names_what_was_not_found_and_not_read() -> None:
     text = texts.V18.replace("query mode: simple\n", "")
     keep(Store(Path("s")), "mine", [result(text)], "…")
-    told = " ".join(limits(analyse(gather(Path("s"), "mine"))))
-    assert "Usual lines of pgbench 18.6 that the imported texts lack: query mode." in told
-    assert "not read: statement latencies (-r)." in told
+    measured = " ".join(limits(analyse(gather(Path("s"), "mine"))))
+    assert "Usual lines of pgbench 18.6 that the imported texts lack: query mode." in measured
+    assert "not read: statement latencies (-r)." in measured

@@ -58,11 +58,11 @@ def test_pgbench_and_sysbench_on_a_real_server(
     assert (
         f"number of transactions actually processed: {select_.events}\n" in Path(text).read_text()
     )
-    for found in (select_, points_):
-        assert found.clients == 2
-        assert 0 < found.latency_us["p50"] <= found.latency_us["p99"]
-        histograms: Any = found.record["histograms"]
-        assert [histogram["count"] for histogram in histograms] == [found.events]
+    for matched in (select_, points_):
+        assert matched.clients == 2
+        assert 0 < matched.latency_us["p50"] <= matched.latency_us["p99"]
+        histograms: Any = matched.record["histograms"]
+        assert [histogram["count"] for histogram in histograms] == [matched.events]
     asked_for = ["export", "real", "--store", str(tmp_path / "store"), "--format", "hlog"]
     assert call([*asked_for, "--out", str(tmp_path / "logs")]) == 0
     assert len(capsys.readouterr().out.splitlines()) == 2

@@ -1,4 +1,4 @@
-"""What stands before each line of a log: time stamps of a CI, of `ts`, quotations, counters."""
+"""What stands before each line of a log: time stamps of a CI, of ts, quotations, counters."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize("tool", TEXTS)
 def test_stamped_text_says_what_it_says_without(stamp: str, tool: str) -> None:
     stamped = "".join(f"{stamp}{line}\n" for line in TEXTS[tool].splitlines())
-    one = result(stamped)
-    assert one.bridge.tool == tool
-    assert one.result == result(TEXTS[tool]).result
-    told = "what stands before each of its lines" in " ".join(one.notes)
-    assert told == bool(stamp.strip() and "\x1b" not in stamp)
+    entry = result(stamped)
+    assert entry.bridge.tool == tool
+    assert entry.result == result(TEXTS[tool]).result
+    measured = "what stands before each of its lines" in " ".join(entry.notes)
+    assert measured == bool(stamp.strip() and "\x1b" not in stamp)
 
 
 def test_lines_of_the_file_are_counted_as_they_are() -> None:
     stamped = "".join(f"03:04:05 {line}\n" for line in (texts_pgbench.V14 * 2).splitlines())
-    assert [one.line for one in results(stamped)] == [1, 13]
+    assert [entry.line for entry in results(stamped)] == [1, 13]
 
 
 @pytest.mark.parametrize(

@@ -33,14 +33,14 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_each_release(
     text: str, version: str, statements: int, errors: int, p95: float | None
 ) -> None:
-    one = result(text)
-    told = one.result
-    assert (one.bridge.tool, told.version) == ("sysbench", version)
-    assert (told.outcome.events, told.outcome.window_s, rate(one)) == (2000, 4.0, 500.0)
-    assert (told.outcome.statements, told.outcome.errors) == (statements, errors)
+    entry = result(text)
+    measured = entry.result
+    assert (entry.bridge.tool, measured.version) == ("sysbench", version)
+    assert (measured.outcome.events, measured.outcome.window_s, rate(entry)) == (2000, 4.0, 500.0)
+    assert (measured.outcome.statements, measured.outcome.errors) == (statements, errors)
     ranks = {} if p95 is None else {"p95": p95}
-    assert told.outcome.latency_us == {**ranks, "mean": 7990, "max": 61_300}
-    assert (told.stated_per_s, told.arrival, told.absent) == (500.0, "closed", ())
+    assert measured.outcome.latency_us == {**ranks, "mean": 7990, "max": 61_300}
+    assert (measured.stated_per_s, measured.arrival, measured.absent) == (500.0, "closed", ())
 
 
 def test_lines_over_time_have_the_percentile_that_was_asked_for() -> None:
@@ -49,32 +49,32 @@ def test_lines_over_time_have_the_percentile_that_was_asked_for() -> None:
         (texts.V1_0_P99, ["latency_p99_ms"]),
         (texts.OURS_LIST, ["latency_p50_ms", "latency_p95_ms", "latency_p99_9_ms"]),
     ):
-        told = result(text).result.outcome
-        names = [sample.metric for sample in told.samples]
+        measured = result(text).result.outcome
+        names = [sample.metric for sample in measured.samples]
         assert names == ["events_per_s", *metrics] * 2
-        assert [s.value for s in told.samples if s.metric == "events_per_s"] == [500, 510]
+        assert [s.value for s in measured.samples if s.metric == "events_per_s"] == [500, 510]
     assert result(texts.V0_5).result.outcome.reconnects == 1
 
 
 def test_a_list_of_percentiles_is_read_whole() -> None:
-    told = result(texts.OURS_LIST).result.outcome.latency_us
-    assert (told["p50"], told["p95"], told["p99.9"]) == (7560, 13_220, 40_370)
+    measured = result(texts.OURS_LIST).result.outcome.latency_us
+    assert (measured["p50"], measured["p95"], measured["p99.9"]) == (7560, 13_220, 40_370)
     other = result(texts.V1_0.replace("95th", "90th")).result.outcome
     assert other.figures["event_us_p90"] == 13_220
 
 
 def test_a_rate_is_an_option_and_no_closed_loop() -> None:
-    told = result(texts.V1_1_RATE).result
-    assert (told.arrival, told.options["rate_per_s"]) == ("open", 500.0)
+    measured = result(texts.V1_1_RATE).result
+    assert (measured.arrival, measured.options["rate_per_s"]) == ("open", 500.0)
     behind = result(texts.V1_0_BEHIND).result
     assert behind.outcome.against == ("9715 events were due and not yet begun",)
 
 
 def test_without_the_number_of_threads_it_is_asked_for() -> None:
     text = texts.V1_0.partition("Threads started!\n")[2]
-    one = result(text, clients=4)
-    assert one.result.arrival == "unknown"
-    assert "sysbench VERSION, Number of threads" in " ".join(one.notes)
+    entry = result(text, clients=4)
+    assert entry.result.arrival == "unknown"
+    assert "sysbench VERSION, Number of threads" in " ".join(entry.notes)
 
 
 def test_lines_that_are_not_known_are_named() -> None:
@@ -85,32 +85,32 @@ def test_lines_that_are_not_known_are_named() -> None:
 
 def test_old_releases_may_tell_seconds() -> None:
     text = texts.V0_4.replace("7.99ms", "0.0080s").replace("13.22ms", "0.0132s")
-    told = result(text.replace("61.30ms", "0.0613s")).result.outcome.latency_us
-    assert told == {"p95": 13_200, "mean": 8000, "max": pytest.approx(61_300)}
+    measured = result(text.replace("61.30ms", "0.0613s")).result.outcome.latency_us
+    assert measured == {"p95": 13_200, "mean": 8000, "max": pytest.approx(61_300)}
 
 
 def test_zeros_of_fast_events_are_no_times() -> None:
     text = texts.V1_0_CPU.replace("7.99", "0.00").replace("13.22", " 0.00")
-    told = result(text).result.outcome.latency_us
-    assert told == {"mean": 7990, "max": 61_300}
+    measured = result(text).result.outcome.latency_us
+    assert measured == {"mean": 7990, "max": 61_300}
 
 
 def test_reports_at_checkpoints_are_parts_of_a_run() -> None:
-    found = results(texts.CHECKPOINTS)
-    assert [one.cell for one in found] == [
+    matched = results(texts.CHECKPOINTS)
+    assert [entry.cell for entry in matched] == [
         "sysbench-to-1.0017s",
         "sysbench-to-2.0009s",
         "sysbench-to-3.5025s",
     ]
-    assert [rate(one) for one in found] == pytest.approx([166.58, 252.26, 63.94], rel=2e-3)
-    assert {one.clients for one in found} == {4}
-    assert {one.result.version for one in found} == {"1.0.20"}
+    assert [rate(entry) for entry in matched] == pytest.approx([166.58, 252.26, 63.94], rel=2e-3)
+    assert {entry.clients for entry in matched} == {4}
+    assert {entry.result.version for entry in matched} == {"1.0.20"}
 
 
 def test_a_loop_with_preparation_and_cleaning_up() -> None:
     runs = [texts.V1_0.replace("threads: 4", f"threads: {n}") for n in (1, 2, 4)]
     text = "".join(texts.PREPARE + run + texts.CLEANUP for run in runs)
-    assert [(one.cell, one.clients) for one in results(text)] == [
+    assert [(entry.cell, entry.clients) for entry in results(text)] == [
         ("sysbench", 1),
         ("sysbench", 2),
         ("sysbench", 4),
@@ -122,9 +122,9 @@ def test_a_rate_is_another_load_for_compare(capsys: pytest.CaptureFixture[str]) 
         Path(name).write_text(text)
     assert call(["import", "a=a", "b=b", "--as", "m", "--store", "s"]) == 0
     assert call(["compare", "m/a", "m/b", "--assume-alike", "--store", "s"]) == 0
-    said = capsys.readouterr().out
-    assert "rate_per_s: 500.0 → none" in said
-    assert "no verdict: load differ" in said
+    printed = capsys.readouterr().out
+    assert "rate_per_s: 500.0 → none" in printed
+    assert "no verdict: load differ" in printed
 
 
 def test_too_many_errors_are_the_reason_that_is_given(capsys: pytest.CaptureFixture[str]) -> None:
@@ -133,18 +133,18 @@ def test_too_many_errors_are_the_reason_that_is_given(capsys: pytest.CaptureFixt
         Path(name).write_text(text + "\n" * total)
     assert call(["import", "a=a1", "a=a2", "b=b1", "b=b2", "--as", "m", "--store", "s"]) == 0
     assert call(["compare", "m/a", "m/b", "--assume-alike", "--store", "s"]) == 0
-    said = capsys.readouterr().out
-    assert "all 4 runs are left out: 0.5 % of their operations failed; 0.01 % is tol" in said
+    printed = capsys.readouterr().out
+    assert "all 4 runs are left out: 0.5 % of their operations failed; 0.01 % is tol" in printed
 
 
 @pytest.mark.parametrize("compat", ["1.0", "1.1"])
 @pytest.mark.parametrize("ranks", ["95", "50,95,99.9"])
 def test_what_our_own_drop_in_prints(compat: str, ranks: str) -> None:
     words = [f"--compat={compat}", "cpu", "--time=1", "--threads=2", f"--percentile={ranks}"]
-    said = subprocess.run(
+    printed = subprocess.run(
         [find_engine().path, "sysbench", *words, "run"], capture_output=True, text=True, check=True
     ).stdout
-    one = result(said)
-    assert (one.bridge.tool, one.clients, one.result.script) == ("sysbench", 2, "cpu")
-    assert {f"p{rank}" for rank in ranks.split(",")} <= one.result.outcome.latency_us.keys()
-    assert (one.result.absent, one.result.unread) == ((), ())
+    entry = result(printed)
+    assert (entry.bridge.tool, entry.clients, entry.result.script) == ("sysbench", 2, "cpu")
+    assert {f"p{rank}" for rank in ranks.split(",")} <= entry.result.outcome.latency_us.keys()
+    assert (entry.result.absent, entry.result.unread) == ((), ())

@@ -1,9 +1,9 @@
 """What fio, BenchBase, memtier_benchmark and redis-benchmark write, in a few figures.
 
 fio 3.25 to 3.41 and redis-benchmark 6.0 to 8.0: compared with runs of them. fio 2: in the shape of
-public results of 2.1.11, 2.2.10 (tests of `storperf`), 2.6 and 2.10 (times in microseconds, sizes
+public results of 2.1.11, 2.2.10 (tests of storperf), 2.6 and 2.10 (times in microseconds, sizes
 in KiB, no options before 2.10). BenchBase: of the
-summaries in a guide for Aurora DSQL (2024) and in the tests of `autorocks` (2022).
+summaries in a guide for Aurora DSQL (2024) and in the tests of autorocks (2022).
 memtier_benchmark: of `1.json` in its own repository (2.x) and of 1.2's results in repositories.
 """
 

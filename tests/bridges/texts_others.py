@@ -81,8 +81,8 @@ def ycsb_json(text: str, *, array: bool) -> str:
             )
         else:
             others.append(line)
-    told = f"[ {', '.join(objects)} ]" if array else " ".join(objects)
-    return "\n".join([*others, told])
+    measured = f"[ {', '.join(objects)} ]" if array else " ".join(objects)
+    return "\n".join([*others, measured])
 
 
 HAMMERDB_SEQUENCE = """\
@@ -127,13 +127,13 @@ ALL VIRTUAL USERS COMPLETE
 def hammerdb(version: str) -> str:
     """A sequence of two tests."""
     rates = (("35576", "81705"), ("60364", "138600"))
-    told = [
+    measured = [
         f"{tpm} PostgreSQL TPM at {nopm} NOPM"
         if version.startswith("3")
         else f"{nopm} NOPM from {tpm} PostgreSQL TPM"
         for nopm, tpm in rates
     ]
-    return HAMMERDB_SEQUENCE.format(version=version, first=told[0], second=told[1])
+    return HAMMERDB_SEQUENCE.format(version=version, first=measured[0], second=measured[1])
 
 
 _ROCKS_HEAD = """\

@@ -1,8 +1,8 @@
 """What pgbench prints, release by release.
 
 13 to 18: made by running it on a server of release 15, with other figures. 9.4 to 12 and 14: in the
-shape of results in public notes: the READMEs of `pgrouter` (9.4) and `node-sequelize-examples`
-(9.6), runs of 10 to 12 kept by `pghr` and `terraform` repositories, `pgbench` lessons (14).
+shape of results in public notes: the READMEs of pgrouter (9.4) and node-sequelize-examples
+(9.6), runs of 10 to 12 kept by pghr and terraform repositories, pgbench lessons (14).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ latency stddev: 3.000 ms
 tps = 799.500000 (including connections establishing)
 tps = 800.000000 (excluding connections establishing)
 """
-"""9.4 and 9.5."""
+"""Releases 9.4 and 9.5."""
 
 V9_5_RATE = """\
 transaction type: SELECT only
@@ -56,7 +56,7 @@ latency stddev = 3.000 ms
 tps = 799.500000 (including connections establishing)
 tps = 800.000000 (excluding connections establishing)
 """
-"""9.6 to 13."""
+"""Releases 9.6 to 13."""
 
 V12_STATEMENTS = (
     V9_6
@@ -81,7 +81,7 @@ latency average = 23.666 ms
 tps = 84.511015 (including connections establishing)
 tps = 164.728921 (excluding connections establishing)
 """
-"""With -C."""
+"""A connection for each transaction."""
 
 V13_ABORTED = """\
 pgbench: error: client 2 script 0 aborted in command 8 query 0: ERROR:  could not serialize access
@@ -130,7 +130,7 @@ latency average = 10.000 ms
 average connection time = 6.100 ms
 tps = 800.000000 (including reconnection times)
 """
-"""With -C."""
+"""A connection for each transaction."""
 
 V15_RETRIES = """\
 pgbench (15.18 (Debian 15.18-0+deb12u1))

@@ -15,9 +15,9 @@ from dbdyno.generators.pgbench import (
     connection,
     distribution_of,
     figures_of,
-    outcome,
     times,
 )
+from dbdyno.generators.pgbench_text import outcome
 from dbdyno.servers import open_server, open_tool
 
 SAID = """\

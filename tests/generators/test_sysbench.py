@@ -11,7 +11,8 @@ import pytest
 from jobs import STEP
 
 from dbdyno.errors import EngineError, UsageError
-from dbdyno.generators.sysbench import GENERATOR, connection, latencies, outcome
+from dbdyno.generators.sysbench import GENERATOR, connection
+from dbdyno.generators.sysbench_text import latencies, outcome
 from dbdyno.model import Option
 from dbdyno.servers import open_server, open_tool
 

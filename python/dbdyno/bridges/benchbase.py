@@ -38,7 +38,7 @@ _READ = (
 
 
 class BenchBase:
-    """Reads one run."""
+    """Reads one run's summary."""
 
     tool: ClassVar[str] = "benchbase"
     metrics: ClassVar[tuple[Metric, ...]] = ()
@@ -49,27 +49,27 @@ class BenchBase:
 
     def parts(self, text: Text) -> Sequence[Text]:
         """Several summaries, one behind another."""
-        found = [part for part, _ in documents(text, _is_summary)]
-        return found if len(found) > 1 else [text]
+        matched = [part for part, _ in documents(text, _is_summary)]
+        return matched if len(matched) > 1 else [text]
 
     def read(self, texts: Sequence[Text]) -> Result:
         """Events are requests, good or not: those that its throughput counts. What it counts and
         doesn't call good is errors."""
         text = single(texts, self.tool)
-        found = documents(text, _is_summary)
-        if not found:
+        matched = documents(text, _is_summary)
+        if not matched:
             raise text.cut(self.tool, "the end of its JSON")
-        told = {name.lower(): value for name, value in found[0][1].items()}
+        measured = {name.lower(): value for name, value in matched[0][1].items()}
         try:
-            rate = float(told[_RATE])
+            rate = float(measured[_RATE])
             if rate <= 0:
                 raise text.nothing("no request of BenchBase ended")
-            window_s, events = _extent(told, rate)
-            ended_ms = told.get("current timestamp (milliseconds)")
-            times = {name.lower(): value for name, value in told.get(_TIMES, {}).items()}
-            good = float(told[_GOOD]) if _GOOD in told else None
+            window_s, events = _extent(measured, rate)
+            ended_ms = measured.get("current timestamp (milliseconds)")
+            times = {name.lower(): value for name, value in measured.get(_TIMES, {}).items()}
+            good = float(measured[_GOOD]) if _GOOD in measured else None
             ended_ns = int(ended_ms) * 10**6 if ended_ms else None
-            terminals = int(told["terminals"]) if told.get("terminals") else None
+            terminals = int(measured["terminals"]) if measured.get("terminals") else None
             latency_us = dict(_latency(times))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise text.error(f"a summary of BenchBase that holds no {error}") from error
@@ -84,17 +84,17 @@ class BenchBase:
                 **{f"event_us_{n}": us for n, us in latency_us.items() if n not in _RANKS},
             },
             ended_unix_ns=ended_ns,
-            warnings=tuple(_warnings(told, good, rate)),
+            warnings=tuple(_warnings(measured, good, rate)),
         )
         return Result(
             outcome=outcome if events else replace(outcome, window_s=0.0),
             clients=terminals,
-            script=str(told.get("benchmark type") or ""),
-            options=dict(_options(told)),
+            script=str(measured.get("benchmark type") or ""),
+            options=dict(_options(measured)),
             not_known=() if good is not None else ("errors",),
             stated_per_s=rate,
-            absent=tuple(name for name in _USUAL if told.get(name) in (None, "")),
-            unread=tuple(name for name in told if name not in _READ),
+            absent=tuple(name for name in _USUAL if measured.get(name) in (None, "")),
+            unread=tuple(name for name in measured if name not in _READ),
         )
 
 
@@ -105,10 +105,10 @@ def _is_summary(document: Any) -> bool:
     return isinstance(document, dict) and any(name.lower() == _RATE for name in document)
 
 
-def _extent(told: Mapping[str, Any], rate: float) -> tuple[float, int]:
+def _extent(measured: Mapping[str, Any], rate: float) -> tuple[float, int]:
     """Seconds and number of events; OLTPBench's first summaries tell neither."""
-    elapsed_s = float(told.get(_ELAPSED) or 0) / 1e9
-    count = int(told.get(_COUNT) or 0)
+    elapsed_s = float(measured.get(_ELAPSED) or 0) / 1e9
+    count = int(measured.get(_COUNT) or 0)
     if count:
         by_rate = count / rate
         near = elapsed_s and abs(elapsed_s - by_rate) < 0.01 * by_rate
@@ -125,21 +125,21 @@ def _latency(times: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
             yield name, float(value)
 
 
-def _options(told: Mapping[str, Any]) -> Iterator[tuple[str, Option]]:
+def _options(measured: Mapping[str, Any]) -> Iterator[tuple[str, Option]]:
     for ours, its in (
         ("server", "dbms type"),
         ("server_version", "dbms version"),
         ("isolation", "isolation"),
         ("scale", "scalefactor"),
     ):
-        if told.get(its) not in (None, ""):
-            yield ours, str(told[its])
-    if told.get(_ELAPSED):
-        yield "duration_s", round(float(told[_ELAPSED]) / 1e9)
+        if measured.get(its) not in (None, ""):
+            yield ours, str(measured[its])
+    if measured.get(_ELAPSED):
+        yield "duration_s", round(float(measured[_ELAPSED]) / 1e9)
 
 
-def _warnings(told: Mapping[str, Any], good: float | None, rate: float) -> Iterator[str]:
-    state = told.get("final state")
+def _warnings(measured: Mapping[str, Any], good: float | None, rate: float) -> Iterator[str]:
+    state = measured.get("final state")
     if state and str(state).lower() not in _ENDED:
         yield f"BenchBase ended in state {json.dumps(state)}"
     if good is not None and good < rate:

@@ -39,31 +39,33 @@ class Text:
     name: str = ""
     """What tells it from other parts of the file, where its own words don't."""
 
-    def error(self, told: str, *, line: int | None = None, hint: str | None = None) -> UsageError:
+    def error(
+        self, measured: str, *, line: int | None = None, hint: str | None = None
+    ) -> UsageError:
         """Why the file can't be imported, with the position in it."""
-        return UsageError(f"{self._place(line)}: {told}", hint=hint)
+        return UsageError(f"{self._place(line)}: {measured}", hint=hint)
 
     def cut(self, tool: str, missing: str) -> CutError:
         """The text is the tool's but ends before its figures."""
         last = len(self.content.splitlines()) or 1
-        told = f"the text ends without {missing}: {tool} was stopped, or the text was cut"
+        measured = f"the text ends without {missing}: {tool} was stopped, or the text was cut"
         return CutError(
-            f"{self._place(last)}: {told}", hint="import the whole of what the tool printed"
+            f"{self._place(last)}: {measured}", hint="import the whole of what the tool printed"
         )
 
-    def broken(self, told: str, *, line: int, hint: str) -> CutError:
+    def broken(self, measured: str, *, line: int, hint: str) -> CutError:
         """The text breaks off within its figures."""
-        return CutError(f"{self._place(line)}: {told}", hint=hint)
+        return CutError(f"{self._place(line)}: {measured}", hint=hint)
 
-    def nothing(self, told: str) -> CutError:
+    def nothing(self, measured: str) -> CutError:
         """The text is whole, and says that nothing was measured."""
-        return CutError(f"{self._place(None)}: {told}")
+        return CutError(f"{self._place(None)}: {measured}")
 
     def uncounted(self, tool: str, script: str) -> CutError:
         """The text has a rate, and no number of events."""
-        told = f"{tool} does not say how many events{script and ' of '}{script} there were"
+        measured = f"{tool} does not say how many events{script and ' of '}{script} there were"
         return CutError(
-            f"{self._place(1)}: {told}", hint="name the number of each result with --events"
+            f"{self._place(1)}: {measured}", hint="name the number of each result with --events"
         )
 
     def _place(self, line: int | None) -> str:
@@ -118,15 +120,15 @@ class Bridge(Protocol):
 
 def holding(texts: Sequence[Text], summary: re.Pattern[str], tool: str) -> Text | None:
     """The one file with the summary. Raises `UsageError` with file and line of a second one."""
-    found = [(text, match) for text in texts for match in summary.finditer(text.content)]
-    if len(found) > 1:
-        text, match = found[1]
+    matched = [(text, match) for text in texts for match in summary.finditer(text.content)]
+    if len(matched) > 1:
+        text, match = matched[1]
         raise text.error(
             f"a second result of {tool}, and `+` joins the files of a single one",
             line=text.line_of(match.start()),
             hint="name results apart: `a.txt` `b.txt`; a file with several is named alone",
         )
-    return found[0][0] if found else None
+    return matched[0][0] if matched else None
 
 
 def single(texts: Sequence[Text], tool: str) -> Text:
@@ -141,14 +143,14 @@ def single(texts: Sequence[Text], tool: str) -> Text:
 
 def first(pattern: re.Pattern[str], content: str) -> str | None:
     """The first group of the first match."""
-    found = pattern.search(content)
-    return found[1] if found else None
+    matched = pattern.search(content)
+    return matched[1] if matched else None
 
 
 def whole(pattern: re.Pattern[str], content: str) -> int | None:
     """The same, as a whole number."""
-    found = first(pattern, content)
-    return int(found) if found else None
+    matched = first(pattern, content)
+    return int(matched) if matched else None
 
 
 def absent(usual: Mapping[str, re.Pattern[str]], content: str) -> tuple[str, ...]:
@@ -158,6 +160,6 @@ def absent(usual: Mapping[str, re.Pattern[str]], content: str) -> tuple[str, ...
 
 def unread(lines: Iterable[str], known: re.Pattern[str]) -> tuple[str, ...]:
     """The lines that aren't understood, each once and shortened; empty ones are no lines."""
-    found = (line.strip() for line in lines)
-    strange = (line[:_SHOWN] for line in found if line and not known.match(line))
+    matched = (line.strip() for line in lines)
+    strange = (line[:_SHOWN] for line in matched if line and not known.match(line))
     return tuple(dict.fromkeys(strange))

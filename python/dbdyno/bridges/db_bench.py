@@ -61,9 +61,9 @@ class DbBench:
         """`--benchmarks` may list several, below one head; each has a line of its own."""
         if text.content.startswith(_REPORT):
             return [text]
-        found = results_in(text, _SHAPE)
+        matched = results_in(text, _SHAPE)
         head, parts = "", []
-        for part in found:
+        for part in matched:
             begin, summary = _HEAD.search(part.content), SUMMARY.search(part.content)
             if begin:
                 head = part.content[: summary.start()] if summary else part.content
@@ -77,15 +77,15 @@ class DbBench:
     def read(self, texts: Sequence[Text]) -> Result:
         """Figures of the summary and the histogram; lines over time of the report."""
         reports = [text for text in texts if text.content.startswith(_REPORT)]
-        said = [text for text in texts if text not in reports]
-        if not said:
+        printed = [text for text in texts if text not in reports]
+        if not printed:
             raise texts[0].error(
                 "is a report over time, without the figures of the run",
                 hint="name it with the text that db_bench printed: TEXT+REPORT",
             )
-        main = holding(said, SUMMARY, self.tool) or said[0]
-        content = "\n".join(text.content for text in said)
-        whole = "\n".join(text.head for text in said) + content
+        main = holding(printed, SUMMARY, self.tool) or printed[0]
+        content = "\n".join(text.content for text in printed)
+        whole = "\n".join(text.head for text in printed) + content
         lines = [line for text in reports for line in text.content.splitlines()]
         summary = SUMMARY.search(content)
         if summary is None or not int(summary["rate"]):
@@ -98,11 +98,11 @@ class DbBench:
                 ("reads_per_s_limit", _READ_LIMIT),
             )
         }
-        told = _outcome(content, lines, int(summary["rate"]))
+        measured = _outcome(content, lines, int(summary["rate"]))
         return Result(
             outcome=replace(
-                told,
-                figures={**told.figures, **_found_share(summary)},
+                measured,
+                figures={**measured.figures, **_found_share(summary)},
                 warnings=tuple(own_warnings(whole)),
             ),
             clients=None,
@@ -123,12 +123,12 @@ class DbBench:
 def _outcome(content: str, reports: Sequence[str], rate: int) -> ToolOutcome:
     """Releases before 7 don't say how many operations there were, but in a histogram."""
     try:
-        told = outcome(content, reports, 0, ())
+        measured = outcome(content, reports, 0, ())
     except EngineError:
         return ToolOutcome(window_s=0.0, events=0)
-    by_rate = told.events / rate
-    near = abs(by_rate - told.window_s) <= _ROUNDED * by_rate
-    return replace(told, window_s=by_rate) if near else told
+    by_rate = measured.events / rate
+    near = abs(by_rate - measured.window_s) <= _ROUNDED * by_rate
+    return replace(measured, window_s=by_rate) if near else measured
 
 
 _ROUNDED = 0.02

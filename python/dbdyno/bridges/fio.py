@@ -38,9 +38,9 @@ class Fio:
 
     def parts(self, text: Text) -> Sequence[Text]:
         """Several documents, and in one the groups that waited for one another (`stonewall`)."""
-        found = documents(text, _is_report)
-        parts = [part for own, report in found for part in _groups(own, report)]
-        last = found[-1][0] if found else None
+        matched = documents(text, _is_report)
+        parts = [part for own, report in matched for part in _groups(own, report)]
+        last = matched[-1][0] if matched else None
         rest = text.content.rpartition(last.content)[2] if last is not None else ""
         if last is not None and _JSON.search(rest):
             before = text.before + text.content.rpartition(last.content)[0].count("\n")
@@ -55,33 +55,33 @@ class Fio:
             raise text.error("fio ran no job")
         try:
             jobs: Sequence[Mapping[str, Any]] = report["jobs"]
-            told = outcome(report, ())
-            names = [str(one["jobname"]) for one in jobs]
-            clients, options = _clients(report, names), dict(_options(report, told.window_s))
+            measured = outcome(report, ())
+            names = [str(entry["jobname"]) for entry in jobs]
+            clients, options = _clients(report, names), dict(_options(report, measured.window_s))
             arrival = _arrival(report)
-            stated = _stated_per_s(told.figures)
+            stated = _stated_per_s(measured.figures)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise text.error(
                 f"fio's JSON has no {error}: it is of another release than 2.1 to 3, or was altered"
             ) from error
-        if not told.events:
-            why = "".join(f": {reason}" for reason in told.against)
+        if not measured.events:
+            why = "".join(f": {reason}" for reason in measured.against)
             raise text.nothing(f"no read and no write of fio ended{why}")
         several = {name for name, number in Counter(names).items() if number > 1}
         figures = {
             name: value
-            for name, value in told.figures.items()
+            for name, value in measured.figures.items()
             if name.partition(".")[2] not in several
         }
         return Result(
-            outcome=replace(told, figures=figures, ended_unix_ns=_ended_ns(report)),
+            outcome=replace(measured, figures=figures, ended_unix_ns=_ended_ns(report)),
             clients=clients,
             version=str(report.get("fio version", "")).removeprefix("fio-"),
             script="+".join(dict.fromkeys(names)),
             options=options,
             arrival=arrival,
             stated_per_s=stated,
-            absent=tuple(_absent(report, told.latency_us, names)),
+            absent=tuple(_absent(report, measured.latency_us, names)),
         )
 
 
@@ -101,8 +101,8 @@ def _groups(text: Text, report: Mapping[str, Any]) -> Iterator[Text]:
     if len(groups) < 2 or not _one_after_another(report, list(groups.values())):
         yield text
         return
-    for one in groups.values():
-        yield replace(text, content=json.dumps({**report, "jobs": one}))
+    for entry in groups.values():
+        yield replace(text, content=json.dumps({**report, "jobs": entry}))
 
 
 def _one_after_another(
@@ -114,18 +114,18 @@ def _one_after_another(
     firsts = [group[0] for group in groups]
     shared = report.get("global options", {})
     asked = [{**shared, **job.get("job options", {})} for job in firsts]
-    if all(any(name in one for name in _WAITING) for one in asked[1:]):
+    if all(any(name in entry for name in _WAITING) for entry in asked[1:]):
         return True
     took_s = [
-        max((one["runtime"] for job in group for one in _ways(job)), default=0) / 1000
+        max((entry["runtime"] for job in group for entry in _ways(job)), default=0) / 1000
         for group in groups
     ]
     if all("job_start" in job for job in firsts):
         begins = [job["job_start"] / 1000 for job in firsts]
         ends = [begin + length for begin, length in zip(begins, took_s, strict=True)]
         return all(begin >= end - 0.1 for begin, end in zip(begins[1:], ends, strict=False))
-    ramps = [_RUNTIME.fullmatch(str(one.get("ramp_time", "0"))) for one in asked]
-    ramp_s = sum(int(one[1]) * _SECONDS[one[2]] for one in ramps if one)
+    ramps = [_RUNTIME.fullmatch(str(entry.get("ramp_time", "0"))) for entry in asked]
+    ramp_s = sum(int(entry[1]) * _SECONDS[entry[2]] for entry in ramps if entry)
     elapsed_s = min(float(job.get("elapsed", 0)) for group in groups for job in group)
     return elapsed_s >= sum(took_s) + ramp_s
 
@@ -145,7 +145,7 @@ def _document(text: Text) -> Mapping[str, Any]:
         )
     start = text.content.find("{")
     try:
-        found, _ = json.JSONDecoder().raw_decode(text.content, start)
+        matched, _ = json.JSONDecoder().raw_decode(text.content, start)
     except json.JSONDecodeError as error:
         line = text.line_of(error.pos)
         raise text.broken(
@@ -153,17 +153,20 @@ def _document(text: Text) -> Mapping[str, Any]:
             line=line,
             hint="import the whole of what fio printed",
         ) from error
-    if not isinstance(found, dict):
+    if not isinstance(matched, dict):
         raise text.error("is no document of fio")
-    return _by_job(found)
+    return _by_job(matched)
 
 
 def _by_job(report: Mapping[str, Any]) -> Mapping[str, Any]:
     """Of several machines (`--client`) the sum that fio makes, if it does."""
-    told = report.get("client_stats")
-    if "jobs" in report or not isinstance(told, list):
+    measured = report.get("client_stats")
+    if "jobs" in report or not isinstance(measured, list):
         return report
-    return {**report, "jobs": [one for one in told if one.get("jobname") == _SUM] or told}
+    return {
+        **report,
+        "jobs": [entry for entry in measured if entry.get("jobname") == _SUM] or measured,
+    }
 
 
 _SUM = "All clients"
@@ -183,17 +186,18 @@ def _stated_per_s(figures: Mapping[str, float]) -> float:
 def _asked(report: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The options of each job; before release 2.10 none are printed."""
     shared = report.get("global options", {})
-    return [{**shared, **one.get("job options", {})} for one in report["jobs"]]
+    return [{**shared, **entry.get("job options", {})} for entry in report["jobs"]]
 
 
 def _clients(report: Mapping[str, Any], names: Sequence[str]) -> int | None:
     """Of grouped jobs there is one entry, of others one a job. Without options nobody knows
     whether they are grouped."""
-    if not any("job options" in one for one in report["jobs"]):
+    if not any("job options" in entry for entry in report["jobs"]):
         return None
     entries = Counter(names)
     asked = {
-        name: int(one.get("numjobs", 1)) for name, one in zip(names, _asked(report), strict=True)
+        name: int(entry.get("numjobs", 1))
+        for name, entry in zip(names, _asked(report), strict=True)
     }
     return sum(max(entries[name], number) for name, number in asked.items())
 
@@ -213,7 +217,7 @@ def _options(report: Mapping[str, Any], window_s: float) -> Iterator[tuple[str, 
 
 def _arrival(report: Mapping[str, Any]) -> Arrival:
     """By the jobs' options, where they are printed. Each job keeps `iodepth` in flight."""
-    if not any("job options" in one for one in report["jobs"]):
+    if not any("job options" in entry for entry in report["jobs"]):
         return "unknown"
     paced = any(str(job.get(name, "0")) != "0" for job in _asked(report) for name in _PACED)
     return "open" if paced else "closed"
@@ -222,9 +226,9 @@ def _arrival(report: Mapping[str, Any]) -> Arrival:
 def _absent(
     report: Mapping[str, Any], latency_us: Mapping[str, float], names: Sequence[str]
 ) -> Iterator[str]:
-    if not any("job options" in one for one in report["jobs"]):
+    if not any("job options" in entry for entry in report["jobs"]):
         yield "job options"
-    if any("total_ios" not in one for job in report["jobs"] for one in _ways(job)):
+    if any("total_ios" not in entry for job in report["jobs"] for entry in _ways(job)):
         yield "total_ios"
     if len(names) == 1 and latency_us and not any(name.startswith("p") for name in latency_us):
         yield "percentile"

@@ -73,11 +73,11 @@ class HammerDb:
     def parts(self, text: Text) -> Sequence[Text]:
         """The autopilot and scripts drive several numbers of users one after another, below what
         was set at the beginning."""
-        found = results_in(text, _SHAPE)
-        begin = _SHAPE.opening.search(found[0].content, 0) if len(found) > 1 else None
-        period = _PERIOD.search(found[0].content)
-        head = found[0].content[: period.start()] if period and begin else ""
-        return [found[0], *(replace(part, head=head) for part in found[1:])]
+        matched = results_in(text, _SHAPE)
+        begin = _SHAPE.opening.search(matched[0].content, 0) if len(matched) > 1 else None
+        period = _PERIOD.search(matched[0].content)
+        head = matched[0].content[: period.start()] if period and begin else ""
+        return [matched[0], *(replace(part, head=head) for part in matched[1:])]
 
     def read(self, texts: Sequence[Text]) -> Result:
         """Rates of the result line; times of the profile's summary, as it tells them."""
@@ -87,14 +87,14 @@ class HammerDb:
         main = holding(texts, _RESULT, self.tool)
         if main is None:
             raise texts[0].cut(self.tool, "`TEST RESULT : System achieved … NOPM`")
-        found, minutes = _RESULT.search(main.content), whole(_PERIOD, content)
-        assert found is not None
+        matched, minutes = _RESULT.search(main.content), whole(_PERIOD, content)
+        assert matched is not None
         if minutes is None:
             raise main.cut(self.tool, "`Timing test period of … in minutes`")
-        orders = int(found["orders"] or found["old_orders"])
-        transactions = int(found["transactions"] or found["old_transactions"])
+        orders = int(matched["orders"] or matched["old_orders"])
+        transactions = int(matched["transactions"] or matched["old_transactions"])
         if not orders:
-            line = main.line_of(found.start())
+            line = main.line_of(matched.start())
             raise main.error("HammerDB counted no new orders", line=line)
         warehouses = _WAREHOUSES.search(both)
         ramp = whole(_RAMP_UP, both)
@@ -112,7 +112,7 @@ class HammerDb:
             script="TPROC-C",
             options={
                 "duration_s": minutes * 60,
-                "server": found["server"] or found["old_server"],
+                "server": matched["server"] or matched["old_server"],
                 **({"warehouses": int(size)} if size else {}),
                 **({"ramp_up_s": 60 * ramp} if ramp else {}),
             },
@@ -126,8 +126,8 @@ class HammerDb:
 
 def _arrival(content: str) -> Arrival:
     """Users pause (keying and thinking time) where it was set; else they go on at once."""
-    told = [found for pattern in (_PAUSES, _SCALED) for found in pattern.findall(content)]
-    if "true" in told:
+    measured = [matched for pattern in (_PAUSES, _SCALED) for matched in pattern.findall(content)]
+    if "true" in measured:
         return "open"
     return "closed" if _PAUSES.search(content) else "unknown"
 

@@ -81,7 +81,7 @@ def _study(name: str, sources: Sequence[Source], command_line: str) -> Study:
     cells: dict[str, list[Source]] = defaultdict(list)
     for source in sources:
         cells[source.cell].append(source)
-    levels = tuple(_level(cell, found) for cell, found in cells.items())
+    levels = tuple(_level(cell, matched) for cell, matched in cells.items())
     tools = " and ".join(dict.fromkeys(source.bridge.tool for source in sources))
     return Study(
         name=name,
@@ -93,7 +93,7 @@ def _study(name: str, sources: Sequence[Source], command_line: str) -> Study:
             warm_up_s=0.0,
             measure_s=None,
         ),
-        design=Design(blocks=max(len(found) for found in cells.values()), seed=0, order="runs"),
+        design=Design(blocks=max(len(matched) for matched in cells.values()), seed=0, order="runs"),
         text=f"{IMPORTED}{command_line.removeprefix('dbdyno import').strip()}\n",
     )
 
@@ -135,14 +135,14 @@ def _options(a: Source, b: Source) -> list[tuple[str, object, object]]:
 def _runs(study: Study, sources: Sequence[Source]) -> list[tuple[PlannedRun, Steps]]:
     """The runs there are files for, each with its steps: of the files of a cell with as many
     clients, the first is of block 1, the second of block 2."""
-    found: dict[tuple[str, int], dict[int, Source]] = defaultdict(dict)
-    ordered = sorted(sources, key=lambda one: (one.cell, one.clients))
-    for (cell, clients), repeats in groupby(ordered, key=lambda one: (one.cell, one.clients)):
+    matched: dict[tuple[str, int], dict[int, Source]] = defaultdict(dict)
+    ordered = sorted(sources, key=lambda entry: (entry.cell, entry.clients))
+    for (cell, clients), repeats in groupby(ordered, key=lambda entry: (entry.cell, entry.clients)):
         for block, source in enumerate(repeats, 1):
-            found[cell, block][clients] = source
+            matched[cell, block][clients] = source
     runs: list[tuple[PlannedRun, Steps]] = []
     for run in make_plan(study, seed=0).runs:
-        here = found.get((run.cell.levels[FACTOR], run.block), {})
+        here = matched.get((run.cell.levels[FACTOR], run.block), {})
         steps = {step: here[step.clients] for step in run.steps if step.clients in here}
         if steps:
             runs.append((replace(run, position=len(runs) + 1, steps=tuple(steps)), steps))
@@ -154,12 +154,12 @@ def _fingerprint(name: str, sources: Sequence[Source]) -> str:
         name,
         *(
             [
-                one.cell,
-                one.clients,
-                [file.sha256 for file in one.files],
-                *([one.line] if one.line else []),
+                entry.cell,
+                entry.clients,
+                [file.sha256 for file in entry.files],
+                *([entry.line] if entry.line else []),
             ]
-            for one in sources
+            for entry in sources
         ),
     ]
     return hashlib.sha256(json.dumps(shape).encode()).hexdigest()[:16]
@@ -168,20 +168,20 @@ def _fingerprint(name: str, sources: Sequence[Source]) -> str:
 def _write(writer: RunWriter, plan: Plan, run: PlannedRun, steps: Steps, command_line: str) -> None:
     summaries, results, samples, spans = [], [], [], []
     for step, source in steps.items():
-        told = source.result.outcome
-        ended_ns = told.ended_unix_ns or round(source.modified_unix_s * 1e9)
-        began_ns = ended_ns - round(told.window_s * 1e9)
+        measured = source.result.outcome
+        ended_ns = measured.ended_unix_ns or round(source.modified_unix_s * 1e9)
+        began_ns = ended_ns - round(measured.window_s * 1e9)
         spans += [began_ns, ended_ns]
-        kept = event_record(told.distribution)
+        kept = event_record(measured.distribution)
         if kept is not None:
             writer.distribution(
-                step.index, kept, start_unix_s=began_ns / 1e9, length_s=told.window_s
+                step.index, kept, start_unix_s=began_ns / 1e9, length_s=measured.window_s
             )
-        summaries.append(step_summary(step.index, step.clients, source.bridge.tool, told, kept))
+        summaries.append(step_summary(step.index, step.clients, source.bridge.tool, measured, kept))
         results.append(_step_result(step, source, ended_ns))
         samples += [
-            one if one.unix_ns > _EARLY_NS else replace(one, unix_ns=began_ns + one.unix_ns)
-            for one in told.samples
+            entry if entry.unix_ns > _EARLY_NS else replace(entry, unix_ns=began_ns + entry.unix_ns)
+            for entry in measured.samples
         ]
     if samples:
         tools = {source.bridge.tool: source.bridge.metrics for source in steps.values()}
@@ -196,7 +196,7 @@ _EARLY_NS = 10**17
 
 def _step_result(step: Step, source: Source, ended_ns: int) -> StepResult:
     outcome = source.result.outcome
-    told = "; ".join((*outcome.against, *outcome.warnings))
+    measured = "; ".join((*outcome.against, *outcome.warnings))
     return StepResult(
         index=step.index,
         clients=step.clients,
@@ -205,7 +205,7 @@ def _step_result(step: Step, source: Source, ended_ns: int) -> StepResult:
         engine_start_unix_ns=None,
         reactor=None,
         shards=None,
-        warnings=({"code": source.bridge.tool, "message": told},) if told else (),
+        warnings=({"code": source.bridge.tool, "message": measured},) if measured else (),
         ended_unix_ns=ended_ns,
     )
 
@@ -219,12 +219,12 @@ def _manifest(
     command_line: str,
 ) -> RunManifest:
     cell, (first, *_) = run.cell, sources
-    results = [one.result for one in sources]
-    unknown = (*ALWAYS_UNKNOWN, *(word for one in results for word in one.not_known))
-    arrivals = {one.arrival for one in results}
+    results = [entry.result for entry in sources]
+    unknown = (*ALWAYS_UNKNOWN, *(word for entry in results for word in entry.not_known))
+    arrivals = {entry.arrival for entry in results}
     if "unknown" in arrivals:
         unknown = (*unknown, "arrival")
-    dated = all(one.result.outcome.ended_unix_ns is not None for one in sources)
+    dated = all(entry.result.outcome.ended_unix_ns is not None for entry in sources)
     return RunManifest(
         id=run.id,
         study=plan.study,
@@ -256,11 +256,11 @@ def _manifest(
         imported=Imported(
             tool=cell.generator,
             version=first.result.version,
-            files=tuple(file for one in sources for file in one.files),
+            files=tuple(file for entry in sources for file in entry.files),
             dated_by="tool" if dated else "file",
             not_known=tuple(dict.fromkeys(unknown)),
             arrival=arrivals.pop() if len(arrivals) == 1 else "unknown",
-            absent=tuple(dict.fromkeys(line for one in results for line in one.absent)),
-            unread=tuple(dict.fromkeys(line for one in results for line in one.unread)),
+            absent=tuple(dict.fromkeys(line for entry in results for line in entry.absent)),
+            unread=tuple(dict.fromkeys(line for entry in results for line in entry.unread)),
         ),
     )

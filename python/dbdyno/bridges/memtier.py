@@ -25,7 +25,7 @@ _TOLD = ("protocol", "ratio", "pipeline", "data_size", "key_pattern", "key_maxim
 
 
 class Memtier:
-    """Reads one run."""
+    """Reads the figures of one run."""
 
     tool: ClassVar[str] = "memtier"
     metrics: ClassVar[tuple[Metric, ...]] = (
@@ -46,10 +46,10 @@ class Memtier:
     def read(self, texts: Sequence[Text]) -> Result:
         """Clients are connections: those of each thread, times threads."""
         text = single(texts, self.tool)
-        found = documents(text, _is_ours)
-        if not found:
+        matched = documents(text, _is_ours)
+        if not matched:
             raise text.cut(self.tool, "the end of its JSON")
-        report = found[0][1]
+        report = matched[0][1]
         try:
             name = _stats_of(report)
             return _result(text, report, report[name], name)
@@ -72,12 +72,12 @@ def _stats_of(report: Mapping[str, Any]) -> str:
 
 
 def _runs(text: Text, report: Mapping[str, Any]) -> Iterator[Text]:
-    each = [name for name in report if _EACH.fullmatch(name)]
-    if len(each) < 2:
+    member = [name for name in report if _EACH.fullmatch(name)]
+    if len(member) < 2:
         yield text
         return
     others = {name: value for name, value in report.items() if not _is_stats(name)}
-    for name in each:
+    for name in member:
         yield replace(text, content=json.dumps({**others, _STATS: report[name]}))
 
 
@@ -138,28 +138,28 @@ def _extent(
     return (events / rate if rate else length_s), events
 
 
-def _times(told: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+def _times(measured: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     """In microseconds; where no operation of a kind was done its zeros stand for nothing."""
-    if not float(told.get("Ops/sec", 0)) and not told.get("Count"):
+    if not float(measured.get("Ops/sec", 0)) and not measured.get("Count"):
         return
     for name, keys in (("mean", ("Average Latency", "Latency")), ("max", ("Max Latency",))):
-        found = next((float(told[key]) for key in keys if told.get(key)), 0.0)
-        if found:
-            yield name, found * 1000
-    for name, value in told.get("Percentile Latencies", {}).items():
+        matched = next((float(measured[key]) for key in keys if measured.get(key)), 0.0)
+        if matched:
+            yield name, matched * 1000
+    for name, value in measured.get("Percentile Latencies", {}).items():
         rank = _RANK.fullmatch(name)
         if rank and value:
             yield f"p{float(rank[1]):g}", float(value) * 1000
 
 
 def _figures(stats: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """`gets_per_s`, `gets_us_p99`; of reads how many found nothing, as `miss_share`."""
-    for kind, told in stats.items():
-        if kind in _NO_KIND or not isinstance(told, Mapping) or not told.get("Ops/sec"):
+    """Rates and times by kind of command; of reads how many found nothing, as `miss_share`."""
+    for kind, measured in stats.items():
+        if kind in _NO_KIND or not isinstance(measured, Mapping) or not measured.get("Ops/sec"):
             continue
         name = re.sub(r"\W+", "_", kind).lower()
-        yield f"{name}_per_s", float(told["Ops/sec"])
-        for what, value in _times(told):
+        yield f"{name}_per_s", float(measured["Ops/sec"])
+        for what, value in _times(measured):
             yield f"{name}_us_{what}", value
     totals = stats["Totals"]
     hits, misses = (float(totals.get(f"{what}/sec", 0)) for what in ("Hits", "Misses"))
@@ -171,9 +171,9 @@ def _figures(stats: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def _samples(totals: Mapping[str, Any]) -> Iterator[Sample]:
-    for second, told in totals.get("Time-Serie", {}).items():
+    for second, measured in totals.get("Time-Serie", {}).items():
         ended_ns = (int(second) + 1) * 10**9
-        yield Sample(ended_ns, "memtier", "operations_per_s", "", float(told.get("Count", 0)))
+        yield Sample(ended_ns, "memtier", "operations_per_s", "", float(measured.get("Count", 0)))
 
 
 def _options(asked: Mapping[str, Any], threads: int, clients: int) -> Iterator[tuple[str, Option]]:

@@ -35,19 +35,19 @@ def results_in(text: Text, shape: Shape) -> list[Text]:
     cut."""
     lines = text.content.splitlines(keepends=True)
     starts = list(_starts(lines, shape))
-    found: list[tuple[int, int]] = []
+    matched: list[tuple[int, int]] = []
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         own = "".join(lines[start:end])
         ours = any(mark.search(own) for mark in (shape.mark, shape.begun))
-        if found and not ours:
-            found[-1] = (found[-1][0], end)
+        if matched and not ours:
+            matched[-1] = (matched[-1][0], end)
         else:
-            found.append((start, end))
-    if len(found) < 2:
+            matched.append((start, end))
+    if len(matched) < 2:
         return [text]
     return [
         replace(text, content="".join(lines[start:end]), before=text.before + start)
-        for start, end in found
+        for start, end in matched
     ]
 
 
@@ -68,7 +68,7 @@ def documents(text: Text, ours: Callable[[Any], bool]) -> list[tuple[Text, Any]]
     them is passed over. Where there is none, or the last one breaks off: an empty list, or those
     before it."""
     decoder = json.JSONDecoder()
-    found: list[tuple[Text, Any]] = []
+    matched: list[tuple[Text, Any]] = []
     position = 0
     while (start := _next_document(text.content, position)) is not None:
         try:
@@ -78,17 +78,19 @@ def documents(text: Text, ours: Callable[[Any], bool]) -> list[tuple[Text, Any]]
             continue
         if ours(document):
             before = text.before + text.content.count("\n", 0, start)
-            found.append((replace(text, content=text.content[start:end], before=before), document))
+            matched.append(
+                (replace(text, content=text.content[start:end], before=before), document)
+            )
             position = end
         else:
             position = end if isinstance(document, list) else start + 1
-    return found
+    return matched
 
 
 def _next_document(content: str, position: int) -> int | None:
     """Where one may begin: right here, or with a line."""
-    found = _HERE.match(content, position) or _LINE.search(content, position)
-    return found.end() - 1 if found else None
+    matched = _HERE.match(content, position) or _LINE.search(content, position)
+    return matched.end() - 1 if matched else None
 
 
 _HERE = re.compile(r"\s*[{\[]")

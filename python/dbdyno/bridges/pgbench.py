@@ -41,9 +41,8 @@ from dbdyno.generators.pgbench import (
     GENERATOR,
     distribution_of,
     figures_of,
-    outcome,
-    stated_per_s,
 )
+from dbdyno.generators.pgbench_text import outcome, stated_per_s
 from dbdyno.model import Metric, Option
 
 _BANNER = re.compile(r"^pgbench \((?:PostgreSQL\) )?(\d[\w.~+]*)", re.MULTILINE)
@@ -136,16 +135,16 @@ class Pgbench:
     def read(self, texts: Sequence[Text]) -> Result:
         """Figures of the summary, times of the logs."""
         logs = [text for text in texts if is_log(text.content)]
-        said = [text for text in texts if text not in logs]
+        printed = [text for text in texts if text not in logs]
         aggregated = bool(logs) and is_aggregated(logs[0].content)
-        if aggregated and not said:
+        if aggregated and not printed:
             return of_intervals(read_intervals(logs), logs[0])
         log = read_log(logs) if logs and not aggregated else None
-        if not said:
+        if not printed:
             assert log is not None
             return of_log(log, logs[0])
-        main = holding(said, _SUMMARY, self.tool) or said[0]
-        content = "\n".join(text.content for text in said)
+        main = holding(printed, _SUMMARY, self.tool) or printed[0]
+        content = "\n".join(text.content for text in printed)
         result = _of_text(main, content, log)
         return _with_intervals(result, logs) if aggregated else result
 
@@ -156,13 +155,13 @@ def _of_text(main: Text, content: str, log: Log | None) -> Result:
     if not times and mean_ms and float(mean_ms):  # 9.4 tells 0 where it took none.
         times = {"mean": float(mean_ms) * 1000}
     try:
-        told = outcome(content, content, times, ())
+        measured = outcome(content, content, times, ())
     except EngineError as error:
         raise main.cut(Pgbench.tool, "a summary with `tps = …`") from error
     return Result(
         outcome=replace(
-            told,
-            warnings=tuple(_warnings(content, log, told.events, told.window_s)),
+            measured,
+            warnings=tuple(_warnings(content, log, measured.events, measured.window_s)),
             ended_unix_ns=int(log.ended_us.max()) * 1000 if times and log else None,
             distribution=distribution_of(log.took_us) if log else (),
         ),
@@ -181,14 +180,16 @@ def _of_text(main: Text, content: str, log: Log | None) -> Result:
 def _with_intervals(result: Result, logs: Sequence[Text]) -> Result:
     """The result with the greatest time and the lines over time of its aggregated log."""
     intervals = read_intervals(logs)
-    told = result.outcome
-    most = {"max": float(max(one.max_us for one in intervals))}
+    measured = result.outcome
+    most = {"max": float(max(entry.max_us for entry in intervals))}
     lengths = [b.start_s - a.start_s for a, b in pairwise(intervals)]
     samples = tuple(interval_samples(intervals[1:-1], min(lengths, default=1)))
     return replace(
         result,
         outcome=replace(
-            told, latency_us={**told.latency_us, **most}, samples=told.samples or samples
+            measured,
+            latency_us={**measured.latency_us, **most},
+            samples=measured.samples or samples,
         ),
     )
 
@@ -205,9 +206,9 @@ def _plain(name: str) -> str:
 
 def _options(content: str) -> Iterator[tuple[str, Option]]:
     for name, pattern in _OPTIONS.items():
-        found = first(pattern, content)
-        if found:
-            yield name, int(found) if found.isdigit() else _LIMIT.get(name, str)(found)
+        matched = first(pattern, content)
+        if matched:
+            yield name, int(matched) if matched.isdigit() else _LIMIT.get(name, str)(matched)
     seconds, counted, tries = (whole(p, content) for p in (_DURATION, _COUNTED, _TRIES))
     if seconds is not None:
         yield "duration_s", seconds

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from dbdyno.bridges.bridge import Arrival, Result, Text
 from dbdyno.errors import UsageError
 from dbdyno.generators.generator import ToolOutcome
-from dbdyno.generators.pgbench import distribution_of, figures_of, skipped_words
+from dbdyno.generators.pgbench import distribution_of, figures_of
+from dbdyno.generators.pgbench_text import skipped_words
 from dbdyno.model import Sample
 from dbdyno.model.limits import too_far_behind
 
@@ -150,8 +151,8 @@ def _judged(skipped: int, events: int) -> tuple[tuple[str, ...], tuple[str, ...]
     """What to say of skipped transactions: as a warning where they are few, or against the run."""
     if not skipped:
         return (), ()
-    told = (skipped_words(skipped, events),)
-    return ((), told) if too_far_behind(skipped, events) else (told, ())
+    measured = (skipped_words(skipped, events),)
+    return ((), measured) if too_far_behind(skipped, events) else (measured, ())
 
 
 def _by_second(log: Log) -> Iterator[Sample]:
@@ -159,10 +160,10 @@ def _by_second(log: Log) -> Iterator[Sample]:
     import numpy as np
 
     seconds = log.ended_us // 10**6
-    found, places = np.unique(seconds, return_inverse=True)
+    matched, places = np.unique(seconds, return_inverse=True)
     counts = np.bincount(places)
     means_us = np.bincount(places, weights=log.took_us) / counts
-    rows = list(zip(found.tolist(), counts.tolist(), means_us.tolist(), strict=True))[1:-1]
+    rows = list(zip(matched.tolist(), counts.tolist(), means_us.tolist(), strict=True))[1:-1]
     for second, count, mean_us in rows:
         yield from _samples(second + 1, float(count), mean_us)
 
@@ -175,16 +176,16 @@ def _samples(ended_s: int, rate: float, mean_us: float) -> Iterator[Sample]:
 
 def read_intervals(logs: Sequence[Text]) -> list[Interval]:
     """Of an aggregated log, all threads together. Raises `UsageError` with a line that is none."""
-    found: dict[int, Interval] = {}
+    matched: dict[int, Interval] = {}
     for text in logs:
         for number, line in enumerate(text.content.splitlines(), 1):
             if not _AGGREGATED.fullmatch(line):
                 raise text.error(
                     f"not an interval of pgbench's aggregated log: {line[:60]!r}", line=number
                 )
-            one = _interval([int(field) for field in line.split()])
-            found[one.start_s] = found.get(one.start_s, Interval(one.start_s)) + one
-    return [found[start] for start in sorted(found)]
+            entry = _interval([int(field) for field in line.split()])
+            matched[entry.start_s] = matched.get(entry.start_s, Interval(entry.start_s)) + entry
+    return [matched[start] for start in sorted(matched)]
 
 
 def _interval(fields: Sequence[int]) -> Interval:
@@ -201,7 +202,7 @@ def of_intervals(intervals: Sequence[Interval], text: Text) -> Result:
     out."""
     lengths = {b.start_s - a.start_s for a, b in pairwise(intervals)}
     inner = intervals[1:-1]
-    events = sum(one.events for one in inner)
+    events = sum(entry.events for entry in inner)
     if not inner or not events:
         raise text.error(
             f"an aggregated log of {len(intervals)} intervals: the first and the last are parts of "
@@ -210,17 +211,17 @@ def of_intervals(intervals: Sequence[Interval], text: Text) -> Result:
         )
     length_s = min(lengths)
     window_s = float(inner[-1].start_s + length_s - inner[0].start_s)
-    skipped = sum(one.skipped for one in inner)
-    lag = sum(one.lag_us for one in inner)
+    skipped = sum(entry.skipped for entry in inner)
+    lag = sum(entry.lag_us for entry in inner)
     warnings, against = _judged(skipped, events)
     return Result(
         outcome=ToolOutcome(
             window_s=window_s,
             events=events,
-            errors=sum(one.failed for one in inner),
+            errors=sum(entry.failed for entry in inner),
             latency_us={
-                "mean": sum(one.sum_us for one in inner) / events,
-                "max": float(max(one.max_us for one in inner)),
+                "mean": sum(entry.sum_us for entry in inner) / events,
+                "max": float(max(entry.max_us for entry in inner)),
             },
             figures={
                 **_skipped_share(skipped, events),
@@ -240,7 +241,7 @@ def of_intervals(intervals: Sequence[Interval], text: Text) -> Result:
 
 def interval_samples(intervals: Sequence[Interval], length_s: int) -> Iterator[Sample]:
     """Rate and mean of each."""
-    for one in intervals:
-        if one.events:
-            rate = one.events / length_s
-            yield from _samples(one.start_s + length_s, rate, one.sum_us / one.events)
+    for entry in intervals:
+        if entry.events:
+            rate = entry.events / length_s
+            yield from _samples(entry.start_s + length_s, rate, entry.sum_us / entry.events)

@@ -68,12 +68,12 @@ class RedisLoad:
         heading = _HEADING.search(text.content)
         head = heading[0] if heading else ""
         rows = [*_ROW.finditer(text.content), *_QUIET.finditer(text.content)]
-        found = [
+        matched = [
             replace(text, content=row[0], before=text.before + text.line_of(row.start()) - 1)
             for row in rows
             if row[0] != head
         ]
-        return [replace(part, head=head) for part in found] or [text]
+        return [replace(part, head=head) for part in matched] or [text]
 
     def read(self, texts: Sequence[Text]) -> Result:
         """Its clients wait for each reply, or for those of a pipeline."""
@@ -150,9 +150,11 @@ def _of_line(text: Text) -> Result:
         times = {"p50": float(quiet[3]) * 1000} if quiet[3] else {}
     else:
         heading = next(csv.reader([text.head]), [])
-        told = dict(zip(heading, row, strict=False))
-        found = {ours: float(told[its]) * 1000 for its, ours in _BY_NAME.items() if its in told}
-        times = {what: us for what, us in found.items() if us}
+        measured = dict(zip(heading, row, strict=False))
+        matched = {
+            ours: float(measured[its]) * 1000 for its, ours in _BY_NAME.items() if its in measured
+        }
+        times = {what: us for what, us in matched.items() if us}
     return Result(
         outcome=ToolOutcome(window_s=0.0, events=0, latency_us=times),
         clients=None,

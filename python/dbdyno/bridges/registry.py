@@ -15,13 +15,13 @@ from dbdyno.errors import unknown_name
 @cache
 def bridges() -> Mapping[str, Bridge]:
     """All, by the tool's name."""
-    found: dict[str, Bridge] = {}
+    matched: dict[str, Bridge] = {}
     for module in pkgutil.iter_modules(dbdyno.bridges.__path__):
         name = f"{dbdyno.bridges.__name__}.{module.name}"
         bridge = getattr(importlib.import_module(name), "BRIDGE", None)
         if bridge is not None:
-            found[bridge.tool] = bridge
-    return found
+            matched[bridge.tool] = bridge
+    return matched
 
 
 def find_bridge(tool: str) -> Bridge:
@@ -35,17 +35,17 @@ def find_bridge(tool: str) -> Bridge:
 def recognise(text: Text) -> Bridge:
     """The bridge whose tool printed this. Raises `UsageError` if there is none, or several."""
     known = bridges()
-    found = [bridge for bridge in known.values() if bridge.recognises(text.content)]
-    if len(found) == 1:
-        return found[0]
+    matched = [bridge for bridge in known.values() if bridge.recognises(text.content)]
+    if len(matched) == 1:
+        return matched[0]
     lines = text.content.splitlines()
     shown = next((line.strip() for line in lines if line.strip()), "")
-    if not found:
+    if not matched:
         raise text.error(
             f"not recognised as the output of any of {', '.join(known)}; begins {shown[:60]!r}",
             line=1,
             hint="name the tool with --tool; what its text must have is in "
             "docs/guides/coming-from-other-tools.md",
         )
-    names = " and ".join(bridge.tool for bridge in found)
+    names = " and ".join(bridge.tool for bridge in matched)
     raise text.error(f"could be of {names}", line=1, hint="name the tool with --tool")

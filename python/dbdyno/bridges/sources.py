@@ -67,9 +67,9 @@ def read_sources(
 
     Raises `UsageError` with file and line for what can't be read, is cut or not recognised.
     """
-    groups = _with_threads([_named(one) for one in named])
+    groups = _with_threads([_named(entry) for entry in named])
     given = Given(tool, clients, events)
-    return [one for cell, paths in groups for one in _read(cell, paths, given)]
+    return [entry for cell, paths in groups for entry in _read(cell, paths, given)]
 
 
 def _named(argument: str) -> tuple[str | None, list[Path]]:
@@ -83,7 +83,9 @@ def _named(argument: str) -> tuple[str | None, list[Path]]:
     files = rest if equals else argument
     if not files.strip("+"):
         raise UsageError(f"`{argument}` names no file", hint="expected FILE or CELL=FILE")
-    paths = [Path(files)] if Path(files).is_file() else [Path(each) for each in files.split("+")]
+    paths = (
+        [Path(files)] if Path(files).is_file() else [Path(member) for member in files.split("+")]
+    )
     for path in paths:
         if not path.is_file():
             what = "is a folder" if path.is_dir() else "is not there, or is no file"
@@ -115,18 +117,18 @@ def _read(cell: str | None, paths: Sequence[Path], given: Given) -> list[Source]
             raise text.error(f"is no output of {bridge.tool}", line=1)
     groups = [[part] for part in bridge.parts(texts[0])] if len(texts) == 1 else [list(texts)]
     whole = _Whole(bridge, files, max(path.stat().st_mtime for path in paths), any(stamped))
-    found: list[Source] = []
+    matched: list[Source] = []
     cuts: list[CutError] = []
     for group in groups:
         try:
-            found.append(_source(cell, group, whole, given, alone=len(groups) == 1))
+            matched.append(_source(cell, group, whole, given, alone=len(groups) == 1))
         except CutError as error:
             cuts.append(error)
-    if not found:
+    if not matched:
         raise cuts[0]
-    told = tuple(f"not imported: {error.message}" for error in cuts)
-    found[0] = replace(found[0], notes=(*found[0].notes, *told))
-    return _told_apart(found, cell) if len(found) > 1 else found
+    measured = tuple(f"not imported: {error.message}" for error in cuts)
+    matched[0] = replace(matched[0], notes=(*matched[0].notes, *measured))
+    return _told_apart(matched, cell) if len(matched) > 1 else matched
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +146,8 @@ def _source(
 ) -> Source:
     bridge, first, clients = whole.bridge, texts[0], given.clients
     result = _believable(bridge, texts, given.events)
-    told = result.clients or clients
-    if told is None:
+    measured = result.clients or clients
+    if measured is None:
         raise first.error(
             f"{bridge.tool}'s text does not say how many clients there were",
             hint="name them with --clients",
@@ -156,7 +158,7 @@ def _source(
         f"{cell or bridge.tool}{first.name and '-'}{first.name}",
         bridge,
         result,
-        told,
+        measured,
         whole.files,
         first.path,
         whole.modified_unix_s,
@@ -169,7 +171,7 @@ def _notes(result: Result, whole: _Whole) -> Iterator[str]:
     if whole.stamped:
         yield "what stands before each of its lines, such as time stamps, was taken off"
     yield from result.outcome.warnings
-    yield from (f"left out of verdicts: {told}" for told in result.outcome.against)
+    yield from (f"left out of verdicts: {measured}" for measured in result.outcome.against)
     outcome, stated = result.outcome, result.stated_per_s
     if stated is not None and outcome.events:
         imported = outcome.events / outcome.window_s
@@ -188,37 +190,37 @@ _SAME = 0.005
 """Share by which two rates may differ that were rounded."""
 
 
-def _told_apart(found: list[Source], cell: str | None) -> list[Source]:
+def _told_apart(matched: list[Source], cell: str | None) -> list[Source]:
     """Results of one file: of one load they are of one cell, otherwise each load is a cell, named
     by what differs between them."""
-    kinds = [_kind(one) for one in found]
+    kinds = [_kind(entry) for entry in matched]
     names = dict.fromkeys(name for kind in kinds for name in kind)
     varying = [name for name in names if len({kind.get(name) for kind in kinds}) > 1]
     if not varying:
-        return found
-    told = []
-    for one, kind in zip(found, kinds, strict=True):
+        return matched
+    measured = []
+    for entry, kind in zip(matched, kinds, strict=True):
         words = [
             str(kind[name]) if name in _NAMES_ITSELF else f"{name}-{kind[name]}"
             for name in varying
             if kind.get(name) not in (None, "")
         ]
-        by_script = "script" in varying and one.result.script and one.cell == one.bridge.tool
-        base = [] if by_script and not cell else [one.cell]
+        by_script = "script" in varying and entry.result.script and entry.cell == entry.bridge.tool
+        base = [] if by_script and not cell else [entry.cell]
         name = _NOT_IN_NAMES.sub("-", "-".join([*base, *words])).strip("-.+")
-        told.append(replace(one, cell=name or one.cell))
-    return told
+        measured.append(replace(entry, cell=name or entry.cell))
+    return measured
 
 
 _NAMES_ITSELF = ("version", "script")
 _NOT_IN_NAMES = re.compile(r"[^\w.+-]+")
 
 
-def _kind(one: Source) -> dict[str, Option]:
+def _kind(entry: Source) -> dict[str, Option]:
     """What makes a load; with the number of clients the number of threads may change too."""
-    result = one.result
-    told = {name: value for name, value in result.options.items() if name != "threads"}
-    return {"script": result.script, "version": result.version, **told}
+    result = entry.result
+    measured = {name: value for name, value in result.options.items() if name != "threads"}
+    return {"script": result.script, "version": result.version, **measured}
 
 
 def _believable(bridge: Bridge, texts: Sequence[Text], events: int | None) -> Result:

@@ -1,5 +1,5 @@
 """Takes off what others put before each line of a tool's text: the time stamps of a CI's log or of
-`ts`, a quotation's mark, colours."""
+the program ts, a quotation's mark, colours."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _STAMPS = tuple(
         rf"{_ISO} \d\d[OE][ +]",
         # GitHub, Azure, Kubernetes, Docker; behind job and step where GitHub's client wrote it.
         rf"(?:[^\t\n]*\t[^\t\n]*\t)?\ufeff?{_ISO}(?:[ \t]|$)",
-        # Jenkins; `ts "[%F %T]"`.
+        # Jenkins; ts "[%F %T]".
         rf"\[(?:{_ISO}|{_DATE} {_CLOCK}|{_CLOCK})\](?:[ \t]|$)",
         rf"{_DATE} {_CLOCK}(?: ?[+-]\d\d:?\d\d| UTC)?(?:[ \t]|$)",
-        # `ts`, syslog.
+        # The program ts, syslog.
         rf"[A-Z][a-z]{{2}} [ \d]\d {_CLOCK}(?:[ \t]|$)",
-        # Jenkins by default; `ts -s`.
+        # Jenkins by default; ts -s.
         rf"{_CLOCK}(?:  ?|\t|$)",
-        # `ts %.s`.
+        # ts %.s.
         r"\d{10}\.\d+(?:[ \t]|$)",
         # Docker Compose: the service.
         r"[\w.-]+ +\| ?",
@@ -75,8 +75,8 @@ def _stamp_of(lines: list[str]) -> re.Pattern[str] | None:
     first = [line for line in lines[:_FIRST] if line.strip()]
     for stamp in _STAMPS:
         if any(stamp.match(line) for line in first):
-            told = [line for line in lines if line.strip()]
-            if sum(1 for line in told if stamp.match(line)) >= _ENOUGH * len(told):
+            measured = [line for line in lines if line.strip()]
+            if sum(1 for line in measured if stamp.match(line)) >= _ENOUGH * len(measured):
                 return stamp
     return None
 

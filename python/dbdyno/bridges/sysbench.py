@@ -22,7 +22,8 @@ from dbdyno.bridges.bridge import (
 )
 from dbdyno.bridges.parts import Shape, results_in
 from dbdyno.errors import EngineError
-from dbdyno.generators.sysbench import GENERATOR, outcome, stated_per_s
+from dbdyno.generators.sysbench import GENERATOR
+from dbdyno.generators.sysbench_text import outcome, stated_per_s
 from dbdyno.model import Metric, Option
 
 _BANNER = re.compile(r"^sysbench (\d[\w.-]*)", re.MULTILINE)
@@ -116,10 +117,10 @@ class Sysbench:
     def parts(self, text: Text) -> Sequence[Text]:
         """Loops write one text behind another; `--report-checkpoints` has a run's reports one
         after another below one head, each of the time since the one before."""
-        found = results_in(text, _SHAPE)
+        matched = results_in(text, _SHAPE)
         parts: list[Text] = []
         head = ""
-        for part, after in pairwise([*found, None]):
+        for part, after in pairwise([*matched, None]):
             assert part is not None
             own = _STARTED.search(part.content)
             if own or _BANNER.search(part.content):
@@ -137,7 +138,7 @@ class Sysbench:
         text = single(texts, self.tool)
         holding(texts, _SUMMARY, self.tool)
         try:
-            told = outcome(text.content, 0, ())
+            measured = outcome(text.content, 0, ())
         except EngineError as error:
             raise text.cut(self.tool, "`General statistics` of events that ended") from error
         if not _FAIRNESS.search(text.content):
@@ -146,9 +147,9 @@ class Sysbench:
         errors = any(mark.search(content) for mark in (_FAILURES, _OLD_FAILURES))
         return Result(
             outcome=replace(
-                told,
-                figures={**told.figures, **dict(_figures(content))},
-                warnings=tuple(_warnings(text, told.window_s)),
+                measured,
+                figures={**measured.figures, **dict(_figures(content))},
+                warnings=tuple(_warnings(text, measured.window_s)),
             ),
             clients=whole(_THREADS, content),
             version=(first(_BANNER, content) or "").rstrip(".-"),
@@ -164,8 +165,8 @@ class Sysbench:
 
 def _figures(content: str) -> Iterator[tuple[str, float]]:
     """Of files and memory."""
-    for found, factor in ((_FILES, 1), (_SIZES, _MIB)):
-        for name, pattern in found.items():
+    for matched, factor in ((_FILES, 1), (_SIZES, _MIB)):
+        for name, pattern in matched.items():
             value = first(pattern, content)
             if value is not None:
                 yield name, float(value) * factor

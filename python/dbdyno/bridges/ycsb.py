@@ -78,9 +78,9 @@ class Ycsb:
         content = "\n".join(text.content for text in texts)
         kinds = _kinds(main.content)
         done = {
-            kind: float(told["Operations"])
-            for kind, told in kinds.items()
-            if _is_measured(kind) and "Operations" in told
+            kind: float(reported["Operations"])
+            for kind, reported in kinds.items()
+            if _is_measured(kind) and "Operations" in reported
         }
         single = {kind: number for kind, number in done.items() if kind != _COMPOSITE}
         events = round(sum(single.values()) - (done.get(_COMPOSITE, 0.0) if single else 0.0))
@@ -116,16 +116,18 @@ def _as_lines(text: Text) -> Text:
     """What the JSON exporters wrote, as the text exporter has it."""
     if '"measurement"' not in text.content:
         return text
-    content = _OBJECT.sub(lambda found: f"\n[{found[1]}], {found[2]}, {found[3]}\n", text.content)
+    content = _OBJECT.sub(
+        lambda matched: f"\n[{matched[1]}], {matched[2]}, {matched[3]}\n", text.content
+    )
     return replace(text, content=re.sub(r"\n{2,}", "\n", content).lstrip("\n"))
 
 
 def _kinds(content: str) -> Mapping[str, Mapping[str, str]]:
     """Kind of operation → what is told of it. Lines of histograms are there too."""
-    found: dict[str, dict[str, str]] = defaultdict(dict)
+    matched: dict[str, dict[str, str]] = defaultdict(dict)
     for kind, what, value in _LINE.findall(content):
-        found[kind][what] = value
-    return found
+        matched[kind][what] = value
+    return matched
 
 
 def _is_measured(kind: str) -> bool:
@@ -144,29 +146,29 @@ def _errors(kinds: Mapping[str, Mapping[str, str]]) -> int:
     """Operations that returned anything but OK; of old releases those in `…-FAILED`."""
     returned = [
         round(float(number))
-        for kind, told in kinds.items()
-        for what, number in told.items()
+        for kind, reported in kinds.items()
+        for what, number in reported.items()
         if not kind.startswith(_INTENDED)
         and what.startswith("Return=")
         and what.removeprefix("Return=") not in _FINE
     ]
     failed = [
-        round(float(told.get("Operations", 0)))
-        for kind, told in kinds.items()
+        round(float(reported.get("Operations", 0)))
+        for kind, reported in kinds.items()
         if kind.endswith("-FAILED") and not kind.startswith(_INTENDED)
     ]
     return max(sum(returned), sum(failed))
 
 
-def _times(told: Mapping[str, str]) -> Iterator[tuple[str, float]]:
+def _times(reported: Mapping[str, str]) -> Iterator[tuple[str, float]]:
     """In microseconds, whatever the release. A percentile of 0 lies somewhere below its unit."""
-    for what, value in told.items():
-        found = _TIME.fullmatch(what)
-        if found is None or (found[2] and not float(value)):
+    for what, value in reported.items():
+        matched = _TIME.fullmatch(what)
+        if matched is None or (matched[2] and not float(value)):
             continue
-        name = f"p{found[2]}" if found[2] else _NAMES.get(found[1])
+        name = f"p{matched[2]}" if matched[2] else _NAMES.get(matched[1])
         if name:
-            yield name, float(value) * _MICROSECONDS[found[3]]
+            yield name, float(value) * _MICROSECONDS[matched[3]]
 
 
 def _overall(
@@ -188,11 +190,11 @@ def _figures(
     done: Mapping[str, float], times: Mapping[str, Mapping[str, float]], window_s: float
 ) -> Iterator[tuple[str, float]]:
     """`read_per_s`, `read_us_p99`, `intended_read_us_p99`."""
-    for kind, each in times.items():
+    for kind, member in times.items():
         name = kind.lower().replace("-", "_")
         if kind in done:
             yield f"{name}_per_s", done[kind] / window_s if window_s else 0.0
-        for what, value in each.items():
+        for what, value in member.items():
             yield f"{name}_us_{what}", value
 
 
@@ -202,8 +204,10 @@ def _samples(content: str) -> Iterator[Sample]:
 
 
 def _warnings(kinds: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
-    measured = [told for kind, told in kinds.items() if _has_times(kind)]
-    ranks = [(what, value) for told in measured for what, value in told.items() if "Perc" in what]
+    measured = [reported for kind, reported in kinds.items() if _has_times(kind)]
+    ranks = [
+        (what, value) for reported in measured for what, value in reported.items() if "Perc" in what
+    ]
     if any("(ms)" in what for what, _ in ranks):
         yield "its percentiles are whole milliseconds; those below 1 ms are left out"
     elif any(not float(value) for _, value in ranks):
@@ -234,12 +238,12 @@ def _absent(
 
 def _unread(kinds: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
     """Histograms and series are numbers by millisecond; of the rest each line."""
-    for kind, told in kinds.items():
+    for kind, reported in kinds.items():
         if not _has_times(kind):
             continue
         strange = [
             what
-            for what in told
+            for what in reported
             if what not in _OF_RUN and not what.startswith("Return=") and not _TIME.fullmatch(what)
         ]
         numbers = [what for what in strange if what.lstrip(">").isdigit()]

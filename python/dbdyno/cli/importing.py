@@ -90,11 +90,11 @@ def import_command(
 
 def _told(sources: Sequence[Source]) -> Mapping[str, Sequence[str]]:
     """Each note once, with the results it is about."""
-    found: dict[str, list[str]] = {}
+    matched: dict[str, list[str]] = {}
     for source in sources:
         for note in source.notes:
-            found.setdefault(note, []).append(source.place)
-    return found
+            matched.setdefault(note, []).append(source.place)
+    return matched
 
 
 def _checked(name: str) -> str:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dbdyno.errors import EngineError, UsageError
+from dbdyno.errors import UsageError
 from dbdyno.generators.carried import (
     Carried,
     NotCarriedOutError,
@@ -33,8 +33,8 @@ from dbdyno.generators.generator import (
     host_and_port,
     tool_text,
 )
-from dbdyno.model import Load, Metric, Option, Sample, Volume, whole
-from dbdyno.model.limits import too_far_behind
+from dbdyno.generators.pgbench_text import outcome
+from dbdyno.model import Load, Metric, Option, Volume, whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,21 +51,6 @@ _COUNTED_LIMIT_S = 24 * 3600.0
 _INITIALISE_S = 0.4
 _BYTES_OF_A_SCALE = 16_000_000
 _PERCENTILES = {"p50": 50, "p95": 95, "p99": 99, "p99.9": 99.9}
-_EVENTS = re.compile(r"^number of transactions actually processed: (\d+)", re.MULTILINE)
-_FAILED = re.compile(r"^number of failed transactions: (\d+)", re.MULTILINE)
-_RATE = re.compile(r"^tps = ([\d.]+)(?: \((.*)\))?", re.MULTILINE)
-_WITH_CONNECTING = "including connections establishing"
-"""Of two rates, as releases up to 13 print, the one that is not taken."""
-_SKIPPED = re.compile(r"^number of transactions skipped: (\d+)", re.MULTILINE)
-_LATE = re.compile(
-    r"^number of transactions above the [\d.]+ ms latency limit: (\d+)", re.MULTILINE
-)
-_RETRIED = re.compile(r"^number of transactions retried: (\d+)", re.MULTILINE)
-_RETRIES = re.compile(r"^total number of retries: (\d+)", re.MULTILINE)
-_LAG = re.compile(r"^rate limit schedule lag: avg ([\d.]+) \(max ([\d.]+)\) ms", re.MULTILINE)
-_CONNECTING = re.compile(r"^(?:initial|average) connection time = ([\d.]+) ms", re.MULTILINE)
-_ABORTED = re.compile(r"^(?:pgbench.*: )?client \d+ .*\baborted\b", re.IGNORECASE | re.MULTILINE)
-_PROGRESS = re.compile(r"^progress: ([\d.]+) s, ([\d.]+) tps, lat ([\d.]+|NaN) ms", re.MULTILINE)
 
 
 class Pgbench:
@@ -253,95 +238,6 @@ def figures_of(times_us: NDArray[np.int64]) -> Mapping[str, float]:
         for name, rank in _PERCENTILES.items()
     }
     return {**found, "max": float(times_us.max()), "mean": float(times_us.mean())}
-
-
-def outcome(
-    said: str, progress: str, latency_us: Mapping[str, float], command_line: Sequence[str]
-) -> ToolOutcome:
-    """What pgbench printed, understood.
-
-    # Errors
-    `EngineError` when it printed no summary.
-    """
-    events, rate = _EVENTS.search(said), stated_per_s(said)
-    if events is None or not rate:
-        raise EngineError("pgbench printed no summary, or nothing ended", hint=said[-500:] or None)
-    failed = _FAILED.search(said)
-    return ToolOutcome(
-        window_s=int(events[1]) / rate,
-        events=int(events[1]),
-        errors=int(failed[1]) if failed else 0,
-        latency_us=latency_us,
-        figures=dict(_figures(said, int(events[1]), rate)),
-        samples=tuple(_samples(progress)),
-        command_line=tuple(command_line),
-        against=tuple(_against(said, int(events[1]), rate)),
-    )
-
-
-def stated_per_s(said: str) -> float | None:
-    """The rate it printed: without the time to connect, if it printed that. With a connection for
-    each transaction it prints one rate alone, which includes reconnecting."""
-    rates = [(float(found[1]), found[2] or "") for found in _RATE.finditer(said)]
-    chosen = [rate for rate, what in rates if not what.startswith(_WITH_CONNECTING)]
-    return next(iter(chosen or [rate for rate, _ in rates]), None)
-
-
-def _figures(said: str, events: int, rate: float) -> Iterator[tuple[str, float]]:
-    """What it says of its own schedule, retries and connecting."""
-    with_connecting = [rate for rate, what in _RATE.findall(said) if what == _WITH_CONNECTING]
-    if with_connecting:
-        yield "with_connecting_per_s", float(with_connecting[0])
-    connecting, lag = _CONNECTING.search(said), _LAG.search(said)
-    if connecting:
-        yield "connecting_us", float(connecting[1]) * 1000
-    if lag:
-        yield "lag_us_mean", float(lag[1]) * 1000
-        yield "lag_us_max", float(lag[2]) * 1000
-    skipped = _SKIPPED.search(said)
-    if skipped:
-        yield "skipped_share", _share(int(skipped[1]), events + int(skipped[1]))
-    failed = _FAILED.search(said)
-    tried = events + (int(failed[1]) if failed else 0)
-    for name, pattern in (("late", _LATE), ("retried", _RETRIED)):
-        if found := pattern.search(said):
-            yield f"{name}_share", _share(int(found[1]), tried if name == "retried" else events)
-    if retries := _RETRIES.search(said):
-        yield "retries_per_s", rate * _share(int(retries[1]), events)
-
-
-def _share(some: int, of: int) -> float:
-    return some / of if of else 0.0
-
-
-def _against(said: str, events: int, rate: float) -> Iterator[str]:
-    """Why its figures are none to judge by: it was to keep a rate and did not, or some of its
-    clients ended early."""
-    skipped, lag = _SKIPPED.search(said), _LAG.search(said)
-    if skipped and too_far_behind(int(skipped[1]), events):
-        yield skipped_words(int(skipped[1]), events)
-    waiting = rate * float(lag[1]) / 1000 if lag else 0.0
-    if too_far_behind(waiting, events):
-        yield f"on average {waiting:.0f} transactions were due and not yet begun"
-    ended = len(_ABORTED.findall(said))
-    if ended:
-        yield f"{ended} client{'s' if ended > 1 else ''} ended early, with an error"
-    elif "Run was aborted" in said:
-        yield "the run was aborted"
-
-
-def skipped_words(skipped: int, events: int) -> str:
-    """What is said of transactions that a limit on latency made it skip."""
-    share = 100 * skipped / (skipped + events)
-    return f"{skipped} transactions were skipped, as too late ({share:.3g} % of those due)"
-
-
-def _samples(progress: str) -> Iterator[Sample]:
-    for time_s, rate, latency_ms in _PROGRESS.findall(progress):
-        unix_ns = round(float(time_s) * 1000) * 10**6
-        yield Sample(unix_ns, "pgbench", "transactions_per_s", "", float(rate))
-        if latency_ms != "NaN":
-            yield Sample(unix_ns, "pgbench", "latency_mean_ms", "", float(latency_ms))
 
 
 GENERATOR: Generator = Pgbench()

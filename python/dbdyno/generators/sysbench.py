@@ -8,14 +8,13 @@ whose buckets are 2 % wide. To run the same script on the engine, omit the gener
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from dbdyno.errors import EngineError, UsageError
+from dbdyno.errors import UsageError
 from dbdyno.generators.carried import (
     Carried,
     NotCarriedOutError,
@@ -33,16 +32,15 @@ from dbdyno.generators.generator import (
     host_and_port,
     tool_text,
 )
+from dbdyno.generators.sysbench_text import SAMPLED, outcome
 from dbdyno.model import (
     SYSBENCH_ROW_BYTES,
     Load,
     Metric,
     Option,
-    Sample,
     Volume,
     sysbench_rows,
 )
-from dbdyno.model.limits import too_far_behind
 
 _FILE = "sysbench script"
 _OWN = ("script", "prepare", "version")
@@ -74,41 +72,6 @@ _SPARE_S = 60.0
 _PREPARE_LIMIT_S = 24 * 3600.0
 _ROWS_PER_S = 60_000
 """That it loads, on two slow cores."""
-_RANKS = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p99.9": 99.9}
-_WINDOW = re.compile(r"^ *(?:total time|time elapsed): +([\d.]+)s", re.M)
-_EVENTS = re.compile(r"^ *total number of events: +(\d+)", re.M)
-_COUNTED = re.compile(
-    r"^ *(?P<what>transactions|queries|deadlocks|ignored errors|reconnects): +"
-    r"(?P<count>\d+) +\((?P<rate>[\d.]+) per sec\.\)",
-    re.M,
-)
-_ALL_QUERIES = re.compile(r"queries performed:\n(?:.+\n)*? +total: +(\d+)$", re.M)
-"""Releases before 1.0 count them without a rate."""
-_STATED = (
-    re.compile(r"^ *events/s \(eps\): +([\d.]+)", re.M),
-    re.compile(r"^ *transactions: +\d+ +\(([\d.]+) per sec", re.M),
-    re.compile(r"^ *events per second: +([\d.]+)", re.M),
-    re.compile(r"^Total operations: \d+ \( *([\d.]+) (?:per second|ops/sec)", re.M),
-)
-_TIME = re.compile(r"^ +(min|avg|max): +([\d.]+)(ms|s)?$", re.M)
-_SUM = re.compile(r"^ +sum: +([\d.]+)$", re.M)
-_SHOWN = re.compile(
-    r"^ *(?:approx\. +(?P<old>[\d.]+) percentile|(?P<rank>[\d.]+)(?:st|nd|rd|th) percentile): +"
-    r"(?P<time>[\d.]+)(?P<unit>ms|s)?$",
-    re.M,
-)
-_BUCKET = re.compile(r"^ *([\d.]+) \|\** +(\d+)$", re.MULTILINE)
-_PROGRESS = re.compile(
-    r"^\[ *(?P<second>\d+)s *\] (?:thds: \d+ |threads: \d+, )(?:tps|eps): (?P<rate>[\d.]+)"
-    r"(?:.*?lat \(ms,(?P<ranks>[\d.%/]+)\): (?P<times>[\d./]+)"
-    r"|.*?response time: (?P<old>[\d.]+)ms \((?P<old_rank>[\d.]+)%\))?",
-    re.MULTILINE,
-)
-_QUEUE = re.compile(r"^\[ *\d+s *\] queue length: (\d+)", re.MULTILINE)
-_SAMPLED = ("50", "75", "90", "95", "99", "99.9")
-"""Percentiles whose lines over time are kept."""
-_SAME = 0.02
-"""Share by which its time may differ from its count by its rate: both are rounded."""
 
 
 class Sysbench:
@@ -124,7 +87,7 @@ class Sysbench:
                 "gauge",
                 f"Response time of events, {rank}th percentile",
             )
-            for rank in _SAMPLED
+            for rank in SAMPLED
         ),
     )
     instead: ClassVar[Mapping[str, str]] = {
@@ -268,104 +231,6 @@ def connection(target: Mapping[str, Any]) -> Sequence[str]:
         place["compression"] = "on"
     told = {**place, **account, "db": target["database"]}
     return [f"--db-driver={family}", *(f"--{family}-{n}={v}" for n, v in told.items())]
-
-
-def latencies(said: str) -> Mapping[str, float]:
-    """Percentiles of its histogram, µs: the values of the buckets in which they lie."""
-    counts = buckets(said)
-    whole = sum(count for _, count in counts)
-    found: dict[str, float] = {}
-    for name, rank in _RANKS.items():
-        passed = 0
-        for value, count in counts:
-            passed += count
-            if passed >= whole * rank / 100:
-                found[name] = value
-                break
-    return found
-
-
-def buckets(said: str) -> list[tuple[float, int]]:
-    """Of the histogram it printed, if it did: value in µs, and how many events."""
-    return [(float(value) * 1000, int(count)) for value, count in _BUCKET.findall(said)]
-
-
-def outcome(said: str, began_ns: int, command_line: Sequence[str]) -> ToolOutcome:
-    """What sysbench printed, understood.
-
-    # Errors
-    `EngineError` when it printed no summary.
-    """
-    total, events = _WINDOW.search(said), _EVENTS.search(said)
-    if total is None or events is None or not int(events[1]):
-        raise EngineError("sysbench printed no summary, or nothing ended", hint=said[-500:] or None)
-    counts = {found["what"]: int(found["count"]) for found in _COUNTED.finditer(said)}
-    queries = _ALL_QUERIES.search(said)
-    times = {what: _us(value, unit) for what, value, unit in _TIME.findall(said)}
-    if not times.get("avg", 1.0) and (summed := _SUM.search(said)):
-        times["avg"] = float(summed[1]) * 1000 / int(events[1])  # Less than it prints.
-    shown = {found["old"] or found["rank"]: _shown_us(found) for found in _SHOWN.finditer(said)}
-    times, shown = ({what: us for what, us in each.items() if us} for each in (times, shown))
-    named = {f"p{rank}": us for rank, us in shown.items() if f"p{rank}" in _RANKS}
-    extremes = {ours: times[its] for ours, its in (("mean", "avg"), ("max", "max")) if its in times}
-    return ToolOutcome(
-        window_s=_window_s(said, float(total[1])),
-        events=int(events[1]),
-        statements=counts.get("queries", int(queries[1]) if queries else 0),
-        errors=counts.get("ignored errors", 0) + counts.get("deadlocks", 0),
-        latency_us={**named, **latencies(said), **extremes},
-        figures={f"event_us_p{rank}": us for rank, us in shown.items() if f"p{rank}" not in _RANKS},
-        distribution=tuple((round(us * 1000), count) for us, count in buckets(said)),
-        samples=tuple(_samples(said, began_ns)),
-        command_line=tuple(command_line),
-        reconnects=counts.get("reconnects", 0),
-        against=tuple(_against(said, int(events[1]))),
-    )
-
-
-def stated_per_s(said: str) -> float | None:
-    """The rate of events that it printed."""
-    found = (pattern.search(said) for pattern in _STATED)
-    return next((float(rate[1]) for rate in found if rate), None)
-
-
-def _window_s(said: str, total_s: float) -> float:
-    """The time that its rates are of: of a report at a checkpoint, that since the one before,
-    whereas its total time counts from the beginning."""
-    most = max(_COUNTED.finditer(said), key=lambda found: int(found["count"]), default=None)
-    if most is None or not float(most["rate"]) or float(most["rate"]) < 1:
-        return total_s
-    window_s = int(most["count"]) / float(most["rate"])
-    return window_s if window_s < (1 - _SAME) * total_s else total_s
-
-
-def _us(value: str, unit: str | None) -> float:
-    """Milliseconds, unless an old release says seconds."""
-    return float(value) * (10**6 if unit == "s" else 1000)
-
-
-def _shown_us(found: re.Match[str]) -> float:
-    return _us(found["time"], found["unit"])
-
-
-def _against(said: str, events: int) -> Iterator[str]:
-    """Why its figures are none to judge by: it was to keep a rate and fell behind."""
-    queued = _QUEUE.findall(said)
-    if queued and too_far_behind(int(queued[-1]), events):
-        yield f"{queued[-1]} events were due and not yet begun"
-
-
-def _samples(said: str, began_ns: int) -> Iterator[Sample]:
-    for found in _PROGRESS.finditer(said):
-        unix_ns = began_ns + int(found["second"]) * 10**9
-        yield Sample(unix_ns, "sysbench", "events_per_s", "", float(found["rate"]))
-        ranks = (found["ranks"] or found["old_rank"] or "").replace("%", "").split("/")
-        times = (found["times"] or found["old"] or "").split("/")
-        for rank, time_ms in zip(ranks, times, strict=False):
-            rank = rank.removesuffix(".00").removesuffix(".0")
-            if rank in _SAMPLED:
-                metric = f"latency_p{rank.replace('.', '_')}_ms"
-                yield Sample(unix_ns, "sysbench", metric, "", float(time_ms))
 
 
 GENERATOR: Generator = Sysbench()

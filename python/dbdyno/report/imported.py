@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from dbdyno.model import Imported
 from dbdyno.report.gate import Gate
@@ -43,6 +43,29 @@ def not_known(runs: Iterable[RunMaterial]) -> tuple[str, ...]:
 def closed(runs: Iterable[RunMaterial]) -> bool:
     """Whether all of these that dbdyno hasn't measured say that load was closed."""
     return all(one.arrival == "closed" for one in imports(runs))
+
+
+def arrival_of(runs: Iterable[RunMaterial], *, is_open: bool) -> str:
+    """How events of a load started, `closed`, `open` or `unknown`; `is_open` holds for what dbdyno
+    has measured."""
+    measured = "open" if is_open else "closed"
+    imported = (run.manifest.imported for run in runs)
+    arrivals = {measured if origin is None else origin.arrival for origin in imported}
+    return arrivals.pop() if len(arrivals) == 1 else "unknown"
+
+
+def differing(
+    ours: Mapping[str, str], theirs: Mapping[str, str], *, same_tool: bool
+) -> Iterator[tuple[str, str, str]]:
+    """Options of two loads with other values: those that both name, and of the same tool those
+    that it leaves out where they are as usual."""
+    names = ours.keys() & theirs.keys()
+    if same_tool:
+        names |= (ours.keys() | theirs.keys()) & MODES.keys()
+    for name in sorted(names):
+        values = [side.get(name, MODES.get(name, "")) for side in (ours, theirs)]
+        if values[0] != values[1]:
+            yield name, values[0], values[1]
 
 
 def tools(runs: Iterable[RunMaterial]) -> str:

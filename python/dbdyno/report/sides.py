@@ -10,7 +10,7 @@ from dbdyno.errors import UsageError
 from dbdyno.model import ENGINE, Load, Primary, Study
 from dbdyno.report.comparisons import compare, judged_family
 from dbdyno.report.gather import gather
-from dbdyno.report.imported import MODES, not_known
+from dbdyno.report.imported import arrival_of, differing, not_known
 from dbdyno.report.material import OF_A_RUN, Material, RunMaterial
 from dbdyno.report.points import Point, label, points_of, varying
 from dbdyno.report.reasons import too_few_runs
@@ -303,15 +303,11 @@ def _imported_differences(a: Side, b: Side) -> Iterator[Difference]:
         if ours != theirs and ours and theirs:
             yield Difference(group, what, ours, theirs)
     told, others = _told(a), _told(b)
-    same_tool = _values(a, _tool) == _values(b, _tool) != ENGINE
-    named = told.keys() & others.keys()
-    if same_tool:
-        named |= (told.keys() | others.keys()) & MODES.keys()
-    for name in sorted(named):
-        ours, theirs = (side.get(name, MODES.get(name, "")) for side in (told, others))
-        if ours != theirs:
-            yield Difference("load" if name in _OF_LOAD else "workload", name, ours, theirs)
-    arrivals = [_arrival(side) for side in (a, b)]
+    drivers = [{run.manifest.generator for run in side.runs} for side in (a, b)]
+    same_tool = drivers[0] == drivers[1] != {ENGINE}
+    for name, ours, theirs in differing(told, others, same_tool=same_tool):
+        yield Difference("load" if name in _OF_LOAD else "workload", name, ours, theirs)
+    arrivals = [arrival_of(side.runs, is_open=side.study.load.is_open) for side in (a, b)]
     if arrivals[0] != arrivals[1] and "unknown" not in arrivals:
         yield Difference("load", "arrival", *arrivals)
     if not {_DURATION} <= told.keys() & others.keys():
@@ -321,18 +317,6 @@ def _imported_differences(a: Side, b: Side) -> Iterator[Difference]:
 _DURATION = "duration_s"
 _OF_LOAD = (_DURATION, "rate_per_s", "target_per_s")
 _ALIKE = 1.1
-
-
-def _tool(run: RunMaterial) -> str:
-    return run.manifest.generator
-
-
-def _arrival(side: Side) -> str:
-    """How events of its load started: `closed`, `open` or `unknown`."""
-    measured = "open" if side.study.load.is_open else "closed"
-    imported = (run.manifest.imported for run in side.runs)
-    found = {measured if one is None else one.arrival for one in imported}
-    return found.pop() if len(found) == 1 else "unknown"
 
 
 def _told(side: Side) -> dict[str, str]:
