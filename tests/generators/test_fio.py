@@ -118,7 +118,7 @@ def test_a_line_counts_for_the_second_that_it_tells_of(tmp_path: Path) -> None:
 def test_what_fio_refuses_is_told_in_its_words(tmp_path: Path) -> None:
     broken = job(tmp_path, JOB.replace("randread", "sideways"))
 
-    with pytest.raises(ScriptError, match="fio ended with code 1: .*sideways"):
+    with pytest.raises(ScriptError, match=r"fio ended with code 1: .*sideways"):
         GENERATOR.run(broken)
 
 
