@@ -242,8 +242,8 @@ def test_an_interrupted_run_may_tell_no_rate() -> None:
     assert (rate(entry), entry.result.stated_per_s) == (2000.0, None)
 
 
-def test_early_memtier_counts_what_was_asked_for() -> None:
-    entry = result(json.dumps(texts.MEMTIER_1_2, indent=1))
+def test_without_counts_memtier_did_what_it_was_asked_for() -> None:
+    entry = result(json.dumps(texts.MEMTIER_RATES_ALONE, indent=1))
     assert (entry.clients, entry.result.outcome.events, rate(entry)) == (200, 2_000_000, 100_000.0)
     assert entry.result.outcome.latency_us == {"mean": 2000}
     assert entry.result.arrival == "unknown"

@@ -4,7 +4,8 @@ fio 3.25 to 3.41 and redis-benchmark 6.0 to 8.0: compared with runs of them. fio
 public results of 2.1.11, 2.2.10 (tests of storperf), 2.6 and 2.10 (times in microseconds, sizes
 in KiB, no options before 2.10). BenchBase: of the
 summaries in a guide for Aurora DSQL (2024) and in the tests of autorocks (2022).
-memtier_benchmark: of `1.json` in its own repository (2.x) and of 1.2's results in repositories.
+memtier_benchmark: of `1.json` and the tests in its own repository (2); a text without counts and
+percentiles stands for files that were cut down, and for no release.
 """
 
 from __future__ import annotations
@@ -188,7 +189,7 @@ MEMTIER_HEAD: dict[str, dict[str, Any]] = {
     "run information": {"Threads": 4, "Connections per thread": 50, "Format version": 2},
 }
 MEMTIER = {**MEMTIER_HEAD, "ALL STATS": MEMTIER_STATS}
-MEMTIER_1_2 = {
+MEMTIER_RATES_ALONE = {
     "configuration": {
         "protocol": "redis",
         "requests": 10_000,

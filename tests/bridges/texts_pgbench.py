@@ -1,8 +1,9 @@
 """What pgbench prints, release by release.
 
-13 to 18: made by running it on a server of release 15, with other figures. 9.4 to 12 and 14: in the
-shape of results in public notes: the READMEs of pgrouter (9.4) and node-sequelize-examples
-(9.6), runs of 10 to 12 kept by pghr and terraform repositories, pgbench lessons (14).
+13 and 15 to 18: made by running it on a server of release 15, with other figures; the loaded one of
+16 is that of 15 with a plain banner. 9.4 and 9.5 (`latency average:`): in the shape of the runs in
+the README of pgrouter. 9.6 and 12: of public notes that name `pgsql-12` and, without a banner, what
+stood before. 14: of public runs of 14.3 to 14.12, among them one with `-R` by 14.5.
 """
 
 from __future__ import annotations

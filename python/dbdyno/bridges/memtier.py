@@ -1,4 +1,4 @@
-"""memtier_benchmark's JSON (`--json-out-file`), releases 1.2 to 2."""
+"""memtier_benchmark's JSON (`--json-out-file`), release 2, and files with its rates alone."""
 
 from __future__ import annotations
 
