@@ -47,17 +47,14 @@ class Driven:
     """As scripts name it."""
     folder: Path
 
-    def call(
-        self,
-        script: str,
-        command: str,
-        *,
-        clients: int = 1,
-        loaders: int | None = None,
-        **options: Option,
-    ) -> Told:
+    def call(self, script: str, command: str, *, clients: int = 1, **options: Option) -> Told:
         """One command of a workload."""
-        return self._engine(script, command, clients, options, None, loaders=loaders)
+        return self._engine(script, command, clients, options, None)
+
+    def fill(self, script: str, *, loaders: int | None, **options: Option) -> Told:
+        """A workload's `prepare`, with so many connections that carry its rows; `None`: as many as
+        the engine chooses."""
+        return self._engine(script, "prepare", 1, options, None, loaders=loaders)
 
     def run(
         self, script: str, *, events: int, clients: int = 2, seed: int = 5, **options: Option

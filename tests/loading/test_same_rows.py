@@ -51,7 +51,7 @@ def filled(driven: Driven, cells: Sequence[Cell], session: str, loaders: int) ->
     """What became of each cell."""
     file = driven.folder / "cells.txt"
     file.write_text("".join(f"{cell.line}\n" for cell in cells))
-    command = driven.call(str(SCRIPT), "prepare", loaders=loaders, cells=str(file), session=session)
+    command = driven.fill(str(SCRIPT), loaders=loaders, cells=str(file), session=session)
     assert command.complaint == "", command.complaint
     assert len(command.lines) == len(cells)
     return command.lines

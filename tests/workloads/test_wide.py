@@ -33,7 +33,7 @@ TEXTS = ["9007199254740993", "9007199254740992", "-12", "1234567890123"]
 
 
 def test_integers_keep_all_their_digits(driven: Driven) -> None:
-    command = driven.call(str(SCRIPT), "prepare", **OPTIONS)
+    command = driven.call(str(SCRIPT), "prepare", clients=1, **OPTIONS)
     assert command.complaint == ""
     lines = [line.split(" ", 1) for line in command.lines]
     words_of = {name: words for name, words in lines[::-1] if name in STORED}
@@ -64,5 +64,5 @@ def test_a_column_without_a_sign_takes_what_fits_it(driven: Driven) -> None:
 
 @pytest.mark.parametrize("name", ["whole", "typed", "size"])
 def test_an_option_that_64_bits_can_t_hold_is_refused(driven: Driven, name: str) -> None:
-    command = driven.call(str(SCRIPT), "prepare", **{name: "9223372036854775808"})
+    command = driven.call(str(SCRIPT), "prepare", clients=1, **{name: "9223372036854775808"})
     assert f"option `{name}` is `9223372036854775808`" in command.complaint

@@ -1,6 +1,10 @@
 //! An engine that is process 1, and SQLite statements that only Ctrl-C can end.
 
-#![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
+#![expect(
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    reason = "a test's helper fails the test, or says why it is left out"
+)]
 
 mod program;
 
