@@ -12,6 +12,9 @@ use std::thread;
 use program::{Ended, Folder, run, spec};
 use serde_json::json;
 
+/// A server's half of a log-in.
+type LogIn = fn(&mut TcpStream) -> std::io::Result<()>;
+
 /// Serves each connection by `talk`; returns the port.
 fn serve(talk: fn(&mut TcpStream) -> std::io::Result<()>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -114,7 +117,7 @@ fn mysql(stream: &mut TcpStream, times: usize) -> std::io::Result<()> {
 
 #[test]
 fn replies_that_nobody_asked_for_are_no_answers() {
-    let servers: [(&str, fn(&mut TcpStream) -> std::io::Result<()>); 2] =
+    let servers: [(&str, LogIn); 2] =
         [("postgresql", |stream| postgres(stream, 51)), ("mysql", |stream| mysql(stream, 51))];
     for (driver, talk) in servers {
         let ended = driven(driver, serve(talk), 20);
@@ -128,7 +131,7 @@ fn replies_that_nobody_asked_for_are_no_answers() {
 
 #[test]
 fn the_same_servers_are_fine_if_they_answer_once() {
-    let servers: [(&str, fn(&mut TcpStream) -> std::io::Result<()>); 2] =
+    let servers: [(&str, LogIn); 2] =
         [("postgresql", |stream| postgres(stream, 1)), ("mysql", |stream| mysql(stream, 1))];
     for (driver, talk) in servers {
         let ended = driven(driver, serve(talk), 20);
