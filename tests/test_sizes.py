@@ -47,6 +47,7 @@ MANY_METHODS = {
     "conduct/run.py:RunConductor": 17,
     "servers/protocol.py:Server": 25,
     "servers/proxy/proxied.py:ProxiedServer": 25,
+    "servers/running.py:RunningServer": 16,
 }
 
 MIRRORS = {

@@ -107,6 +107,7 @@ def of_server(readings: Readings) -> float:
     return found["user_s"] + found["system_s"]
 
 
+@pytest.mark.alone  # What others take the limit can't hold back.
 @pytest.mark.skipif(bool(missing_of_host(LIMITS)), reason="no control group can be made here")
 def test_processor_time_is_that_of_the_kernels_account(
     tmp_path: Path, accounting: Sequence[Path]

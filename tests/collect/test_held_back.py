@@ -51,6 +51,7 @@ def test_a_machine_that_does_not_say_has_no_figure(tmp_path: Path) -> None:
     assert held_back(Tree(tmp_path))() is None
 
 
+@pytest.mark.alone  # What others take it can't be held back from.
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_a_limit_of_half_a_processor_holds_back_what_wants_a_whole_one(tmp_path: Path) -> None:

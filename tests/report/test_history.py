@@ -224,7 +224,10 @@ def test_it_fails_on_what_it_is_asked_to(nights: Path, capsys: pytest.CaptureFix
 WRONG: list[tuple[list[str], str]] = [
     (["through"], "there is no figure `through`"),
     (["wrong_share"], "`wrong_share` is a share"),
-    (["process.user_s"], "no point has a figure `process.user_s`: it was not measured"),
+    (
+        ["process.user_s"],
+        "no point has a figure `process.user_s`: process.user_s was not measured in newest",
+    ),
     (["throughput", "nightli"], "holds no study `nightli`"),
     (["throughput", "--cell", "newst"], "no level `newst` in the study `nightly`"),
     (["throughput", "--anchor", "fxed"], "did you mean `fixed`?"),

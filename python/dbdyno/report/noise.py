@@ -57,6 +57,9 @@ def noise_of(store: Path, study: str, design: Design) -> Noise:
     hint = "a longer --time has more" + (", a machine at rest sets fewer aside" if aside else "")
     if comparison is None or comparison.turns is None or not isinstance(effect, PairedEffect):
         reason = getattr(effect, "reason", "no block has turns of both arms")
+        if aside:
+            reason = reason.removesuffix(f"; {len(aside)} were set aside ({aside[0]})")
+            why = "" if reason.endswith(f"set aside ({aside[0]})") else why
         raise NotValidError(f"the noise can't be told: {reason}{why}", hint=hint)
     if max(comparison.turns.turns) < LEAST_PAIRS:
         raise NotValidError(

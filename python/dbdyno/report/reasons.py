@@ -66,7 +66,9 @@ def not_there(point: Point, metric: str) -> str:
     label = label_of(metric)
     if label is not None:
         return f"no event was labelled `{label}` in {point.label}"
-    return f"{find_figure(metric).words} ({metric}) was not measured in {point.label}"
+    words = find_figure(metric).words
+    named = metric if words == metric else f"{words} ({metric})"
+    return f"{named} was not measured in {point.label}"
 
 
 def without_common_block(

@@ -52,7 +52,7 @@ class StudyFolder:
 
     def has_runs(self) -> bool:
         """Whether anything was ever measured here, with whatever outcome."""
-        return any(self._runs.iterdir())
+        return self._runs.is_dir() and any(self._runs.iterdir())
 
     def next_attempt(self, batch: Sequence[PlannedRun]) -> int:
         """A number from 1 that no run of `batch` has used, nor a higher one."""
