@@ -172,7 +172,15 @@ def test_an_unprivileged_user_needs_nothing_more() -> None:
         home = Path(name)
         library = home / "library"
         (library / "dbdyno").mkdir(parents=True)
-        for room in ("guard", "servers", "__init__.py", "errors.py", "lazy.py"):
+        for room in (
+            "guard",
+            "formats",
+            "servers",
+            "__init__.py",
+            "cache.py",
+            "errors.py",
+            "lazy.py",
+        ):
             part = PACKAGE / "dbdyno" / room
             copy = shutil.copytree if part.is_dir() else shutil.copy
             copy(part, library / "dbdyno" / room)

@@ -35,14 +35,16 @@ def without_passwords(text: str) -> str:
 
 def is_badly_encoded(url: str) -> bool:
     """Whether a password holds a character that ends the place of passwords in a URL."""
-    if _IN_URL.match(url) is None:
+    found = _IN_URL.match(url)
+    if found is None:
         return False
     try:
         parts = urlsplit(url)
         listed = parts.netloc.rpartition("@")[2].split(",")
         _ = [urlsplit(f"//{place}").port for place in listed]
     except ValueError:
-        return True
+        # It may as well be the host that is wrong: `[::1`.
+        return not set(url[found.end("user") + 1 : found.end() - 1]).isdisjoint("/?#[]@:")
     return parts.password is None
 
 
