@@ -81,7 +81,9 @@ def test_groups_run_beside_an_open_loop(tmp_path: Path) -> None:
     # Of 200 a second for three seconds: what was due before the window or is so behind it.
     slack = 10 + max(row["backlog"] for row in series)
     assert counts["main"] == pytest.approx(600, abs=slack)
-    assert counts["main"] + counts["writer"] == summary["events"]
+    # Of each of six clients the event in flight at the window's end is timed, and not counted.
+    in_flight = counts["main"] + counts["writer"] - summary["events"]
+    assert 0 <= in_flight <= 6
     assert summary["clients"] == 15
     assert summary["reconnects"] == pytest.approx(counts["writer"] / 20, abs=4)
     assert summary["errors"] == 0
