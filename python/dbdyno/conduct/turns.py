@@ -77,8 +77,8 @@ def drive_turns(
 
 @dataclass(frozen=True, slots=True)
 class _Conclusion:
-    """Stores the result of a cell's turns, also if a signal or another cell cut the step short:
-    what comes of that is no failure of this cell, and does not hide the cause."""
+    """Stores the result of a cell's turns, also if its own failure, a signal or another cell cut
+    the step short: what comes of that does not hide the cause."""
 
     cell: _Cell
     forgive: Forgive
@@ -89,13 +89,9 @@ class _Conclusion:
         cause: BaseException | None,
         _traceback: TracebackType | None,
     ) -> None:
-        if self.cell.conductor.failure is not None:
-            return
-        if cause is None:
-            with self.forgive(self.cell.conductor):
-                self._conclude()
-            return
-        with suppress(LabError):
+        conductor = self.cell.conductor
+        over = cause is None and conductor.failure is None
+        with self.forgive(conductor) if over else suppress(LabError):
             self._conclude()
 
     def _conclude(self) -> None:
