@@ -32,6 +32,24 @@ def test_a_server_that_speaks_mysql_encrypts(provision: str, tmp_path: Path) -> 
     assert cipher
 
 
+def test_a_mariadb_that_nobody_asks_for_tls_offers_it_without_a_key_of_its_own(
+    tmp_path: Path,
+) -> None:
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    more: dict[str, Any] = {"ssl_disabled": False, "ssl": context}
+    with open_server("mariadb:11.4.5", {}, tmp_path) as server:
+        server.start()
+        with (
+            connect_mysql(server.target("tcp"), **more) as connection,
+            connection.cursor() as cursor,
+        ):
+            cursor.execute("SELECT @@ssl_cert")
+            ((certificate,),) = cursor.fetchall()
+
+    assert certificate.endswith("/server-certificate.pem")
+
+
 def test_postgresql_encrypts(tmp_path: Path) -> None:
     with open_server("postgresql@system", {}, tmp_path, tls=True) as server:
         server.start()

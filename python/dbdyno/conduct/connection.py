@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping
 from typing import Literal, cast
 
@@ -11,7 +10,7 @@ from dbdyno.errors import ServerError
 from dbdyno.formats.study import StudyFile, deciding_level
 from dbdyno.model import Cell, Missing, Study
 from dbdyno.servers import Server, Source, parse_provision
-from dbdyno.servers.certificate import PACKAGE, PROGRAM
+from dbdyno.servers.certificate import PACKAGE, PROGRAM, has_program
 from dbdyno.servers.registry import refuse_connection
 
 
@@ -38,7 +37,7 @@ def wants_tls(cell: Cell) -> bool:
 def missing_for_connections(study: Study) -> tuple[Missing, ...]:
     """What this machine lacks to make certificates."""
     ours = (parse_provision(c.provision).source is not Source.URL for c in _encrypted(study))
-    if not any(ours) or shutil.which(PROGRAM):
+    if not any(ours) or has_program():
         return ()
     what = f"there is no program `{PROGRAM}` to make a certificate for TLS"
     return (Missing(what, f"`apt-get install {PACKAGE}`"),)

@@ -14,6 +14,11 @@ _DAYS = "365"
 _LIMIT_S = 60.0
 
 
+def has_program() -> bool:
+    """Whether certificates can be made here."""
+    return shutil.which(PROGRAM) is not None
+
+
 def make_certificate(daemon: Daemon, certificate: Path, key: Path, address: str) -> None:
     """Writes both as the server's account; nobody else can read the key.
 

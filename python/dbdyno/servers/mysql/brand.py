@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +13,8 @@ from dbdyno.servers.protocol import Connection, Installation, Provision, Source
 _ZSTD_SINCE = (8, 0, 18)
 _TLS_1_2_SINCE = {"mysql": (5, 7), "mariadb": (10, 3)}
 """Of the packages that can be had: older ones carry yaSSL."""
+_MAKES_CERTIFICATE_SINCE = (11, 4)
+_TLS_SETTINGS = frozenset({"ssl", "skip_ssl", "ssl_ca", "ssl_capath", "ssl_cert", "ssl_key"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +47,16 @@ class Brand:
         same_family = ("MariaDB" in said) == self.is_mariadb
         return numbers[1] if numbers and same_family else None
 
+    def makes_certificate(self, version: str, asked: Iterable[str]) -> bool:
+        """Whether such a server makes certificate and key itself whenever it starts, which takes 3
+        to 10 s of processor time (4,096 bits): MariaDB, unless it is `asked` otherwise."""
+        since = self.is_mariadb and _numbers(version) >= _MAKES_CERTIFICATE_SINCE
+        return since and _TLS_SETTINGS.isdisjoint(asked)
+
     def refuses(self, provision: Provision, wish: Connection) -> str | None:
         """Why such connections are impossible; a server by URL reports that itself."""
         name = f"{self.title} {provision.version}"
-        release = tuple(map(int, re.findall(r"\d+", provision.version or "")))
+        release = _numbers(provision.version or "")
         if wish.get("compression") == "zstd" and self.is_mariadb:
             return "MariaDB compresses its connections by zlib only"
         if wish.get("compression") == "zstd" and release and release < _ZSTD_SINCE:
@@ -77,3 +85,7 @@ class Brand:
             f"`bin` answers to --version as {self.title}",
             hint="name the folder that was unpacked, or given as --basedir",
         )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", version)))

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from dbdyno.errors import ServerError
+from dbdyno.servers.certificate import has_program
 from dbdyno.servers.contents import Contents
 from dbdyno.servers.daemon import free_port
 from dbdyno.servers.mysql import query
@@ -141,7 +142,8 @@ class MysqlServer(OwnServer):
         }
         if not self._is_before_57() and not self._provision_is("5.7"):
             ours["mysqlx"] = "OFF"
-        if files := self._secured(self._root):
+        makes_its_own = self._brand.makes_certificate(str(self._provision.version), self._asked)
+        if files := self._secured(self._root, or_if=makes_its_own and has_program()):
             ours |= {"ssl_cert": str(files["certificate"]), "ssl_key": str(files["key"])}
         if self._provision.source is Source.DEBIAN:
             ours |= self._places_elsewhere()
