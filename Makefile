@@ -1,8 +1,9 @@
 # One line a verb; what needs more than a line is in scripts/. CI runs `make check`.
 export RUSTUP_TOOLCHAIN := $(shell scripts/toolchain)
-# Whatever the machine has it otherwise for: without it every command compiles its modules anew.
+# Python keeps compiled modules, even where the machine's environment says not to: otherwise each
+# command compiles all of them again.
 export PYTHONDONTWRITEBYTECODE :=
-# What tests need of the system, and the servers and tools they install into the cache.
+# Debian packages that tests need.
 PACKAGES := sysbench postgresql-15 mariadb-server libaio1 maven chromium chromium-driver pgbouncer fio xfsprogs iproute2
 BIN := .venv/bin
 
@@ -13,7 +14,7 @@ setup:      ; @scripts/setup
 quickstart: setup ; @$(BIN)/dbdyno run quickstart
 classics:   setup ; scripts/packages $(PACKAGES) && $(BIN)/dbdyno classics
 fmt:        setup ; cargo fmt --all && $(BIN)/ruff check --fix --quiet . && $(BIN)/ruff format .
-lint:       setup ; cargo fmt --all --check && cargo clippy --workspace --all-targets --locked -- -D warnings && $(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy
+lint:       setup ; scripts/lint
 test:       setup ; scripts/packages $(PACKAGES) && scripts/tests everyday
 check:      ; @scripts/check
 downloads:  ; cargo fetch --locked && scripts/packages $(PACKAGES)

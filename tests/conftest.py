@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import signal
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from driven import SERVERS, Driven, open_driven
+from replayed import replaying, write_study
 from traces import no_trace
 
 HERE = Path(__file__).parent
@@ -33,31 +33,6 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("steady")
-
-STUDY = """\
-question = "Does it matter?"
-
-[server.lite]
-provision = "sqlite"
-
-[factor.journal]
-delete = { settings = { journal_mode = "delete" } }
-wal = { settings = { journal_mode = "wal" } }
-
-[workload]
-script = "nothing"
-options = { table_size = 10 }
-
-[load]
-clients = [1, 4]
-measure = "1 s"
-
-[design]
-blocks = 1
-seed = 1
-baseline = { journal = "delete" }
-"""
-
 
 ALONE = ("guard", "setters")
 """Folders of tests that kill labs and guards, or change switches of the machine."""
@@ -100,24 +75,15 @@ def every_turn_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def replay_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A program that plays the engine, found where the real one would be."""
-    program = tmp_path / "dbdyno-engine"
-    path = f"{HERE}:{HERE.parent / 'python'}"
-    program.write_text(
-        f'#!/bin/sh\nPYTHONPATH={path} exec {sys.executable} {HERE}/replay_engine.py "$@"\n'
-    )
-    program.chmod(0o755)
-    monkeypatch.setenv("DBDYNO_ENGINE", str(program))
-    return program
+    """A program that plays the engine, found where the real one would be; what else runs on the
+    machine is looked at for a moment only."""
+    return replaying(tmp_path, monkeypatch)
 
 
 @pytest.fixture
 def study_file(tmp_path: Path) -> Path:
     """A small study: two cells in one block, `delete` first; two steps each."""
-    file = tmp_path / "example.toml"
-    file.write_text(STUDY)
-    (tmp_path / "nothing.lua").write_text("function event() end\n")
-    return file
+    return write_study(tmp_path)
 
 
 @pytest.fixture(scope="session", params=SERVERS)

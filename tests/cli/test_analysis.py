@@ -9,16 +9,29 @@ from pathlib import Path
 import pytest
 
 from dbdyno.cli import call
+from replayed import replaying, write_study
 
 pytestmark = pytest.mark.usefixtures("replay_engine")
 
 
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a study whose runs are in `results`, for tests to copy."""
+    folder = tmp_path_factory.mktemp("once")
+    file = write_study(folder)
+    with pytest.MonkeyPatch.context() as patched:
+        replaying(tmp_path_factory.mktemp("engine"), patched)
+        patched.chdir(folder)
+        assert call(["run", file.name]) == 0
+    return folder
+
+
 @pytest.fixture
-def measured(study_file: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A study whose runs are in `results`; its file."""
-    monkeypatch.chdir(study_file.parent)
-    assert call(["run", study_file.name]) == 0
-    return study_file
+def measured(once: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The study's file, its runs beside it in `results`."""
+    shutil.copytree(once, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "example.toml"
 
 
 def change(file: Path, old: str, new: str) -> None:

@@ -124,7 +124,9 @@ def a_queue(rng: np.random.Generator, limit_s: float) -> Meets:
     return meets
 
 
-@pytest.mark.parametrize("limit_s", [0.05, 0.02, 0.01])
+@pytest.mark.parametrize(
+    "limit_s", [*(pytest.param(limit, marks=pytest.mark.nightly) for limit in (0.05, 0.02)), 0.01]
+)
 def test_on_a_noisy_queue_it_comes_near_the_truth(limit_s: float) -> None:
     truth = SERVED_PER_S - math.log(100) / limit_s
     rng = np.random.default_rng(7)

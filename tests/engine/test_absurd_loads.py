@@ -70,6 +70,7 @@ def test_a_budget_of_a_billion_events_ends_with_its_time(tmp_path: Path) -> None
     assert 0 < found["total"]["events"] < 1_000_000_000
 
 
+@pytest.mark.nightly  # Half a minute of both processors.
 def test_a_million_clients_without_a_database_end(tmp_path: Path) -> None:
     found = summary(tmp_path, NOTHING, group={"clients": 1_000_000})
 

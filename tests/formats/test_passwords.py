@@ -57,7 +57,9 @@ def test_a_text_is_told_without_any(text: str, told: str) -> None:
 def test_a_password_that_ends_its_own_place_is_refused(password: str) -> None:
     url = f"postgresql://bob:{password}@h/d"
     assert is_badly_encoded(url)
-    with pytest.raises(ServerError, match="has a character with a meaning") as raised:
+    with pytest.raises(
+        ServerError, match="its password holds a character that must be percent-encoded"
+    ) as raised:
         parse_provision(f"url:{url}")
     assert f":{password}@" not in raised.value.message + str(raised.value.hint)
     assert not is_badly_encoded("postgresql://bob:a%2Fb@h1:1,h2:2/d")

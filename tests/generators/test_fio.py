@@ -114,6 +114,14 @@ def test_a_line_counts_for_the_second_that_it_tells_of(tmp_path: Path) -> None:
     assert [(one.unix_ns, one.value) for one in told] == [(10**9, 200), (2 * 10**9, 400)]
 
 
+def test_trims_in_a_log_are_no_rate_of_reads_or_writes(tmp_path: Path) -> None:
+    (tmp_path / "log_iops.1.log").write_text("1000, 100, 0, 0, 0\n1000, 7, 2, 0, 0\n")
+
+    rates = list(rates_by_second(tmp_path / "log", 0, ["both"]))
+
+    assert [(rate.metric, rate.value) for rate in rates] == [("read_iops", 100)]
+
+
 @pytest.mark.slow
 def test_what_fio_refuses_is_told_in_its_words(tmp_path: Path) -> None:
     broken = job(tmp_path, JOB.replace("randread", "sideways"))

@@ -92,7 +92,14 @@ def test_changes_found_where_none_is_are_as_few_as_said(
     assert no_more_than(found_in(lambda seed: noise(n, seed), 100), 100, 0.05)
 
 
-@pytest.mark.parametrize("memory", [0.0, 0.3, 0.5])
+@pytest.mark.parametrize(
+    "memory",
+    [
+        pytest.param(0.0, marks=pytest.mark.nightly),
+        pytest.param(0.3, marks=pytest.mark.nightly),
+        0.5,
+    ],
+)
 def test_noise_that_remembers_itself_is_seldom_a_change(memory: float) -> None:
     found = found_in(lambda seed: remembering(15, memory, seed), 100, drifting=True)
     assert no_more_than(found, 100, 0.05)

@@ -38,7 +38,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The `bin` of an environment that holds the wheel and its dependencies, nothing else."""
     folder = tmp_path_factory.mktemp("empty")
     carry_out(sys.executable, "-m", "venv", folder, folder=folder)
-    pip = (folder / "bin" / "python", "-m", "pip", "install", "--quiet")
+    pip = (folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-compile")
     carry_out(*pip, "--constraint", constraints(folder), wheel, folder=folder)
     return folder / "bin"
 

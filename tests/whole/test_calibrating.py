@@ -45,6 +45,7 @@ wal = { settings = { journal_mode = "wal" } }
 
 
 @pytest.mark.slow
+@pytest.mark.nightly  # A calibration and two studies: a minute and a half.
 def test_the_noise_of_a_workload_is_told_and_kept_for_studies_to_come(
     tmp_path: Path,
     clean: None,

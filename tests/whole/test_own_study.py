@@ -32,6 +32,7 @@ def test_the_example_answers_its_question(folder: Path, clean: None) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly  # Twelve runs of two generators: two minutes.
 def test_two_tools_agree_on_it(folder: Path, clean: None) -> None:
     told = dbdyno("run", "agree.toml", folder=folder)
 
