@@ -142,3 +142,14 @@ class InterruptedRunError(LabError):
     """Somebody stopped us; what was measured is kept and marked."""
 
     exit_code = 130
+
+
+def kind_named(name: str) -> type[LabError]:
+    """The class of an error that was stored or sent by its name; `EngineError` if there is none.
+
+    Of a `StudyError` it is `UsageError`: its message has the place in the file already.
+    """
+    known = globals().get(name)
+    if not (isinstance(known, type) and issubclass(known, LabError)):
+        return EngineError
+    return UsageError if known is StudyError else known

@@ -12,11 +12,13 @@ use std::thread;
 use program::{Ended, Folder, run, spec};
 use serde_json::json;
 
-/// A server's half of a log-in.
-type LogIn = fn(&mut TcpStream) -> std::io::Result<()>;
+/// Logs a client in and answers each statement so many times.
+type Server = fn(&mut TcpStream, usize) -> std::io::Result<()>;
+
+const SERVERS: [(&str, Server); 2] = [("postgresql", postgres), ("mysql", mysql)];
 
 /// Serves each connection by `talk`; returns the port.
-fn serve(talk: fn(&mut TcpStream) -> std::io::Result<()>) -> u16 {
+fn serve(talk: impl Fn(&mut TcpStream) -> std::io::Result<()> + Copy + Send + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     thread::spawn(move || {
@@ -55,7 +57,6 @@ fn postgres_message(tag: u8, body: &[u8]) -> Vec<u8> {
     message
 }
 
-/// Logs a client in and answers each statement `times` times.
 fn postgres(stream: &mut TcpStream, times: usize) -> std::io::Result<()> {
     let mut size = [0; 4];
     stream.read_exact(&mut size)?;
@@ -117,10 +118,8 @@ fn mysql(stream: &mut TcpStream, times: usize) -> std::io::Result<()> {
 
 #[test]
 fn replies_that_nobody_asked_for_are_no_answers() {
-    let servers: [(&str, LogIn); 2] =
-        [("postgresql", |stream| postgres(stream, 51)), ("mysql", |stream| mysql(stream, 51))];
-    for (driver, talk) in servers {
-        let ended = driven(driver, serve(talk), 20);
+    for (driver, talk) in SERVERS {
+        let ended = driven(driver, serve(move |stream| talk(stream, 51)), 20);
         assert_eq!(ended.code, 4, "{driver}: {}", ended.stderr);
         let words = "the server sent a reply that nobody asked for: ";
         assert!(ended.stderr.contains(words), "{driver}: {}", ended.stderr);
@@ -131,10 +130,8 @@ fn replies_that_nobody_asked_for_are_no_answers() {
 
 #[test]
 fn the_same_servers_are_fine_if_they_answer_once() {
-    let servers: [(&str, LogIn); 2] =
-        [("postgresql", |stream| postgres(stream, 1)), ("mysql", |stream| mysql(stream, 1))];
-    for (driver, talk) in servers {
-        let ended = driven(driver, serve(talk), 20);
+    for (driver, talk) in SERVERS {
+        let ended = driven(driver, serve(move |stream| talk(stream, 1)), 20);
         assert_eq!(ended.code, 0, "{driver}: {}", ended.stderr);
         assert_eq!(ended.summary().measured.events, 20, "{driver}");
     }
@@ -153,23 +150,17 @@ fn key(stream: &mut TcpStream, key: &[u8]) -> std::io::Result<()> {
 #[test]
 fn a_key_that_is_none_is_an_error_of_the_connection() {
     // No text, no key, an empty one, one of one bit, one far too short for a password.
-    let keys: [fn(&mut TcpStream) -> std::io::Result<()>; 5] = [
-        |stream| key(stream, b"\xff\xfe\x00"),
-        |stream| key(stream, b"-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"),
-        |stream| key(stream, b"-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----\n"),
-        |stream| {
-            let pem = b"-----BEGIN PUBLIC KEY-----\n\
-                MBowDQYJKoZIhvcNAQEBBQADCQAwBgIBAQIBAw==\n-----END PUBLIC KEY-----\n";
-            key(stream, pem)
-        },
-        |stream| {
-            let pem = b"-----BEGIN PUBLIC KEY-----\n\
-                MCIwDQYJKoZIhvcNAQEBBQADEQAwDgIJAKj0kYOI2v9lAgED\n-----END PUBLIC KEY-----\n";
-            key(stream, pem)
-        },
+    let keys: [&[u8]; 5] = [
+        b"\xff\xfe\x00",
+        b"-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n",
+        b"-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----\n",
+        b"-----BEGIN PUBLIC KEY-----\n\
+            MBowDQYJKoZIhvcNAQEBBQADCQAwBgIBAQIBAw==\n-----END PUBLIC KEY-----\n",
+        b"-----BEGIN PUBLIC KEY-----\n\
+            MCIwDQYJKoZIhvcNAQEBBQADEQAwDgIJAKj0kYOI2v9lAgED\n-----END PUBLIC KEY-----\n",
     ];
-    for (place, talk) in keys.into_iter().enumerate() {
-        let ended = driven("mysql", serve(talk), 1);
+    for (place, pem) in keys.into_iter().enumerate() {
+        let ended = driven("mysql", serve(move |stream| key(stream, pem)), 1);
         assert_eq!(ended.code, 4, "key {place}: {}", ended.stderr);
         assert!(!ended.stderr.contains("panicked"), "key {place}: {}", ended.stderr);
     }

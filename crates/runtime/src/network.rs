@@ -96,10 +96,7 @@ impl Runtime {
         if slot.purpose == Purpose::Idle {
             // Notices, or a last message before the server closes: the next reply begins with them.
             slot.early.extend_from_slice(bytes);
-            slot.unasked = slot.objection();
-            if slot.unasked.is_some() {
-                self.drop_socket(index);
-            }
+            self.drop_if_unasked(index);
             return Conclusion::Later;
         }
         if slot.is_pipelining() {
@@ -186,13 +183,20 @@ impl Runtime {
             slot.input = input;
             let over = conclusion.is_some() && slot.purpose == Purpose::Idle && !slot.broken;
             if over && !slot.early.is_empty() {
-                slot.unasked = slot.objection();
-                if slot.unasked.is_some() {
-                    self.drop_socket(index);
-                }
+                self.drop_if_unasked(index);
             }
         }
         conclusion.unwrap_or(Conclusion::Later)
+    }
+
+    /// Drops a connection on which a reply came while none was expected.
+    #[cold]
+    fn drop_if_unasked(&mut self, index: u32) {
+        let Some(slot) = self.slot(index) else { return };
+        slot.unasked = slot.objection();
+        if slot.unasked.is_some() {
+            self.drop_socket(index);
+        }
     }
 
     /// Delivers a reply that was due at a known time.

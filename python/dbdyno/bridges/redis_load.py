@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from dbdyno.bridges.bridge import Bridge, Result, Text, first, single, unread, whole
+from dbdyno.bridges.bridge import Bridge, Result, Text, absent, first, single, unread, whole
 from dbdyno.bridges.parts import Shape, results_in
 from dbdyno.generators.generator import ToolOutcome
 from dbdyno.model import Metric, Option
@@ -43,6 +43,7 @@ _KNOWN = re.compile(
     r"multi-thread: |throughput summary: |[\d.]+ requests per second|Summary:|latency summary|"
     r"avg +min |[\d. ]+$|\w.*: (?:[\d.]+|rps=.*)$|WARNING: |Error from server"
 )
+_USUAL = {"parallel clients": _CLIENTS, "bytes payload": _PAYLOAD, "keep alive": _KEPT}
 _DISTRIBUTION = re.compile(r"^[\d.]+% <= [\d.]+ milliseconds", re.MULTILINE)
 
 
@@ -105,7 +106,7 @@ def _of_text(text: Text, title: str) -> Result:
         not_known=("pipeline",),
         arrival="closed",
         stated_per_s=float(rate),
-        absent=tuple(_absent(content)),
+        absent=absent(_USUAL, content),
         unread=tuple(_unread(lines, table is not None)),
     )
 
@@ -118,16 +119,6 @@ def _options(content: str) -> Iterator[tuple[str, Option]]:
         yield "reconnect", "each request"
     if threads is not None:
         yield "threads", threads
-
-
-def _absent(content: str) -> Iterator[str]:
-    for name, pattern in (
-        ("parallel clients", _CLIENTS),
-        ("bytes payload", _PAYLOAD),
-        ("keep alive", _KEPT),
-    ):
-        if not pattern.search(content):
-            yield name
 
 
 def _unread(lines: Sequence[str], has_table: bool) -> Iterator[str]:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import ClassVar
 
-from dbdyno.bridges.bridge import Arrival, Bridge, Result, Text, first, holding
+from dbdyno.bridges.bridge import Arrival, Bridge, Result, Text, absent, first, holding
 from dbdyno.bridges.parts import Shape, results_in
 from dbdyno.generators.generator import ToolOutcome
 from dbdyno.model import Metric, Option, Sample
@@ -46,6 +46,11 @@ _INTENDED = "Intended-"
 """The same operations, their times from when they should have begun."""
 _RANKS = ("50", "95", "99", "99.9")
 _OF_RUN = ("Operations", "RunTime(ms)", "Throughput(ops/sec)", "Count", "Time(ms)", "Time(%)")
+_USUAL_LINES = {
+    "YCSB Client VERSION": _BANNER,
+    "Command line": _COMMAND,
+    "[OVERALL], Throughput(ops/sec)": _STATED,
+}
 _USUAL = ("AverageLatency", "MaxLatency", "95thPercentileLatency", "99thPercentileLatency")
 
 
@@ -223,13 +228,7 @@ def _arrival(command: str | None, options: Mapping[str, Option]) -> Arrival:
 def _absent(
     content: str, kinds: Mapping[str, Mapping[str, str]], single: Mapping[str, float]
 ) -> Iterator[str]:
-    for name, pattern in (
-        ("YCSB Client VERSION", _BANNER),
-        ("Command line", _COMMAND),
-        ("[OVERALL], Throughput(ops/sec)", _STATED),
-    ):
-        if not pattern.search(content):
-            yield name
+    yield from absent(_USUAL_LINES, content)
     for kind in single:
         for what in _USUAL:
             if not any(name.startswith(what) for name in kinds[kind]):

@@ -38,7 +38,8 @@ def watch_threads() -> None:
 
     def of_clean_up(told: sys.UnraisableHookArgs) -> None:
         if told.exc_value is not None and not isinstance(told.exc_value, BrokenPipeError):
-            _kept(told.exc_value, sys.argv[1:])
+            kept = _kept(told.exc_value, sys.argv[1:])
+            say(f"note: while cleaning up: {_line(told.exc_value)}; {kept}", err=True)
 
     threading.excepthook = of_thread
     sys.unraisablehook = of_clean_up

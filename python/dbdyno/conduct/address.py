@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import SplitResult, urlsplit
 
 from dbdyno.errors import UsageError
-from dbdyno.formats.passwords import ENCODE, is_badly_encoded, without_password
+from dbdyno.formats.passwords import BADLY_ENCODED, ENCODE, is_badly_encoded, without_password
 from dbdyno.servers.sqlite.running import names_file
 
 
@@ -13,7 +13,7 @@ def check_url(url: str) -> None:
     """Raises `UsageError` for what is no URL, or names no file where it must name one."""
     told = without_password(url)
     if is_badly_encoded(url):
-        raise UsageError(f"`{told}`: its password has a character with a meaning", hint=ENCODE)
+        raise UsageError(f"`{told}`: {BADLY_ENCODED}", hint=ENCODE)
     parts = _split(url)
     if not parts.scheme:
         raise UsageError(f"`{told}` is not a URL", hint=_EXAMPLES)

@@ -8,17 +8,11 @@ from dataclasses import asdict
 from dbdyno.engine import Outcome
 from dbdyno.errors import (
     ConnectError,
-    EngineCrashError,
-    EngineError,
-    EngineLostError,
     InterruptedRunError,
     LabError,
-    LostError,
-    MachineError,
     ScriptError,
     ServerError,
-    StatementError,
-    UsageError,
+    kind_named,
 )
 from dbdyno.model import EngineWarning, Failure, RunStatus, Step, StepResult
 from dbdyno.servers import Server
@@ -88,26 +82,9 @@ def failure_of(error: LabError | None) -> Failure | None:
     return Failure(type(error).__name__, error.message, error.exit_code, error.hint, traceback)
 
 
-_KINDS = {
-    kind.__name__: kind
-    for kind in (
-        ConnectError,
-        EngineCrashError,
-        EngineError,
-        EngineLostError,
-        InterruptedRunError,
-        LostError,
-        MachineError,
-        ServerError,
-        StatementError,
-        UsageError,
-    )
-}
-
-
 def error_of(failure: Failure, *, message: str = "", hint: str | None = None) -> LabError:
     """The exception of a stored failure, in other words if `message` has some."""
     told, cure = message or failure.message, hint if message else failure.hint
     if failure.kind == ScriptError.__name__:
         return ScriptError(told, hint=cure, traceback=failure.traceback)
-    return _KINDS.get(failure.kind, EngineError)(told, hint=cure)
+    return kind_named(failure.kind)(told, hint=cure)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from dbdyno.design.cells import LevelsKey, levels_key
 from dbdyno.errors import MachineError
 from dbdyno.model import Cell, LeftOut, Missing, Plan, PlannedRun
 from dbdyno.setters.outfit import missing_of_host
-
-_Key = tuple[tuple[str, str], ...]
 
 
 def lacking_cells(plan: Plan) -> tuple[LeftOut, ...]:
@@ -27,19 +26,20 @@ def lacking_cells(plan: Plan) -> tuple[LeftOut, ...]:
 
 def runs_without(plan: Plan, lacking: Sequence[LeftOut]) -> tuple[PlannedRun, ...]:
     """The runs of all other cells."""
-    keys = {_key(one.levels) for one in lacking}
-    return tuple(run for run in plan.runs if _key(run.cell.levels) not in keys)
+    keys = {levels_key(one.levels) for one in lacking}
+    return tuple(run for run in plan.runs if levels_key(run.cell.levels) not in keys)
 
 
 def why_nothing_to_run(
     plan: Plan, baseline: Mapping[str, str], lacking: Sequence[LeftOut]
 ) -> MachineError | None:
     """The error where no cell is left, or none that others are compared with; `None`: measure."""
-    every, keys = _cells(plan), {_key(one.levels) for one in lacking}
+    every, keys = _cells(plan), {levels_key(one.levels) for one in lacking}
     bases = {
         key
         for cell in every.values()
-        if (key := _key({**cell.levels, **baseline})) in every and key != _key(cell.levels)
+        if (key := levels_key({**cell.levels, **baseline})) in every
+        and key != levels_key(cell.levels)
     }
     if not lacking or (keys < every.keys() and not (bases and bases <= keys)):
         return None
@@ -60,9 +60,5 @@ def _missing(wishes: Mapping[str, object]) -> tuple[Missing, ...]:
     )
 
 
-def _cells(plan: Plan) -> Mapping[_Key, Cell]:
-    return {_key(run.cell.levels): run.cell for run in plan.runs}
-
-
-def _key(levels: Mapping[str, str]) -> _Key:
-    return tuple(sorted(levels.items()))
+def _cells(plan: Plan) -> Mapping[LevelsKey, Cell]:
+    return {levels_key(run.cell.levels): run.cell for run in plan.runs}

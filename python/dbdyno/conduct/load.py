@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -58,27 +59,18 @@ def load_study(
     file was that this is a copy of. Of the study's own code nothing is executed unless `run_code`.
     Raises `StudyError`, or `UsageError` if there is no such study.
     """
-    if not run_code:
-        with programs_not_asked():
-            return _loaded(name, scale, called, collect, folder, run_code=False)
-    return _loaded(name, scale, called, collect, folder, run_code=True)
-
-
-def _loaded(
-    name: str,
-    scale: str | None,
-    called: str | None,
-    collect: Sequence[str],
-    folder: Path | None,
-    *,
-    run_code: bool,
-) -> StudyFile:
     file = study_file(name)
     loaded = read_study(file, scale=scale, name=called, folder=folder)
     if scale is None and SMALL in loaded.study.scales and _is_small_machine():
         loaded = read_study(file, scale=SMALL, name=called, folder=folder)
     asked = tuple(dict.fromkeys((*loaded.study.collect, *collect)))
     loaded = replace(loaded, study=replace(loaded.study, collect=asked))
+    with nullcontext() if run_code else programs_not_asked():
+        _check(loaded, run_code=run_code)
+    return loaded
+
+
+def _check(loaded: StudyFile, *, run_code: bool) -> None:
     _check_names(loaded)
     _check_order(loaded)
     _check_servers(loaded)
@@ -90,7 +82,6 @@ def _loaded(
     _check_c_functions(loaded)
     check_metrics(loaded, check_sources(loaded, folders, run_code=run_code))
     _check_scripts(loaded)
-    return loaded
 
 
 def study_file(name: str) -> Path:

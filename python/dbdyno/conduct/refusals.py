@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from dbdyno.conduct.ending import error_of
+from dbdyno.design.cells import LevelsKey, levels_key
 from dbdyno.errors import LabError, ScriptError, StatementError
 from dbdyno.model import PlannedRun, RunManifest
 
@@ -21,14 +22,14 @@ class Refusals:
     """What the runs of this call were refused with."""
 
     def __init__(self) -> None:
-        self._met: dict[tuple[tuple[str, str], ...], list[RunManifest]] = {}
+        self._met: dict[LevelsKey, list[RunManifest]] = {}
 
     def see(self, manifests: Iterable[RunManifest]) -> None:
         """Takes note of how runs ended that were tried."""
         for manifest in manifests:
             if manifest.error is not None and manifest.error.message.startswith(_NOT_TRIED):
                 continue
-            self._met.setdefault(_key(manifest.cell), []).append(manifest)
+            self._met.setdefault(levels_key(manifest.cell), []).append(manifest)
 
     def hopeless(self, runs: Sequence[PlannedRun]) -> Mapping[str, LabError]:
         """Run → why it is not worth trying: its cell was refused twice, in the same words."""
@@ -36,7 +37,7 @@ class Refusals:
         return {name: error for name, error in found.items() if error is not None}
 
     def _why_not(self, run: PlannedRun) -> LabError | None:
-        last = self._met.get(_key(run.cell.levels), [])[-_OFTEN:]
+        last = self._met.get(levels_key(run.cell.levels), [])[-_OFTEN:]
         if len(last) < _OFTEN or not all(map(_is_refused, last)):
             return None
         failure = last[0].error
@@ -61,7 +62,3 @@ def _is_refused(manifest: RunManifest) -> bool:
 def _words(manifest: RunManifest) -> str:
     assert manifest.error is not None, "a refused run has an error"
     return _OF_A_RUN.sub("#", manifest.error.message)
-
-
-def _key(levels: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted(levels.items()))

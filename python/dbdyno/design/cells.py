@@ -8,6 +8,14 @@ from itertools import product
 
 from dbdyno.model import AGAIN, ENGINE, Cell, Level, Option, Study
 
+LevelsKey = tuple[tuple[str, str], ...]
+"""Levels as a key: what tells a cell of a study from the others, whatever their order."""
+
+
+def levels_key(levels: Mapping[str, str]) -> LevelsKey:
+    """Factor → level as a key of a mapping or a set."""
+    return tuple(sorted(levels.items()))
+
 
 def cells(study: Study) -> tuple[Cell, ...]:
     """All cells, the last factor changing fastest; one that stands twice comes last once more.

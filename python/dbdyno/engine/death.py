@@ -6,9 +6,9 @@ import signal
 from pathlib import Path
 
 from dbdyno.errors import EngineCrashError, EngineLostError
+from dbdyno.guard.family import CRASHES
 
 _COUNTERS = Path("/proc/vmstat")
-_FAULTS = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 
 
 def out_of_memory_kills() -> int | None:
@@ -35,7 +35,7 @@ def lost_engine(number: int, before: int | None, said: str) -> EngineLostError:
             f"the engine was killed ({name}): the kernel ran out of memory meanwhile",
             hint="fewer clients or rows, or more memory (in a container: a higher limit)",
         )
-    if number in _FAULTS:
+    if number in CRASHES:
         return EngineCrashError(
             f"the engine crashed ({name})" + (f": {said}" if said else ""),
             hint="a bug in dbdyno: report it with the run's spec and logs/engine.log",

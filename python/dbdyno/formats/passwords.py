@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import unquote, urlsplit
 
+BADLY_ENCODED = "its password holds a character that must be percent-encoded"
 ENCODE = (
     "write it percent-encoded (`/` as %2F, `?` as %3F, `#` as %23, `@` as %40), or leave the "
     "password out and give it by environment or file (docs/guides/passwords.md)"

@@ -11,10 +11,10 @@ import re
 import signal
 
 from dbdyno.errors import ConnectError, LabError, MachineError, ScriptError, StatementError
+from dbdyno.guard.family import CRASHES
 
 _NOT_FOUND = 127
 """Exit code of a shell that finds no such program."""
-_CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 _MEANINGS: tuple[tuple[type[LabError], re.Pattern[str]], ...] = (
     (
         MachineError,
@@ -64,7 +64,7 @@ def telling_line(said: str) -> str:
 
 def _kind(code: int, said: str) -> type[LabError]:
     if code < 0:
-        return ScriptError if -code in _CRASHES else MachineError
+        return ScriptError if -code in CRASHES else MachineError
     if code == _NOT_FOUND:
         return MachineError
     return next((kind for kind, words in _MEANINGS if words.search(said)), ScriptError)

@@ -262,7 +262,7 @@ def rates_by_second(log: Path, origin_ns: int, threads: Sequence[str]) -> Iterat
     before: dict[tuple[int, int], int] = {}
     for number, (ms, value, way) in _rows(log):
         job = threads[number - 1] if 0 < number <= len(threads) else ""
-        if way < len(_DIRECTIONS):
+        if way < len(_LOGGED):
             middle_ms = (before.get((number, way), 0) + ms) // 2
             before[number, way] = ms
             key = job, f"{_LOGGED[way]}_iops", middle_ms // 1000 + 1

@@ -8,6 +8,9 @@ import signal
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
+"""Signals by which the kernel ends a program for a fault of its own."""
+
 
 def children_of(parent: int) -> Sequence[int]:
     """Pids of the living children of a process, zombies included."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dbdyno.design.cells import twice
+from dbdyno.design.cells import levels_key, twice
 from dbdyno.model import Primary, Study, TurnResult, find_figure
 from dbdyno.report.material import Material
 from dbdyno.report.points import BlockFigures, Point
@@ -213,12 +213,12 @@ def main_effects(material: Material, points: tuple[Point, ...]) -> tuple[MainEff
 def _matched(
     material: Material, points: tuple[Point, ...]
 ) -> Iterator[tuple[str, str, int, list[tuple[Point, Point]]]]:
-    by_levels = {(tuple(sorted(p.cell.levels.items())), p.step): p for p in points}
+    by_levels = {(levels_key(p.cell.levels), p.step): p for p in points}
     for factor, base in material.study.design.baseline.items():
         groups: dict[tuple[str, int], list[tuple[Point, Point]]] = {}
         for point in _answering(material, points):
             levels = {**point.cell.levels, factor: base}
-            partner = by_levels.get((tuple(sorted(levels.items())), point.step))
+            partner = by_levels.get((levels_key(levels), point.step))
             if point.cell.levels[factor] != base and partner is not None:
                 key = point.cell.levels[factor], point.clients
                 groups.setdefault(key, []).append((point, partner))

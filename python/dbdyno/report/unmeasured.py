@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from dbdyno.design.cells import levels_key
 from dbdyno.model import RunManifest
 from dbdyno.report.analyse import Analysis
 from dbdyno.report.points import label
@@ -55,14 +56,14 @@ def _named(cells: list[str]) -> str:
 
 def _not_measured(analysis: Analysis) -> Iterator[NotMeasured]:
     material = analysis.material
-    absent = {_key(one.levels): one.missing for one in material.left_out}
+    absent = {levels_key(one.levels): one.missing for one in material.left_out}
     stored = {run.manifest.id: run.manifest for run in material.runs}
     for cell in analysis.cells:
         planned = [run for run in material.plan.runs if run.cell.levels == cell.levels]
         lost = [run for run in planned if not _is_complete(stored.get(run.id))]
         if not lost:
             continue
-        missing = absent.get(_key(cell.levels))
+        missing = absent.get(levels_key(cell.levels))
         if missing:
             why = "; ".join(one.what for one in missing)
         else:
@@ -82,7 +83,3 @@ def _why(runs: list[RunManifest]) -> str:
     if errors:
         return _AGAIN.sub("", errors[0].splitlines()[0])
     return "its run was interrupted" if runs else "it was not run"
-
-
-def _key(levels: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted(levels.items()))

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 
 from dbdyno.design.batches import batches
+from dbdyno.design.cells import levels_key
 from dbdyno.formats.left_out import left_out_sentences
 from dbdyno.formats.quantities import format_duration
 from dbdyno.model import ENGINE, OWN_PACE, named_shards
@@ -213,12 +214,15 @@ def _one_sided(analysis: Analysis) -> Iterable[str]:
     """
     plan = analysis.material.plan
     places = {
-        (_key(run.cell.levels), run.block): place
+        (levels_key(run.cell.levels), run.block): place
         for place, batch in enumerate(batches(plan, plan.runs))
         for run in batch
     }
     for comparison in analysis.comparisons:
-        cell, base = _key(comparison.point.cell.levels), _key(comparison.baseline.cell.levels)
+        cell, base = (
+            levels_key(comparison.point.cell.levels),
+            levels_key(comparison.baseline.cell.levels),
+        )
         apart = [b for b in comparison.blocks if places[cell, b] != places[base, b]]
         after = [places[cell, b] > places[base, b] for b in apart]
         if abs(2 * sum(after) - len(after)) > 1 and len(after) > 1:
@@ -226,10 +230,6 @@ def _one_sided(analysis: Analysis) -> Iterable[str]:
                 f"{comparison.point.label} ran after {comparison.baseline.label} in {sum(after)} "
                 f"of {len(after)} blocks"
             )
-
-
-def _key(levels: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    return tuple(sorted(levels.items()))
 
 
 def _errors(analysis: Analysis) -> Gate:

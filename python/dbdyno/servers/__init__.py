@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dbdyno.servers.contents import Contents
     from dbdyno.servers.initial_data import InitialData
     from dbdyno.servers.protocol import Capacity, Provision, Server, Source
+    from dbdyno.servers.provision import at_path, programs_not_asked
     from dbdyno.servers.registry import (
         Available,
         absent_target,
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
         parse_tool,
         require_available,
     )
-from dbdyno.servers.provision import at_path, programs_not_asked
-from dbdyno.servers.tool import Tool
+    from dbdyno.servers.tool import Tool
 
 __all__ = [
     "Available",

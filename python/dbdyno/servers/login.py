@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from dbdyno.errors import ConnectError, LabError, MachineError, ServerError
+from dbdyno.errors import ConnectError, LabError, ServerError, kind_named
 
 _T = TypeVar("_T")
 
@@ -29,7 +29,6 @@ _START_LIMIT_S = 60.0
 """Until the process is ready; a busy machine is no fault of the server's."""
 _MORE_S = 2.0
 """The libraries' own limits come first: they say more."""
-_KINDS = {kind.__name__: kind for kind in (ConnectError, MachineError, ServerError)}
 _HINT = "is it the right server? One that asks so much of a log-in is out of order, or hostile"
 
 
@@ -63,7 +62,7 @@ def try_apart(provision: str, limit_s: float) -> None:
         raise ServerError("the process that logs in has ended without an answer")
     answer = json.loads(told)
     if "error" in answer:
-        raise _KINDS.get(answer["kind"], ServerError)(answer["error"], hint=answer["hint"])
+        raise kind_named(answer["kind"])(answer["error"], hint=answer["hint"])
 
 
 def within(limit_s: float, connect: Callable[[], _T]) -> _T:
@@ -90,8 +89,7 @@ def within(limit_s: float, connect: Callable[[], _T]) -> _T:
 
 def answer_of(error: LabError) -> str:
     """An error as the process tells it."""
-    kind = next(name for name, kind in _KINDS.items() if isinstance(error, kind))
-    return json.dumps({"kind": kind, "error": error.message, "hint": error.hint})
+    return json.dumps({"kind": type(error).__name__, "error": error.message, "hint": error.hint})
 
 
 def _line(child: subprocess.Popen[bytes], limit_s: float) -> bytes:

@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from dbdyno.errors import ServerError
-from dbdyno.formats.passwords import ENCODE, is_badly_encoded, without_password
+from dbdyno.formats.passwords import BADLY_ENCODED, ENCODE, is_badly_encoded, without_password
 from dbdyno.servers.protocol import Installation, Kind, Package, Provision, Source
 from dbdyno.servers.source.apt import MOVING
 from dbdyno.servers.suite import SUITES, VERSION, is_moving, suite_of
@@ -104,8 +104,7 @@ def _parse_url(text: str, kinds: Mapping[str, Kind]) -> Provision:
     url = text.removeprefix("url:")
     masked = f"url:{without_password(url, mark='***')}"
     if is_badly_encoded(url):
-        told = f"`{masked}`: the URL's password has a character with a meaning"
-        raise ServerError(told, hint=ENCODE)
+        raise ServerError(f"`{masked}`: {BADLY_ENCODED}", hint=ENCODE)
     try:
         scheme = urlsplit(url).scheme
     except ValueError as error:

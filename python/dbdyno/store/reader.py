@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from dbdyno.errors import StoreError, UsageError
 from dbdyno.formats.complaint import nearest_hint
@@ -19,6 +19,7 @@ from dbdyno.model import LeftOut, Metric, Plan, RunManifest, StepSummary, Study,
 from dbdyno.store.disk import sha256
 from dbdyno.store.places import ATTEMPT, PARTIAL, SUMS
 from dbdyno.store.soundness import (
+    DAMAGED,
     check_facts,
     check_manifest,
     check_settings,
@@ -29,7 +30,8 @@ from dbdyno.store.soundness import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_RERUN = "take the folder out of the store; `dbdyno resume` then runs it again"
+_T = TypeVar("_T")
+
 _CHECKED = {"facts.json": check_facts, "settings.json": check_settings}
 _SUM = re.compile(r"([0-9a-f]{64})  (.+)")
 
@@ -61,49 +63,35 @@ class StoredRun:
     @cached_property
     def series(self) -> pa.Table:
         """One row per interval and step."""
-        # Arrow takes a quarter of a second to import: only who reads intervals pays for it.
-        import pyarrow as pa
-
         from dbdyno.store.series import from_parquet
 
-        content = self.read("series.parquet")
-        try:
-            with reading(self.path / "series.parquet"):
-                return from_parquet(content)
-        except pa.ArrowException as error:
-            raise StoreError(f"{self.path / 'series.parquet'}: {error}", hint=_RERUN) from error
+        return self._parquet("series.parquet", from_parquet)
 
     @cached_property
     def turns(self) -> tuple[TurnResult, ...]:
         """The cell's turns; none if it was driven alone."""
-        import pyarrow as pa
-
         from dbdyno.store.turns import NAME, from_parquet
 
-        if NAME not in self._sums:
-            return ()
-        content = self.read(NAME)
-        try:
-            with reading(self.path / NAME):
-                return from_parquet(content)
-        except pa.ArrowException as error:
-            raise StoreError(f"{self.path / NAME}: {error}", hint=_RERUN) from error
+        return self._parquet(NAME, from_parquet) if NAME in self._sums else ()
 
     @cached_property
     def metrics(self) -> tuple[pa.Table, Mapping[str, Mapping[str, Metric]]] | None:
         """Samples taken beside the load, and their metrics; `None` if there are none."""
-        import pyarrow as pa
-
         from dbdyno.store.metrics import NAME, from_parquet
 
-        if NAME not in self._sums:
-            return None
-        content = self.read(NAME)
+        return self._parquet(NAME, from_parquet) if NAME in self._sums else None
+
+    def _parquet(self, name: str, parse: Callable[[bytes], _T]) -> _T:
+        """A file of Arrow's, read by the module that writes it."""
+        # Arrow takes a quarter of a second to import: only who reads such a file pays for it.
+        import pyarrow as pa
+
+        file, content = self.path / name, self.read(name)
         try:
-            with reading(self.path / NAME):
-                return from_parquet(content)
+            with reading(file):
+                return parse(content)
         except pa.ArrowException as error:
-            raise StoreError(f"{self.path / NAME}: {error}", hint=_RERUN) from error
+            raise StoreError(f"{file}: {error}", hint=DAMAGED) from error
 
     def document(self, name: str) -> object:
         """A JSON document of the folder: `facts.json`, `settings.json`."""
@@ -120,9 +108,9 @@ class StoredRun:
         content = _read(file)
         expected = self._sums.get(name)
         if expected is None:
-            raise StoreError(f"{file}: is not in {SUMS}", hint=_RERUN)
+            raise StoreError(f"{file}: is not in {SUMS}", hint=DAMAGED)
         if sha256(content) != expected:
-            raise StoreError(f"{file}: was changed: its checksum differs", hint=_RERUN)
+            raise StoreError(f"{file}: was changed: its checksum differs", hint=DAMAGED)
         return content
 
     def verify(self) -> None:
@@ -153,7 +141,7 @@ class StoredRun:
         for number, line in enumerate(_read(file).decode(errors="replace").splitlines(), 1):
             match = _SUM.fullmatch(line)
             if match is None:
-                raise StoreError(f"{file}:{number}: not a checksum line", hint=_RERUN)
+                raise StoreError(f"{file}:{number}: not a checksum line", hint=DAMAGED)
             sums[match[2]] = match[1]
         return sums
 
@@ -302,7 +290,7 @@ def _is_partial(entry: Path) -> bool:
     return entry.name.endswith(PARTIAL)
 
 
-def _read(file: Path, *, hint: str = _RERUN) -> bytes:
+def _read(file: Path, *, hint: str = DAMAGED) -> bytes:
     # Reading from a pipe or a device in its place might never end.
     if file.exists() and not file.is_file():
         raise StoreError(f"{file}: is no file", hint=hint)

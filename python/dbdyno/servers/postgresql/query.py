@@ -63,7 +63,7 @@ class Session:
             }
             try:
                 self._connection = within(
-                    parameters["connect_timeout"] * self._addresses(),
+                    parameters["connect_timeout"] * self.addresses(),
                     lambda: self._connected(parameters),
                 )
             except psycopg.Error as error:
@@ -81,8 +81,8 @@ class Session:
         connection.execute(f"SET statement_timeout = {_STATEMENT_LIMIT_MS}")
         return connection
 
-    def _addresses(self) -> int:
-        """How many of them may be tried, each with its own limit."""
+    def addresses(self) -> int:
+        """How many the URL names: each may be tried, with a limit of its own."""
         named = conninfo_to_dict(self._conninfo, **self._parameters)
         return len(str(named.get("host") or "").split(","))
 

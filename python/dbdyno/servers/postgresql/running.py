@@ -41,7 +41,7 @@ class RunningPostgresql(RunningServer):
         self._session = query.Session(self._url, connect_timeout=ANSWER_LIMIT_S)
 
     def _addresses(self) -> int:
-        return len(str(self._parameters.get("host") or "").split(","))
+        return self._session.addresses()
 
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:
         """Every host in the URL; the URL itself decides `transport`."""
