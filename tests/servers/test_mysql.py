@@ -11,6 +11,7 @@ from kinds import connect_mysql as connect
 
 from dbdyno.errors import ConnectError, ServerError
 from dbdyno.servers import Server, open_server, parse_provision
+from moving import fetch_or_skip
 from traces import nothing_left
 
 pytestmark = pytest.mark.slow
@@ -227,6 +228,28 @@ def test_a_running_server_is_reached_over_tls(
             pytest.raises(ConnectError, match="certificate verify failed"),
         ):
             running.start()
+
+
+def test_a_password_for_a_key_just_sent_needs_consent(tmp_path: Path) -> None:
+    """Without TLS, at a log-in that the server has not verified before."""
+    fetch_or_skip("mysql@sid")
+    with open_server("mysql@sid", {}, tmp_path) as server:
+        server.start()
+        target: Any = server.target("tcp")
+        place = "{host}:{port}".format(**target["endpoints"][0]["tcp"])
+        url = f"url:mysql://dbdyno:{target['password']}@{place}/sbtest?ssl-mode=disabled"
+        with connect(server.target()) as connection:
+            ask(connection, "FLUSH PRIVILEGES")  # forgets which passwords were verified
+        with (
+            open_server(url, {}, tmp_path / "refused") as running,
+            pytest.raises(ConnectError, match="over a connection that is not encrypted") as raised,
+        ):
+            running.start()
+        assert "get-server-public-key=true" in (raised.value.hint or "")
+        allowed = f"{url}&get-server-public-key=true"
+        with open_server(allowed, {}, tmp_path / "allowed") as running:
+            running.start()
+            assert running.facts()["version"]
 
 
 @pytest.mark.parametrize("encrypted", [True, False])

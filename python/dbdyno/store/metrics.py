@@ -46,8 +46,12 @@ def to_parquet(samples: Iterable[Sample], metrics: Mapping[str, Sequence[Metric]
 
 
 def from_parquet(content: bytes) -> tuple[pa.Table, Mapping[str, Mapping[str, Metric]]]:
-    """The table, and source → name → metric; raises `pyarrow.ArrowException` if it isn't one."""
+    """The table, and source → name → metric.
+
+    Raises `pyarrow.ArrowException` if it isn't one, `KeyError` for a column that is not there.
+    """
     table = pq.read_table(pa.BufferReader(content))
+    table = table.select(_SCHEMA.names).cast(_SCHEMA.with_metadata(table.schema.metadata))
     documents = json.loads((table.schema.metadata or {}).get(b"metrics", b"{}"))
     return table, {
         source: {metric["name"]: Metric(**metric) for metric in known}

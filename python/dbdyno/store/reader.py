@@ -22,13 +22,17 @@ from dbdyno.store.soundness import (
     DAMAGED,
     check_facts,
     check_manifest,
+    check_series,
     check_settings,
     check_summaries,
+    check_turns,
     reading,
 )
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+SERIES = "series.parquet"
 
 _T = TypeVar("_T")
 
@@ -65,14 +69,18 @@ class StoredRun:
         """One row per interval and step."""
         from dbdyno.store.series import from_parquet
 
-        return self._parquet("series.parquet", from_parquet)
+        found = self._parquet(SERIES, from_parquet)
+        check_series(found, self.path / SERIES)
+        return found
 
     @cached_property
     def turns(self) -> tuple[TurnResult, ...]:
         """The cell's turns; none if it was driven alone."""
         from dbdyno.store.turns import NAME, from_parquet
 
-        return self._parquet(NAME, from_parquet) if NAME in self._sums else ()
+        found = self._parquet(NAME, from_parquet) if NAME in self._sums else ()
+        check_turns(found, self.path / NAME)
+        return found
 
     @cached_property
     def metrics(self) -> tuple[pa.Table, Mapping[str, Mapping[str, Metric]]] | None:
@@ -133,6 +141,9 @@ class StoredRun:
                 self.document(name)
             if "summary.json" in self._sums:
                 _ = self.summaries
+            if SERIES in self._sums:
+                _ = self.series
+            _ = self.turns, self.metrics
 
     @cached_property
     def _sums(self) -> Mapping[str, str]:

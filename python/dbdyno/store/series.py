@@ -74,5 +74,9 @@ def to_parquet(rows: Sequence[Row]) -> bytes:
 
 
 def from_parquet(content: bytes) -> pa.Table:
-    """The table in a file's content; raises `pyarrow.ArrowException` if it isn't one."""
-    return pq.read_table(pa.BufferReader(content))
+    """The table in a file's content.
+
+    Raises `pyarrow.ArrowException` if it isn't one, `KeyError` for a column that is not there.
+    """
+    table = pq.read_table(pa.BufferReader(content))
+    return table.select(SCHEMA.names).cast(SCHEMA)

@@ -9,13 +9,17 @@ nor end a command.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dbdyno.errors import StoreError
-from dbdyno.model import RunManifest, StepSummary
+from dbdyno.model import RunManifest, StepSummary, TurnResult
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 DAMAGED = "take the folder out of the store; `dbdyno resume` then runs it again"
 
@@ -72,6 +76,25 @@ def check_summaries(summaries: tuple[StepSummary, ...], file: Path) -> None:
     steps = [summary.step for summary in summaries]
     if len(set(steps)) < len(steps):
         raise not_written(file, "a step is there twice")
+
+
+def check_turns(turns: Sequence[TurnResult], file: Path) -> None:
+    """Raises `StoreError` for a value outside its range."""
+    for place, turn in enumerate(turns):
+        _check(turn, file, f"{place}")
+
+
+def check_series(table: pa.Table, file: Path) -> None:
+    """Raises `StoreError` for a number below zero, or one that is none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for name in table.column_names:
+        column = table.column(name)
+        if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+            sound = pc.and_(pc.greater_equal(column, 0), pc.is_finite(column))
+            if pc.all(sound).as_py() is False:
+                raise not_written(file, f"`{name}` has a number below zero, or one that is none")
 
 
 def check_facts(document: object, file: Path) -> None:
