@@ -21,10 +21,10 @@ from bench.words import table
 from dbdyno.design.cells import cells
 from dbdyno.errors import UsageError
 from dbdyno.model import Study
-from dbdyno.report.analyse import analyse
-from dbdyno.report.gather import gather
-from dbdyno.report.material import Material, RunMaterial
-from dbdyno.report.wording import MISSING
+from dbdyno.report.analysis.analyse import analyse
+from dbdyno.report.material.gather import gather
+from dbdyno.report.material.material import Material, RunMaterial
+from dbdyno.report.terms.wording import MISSING
 from dbdyno.stats.paired import PairedEffect
 from dbdyno.stats.verdict import Judgement, Verdict
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from dbdyno import stats
-from dbdyno.report.wording import MISSING
+from dbdyno.report.terms.wording import MISSING
 
 
 def table(

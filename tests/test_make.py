@@ -30,7 +30,7 @@ ALWAYS = ["tests/test_architecture.py", "tests/test_docs.py", "tests/test_tidy.p
 @pytest.mark.parametrize(
     ("changed", "tests"),
     [
-        (["python/dbdyno/report/sides.py"], ["tests/report", *ALWAYS]),
+        (["python/dbdyno/report/analysis/sides.py"], ["tests/report", *ALWAYS]),
         (["python/dbdyno/stats/rates.py"], ["tests/report", "tests/stats", *ALWAYS]),
         (["crates/measure/src/clock.rs", "docs/README.md"], ["rust", *ALWAYS]),
         (["tests/report/made_up_runs.py"], ["tests/report", *ALWAYS]),

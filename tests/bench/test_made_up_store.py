@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench.made_up_store import BLOCKS, CELLS, NAME, WARM_UP_S, made_up_store
-from dbdyno.report.gather import gather
+from dbdyno.report.material.gather import gather
 
 
 def test_it_is_whole_and_as_large_as_asked_for(tmp_path: Path) -> None:

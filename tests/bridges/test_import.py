@@ -13,9 +13,10 @@ from dbdyno.bridges.keep import keep
 from dbdyno.bridges.sources import Source, read_sources
 from dbdyno.cli import call
 from dbdyno.errors import UsageError
-from dbdyno.report.analyse import analyse
-from dbdyno.report.gather import gather
-from dbdyno.report.validity import gates, limits
+from dbdyno.report.analysis.analyse import analyse
+from dbdyno.report.answer.limits import limits
+from dbdyno.report.gates.registry import gates
+from dbdyno.report.material.gather import gather
 from dbdyno.store import Store
 
 LOG = [

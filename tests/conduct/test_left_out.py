@@ -16,9 +16,10 @@ from dbdyno.engine import find_engine
 from dbdyno.errors import MachineError, StoreError
 from dbdyno.formats.left_out import dump_left_out, left_out_sentences, load_left_out
 from dbdyno.model import LeftOut, Missing
-from dbdyno.report.analyse import analyse
-from dbdyno.report.gather import gather
-from dbdyno.report.validity import gates, limits
+from dbdyno.report.analysis.analyse import analyse
+from dbdyno.report.answer.limits import limits
+from dbdyno.report.gates.registry import gates
+from dbdyno.report.material.gather import gather
 from dbdyno.store import Store
 
 pytestmark = pytest.mark.usefixtures("replay_engine")

@@ -42,15 +42,15 @@ from dbdyno.model import (
     TableLoad,
     TurnResult,
 )
-from dbdyno.report.analyse import analyse
+from dbdyno.report.analysis.analyse import analyse
 from dbdyno.report.charts import charts
-from dbdyno.report.drawing_program import script
-from dbdyno.report.gather import gather
-from dbdyno.report.page import context, render
-from dbdyno.report.panels import packed_lines
-from dbdyno.report.paper import VEGA_LITE
-from dbdyno.report.provenance import provenance
-from dbdyno.report.tables import tables
+from dbdyno.report.charts.panels import packed_lines
+from dbdyno.report.material.gather import gather
+from dbdyno.report.page.drawing_program import script
+from dbdyno.report.page.page import context, render
+from dbdyno.report.page.paper import VEGA_LITE
+from dbdyno.report.sections.provenance import provenance
+from dbdyno.report.sections.tables import tables
 from dbdyno.stats import merge_histograms
 from dbdyno.store import RunWriter, Store, open_study_folder, step_summary, with_search
 

@@ -13,11 +13,12 @@ from dbdyno.design.batches import batches
 from dbdyno.errors import StudyError
 from dbdyno.formats.study import read_study
 from dbdyno.model import PlannedRun, Step
-from dbdyno.report.analyse import Analysis, analyse
-from dbdyno.report.answer import answers, headline
-from dbdyno.report.gate import Gate
-from dbdyno.report.gather import gather
-from dbdyno.report.validity import gates, limits
+from dbdyno.report.analysis.analyse import Analysis, analyse
+from dbdyno.report.answer.answer import answers, headline
+from dbdyno.report.answer.limits import limits
+from dbdyno.report.gates.gate import Gate
+from dbdyno.report.gates.registry import gates
+from dbdyno.report.material.gather import gather
 
 SHORT = SMALL.replace('"30 s"', '"12 s"').replace('"5 s"', '"2 s"').replace("[1, 4]", "4")
 TWICE = SHORT.replace("[design]\n", "[design]\naa = true\n")

@@ -22,9 +22,9 @@ from test_sampled import SHORT, rate, sampled
 from test_searches import SEARCH, of_a_cell
 
 from dbdyno.model import PlannedRun, Step
-from dbdyno.report.history import Asked, histories
-from dbdyno.report.history_page import render_history
-from dbdyno.report.sessions import sessions_of
+from dbdyno.report.analysis.history import Asked, histories
+from dbdyno.report.analysis.sessions import sessions_of
+from dbdyno.report.page.history_page import render_history
 from dbdyno.store import Store
 
 pytestmark = pytest.mark.slow

@@ -8,11 +8,11 @@ import pytest
 from made_up_runs import World, page_of, write_study
 from made_up_studies import SMALL
 
-from dbdyno.report.analyse import Analysis, analyse
-from dbdyno.report.gate import Gate
-from dbdyno.report.gather import gather
-from dbdyno.report.tables import open_loop_table
-from dbdyno.report.validity import gates
+from dbdyno.report.analysis.analyse import Analysis, analyse
+from dbdyno.report.gates.gate import Gate
+from dbdyno.report.gates.registry import gates
+from dbdyno.report.material.gather import gather
+from dbdyno.report.sections.tables import open_loop_table
 
 OPEN = (
     SMALL.replace('"30 s"', '"6 s"')

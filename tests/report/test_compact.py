@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from dbdyno.report.compact import COARSE, RunLines, pack, thinned, thinning_for
-from dbdyno.report.lines import Lines
+from dbdyno.report.material.compact import COARSE, RunLines, pack, thinned, thinning_for
+from dbdyno.report.material.lines import Lines
 
 SECOND_NS = 1_000_000_000
 

@@ -10,12 +10,12 @@ from made_up_runs import START_UNIX_NS, World, page_of, write_study
 from made_up_studies import SMALL
 
 from dbdyno.model import PlannedRun, Step, TurnResult
-from dbdyno.report.analyse import Analysis, analyse
-from dbdyno.report.answer import answers
+from dbdyno.report.analysis.analyse import Analysis, analyse
+from dbdyno.report.answer.answer import answers
 from dbdyno.report.charts.effects import effect_ticks
-from dbdyno.report.gather import gather
-from dbdyno.report.tables import tables
-from dbdyno.report.validity import gates
+from dbdyno.report.gates.registry import gates
+from dbdyno.report.material.gather import gather
+from dbdyno.report.sections.tables import tables
 from dbdyno.stats import PairedEffect, Verdict
 
 SHORT = SMALL.replace('"30 s"', '"12 s"').replace('"5 s"', '"2 s"').replace("[1, 4]", "4")

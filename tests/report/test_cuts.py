@@ -11,8 +11,8 @@ from test_turns_compared import TEXT, driven, even
 from bench.verdicts import against_itself, cut, half_width, held, held_page, judged, page, rows
 from dbdyno.formats.study import read_study
 from dbdyno.model import Study
-from dbdyno.report.gather import gather
-from dbdyno.report.material import Material
+from dbdyno.report.material.gather import gather
+from dbdyno.report.material.material import Material
 from dbdyno.stats.verdict import Verdict
 
 STUDIES = Path(__file__).parents[2] / "bench" / "studies"

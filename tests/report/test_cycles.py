@@ -12,12 +12,12 @@ from made_up_studies import SMALL
 from test_sampled import sample
 
 from dbdyno.model import PlannedRun, Sample, Step
-from dbdyno.report.analyse import Analysis, analyse
-from dbdyno.report.cycles import NEARLY_FULL, stalls
-from dbdyno.report.gather import gather
-from dbdyno.report.panels import timeline
-from dbdyno.report.tables import tables
-from dbdyno.report.validity import gates
+from dbdyno.report.analysis.analyse import Analysis, analyse
+from dbdyno.report.analysis.cycles import NEARLY_FULL, stalls
+from dbdyno.report.charts.panels import timeline
+from dbdyno.report.gates.registry import gates
+from dbdyno.report.material.gather import gather
+from dbdyno.report.sections.tables import tables
 
 TEXT = (
     SMALL.replace('"30 s"', '"120 s"').replace('"5 s"', '"2 s"').replace("[1, 4]", "1")

@@ -10,10 +10,10 @@ import vl_convert
 from made_up_runs import World, page_of, write_study
 from test_sampled import SHORT, rate
 
-from dbdyno.report.analyse import Analysis, analyse
+from dbdyno.report.analysis.analyse import Analysis, analyse
 from dbdyno.report.charts import Chart, charts
-from dbdyno.report.gather import gather
-from dbdyno.report.paper import VEGA_LITE
+from dbdyno.report.material.gather import gather
+from dbdyno.report.page.paper import VEGA_LITE
 from dbdyno.stats import percentile
 
 ASKED = SHORT.replace("blocks = 3", "blocks = 1") + '\n[[chart]]\nkind = "distribution"\n'

@@ -15,10 +15,10 @@ from dbdyno.cache import CACHE_VARIABLE
 from dbdyno.errors import StoreError, UsageError
 from dbdyno.guard.family import children_of
 from dbdyno.report import write
-from dbdyno.report.analyse import analyse
+from dbdyno.report.analysis.analyse import analyse
 from dbdyno.report.charts import Chart, charts
-from dbdyno.report.drawing import Drawing, script_file
-from dbdyno.report.gather import gather
+from dbdyno.report.material.gather import gather
+from dbdyno.report.page.drawing import Drawing, script_file
 
 
 @pytest.fixture

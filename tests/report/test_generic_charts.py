@@ -14,13 +14,13 @@ from made_up_runs import World, page_of, write_study
 from test_sampled import SHORT, rate, sampled
 
 from dbdyno.model import PlannedRun, Step, chart_kinds
-from dbdyno.report.analyse import analyse
+from dbdyno.report.analysis.analyse import analyse
 from dbdyno.report.charts import Chart, charts
 from dbdyno.report.charts.chart import fewer
 from dbdyno.report.charts.of_load.busy_by_clients import REACHED, STRAIGHT
-from dbdyno.report.gather import gather
-from dbdyno.report.material import RunMaterial, StepSeries
-from dbdyno.report.paper import VEGA_LITE
+from dbdyno.report.material.gather import gather
+from dbdyno.report.material.material import RunMaterial, StepSeries
+from dbdyno.report.page.paper import VEGA_LITE
 
 ASKED = (
     SHORT

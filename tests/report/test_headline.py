@@ -13,17 +13,17 @@ from made_up_runs import World, page_of, write_study
 from made_up_studies import SMALL
 
 from dbdyno.model import PlannedRun, RunStatus, Step
-from dbdyno.report.analyse import Analysis, analyse
-from dbdyno.report.answer import answers, headline, tally
+from dbdyno.report.analysis.analyse import Analysis, analyse
+from dbdyno.report.answer.answer import answers, headline, tally
+from dbdyno.report.answer.limits import limits
 from dbdyno.report.charts import charts
-from dbdyno.report.declared import asked_now, is_exploratory
-from dbdyno.report.gather import gather
-from dbdyno.report.material import RunMaterial
-from dbdyno.report.page import context, render_summary
-from dbdyno.report.provenance import provenance
-from dbdyno.report.sampled import IDLE, wanted
-from dbdyno.report.tables import tables
-from dbdyno.report.validity import limits
+from dbdyno.report.material.declared import asked_now, is_exploratory
+from dbdyno.report.material.gather import gather
+from dbdyno.report.material.material import RunMaterial
+from dbdyno.report.material.sampled import IDLE, wanted
+from dbdyno.report.page.page import context, render_summary
+from dbdyno.report.sections.provenance import provenance
+from dbdyno.report.sections.tables import tables
 from dbdyno.stats import PairedEffect, Verdict, would_be_found
 
 SHORT = (

@@ -16,7 +16,7 @@ from made_up_studies import SMALL
 
 from dbdyno.cli import call
 from dbdyno.model import PlannedRun, Step
-from dbdyno.report.interchange import as_benchfmt, as_csv, as_json, exported, hlogs
+from dbdyno.report.page.interchange import as_benchfmt, as_csv, as_json, exported, hlogs
 
 SHORT = SMALL.replace('"30 s"', '"4 s"').replace('"5 s"', '"1 s"')
 

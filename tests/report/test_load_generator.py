@@ -8,9 +8,9 @@ from pathlib import Path
 from made_up_runs import World, write_study
 from made_up_studies import SMALL
 
-from dbdyno.report.analyse import analyse
-from dbdyno.report.gather import gather
-from dbdyno.report.validity import gates
+from dbdyno.report.analysis.analyse import analyse
+from dbdyno.report.gates.registry import gates
+from dbdyno.report.material.gather import gather
 
 
 def test_how_long_statements_and_replies_lay_is_told_in_units_that_suit(tmp_path: Path) -> None:

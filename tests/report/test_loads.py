@@ -10,10 +10,10 @@ from made_up_runs import World, page_of, write_study
 from made_up_studies import SMALL
 
 from dbdyno.model import PlannedRun, TableLoad
-from dbdyno.report.analyse import analyse
-from dbdyno.report.gate import Gate
-from dbdyno.report.gather import gather
-from dbdyno.report.validity import gates
+from dbdyno.report.analysis.analyse import analyse
+from dbdyno.report.gates.gate import Gate
+from dbdyno.report.gates.registry import gates
+from dbdyno.report.material.gather import gather
 
 SHORT = SMALL.replace('"30 s"', '"6 s"').replace('"5 s"', '"1 s"')
 

@@ -14,11 +14,11 @@ from made_up_runs import SECOND_NS, START_UNIX_NS, World, page_of, write_study
 from test_sampled import SHORT, at_edges, rate, sample, sampled, turns
 
 from dbdyno.model import Failure, PlannedRun, Sample, Step
-from dbdyno.report.analyse import Analysis, analyse
-from dbdyno.report.gather import gather
-from dbdyno.report.lines import lines_of
-from dbdyno.report.marks import Mark, gap_marks
-from dbdyno.report.panels import packed_lines, timeline
+from dbdyno.report.analysis.analyse import Analysis, analyse
+from dbdyno.report.analysis.marks import Mark, gap_marks
+from dbdyno.report.charts.panels import packed_lines, timeline
+from dbdyno.report.material.gather import gather
+from dbdyno.report.material.lines import lines_of
 
 ONE_BLOCK = SHORT.replace("blocks = 3", "blocks = 1")
 

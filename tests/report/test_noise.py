@@ -13,7 +13,7 @@ from test_comparisons import SHORT, turning
 from dbdyno.errors import NotValidError
 from dbdyno.formats.study import read_study
 from dbdyno.model import PlannedRun, Step, TurnResult
-from dbdyno.report.noise import Noise, noise_of
+from dbdyno.report.analysis.noise import Noise, noise_of
 from dbdyno.stats import PairedEffect
 from dbdyno.stats.paired import effect_of
 

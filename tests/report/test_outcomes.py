@@ -9,12 +9,12 @@ import pytest
 from made_up_runs import World, page_of, write_study
 
 from dbdyno.model import PlannedRun
-from dbdyno.report.analyse import analyse
-from dbdyno.report.answer import headline
+from dbdyno.report.analysis.analyse import analyse
+from dbdyno.report.answer.answer import headline
 from dbdyno.report.charts import charts
-from dbdyno.report.gather import gather
-from dbdyno.report.outcomes import outcome_tables
-from dbdyno.report.validity import gates
+from dbdyno.report.gates.registry import gates
+from dbdyno.report.material.gather import gather
+from dbdyno.report.sections.outcomes import outcome_tables
 from dbdyno.stats import Share, Verdict
 
 STUDY = """

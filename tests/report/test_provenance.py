@@ -11,9 +11,9 @@ from made_up_runs import World, write_study
 from made_up_studies import SMALL
 
 from dbdyno.model import Option, PlannedRun, Step
-from dbdyno.report.analyse import Analysis, analyse
-from dbdyno.report.gather import gather
-from dbdyno.report.provenance import (
+from dbdyno.report.analysis.analyse import Analysis, analyse
+from dbdyno.report.material.gather import gather
+from dbdyno.report.sections.provenance import (
     bytes_of,
     data_to_cache,
     host_facts,

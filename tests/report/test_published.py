@@ -9,10 +9,10 @@ from made_up_runs import World, page_of, write_study
 from made_up_studies import SMALL
 
 from dbdyno.model import PlannedRun, Step
-from dbdyno.report.analyse import Analysis, analyse
-from dbdyno.report.answer import answers
-from dbdyno.report.gather import gather
-from dbdyno.report.published import (
+from dbdyno.report.analysis.analyse import Analysis, analyse
+from dbdyno.report.answer.answer import answers
+from dbdyno.report.material.gather import gather
+from dbdyno.report.sections.published import (
     AGREES,
     DIFFERS,
     NOT_RUN,

@@ -11,10 +11,10 @@ from made_up_studies import SMALL
 
 from dbdyno.cli import call
 from dbdyno.model import PlannedRun, RunStatus, Step, TurnResult
-from dbdyno.report.analyse import Analysis, analyse
-from dbdyno.report.answer import headline
-from dbdyno.report.gather import gather
-from dbdyno.report.unmeasured import NotMeasured, not_measured, sentences
+from dbdyno.report.analysis.analyse import Analysis, analyse
+from dbdyno.report.analysis.unmeasured import NotMeasured, not_measured, sentences
+from dbdyno.report.answer.answer import headline
+from dbdyno.report.material.gather import gather
 from dbdyno.stats import NotComparable
 
 SHORT = SMALL.replace('"30 s"', '"4 s"').replace('"5 s"', '"1 s"').replace("[1, 4]", "4")

@@ -17,16 +17,16 @@ from made_up_studies import SMALL
 from dbdyno.errors import StoreError, StudyError, UsageError
 from dbdyno.model import EngineWarning, PlannedRun, Step
 from dbdyno.report import write
-from dbdyno.report.analyse import Analysis, analyse
-from dbdyno.report.answer import answers, headline, qualification
+from dbdyno.report.analysis.analyse import Analysis, analyse
+from dbdyno.report.answer.answer import answers, headline, qualification
 from dbdyno.report.charts import charts
 from dbdyno.report.charts.encoding import number_axis
-from dbdyno.report.gather import gather
-from dbdyno.report.host_changes import host_change_tables
-from dbdyno.report.material import RunMaterial
-from dbdyno.report.provenance import other_settings, settings_that_differ
-from dbdyno.report.validity import gates
-from dbdyno.report.wording import interval, number, quantity, ratio
+from dbdyno.report.gates.registry import gates
+from dbdyno.report.material.gather import gather
+from dbdyno.report.material.material import RunMaterial
+from dbdyno.report.sections.host_changes import host_change_tables
+from dbdyno.report.sections.provenance import other_settings, settings_that_differ
+from dbdyno.report.terms.wording import interval, number, quantity, ratio
 from dbdyno.stats import NotComparable, StabilityWord, Verdict
 
 SHORT = SMALL.replace('"30 s"', '"12 s"').replace('"5 s"', '"2 s"')

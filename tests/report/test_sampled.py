@@ -12,11 +12,11 @@ from made_up_runs import SECOND_NS, START_UNIX_NS, World, page_of, write_study
 from made_up_studies import SMALL
 
 from dbdyno.model import LabCost, PhaseSpan, PlannedRun, Sample, Step, TurnResult
-from dbdyno.report.analyse import Analysis, analyse
-from dbdyno.report.gather import gather
-from dbdyno.report.operations import operations_tables
-from dbdyno.report.sampled import is_on, with_figures
-from dbdyno.report.validity import gates
+from dbdyno.report.analysis.analyse import Analysis, analyse
+from dbdyno.report.gates.registry import gates
+from dbdyno.report.material.gather import gather
+from dbdyno.report.material.sampled import is_on, with_figures
+from dbdyno.report.sections.operations import operations_tables
 
 SHORT = (
     SMALL.replace('"30 s"', '"10 s"').replace('"5 s"', '"2 s"').replace("[1, 4]", "1")

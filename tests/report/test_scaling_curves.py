@@ -9,10 +9,10 @@ from made_up_runs import World, page_of, write_study
 from made_up_studies import SMALL
 
 from dbdyno.model import PlannedRun, Step
-from dbdyno.report.analyse import Analysis, analyse
+from dbdyno.report.analysis.analyse import Analysis, analyse
 from dbdyno.report.charts import charts
-from dbdyno.report.gather import gather
-from dbdyno.report.tables import tables
+from dbdyno.report.material.gather import gather
+from dbdyno.report.sections.tables import tables
 
 LOADS = SMALL.replace('"30 s"', '"10 s"').replace('"5 s"', '"2 s"')
 

@@ -8,9 +8,9 @@ import pytest
 from made_up_runs import World, write_study
 from test_sampled import SHORT, rate, sampled
 
-from dbdyno.report.analyse import analyse
+from dbdyno.report.analysis.analyse import analyse
 from dbdyno.report.charts import charts
-from dbdyno.report.gather import gather
+from dbdyno.report.material.gather import gather
 
 ASKED = SHORT + '\n[[chart]]\nkind = "scatter"\nmetric = "mysql.syncs"\n'
 

@@ -10,11 +10,11 @@ from made_up_studies import SMALL
 
 from dbdyno.design.search import begin, joined, next_rate
 from dbdyno.model import FindMax, Miss, PlannedRun, Probe, RateSearch, Step
-from dbdyno.report.analyse import Analysis, analyse
-from dbdyno.report.answer import headline
+from dbdyno.report.analysis.analyse import Analysis, analyse
+from dbdyno.report.answer.answer import headline
 from dbdyno.report.charts import charts
-from dbdyno.report.gather import gather
-from dbdyno.report.tables import tables
+from dbdyno.report.material.gather import gather
+from dbdyno.report.sections.tables import tables
 from dbdyno.stats import Verdict
 
 SEARCH = (

@@ -16,8 +16,8 @@ from scipy import stats as scipy_stats
 from dbdyno.cli import call
 from dbdyno.errors import UsageError
 from dbdyno.model import PlannedRun, Primary, Step, TurnResult
-from dbdyno.report.sides import Side, confront, open_side, open_sides
-from dbdyno.report.whole_studies import confront_studies
+from dbdyno.report.analysis.sides import Side, confront, open_side, open_sides
+from dbdyno.report.analysis.whole_studies import confront_studies
 from dbdyno.stats import NotComparable, PairedEffect, Verdict, unpaired_effect
 
 SHORT = SMALL.replace('"30 s"', '"4 s"').replace('"5 s"', '"1 s"').replace("[1, 4]", "4")

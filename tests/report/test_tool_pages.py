@@ -11,7 +11,7 @@ from made_up_runs import SECOND_NS, START_UNIX_NS, World, page_of, write_study
 from made_up_studies import SMALL
 
 from dbdyno.model import PlannedRun, Sample, Step, find_figure
-from dbdyno.report.gather import gather
+from dbdyno.report.material.gather import gather
 
 READS = (
     SMALL.replace('metric = "throughput"', 'metric = "read_iops"')

@@ -13,14 +13,15 @@ from made_up_runs import SECOND_NS, START_UNIX_NS, World, tables_nowhere_on, wri
 from dbdyno.design.batches import batches
 from dbdyno.model import Canary, PlannedRun, Step, TurnResult
 from dbdyno.report import write
-from dbdyno.report.analyse import Analysis, analyse
-from dbdyno.report.answer import answers
-from dbdyno.report.comparisons import Comparison
-from dbdyno.report.faults import faults
-from dbdyno.report.gate import Gate
-from dbdyno.report.gather import gather
-from dbdyno.report.tables import tables
-from dbdyno.report.validity import gates, limits
+from dbdyno.report.analysis.analyse import Analysis, analyse
+from dbdyno.report.analysis.comparisons import Comparison
+from dbdyno.report.answer.answer import answers
+from dbdyno.report.answer.limits import limits
+from dbdyno.report.gates.gate import Gate
+from dbdyno.report.gates.registry import gates
+from dbdyno.report.material.faults import faults
+from dbdyno.report.material.gather import gather
+from dbdyno.report.sections.tables import tables
 from dbdyno.stats import NotComparable, PairedEffect
 
 TEXT = """

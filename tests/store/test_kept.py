@@ -10,8 +10,8 @@ import pytest
 from dbdyno.errors import StoreError
 from dbdyno.formats.stored_study import dump_declared, load_declared
 from dbdyno.model import Poisson, Steps
-from dbdyno.report.analyse import analyse
-from dbdyno.report.gather import gather
+from dbdyno.report.analysis.analyse import analyse
+from dbdyno.report.material.gather import gather
 from dbdyno.store import Store
 
 KEPT = Path(__file__).parent / "kept"

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from dbdyno.report import write
-from dbdyno.report.analyse import analyse
-from dbdyno.report.gather import gather
+from dbdyno.report.analysis.analyse import analyse
+from dbdyno.report.material.gather import gather
 from dbdyno.stats import PairedEffect
 from dbdyno.store import Store
 

@@ -9,8 +9,8 @@ import pytest
 from dbdyno.conduct import StudyOutcome, conduct_study, load_study
 from dbdyno.conduct.planning import plan_study
 from dbdyno.engine import find_engine
-from dbdyno.report.analyse import analyse
-from dbdyno.report.gather import gather
+from dbdyno.report.analysis.analyse import analyse
+from dbdyno.report.material.gather import gather
 from dbdyno.store import Store
 
 STUDY = """\

@@ -16,10 +16,10 @@ import pytest
 from product import LIMIT_S, start, under_load, url, wait_until, watch
 
 from dbdyno.guard.family import family_of
-from dbdyno.report.analyse import analyse
-from dbdyno.report.gather import gather
-from dbdyno.report.marks import Mark
-from dbdyno.report.panels import timeline
+from dbdyno.report.analysis.analyse import analyse
+from dbdyno.report.analysis.marks import Mark
+from dbdyno.report.charts.panels import timeline
+from dbdyno.report.material.gather import gather
 from dbdyno.servers import Server, open_server
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("clean")]

@@ -16,9 +16,9 @@ from dbdyno.design import plan
 from dbdyno.design.search import begin, joined, misses, next_rate
 from dbdyno.engine import find_engine
 from dbdyno.model import RateSearch
-from dbdyno.report.analyse import analyse
-from dbdyno.report.gather import gather
-from dbdyno.report.tables import tables
+from dbdyno.report.analysis.analyse import analyse
+from dbdyno.report.material.gather import gather
+from dbdyno.report.sections.tables import tables
 from dbdyno.store import Store, StoredRun
 
 pytestmark = pytest.mark.slow

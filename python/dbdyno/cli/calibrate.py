@@ -29,7 +29,7 @@ from dbdyno.model import KeptNoise, Study
 from dbdyno.store import Store, keep_noise
 
 if TYPE_CHECKING:
-    from dbdyno.report.noise import Noise
+    from dbdyno.report.analysis.noise import Noise
 
 MINUTES = (2, 5, 10, 30, 60)
 """Lengths of studies for which the detectable effect is printed."""
@@ -74,7 +74,9 @@ def calibrate(study: str, scale: str | None, time_s: float, store: Path, as_json
 
 
 def _measure(loaded: StudyFile, store: Store) -> Noise:
-    from dbdyno.report.noise import noise_of  # Statistics are imported by who has measured.
+    from dbdyno.report.analysis.noise import (
+        noise_of,  # Statistics are imported by who has measured.
+    )
 
     _, plan = plan_study(loaded.study, store)
     fetch_all(run.cell.provision for run in plan.runs)

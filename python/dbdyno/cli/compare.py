@@ -14,8 +14,8 @@ from dbdyno.errors import NotValidError
 from dbdyno.model import FIGURES, Primary, find_figure
 
 if TYPE_CHECKING:
-    from dbdyno.report.sides import Outcome
-    from dbdyno.report.whole_studies import Whole
+    from dbdyno.report.analysis.sides import Outcome
+    from dbdyno.report.analysis.whole_studies import Whole
 
 FAIL_ON = ("slower", "not-equivalent")
 
@@ -77,8 +77,8 @@ def compare(
     imported results much is not known: a verdict needs your word that it is alike.
     """
     # Statistics and Arrow take a second to import: only who compares pays for it.
-    from dbdyno.report.sides import confront, open_sides, several
-    from dbdyno.report.whole_studies import confront_studies
+    from dbdyno.report.analysis.sides import confront, open_sides, several
+    from dbdyno.report.analysis.whole_studies import confront_studies
 
     better = "higher" if find_figure(metric).higher_is_better else "lower"
     primary = Primary(metric, better, smallest_effect)  # type: ignore[arg-type]
@@ -128,7 +128,7 @@ def _tell_whole(a: str, b: str, metric: str, whole: Whole) -> None:
 
 def _tell(metric: str, outcome: Outcome, *, quiet: bool = False) -> None:
     """`quiet`: that nothing differs besides need not be said."""
-    from dbdyno.report.wording import judged_text
+    from dbdyno.report.terms.wording import judged_text
 
     if not outcome.differences and not quiet:
         known = " of what is known" if outcome.not_known else ""

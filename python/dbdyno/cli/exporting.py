@@ -36,7 +36,7 @@ def export_command(study: str, form: str, out: Path | None, store: Path) -> None
     the report.
     """
     # Statistics and Arrow take a second to import: only who exports pays for it.
-    from dbdyno.report.interchange import WRITERS, exported, hlogs
+    from dbdyno.report.page.interchange import WRITERS, exported, hlogs
 
     found = exported(store, study)
     if not found.rows:

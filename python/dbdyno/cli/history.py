@@ -17,7 +17,7 @@ from dbdyno.model import FIGURES, Primary, find_figure
 from dbdyno.store import Store
 
 if TYPE_CHECKING:
-    from dbdyno.report.history import Histories, Place, Series
+    from dbdyno.report.analysis.history import Histories, Place, Series
     from dbdyno.stats import Change
 
 FAIL_ON = ("change", "slower")
@@ -88,13 +88,13 @@ def history(
     """
     _check_metric(metric)
     # Statistics and Arrow take a second to import: only who asks pays for it.
-    from dbdyno.report.history import Asked, histories
-    from dbdyno.report.sessions import sessions_of
+    from dbdyno.report.analysis.history import Asked, histories
+    from dbdyno.report.analysis.sessions import sessions_of
 
     asked = Asked(metric, by, anchor, cell, clients, last, smallest_effect)
     told = histories(sessions_of(Store(store), studies, metric), asked)
     if out is not None:
-        from dbdyno.report.history_page import write_history
+        from dbdyno.report.page.history_page import write_history
 
         write_history(told, out)
     written = None if study_out is None else _write_studies(told, study_out)
@@ -120,7 +120,7 @@ def _check_metric(metric: str) -> None:
 
 
 def _tell(told: Histories, written: dict[tuple[int, int], str] | None) -> None:
-    from dbdyno.report.history_words import change_text, headline, notes, table, title
+    from dbdyno.report.answer.history_words import change_text, headline, notes, table, title
 
     columns = width()
     say(fold(headline(told), columns))
@@ -143,7 +143,7 @@ def _tell(told: Histories, written: dict[tuple[int, int], str] | None) -> None:
 
 
 def _print_table(table: object) -> None:
-    from dbdyno.report.table import Table
+    from dbdyno.report.terms.table import Table
 
     assert isinstance(table, Table)
     shown = table.without_empty()
@@ -159,7 +159,7 @@ def _print_table(table: object) -> None:
 
 def _write_studies(told: Histories, file: Path) -> dict[tuple[int, int], str]:
     """(Series, place of the change) → the command that confirms it, or why there is none."""
-    from dbdyno.report.confirmation import confirmation
+    from dbdyno.report.analysis.confirmation import confirmation
 
     if file.suffix != ".toml":
         raise UsageError(f"`{file}` is no study's file", hint="its name ends in .toml")
@@ -205,8 +205,8 @@ def _changes(told: Histories) -> list[tuple[int, Series, Change]]:
 
 
 def _document(told: Histories, written: dict[tuple[int, int], str]) -> dict[str, object]:
-    from dbdyno.report.history import SEED
-    from dbdyno.report.history_words import direction, names, notes
+    from dbdyno.report.analysis.history import SEED
+    from dbdyno.report.answer.history_words import direction, names, notes
 
     series: list[dict[str, object]] = []
     for place, one in enumerate(told.series):
@@ -269,7 +269,7 @@ def _point(name: str, place: Place, outlier: bool) -> dict[str, object]:
 
 
 def _fail(told: Histories, fail_on: str) -> None:
-    from dbdyno.report.history_words import change_text, direction, title
+    from dbdyno.report.answer.history_words import change_text, direction, title
 
     for _, series, change in _changes(told):
         worse = direction(change, told.figure) in ("slower", "worse")

@@ -223,7 +223,7 @@ def _extents(study: Study, plan: Plan) -> Sequence[Plan]:
 def _is_enough(study: Study, store: Store, folder: str) -> bool:
     """Of a study that may stop early."""
     # Statistics take a second to import: only who may stop pays for it.
-    from dbdyno.report.precision import is_precise
+    from dbdyno.report.analysis.precision import is_precise
 
     if not is_precise(store, folder):
         return False

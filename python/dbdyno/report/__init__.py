@@ -10,18 +10,18 @@ from pathlib import Path
 
 from dbdyno.errors import StoreError
 from dbdyno.model import Study
-from dbdyno.report.analyse import analyse
-from dbdyno.report.answer import tally
+from dbdyno.report.analysis.analyse import analyse
+from dbdyno.report.analysis.unmeasured import NotMeasured, not_measured
+from dbdyno.report.answer.answer import tally
+from dbdyno.report.answer.remarks import remarks
 from dbdyno.report.charts import charts
-from dbdyno.report.drawing import Drawing
-from dbdyno.report.export import export
-from dbdyno.report.gather import gather
-from dbdyno.report.page import context, render, render_summary
-from dbdyno.report.panels import packed_lines
-from dbdyno.report.provenance import provenance
-from dbdyno.report.tables import tables
-from dbdyno.report.unmeasured import NotMeasured, not_measured
-from dbdyno.report.validity import remarks
+from dbdyno.report.charts.panels import packed_lines
+from dbdyno.report.material.gather import gather
+from dbdyno.report.page.drawing import Drawing
+from dbdyno.report.page.export import export
+from dbdyno.report.page.page import context, render, render_summary
+from dbdyno.report.sections.provenance import provenance
+from dbdyno.report.sections.tables import tables
 
 __all__ = ["Written", "write"]
 

@@ -69,18 +69,18 @@ class StoredRun:
         """One row per interval and step."""
         from dbdyno.store.series import from_parquet
 
-        found = self._parquet(SERIES, from_parquet)
-        check_series(found, self.path / SERIES)
-        return found
+        table = self._parquet(SERIES, from_parquet)
+        check_series(table, self.path / SERIES)
+        return table
 
     @cached_property
     def turns(self) -> tuple[TurnResult, ...]:
         """The cell's turns; none if it was driven alone."""
         from dbdyno.store.turns import NAME, from_parquet
 
-        found = self._parquet(NAME, from_parquet) if NAME in self._sums else ()
-        check_turns(found, self.path / NAME)
-        return found
+        turns = self._parquet(NAME, from_parquet) if NAME in self._sums else ()
+        check_turns(turns, self.path / NAME)
+        return turns
 
     @cached_property
     def metrics(self) -> tuple[pa.Table, Mapping[str, Mapping[str, Metric]]] | None:

@@ -12,7 +12,7 @@ from importlib import import_module
 
 from dbdyno.model import Chart as Asked
 from dbdyno.model import draws_what
-from dbdyno.report.analyse import Analysis
+from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.charts.chart import Chart
 from dbdyno.report.charts.effects import effects
 from dbdyno.report.charts.latency import latency_curve, latency_percentiles

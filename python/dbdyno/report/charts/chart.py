@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 from altair.utils import schemapi
 
-from dbdyno.report.table import Table
+from dbdyno.report.terms.table import Table
 
 # Holding what we draw ourselves against the schema took a third of a report's time: tests do it.
 schemapi.disable_debug_mode()

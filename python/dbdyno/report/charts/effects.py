@@ -4,10 +4,11 @@ import math
 
 import altair as alt
 
-from dbdyno.report.analyse import Analysis
+from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.analysis.sentences import where
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import label_axis, label_height, log_ticks, named, wrapped
-from dbdyno.report.wording import verdict_word, where
+from dbdyno.report.terms.wording import verdict_word
 from dbdyno.stats import PairedEffect
 
 CAPTION = (

@@ -7,8 +7,8 @@ from typing import Literal
 
 import altair as alt
 
-from dbdyno.report.analyse import Analysis
-from dbdyno.report.points import Point
+from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.analysis.points import Point
 
 PALETTE = (
     "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import altair as alt
 
+from dbdyno.report.analysis.history import Histories, Series
+from dbdyno.report.answer.history_words import names, segments, title
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import PALETTE, named, number_axis
-from dbdyno.report.history import Histories, Series
-from dbdyno.report.history_words import names, segments, title
 
 CAPTION = (
     "Dot: geometric mean over the blocks of one study; bar: its 95 % interval. Line: the level "

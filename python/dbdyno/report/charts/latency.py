@@ -6,7 +6,8 @@ from collections.abc import Iterable
 import altair as alt
 import numpy as np
 
-from dbdyno.report.analyse import Analysis
+from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.analysis.points import Point
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import (
     clients_text,
@@ -18,7 +19,6 @@ from dbdyno.report.charts.encoding import (
     named,
     wrapped,
 )
-from dbdyno.report.points import Point
 from dbdyno.stats import percentiles
 
 NAMES = ("p50", "p95", "p99", "p99.9", "max")

@@ -3,7 +3,7 @@
 import altair as alt
 
 from dbdyno.model import find_figure
-from dbdyno.report.analyse import Analysis
+from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import (
     colour,

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import altair as alt
 
-from dbdyno.report.analyse import Analysis
+from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import colour, levels, named, number_axis
-from dbdyno.report.scaling import curves
+from dbdyno.report.sections.scaling import curves
 from dbdyno.stats import NotComparable
 
 CAPTION = (

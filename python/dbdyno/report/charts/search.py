@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import altair as alt
 
 from dbdyno.model import FindMax
-from dbdyno.report.analyse import Analysis
+from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import (
     SHAPE_LEGEND,
@@ -16,7 +16,7 @@ from dbdyno.report.charts.encoding import (
     named,
     zoom,
 )
-from dbdyno.report.searches import result_words, searches
+from dbdyno.report.sections.searches import result_words, searches
 
 CAPTION = (
     "Every dot is one probe: a window at one rate. Circles met the objective, crosses missed it; "

@@ -2,7 +2,8 @@
 
 import altair as alt
 
-from dbdyno.report.analyse import Analysis
+from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.analysis.comparisons import share_of
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import (
     clients_text,
@@ -13,7 +14,6 @@ from dbdyno.report.charts.encoding import (
     named,
     wrapped,
 )
-from dbdyno.report.comparisons import share_of
 
 CAPTION = "Dot: share of all trials that enter verdicts; line: its 95 % interval (Wilson)."
 

@@ -8,7 +8,8 @@ from typing import Literal
 import altair as alt
 import numpy as np
 
-from dbdyno.report.analyse import Analysis
+from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.analysis.points import Point
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import (
     PALETTE,
@@ -20,8 +21,7 @@ from dbdyno.report.charts.encoding import (
     view_key,
     zoom,
 )
-from dbdyno.report.material import Column, RunMaterial, StepSeries
-from dbdyno.report.points import Point
+from dbdyno.report.material.material import Column, RunMaterial, StepSeries
 from dbdyno.stats import moving_mean
 
 Figure = Literal["throughput", "latency"]

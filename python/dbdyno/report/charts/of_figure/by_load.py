@@ -1,6 +1,6 @@
 """Any figure over the number of clients."""
 
-from dbdyno.report.analyse import Analysis
+from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.charts.chart import Chart
 from dbdyno.report.charts.load import by_clients
 

@@ -15,7 +15,9 @@ from dataclasses import dataclass, replace
 import altair as alt
 
 from dbdyno.model import find_figure
-from dbdyno.report.analyse import Analysis
+from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.analysis.comparisons import Found, effect_between, mean_effect
+from dbdyno.report.analysis.points import Point, label
 from dbdyno.report.charts.chart import Chart, Drawing, Row
 from dbdyno.report.charts.encoding import (
     PALETTE,
@@ -24,10 +26,8 @@ from dbdyno.report.charts.encoding import (
     named,
     number_axis,
 )
-from dbdyno.report.comparisons import Found, effect_between, mean_effect
-from dbdyno.report.points import Point, label
-from dbdyno.report.table import Column, Table, Value
-from dbdyno.report.wording import count, ratio
+from dbdyno.report.terms.table import Column, Table, Value
+from dbdyno.report.terms.wording import count, ratio
 from dbdyno.stats import PairedEffect
 
 CAPTION = (

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import altair as alt
 
-from dbdyno.report.analyse import Analysis
-from dbdyno.report.busy import by_load
+from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.analysis.points import Point
+from dbdyno.report.answer.busy import by_load
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import named
-from dbdyno.report.points import Point
 
 REACHED, BUSY, STRAIGHT = "throughput, of the highest", "processors busy", "straight line"
 _COLOURS = {REACHED: "#0072B2", BUSY: "#D55E00", STRAIGHT: "#7F7F7F"}

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 import altair as alt
 
-from dbdyno.report.analyse import Analysis
+from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.analysis.points import Point
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import (
     clients_text,
@@ -13,10 +14,9 @@ from dbdyno.report.charts.encoding import (
     levels,
     log_ticks,
 )
-from dbdyno.report.comparison_tables import LEAD, lead
-from dbdyno.report.points import Point
-from dbdyno.report.table import Column, Table, Value
-from dbdyno.report.wording import count, number, time_unit
+from dbdyno.report.sections.comparison_tables import LEAD, lead
+from dbdyno.report.terms.table import Column, Table, Value
+from dbdyno.report.terms.wording import count, number, time_unit
 from dbdyno.stats import percentiles
 
 RANKS = (0.0, 0.1, 0.5, *(float(rank) for rank in range(1, 100)), 99.5, 99.9, 99.99, 100.0)

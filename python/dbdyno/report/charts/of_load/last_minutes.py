@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import altair as alt
 
-from dbdyno.report.analyse import Analysis
+from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import view_key
 from dbdyno.report.charts.time import lines_by_block, series_rows
-from dbdyno.report.wording import number
+from dbdyno.report.terms.wording import number
 
 SHOWN_S = 600.0
 """Seconds that it shows."""

@@ -8,15 +8,15 @@ from collections.abc import Iterator, Sequence
 import altair as alt
 
 from dbdyno.model import Sampled
-from dbdyno.report.analyse import Analysis
+from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.analysis.marks import FAULTS, MEASURED, Mark
+from dbdyno.report.analysis.timeline import Span
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import PALETTE, dots, longest, named, number_axis
-from dbdyno.report.lines import Instants, line
-from dbdyno.report.marks import FAULTS, MEASURED, Mark
-from dbdyno.report.material import Column
-from dbdyno.report.panels import PACE, Timeline, pace_of, timeline
-from dbdyno.report.sampled import instances
-from dbdyno.report.timeline import Span
+from dbdyno.report.charts.panels import PACE, Timeline, pace_of, timeline
+from dbdyno.report.material.lines import Instants, line
+from dbdyno.report.material.material import Column
+from dbdyno.report.material.sampled import instances
 
 PANEL_HEIGHT = 110
 LANE_HEIGHT = 15

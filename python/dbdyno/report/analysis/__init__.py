@@ -1,0 +1,1 @@
+"""Figures and verdicts, before any wording."""

@@ -1,0 +1,374 @@
+"""A metric over versions or dates: points, what they are relative to, and where they changed."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
+
+import numpy as np
+
+from dbdyno.errors import UsageError
+from dbdyno.model import Figure, find_figure
+from dbdyno.report.analysis.comparisons import effect_between, too_few_events
+from dbdyno.report.analysis.points import Point, label, varying
+from dbdyno.report.analysis.reasons import not_there
+from dbdyno.report.analysis.sessions import (
+    Session,
+    named_levels,
+    version_factors,
+    version_key,
+)
+from dbdyno.report.analysis.sides import Difference, differences
+from dbdyno.stats import (
+    History,
+    NotComparable,
+    PairedEffect,
+    effect_of,
+    history,
+    least_points,
+)
+
+LEVEL = 0.05
+"""Share of histories without any change in which one is found, over all series together."""
+
+PERMUTATIONS = 999
+SEED = 1
+MEASURED_OTHERWISE = frozenset({"scale", "load", "order", "workload"})
+"""Properties that make points incomparable: such points are not in one series."""
+
+NO_ANCHOR = "none"
+NOTHING = History((), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be told."""
+
+    metric: str
+    by: str | None = None
+    """`version` or `date`; `None`: by date where there are several studies."""
+    anchor: str | None = None
+    """Levels of the anchor cell; `None`: the study's baseline, if possible."""
+    cell: str | None = None
+    clients: int | None = None
+    last: int | None = None
+    smallest_effect: float = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One point of a series."""
+
+    session: Session
+    value: float
+    """Geometric mean over the blocks: of the figure, or of its ratio to the anchor's."""
+    low: float | None
+    high: float | None
+    """95 % interval; `None` where there is one block, and for the anchor itself."""
+    blocks: int
+    besides: tuple[Difference, ...] = ()
+    """Differences from the previous point other than the server."""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One cell at one load, over versions or dates."""
+
+    name: str
+    clients: int
+    places: tuple[Place, ...]
+    anchor: str | None
+    """The anchor cell; `None`: values are as measured."""
+    raw_because: str | None
+    """Why there is no anchor."""
+    left_out: Mapping[str, tuple[str, ...]]
+    """Why points were left out → their studies."""
+    found: History = NOTHING
+    not_searched: str | None = None
+    """Why changes were not searched for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Histories:
+    """All series of a metric."""
+
+    asked: Asked
+    by: str
+    figure: Figure
+    series: tuple[Series, ...]
+    level: float
+    """Of each series: 5 % by all of them."""
+
+
+def histories(sessions: Sequence[Session], asked: Asked) -> Histories:
+    """Raises `UsageError` for what can't be asked of these sessions."""
+    figure = find_figure(asked.metric)
+    if figure.share:
+        raise UsageError(
+            f"`{asked.metric}` is a share, which may be 0: a history is of ratios",
+            hint="`dbdyno compare` compares shares by their difference",
+        )
+    several = len({one.folder for one in sessions}) > 1
+    by = asked.by or ("date" if several else "version")
+    chosen = [one for one in sessions if _is_asked_for(one, asked)]
+    if not chosen:
+        raise UsageError(
+            "no cell is left to tell the history of",
+            hint=f"loads are {', '.join(sorted({str(s.point.clients) for s in sessions}, key=int))}"
+            if sessions
+            else "none of the runs is complete",
+        )
+    groups = list(_grouped(chosen, by).values())
+    alone = len(groups) == 1
+    made = [
+        one for group in groups if (one := _series(group, sessions, asked, by, alone)) is not None
+    ]
+    if not any(one.places for one in made):
+        why = next((why for one in made for why in one.left_out), "no run is complete")
+        raise UsageError(
+            f"no point has a figure `{asked.metric}`: {why}",
+            hint="the studies' reports say what was measured",
+        )
+    level = LEVEL / max(1, sum(len(one.places) > 1 for one in made))
+    return Histories(
+        asked, by, figure, tuple(_searched(one, asked, by, level) for one in made), level
+    )
+
+
+def _is_asked_for(session: Session, asked: Asked) -> bool:
+    if asked.clients is not None and session.point.clients != asked.clients:
+        return False
+    if asked.cell is None:
+        return True
+    return named_levels(session.study, asked.cell).items() <= session.levels.items()
+
+
+def _grouped(sessions: Iterable[Session], by: str) -> dict[tuple[object, ...], list[Session]]:
+    """Those of one series, in its order."""
+    groups: dict[tuple[object, ...], list[Session]] = {}
+    for one in sessions:
+        dropped = version_factors(one.study) if by == "version" else frozenset()
+        left = tuple(sorted((f, level) for f, level in one.levels.items() if f not in dropped))
+        kind = one.kind if by == "version" else ""
+        groups.setdefault((kind, left, one.point.clients), []).append(one)
+    for group in groups.values():
+        group.sort(key=lambda one: _order(one, by))
+    return groups
+
+
+def _order(session: Session, by: str) -> tuple[object, ...]:
+    key = version_key(session.version) if by == "version" else ()
+    return (*key, session.began_unix_s)
+
+
+def _series(
+    group: list[Session], everything: Sequence[Session], asked: Asked, by: str, alone: bool
+) -> Series | None:
+    """`None` for the anchor's own series: it is relative to nothing."""
+    if by == "version":
+        _check_versions(group)
+    kept, left_out = _measured_alike(group)
+    anchors, why_not = _anchors(kept, everything, asked)
+    if anchors is not None and by == "date" and all(map(operator.is_, anchors, kept)):
+        if not alone:
+            return None
+        anchors, why_not = None, "it is the baseline itself"
+    held: Sequence[Session | None] = anchors or [None] * len(kept)
+    places: list[Place] = []
+    for session, anchor in zip(kept, held, strict=True):
+        made = _place(session, anchor, asked.metric)
+        if isinstance(made, NotComparable):
+            left_out.append((made.reason, session))
+        elif anchor is not session or not any(one.session in held for one in places):
+            places.append(made)
+    places = places if asked.last is None else places[-asked.last :]
+    anchor_name = None
+    if anchors:
+        one = anchors[-1]
+        anchor_name = f"{one.point.label} ({f'{one.kind} {one.version}'.strip()})"
+    return Series(
+        _name(group[-1], by),
+        group[-1].point.clients,
+        _with_differences(places),
+        anchor_name,
+        why_not,
+        {
+            reason: tuple(one.side.name for why, one in left_out if why == reason)
+            for reason in dict.fromkeys(why for why, _ in left_out)
+        },
+    )
+
+
+def _name(session: Session, by: str) -> str:
+    """What all points of a series have in common; by version, not their server's level."""
+    if by == "date":
+        return session.point.label
+    dropped = version_factors(session.study)
+    others = {factor: level for factor, level in session.levels.items() if factor not in dropped}
+    told = label(others, tuple(f for f in varying(session.study) if f not in dropped))
+    return ", ".join((session.kind, told)) if others else session.kind
+
+
+def where(session: Session, by: str) -> str:
+    """A point's place in a word: its version, or its date."""
+    return session.version if by == "version" else session.day
+
+
+def _check_versions(group: Sequence[Session]) -> None:
+    for one in group:
+        if not one.version:
+            raise UsageError(
+                f"`{one.side.name}`: its runs tell no version of a server",
+                hint="--by date orders them by when they were run",
+            )
+    for (_, version), same in groupby(group, key=lambda one: (str(one.folder), one.version)):
+        names = [one.point.label for one in same]
+        if len(names) > 1:
+            raise UsageError(
+                f"the cells `{'` and `'.join(names)}` of one study are both of {version}",
+                hint="name one of them with --cell",
+            )
+
+
+def _measured_alike(
+    group: Sequence[Session],
+) -> tuple[list[Session], list[tuple[str, Session]]]:
+    """Those measured as the one that was measured last, and why the others are not."""
+    newest = max(group, key=lambda one: one.began_unix_s)
+    kept: list[Session] = []
+    left_out: list[tuple[str, Session]] = []
+    for one in group:
+        found = [d for d in differences(one.side, newest.side) if d.group in MEASURED_OTHERWISE]
+        if found:
+            told = "; ".join(f"{d.what}: {d.a} → {d.b}" for d in found)
+            left_out.append((f"measured otherwise than later ({told})", one))
+        else:
+            kept.append(one)
+    return kept, left_out
+
+
+def _anchors(
+    group: Sequence[Session], everything: Sequence[Session], asked: Asked
+) -> tuple[list[Session] | None, str | None]:
+    """For each session the one of the same study that it is held against; or why there is none.
+
+    An anchor is fixed: the same server with the same settings throughout.
+    """
+    if asked.anchor == NO_ANCHOR:
+        return None, "no anchor was asked for"
+    held: list[Session] = []
+    for one in group:
+        named = (
+            one.study.design.baseline
+            if asked.anchor is None
+            else named_levels(one.study, asked.anchor)
+        )
+        levels = {**one.levels, **named}
+        found = [
+            other
+            for other in everything
+            if other.folder == one.folder
+            and other.levels == levels
+            and other.point.clients == one.point.clients
+        ]
+        if not named or not found:
+            told = f"`{label(levels, varying(one.study))}`" if named else "baseline"
+            return _without(asked, f"{one.side.name} holds no {told} beside {one.point.label}")
+        held.append(found[0])
+    fixed = {_identity(anchor): anchor for anchor in held}
+    if len(fixed) > 1:
+        told = " and ".join(
+            f"{a.kind} {a.version} in {a.side.name}" for a in list(fixed.values())[:2]
+        )
+        return _without(asked, f"the anchor is not the same throughout: {told}")
+    return held, None
+
+
+def _identity(anchor: Session) -> tuple[object, ...]:
+    manifest = anchor.side.runs[0].manifest
+    return anchor.kind, anchor.version, tuple(sorted(manifest.settings.items()))
+
+
+def _without(asked: Asked, why: str) -> tuple[None, str]:
+    if asked.anchor is not None:
+        raise UsageError(
+            f"`{asked.anchor}` can't be the anchor: {why}",
+            hint="--anchor none tells the figures as they were measured",
+        )
+    return None, why
+
+
+def _place(session: Session, anchor: Session | None, metric: str) -> Place | NotComparable:
+    """A point's value over its blocks, relative to the anchor's in the same blocks.
+
+    The anchor is 1 by definition, without an interval.
+    """
+    point = session.point
+    if not point.values(metric):
+        return NotComparable(not_there(point, metric))
+    if anchor is session:
+        return Place(session, 1.0, None, None, len(point.counted))
+    if anchor is not None:
+        effect = effect_between(point, anchor.point, metric).effect
+        logs = _log_ratios(point, anchor.point, metric)
+    else:
+        values = point.judged(metric)
+        few = too_few_events((point,), values, metric)
+        if few is not None:
+            return few
+        logs = [math.log(value) for value in values.values() if value > 0]
+        if len(logs) < len(values):
+            return NotComparable("a block has a value that isn't above zero")
+        effect = effect_of(logs)
+    if isinstance(effect, PairedEffect):
+        low, high = effect.ratio_interval
+        return Place(session, effect.ratio, low, high, effect.blocks)
+    if not logs:
+        return effect
+    # One block, or blocks that agree to the last digit: a value without an interval.
+    return Place(session, math.exp(float(np.mean(logs))), None, None, len(logs))
+
+
+def _log_ratios(point: Point, anchor: Point, metric: str) -> list[float]:
+    ours, theirs = point.judged(metric), anchor.judged(metric)
+    pairs = [(theirs[block], ours[block]) for block in ours.keys() & theirs.keys()]
+    if too_few_events((point, anchor), ours, metric) or any(min(pair) <= 0 for pair in pairs):
+        return []
+    return [math.log(b / a) for a, b in pairs]
+
+
+def _with_differences(places: Sequence[Place]) -> tuple[Place, ...]:
+    """Each point with what else than its server changed since the one before."""
+    told = list(places[:1])
+    for before, place in pairwise(places):
+        found = differences(before.session.side, place.session.side)
+        besides = tuple(one for one in found if one.group != "server")
+        told.append(replace(place, besides=besides))
+    return tuple(told)
+
+
+def _searched(series: Series, asked: Asked, by: str, level: float) -> Series:
+    """With its changes, where there are points enough."""
+    points, least = len(series.places), least_points(level)
+    if points < least:
+        told = (
+            f"{points} point{'' if points == 1 else 's'}: changes are looked for in {least} or more"
+        )
+        return replace(series, not_searched=told)
+    studies = {place.session.folder for place in series.places}
+    found = history(
+        [place.value for place in series.places],
+        level=level,
+        least_change=asked.smallest_effect,
+        seed=SEED,
+        permutations=PERMUTATIONS
+        if level * (PERMUTATIONS + 1) >= 10
+        else math.ceil(20 / level) - 1,
+        ratios=True,
+        # What one study measured, it measured in balanced order; days follow one another.
+        drifting=series.anchor is None and len(studies) > 1,
+    )
+    return replace(series, found=found)

@@ -1,0 +1,373 @@
+"""Any two cells of any two stored studies: what differs between them, and whether one may judge."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from statistics import median
+
+from dbdyno.design.cells import cells, twice
+from dbdyno.errors import UsageError
+from dbdyno.model import ENGINE, Load, Primary, Study
+from dbdyno.report.analysis.comparisons import compare, judged_family
+from dbdyno.report.analysis.points import Point, label, points_of, varying
+from dbdyno.report.analysis.reasons import too_few_runs
+from dbdyno.report.analysis.time_window import METRIC, TimeWindow, parse_window, within
+from dbdyno.report.material.gather import gather
+from dbdyno.report.material.imported import arrival_of, differing, not_known
+from dbdyno.report.material.material import OF_A_RUN, Material, RunMaterial
+from dbdyno.stats import Judgement, NotComparable, PairedEffect, unpaired_effect
+
+HOST_FACTORS = "host factors"
+WINDOW = "window"
+FACTORS = frozenset({"server", "settings", "workload", HOST_FACTORS, WINDOW})
+"""What a comparison may be about; anything else that differs besides makes it say nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One cell of a stored study."""
+
+    name: str
+    home: Path
+    """The folder of its study."""
+    study: Study
+    points: tuple[Point, ...]
+    runs: tuple[RunMaterial, ...]
+    levels: Mapping[str, str]
+    window: TimeWindow | None = None
+    """The part of each step's window that is compared; `None`: all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Something that is not the same on both sides."""
+
+    group: str
+    what: str
+    a: str
+    b: str
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What two sides say of each other, load by load."""
+
+    differences: tuple[Difference, ...]
+    refused: str | None
+    """Why no verdict is given."""
+    judged: tuple[tuple[int, Judgement], ...]
+    """Clients and judgement of B against A; empty if refused."""
+    not_known: tuple[str, ...] = ()
+    """What nobody can say of imported results, and so whether it differs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confronted:
+    """Two sides before they are judged."""
+
+    differences: tuple[Difference, ...]
+    refused: str | None
+    """Why no verdict is given."""
+    not_known: tuple[str, ...]
+    pairs: tuple[tuple[Point, Point], ...]
+    """Of B and of A, load by load; empty if refused."""
+    paired: bool
+    """Their blocks are pairs."""
+
+
+def open_sides(store: Path, name: str) -> tuple[Side, ...]:
+    """All cells of `STUDY`, its copy for A/A left out, or the one that is named: `STUDY/CELL` or
+    `STUDY/RUN`; of a window of time where `@10s-60s` follows. STUDY may be a folder of any store.
+
+    Raises `UsageError` naming the cells there are, `LabError` for what can't be read.
+    """
+    named, window = parse_window(name)
+    root, study, cell = place(store, named)
+    material = gather(root, study)
+    home = (root / study).resolve()
+    if cell is None:
+        repeated = twice(material.study)
+        every = [one for one in cells(material.study) if repeated is None or one != repeated[1]]
+        return tuple(_side(name, home, material, one.levels, window) for one in every)
+    return (_open_cell(name, home, material, cell, window),)
+
+
+def open_side(store: Path, name: str) -> Side:
+    """A single cell; see `open_sides`."""
+    sides = open_sides(store, name)
+    if len(sides) > 1:
+        raise several(sides)
+    return sides[0]
+
+
+def several(sides: Sequence[Side]) -> UsageError:
+    """Of a study where one of its cells should have been named."""
+    first = sides[0]
+    listed = "; ".join(f"`{first.home.name}/{_label(side)}`" for side in sides)
+    return UsageError(
+        f"the study `{first.home.name}` holds several cells", hint=f"its cells are {listed}"
+    )
+
+
+def _label(side: Side) -> str:
+    return label(side.levels, varying(side.study))
+
+
+def _open_cell(
+    name: str, home: Path, material: Material, cell: str, window: TimeWindow | None
+) -> Side:
+    study = home.name
+    matrix = cells(material.study)
+    names = [label(one.levels, varying(material.study)) for one in matrix]
+    chosen = [one for one, known in zip(matrix, names, strict=True) if known == cell]
+    if not chosen:
+        planned = [run for run in material.plan.runs if run.id == cell]
+        chosen = [one for one in matrix if planned and one.levels == planned[0].cell.levels]
+        runs = tuple(run for run in material.runs if run.manifest.id == cell)
+        material = replace(material, runs=runs) if chosen else material
+    if not chosen:
+        listed = "; ".join(f"`{study}/{known}`" for known in names)
+        raise UsageError(
+            f"the study `{study}` has no cell or run `{cell}`", hint=f"its cells are {listed}"
+        )
+    return _side(name, home, material, chosen[0].levels, window)
+
+
+def place(store: Path, name: str) -> tuple[Path, str, str | None]:
+    """The store, the study and what is named within it: a cell, a run, or nothing."""
+    study, slash, cell = name.partition("/")
+    if (store / study / "study.json").is_file() or not slash:
+        return store, study, cell or None
+    folder = next(
+        (f for f in (Path(name), *Path(name).parents) if (f / "study.json").is_file()), None
+    )
+    if folder is None:
+        return store, study, cell or None
+    rest = str(Path(name).relative_to(folder))
+    return folder.absolute().parent, folder.absolute().name, None if rest == "." else rest
+
+
+def _side(
+    name: str,
+    home: Path,
+    material: Material,
+    levels: Mapping[str, str],
+    window: TimeWindow | None,
+) -> Side:
+    points = points_of(material, [c for c in cells(material.study) if c.levels == levels])
+    runs = [run for run in material.runs if dict(run.manifest.cell) == dict(levels)]
+    if window is not None:
+        points = (within(point, window, runs) for point in points)
+    return Side(name, home, material.study, tuple(points), tuple(runs), levels, window)
+
+
+def confront(a: Side, b: Side, primary: Primary, *, assume_alike: bool = False) -> Outcome:
+    """B against A on the figure of `primary`, unless more than one factor or anything else differs.
+
+    Blocks of one study are paired; runs of two studies, and imported ones, are not (Welch). What is
+    not known of imported results may differ, which refuses a verdict too, unless somebody who knows
+    says that it is alike.
+    """
+    found = prepare(a, b, primary, assume_alike=assume_alike)
+    study = replace(b.study, primary=primary)
+    if found.refused is not None:
+        judged: list[Judgement] = []
+    elif found.paired:
+        judged = [comparison.judgement for comparison in compare(found.pairs, study)]
+    else:
+        judged = list(judged_family(unpaired(found, primary.metric), study))
+    clients = [point.clients for point, _ in found.pairs]
+    return Outcome(
+        found.differences, found.refused, tuple(zip(clients, judged, strict=True)), found.not_known
+    )
+
+
+def prepare(a: Side, b: Side, primary: Primary, *, assume_alike: bool = False) -> Confronted:
+    """What differs, whether one may judge, and the loads that both were driven at."""
+    if (a.window or b.window) and primary.metric != METRIC:
+        raise UsageError(
+            f"windows of time have no {primary.metric}: {METRIC} alone is kept interval by interval"
+        )
+    unknown = not_known((*a.runs, *b.runs))
+    found = tuple(_imported_differences(a, b) if unknown else differences(a, b))
+    refused = _refusal(found)
+    if refused is None and unknown and not assume_alike:
+        refused = (
+            f"{', '.join(unknown)} of imported results are not known, and may differ "
+            "(`--assume-alike` takes them to be alike)"
+        )
+    theirs = {point.clients: point for point in a.points}
+    pairs = [(point, theirs[point.clients]) for point in b.points if point.clients in theirs]
+    if refused is None and not pairs:
+        refused = f"no load was driven on both sides: {_loads(a)}; {_loads(b)}"
+    return Confronted(
+        found,
+        refused,
+        unknown,
+        () if refused else tuple(pairs),
+        paired=not unknown and _one_study(a, b),
+    )
+
+
+def _loads(side: Side) -> str:
+    """What a side was driven at, or that it was not."""
+    loads = ", ".join(str(point.clients) for point in side.points)
+    if loads:
+        return f"{side.name} at {loads} clients"
+    errors = [run.manifest.error.message for run in side.runs if run.manifest.error is not None]
+    why = f": {errors[0].splitlines()[0]}" if errors else ""
+    return f"{side.name} has no run that was driven{why}"
+
+
+def unpaired(found: Confronted, metric: str) -> list[PairedEffect | NotComparable]:
+    """The effects of B's runs against A's, load by load."""
+    return [_unpaired(point, other, metric) for point, other in found.pairs]
+
+
+def _unpaired(point: Point, other: Point, metric: str) -> PairedEffect | NotComparable:
+    few = too_few_runs(point, other, metric)
+    if few is not None:
+        return few
+    return unpaired_effect(list(other.judged(metric).values()), list(point.judged(metric).values()))
+
+
+def _one_study(a: Side, b: Side) -> bool:
+    """Two stores may hold the same plan, carried out on two days: their blocks are no pairs."""
+    plans = {run.manifest.plan for run in (*a.runs, *b.runs)}
+    return a.home == b.home and len(plans) == 1
+
+
+def _refusal(found: tuple[Difference, ...]) -> str | None:
+    groups = list(dict.fromkeys(difference.group for difference in found))
+    other = [group for group in groups if group not in FACTORS]
+    factors = [group for group in groups if group in FACTORS]
+    if other:
+        return f"{', '.join(other)} differ: what of an effect is theirs can't be told"
+    if len(factors) > 1:
+        return f"{' and '.join(factors)} differ at once: which of them did it can't be told"
+    return None
+
+
+def differences(a: Side, b: Side) -> Iterator[Difference]:
+    """All that is known to differ between two sides."""
+    server_differs = host_differs = False
+    for group, what, read in (
+        ("server", "provision", lambda run: run.manifest.provision),
+        ("server", "version", lambda run: run.manifest.versions.get("server", "?")),
+        ("workload", "generator", lambda run: run.manifest.generator),
+        ("workload", "script", lambda run: run.manifest.script),
+        ("workload", "options", lambda run: _pairs(run.manifest.options)),
+        ("settings", "asked for", lambda run: _pairs(run.manifest.settings)),
+        ("dbdyno", "engine", lambda run: run.manifest.versions.get("engine", "?")),
+        ("dbdyno", "schema", lambda run: run.manifest.versions.get("engine_schema", "?")),
+        ("order", "driven in", lambda run: "turns" if run.turns else "one piece"),
+        (HOST_FACTORS, "asked for", lambda run: _pairs(run.manifest.host)),
+    ):
+        ours, theirs = _values(a, read), _values(b, read)
+        if ours != theirs:
+            server_differs = server_differs or group == "server"
+            host_differs = host_differs or group == HOST_FACTORS
+            yield Difference(group, what, ours, theirs)
+    # What a study sets on its host is part of what is read of it.
+    group = HOST_FACTORS if host_differs and _one_study(a, b) else "host"
+    ours, theirs = (_values(side, lambda run: run.manifest.environment_id) for side in (a, b))
+    if ours != theirs:
+        yield Difference(group, "environment", ours, theirs)
+    in_turns = all(run.turns for run in (*a.runs, *b.runs))
+    for what, ours, theirs in (
+        ("scale", a.study.scale, b.study.scale),
+        ("load", *(_load(side.study.load, in_turns=in_turns) for side in (a, b))),
+        (WINDOW, *(str(side.window or "all of it") for side in (a, b))),
+    ):
+        if ours != theirs:
+            yield Difference(what, what, ours, theirs)
+    # Another version has other defaults: these are the server's difference and not one besides.
+    group = "server" if server_differs else "settings"
+    asked = {name for run in (*a.runs, *b.runs) for name in run.manifest.settings}
+    ours_set, theirs_set = _settings(a), _settings(b)
+    for name in sorted(ours_set.keys() | theirs_set.keys()):
+        before, after = ours_set.get(name, "–"), theirs_set.get(name, "–")
+        if before != after:
+            yield Difference("settings" if name in asked else group, name, before, after)
+
+
+def _imported_differences(a: Side, b: Side) -> Iterator[Difference]:
+    """What both sides tell of the load, where one of them was imported or both were. Server,
+    settings and host are told by neither; a name that only one tells is no difference."""
+    for group, what, read in (
+        ("workload", "generator", lambda run: run.manifest.generator),
+        ("workload", "version", _version),
+        ("workload", "script", lambda run: run.manifest.script),
+    ):
+        ours, theirs = _values(a, read), _values(b, read)
+        if ours != theirs and ours and theirs:
+            yield Difference(group, what, ours, theirs)
+    told, others = _told(a), _told(b)
+    drivers = [{run.manifest.generator for run in side.runs} for side in (a, b)]
+    same_tool = drivers[0] == drivers[1] != {ENGINE}
+    for name, ours, theirs in differing(told, others, same_tool=same_tool):
+        yield Difference("load" if name in _OF_LOAD else "workload", name, ours, theirs)
+    arrivals = [arrival_of(side.runs, is_open=side.study.load.is_open) for side in (a, b)]
+    if arrivals[0] != arrivals[1] and "unknown" not in arrivals:
+        yield Difference("load", "arrival", *arrivals)
+    if not {_DURATION} <= told.keys() & others.keys():
+        yield from _other_length(a, b)
+
+
+_DURATION = "duration_s"
+_OF_LOAD = (_DURATION, "rate_per_s", "target_per_s")
+_ALIKE = 1.1
+
+
+def _told(side: Side) -> dict[str, str]:
+    """Options of its load; of what dbdyno has measured, the window's length is one."""
+    options = [run.manifest.options for run in side.runs[:1]]
+    found = {name: str(value) for one in options for name, value in one.items()}
+    if side.study.load.measure_s is not None:
+        found[_DURATION] = f"{side.study.load.measure_s:g}"
+    return found
+
+
+def _other_length(a: Side, b: Side) -> Iterator[Difference]:
+    """Where a text does not say what ended the run: a number of events, if that is the same, or
+    time."""
+    ours, theirs = ([f.summary for p in side.points for f in p.counted] for side in (a, b))
+    if not ours or not theirs or {one.events for one in ours} == {one.events for one in theirs}:
+        return
+    lengths = [median(one.window_s for one in side) for side in (ours, theirs)]
+    if max(lengths) > _ALIKE * min(lengths):
+        yield Difference("load", "window", *(f"{length:.3g} s" for length in lengths))
+
+
+def _version(run: RunMaterial) -> str:
+    """Of the tool; empty for the engine, which goes with dbdyno's."""
+    return run.manifest.imported.version if run.manifest.imported else ""
+
+
+def _values(side: Side, read: Callable[[RunMaterial], str]) -> str:
+    return "; ".join(sorted({read(run) for run in side.runs}))
+
+
+def _settings(side: Side) -> dict[str, str]:
+    """Settings that are the same in all runs of a side; paths and ports belong to a run."""
+    first, *others = [run.settings for run in side.runs] or [{}]
+    return {
+        name: value
+        for name, value in first.items()
+        if all(other.get(name) == value for other in others)
+        and not OF_A_RUN.search(name)
+        and "/" not in value
+    }
+
+
+def _pairs(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in sorted(values.items())) or "none"
+
+
+def _load(load: Load, *, in_turns: bool) -> str:
+    """How many turns a block has is its extent, and no other load."""
+    shape = {**asdict(load), "kind": load.arrival.kind}
+    del shape["clients"]
+    if in_turns:
+        del shape["measure_s"]
+    return _pairs({name: value for name, value in shape.items() if value not in (None, (), {})})

@@ -1,0 +1,83 @@
+"""The effect that a study would have found where its comparison is open."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.analysis.comparisons import Comparison, MainEffect
+from dbdyno.report.terms.wording import WIDE, clients_text, number, percent
+from dbdyno.stats import Judgement, NotComparable, would_be_found
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A comparison without an answer, and the smallest effect that would have given it one."""
+
+    name: str
+    clients: int
+    size: float
+    """In logarithms; of shares their difference."""
+
+
+def findable(told: Iterable[Comparison | MainEffect], analysis: Analysis) -> str:
+    """Which change would have been found, at 80 %, in those of `told` that are open; a sentence,
+    or empty where all have their answer or nothing is known of the noise."""
+    found = list(_open(told, analysis))
+    if not found:
+        return ""
+    least, most = (choose(found, key=lambda one: one.size) for choose in (min, max))
+    of_shares = analysis.metric.share
+    if least.size > (1 if of_shares else math.log(WIDE)):
+        widest = "of 100\u202fpoints" if of_shares else f"by a factor of {WIDE:.0f}"
+        return f" Not even a change {widest} would have been found."
+    small, large = (_size(one.size, of_shares=of_shares) for one in (least, most))
+    if small == large:
+        return f" A change of {small} would have been found four times in five."
+    names = _told_apart(least, most, several_loads=len(analysis.clients) > 1)
+    return (
+        f" A change of {small} ({names[0]}) to {large} ({names[1]}) would have been found four "
+        "times in five."
+    )
+
+
+def _open(told: Iterable[Comparison | MainEffect], analysis: Analysis) -> Iterator[_Open]:
+    for one in told:
+        effect = one.judgement.effect
+        if one.judgement.verdict.definite or isinstance(effect, NotComparable):
+            continue
+        if isinstance(one, MainEffect):
+            level = _level([other.judgement for other in analysis.main_effects])
+            yield _Open(one.level, one.clients, would_be_found(effect, level))
+        else:
+            level = _level([other.judgement for other in analysis.comparisons])
+            yield _Open(one.point.label, one.point.clients, would_be_found(effect, level))
+
+
+def _level(family: Sequence[Judgement]) -> float:
+    """The p that one more of the family needs to count as found, after Benjamini and Hochberg:
+    (changes found + 1) / comparisons of 5 %."""
+    known = [one.p_adjusted for one in family if one.p_adjusted is not None]
+    return LEVEL * min(1.0, (sum(p < LEVEL for p in known) + 1) / len(known))
+
+
+def _size(size: float, *, of_shares: bool) -> str:
+    if of_shares:
+        return f"{math.ceil(100 * size)}\u202fpoints" if size <= 1 else "more than 100\u202fpoints"
+    if size > math.log(WIDE):
+        return f"more than ×{WIDE:.0f}"
+    return percent(math.expm1(size)) if size < math.log(2) else f"×{number(math.exp(size))}"
+
+
+def _told_apart(one: _Open, other: _Open, *, several_loads: bool) -> tuple[str, str]:
+    """By what they differ in."""
+    if one.name == other.name:
+        return clients_text(one.clients), clients_text(other.clients)
+    if one.clients == other.clients or not several_loads:
+        return one.name, other.name
+    first, second = (f"{each.name} · {clients_text(each.clients)}" for each in (one, other))
+    return first, second

@@ -1,0 +1,1 @@
+"""Conditions that must hold for the numbers to answer the question."""

@@ -1,0 +1,30 @@
+"""Whether a difference is found where there is none: one cell under two names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.analysis.sentences import effect_text, where
+from dbdyno.report.gates.gate import Gate, Judge
+from dbdyno.stats import NotComparable, Verdict
+
+
+def _against_itself(analysis: Analysis) -> Iterable[Gate]:
+    """One cell under two names: a difference can only be the machine's or the method's."""
+    found = analysis.against_itself
+    if not found:
+        return
+    told = "; ".join(f"{where(one.point, analysis)}: {effect_text(one)}" for one in found)
+    told = f"`{found[0].baseline.label}` against itself, {told}."
+    verdicts = {one.judgement.verdict for one in found}
+    if verdicts & {Verdict.BETTER, Verdict.WORSE}:
+        told += " The two are the same: effects of this size say nothing here."
+        yield Gate("A/A", "doubtful", told)
+    elif all(isinstance(one.judgement.effect, NotComparable) for one in found):
+        yield Gate("A/A", "not judged", told)
+    else:
+        yield Gate("A/A", "ok", f"{told} No difference is found where there is none.")
+
+
+GATE = Judge(60, _against_itself)

@@ -1,0 +1,36 @@
+"""Whether all runs were measured on the same rows."""
+
+from __future__ import annotations
+
+from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.gates.gate import Gate, GateState, Judge
+from dbdyno.report.sections.loads import differences, found_loads, otherwise
+from dbdyno.report.terms.wording import count, sentence_case
+
+
+def _data(analysis: Analysis) -> Gate:
+    found = found_loads(analysis)
+    sent = [one for one in found if one.load.sent is not None]
+    differ = list(differences(sent))
+    others = list(differences(one for one in found if one.load.sent is None))
+    fewer = list(otherwise(sent, lambda rows, all_sent: rows < all_sent))
+    more = list(otherwise(sent, lambda rows, all_sent: rows > all_sent))
+    problems = dict.fromkeys(one.load.problem for one in found if one.load.problem)
+    if told := [*differ, *fewer, *others, *more, *problems]:
+        state: GateState = "failed" if differ or fewer else "doubtful"
+        return Gate("Data", state, sentence_case("; ".join(map(str, told))) + ".")
+    if not found:
+        return Gate("Data", "not judged", "No table was looked at after it was loaded.")
+    runs = count(len({one.run.id for one in found}))
+    told_rows = f"All {count(len(sent))} tables, over {runs} runs, have as many rows as were sent"
+    if unsent := len(found) - len(sent):
+        told_unsent = f"{count(unsent)} tables that no bulk insert filled were looked at"
+        told_rows = f"{told_rows}; {told_unsent}" if sent else told_unsent
+    if all(one.load.checksum for one in found):
+        same = "the same seed, script and options made the same rows in all of them"
+        return Gate("Data", "ok", f"{told_rows}; {same}.")
+    told_only = 'contents were not compared (`verify = "checksums"` does)'
+    return Gate("Data", "ok", f"{told_rows}; {told_only}.")
+
+
+GATE = Judge(150, lambda analysis: [_data(analysis)], needs="data")

@@ -1,0 +1,42 @@
+"""A condition that must hold for the figures to answer the question, and its result.
+
+Each module of this room with a `GATE` is found by itself: a gate is added by its file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.analysis.points import BlockFigures
+
+GateState = Literal["ok", "doubtful", "failed", "not judged"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One condition and its result."""
+
+    name: str
+    state: GateState
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Judges a condition: no gate, one, or several, where there is something to say."""
+
+    place: int
+    """Where it stands on the page: lower ones first."""
+    judge: Callable[[Analysis], Iterable[Gate]]
+    needs: str = ""
+    """The word in an import's `not_known` without which it can't be judged."""
+    keeps_failed: bool = False
+    """Whether a failure that was found stays one, whatever is not known."""
+
+
+def all_blocks(analysis: Analysis) -> list[BlockFigures]:
+    """The figures of all points, block by block."""
+    return [figures for point in analysis.points for figures in point.blocks]

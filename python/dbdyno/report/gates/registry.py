@@ -1,0 +1,39 @@
+"""All gates, found by their modules."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterable
+from functools import cache
+
+import dbdyno.report.gates
+from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.gates.gate import Gate, Judge
+from dbdyno.report.material.imported import not_known, tools
+
+
+@cache
+def judges() -> tuple[Judge, ...]:
+    """In the order of the page."""
+    names = (module.name for module in pkgutil.iter_modules(dbdyno.report.gates.__path__))
+    modules = (importlib.import_module(f"{dbdyno.report.gates.__name__}.{name}") for name in names)
+    found = (getattr(module, "GATE", None) for module in modules)
+    return tuple(sorted((one for one in found if one is not None), key=lambda one: one.place))
+
+
+def gates(analysis: Analysis) -> tuple[Gate, ...]:
+    """All gates of a study. Those of imported results that depend on unknown information can't
+    pass."""
+    return tuple(gate for judge in judges() for gate in _judged(judge, analysis))
+
+
+def _judged(judge: Judge, analysis: Analysis) -> Iterable[Gate]:
+    runs = analysis.material.runs
+    for gate in judge.judge(analysis):
+        kept = judge.keeps_failed and gate.state == "failed"
+        if kept or judge.needs not in not_known(runs):
+            yield gate
+        else:
+            told = f"Not known: the output of {tools(runs)} does not say it."
+            yield Gate(gate.name, "not judged", told)

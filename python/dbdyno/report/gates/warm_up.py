@@ -1,0 +1,30 @@
+"""Whether servers were warm when windows began."""
+
+from __future__ import annotations
+
+from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.gates.gate import Gate, Judge, all_blocks
+
+
+def _warm_up(analysis: Analysis) -> Gate:
+    judged = [figures for figures in all_blocks(analysis) if figures.warm_up.warmed is not None]
+    total = len(all_blocks(analysis))
+    cold = [
+        figures
+        for figures in judged
+        if not figures.warm_up.warmed or figures.warm_up.discard > figures.warm_up_intervals
+    ]
+    if not judged:
+        told = "Too few intervals to judge (MSER-5 needs 100 of warm-up and window together)."
+        return Gate("Warm-up", "not judged", told)
+    if cold:
+        told = (
+            f"By MSER-5 {len(cold)} of {len(judged)} steps judged were still warming up when "
+            "their window began."
+        )
+        return Gate("Warm-up", "doubtful", told)
+    told = f"Long enough by MSER-5 in all {len(judged)} steps judged, of {total}."
+    return Gate("Warm-up", "ok", told)
+
+
+GATE = Judge(90, lambda analysis: [_warm_up(analysis)], needs="warm-up")

@@ -1,0 +1,1 @@
+"""What a report is made of: the runs of a store as they were measured."""

@@ -1,0 +1,58 @@
+"""Separates analysis from measurement: which parts of a study may change after its runs, and what
+the report then says.
+
+The deciding figure, its baseline, charts and wording may be changed for existing runs. A figure
+chosen after the data makes the answer exploratory, not confirmed; the report says so. What the
+headline speaks of is wording: verdicts are adjusted for all comparisons, whichever comes first.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields, is_dataclass, replace
+
+from dbdyno.model import Study
+from dbdyno.report.material.material import Change
+
+ANALYSIS = frozenset(
+    {"question", "source", "primary", "charts", "answer", "leads", "published", "published_note"}
+)
+"""Fields of a study that don't affect its runs; `baseline` of its design is another."""
+
+
+def asked_now(stored: Study, now: Study) -> tuple[Study, tuple[Change, ...]]:
+    """The study as it was run, with the analysis of its file as it is now, and what differs."""
+    names = [field.name for field in fields(Study) if field.name in ANALYSIS]
+    design = replace(stored.design, baseline=now.design.baseline)
+    analysed = replace(stored, design=design, **{name: getattr(now, name) for name in names})
+    pairs = [(name, getattr(stored, name), getattr(now, name)) for name in names]
+    pairs.append(("design.baseline", stored.design.baseline, now.design.baseline))
+    changes = tuple(
+        Change(name, _shown(then), _shown(later)) for name, then, later in pairs if then != later
+    )
+    return analysed, changes
+
+
+def is_exploratory(changes: tuple[Change, ...]) -> bool:
+    """Whether the deciding figure, direction, limit or baseline was chosen after the data."""
+    return any(change.what in ("primary", "design.baseline") for change in changes)
+
+
+_UNSAID: tuple[object, ...] = (None, False, "", (), {})
+"""What a key has that is not in the file."""
+
+
+def _shown(value: object) -> str:
+    """A value in a line, near to what stands in the file."""
+    if value is None or value in ((), {}):
+        return "nothing"
+    if isinstance(value, str):
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
+    if isinstance(value, dict):
+        told = {name: inner for name, inner in value.items() if inner not in _UNSAID}
+        return ", ".join(f"{name} = {inner}" for name, inner in told.items())
+    if isinstance(value, tuple):
+        return "; ".join(map(_shown, value))
+    return json.dumps(value, default=str)

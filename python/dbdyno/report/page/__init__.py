@@ -1,0 +1,1 @@
+"""What is written: the page, its pictures and exports."""

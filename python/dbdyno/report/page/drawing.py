@@ -1,0 +1,133 @@
+"""Draws beside the rest of a report, in a process of its own.
+
+vl-convert keeps Python's lock while it works, so threads would wait for it. Large texts go through
+files in memory, and jobs and answers are so short that neither side ever waits to write. The page's
+script is the same for all reports of one release of vl-convert, and takes three seconds of
+processor time to put together: it is kept in the cache.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Self
+
+from dbdyno.cache import cache_folder
+from dbdyno.errors import StoreError
+from dbdyno.report.charts import Chart
+from dbdyno.report.page import drawing_program
+from dbdyno.report.page.paper import VEGA_LITE
+
+
+def script_file() -> Path:
+    """Where the page's script is kept, for the releases that made it."""
+    release = version("vl-convert-python")
+    return cache_folder() / "report" / f"vega-lite-{VEGA_LITE}-vl-convert-{release}.js"
+
+
+def kept_script() -> str:
+    """The page's script; empty if none is kept, or it can't be read."""
+    try:
+        return script_file().read_text("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def keep_script(text: str) -> None:
+    """Keeps it, whole or not at all; a cache that can't be written only costs time."""
+    file = script_file()
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=file.parent, encoding="utf-8") as aside:
+            aside.write(text)
+            aside.flush()
+            Path(aside.name).chmod(0o644)
+            os.link(aside.name, file)
+
+
+class Drawing:
+    """The process, which makes the page's script first if none is kept; it ends with the block."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", drawing_program.__file__, VEGA_LITE],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            process_group=0,  # Ctrl-C is for the lab, which ends it
+        )
+        self._files: list[int] = []
+        self._asked = 0
+        self._script = kept_script()
+        self._made_script = ""
+        if not self._script:
+            self._made_script = self._file("")
+            self._ask({"script": self._made_script})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.communicate()
+        for file in self._files:
+            os.close(file)
+
+    def pictures(self, charts: Sequence[Chart], folder: Path) -> None:
+        """Begins with every chart as SVG and PNG in the folder."""
+        for chart in charts:
+            spec = json.dumps(chart.picture(), allow_nan=False)
+            # A picture of many panels is large already; at double size it takes a minute to draw.
+            scale = 2 if chart.selector is None else 1
+            place = folder.resolve() / chart.name
+            files = {kind: f"{place}.{kind}" for kind in ("svg", "png")}
+            self._ask({"spec": self._file(spec), "scale": scale, **files})
+
+    def finished(self) -> str:
+        """Waits for all pictures; the page's script.
+
+        # Errors
+        `StoreError` when one can't be drawn or written.
+        """
+        assert self._process.stdout is not None, "it is a pipe"
+        for _ in range(self._asked):
+            line = self._process.stdout.readline()
+            wrong = (
+                json.loads(line) if line else {"why": f"it ended with code {self._process.wait()}"}
+            )
+            if "unwritten" in wrong:
+                raise StoreError(
+                    f"can't write {wrong['unwritten']}: {wrong['why']}",
+                    hint="name another place with --out",
+                )
+            if wrong:
+                raise StoreError(f"the report's pictures can't be drawn: {wrong['why']}")
+        self._asked = 0
+        if not self._script:
+            self._script = Path(self._made_script).read_text("utf-8")
+            keep_script(self._script)
+        return self._script
+
+    def _ask(self, job: dict[str, object]) -> None:
+        assert self._process.stdin is not None, "it is a pipe"
+        try:
+            self._process.stdin.write(json.dumps(job) + "\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            pass  # `finished` says how it ended
+        self._asked += 1
+
+    def _file(self, text: str) -> str:
+        """One in memory, by the name under which the other process opens it."""
+        file = os.memfd_create("dbdyno-drawing")
+        self._files.append(file)
+        path = f"/proc/{os.getpid()}/fd/{file}"
+        Path(path).write_text(text, "utf-8")
+        return path

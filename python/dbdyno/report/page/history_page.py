@@ -1,0 +1,55 @@
+"""The page of a history: one HTML file that needs nothing but itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from dbdyno.errors import StoreError
+from dbdyno.report.analysis.history import Histories
+from dbdyno.report.answer.history_words import change_text, headline, notes, table, title
+from dbdyno.report.charts.history import history_chart
+from dbdyno.report.page.drawing_program import script
+from dbdyno.report.page.paper import VEGA_LITE, environment, payload, template_text
+
+
+def write_history(told: Histories, out: Path) -> None:
+    """Writes the page to `out`. Raises `StoreError` if it can't be written."""
+    try:
+        out.write_text(render_history(told), "utf-8")
+    except OSError as error:
+        raise StoreError(
+            f"the page {out} can't be written: {error.strerror}",
+            hint="name another place with --out",
+        ) from error
+
+
+def render_history(told: Histories) -> str:
+    """The page's text."""
+    drawn = {
+        place: history_chart(series, told, name=f"history-{place}")
+        for place, series in enumerate(told.series)
+        if series.places
+    }
+    parts = [
+        {
+            "title": title(series),
+            "chart": drawn.get(place),
+            "table": table(series, told),
+            "changes": [change_text(series, change, told) for change in series.found.changes],
+            "notes": list(notes(series, told)),
+        }
+        for place, series in enumerate(told.series)
+    ]
+    return (
+        environment()
+        .get_template("history.html.j2")
+        .render(
+            told=told,
+            headline=headline(told),
+            parts=parts,
+            style=template_text("style.css"),
+            script=template_text("page.js"),
+            bundle=script(VEGA_LITE),
+            payload=payload(list(drawn.values())),
+        )
+    )

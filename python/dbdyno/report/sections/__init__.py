@@ -1,0 +1,1 @@
+"""Tables of the page, by what they tell."""

@@ -1,0 +1,97 @@
+"""Checks that all runs were measured on the same data, from the verified tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from dbdyno.model import RunManifest, TableLoad
+from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.terms.table import Column, Table, Value
+from dbdyno.report.terms.wording import count, number, rows_text
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one load put into one table."""
+
+    run: RunManifest
+    load: TableLoad
+
+    @property
+    def recipe(self) -> tuple[str, ...]:
+        """What decides on a table's rows. Kinds of servers may write some values differently."""
+        kind = self.run.provision.partition(":")[0].partition("@")[0]
+        options = repr(sorted(self.run.options.items()))
+        seed = str(self.run.data_seed)
+        return (self.load.table, self.load.command, kind, self.run.script, options, seed)
+
+    @property
+    def contents(self) -> tuple[int | None, str | None]:
+        """Rows and checksum."""
+        return self.load.rows, self.load.checksum
+
+
+def found_loads(analysis: Analysis) -> tuple[Found, ...]:
+    """Of every run, in the order in which they were carried out."""
+    manifests = (run.manifest for run in analysis.material.runs)
+    return tuple(Found(manifest, load) for manifest in manifests for load in manifest.loads)
+
+
+def otherwise(found: Iterable[Found], is_so: Callable[[int, int], bool]) -> Iterator[str]:
+    """Tables whose rows, found and sent, are so; each once, in sentences."""
+    told = {
+        f"`{load.table}` has {rows_text(load.rows)}, {count(load.sent)} were sent": None
+        for load in (one.load for one in found)
+        if load.rows is not None and load.sent is not None and is_so(load.rows, load.sent)
+    }
+    yield from told
+
+
+def differences(found: Iterable[Found]) -> Iterator[str]:
+    """Tables that should be the same and are not, in sentences."""
+    by_recipe: dict[tuple[str, ...], list[Found]] = {}
+    for one in found:
+        if one.load.problem is None:
+            by_recipe.setdefault(one.recipe, []).append(one)
+    for same in by_recipe.values():
+        contents = dict.fromkeys(one.contents for one in same)
+        if len(contents) > 1:
+            told = "; ".join(_told(each, same) for each in contents)
+            yield (
+                f"`{same[0].load.table}` differs between runs with the same seed, script and "
+                f"options: {told}"
+            )
+
+
+def _told(contents: tuple[int | None, str | None], found: Sequence[Found]) -> str:
+    rows, checksum = contents
+    runs = [one.run.id for one in found if one.contents == contents]
+    more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
+    told = f"{rows_text(rows)}{f', {checksum}' if checksum else ''}"
+    return f"{told} in {runs[0]}{more}"
+
+
+def loads_table(analysis: Analysis) -> Table:
+    """Each table with each contents it was found to have."""
+    alike: dict[tuple[Value, ...], list[Found]] = {}
+    for one in found_loads(analysis):
+        load = one.load
+        counted = (load.table, one.run.script, load.sent, load.rows, load.checksum)
+        alike.setdefault((*counted, load.problem or ""), []).append(one)
+    rows: list[tuple[Value, ...]] = []
+    for (*counted_so, problem), found in alike.items():
+        took = [one.load.took_s for one in found]
+        runs = len({one.run.id for one in found})
+        rows.append((*counted_so, runs, (min(took), max(took)), problem))
+    columns = (
+        Column("Table", "table"),
+        Column("Script", "script"),
+        Column("Rows sent", "sent", count),
+        Column("Rows found", "rows", count),
+        Column("Checksum", "checksum"),
+        Column("Runs", "runs", count),
+        Column("Looked at in, s", "took_s", number, pair=True),
+        Column("Problem", "problem"),
+    )
+    return Table("loads", "Tables as they were loaded", columns, tuple(rows))

@@ -1,0 +1,110 @@
+"""Outcomes of events, if their generator classifies them: counts and shares with intervals."""
+
+from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.analysis.points import Point
+from dbdyno.report.terms.table import Column, Table, Value
+from dbdyno.report.terms.wording import (
+    MISSING,
+    count,
+    points_text,
+    sentence_case,
+    share_text,
+    verdict_word,
+)
+from dbdyno.stats import Share, ShareEffect
+
+
+def outcome_tables(analysis: Analysis) -> tuple[Table, ...]:
+    """None where no generator classes its events."""
+    names = _names(analysis)
+    if not names:
+        return ()
+    compared = [c for c in analysis.comparisons if isinstance(c.judgement.effect, ShareEffect)]
+    return (outcomes_table(analysis, names), *([shares_table(analysis)] if compared else ()))
+
+
+def _names(analysis: Analysis) -> tuple[str, ...]:
+    """All classes that any trial ended in, in the order in which generators tell them; the one
+    that decides first, and always."""
+    found: dict[str, int] = {}
+    for point in analysis.points:
+        for figures in point.blocks:
+            for name, events in figures.summary.outcomes.items():
+                found[name] = found.get(name, 0) + events
+    decides = {name: share_name(name) == analysis.metric_name for name in found}
+    seen = [name for name in found if found[name] or decides[name]]
+    return tuple(sorted(seen, key=lambda name: not decides[name]))
+
+
+def share_name(outcome: str) -> str:
+    """The figure that says its share."""
+    return f"{outcome.replace(' ', '_')}_share"
+
+
+def counts_of(point: Point) -> dict[str, int]:
+    """Events of the counted blocks, by what became of them."""
+    counts: dict[str, int] = {}
+    for figures in point.counted:
+        for name, events in figures.summary.outcomes.items():
+            counts[name] = counts.get(name, 0) + events
+    return counts
+
+
+def outcomes_table(analysis: Analysis, names: tuple[str, ...]) -> Table:
+    """A row a cell, two columns an outcome: how many, and Wilson's interval of the share."""
+    rows: list[tuple[Value, ...]] = []
+    for point in analysis.points:
+        counts = counts_of(point)
+        trials = sum(counts.values())
+        row: list[Value] = [point.label, trials]
+        for name in names:
+            found = counts.get(name, 0)
+            row += [found, Share(found, trials).interval() if trials else None]
+        rows.append(tuple(row))
+    columns = [Column("Cell", "cell"), Column("Trials", "trials", count)]
+    for name in names:
+        columns += [
+            Column(sentence_case(name), name.replace(" ", "_"), count),
+            Column("in %", f"{share_name(name)}_95", _whole_percent, pair=True),
+        ]
+    title = "What became of the trials: counts, and Wilson's 95 % intervals of the shares"
+    return Table("outcomes", title, tuple(columns), tuple(rows))
+
+
+def _whole_percent(share: float) -> str:
+    return f"{100 * share:.0f}"
+
+
+def shares_table(analysis: Analysis) -> Table:
+    """The deciding share against the baseline's, as a difference."""
+    rows: list[tuple[Value, ...]] = []
+    for one in analysis.comparisons:
+        effect = one.judgement.effect
+        word = verdict_word(one.judgement.verdict, analysis.metric)
+        if not isinstance(effect, ShareEffect):
+            rows.append((one.point.label, one.baseline.label, *[None] * 5, word))
+            continue
+        rows.append(
+            (
+                one.point.label,
+                one.baseline.label,
+                effect.candidate.value,
+                effect.baseline.value,
+                effect.difference,
+                effect.interval(),
+                one.judgement.p_adjusted,
+                word,
+            )
+        )
+    columns = (
+        Column("Cell", "cell"),
+        Column("Baseline", "baseline"),
+        Column("Share", "share", share_text),
+        Column("Baseline's", "share_baseline", share_text),
+        Column("Difference", "difference", points_text),
+        Column("95 % interval", "difference_95", points_text, pair=True),
+        Column("p, adjusted", "p_adjusted", lambda p: f"{p:.2g}" if p is not None else MISSING),
+        Column("Verdict", "verdict"),
+    )
+    title = f"{analysis.metric.title} against the baseline: differences of shares"
+    return Table("shares", title, columns, tuple(rows))

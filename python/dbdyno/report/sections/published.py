@@ -1,0 +1,338 @@
+"""Then and now: published figures beside those measured here, figure by figure and comparison by
+comparison.
+
+Absolute figures of another machine are shown with their ratio and without a verdict: only
+comparisons (two cells that differ in one factor) can agree or not. Reasons are given only if
+known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+from dbdyno.model import Figure, Published, Study, find_figure
+from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.analysis.comparisons import as_declared, effect_between
+from dbdyno.report.analysis.points import Point, label
+from dbdyno.report.terms.table import Column, Table, Value
+from dbdyno.report.terms.wording import count, number, ratio
+from dbdyno.stats import Estimate, NotComparable, PairedEffect, estimate
+
+NOT_RUN = "not run at this scale"
+NOT_MEASURED = "not measured here"
+AGREES, OTHER_SIZE, DIFFERS, OPEN = "agrees", "same direction, other size", "differs", "cannot tell"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A published comparison: a cell against another that differs in some of its levels."""
+
+    cell: Mapping[str, str]
+    """All factors' levels."""
+    reference: Mapping[str, str]
+    metric: str
+    clients: int | None
+    ratio: float | None
+    """`None` where only a direction was told."""
+    high: float | None
+    """The other end, where a range was told."""
+    text: str
+    why: str
+    direction: str = ""
+    """`higher` or `lower`, where no figure was told."""
+
+    @property
+    def told(self) -> Value:
+        """What was published: a ratio, a range or a direction."""
+        if self.ratio is None:
+            return self.direction
+        return self.ratio if self.high is None else (self.ratio, self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A published comparison beside ours."""
+
+    pair: Pair
+    clients: int | None
+    effect: PairedEffect | None
+    now: Estimate | None
+    """The ratio measured here."""
+    word: str
+
+
+def published_tables(analysis: Analysis) -> Iterator[Table]:
+    """Only of studies that name published figures."""
+    rows = tuple(_rows(analysis))
+    if rows:
+        title = "Published figures, and those measured here"
+        yield Table("published", title, _COLUMNS, rows).without_empty()
+    compared = tuple(compared_with_published(analysis))
+    if compared:
+        rows = tuple(_comparison_row(one, analysis) for one in compared)
+        title = "Published comparisons, and those measured here"
+        yield Table("published-comparisons", title, _COMPARISON_COLUMNS, rows).without_empty()
+
+
+def agreement(analysis: Analysis) -> str | None:
+    """How many published comparisons are seen again, in a sentence; `None` without any."""
+    words = [one.word for one in compared_with_published(analysis)]
+    if not words:
+        return None
+    known = (AGREES, OTHER_SIZE, DIFFERS, OPEN, NOT_RUN, NOT_MEASURED)
+    told = ", ".join(f"{word} in {words.count(word)}" for word in known if word in words)
+    return f"Of {len(words)} published comparison{'s' if len(words) > 1 else ''}: {told}."
+
+
+_COLUMNS = (
+    Column("Then", "text"),
+    Column("Cell here", "cell"),
+    Column("Clients", "clients", count),
+    Column("Figure", "figure"),
+    Column("Published", "published", number, pair=True),
+    Column("Here", "here", number),
+    Column("95 % interval", "here_95", number, pair=True),
+    Column("Here ÷ published", "ratio", ratio),
+    Column("Remark", "remark"),
+    Column("95 % interval of the ratio", "ratio_95", ratio, pair=True),
+    Column("Source", "source"),
+)
+
+_COMPARISON_COLUMNS = (
+    Column("Then", "text"),
+    Column("Cell here", "cell"),
+    Column("Against", "reference"),
+    Column("Clients", "clients", count),
+    Column("Figure", "figure"),
+    Column("Ratio published", "published", ratio, pair=True),
+    Column("Ratio here", "here", ratio),
+    Column("95 % interval", "here_95", ratio, pair=True),
+    Column("Word", "word"),
+    Column("Why", "why"),
+)
+
+
+def _rows(analysis: Analysis) -> Iterator[tuple[Value, ...]]:
+    study = analysis.material.study
+    for one in study.published:
+        if one.against or one.value is None:
+            continue
+        figure = find_figure(one.metric)
+        cell = full_cell(study, one.cell)
+        then = one.value if one.high is None else (one.value, one.high)
+        found: list[Point | None] = [*_points(analysis, cell, one.clients)]
+        for point in found or [None]:
+            now = _here(point, one, figure)
+            missing = None if now else NOT_RUN if point is None else NOT_MEASURED
+            told = now.times(1 / _middle(one.value, one.high)) if now else None
+            yield (
+                one.text or None,
+                _label(analysis, cell, one.cell),
+                point.clients if point else one.clients,
+                f"{figure.title}, {one.unit or figure.unit}",
+                then,
+                now.value if now else None,
+                _interval(now),
+                told.value if told else None,
+                "; ".join(filter(None, (missing, one.why))) or None,
+                _interval(told),
+                one.source or None,
+            )
+
+
+def _comparison_row(one: Compared, analysis: Analysis) -> tuple[Value, ...]:
+    pair = one.pair
+    differing = tuple(f for f in pair.cell if pair.cell[f] != pair.reference[f])
+    return (
+        pair.text or None,
+        _label(analysis, pair.cell, differing),
+        label(pair.reference, differing),
+        one.clients,
+        find_figure(pair.metric).title,
+        pair.told,
+        one.now.value if one.now else None,
+        _interval(one.now),
+        one.word,
+        pair.why or None,
+    )
+
+
+def _label(analysis: Analysis, cell: Mapping[str, str], told: Iterable[str]) -> str:
+    """By the levels of factors that vary here, and of those that what was published tells apart:
+    a scale may run but one level of them."""
+    named = {*analysis.varying, *told}
+    return label(cell, tuple(factor for factor in cell if factor in named))
+
+
+def full_cell(study: Study, named: Mapping[str, str]) -> Mapping[str, str]:
+    """Levels of all factors: those named, else the baseline's, else the factor's first."""
+    return {
+        factor.name: named.get(factor.name)
+        or study.design.baseline.get(factor.name)
+        or factor.levels[0].name
+        for factor in study.factors
+    }
+
+
+def _points(analysis: Analysis, cell: Mapping[str, str], clients: int | None) -> list[Point]:
+    return [
+        point
+        for point in analysis.points
+        if dict(point.cell.levels) == cell and clients in (None, point.clients)
+    ]
+
+
+def _here(point: Point | None, one: Published, figure: Figure) -> Estimate | None:
+    """In the unit of the published figure."""
+    values = list(point.values(one.metric).values()) if point else []
+    factor = figure.factor(one.unit)
+    return estimate(values).times(factor or 1.0) if values else None
+
+
+def _middle(low: float, high: float | None) -> float:
+    return low if high is None else math.sqrt(low * high)
+
+
+def _interval(found: Estimate | None) -> tuple[float, float] | None:
+    if found is None or found.low is None or found.high is None:
+        return None
+    return found.low, found.high
+
+
+def compared_with_published(analysis: Analysis) -> Iterator[Compared]:
+    """Every comparison that the published figures hold, at every load it was run at."""
+    for pair in published_pairs(analysis.material.study):
+        points = _points(analysis, pair.cell, pair.clients)
+        references = {p.step: p for p in _points(analysis, pair.reference, pair.clients)}
+        both = [(point, references[point.step]) for point in points if point.step in references]
+        for point, reference in both:
+            yield _compared(pair, point, reference, analysis.material.study)
+        if not both:
+            yield Compared(pair, pair.clients, None, None, NOT_RUN)
+
+
+def published_pairs(study: Study) -> Iterator[Pair]:
+    """Ratios as they were told, and those of any two figures whose cells differ in one factor.
+
+    Of such figures the one at the baseline's level is the reference, else the one named first.
+    """
+    for one in study.published:
+        if one.against:
+            cell = full_cell(study, one.cell)
+            yield Pair(
+                cell,
+                {**cell, **one.against},
+                one.metric,
+                one.clients,
+                one.value,
+                one.high,
+                one.text,
+                one.why,
+                one.direction,
+            )
+    absolute = [one for one in study.published if not one.against]
+    for first, second in combinations(absolute, 2):
+        cells = full_cell(study, first.cell), full_cell(study, second.cell)
+        differing = [name for name in cells[0] if cells[0][name] != cells[1][name]]
+        if _what(first) != _what(second) or len(differing) != 1:
+            continue
+        alike = [full_cell(study, one.cell) for one in absolute if _what(one) == _what(first)]
+        if _is_reference(study, differing[0], cells, alike):
+            yield _pair_of(study, differing[0], (first, second), cells)
+
+
+def _what(one: Published) -> tuple[str, str, int | None]:
+    return one.metric, one.unit, one.clients
+
+
+def _is_reference(
+    study: Study,
+    factor: str,
+    cells: tuple[Mapping[str, str], Mapping[str, str]],
+    alike: Iterable[Mapping[str, str]],
+) -> bool:
+    """Whether one of the two is what all levels of the factor are held against."""
+    base = study.design.baseline.get(factor)
+    levels = [cell[factor] for cell in cells]
+    others = {name: level for name, level in cells[0].items() if name != factor}
+    family = [cell[factor] for cell in alike if {**cell, **others} == dict(cell)]
+    return (base if base in family else family[0]) in levels
+
+
+def _pair_of(
+    study: Study,
+    factor: str,
+    told: tuple[Published, Published],
+    cells: tuple[Mapping[str, str], Mapping[str, str]],
+) -> Pair:
+    swapped = cells[1][factor] == study.design.baseline.get(factor)
+    place = 0 if swapped else 1
+    one, reference = told[place], told[1 - place]
+    spans = one.high is not None or reference.high is not None
+    assert one.value is not None and reference.value is not None, "a direction has an `against`"
+    least, most = reference.value, reference.high or reference.value
+    return Pair(
+        cells[place],
+        cells[1 - place],
+        one.metric,
+        one.clients,
+        one.value / most,
+        (one.high or one.value) / least if spans else None,
+        " against ".join(filter(None, (one.text, reference.text))),
+        "; ".join(dict.fromkeys(filter(None, (one.why, reference.why)))),
+    )
+
+
+def _compared(pair: Pair, point: Point, reference: Point, study: Study) -> Compared:
+    effect = as_declared(effect_between(point, reference, pair.metric).effect, study)
+    if isinstance(effect, NotComparable):
+        ours, theirs = point.values(pair.metric), reference.values(pair.metric)
+        ratios = [ours[b] / theirs[b] for b in ours.keys() & theirs.keys() if ours[b] * theirs[b]]
+        if not ratios:
+            return Compared(pair, point.clients, None, None, NOT_MEASURED)
+        one = Estimate(estimate(ratios).value, None, None, len(ratios))
+        return Compared(pair, point.clients, None, one, OPEN)
+    now = Estimate(effect.ratio, *effect.ratio_interval, effect.blocks)
+    smallest_effect = study.primary.smallest_effect
+    if pair.ratio is None:
+        word = direction_word(effect, pair.direction, smallest_effect)
+    else:
+        word = agreement_word(effect, pair.ratio, pair.high or pair.ratio, smallest_effect)
+    return Compared(pair, point.clients, effect, now, word)
+
+
+def agreement_word(effect: PairedEffect, low: float, high: float, smallest_effect: float) -> str:
+    """Whether ours is what was published (a ratio from `low` to `high`).
+
+    Ours agrees if it has the same direction and its 95 % interval comes within δ of theirs; where
+    theirs is less than δ, if our 90 % interval lies within ±δ. It differs if the intervals lie
+    apart by more than δ; of the same direction, only the size does. All else can't be told.
+    """
+    margin = math.log1p(smallest_effect)
+    least, most = math.log(low), math.log(high)
+    rose, fell = effect.low95 > 0, effect.high95 < 0
+    theirs_rose, theirs_fell = least >= margin, most <= -margin
+    same = (rose and theirs_rose) or (fell and theirs_fell)
+    if effect.high95 < least - margin or effect.low95 > most + margin:
+        return OTHER_SIZE if same else DIFFERS
+    if theirs_rose or theirs_fell:
+        return AGREES if same else OPEN
+    return AGREES if -margin < effect.low90 and effect.high90 < margin else OPEN
+
+
+def direction_word(effect: PairedEffect, direction: str, smallest_effect: float) -> str:
+    """Whether ours goes the way that was published without a figure.
+
+    It agrees if its 95 % interval lies on that side of 1, and differs if on the other, or if its
+    90 % interval lies within ±δ: what they saw is then too small to matter here.
+    """
+    margin = math.log1p(smallest_effect)
+    along, against = effect.low95 > 0, effect.high95 < 0
+    if direction == "lower":
+        along, against = against, along
+    if along:
+        return AGREES
+    return DIFFERS if against or (-margin < effect.low90 and effect.high90 < margin) else OPEN

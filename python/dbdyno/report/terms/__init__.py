@@ -1,0 +1,1 @@
+"""How figures and tables are written: units, uncertainty, plain words."""
