@@ -106,6 +106,14 @@ impl Session {
         }
     }
 
+    /// Rolls the open transaction back, so that what failed in it can be tried again.
+    ///
+    /// # Errors
+    /// [`ProtocolError`] if a reply is still outstanding.
+    pub fn roll_back(&mut self, out: &mut Vec<u8>) -> Result<Sent, ProtocolError> {
+        self.query(b"ROLLBACK", out)
+    }
+
     /// Sends a multi-row INSERT by the server's native load, if the effect is the same: the rows
     /// are literals and no transaction is open. `None`: nothing was sent; use [`Session::query`].
     /// Storing another number of rows is an error. `forms`: those of a row's values, if known.

@@ -219,9 +219,7 @@ impl Runtime {
 
     /// Rolls a failed transaction back, so that the event can restart.
     fn roll_back(&mut self, view: &mut ShardView, index: u32) -> Conclusion {
-        let roll_back =
-            |session: &mut driver::Session, out: &mut Vec<u8>| session.query(b"ROLLBACK", out);
-        let sent = self.send(view, index, Purpose::RollBack, roll_back);
+        let sent = self.send(view, index, Purpose::RollBack, |session, out| session.roll_back(out));
         self.concluded(view, index, sent)
     }
 

@@ -249,6 +249,7 @@ impl Coordinator<'_> {
             let at_ns = self.course.next_boundary;
             let timeline = self.course.timeline.expect("a boundary has a timeline");
             let slice = timeline.slice_at(at_ns);
+            debug_assert!(slice.end > at_ns, "each border lies after the one before");
             self.enter(slice.phase, at_ns);
             self.course.next_boundary = slice.end;
         }
@@ -313,6 +314,7 @@ impl Coordinator<'_> {
     }
 
     fn ready(&mut self, at_ns: u64) {
+        debug_assert_eq!(self.reached.initialised, self.shards, "clients come after their shards");
         if self.plan.wait_for_begin || self.plan.turns {
             self.course.listens = true;
             (self.emit)(Record::Ready(Ready { at_ns }));
@@ -403,6 +405,7 @@ impl Coordinator<'_> {
     /// Ends the turn once none of it is in flight.
     fn end_turn(&mut self, drained_ns: u64, cut: bool) {
         let Some(times) = self.course.turn.take() else { return };
+        debug_assert!(cut || self.measured.astray() == 0, "a turn ends when nothing is in flight");
         let labels = self.control.labels().names();
         if let Some(mut turn) = self.measured.end_turn(drained_ns, cut, &labels) {
             let planned = times.begin_ns + times.lead_in_ns + times.measure_ns;

@@ -230,11 +230,17 @@ impl ShardView {
             let end = self.slice.end;
             self.close_interval(end);
             self.slice = self.timeline.slice_at(end);
+            debug_assert!(
+                self.slice.start == end && end < self.slice.end,
+                "intervals leave no gap"
+            );
             self.shut = self.turns.is_some() && !self.slice.phase.starts_events();
         }
     }
 
     fn close_interval(&mut self, end: u64) {
+        debug_assert!(self.slice.start <= end, "an interval ends after its start");
+        debug_assert!(self.events_under_way() >= 0, "no event ends that has not begun");
         let cpu = self.control.cpu_at_end_of(self.index);
         self.look_for_rest();
         self.censor_backlog(end);
@@ -302,7 +308,10 @@ impl ShardView {
 
     /// Begins the load at the time the coordinator set.
     pub(crate) fn begin(&mut self) {
+        debug_assert_eq!(self.slice.phase, PhaseName::Connect, "the load begins once");
+        debug_assert_eq!(self.recorder.counters.begun, 0, "no event begins before the load");
         self.timeline.begin = self.control.begin_ns();
+        debug_assert!(self.timeline.begin < u64::MAX, "the coordinator has set the time");
         self.slice.end = self.timeline.begin;
         self.closes_at = self.timeline.measure_end();
         self.origin = self.timeline.begin;

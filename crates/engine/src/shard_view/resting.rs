@@ -30,7 +30,7 @@ impl ShardView {
     }
 
     /// Events that have begun and not ended, whatever becomes of them.
-    fn events_under_way(&self) -> i64 {
+    pub(super) fn events_under_way(&self) -> i64 {
         self.rest.under_way + self.recorder.counters.under_way()
     }
 

@@ -15,6 +15,7 @@ impl ShardView {
         }
         let Some(turn) = self.control.turn_after(heard) else { return };
         self.turns = Some(heard + 1);
+        debug_assert_eq!(self.events_under_way(), 0, "a turn begins when nothing is in flight");
         self.timeline = Timeline {
             begin: turn.begin_ns,
             warm_up: turn.lead_in_ns,
