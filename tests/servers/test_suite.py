@@ -247,6 +247,7 @@ def test_mariadb_encrypts_with_a_key_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly  # Servers that CI must not need.
 @pytest.mark.usefixtures("clean")
 @pytest.mark.parametrize("provision", ["mysql@sid", "postgresql@sid", "mariadb@sid"])
 def test_what_a_moving_suite_has_today_serves(provision: str, tmp_path: Path) -> None:

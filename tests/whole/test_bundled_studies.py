@@ -32,14 +32,14 @@ FIRST_TO_USE = {
     "processors of a server": "engines-and-cores",
     "file systems of its own, fio": "ext4-direct-io",
     "proxies": "hundred-thousand-connections",
-    "a network of its own, TLS": "network-bandwidth",
     "damaged files, databases without a server process": "page-checksums",
     "scheduling class": "postgresql-varchar-scheduler",
     "db_bench": "rocksdb-block-cache",
-    "a switch of the kernel, counters of the processor": "transparent-hugepages",
 }
 """Mechanism → the study whose smoke run shows in `make check` that it works. All others run
-nightly: they add settings and statements to a mechanism, which `check` examines."""
+nightly: they add settings and statements to a mechanism, which `check` examines. Networks, TLS and
+switches of the kernel have tests of their own, on the real machine: `tests/setters`,
+`tests/servers/test_tls.py`."""
 
 SMOKE_RUNS = [
     name if name in FIRST_TO_USE.values() else pytest.param(name, marks=pytest.mark.nightly)

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike, NDArray
+
+from dbdyno.stats.distributions import t_above, t_below, t_percentile
 
 Array = NDArray[np.float64]
 
@@ -41,7 +42,7 @@ class Within:
         if self.degrees <= 0:
             return 0.0
         share = [
-            float(scipy.stats.t.ppf(q, blocks * self.degrees) / scipy.stats.t.ppf(q, blocks - 1))
+            t_percentile(q, blocks * self.degrees) / t_percentile(q, blocks - 1)
             for q in (0.95, 0.975)
         ]
         return min(1.0, max(share)) * math.sqrt(self.variance)
@@ -118,10 +119,10 @@ class PairedEffect:
     @property
     def p(self) -> float:
         """Two-sided p-value of "no change", by t; (0, 1]. Below 0.05: `low95`…`high95` lacks 0."""
-        return 2 * float(scipy.stats.t.sf(abs(self.log_effect) / self.standard_error, self.degrees))
+        return 2 * t_above(abs(self.log_effect) / self.standard_error, self.degrees)
 
     def _reach(self, share: float) -> float:
-        return float(scipy.stats.t.ppf(share, self.degrees)) * self.standard_error
+        return t_percentile(share, self.degrees) * self.standard_error
 
 
 def log_ratios(baseline: Sequence[float], candidate: Sequence[float]) -> Array | NotComparable:
@@ -190,8 +191,8 @@ def rule(
     Changed: the 95 % interval excludes 0. Inside: the 90 % interval lies in (−margin, margin).
     """
     size, error = np.abs(np.asarray(log_effect)), np.asarray(standard_error)
-    changed = size > float(scipy.stats.t.ppf(0.975, degrees)) * error
-    return changed, size + float(scipy.stats.t.ppf(0.95, degrees)) * error < margin
+    changed = size > t_percentile(0.975, degrees) * error
+    return changed, size + t_percentile(0.95, degrees) * error < margin
 
 
 def tost_p(effect: PairedEffect, margin: float) -> float:
@@ -203,6 +204,6 @@ def tost_p(effect: PairedEffect, margin: float) -> float:
     above = (effect.log_effect + margin) / effect.standard_error
     below = (effect.log_effect - margin) / effect.standard_error
     return max(
-        float(scipy.stats.t.sf(above, effect.degrees)),
-        float(scipy.stats.t.cdf(below, effect.degrees)),
+        t_above(above, effect.degrees),
+        t_below(below, effect.degrees),
     )

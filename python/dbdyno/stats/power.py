@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 import scipy
 
+from dbdyno.stats.distributions import noncentral_t_below, t_percentile
 from dbdyno.stats.paired import PairedEffect, rule
 from dbdyno.stats.shares import ShareEffect, difference_found
 
@@ -39,9 +40,9 @@ def power(log_sd: float, log_effect: float, blocks: int) -> float:
 
 
 def _power(noncentrality: float, degrees: float, level: float) -> float:
-    edge = float(scipy.stats.t.ppf(1 - level / 2, degrees))
-    above = float(scipy.stats.nct.sf(edge, degrees, noncentrality))
-    below = float(scipy.stats.nct.cdf(-edge, degrees, noncentrality))
+    edge = t_percentile(1 - level / 2, degrees)
+    above = 1 - noncentral_t_below(edge, degrees, noncentrality)
+    below = noncentral_t_below(-edge, degrees, noncentrality)
     # scipy gives NaN far out in a tail, where the other one is all there is.
     return (0.0 if math.isnan(above) else above) + (0.0 if math.isnan(below) else below)
 

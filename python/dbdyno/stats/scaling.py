@@ -16,6 +16,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from dbdyno.stats.distributions import t_percentile
 from dbdyno.stats.paired import NotComparable
 from dbdyno.stats.spread import Estimate, estimate
 
@@ -146,7 +147,7 @@ def _faster_than_straight(n: Array, blocks_rates: Sequence[Array]) -> bool:
     least = math.log(1.02)
     if len(over) < 2:
         return over[0] > least
-    reach = float(scipy.stats.t.ppf(0.975, len(over) - 1)) * float(np.std(over, ddof=1))
+    reach = t_percentile(0.975, len(over) - 1) * float(np.std(over, ddof=1))
     return bool(float(np.mean(over)) - reach / float(len(over)) ** 0.5 > least)
 
 
@@ -239,5 +240,5 @@ def _bounded(values: Sequence[float]) -> Estimate:
     mean = float(x.mean())
     if x.size == 1:
         return Estimate(mean, None, None, 1)
-    reach = float(scipy.stats.t.ppf(0.975, x.size - 1)) * float(x.std(ddof=1)) / x.size**0.5
+    reach = t_percentile(0.975, x.size - 1) * float(x.std(ddof=1)) / x.size**0.5
     return Estimate(mean, max(mean - reach, 0.0), mean + reach, x.size)

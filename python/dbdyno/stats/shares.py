@@ -12,6 +12,8 @@ from functools import cached_property
 import numpy as np
 import scipy
 
+from dbdyno.stats.distributions import normal_above, normal_percentile
+
 
 @dataclass(frozen=True, slots=True)
 class Share:
@@ -27,7 +29,7 @@ class Share:
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Wilson's score interval."""
-        z = float(scipy.stats.norm.ppf((1 + confidence) / 2))
+        z = normal_percentile((1 + confidence) / 2)
         n, p = self.trials, self.value
         centre = p + z * z / (2 * n)
         width = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
@@ -69,7 +71,7 @@ class ShareEffect:
         p_a, p_b = _adjusted(self.baseline), _adjusted(self.candidate)
         n_a, n_b = self.baseline.trials + 2, self.candidate.trials + 2
         error = math.sqrt(p_a * (1 - p_a) / n_a + p_b * (1 - p_b) / n_b)
-        return float(scipy.stats.norm.sf((margin - abs(p_b - p_a)) / error))
+        return normal_above((margin - abs(p_b - p_a)) / error)
 
     method = "Fisher's exact test; Newcombe's interval"
 
@@ -90,9 +92,7 @@ def difference_found(
     power of Fisher's exact test (Casagrande, Pike and Smith, Biometrics 34 (1978) 483). p is the
     baseline's share after Agresti and Caffo.
     """
-    z, z_power = (
-        float(scipy.stats.norm.ppf(probability)) for probability in (1 - level / 2, power)
-    )
+    z, z_power = (normal_percentile(probability) for probability in (1 - level / 2, power))
     n, m, p = effect.baseline.trials, effect.candidate.trials, _adjusted(effect.baseline)
     both = 1 / n + 1 / m
 

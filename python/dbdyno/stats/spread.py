@@ -4,8 +4,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
+
+from dbdyno.stats.distributions import binomial_up_to, t_percentile
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def arithmetic_mean(values: ArrayLike) -> Estimate:
     mean = float(x.mean())
     if x.size == 1:
         return Estimate(mean, None, None, 1)
-    reach = float(scipy.stats.t.ppf(0.975, x.size - 1)) * float(x.std(ddof=1)) / x.size**0.5
+    reach = t_percentile(0.975, x.size - 1) * float(x.std(ddof=1)) / x.size**0.5
     return Estimate(mean, mean - reach, mean + reach, x.size)
 
 
@@ -90,7 +91,7 @@ def median_interval(values: ArrayLike, confidence: float = 0.95) -> MedianInterv
     n = x.size
     best = None
     for k in range(1, n // 2 + 1):
-        coverage = 1 - 2 * float(scipy.stats.binom.cdf(k - 1, n, 0.5))
+        coverage = 1 - 2 * binomial_up_to(k - 1, n, 0.5)
         if coverage < confidence:
             break
         best = MedianInterval(float(x[k - 1]), float(x[n - k]), coverage)

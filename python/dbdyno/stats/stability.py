@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from dbdyno.stats.distributions import binomial_above, poisson_up_to
 from dbdyno.stats.steady import Period, Settling, period, settling, trend
 
 Array = NDArray[np.float64]
@@ -189,9 +189,9 @@ def _dips(
     gaps = np.diff(low) - 1
     for group in np.split(low, np.flatnonzero(gaps * interval_s > MERGE_GAP_S) + 1):
         duration = float(group[-1] - group[0] + 1) * interval_s
-        few = float(scipy.stats.poisson.cdf(round(x[group].max() * interval_s), expected))
+        few = poisson_up_to(round(x[group].max() * interval_s), expected)
         stretch = int(group[-1] - group[0] + 1)
-        chance = float(scipy.stats.binom.sf(group.size - 1, stretch, few))
+        chance = binomial_above(group.size - 1, stretch, few)
         if duration >= least_s - 1e-9 and chance * x.size < CHANCE:
             depth = 1 - float(x[group].min()) / median
             yield Dip(float(group[0]) * interval_s, duration, depth)
