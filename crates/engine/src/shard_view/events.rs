@@ -17,14 +17,14 @@ impl ShardView {
     /// not counted.
     #[inline]
     fn counts(&mut self) -> bool {
-        let early = matches!(self.slice.phase, PhaseName::Connect | PhaseName::WarmUp);
+        let early = matches!(self.course.slice.phase, PhaseName::Connect | PhaseName::WarmUp);
         if early || !self.control.limited() {
             return true;
         }
-        if self.taken == 0 && !self.take() {
+        if self.account.taken == 0 && !self.take() {
             return false;
         }
-        self.taken -= 1;
+        self.account.taken -= 1;
         true
     }
 
@@ -32,7 +32,7 @@ impl ShardView {
     #[inline]
     pub fn end_event(&mut self, group: usize, place: u32, event: OpenEvent, now: u64) {
         if !self.counts() {
-            self.recorder.counters.uncounted += 1;
+            self.account.recorder.counters.uncounted += 1;
             self.look_for_rest();
             return;
         }
@@ -40,21 +40,21 @@ impl ShardView {
         self.client_event(place, event.intended_ns, now);
         if self.is_open(group) {
             let wait = event.start_ns.saturating_sub(event.intended_ns);
-            if self.is_foreign(event, self.slice.phase) {
-                self.recorder.foreign_event(event.label, wait, service);
+            if self.is_foreign(event, self.course.slice.phase) {
+                self.account.recorder.foreign_event(event.label, wait, service);
             } else {
-                self.recorder.open_event(event.label, wait, service);
+                self.account.recorder.open_event(event.label, wait, service);
             }
-            if self.slice.phase == PhaseName::Drain && self.turns.is_none() {
+            if self.course.slice.phase == PhaseName::Drain && self.course.turns.is_none() {
                 self.censor(group, event, now);
             }
-        } else if self.turns.is_some() && self.is_foreign(event, self.slice.phase) {
-            self.recorder.foreign_closed_event(event.label, service);
+        } else if self.course.turns.is_some() && self.is_foreign(event, self.course.slice.phase) {
+            self.account.recorder.foreign_closed_event(event.label, service);
         } else {
-            self.recorder.closed_event(event.label, service);
+            self.account.recorder.closed_event(event.label, service);
         }
         if self.control.limited() {
-            self.rest.last_ns = now;
+            self.account.rest.last_ns = now;
             self.look_for_rest();
         }
     }
@@ -62,22 +62,22 @@ impl ShardView {
     /// Ends an event that the script excluded from counting.
     #[inline]
     pub fn drop_event(&mut self) {
-        self.recorder.counters.uncounted += 1;
+        self.account.recorder.counters.uncounted += 1;
         self.look_for_rest();
     }
 
     /// Abandons an event, because the load is over.
     pub fn give_up_event(&mut self, group: usize, event: OpenEvent) {
         let now = self.now();
-        self.recorder.counters.unfinished += 1;
-        self.recorder.failed_events.record(now.saturating_sub(event.intended_ns));
+        self.account.recorder.counters.unfinished += 1;
+        self.account.recorder.failed_events.record(now.saturating_sub(event.intended_ns));
         self.censor(group, event, now);
         self.look_for_rest();
     }
 
     /// Starts an event without a turn: its script measures by itself.
     pub fn begin_event(&mut self) {
-        self.recorder.counters.begun += 1;
+        self.account.recorder.counters.begun += 1;
     }
 
     /// Whether an event that ends in this phase, or later, was intended before the window. One that
@@ -85,7 +85,7 @@ impl ShardView {
     /// stood still.
     #[inline]
     pub(super) fn is_foreign(&self, event: OpenEvent, ends_in: PhaseName) -> bool {
-        let start = self.timeline.measure_start();
+        let start = self.course.timeline.measure_start();
         ends_in >= PhaseName::Measure
             && event.intended_ns < start
             && (ends_in == PhaseName::Measure || event.start_ns >= start)
@@ -95,36 +95,37 @@ impl ShardView {
     /// end where more events wait behind it, otherwise up to now.
     pub(super) fn censor(&mut self, group: usize, event: OpenEvent, now: u64) {
         let open = self.is_open(group);
-        let foreign = (open || self.turns.is_some()) && self.is_foreign(event, PhaseName::Drain);
-        if self.slice.phase < PhaseName::Measure || foreign {
+        let foreign =
+            (open || self.course.turns.is_some()) && self.is_foreign(event, PhaseName::Drain);
+        if self.course.slice.phase < PhaseName::Measure || foreign {
             return;
         }
         if !open {
             let service = now.saturating_sub(event.start_ns);
-            self.recorder.censored_closed_event(event.label, service);
+            self.account.recorder.censored_closed_event(event.label, service);
             return;
         }
-        let end = match self.turns {
-            None => now.min(self.timeline.measure_end()),
+        let end = match self.course.turns {
+            None => now.min(self.course.timeline.measure_end()),
             Some(_) => now,
         };
         let service = end.saturating_sub(event.start_ns);
         let wait = event.start_ns.saturating_sub(event.intended_ns);
-        self.recorder.censored_event(event.label, wait, service);
+        self.account.recorder.censored_event(event.label, wait, service);
     }
 
     /// Records how long the window's backlog has waited, at the end of the window.
     pub(super) fn censor_backlog(&mut self, end: u64) {
-        let over = end >= self.timeline.measure_end() || self.closing;
-        if self.slice.phase != PhaseName::Measure || !over {
+        let over = end >= self.course.timeline.measure_end() || self.course.closing;
+        if self.course.slice.phase != PhaseName::Measure || !over {
             return;
         }
-        let (begin, warm_up) = (self.timeline.begin, self.timeline.warm_up);
-        let until = end.min(self.timeline.measure_end()).saturating_sub(begin);
+        let (begin, warm_up) = (self.course.timeline.begin, self.course.timeline.warm_up);
+        let until = end.min(self.course.timeline.measure_end()).saturating_sub(begin);
         let mut left = self.control.left();
         for (label, group) in self.groups.iter().enumerate().filter(|(_, group)| !group.idle) {
             let Some(arrivals) = &group.arrivals else { continue };
-            let recorder = &mut self.recorder;
+            let recorder = &mut self.account.recorder;
             arrivals.due(until, &mut |offset, count| {
                 if (warm_up..until).contains(&offset) {
                     let count = count.min(left);

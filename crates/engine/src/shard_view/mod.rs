@@ -7,24 +7,25 @@ use std::sync::mpsc::{Receiver, Sender};
 
 use arrival::Arrivals;
 use measure::{Clock, Recorder};
-use record::{ClientTotal, PhaseName};
+use record::PhaseName;
 
 use crate::control::Control;
 use crate::message::{Message, ShardInterval};
 use crate::plan::Plan;
-use crate::timeline::{Slice, Timeline};
+use crate::timeline::Slice;
 
 mod events;
 mod recorders;
 mod rest;
 mod resting;
 mod source;
+mod state;
 mod totals;
 mod turns;
 
 use recorders::Recorders;
-use rest::Rest;
 use source::Source;
+use state::{Account, Course, Place, Waiting};
 
 /// Pause of a shard that waits for the others: least and most.
 const PAUSE_NS: u64 = 200_000;
@@ -75,41 +76,14 @@ struct GroupPart {
 pub struct ShardView {
     control: Arc<Control>,
     clock: Clock,
-    timeline: Timeline,
-    slice: Slice,
-    index: u64,
-    groups: Vec<GroupPart>,
-    /// Sleeping clients, which are woken at once when the load stops.
-    sleepers: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Clients pausing between two events.
-    thinkers: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Clients whose reply is due at a known time, even after a stop.
-    replies: BinaryHeap<Reverse<(u64, u32)>>,
-    recorder: Box<Recorder>,
-    recorders: Recorders,
-    /// See [`Self::look_for_rest`].
-    rest: Rest,
     messages: Sender<Message>,
-    shard: u32,
-    /// Clients of this shard have the numbers `offset`, `offset + stride` and so on.
-    offset: u32,
-    stride: u32,
-    /// One per client of this shard; empty if clients are not reported individually.
-    totals: Vec<ClientTotal>,
-    totals_at: Option<Vec<u64>>,
-    closing: bool,
-    /// Number of turns known so far, in a run by turns.
-    turns: Option<u32>,
-    /// No event may begin now: between two turns.
-    shut: bool,
-    /// No event may begin from then on.
-    closes_at: u64,
-    /// Start of the first load.
-    origin: u64,
+    place: Place,
+    course: Course,
+    account: Account,
+    waiting: Waiting,
+    groups: Vec<GroupPart>,
     /// Whether any group has intended starts.
     any_open: bool,
-    /// Events taken from the budget by this shard and not yet counted.
-    taken: u64,
     /// Clients alive; maintained by the workload.
     pub clients: u32,
 }
@@ -118,7 +92,7 @@ impl ShardView {
     /// How long a shard that waits for the others sleeps between checks, nanoseconds: longer with
     /// more shards, since 20,000 that check every 200 µs would use up the processors.
     pub(crate) fn pause_ns(&self) -> u64 {
-        let crowd = u64::from(self.stride / 16).max(1);
+        let crowd = u64::from(self.place.stride / 16).max(1);
         (PAUSE_NS * crowd).min(PAUSE_MAX_NS)
     }
 
@@ -131,7 +105,7 @@ impl ShardView {
         messages: Sender<Message>,
         returned: Receiver<Box<Recorder>>,
     ) -> Self {
-        let mut recorders = Recorders::new(plan.groups.len(), shards, returned);
+        let recorders = Recorders::new(plan.groups.len(), shards, returned);
         let groups = plan
             .groups
             .iter()
@@ -150,41 +124,24 @@ impl ShardView {
         Self {
             clock: control.clock(),
             control,
-            timeline: Timeline {
-                begin: u64::MAX,
-                warm_up: plan.warm_up_ns,
-                measure: plan.measure_ns,
-                interval: plan.interval_ns,
-            },
-            slice: Slice { phase: PhaseName::Connect, start: 0, end: u64::MAX },
-            index: 0,
-            groups,
-            sleepers: BinaryHeap::new(),
-            thinkers: BinaryHeap::new(),
-            replies: BinaryHeap::new(),
-            recorder: recorders.make(),
-            recorders,
-            rest: Rest::default(),
             messages,
-            shard,
-            offset: shard * plan.part.1 + plan.part.0,
-            stride: shards * plan.part.1,
-            totals: Vec::new(),
-            closing: false,
-            turns: plan.turns.then_some(0),
-            shut: plan.turns,
-            closes_at: u64::MAX,
-            origin: u64::MAX,
+            place: Place {
+                shard,
+                offset: shard * plan.part.1 + plan.part.0,
+                stride: shards * plan.part.1,
+            },
+            course: Course::new(plan),
+            account: Account::new(recorders, plan.client_totals_at.clone()),
+            waiting: Waiting::default(),
+            groups,
             any_open: plan.groups.iter().any(|group| group.arrivals.is_some()),
-            taken: 0,
-            totals_at: plan.client_totals_at.clone(),
             clients: 0,
         }
     }
 
     /// This shard's number, from 0.
     pub fn shard(&self) -> u32 {
-        self.shard
+        self.place.shard
     }
 
     /// The state shared with the coordinator.
@@ -195,17 +152,17 @@ impl ShardView {
     /// The recorder of the current interval, as of the last [`Self::now`].
     #[inline]
     pub fn recorder(&mut self) -> &mut Recorder {
-        &mut self.recorder
+        &mut self.account.recorder
     }
 
     /// The phase as of the last [`Self::now`].
     pub fn phase(&self) -> PhaseName {
-        self.slice.phase
+        self.course.slice.phase
     }
 
     /// Whether the shard has been busy with one thing since long before an interval's end.
     pub fn is_late(&self) -> bool {
-        self.control.now_ns().saturating_sub(self.slice.end) > LATE_NS
+        self.control.now_ns().saturating_sub(self.course.slice.end) > LATE_NS
     }
 
     /// Sends a message to the coordinator. If it has exited, the message is dropped.
@@ -218,7 +175,7 @@ impl ShardView {
     #[inline]
     pub fn now(&mut self) -> u64 {
         let now = self.clock.now_ns();
-        if now >= self.slice.end {
+        if now >= self.course.slice.end {
             self.roll(now);
         }
         now
@@ -226,62 +183,63 @@ impl ShardView {
 
     #[cold]
     fn roll(&mut self, now: u64) {
-        while now >= self.slice.end {
-            let end = self.slice.end;
+        while now >= self.course.slice.end {
+            let end = self.course.slice.end;
             self.close_interval(end);
-            self.slice = self.timeline.slice_at(end);
+            self.course.slice = self.course.timeline.slice_at(end);
             debug_assert!(
-                self.slice.start == end && end < self.slice.end,
+                self.course.slice.start == end && end < self.course.slice.end,
                 "intervals leave no gap"
             );
-            self.shut = self.turns.is_some() && !self.slice.phase.starts_events();
+            self.course.shut =
+                self.course.turns.is_some() && !self.course.slice.phase.starts_events();
         }
     }
 
     fn close_interval(&mut self, end: u64) {
-        debug_assert!(self.slice.start <= end, "an interval ends after its start");
+        debug_assert!(self.course.slice.start <= end, "an interval ends after its start");
         debug_assert!(self.events_under_way() >= 0, "no event ends that has not begun");
-        let cpu = self.control.cpu_at_end_of(self.index);
+        let cpu = self.control.cpu_at_end_of(self.course.index);
         self.look_for_rest();
         self.censor_backlog(end);
-        self.recorder.backlog = self.backlog(end);
+        self.account.recorder.backlog = self.backlog(end);
         let recorder = match self.is_kept_for_later() {
-            true => self.rest.window.take(),
-            false => (!self.recorder.is_empty()).then(|| self.change_recorder()),
+            true => self.account.rest.window.take(),
+            false => (!self.account.recorder.is_empty()).then(|| self.change_recorder()),
         };
         let totals = self.take_totals(end);
         let parked: usize = self.groups.iter().map(|group| group.parked.len()).sum();
         self.send(Message::Interval(ShardInterval {
-            shard: self.shard,
-            index: self.index,
-            phase: self.slice.phase,
+            shard: self.place.shard,
+            index: self.course.index,
+            phase: self.course.slice.phase,
             turn: self.turn_under_way(),
-            start_ns: self.slice.start,
+            start_ns: self.course.slice.start,
             end_ns: end,
             clients: self.clients,
             busy: self.clients.saturating_sub(parked as u32),
             cpu,
             totals,
-            rested_ns: self.rest.since_ns,
-            last: self.closing,
+            rested_ns: self.account.rest.since_ns,
+            last: self.course.closing,
             recorder,
         }));
-        self.index += 1;
+        self.course.index += 1;
     }
 
     /// Takes the recorder; what follows goes into another one.
     fn change_recorder(&mut self) -> Box<Recorder> {
-        let fresh = self.recorders.fresh();
+        let fresh = self.account.recorders.fresh();
         debug_assert!(fresh.recorder.is_empty(), "an interval begins with what another counted");
         if fresh.waited && self.control.is_first_pause() {
             self.warn_of_the_pause();
         }
-        self.rest.under_way += self.recorder.counters.under_way();
-        std::mem::replace(&mut self.recorder, fresh.recorder)
+        self.account.rest.under_way += self.account.recorder.counters.under_way();
+        std::mem::replace(&mut self.account.recorder, fresh.recorder)
     }
 
     fn warn_of_the_pause(&self) {
-        let ahead = self.recorders.ahead();
+        let ahead = self.account.recorders.ahead();
         let message = format!(
             "clients paused while {ahead} intervals of their shard waited to be merged: they could \
              have done more events"
@@ -292,10 +250,14 @@ impl ShardView {
     }
 
     fn backlog(&self, now: u64) -> u64 {
-        if matches!(self.slice.phase, PhaseName::Connect | PhaseName::Pause | PhaseName::Finish) {
+        if matches!(
+            self.course.slice.phase,
+            PhaseName::Connect | PhaseName::Pause | PhaseName::Finish
+        ) {
             return 0;
         }
-        let now = now.min(self.timeline.measure_end()).saturating_sub(self.timeline.begin);
+        let now =
+            now.min(self.course.timeline.measure_end()).saturating_sub(self.course.timeline.begin);
         self.groups
             .iter()
             .filter(|group| !group.idle)
@@ -308,14 +270,17 @@ impl ShardView {
 
     /// Begins the load at the time the coordinator set.
     pub(crate) fn begin(&mut self) {
-        debug_assert_eq!(self.slice.phase, PhaseName::Connect, "the load begins once");
-        debug_assert_eq!(self.recorder.counters.begun, 0, "no event begins before the load");
-        self.timeline.begin = self.control.begin_ns();
-        debug_assert!(self.timeline.begin < u64::MAX, "the coordinator has set the time");
-        self.slice.end = self.timeline.begin;
-        self.closes_at = self.timeline.measure_end();
-        self.origin = self.timeline.begin;
-        if self.totals_at.is_some() {
+        debug_assert_eq!(self.course.slice.phase, PhaseName::Connect, "the load begins once");
+        debug_assert_eq!(
+            self.account.recorder.counters.begun, 0,
+            "no event begins before the load"
+        );
+        self.course.timeline.begin = self.control.begin_ns();
+        debug_assert!(self.course.timeline.begin < u64::MAX, "the coordinator has set the time");
+        self.course.slice.end = self.course.timeline.begin;
+        self.course.closes_at = self.course.timeline.measure_end();
+        self.course.origin = self.course.timeline.begin;
+        if self.account.totals_at.is_some() {
             self.extend_totals(self.clients as usize);
         }
     }
@@ -326,18 +291,18 @@ impl ShardView {
         let now = self.now();
         self.look_for_rest();
         if self.is_kept_for_later() {
-            self.close_interval(now.max(self.slice.start));
-            self.slice = Slice { phase: PhaseName::Drain, start: now, end: u64::MAX };
+            self.close_interval(now.max(self.course.slice.start));
+            self.course.slice = Slice { phase: PhaseName::Drain, start: now, end: u64::MAX };
         }
-        self.closing = true;
-        self.close_interval(now.max(self.slice.start));
-        self.slice = Slice { phase: PhaseName::Finish, start: now, end: u64::MAX };
+        self.course.closing = true;
+        self.close_interval(now.max(self.course.slice.start));
+        self.course.slice = Slice { phase: PhaseName::Finish, start: now, end: u64::MAX };
     }
 
     /// Reports what the hooks after all clients did, if they did anything.
     pub(crate) fn finish(&mut self) {
-        self.totals_at = None;
-        if !self.recorder.is_empty() {
+        self.account.totals_at = None;
+        if !self.account.recorder.is_empty() {
             let now = self.now();
             self.close_interval(now);
         }
@@ -347,7 +312,7 @@ impl ShardView {
     /// or a stop requested.
     #[inline]
     fn over(&self, now: u64) -> bool {
-        self.control.stopping() || self.control.spent() || now >= self.closes_at
+        self.control.stopping() || self.control.spent() || now >= self.course.closes_at
     }
 
     /// Asks for a client's next event. `now` is from [`Self::now`].
@@ -358,14 +323,14 @@ impl ShardView {
             return Turn::Stop;
         }
         let part = &mut self.groups[group];
-        if part.idle || self.shut {
+        if part.idle || self.course.shut {
             part.parked.push_back(client);
             return Turn::Wait;
         }
         let intended_ns = match &mut part.arrivals {
             None => now,
             Some(arrivals) => {
-                let begin = self.timeline.begin;
+                let begin = self.course.timeline.begin;
                 match arrivals.peek().map(|offset| begin.saturating_add(offset)) {
                     Some(due) if due <= now => {
                         arrivals.advance();
@@ -378,11 +343,11 @@ impl ShardView {
                 }
             }
         };
-        if self.slice.phase == PhaseName::Measure && !self.take() {
+        if self.course.slice.phase == PhaseName::Measure && !self.take() {
             self.look_for_rest();
             return Turn::Stop;
         }
-        self.recorder.counters.begun += 1;
+        self.account.recorder.counters.begun += 1;
         Turn::Start { intended_ns }
     }
 
@@ -390,13 +355,13 @@ impl ShardView {
     #[inline]
     fn take(&mut self) -> bool {
         let taken = self.control.spend();
-        self.taken += u64::from(taken && self.control.limited());
+        self.account.taken += u64::from(taken && self.control.limited());
         taken
     }
 
     /// Whether events that fail now are abandoned instead of restarted: the load is over for good.
     pub fn gives_up(&self) -> bool {
-        let over = self.turns.is_none() && self.slice.phase == PhaseName::Drain;
+        let over = self.course.turns.is_none() && self.course.slice.phase == PhaseName::Drain;
         self.control.stopping() || over
     }
 
@@ -426,27 +391,27 @@ impl ShardView {
 
     /// Time since the start of the load, nanoseconds; 0 before.
     pub fn since_begin(&self, now: u64) -> u64 {
-        now.saturating_sub(self.origin)
+        now.saturating_sub(self.course.origin)
     }
 
     /// Pauses a client between two events; [`Self::due`] names it afterwards.
     pub fn think_until(&mut self, client: u32, at_ns: u64) {
-        self.thinkers.push(Reverse((at_ns, client)));
+        self.waiting.thinkers.push(Reverse((at_ns, client)));
     }
 
     /// Puts a client to sleep; [`Self::due`] names it afterwards.
     pub fn sleep_until(&mut self, client: u32, at_ns: u64) {
-        self.sleepers.push(Reverse((at_ns, client)));
+        self.waiting.sleepers.push(Reverse((at_ns, client)));
     }
 
     /// Makes a client wait for a reply due at a known time; [`Self::due`] names it then.
     pub fn reply_at(&mut self, client: u32, at_ns: u64) {
-        self.replies.push(Reverse((at_ns, client)));
+        self.waiting.replies.push(Reverse((at_ns, client)));
     }
 
     /// A client to wake: its sleep is over, an event is due for it, or the load is over.
     pub fn due(&mut self, now: u64) -> Option<u32> {
-        for sleepers in [&mut self.sleepers, &mut self.thinkers] {
+        for sleepers in [&mut self.waiting.sleepers, &mut self.waiting.thinkers] {
             if let Some(Reverse((at, client))) = sleepers.peek().copied()
                 && (at <= now || self.control.stopping())
             {
@@ -454,14 +419,14 @@ impl ShardView {
                 return Some(client);
             }
         }
-        if let Some(Reverse((at, client))) = self.replies.peek().copied()
+        if let Some(Reverse((at, client))) = self.waiting.replies.peek().copied()
             && at <= now
         {
-            self.replies.pop();
+            self.waiting.replies.pop();
             return Some(client);
         }
         let over = self.over(now);
-        let (begin, shut) = (self.timeline.begin, self.shut);
+        let (begin, shut) = (self.course.timeline.begin, self.course.shut);
         self.groups.iter_mut().find_map(|part| {
             let due = !part.idle
                 && !shut
@@ -477,16 +442,18 @@ impl ShardView {
         let first = |heap: &BinaryHeap<Reverse<(u64, u32)>>| {
             heap.peek().map_or(u64::MAX, |Reverse((at, _))| *at)
         };
-        let sleeper = first(&self.sleepers).min(first(&self.thinkers)).min(first(&self.replies));
-        let begin = self.timeline.begin;
+        let sleeper = first(&self.waiting.sleepers)
+            .min(first(&self.waiting.thinkers))
+            .min(first(&self.waiting.replies));
+        let begin = self.course.timeline.begin;
         let arrival = self
             .groups
             .iter()
-            .filter(|part| !part.parked.is_empty() && !part.idle && !self.shut)
+            .filter(|part| !part.parked.is_empty() && !part.idle && !self.course.shut)
             .filter_map(|part| part.arrivals.as_ref()?.peek())
             .map(|offset| begin.saturating_add(offset))
             .min()
             .unwrap_or(u64::MAX);
-        sleeper.min(arrival).min(self.slice.end)
+        sleeper.min(arrival).min(self.course.slice.end)
     }
 }

@@ -13,29 +13,29 @@ impl ShardView {
     /// to stop.
     #[inline]
     pub(super) fn look_for_rest(&mut self) {
-        if self.control.limited() && self.slice.phase == PhaseName::Measure {
+        if self.control.limited() && self.course.slice.phase == PhaseName::Measure {
             self.look_closely();
         }
     }
 
     fn look_closely(&mut self) {
-        let none_left = || self.taken == 0 || self.events_under_way() == 0;
-        if self.rest.since_ns.is_some() || !self.control.spent() || !none_left() {
+        let none_left = || self.account.taken == 0 || self.events_under_way() == 0;
+        if self.account.rest.since_ns.is_some() || !self.control.spent() || !none_left() {
             return;
         }
-        self.rest.since_ns = Some(self.rest.last_ns);
-        if !self.recorder.is_empty() {
-            self.rest.window = Some(self.change_recorder());
+        self.account.rest.since_ns = Some(self.account.rest.last_ns);
+        if !self.account.recorder.is_empty() {
+            self.account.rest.window = Some(self.change_recorder());
         }
     }
 
     /// Events that have begun and not ended, whatever becomes of them.
     pub(super) fn events_under_way(&self) -> i64 {
-        self.rest.under_way + self.recorder.counters.under_way()
+        self.account.rest.under_way + self.account.recorder.counters.under_way()
     }
 
     /// Whether what is recorded now is no longer of the window.
     pub(super) fn is_kept_for_later(&self) -> bool {
-        self.rest.since_ns.is_some() && self.slice.phase == PhaseName::Measure
+        self.account.rest.since_ns.is_some() && self.course.slice.phase == PhaseName::Measure
     }
 }
