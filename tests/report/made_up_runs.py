@@ -290,6 +290,7 @@ def _interval(
     """One second; at most 300 of its events enter the histogram, for speed."""
     events = max(0, round(rate * rng.normal(1, 0.01)))
     errors = int(rng.binomial(events * 10, error_share))
+    writes = max(0, events * 3 - errors)
     histogram = merge_histograms([])
     if events:
         mean_ns = step.clients / rate * 1e9
@@ -301,7 +302,7 @@ def _interval(
         start_ns=second * SECOND_NS,
         end_ns=(second + 1) * SECOND_NS,
         clients=step.clients,
-        counters=Counters(events, events * 7, events * 3 - errors, 0, errors, 0, 0, 0, 0),
+        counters=Counters(events, events * 10 - errors - writes, writes, 0, errors, 0, 0, 0, 0),
         errors={"40001": errors} if errors else {},
         backlog=0,
         cpu=CpuTime(40_000, 20_000),

@@ -72,6 +72,9 @@ def test_what_was_unpacked_can_be_had_when_its_suite_has_moved_on(cache: Path) -
     unpacked = cache / "debian" / "sid_mysql-server-core_9.7.4"
     unpacked.mkdir(parents=True)
     (unpacked / "manifest.json").write_text("{}")
+    half = cache / "debian" / "sid_mysql-server-core_9.9.1.partial-x7"
+    half.mkdir()
+    (half / "manifest.json").write_text("{}")
 
     assert parse_provision("mysql:9.7.4").version == "9.7.4"
     assert parse_provision("mysql:9").version == "9.8.1"

@@ -17,6 +17,8 @@ from dbdyno.errors import ServerError
 
 _MANIFEST = "manifest.json"
 _CONTENT = "content"
+PARTIAL = ".partial-"
+"""Between the name of a folder and a number, while it is fetched aside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ def find_or_fetch(key: str, fetch: Callable[[Path, Path], Archive]) -> Cached:
 
 
 def _fetch_aside(folder: Path, fetch: Callable[[Path, Path], Archive]) -> None:
-    prefix = f"{folder.name}.partial-"
+    prefix = f"{folder.name}{PARTIAL}"
     for abandoned in folder.parent.glob(f"{prefix}*"):
         shutil.rmtree(abandoned)
     partial = Path(tempfile.mkdtemp(prefix=prefix, dir=folder.parent))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from dbdyno.cache import CACHE_VARIABLE, cache_folder
 from dbdyno.errors import ServerError
+from dbdyno.servers.cache import PARTIAL
 from dbdyno.servers.protocol import Package, Source
 from dbdyno.servers.source.apt import MOVING, Suite
 from dbdyno.servers.source.client import Progress
@@ -184,6 +185,8 @@ def _versions(suite: str) -> Mapping[str, str]:
 
 def _unpacked(suite: str, recipe: Recipe) -> Iterable[tuple[str, str]]:
     for manifest in sorted((cache_folder() / "debian").glob(f"{suite}_*/manifest.json")):
+        if PARTIAL in manifest.parent.name:
+            continue  # Another process unpacks it, or died of it.
         _, package, version = manifest.parent.name.split("_", 2)
         if recipe.pattern.fullmatch(package):
             yield package, version
