@@ -74,9 +74,8 @@ def calibrate(study: str, scale: str | None, time_s: float, store: Path, as_json
 
 
 def _measure(loaded: StudyFile, store: Store) -> Noise:
-    from dbdyno.report.analysis.noise import (
-        noise_of,  # Statistics are imported by who has measured.
-    )
+    # Statistics take a second to import: only who measures pays for it.
+    from dbdyno.report.analysis.noise import noise_of
 
     _, plan = plan_study(loaded.study, store)
     fetch_all(run.cell.provision for run in plan.runs)

@@ -60,10 +60,10 @@ class OwnServer(Direct):
         self._programs: Programs | None = None
         self._sockets = Path()
 
-    def _secured(self, folder: Path, *, or_if: bool = False) -> Mapping[str, Path]:
-        """Certificate and key of this run, made once; nothing where no TLS is asked for, `or_if`
-        another reason holds."""
-        if not (self._provision.tls or or_if):
+    def _secured(self, folder: Path, *, anyway: bool = False) -> Mapping[str, Path]:
+        """Certificate and key of this run, made once; nothing where no TLS is asked for, unless
+        `anyway`."""
+        if not (self._provision.tls or anyway):
             return {}
         certificate, key = folder / "server-certificate.pem", folder / "server-key.pem"
         if not certificate.exists():

@@ -186,7 +186,7 @@ def _versions(suite: str) -> Mapping[str, str]:
 def _unpacked(suite: str, recipe: Recipe) -> Iterable[tuple[str, str]]:
     for manifest in sorted((cache_folder() / "debian").glob(f"{suite}_*/manifest.json")):
         if PARTIAL in manifest.parent.name:
-            continue  # Another process unpacks it, or died of it.
+            continue  # Another process is unpacking it, or died doing so.
         _, package, version = manifest.parent.name.split("_", 2)
         if recipe.pattern.fullmatch(package):
             yield package, version

@@ -1,7 +1,7 @@
 """Distributions as functions of numbers, from scipy.special.
 
-The same routines that scipy.stats calls, without its classes, which take a second of processor time
-to import: every report and every study that may stop early would pay for it.
+scipy.stats gives the same figures, most of them by these routines. Its classes take a second of
+processor time to import, which every report and every study that may stop early would pay for.
 """
 
 from __future__ import annotations

@@ -15,8 +15,6 @@ import pyarrow.parquet as pq
 
 from dbdyno.model import Metric, Sample
 
-NAME = "metrics.parquet"
-
 _VERSION = "1"
 _WORD = pa.dictionary(pa.int32(), pa.string())
 _SCHEMA = pa.schema(

@@ -8,5 +8,8 @@ PARTIAL = ".partial"
 SUMS = "SHA256SUMS"
 """Digests of every other file in a run's folder."""
 
+SERIES, TURNS, METRICS = "series.parquet", "turns.parquet", "metrics.parquet"
+"""A run's intervals, its turns, and what was sampled beside it."""
+
 ATTEMPT = "~"
 """`<run id>~2` is the folder of a run's second attempt."""

@@ -17,7 +17,7 @@ from dbdyno.formats.left_out import load_left_out
 from dbdyno.formats.stored_study import LOST, Declared, load_declared
 from dbdyno.model import LeftOut, Metric, Plan, RunManifest, StepSummary, Study, TurnResult
 from dbdyno.store.disk import sha256
-from dbdyno.store.places import ATTEMPT, PARTIAL, SUMS
+from dbdyno.store.places import ATTEMPT, METRICS, PARTIAL, SERIES, SUMS, TURNS
 from dbdyno.store.soundness import (
     DAMAGED,
     check_facts,
@@ -32,11 +32,17 @@ from dbdyno.store.soundness import (
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SERIES = "series.parquet"
-
 _T = TypeVar("_T")
 
 _CHECKED = {"facts.json": check_facts, "settings.json": check_settings}
+_PROPERTIES = {
+    "manifest.json": "manifest",
+    "summary.json": "summaries",
+    SERIES: "series",
+    TURNS: "turns",
+    METRICS: "metrics",
+}
+"""File of a run → the property that reads it."""
 _SUM = re.compile(r"([0-9a-f]{64})  (.+)")
 
 
@@ -76,18 +82,18 @@ class StoredRun:
     @cached_property
     def turns(self) -> tuple[TurnResult, ...]:
         """The cell's turns; none if it was driven alone."""
-        from dbdyno.store.turns import NAME, from_parquet
+        from dbdyno.store.turns import from_parquet
 
-        turns = self._parquet(NAME, from_parquet) if NAME in self._sums else ()
-        check_turns(turns, self.path / NAME)
+        turns = self._parquet(TURNS, from_parquet) if TURNS in self._sums else ()
+        check_turns(turns, self.path / TURNS)
         return turns
 
     @cached_property
     def metrics(self) -> tuple[pa.Table, Mapping[str, Mapping[str, Metric]]] | None:
         """Samples taken beside the load, and their metrics; `None` if there are none."""
-        from dbdyno.store.metrics import NAME, from_parquet
+        from dbdyno.store.metrics import from_parquet
 
-        return self._parquet(NAME, from_parquet) if NAME in self._sums else None
+        return self._parquet(METRICS, from_parquet) if METRICS in self._sums else None
 
     def _parquet(self, name: str, parse: Callable[[bytes], _T]) -> _T:
         """A file of Arrow's, read by the module that writes it."""
@@ -135,15 +141,17 @@ class StoredRun:
                 f"{self.path}: is the run `{identity}` under another name",
                 hint="a copy of a run is no repeat of it: take it out of the store",
             )
-        if whole:
-            self.verify()
-            for name in self._sums.keys() & _CHECKED.keys():
-                self.document(name)
-            if "summary.json" in self._sums:
-                _ = self.summaries
-            if SERIES in self._sums:
-                _ = self.series
-            _ = self.turns, self.metrics
+        for name in self._sums if whole else ():
+            self._look_at(name)
+
+    def _look_at(self, name: str) -> None:
+        """Reads a file, and what is in it where that is known."""
+        if name in _CHECKED:
+            self.document(name)
+        elif name in _PROPERTIES:
+            getattr(self, _PROPERTIES[name])
+        else:
+            self.read(name)
 
     @cached_property
     def _sums(self) -> Mapping[str, str]:

@@ -85,7 +85,7 @@ def check_turns(turns: Sequence[TurnResult], file: Path) -> None:
 
 
 def check_series(table: pa.Table, file: Path) -> None:
-    """Raises `StoreError` for a number below zero, or one that is none."""
+    """Raises `StoreError` for a negative number, or one that is not finite."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -94,7 +94,7 @@ def check_series(table: pa.Table, file: Path) -> None:
         if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
             sound = pc.and_(pc.greater_equal(column, 0), pc.is_finite(column))
             if pc.all(sound).as_py() is False:
-                raise not_written(file, f"`{name}` has a number below zero, or one that is none")
+                raise not_written(file, f"`{name}` has a negative number, or no finite one")
 
 
 def check_facts(document: object, file: Path) -> None:

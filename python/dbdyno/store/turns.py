@@ -11,8 +11,6 @@ import pyarrow.parquet as pq
 
 from dbdyno.model import Canary, TurnResult
 
-NAME = "turns.parquet"
-
 _TYPES = {
     "int": pa.int64(),
     "float": pa.float64(),

@@ -26,7 +26,7 @@ from dbdyno.model import (
 )
 from dbdyno.store import metrics, turns
 from dbdyno.store.disk import make_folder, sha256, sync_folder, write_file, writing
-from dbdyno.store.places import PARTIAL, SUMS
+from dbdyno.store.places import METRICS, PARTIAL, SERIES, SUMS, TURNS
 from dbdyno.store.series import row, to_parquet
 
 
@@ -102,7 +102,7 @@ class RunWriter:
 
     def metrics(self, samples: Iterable[Sample], known: Mapping[str, Sequence[Metric]]) -> None:
         """Keeps what was sampled beside the load."""
-        write_file(self.folder / metrics.NAME, metrics.to_parquet(samples, known))
+        write_file(self.folder / METRICS, metrics.to_parquet(samples, known))
 
     def commit(self, manifest: RunManifest, summaries: tuple[StepSummary, ...]) -> Path:
         """Writes what remains, the checksums last, and gives the folder its name."""
@@ -111,9 +111,9 @@ class RunWriter:
             self._log.write(logged.lines().encode())
         for file in (self._stream, self._log):
             file.close()
-        write_file(self.folder / "series.parquet", self._series())
+        write_file(self.folder / SERIES, self._series())
         if self._turns:
-            write_file(self.folder / turns.NAME, turns.to_parquet(self._turns))
+            write_file(self.folder / TURNS, turns.to_parquet(self._turns))
         write_file(self.folder / "summary.json", dump_summary(summaries))
         write_file(self.folder / "manifest.json", dump_manifest(manifest))
         write_file(self.folder / SUMS, _sums(self.folder))

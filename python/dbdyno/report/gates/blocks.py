@@ -62,4 +62,4 @@ def _width(analysis: Analysis, least: int, half_width: float) -> Gate:
     return Gate("Blocks", "doubtful", f"{least} blocks did not reach {wanted}{reached}.")
 
 
-GATE = Judge(40, lambda analysis: [_blocks(analysis)])
+GATE = Judge(40, _blocks)

@@ -33,4 +33,4 @@ def _data(analysis: Analysis) -> Gate:
     return Gate("Data", "ok", f"{told_rows}; {told_only}.")
 
 
-GATE = Judge(150, lambda analysis: [_data(analysis)], needs="data")
+GATE = Judge(150, _data, needs="data")

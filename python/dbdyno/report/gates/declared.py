@@ -10,6 +10,7 @@ from dbdyno.report.material.declared import is_exploratory
 
 
 def declared_gate(analysis: Analysis) -> Iterable[Gate]:
+    """Where the study's file has changed since its first run."""
     changes = analysis.material.changes
     if changes:
         told = "; ".join(f"`{c.what}` was {c.then}, is {c.now}" for c in changes).rstrip(".")

@@ -23,4 +23,4 @@ def _errors(analysis: Analysis) -> Gate:
     return Gate("Errors", state, f"{told}; {percent(MOST_ERRORS)} is tolerated.")
 
 
-GATE = Judge(80, lambda analysis: [_errors(analysis)], needs="errors", keeps_failed=True)
+GATE = Judge(80, _errors, needs="errors", keeps_failed=True)

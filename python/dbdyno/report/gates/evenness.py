@@ -33,4 +33,4 @@ def _named_stalls(analysis: Analysis) -> str:
     return f" Of {len(found)} stalls, {', '.join(told)}." if cycles else ""
 
 
-GATE = Judge(140, lambda analysis: [_stability(analysis)])
+GATE = Judge(140, _stability)

@@ -30,7 +30,7 @@ class Judge:
 
     place: int
     """Where it stands on the page: lower ones first."""
-    judge: Callable[[Analysis], Iterable[Gate]]
+    judge: Callable[[Analysis], Gate | Iterable[Gate]]
     needs: str = ""
     """The word in an import's `not_known` without which it can't be judged."""
     keeps_failed: bool = False

@@ -50,4 +50,4 @@ def _red_flags(analysis: Analysis) -> Iterable[str]:
         yield messages[0] + seen
 
 
-GATE = Judge(160, lambda analysis: [_host(analysis)], needs="host")
+GATE = Judge(160, _host, needs="host")

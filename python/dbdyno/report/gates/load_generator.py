@@ -49,4 +49,4 @@ def _generator(analysis: Analysis) -> Gate:
     return Gate("Load generator", "ok", told)
 
 
-GATE = Judge(120, lambda analysis: [_generator(analysis)], needs="host")
+GATE = Judge(120, _generator, needs="host")

@@ -41,8 +41,7 @@ def _one_sided(analysis: Analysis) -> Iterable[str]:
     }
     for comparison in analysis.comparisons:
         cell, base = (
-            levels_key(comparison.point.cell.levels),
-            levels_key(comparison.baseline.cell.levels),
+            levels_key(point.cell.levels) for point in (comparison.point, comparison.baseline)
         )
         apart = [b for b in comparison.blocks if places[cell, b] != places[base, b]]
         after = [places[cell, b] > places[base, b] for b in apart]
@@ -53,4 +52,4 @@ def _one_sided(analysis: Analysis) -> Iterable[str]:
             )
 
 
-GATE = Judge(50, lambda analysis: [_order(analysis)], needs="order")
+GATE = Judge(50, _order, needs="order")

@@ -25,15 +25,18 @@ def judges() -> tuple[Judge, ...]:
 def gates(analysis: Analysis) -> tuple[Gate, ...]:
     """All gates of a study. Those of imported results that depend on unknown information can't
     pass."""
-    return tuple(gate for judge in judges() for gate in _judged(judge, analysis))
+    return tuple(_judged(analysis))
 
 
-def _judged(judge: Judge, analysis: Analysis) -> Iterable[Gate]:
+def _judged(analysis: Analysis) -> Iterable[Gate]:
     runs = analysis.material.runs
-    for gate in judge.judge(analysis):
-        kept = judge.keeps_failed and gate.state == "failed"
-        if kept or judge.needs not in not_known(runs):
-            yield gate
-        else:
-            told = f"Not known: the output of {tools(runs)} does not say it."
-            yield Gate(gate.name, "not judged", told)
+    unknown = not_known(runs)
+    for judge in judges():
+        judged = judge.judge(analysis)
+        for gate in (judged,) if isinstance(judged, Gate) else judged:
+            kept = judge.keeps_failed and gate.state == "failed"
+            if kept or judge.needs not in unknown:
+                yield gate
+            else:
+                reason = f"Not known: the output of {tools(runs)} does not say it."
+                yield Gate(gate.name, "not judged", reason)

@@ -31,4 +31,4 @@ def _runs(analysis: Analysis) -> Gate:
     return Gate("Runs", verdict, ", ".join(parts) + ".")
 
 
-GATE = Judge(10, lambda analysis: [_runs(analysis)])
+GATE = Judge(10, _runs)

@@ -10,6 +10,7 @@ from dbdyno.report.terms.wording import count, sentence_case
 
 
 def store_gate(analysis: Analysis) -> Iterable[Gate]:
+    """Where runs were set aside."""
     damages = analysis.material.damages
     if damages:
         told = f"{count(len(damages))} set aside, not as written: {'; '.join(damages)}."

@@ -27,4 +27,4 @@ def _warm_up(analysis: Analysis) -> Gate:
     return Gate("Warm-up", "ok", told)
 
 
-GATE = Judge(90, lambda analysis: [_warm_up(analysis)], needs="warm-up")
+GATE = Judge(90, _warm_up, needs="warm-up")

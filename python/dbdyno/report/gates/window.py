@@ -31,4 +31,4 @@ def _window(analysis: Analysis) -> Gate:
     return Gate("Window", "doubtful", told)
 
 
-GATE = Judge(100, lambda analysis: [_window(analysis)])
+GATE = Judge(100, _window)

@@ -143,7 +143,7 @@ class MysqlServer(OwnServer):
         if not self._is_before_57() and not self._provision_is("5.7"):
             ours["mysqlx"] = "OFF"
         makes_its_own = self._brand.makes_certificate(str(self._provision.version), self._asked)
-        if files := self._secured(self._root, or_if=makes_its_own and has_program()):
+        if files := self._secured(self._root, anyway=makes_its_own and has_program()):
             ours |= {"ssl_cert": str(files["certificate"]), "ssl_key": str(files["key"])}
         if self._provision.source is Source.DEBIAN:
             ours |= self._places_elsewhere()
