@@ -153,6 +153,7 @@ def test_a_report_names_what_is_damaged_and_counts_it_out(
     assert call(["report", "example"]) == 0
     told = capsys.readouterr().err
     assert "3 set aside, not as written" in told
+    assert "wal: not measured: its run is not as it was written, and set aside." in told
     assert "b1-wal/manifest.json: was changed" in told
     page = (damaged.parent / "results/example/report.html").read_text()
     assert "1 of 2 planned runs are complete, 1 missing" in page

@@ -173,6 +173,11 @@ class Damage:
     told: str
     """Which file, and what is wrong with it."""
 
+    @property
+    def run(self) -> str:
+        """The id of the run whose folder it is, by its name."""
+        return self.path.name.partition(ATTEMPT)[0]
+
 
 @dataclass(frozen=True, slots=True)
 class Survey:

@@ -66,6 +66,8 @@ def _not_measured(analysis: Analysis) -> Iterator[NotMeasured]:
         missing = absent.get(levels_key(cell.levels))
         if missing:
             why = "; ".join(one.what for one in missing)
+        elif any(run.id in material.set_aside for run in lost):
+            why = "its run is not as it was written, and set aside"
         else:
             why = _why([stored[run.id] for run in lost if run.id in stored])
         name = label(cell.levels, analysis.varying)

@@ -50,13 +50,16 @@ def gather(
     with ThreadPoolExecutor(READ_AT_ONCE) as pool:
         found = tuple(pool.map(partial(_read, needed=needed), runs))
     read = tuple(one for one in found if isinstance(one, RunMaterial))
-    aside = tuple(one for one in found if isinstance(one, str))
+    aside = {
+        run.manifest.id: one for run, one in zip(runs, found, strict=True) if isinstance(one, str)
+    }
     return Material(
         study=analysed,
         plan=stored.plan,
         runs=tuple(with_figures(run, stored.study, names) for run in read),
         replaced=tuple(run.manifest for run in survey.replaced),
-        damages=(*(damage.told for damage in survey.damages), *aside),
+        damages=(*(damage.told for damage in survey.damages), *aside.values()),
+        set_aside=frozenset((*(damage.run for damage in survey.damages), *aside)),
         changes=changes,
         left_out=stored.left_out,
     )

@@ -120,6 +120,8 @@ class Material:
     """Earlier attempts at repeated runs; shown, never counted."""
     damages: tuple[str, ...] = ()
     """Run folders that have changed since they were written, each with the error; excluded."""
+    set_aside: frozenset[str] = frozenset()
+    """The planned runs among them, by id."""
     changes: tuple[Change, ...] = ()
     """Differences between this report's analysis and the study as it was run."""
     left_out: tuple[LeftOut, ...] = ()
