@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -192,18 +192,18 @@ _SAME = 0.005
 
 def _told_apart(matched: list[Source], cell: str | None) -> list[Source]:
     """Results of one file: of one load they are of one cell, otherwise each load is a cell, named
-    by what differs between them."""
+    by what differs between them; options by what differs between those of its script."""
     kinds = [_kind(entry) for entry in matched]
-    names = dict.fromkeys(name for kind in kinds for name in kind)
-    varying = [name for name in names if len({kind.get(name) for kind in kinds}) > 1]
+    varying = _varying(kinds)
     if not varying:
         return matched
     measured = []
     for entry, kind in zip(matched, kinds, strict=True):
+        alike = _varying([other for other in kinds if other["script"] == kind["script"]])
         words = [
             str(kind[name]) if name in _NAMES_ITSELF else f"{name}-{kind[name]}"
             for name in varying
-            if kind.get(name) not in (None, "")
+            if kind.get(name) not in (None, "") and (name in alike or name in _NAMES_ITSELF)
         ]
         by_script = "script" in varying and entry.result.script and entry.cell == entry.bridge.tool
         base = [] if by_script and not cell else [entry.cell]
@@ -214,6 +214,12 @@ def _told_apart(matched: list[Source], cell: str | None) -> list[Source]:
 
 _NAMES_ITSELF = ("version", "script")
 _NOT_IN_NAMES = re.compile(r"[^\w.+-]+")
+
+
+def _varying(kinds: Sequence[Mapping[str, Option]]) -> list[str]:
+    """What differs between them."""
+    names = dict.fromkeys(name for kind in kinds for name in kind)
+    return [name for name in names if len({kind.get(name) for kind in kinds}) > 1]
 
 
 def _kind(entry: Source) -> dict[str, Option]:

@@ -58,7 +58,7 @@ def bare(content: str) -> tuple[str, bool]:
         )
         stamped = True
     text = _without_ends(text)
-    return (textwrap.dedent(text) if text.lstrip("\n")[:1] in " \t" else text), stamped
+    return _BLOCK.sub(lambda block: textwrap.dedent(block[0]), text), stamped
 
 
 def _shown(text: str) -> str:
@@ -86,4 +86,7 @@ def _without_ends(text: str) -> str:
     return _BLANKS.sub("", text)
 
 
+_BLOCK = re.compile(r"(?:\A|(?<=\n\n)|(?<=\n>\n))[ \t]+\S.*(?:\n(?:[ \t].*)?(?=\n|\Z))*")
+"""Indented lines behind an empty one, such as Markdown's code. No tool that is read here prints
+such."""
 _BLANKS = re.compile(r"[ \t]+$", re.MULTILINE)

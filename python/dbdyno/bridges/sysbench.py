@@ -21,57 +21,49 @@ from dbdyno.bridges.bridge import (
     whole,
 )
 from dbdyno.bridges.parts import Shape, results_in
+from dbdyno.bridges.sysbench_tests import (
+    READ,
+    file_events_per_s,
+    name_of_test,
+    options_of_test,
+    rates_of_test,
+)
 from dbdyno.errors import EngineError
+from dbdyno.generators.generator import ToolOutcome
 from dbdyno.generators.sysbench import GENERATOR
-from dbdyno.generators.sysbench_text import outcome, stated_per_s
+from dbdyno.generators.sysbench_text import outcome, response_times, stated_per_s
 from dbdyno.model import Metric, Option
 
 _BANNER = re.compile(r"^sysbench (\d[\w.-]*)", re.MULTILINE)
 _THREADS = re.compile(r"^Number of threads: (\d+)", re.MULTILINE)
 _SUMMARY = re.compile(r"^ *total number of events: +\d+", re.MULTILINE)
 _FAIRNESS = re.compile(r"^ *execution time \(avg/stddev\): ", re.MULTILINE)
+_FILES = re.compile(r"^ *fsync: IOPS=", re.MULTILINE)
+"""Of files since 1.1, in place of the number of events; no fairness follows."""
+_SUM = re.compile(r"^ *sum: ", re.MULTILINE)
 _CHECKPOINT = re.compile(r"^\[ *\d+s *\] Checkpoint report:", re.MULTILINE)
 _TOTAL = re.compile(r"^ *(?:total time|time elapsed): +([\d.]+)s", re.MULTILINE)
 _STARTED = re.compile(r"^Threads started!", re.MULTILINE)
 _SHAPE = Shape(
-    mark=_SUMMARY,
+    mark=re.compile(rf"{_SUMMARY.pattern}|{_FILES.pattern}", re.MULTILINE),
     opening=re.compile(
         r"sysbench \d|Running the test with following|\[ *\d+s *\] |SQL statistics:|"
-        r"OLTP test statistics:|(?:General|Throughput|Latency histogram).*:$|Test execution summary"
+        r"OLTP test statistics:|(?:General|Throughput|Latency histogram).*:$|"
+        r"Test execution summary|(?:CPU speed|File operations):$"
     ),
-    over=_FAIRNESS,
+    over=re.compile(rf"{_FAIRNESS.pattern}|{_SUM.pattern}"),
     begun=re.compile(r"^(?:Threads started!|Number of threads: |\[ *\d+s *\] )", re.MULTILINE),
 )
 _TARGET = re.compile(r"^Target transaction rate: ([\d.]+)/sec", re.MULTILINE)
 _WARM_UP = re.compile(r"^Warmup time: (\d+)", re.MULTILINE)
-_PRIMES = re.compile(
-    r"^(?:Prime numbers limit|Maximum prime number checked in CPU test): (\d+)", re.MULTILINE
-)
-_TESTS = (
-    (re.compile(r"^Running mixed OLTP test", re.MULTILINE), "oltp"),
-    (re.compile(r"^Doing read-only test|^Running.* read-only", re.MULTILINE), "oltp read-only"),
-    (_PRIMES, "cpu"),
-    (re.compile(r"memory (?:operations )?speed test|^Total operations: ", re.MULTILINE), "memory"),
-    (re.compile(r"^Doing (?:sequential|random) (.+) test", re.MULTILINE), "fileio"),
-)
-_FILES = {
-    "reads_per_s": re.compile(r"^ *reads/s: +([\d.]+)", re.MULTILINE),
-    "writes_per_s": re.compile(r"^ *writes/s: +([\d.]+)", re.MULTILINE),
-    "fsyncs_per_s": re.compile(r"^ *fsyncs/s: +([\d.]+)", re.MULTILINE),
-}
-_SIZES = {
-    "read_bytes_per_s": re.compile(r"^ *read, MiB/s: +([\d.]+)", re.MULTILINE),
-    "written_bytes_per_s": re.compile(r"^ *written, MiB/s: +([\d.]+)", re.MULTILINE),
-    "transferred_bytes_per_s": re.compile(r"transferred \(([\d.]+) MiB/sec\)"),
-}
 _OLD_FAILURES = re.compile(r"^ *deadlocks: ", re.MULTILINE)
 _FAILURES = re.compile(r"^ *ignored errors: ", re.MULTILINE)
 _USUAL = {
     "sysbench VERSION": _BANNER,
     "Number of threads": _THREADS,
-    "min": re.compile(r"^ +min: ", re.MULTILINE),
-    "avg": re.compile(r"^ +avg: ", re.MULTILINE),
-    "max": re.compile(r"^ +max: ", re.MULTILINE),
+    "min": re.compile(r"^ *min: ", re.MULTILINE),
+    "avg": re.compile(r"^ *avg: ", re.MULTILINE),
+    "max": re.compile(r"^ *max: ", re.MULTILINE),
     "percentile": re.compile(r"percentile(?: stats)?: ", re.MULTILINE),
 }
 _OF_SQL = {
@@ -83,8 +75,9 @@ _KNOWN = re.compile(
     r"sysbench \d|Running the test with following|Number of threads: |Target transaction rate: |"
     r"Report intermediate results|Report checkpoint|Initializing |Random number generator seed|"
     r"Seeding random number generator|Prime numbers limit|Maximum prime number|Threads started!|"
+    r"\(last message repeated|"
     r"Warmup time: |WARNING: |Debug mode|DEBUG: |Doing .* test|Running .* test|No DB drivers|"
-    r"Creating table|Inserting \d|Creating a? ?secondary|Dropping table"
+    rf"Creating table|Inserting \d|Creating a? ?secondary|Dropping table|{READ}"
 )
 """Before the load."""
 _KNOWN_FIGURES = re.compile(
@@ -94,12 +87,13 @@ _KNOWN_FIGURES = re.compile(
     r"total number of events: |total time taken by event execution: |response time:$|"
     r"per-request statistics:$|Latency \(ms\):|(?:min|avg|max|sum): |.*percentile|Throughput:|"
     r"events/s \(eps\): |CPU speed:|events per second: |File operations:|reads/s: |writes/s: |"
-    r"fsyncs/s: |read, MiB/s: |written, MiB/s: |Total operations: |.* MiB transferred|DEBUG:|"
+    r"fsyncs/s: |read, MiB/s: |written, MiB/s: |Total operations: |.* M(?:iB|B) transferred|DEBUG:|"
+    r"(?:read|write|fsync): +IOPS=|Operations performed: |Read [\d.]+\w+ +Written |"
+    r"[\d.]+ Requests/sec executed|"
     r"\[ *\d+s *\] |Threads fairness:|events \(avg/stddev\): |execution time \(avg/stddev\): |"
     r"Latency histogram|value +-+|[\d.]+ \||Time limit exceeded|\(last message|Done\.|"
     r"Threads started!|Initializing worker"
 )
-_MIB = 1 << 20
 
 
 class Sysbench:
@@ -110,7 +104,7 @@ class Sysbench:
 
     def recognises(self, content: str) -> bool:
         """By its banner, or by its summary where the banner was left out."""
-        return bool(_BANNER.search(content)) or bool(
+        return bool(_BANNER.search(content) or _FILES.search(content)) or bool(
             _SUMMARY.search(content) and _TOTAL.search(content)
         )
 
@@ -137,49 +131,54 @@ class Sysbench:
         """Figures of the summary; percentiles of the histogram, or those it shows."""
         text = single(texts, self.tool)
         holding(texts, _SUMMARY, self.tool)
-        try:
-            measured = outcome(text.content, 0, ())
-        except EngineError as error:
-            raise text.cut(self.tool, "`General statistics` of events that ended") from error
-        if not _FAIRNESS.search(text.content):
-            raise text.cut(self.tool, "`Threads fairness`, its last paragraph")
+        measured = _outcome(text)
         content = f"{text.head}\n{text.content}" if text.head else text.content
         errors = any(mark.search(content) for mark in (_FAILURES, _OLD_FAILURES))
+        stated = stated_per_s(text.content)
         return Result(
-            outcome=replace(
-                measured,
-                figures={**measured.figures, **dict(_figures(content))},
-                warnings=tuple(_warnings(text, measured.window_s)),
-            ),
+            outcome=replace(measured, figures={**measured.figures, **dict(rates_of_test(content))}),
             clients=whole(_THREADS, content),
             version=(first(_BANNER, content) or "").rstrip(".-"),
-            script=next((name for mark, name in _TESTS if mark.search(content)), ""),
+            script=name_of_test(content),
             options=dict(_options(content)),
             not_known=() if errors else ("errors",),
             arrival=_arrival(content),
-            stated_per_s=stated_per_s(text.content),
+            stated_per_s=file_events_per_s(content) if stated is None else stated,
             absent=tuple(_absent(content)),
             unread=tuple(_unread(content)),
         )
 
 
-def _figures(content: str) -> Iterator[tuple[str, float]]:
-    """Of files and memory."""
-    for matched, factor in ((_FILES, 1), (_SIZES, _MIB)):
-        for name, pattern in matched.items():
-            value = first(pattern, content)
-            if value is not None:
-                yield name, float(value) * factor
+def _outcome(text: Text) -> ToolOutcome:
+    """What it measured; without a number of events where it tells rates of files alone."""
+    if _FILES.search(text.content) and not _SUMMARY.search(text.content):
+        if not _SUM.search(text.content):
+            raise text.cut(Sysbench.tool, "`sum: …`, the last line of its latencies")
+        latency_us, figures = response_times(text.content)
+        return ToolOutcome(window_s=0.0, events=0, latency_us=latency_us, figures=figures)
+    try:
+        measured = outcome(text.content, 0, ())
+    except EngineError as error:
+        raise text.cut(Sysbench.tool, "`General statistics` of events that ended") from error
+    if not _FAIRNESS.search(text.content):
+        raise text.cut(Sysbench.tool, "`Threads fairness`, its last paragraph")
+    return replace(measured, warnings=tuple(_warnings(text, measured.window_s)))
+
+
+def _asked(content: str) -> str:
+    """What it prints before the load, of the run alone: what prepared it may stand before."""
+    started = _STARTED.search(content)
+    heads = list(_BANNER.finditer(content, 0, started.start())) if started else []
+    return content[heads[-1].start() : started.start()] if started and heads else ""
 
 
 def _options(content: str) -> Iterator[tuple[str, Option]]:
-    rate, warm_up, primes = (first(p, content) for p in (_TARGET, _WARM_UP, _PRIMES))
+    rate, warm_up = (first(p, content) for p in (_TARGET, _WARM_UP))
     if rate is not None:
         yield "rate_per_s", float(rate)
     if warm_up is not None:
         yield "warm_up_s", int(warm_up)
-    if primes is not None:
-        yield "prime_limit", int(primes)
+    yield from options_of_test(_asked(content) or content)
 
 
 def _arrival(content: str) -> Arrival:
@@ -192,10 +191,15 @@ def _arrival(content: str) -> Arrival:
 def _absent(content: str) -> Iterator[str]:
     """Of the release that the layout tells. Of SQL only where no other test is named."""
     yield from absent(_USUAL, content)
-    if any(mark.search(content) for mark, name in _TESTS if not name.startswith("oltp")):
+    test = name_of_test(content)
+    if test and not test.startswith("oltp"):
         return
-    yield from absent(_OF_SQL, content)
-    old = "Test execution summary:" in content
+    missing = absent(_OF_SQL, content)
+    if len(missing) == len(_OF_SQL):
+        yield "SQL statistics (threads and mutex have none)"
+        return
+    yield from missing
+    old = "Test execution summary:" in content or bool(_OLD_FAILURES.search(content))
     if not (_OLD_FAILURES if old else _FAILURES).search(content):
         yield "deadlocks" if old else "ignored errors"
     if not old:
@@ -206,10 +210,9 @@ def _unread(content: str) -> Iterator[str]:
     """Before the load what was asked for, behind it what came out. Tests of other things than SQL
     name what they do in lines of their own, which stand for their options."""
     started = _STARTED.search(content)
-    begin = _BANNER.search(content)
-    if started and begin:
-        yield from unread(content[begin.start() : started.start()].splitlines(), _KNOWN)
-    last = list(_FAIRNESS.finditer(content))[-1].start()
+    yield from unread(_asked(content).splitlines(), _KNOWN)
+    ends = [*_FAIRNESS.finditer(content)] or [*_SUM.finditer(content)]
+    last = ends[-1].start()
     where = started.end() if started else 0
     yield from unread(content[where:last].splitlines(), _KNOWN_FIGURES)
 

@@ -24,10 +24,13 @@ _STATED = (
     re.compile(r"^ *events/s \(eps\): +([\d.]+)", re.M),
     re.compile(r"^ *transactions: +\d+ +\(([\d.]+) per sec", re.M),
     re.compile(r"^ *events per second: +([\d.]+)", re.M),
-    re.compile(r"^Total operations: \d+ \( *([\d.]+) (?:per second|ops/sec)", re.M),
+    re.compile(
+        r"^(?:Total operations|Operations performed): \d+ \( *([\d.]+) (?:per second|ops/sec)", re.M
+    ),
+    re.compile(r"^ *([\d.]+) +Requests/sec executed", re.M),
 )
-_TIME = re.compile(r"^ +(min|avg|max): +([\d.]+)(ms|s)?$", re.M)
-_SUM = re.compile(r"^ +sum: +([\d.]+)$", re.M)
+_TIME = re.compile(r"^ *(min|avg|max): +([\d.]+)(ms|s)?$", re.M)
+_SUM = re.compile(r"^ *sum: +([\d.]+)$", re.M)
 _SHOWN = re.compile(
     r"^ *(?:approx\. +(?P<old>[\d.]+) percentile|(?P<rank>[\d.]+)(?:st|nd|rd|th) percentile): +"
     r"(?P<time>[\d.]+)(?P<unit>ms|s)?$",
@@ -80,9 +83,30 @@ def outcome(printed: str, began_ns: int, command_line: Sequence[str]) -> ToolOut
         )
     counts = {matched["what"]: int(matched["count"]) for matched in _COUNTED.finditer(printed)}
     queries = _ALL_QUERIES.search(printed)
+    latency_us, figures = response_times(printed, int(events[1]))
+    return ToolOutcome(
+        window_s=_window_s(printed, float(total[1])),
+        events=int(events[1]),
+        statements=counts.get("queries", int(queries[1]) if queries else 0),
+        errors=counts.get("ignored errors", 0) + counts.get("deadlocks", 0),
+        latency_us=latency_us,
+        figures=figures,
+        distribution=tuple((round(us * 1000), count) for us, count in buckets(printed)),
+        samples=tuple(_samples(printed, began_ns)),
+        command_line=tuple(command_line),
+        reconnects=counts.get("reconnects", 0),
+        against=tuple(_against(printed, int(events[1]))),
+    )
+
+
+def response_times(
+    printed: str, events: int | None = None
+) -> tuple[Mapping[str, float], Mapping[str, float]]:
+    """Mean, greatest and percentiles, µs, and other ranks that were asked for. A time of 0 is less
+    than it prints; of so many `events` the sum tells the mean."""
     times = {what: _us(value, unit) for what, value, unit in _TIME.findall(printed)}
-    if not times.get("avg", 1.0) and (summed := _SUM.search(printed)):
-        times["avg"] = float(summed[1]) * 1000 / int(events[1])  # Less than it prints.
+    if events and not times.get("avg", 1.0) and (summed := _SUM.search(printed)):
+        times["avg"] = float(summed[1]) * 1000 / events
     shown = {
         matched["old"] or matched["rank"]: _shown_us(matched)
         for matched in _SHOWN.finditer(printed)
@@ -90,19 +114,8 @@ def outcome(printed: str, began_ns: int, command_line: Sequence[str]) -> ToolOut
     times, shown = ({what: us for what, us in member.items() if us} for member in (times, shown))
     named = {f"p{rank}": us for rank, us in shown.items() if f"p{rank}" in _RANKS}
     extremes = {ours: times[its] for ours, its in (("mean", "avg"), ("max", "max")) if its in times}
-    return ToolOutcome(
-        window_s=_window_s(printed, float(total[1])),
-        events=int(events[1]),
-        statements=counts.get("queries", int(queries[1]) if queries else 0),
-        errors=counts.get("ignored errors", 0) + counts.get("deadlocks", 0),
-        latency_us={**named, **latencies(printed), **extremes},
-        figures={f"event_us_p{rank}": us for rank, us in shown.items() if f"p{rank}" not in _RANKS},
-        distribution=tuple((round(us * 1000), count) for us, count in buckets(printed)),
-        samples=tuple(_samples(printed, began_ns)),
-        command_line=tuple(command_line),
-        reconnects=counts.get("reconnects", 0),
-        against=tuple(_against(printed, int(events[1]))),
-    )
+    others = {f"event_us_p{rank}": us for rank, us in shown.items() if f"p{rank}" not in _RANKS}
+    return {**named, **latencies(printed), **extremes}, others
 
 
 def stated_per_s(printed: str) -> float | None:
