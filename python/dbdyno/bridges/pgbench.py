@@ -42,7 +42,7 @@ from dbdyno.generators.pgbench import (
     distribution_of,
     figures_of,
 )
-from dbdyno.generators.pgbench_text import outcome, stated_per_s
+from dbdyno.generators.pgbench_text import outcome, stated_per_s, without_connecting_per_s
 from dbdyno.model import Metric, Option
 
 _BANNER = re.compile(r"^pgbench \((?:PostgreSQL\) )?(\d[\w.~+]*)", re.MULTILINE)
@@ -58,6 +58,12 @@ _SHAPE = Shape(
     over=_LAST_RATE,
     begun=re.compile(r"^(?:starting vacuum|progress: |number of clients: )", re.MULTILINE),
 )
+_HEADLESS = replace(
+    _SHAPE,
+    mark=_SUMMARY,
+    opening=re.compile(rf"{_SHAPE.opening.pattern}|scaling factor: |number of "),
+)
+"""Where a summary was copied without its first lines."""
 _CLIENTS = re.compile(r"^number of clients: (\d+)", re.MULTILINE)
 _DURATION = re.compile(r"^duration: (\d+) s", re.MULTILINE)
 _COUNTED = re.compile(r"^number of transactions per client: (\d+)", re.MULTILINE)
@@ -125,12 +131,16 @@ class Pgbench:
     metrics: ClassVar[tuple[Metric, ...]] = GENERATOR.metrics
 
     def recognises(self, content: str) -> bool:
-        """By its summary's first lines, its progress lines, or lines of a log."""
-        return is_log(content) or any(mark.search(content) for mark in (_BANNER, _HEAD, _PROGRESS))
+        """By lines of its summary, its progress lines, or lines of a log."""
+        marks = (_BANNER, _HEAD, _PROGRESS, _SUMMARY)
+        return is_log(content) or any(mark.search(content) for mark in marks)
 
     def parts(self, text: Text) -> Sequence[Text]:
         """Loops over clients, scripts or versions write one text behind another."""
-        return [text] if is_log(text.content) else results_in(text, _SHAPE)
+        if is_log(text.content):
+            return [text]
+        heads, summaries = (len(p.findall(text.content)) for p in (_HEAD, _SUMMARY))
+        return results_in(text, _SHAPE if heads >= summaries else _HEADLESS)
 
     def read(self, texts: Sequence[Text]) -> Result:
         """Figures of the summary, times of the logs."""
@@ -240,7 +250,8 @@ def _absent(content: str) -> Iterator[str]:
 
 def _unread(content: str) -> Iterator[str]:
     """Lines between the first of the summary and its rate, and what follows it."""
-    begin, rates = _HEAD.search(content), list(_RATES.finditer(content))
+    begin = _HEAD.search(content) or _SUMMARY.search(content)
+    rates = list(_RATES.finditer(content))
     if begin and rates:
         yield from unread(content[begin.start() : rates[-1].start()].splitlines(), _KNOWN)
     yield from (name for name, pattern in _BEHIND.items() if pattern.search(content))
@@ -251,6 +262,12 @@ def _warnings(content: str, log: Log | None, events: int, window_s: float) -> It
         yield "pgbench says of itself: run was aborted, the results are incomplete"
     if _WITH_FAILURES.search(content):
         yield "its mean response time is of failed transactions too"
+    without = without_connecting_per_s(content)
+    if without and without > (stated_per_s(content) or without):
+        yield (
+            f"without the time to connect it states {without:.6g}/s; most of its time was that, as "
+            "if it connected for each transaction (-C), and the rate with it is taken"
+        )
     with_connecting = first(_WITH_CONNECTING, content)
     if with_connecting and float(with_connecting) < (1 - _SHORT) * events / window_s:
         yield (

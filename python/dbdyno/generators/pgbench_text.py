@@ -11,10 +11,14 @@ from dbdyno.model import Sample
 from dbdyno.model.limits import too_far_behind
 
 _EVENTS = re.compile(r"^number of transactions actually processed: (\d+)", re.MULTILINE)
+_ASKED = re.compile(r"^number of transactions actually processed: \d+/(\d+)", re.MULTILINE)
 _FAILED = re.compile(r"^number of failed transactions: (\d+)", re.MULTILINE)
 _RATE = re.compile(r"^tps = ([\d.]+)(?: \((.*)\))?", re.MULTILINE)
 _WITH_CONNECTING = "including connections establishing"
-"""Of two rates, as releases up to 13 print, the one that is not taken."""
+_WITHOUT_CONNECTING = "excluding connections establishing"
+"""Of two rates, as releases up to 13 print, the one that is taken."""
+_MOSTLY = 0.5
+"""Unless connecting took a greater share of the time than this one."""
 _SKIPPED = re.compile(r"^number of transactions skipped: (\d+)", re.MULTILINE)
 _LATE = re.compile(
     r"^number of transactions above the [\d.]+ ms latency limit: (\d+)", re.MULTILINE
@@ -55,10 +59,20 @@ def outcome(
 
 def stated_per_s(printed: str) -> float | None:
     """The rate it printed: without the time to connect, if it printed that. With a connection for
-    each transaction it prints one rate alone, which includes reconnecting."""
+    each transaction it prints one rate alone, which includes reconnecting; up to release 13 it
+    prints both there, and the one without is of no time that passed."""
     rates = [(float(matched[1]), matched[2] or "") for matched in _RATE.finditer(printed)]
-    chosen = [rate for rate, what in rates if not what.startswith(_WITH_CONNECTING)]
-    return next(iter(chosen or [rate for rate, _ in rates]), None)
+    without = [rate for rate, what in rates if not what.startswith(_WITH_CONNECTING)]
+    with_it = [rate for rate, what in rates if what.startswith(_WITH_CONNECTING)]
+    if without and with_it and 0 < with_it[0] < _MOSTLY * without[0]:
+        return with_it[0]
+    return next(iter(without or with_it), None)
+
+
+def without_connecting_per_s(printed: str) -> float | None:
+    """The second of two rates, as releases up to 13 print."""
+    rates = _RATE.findall(printed)
+    return next((float(rate) for rate, what in rates if what == _WITHOUT_CONNECTING), None)
 
 
 def _figures(printed: str, events: int, rate: float) -> Iterator[tuple[str, float]]:
@@ -102,6 +116,16 @@ def _against(printed: str, events: int, rate: float) -> Iterator[str]:
         yield f"{ended} client{'s' if ended > 1 else ''} ended early, with an error"
     elif "Run was aborted" in printed:
         yield "the run was aborted"
+    else:
+        yield from _missing(printed, events)
+
+
+def _missing(printed: str, events: int) -> Iterator[str]:
+    """Releases up to 10 do not say in their summary that clients ended early."""
+    asked, others = _ASKED.search(printed), [_FAILED.search(printed), _SKIPPED.search(printed)]
+    ended = events + sum(int(matched[1]) for matched in others if matched)
+    if asked and ended < int(asked[1]):
+        yield f"{ended} of {asked[1]} transactions ended: some of its clients ended early"
 
 
 def skipped_words(skipped: int, events: int) -> str:
