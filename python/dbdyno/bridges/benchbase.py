@@ -91,7 +91,7 @@ class BenchBase:
             clients=terminals,
             script=str(measured.get("benchmark type") or ""),
             options=dict(_options(measured)),
-            not_known=() if good is not None else ("errors",),
+            not_known=() if good is not None and good <= rate else ("errors",),
             stated_per_s=rate,
             absent=tuple(name for name in _USUAL if measured.get(name) in (None, "")),
             unread=tuple(name for name in measured if name not in _READ),
@@ -142,6 +142,11 @@ def _warnings(measured: Mapping[str, Any], good: float | None, rate: float) -> I
     state = measured.get("final state")
     if state and str(state).lower() not in _ENDED:
         yield f"BenchBase ended in state {json.dumps(state)}"
+    if good is not None and good > rate:
+        yield (
+            f"its goodput {good:.6g}/s is above its throughput {rate:.6g}/s: they count different "
+            "requests, and how many failed is not known"
+        )
     if good is not None and good < rate:
         yield (
             f"{100 * (rate - good) / rate:.3g} % of its requests were not good (goodput "

@@ -38,9 +38,10 @@ _USUAL = {
     "Write rate": _WRITE_LIMIT,
     "Read rate": _READ_LIMIT,
 }
-_HISTOGRAM = re.compile(r"^Percentiles: ", re.MULTILINE)
+_HISTOGRAM = re.compile(r"^Count: \d+ +Average: ", re.MULTILINE)
+_PERCENTILES = re.compile(r"^Percentiles: ", re.MULTILINE)
 _KNOWN = re.compile(
-    r"RocksDB: |Date: |CPU: |CPUCache: |\.\.\. finished |Initializing RocksDB|Keys: |Values: |"
+    r"RocksDB: |Date: |CPU:|CPUCache:|\.\.\. finished |Initializing RocksDB|Keys: |Values: |"
     r"Entries: |Prefix: |Keys per prefix: |RawSize: |FileSize: |Write rate: |Read rate: |"
     r"Memtablerep: |Perf Level: |WARNING: |-+$|Integrated BlobDB|DB path: |Set seed to |"
     r"Running benchmark for|Warming up benchmark|Compression: |Compression sampling rate: "
@@ -154,6 +155,8 @@ def _absent(whole: str, content: str) -> Iterator[str]:
     yield from absent(_USUAL, whole)
     if not _HISTOGRAM.search(content):
         yield "histogram (--histogram)"
+    elif not _PERCENTILES.search(content):
+        yield "Percentiles"
 
 
 BRIDGE: Bridge = DbBench()

@@ -16,7 +16,12 @@ from dbdyno.generators.fio import GENERATOR, outcome
 from dbdyno.model import Metric, Option
 
 _JSON = re.compile(r'"fio version" ?:')
-_PLAIN = re.compile(r"^fio-\d\S*$\n^Starting \d+ (?:process|thread)", re.MULTILINE)
+_PLAIN = re.compile(
+    r"^fio-\d\S*$\n^Starting \d+ (?:process|thread)|^.+: \(groupid=\d+, jobs=\d+\): err=|"
+    r"^Run status group \d+ \(all jobs\):",
+    re.MULTILINE,
+)
+_TERSE = re.compile(r"^[2-5];(?:fio-)?\d+\.\d[^;\n]*;", re.MULTILINE)
 _TOLD = ("rw", "bs", "iodepth", "ioengine", "direct", "rate_iops", "rate")
 """Options of jobs that say what load it was."""
 _PACED = ("rate", "rate_iops", "rate_min", "rate_iops_min", "thinktime", "flow")
@@ -33,8 +38,9 @@ class Fio:
     metrics: ClassVar[tuple[Metric, ...]] = GENERATOR.metrics
 
     def recognises(self, content: str) -> bool:
-        """By the key of its version; its text for people is recognised to be refused."""
-        return bool(_JSON.search(content) or _PLAIN.search(content))
+        """By the key of its version; its text for people and its terse lines are recognised to be
+        refused."""
+        return any(mark.search(content) for mark in (_JSON, _PLAIN, _TERSE))
 
     def parts(self, text: Text) -> Sequence[Text]:
         """Several documents, and in one the groups that waited for one another (`stonewall`)."""
@@ -140,9 +146,11 @@ def _ways(job: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _document(text: Text) -> Mapping[str, Any]:
     """fio may print warnings before its JSON."""
     if not _JSON.search(text.content):
-        raise text.error(
-            "is fio's text for people", line=1, hint="run fio with --output-format=json"
-        )
+        what = "terse output" if _TERSE.search(text.content) else "text for people"
+        raise text.error(f"is fio's {what}", line=1, hint="run fio with --output-format=json")
+    whole = documents(text, _is_report)
+    if whole:
+        return _by_job(whole[0][1])
     start = text.content.find("{")
     try:
         matched, _ = json.JSONDecoder().raw_decode(text.content, start)
@@ -153,9 +161,10 @@ def _document(text: Text) -> Mapping[str, Any]:
             line=line,
             hint="import the whole of what fio printed",
         ) from error
-    if not isinstance(matched, dict):
-        raise text.error("is no document of fio")
-    return _by_job(matched)
+    raise text.error(
+        f"holds parts of fio's JSON and no whole of it: no `fio version` in {str(matched)[:40]!r}",
+        hint="import the whole of what fio printed",
+    )
 
 
 def _by_job(report: Mapping[str, Any]) -> Mapping[str, Any]:

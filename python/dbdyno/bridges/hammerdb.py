@@ -26,8 +26,8 @@ _RESULT = re.compile(
 _PERIOD = re.compile(r"Timing test period of (\d+) in minutes")
 _RAMP_UP = re.compile(r"Beginning rampup time of (\d+) minutes")
 _USERS = re.compile(r"(\d+) Active Virtual Users configured")
-_FAILED = re.compile(r"^Vuser \d+:FINISHED FAILED", re.MULTILINE)
-_PROCEDURE_FAILED = re.compile(r"Procedure Error set RAISEERROR|^Error in Virtual User", re.M)
+_FAILED = re.compile(r"\bVuser \d+:FINISHED FAILED")
+_PROCEDURE_FAILED = re.compile(r"Procedure Error set RAISEERROR|\bError in Virtual User \d")
 _WAREHOUSES = re.compile(r"count_ware\s*= (\d+)|Warehouses = (\d+)|count_ware from \d+ to (\d+)")
 _PAUSES = re.compile(r"keyandthink(?:\s*= |\s+from \w+ to )(true|false)")
 _SCALED = re.compile(r"async_scale(?:\s*= |\s+from \w+ to )(true|false)")
@@ -52,7 +52,7 @@ _USUAL = {
     "HammerDB CLI vVERSION": _BANNER,
     "Beginning rampup time": _RAMP_UP,
     "Active Virtual Users configured": _USERS,
-    "Vuser 1:FINISHED": re.compile(r"^Vuser 1:FINISHED", re.MULTILINE),
+    "Vuser 1:FINISHED": re.compile(r"\bVuser 1:FINISHED"),
 }
 
 
@@ -103,7 +103,10 @@ class HammerDb:
             outcome=ToolOutcome(
                 window_s=minutes * 60.0,
                 events=orders * minutes,
-                figures={"transactions_per_s": transactions / 60, **dict(_profile(texts))},
+                figures={
+                    **({"transactions_per_s": transactions / 60} if transactions else {}),
+                    **dict(_profile(texts)),
+                },
                 warnings=tuple(_warnings(content)),
                 against=tuple(_against(content)),
             ),
@@ -141,7 +144,10 @@ def _warnings(content: str) -> Iterator[str]:
         )
     errors = len(_PROCEDURE_FAILED.findall(content))
     if errors:
-        yield f"its log has {errors} errors of transactions; it counts none, and may leave some out"
+        yield (
+            f"its log has {errors} error{'' if errors == 1 else 's'} of transactions; it counts "
+            "none, and may leave some out"
+        )
 
 
 def _against(content: str) -> Iterator[str]:

@@ -17,6 +17,7 @@ _STATS = "ALL STATS"
 _EACH = re.compile(r"RUN #\d+ RESULTS")
 _AVERAGE = re.compile(r"AGGREGATED AVERAGE RESULTS \((\d+) runs\)")
 _MARK = re.compile(r'"(?:ALL STATS|RUN #\d+ RESULTS|AGGREGATED AVERAGE RESULTS[^"]*)"\s*:\s*\{')
+_PLAIN = re.compile(r"^\d+ +Connections per thread$|^Type +Ops/sec +", re.MULTILINE)
 _CONFIGURATION, _RUN = "configuration", "run information"
 _NO_KIND = ("Totals", "Runtime", "CPU", "Waits")
 _RANK = re.compile(r"p(\d+(?:\.\d+)?)")
@@ -33,8 +34,8 @@ class Memtier:
     )
 
     def recognises(self, content: str) -> bool:
-        """By the key of its figures."""
-        return bool(_MARK.search(content))
+        """By the key of its figures; its text for people is recognised to be refused."""
+        return bool(_MARK.search(content) or _PLAIN.search(content))
 
     def parts(self, text: Text) -> Sequence[Text]:
         """Several documents, and of one with several runs each, where all were printed."""
@@ -47,6 +48,12 @@ class Memtier:
         """Clients are connections: those of each thread, times threads."""
         text = single(texts, self.tool)
         matched = documents(text, _is_ours)
+        if not matched and not _MARK.search(text.content):
+            raise text.error(
+                "is memtier_benchmark's text for people",
+                line=1,
+                hint="run memtier_benchmark with --json-out-file",
+            )
         if not matched:
             raise text.cut(self.tool, "the end of its JSON")
         report = matched[0][1]

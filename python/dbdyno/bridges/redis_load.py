@@ -1,7 +1,7 @@
 """What redis-benchmark prints, releases 6.0 to 8: text, `--csv` and `-q`.
 
 It has no JSON. Each command that it tests is a result; `--csv` and `-q` tell neither the number of
-requests nor of clients (`--events`, `--clients`).
+requests nor of clients (`--events`, `--clients`), unless their command line stands before.
 """
 
 from __future__ import annotations
@@ -26,9 +26,20 @@ _CLIENTS = re.compile(r"^ *(\d+) parallel clients", re.MULTILINE)
 _PAYLOAD = re.compile(r"^ *(\d+) bytes payload", re.MULTILINE)
 _KEPT = re.compile(r"^ *keep alive: (\d)", re.MULTILINE)
 _THREADS = re.compile(r"^ *threads: (\d+)", re.MULTILINE)
+_SETTINGS = re.compile(r'^ *host configuration "(save|appendonly)": *(.*)$', re.MULTILINE)
+"""Of the server, as it is asked for them."""
 _RATE = re.compile(r"^(?: *throughput summary: )?([\d.]+) requests per second", re.MULTILINE)
 _TABLE = re.compile(r"^ +avg +min +p50 +p95 +p99 +max *\n *([\d. ]+)$", re.MULTILINE)
 _ERRORS = re.compile(r"^(?:Error from server|Server returned an error)", re.MULTILINE)
+_COMMAND = re.compile(r"^.*\b(?:redis|valkey)-benchmark (?:.* )?-.*$", re.MULTILINE)
+"""As terminals show it before what it prints."""
+_FLAGS = {
+    "clients": re.compile(r" -c +(\d+)"),
+    "requests": re.compile(r" -n +(\d+)"),
+    "data_size": re.compile(r" -d +(\d+)"),
+    "pipeline": re.compile(r" -P +(\d+)"),
+    "threads": re.compile(r" --threads +(\d+)"),
+}
 _SHAPE = Shape(mark=_TITLE, opening=_TITLE, over=_RATE, begun=_DONE)
 _COLUMNS = ("mean", "", "p50", "p95", "p99", "max")
 _BY_NAME = {
@@ -41,6 +52,7 @@ _BY_NAME = {
 _KNOWN = re.compile(
     r"=+ |\d+ requests completed|\d+ parallel clients|\d+ bytes payload|keep alive: |threads: |"
     r"multi-thread: |throughput summary: |[\d.]+ requests per second|Summary:|latency summary|"
+    r'host configuration "(?:save|appendonly)":|'
     r"avg +min |[\d. ]+$|\w.*: (?:[\d.]+|rps=.*)$|WARNING: |Error from server"
 )
 _USUAL = {"parallel clients": _CLIENTS, "bytes payload": _PAYLOAD, "keep alive": _KEPT}
@@ -69,12 +81,17 @@ class RedisLoad:
         heading = _HEADING.search(text.content)
         head = heading[0] if heading else ""
         rows = [*_ROW.finditer(text.content), *_QUIET.finditer(text.content)]
-        matched = [
-            replace(text, content=row[0], before=text.before + text.line_of(row.start()) - 1)
+        calls = list(_COMMAND.finditer(text.content))
+        return [
+            replace(
+                text,
+                content=row[0],
+                before=text.before + text.line_of(row.start()) - 1,
+                head="\n".join([head, *[c[0] for c in calls if c.start() < row.start()][-1:]]),
+            )
             for row in rows
             if row[0] != head
-        ]
-        return [replace(part, head=head) for part in matched] or [text]
+        ] or [text]
 
     def read(self, texts: Sequence[Text]) -> Result:
         """Its clients wait for each reply, or for those of a pipeline."""
@@ -92,7 +109,7 @@ def _of_text(text: Text, title: str) -> Result:
     table = first(_TABLE, content)
     times = [float(ms) * 1000 for ms in table.split()] if table else []
     errors = len(_ERRORS.findall(content))
-    lines = [line for line in content.splitlines() if "host configuration" not in line]
+    lines = content.splitlines()
     return Result(
         outcome=ToolOutcome(
             window_s=events / float(rate),
@@ -119,6 +136,8 @@ def _options(content: str) -> Iterator[tuple[str, Option]]:
         yield "reconnect", "each request"
     if threads is not None:
         yield "threads", threads
+    for name, value in _SETTINGS.findall(content):
+        yield name, value or "never"
 
 
 def _unread(lines: Sequence[str], has_table: bool) -> Iterator[str]:
@@ -127,6 +146,12 @@ def _unread(lines: Sequence[str], has_table: bool) -> Iterator[str]:
         yield "… % <= … milliseconds"
     others = (line for line in lines if "% <= " not in line and "istribution" not in line)
     yield from unread(others, _KNOWN)
+
+
+def _called(head: str) -> dict[str, int]:
+    """What its command line says, where it stands before the line."""
+    matched = {name: whole(pattern, head) for name, pattern in _FLAGS.items()}
+    return {name: value for name, value in matched.items() if value is not None}
 
 
 def _of_line(text: Text) -> Result:
@@ -140,17 +165,20 @@ def _of_line(text: Text) -> Result:
     if quiet:
         times = {"p50": float(quiet[3]) * 1000} if quiet[3] else {}
     else:
-        heading = next(csv.reader([text.head]), [])
+        heading = next(csv.reader([text.head.partition("\n")[0]]), [])
         measured = dict(zip(heading, row, strict=False))
         matched = {
             ours: float(measured[its]) * 1000 for its, ours in _BY_NAME.items() if its in measured
         }
         times = {what: us for what, us in matched.items() if us}
+    options = _called(text.head.partition("\n")[2])
+    clients, events = options.pop("clients", None), options.pop("requests", 0)
     return Result(
-        outcome=ToolOutcome(window_s=0.0, events=0, latency_us=times),
-        clients=None,
+        outcome=ToolOutcome(window_s=events / float(rate), events=events, latency_us=times),
+        clients=clients,
         script=name.strip(),
-        not_known=("errors", "pipeline"),
+        options=options,
+        not_known=("errors",) if "pipeline" in options else ("errors", "pipeline"),
         arrival="closed",
         stated_per_s=float(rate),
         absent=() if times else ("latencies",),

@@ -26,7 +26,7 @@ _OBJECT = re.compile(
 )
 """A line's worth in JSON: one document each, or an array of all."""
 _STATUS = re.compile(
-    r"^(?:\d{4}-\d\d-\d\d \S+)? *(\d+) sec: \d+ operations; ([\d.]+) current ops/sec",
+    r"^(?:\d{4}-\d\d-\d\d \S+)? *(\d+) sec: \d+ operations; ([\d.,]+) current ops/sec",
     re.MULTILINE,
 )
 _SHAPE = Shape(
@@ -89,13 +89,15 @@ class Ycsb:
         }
         single = {kind: number for kind, number in done.items() if kind != _COMPOSITE}
         events = round(sum(single.values()) - (done.get(_COMPOSITE, 0.0) if single else 0.0))
+        stated = first(_STATED, main.content)
+        if events <= 0 and stated is not None and not float(stated):
+            raise main.nothing("no operation of YCSB ended")
         if events <= 0:
             raise main.cut(self.tool, "operations that ended")
         window_s = float(first(_RUNTIME, main.content) or 0) / 1000
         times = {kind: dict(_times(kinds[kind])) for kind in kinds if _has_times(kind)}
         command = first(_COMMAND, content)
         clients, script, options = _called(command or "")
-        stated = first(_STATED, main.content)
         return Result(
             outcome=ToolOutcome(
                 window_s=window_s,
@@ -204,8 +206,11 @@ def _figures(
 
 
 def _samples(content: str) -> Iterator[Sample]:
+    """Its rates are in the manner of the country: with a comma or a point."""
     for second, rate in _STATUS.findall(content):
-        yield Sample(int(second) * 10**9, "ycsb", "operations_per_s", "", float(rate))
+        yield Sample(
+            int(second) * 10**9, "ycsb", "operations_per_s", "", float(rate.replace(",", "."))
+        )
 
 
 def _warnings(kinds: Mapping[str, Mapping[str, str]]) -> Iterator[str]:

@@ -42,7 +42,7 @@ SUMMARY = re.compile(
     re.MULTILINE,
 )
 _COUNT = re.compile(r"^Count: (\d+) +Average: ([\d.]+)", re.MULTILINE)
-_EXTREMES = re.compile(r"^Min: \d+ .*Max: (\d+)", re.MULTILINE)
+_EXTREMES = re.compile(r"^Min: [\d.]+ .*Max: *([\d.]+)", re.MULTILINE)
 _PERCENTILES = re.compile(r"^Percentiles: (.*)$", re.MULTILINE)
 _STATISTIC = re.compile(r"^(rocksdb\.[\w.-]+) COUNT : (\d+)", re.MULTILINE)
 _WARNING = re.compile(r"^WARNING: (.+)$", re.MULTILINE)
@@ -217,9 +217,9 @@ def _with_unit(statistic: str) -> str:
 def _latency(said: str) -> Mapping[str, float]:
     """Of the only kind of operation there is; several can't be merged without their histograms."""
     percentiles, counted = _PERCENTILES.findall(said), _COUNT.findall(said)
-    if len(percentiles) != 1 or len(counted) != 1:
+    if len(percentiles) > 1 or len(counted) != 1:
         return {}
-    ranks = re.findall(r"P([\d.]+): ([\d.]+)", percentiles[0])
+    ranks = re.findall(r"P([\d.]+): ([\d.]+)", percentiles[0] if percentiles else "")
     found = {f"p{rank}": float(value) for rank, value in ranks if f"p{rank}" in _KEPT}
     highest = _EXTREMES.search(said)
     extreme = {"max": float(highest[1])} if highest else {}
