@@ -40,6 +40,14 @@ _USUAL = {
 }
 _HISTOGRAM = re.compile(r"^Count: \d+ +Average: ", re.MULTILINE)
 _PERCENTILES = re.compile(r"^Percentiles: ", re.MULTILINE)
+_OF_KIND = re.compile(
+    r"^Microseconds per (\w+):\nCount: \d+ +Average: ([\d.]+).*\nMin: .*Max: *([\d.]+)"
+    r"(?:\nPercentiles: (.*))?",
+    re.MULTILINE,
+)
+_MESSAGE = re.compile(r"^\w+ +: .* ops/sec.*?(\( ?(?!\d+ of \d+ found\))\S.*\))$", re.MULTILINE)
+"""What a test says besides of what it did, such as how many reads and writes."""
+_RANKS = ("50", "99", "99.9")
 _KNOWN = re.compile(
     r"RocksDB: |Date: |CPU:|CPUCache:|\.\.\. finished |Initializing RocksDB|Keys: |Values: |"
     r"Entries: |Prefix: |Keys per prefix: |RawSize: |FileSize: |Write rate: |Read rate: |"
@@ -103,7 +111,11 @@ class DbBench:
         return Result(
             outcome=replace(
                 measured,
-                figures={**measured.figures, **_found_share(summary)},
+                figures={
+                    **measured.figures,
+                    **_found_share(summary),
+                    **dict(_by_kind(content)),
+                },
                 warnings=tuple(own_warnings(whole)),
             ),
             clients=None,
@@ -117,7 +129,10 @@ class DbBench:
             arrival=_arrival(whole),
             stated_per_s=float(summary["rate"]),
             absent=tuple(_absent(whole, content)),
-            unread=unread(whole[: whole.rfind(summary[0])].splitlines(), _KNOWN),
+            unread=(
+                *unread(whole[: whole.rfind(summary[0])].splitlines(), _KNOWN),
+                *_MESSAGE.findall(content),
+            ),
         )
 
 
@@ -135,6 +150,19 @@ def _outcome(content: str, reports: Sequence[str], rate: int) -> ToolOutcome:
 _ROUNDED = 0.02
 """Share by which its seconds, of three decimals, may differ from operations by rate; of slow
 operations the rate has a digit or two, and the seconds are taken."""
+
+
+def _by_kind(content: str) -> Iterator[tuple[str, float]]:
+    """`read_us_p99`, where reads and writes have a histogram each: they can't be merged."""
+    kinds = _OF_KIND.findall(content)
+    if len(kinds) < 2:
+        return
+    for kind, mean, most, ranks in kinds:
+        yield f"{kind}_us_mean", float(mean)
+        yield f"{kind}_us_max", float(most)
+        for rank, value in re.findall(r"P([\d.]+): ([\d.]+)", ranks):
+            if rank in _RANKS:
+                yield f"{kind}_us_p{rank}", float(value)
 
 
 def _found_share(summary: re.Match[str]) -> Mapping[str, float]:

@@ -36,7 +36,7 @@ _UNLIMITED = ("--benchmark_write_rate_limit=0", "--benchmark_read_rate_limit=0")
 """A rate is the benchmark's, not of what fills the database; the last word counts."""
 _PREPARE_LIMIT_S = 24 * 3600.0
 SUMMARY = re.compile(
-    r"^(?P<name>\w+) +: +(?P<micros>[\d.]+) micros/op (?P<rate>\d+) ops/sec"
+    r"^ *(?P<name>\w+) +: +(?P<micros>[\d.]+) micros/op (?P<rate>\d+) ops/sec"
     r"(?: (?P<seconds>[\d.]+) seconds (?P<operations>\d+) operations)?"
     r"(?:.*\((?P<found>\d+) of (?P<sought>\d+) found\))?",
     re.MULTILINE,
@@ -184,14 +184,15 @@ def outcome(
 ) -> ToolOutcome:
     """Parses db_bench's output.
 
-    Releases before 7 print only a rate: operations are then taken from the histogram.
+    Releases before 7 print only a rate: operations are then taken from the histograms, of which
+    each kind of operation has its own.
 
     # Errors
     `EngineError` if it printed no summary.
     """
-    summary, counted = SUMMARY.search(said), _COUNT.search(said)
+    summary = SUMMARY.search(said)
     operations = summary["operations"] if summary else None
-    events = int(operations or (counted[1] if counted else 0))
+    events = int(operations or sum(int(count) for count, _ in _COUNT.findall(said)))
     if summary is None or not events or not int(summary["rate"]):
         raise EngineError("db_bench printed no summary, or nothing ended", hint=said[-500:] or None)
     return ToolOutcome(
