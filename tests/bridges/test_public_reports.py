@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from reading import rate, result, results
 
+from dbdyno.errors import UsageError
+
 SPLIT = """\
 readrandomwriterandom :     20.000 micros/op 40000 ops/sec; ( reads:3000 writes:2999 total:90000)
 Microseconds per read:
@@ -19,6 +21,55 @@ Count: 80000  Average: 58.0000  StdDev: 81.00
 Min: 7.0000  Median: 40.0000  Max: 9000.0000
 Percentiles: P50: 40.00 P75: 63.00 P99: 240.00 P99.9: 700.00 P99.99: 1100.00
 """
+
+MEMTIER = """\
+{{
+\t"configuration":{{
+\t\t"server": "db"
+\t\t,"cert":{space}
+\t\t,"rate_limit": 0
+\t\t,"clients": 2
+\t\t,"threads": 3
+\t\t}}
+\t,"ALL STATS":
+\t{{
+\t\t"Runtime":{{
+\t\t\t"Start time": 1700000000000
+\t\t\t,"Total duration": 2000
+\t\t\t}}
+\t\t,"Sets":{{
+\t\t\t"Count": 300
+\t\t\t,"Ops/sec": 150.0
+\t\t\t,"Average Latency": 1.400
+\t\t\t}}
+\t\t,"Gets":{{
+\t\t\t"Count": {gets}
+\t\t\t,"Ops/sec": {rate}
+\t\t\t,"Average Latency": {mean}
+\t\t\t}}
+\t\t,"Totals":{{
+\t\t\t"Count": {total}
+\t\t\t,"Ops/sec": {total_rate}
+\t\t\t,"Hits/sec": -nan
+\t\t\t,"Average Latency": {total_mean}
+\t\t\t,"Max Latency": 7.500
+\t\t\t}}
+\t\t}}
+\t}}
+"""
+
+
+def memtier(*, gets: int = 0, mean: str = "-nan", total_mean: str = "1.400") -> str:
+    """As releases up to 2.1 print it: a mean over nothing, a path that is empty."""
+    return MEMTIER.format(
+        space=" ",
+        gets=gets,
+        rate=gets / 2,
+        mean=mean,
+        total=300 + gets,
+        total_rate=150 + gets / 2,
+        total_mean=total_mean,
+    )
 
 
 @pytest.fixture(autouse=True)
@@ -60,3 +111,28 @@ def test_what_a_mixed_test_did_is_named_as_not_read() -> None:
     assert other.result.unread == (
         "( Gets:50 Puts:25 Seek:25, reads 75 in 75 found, avg size: 36.0 value)",
     )
+
+
+def test_memtier_prints_what_is_no_json() -> None:
+    """As in the change that mended it: the text was said to have been cut."""
+    measured = result(memtier()).result
+    assert (measured.outcome.events, measured.outcome.window_s) == (300, 2.0)
+    assert measured.outcome.latency_us == {"mean": 1400, "max": 7500}
+    assert "gets_per_s" not in measured.outcome.figures
+
+
+def test_a_mean_that_memtier_cut_is_that_of_its_kinds() -> None:
+    """As in the change that mended it: 1.000 stood for 1.55 ms."""
+    entry = result(memtier(gets=100, mean="2.000", total_mean="1.000"))
+    assert entry.result.outcome.latency_us["mean"] == pytest.approx(1550)
+    assert "its mean of 1 ms was cut to whole ones" in " ".join(entry.notes)
+    right = result(memtier(gets=100, mean="2.000", total_mean="1.550"))
+    assert right.result.outcome.latency_us["mean"] == pytest.approx(1550)
+    assert "was cut" not in " ".join(right.notes)
+
+
+def test_memtier_may_state_a_rate_of_nothing() -> None:
+    """As in a report of zeros in all columns but that of times."""
+    text = '{"ALL STATS": {"Totals": {"Ops/sec": 0.0, "Latency": 19.5, "KB/sec": 0.0}}}'
+    with pytest.raises(UsageError, match="states response times and a rate of 0"):
+        result(text, clients=1)

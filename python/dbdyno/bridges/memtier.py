@@ -39,6 +39,7 @@ class Memtier:
 
     def parts(self, text: Text) -> Sequence[Text]:
         """Several documents, and of one with several runs each, where all were printed."""
+        text = _valid(text)
         parts = [
             part for own, document in documents(text, _is_ours) for part in _runs(own, document)
         ]
@@ -46,7 +47,7 @@ class Memtier:
 
     def read(self, texts: Sequence[Text]) -> Result:
         """Clients are connections: those of each thread, times threads."""
-        text = single(texts, self.tool)
+        text = _valid(single(texts, self.tool))
         matched = documents(text, _is_ours)
         if not matched and not _MARK.search(text.content):
             raise text.error(
@@ -62,6 +63,16 @@ class Memtier:
             return _result(text, report, report[name], name)
         except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
             raise text.error(f"memtier_benchmark's JSON has no {error}") from error
+
+
+def _valid(text: Text) -> Text:
+    """Releases up to 2.1 print no JSON of a string that is empty or of a mean over nothing."""
+    content = _EMPTY.sub(r"\1 null", _NO_NUMBER.sub(r"\1 0", text.content))
+    return text if content == text.content else replace(text, content=content)
+
+
+_EMPTY = re.compile(r'^(\s*,?"[^"\n]+"\s*:)[ \t]*$(?!\n\s*[{\["])', re.MULTILINE)
+_NO_NUMBER = re.compile(r'("[^"\n]+"\s*:)\s*-?nan\b', re.IGNORECASE)
 
 
 def _is_ours(document: Any) -> bool:
@@ -96,7 +107,13 @@ def _result(text: Text, report: Mapping[str, Any], stats: Mapping[str, Any], nam
     rate = float(totals["Ops/sec"])
     window_s, events = _extent(report, stats, rate, clients)
     if not events and not rate:
-        raise text.nothing("no operation of memtier_benchmark ended")
+        took = any(name == "mean" and us for name, us in _times({**totals, "Count": 1}))
+        raise text.nothing(
+            "memtier_benchmark states response times and a rate of 0"
+            if took
+            else "no operation of memtier_benchmark ended"
+        )
+    whole_ms, mean_us = _mean_of_kinds(stats)
     averaged = _AVERAGE.fullmatch(name)
     started_ms = stats.get("Runtime", {}).get("Start time")
     return Result(
@@ -104,15 +121,14 @@ def _result(text: Text, report: Mapping[str, Any], stats: Mapping[str, Any], nam
             window_s=window_s,
             events=events,
             errors=round(float(totals.get("Connection Errors", 0))),
-            latency_us={n: us for n, us in _times(totals) if n in (*_RANKS, "mean", "max")},
+            latency_us={
+                **{n: us for n, us in _times(totals) if n in (*_RANKS, "mean", "max")},
+                **({"mean": mean_us} if mean_us else {}),
+            },
             figures=dict(_figures(stats)),
             samples=tuple(_samples(totals)),
             ended_unix_ns=round(started_ms * 10**6 + window_s * 1e9) if started_ms else None,
-            warnings=tuple(
-                [f"it tells the average of {averaged[1]} runs, and none by itself"]
-                if averaged
-                else []
-            ),
+            warnings=tuple(_warnings(averaged, whole_ms, mean_us)),
             against=tuple(_against(report, stats)),
         ),
         clients=clients or None,
@@ -157,6 +173,34 @@ def _times(measured: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         rank = _RANK.fullmatch(name)
         if rank and value:
             yield f"p{float(rank[1]):g}", float(value) * 1000
+
+
+def _warnings(averaged: re.Match[str] | None, whole_ms: float, mean_us: float) -> Iterator[str]:
+    if averaged:
+        yield f"it tells the average of {averaged[1]} runs, and none by itself"
+    if mean_us:
+        yield f"its mean of {whole_ms:g} ms was cut to whole ones; that of its kinds is taken"
+
+
+def _mean_of_kinds(stats: Mapping[str, Any]) -> tuple[float, float]:
+    """The mean of the totals, ms, and that of all kinds of commands, µs, or 0 where the former
+    will do: some releases cut it to whole milliseconds."""
+    stated = next((ms for name, ms in _times(_counted(stats["Totals"])) if name == "mean"), 0.0)
+    kinds = [
+        (float(measured["Count"]), dict(_times(measured)).get("mean", 0.0))
+        for kind, measured in stats.items()
+        if kind not in _NO_KIND and isinstance(measured, Mapping) and measured.get("Count")
+    ]
+    counted = sum(count for count, _ in kinds)
+    total = float(stats["Totals"].get("Count", 0))
+    if stated % 1000 or not kinds or abs(counted - total) > 0.01 * total:
+        return stated / 1000, 0.0
+    mean_us = sum(count * us for count, us in kinds) / counted
+    return stated / 1000, mean_us if abs(mean_us - stated) > 0.02 * mean_us else 0.0
+
+
+def _counted(totals: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**totals, "Count": totals.get("Count") or 1}
 
 
 def _figures(stats: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
