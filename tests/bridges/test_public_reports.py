@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import texts_sysbench
 from reading import rate, result, results
 
 from dbdyno.errors import UsageError
@@ -113,6 +114,14 @@ def test_what_a_mixed_test_did_is_named_as_not_read() -> None:
     )
 
 
+def test_sysbench_that_failed_is_told_by_its_own_words() -> None:
+    """As in many reports: it was said to have been stopped."""
+    started = texts_sysbench.V1_0.partition("Threads started!")[0]
+    fatal = f"{started}Threads started!\n\nFATAL: mysql_stmt_execute() returned error 0 ()\n"
+    with pytest.raises(UsageError, match=r"printed no figures: FATAL: mysql_stmt_execute\(\)"):
+        result(fatal)
+
+
 def test_memtier_prints_what_is_no_json() -> None:
     """As in the change that mended it: the text was said to have been cut."""
     measured = result(memtier()).result
@@ -136,3 +145,41 @@ def test_memtier_may_state_a_rate_of_nothing() -> None:
     text = '{"ALL STATS": {"Totals": {"Ops/sec": 0.0, "Latency": 19.5, "KB/sec": 0.0}}}'
     with pytest.raises(UsageError, match="states response times and a rate of 0"):
         result(text, clients=1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "good", "errors", "unknown"),
+    [("tpcc", 995.5, 0, True), ("tpcc", 900.0, 1000, False), ("ycsb", 995.0, 50, False)],
+)
+def test_what_tpcc_has_rolled_back_is_no_error(
+    kind: str, good: float, errors: int, unknown: bool
+) -> None:
+    """As its maintainers answered who asked: each run of TPC-C was left out of verdicts."""
+    text = (
+        f'{{"Benchmark Type": "{kind}", "Throughput (requests/second)": 1000.0,'
+        f' "Goodput (requests/second)": {good}, "Measured Requests": 10000,'
+        ' "Elapsed Time (nanoseconds)": 10000000000, "terminals": "4"}'
+    )
+    measured = result(text).result
+    assert (measured.outcome.errors, measured.not_known == ("errors",)) == (errors, unknown)
+
+
+def test_times_of_hammerdbs_jobs_are_read() -> None:
+    """As its scripts print behind a result since 4.6."""
+    measured = result(
+        "HammerDB CLI v4.6\nVuser 1:Timing test period of 2 in minutes\n"
+        "Vuser 1:4 Active Virtual Users configured\n"
+        "Vuser 1:TEST RESULT : System achieved 600 NOPM from 1400 Db2 TPM\n"
+        'TRANSACTION RESPONSE TIMES\n{\n  "NEWORD": {\n    "elapsed_ms": "120000.0",\n'
+        '    "calls": "1200",\n    "min_ms": "1.25",\n    "avg_ms": "4.25",\n'
+        '    "max_ms": "126.5",\n    "p99_ms": "14.5",\n    "p95_ms": "7.5",\n'
+        '    "p50_ms": "3.5",\n    "ratio_pct": "54.0"\n  }\n}\n'
+    ).result
+    assert measured.outcome.figures == {
+        "transactions_per_s": 1400 / 60,
+        "neword_us_mean": 4250,
+        "neword_us_max": 126_500,
+        "neword_us_p99": 14_500,
+        "neword_us_p95": 7500,
+        "neword_us_p50": 3500,
+    }

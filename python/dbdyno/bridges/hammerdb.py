@@ -39,6 +39,9 @@ _PROCEDURE = re.compile(
     re.DOTALL,
 )
 _SUMMARY = ">>>>> SUMMARY OF "
+_JOB_PROCEDURE = re.compile(r'"(\w+)": \{([^{}]*"avg_ms"[^{}]*)\}')
+"""As `jobs` returns them."""
+_JOB_TIME = re.compile(r'"(avg|max|p99|p95|p50)_ms": "?([\d.]+)')
 _SHAPE = Shape(
     mark=_RESULT,
     opening=re.compile(
@@ -158,6 +161,10 @@ def _against(content: str) -> Iterator[str]:
 
 def _profile(texts: Sequence[Text]) -> Iterator[tuple[str, float]]:
     """`neword_us_p99`: of the last summary of all users."""
+    for text in texts:
+        for name, times in _JOB_PROCEDURE.findall(text.content):
+            for what, ms in _JOB_TIME.findall(times):
+                yield f"{name.lower()}_us_{'mean' if what == 'avg' else what}", float(ms) * 1000
     profiles = [text.content for text in texts if _PROFILE in text.content]
     if not profiles:
         return

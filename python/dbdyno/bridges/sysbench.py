@@ -43,6 +43,8 @@ _FILES = re.compile(r"^ *fsync: IOPS=", re.MULTILINE)
 _SUM = re.compile(r"^ *sum: ", re.MULTILINE)
 _CHECKPOINT = re.compile(r"^\[ *\d+s *\] Checkpoint report:", re.MULTILINE)
 _TOTAL = re.compile(r"^ *(?:total time|time elapsed): +([\d.]+)s", re.MULTILINE)
+_FATAL = re.compile(r"^(FATAL: .+)", re.MULTILINE)
+_LONGEST = 120
 _STARTED = re.compile(r"^Threads started!", re.MULTILINE)
 _SHAPE = Shape(
     mark=re.compile(rf"{_SUMMARY.pattern}|{_FILES.pattern}", re.MULTILINE),
@@ -159,6 +161,11 @@ def _outcome(text: Text) -> ToolOutcome:
     try:
         measured = outcome(text.content, 0, ())
     except EngineError as error:
+        fatal = first(_FATAL, text.content)
+        if fatal is not None:
+            raise text.nothing(
+                f"sysbench failed and printed no figures: {fatal[:_LONGEST]}"
+            ) from error
         raise text.cut(Sysbench.tool, "`General statistics` of events that ended") from error
     if not _FAIRNESS.search(text.content):
         raise text.cut(Sysbench.tool, "`Threads fairness`, its last paragraph")
