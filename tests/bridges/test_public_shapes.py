@@ -49,6 +49,18 @@ def test_a_rate_without_connecting_that_no_time_passed_at_is_not_taken() -> None
     assert rate(result(short)) == 410.0
 
 
+def test_scripts_are_told_apart_where_their_lines_lost_blanks() -> None:
+    """As in public guides in reStructuredText: such results were repeats of one another."""
+    several = texts.PGBENCH_HEADED.replace("<builtin: TPC-B (sort of)>", "multiple scripts") + (
+        "SQL script 1: <builtin: select only>\n- weight: 3 (targets 75.0% of total)\n"
+        "- 1500 transactions (75.0% of total, tps = 75.0)\n- latency average = 9.0 ms\n"
+        "SQL script 2: a.sql\n- weight: 1 (targets 25.0% of total)\n"
+    )
+    measured = result(several).result
+    assert measured.script == "select only@3+a.sql@1"
+    assert measured.outcome.latency_us == {"mean": 50_000}
+
+
 def test_fewer_transactions_than_asked_for_are_told() -> None:
     """As in public reports of bugs: up to release 10 the summary says no more than this."""
     entry = result(texts.PGBENCH_FEWER.format(done=700))
@@ -73,6 +85,23 @@ def test_a_whole_text_of_ycsb_without_operations_was_not_cut() -> None:
         result(nothing, clients=1)
     with pytest.raises(UsageError, match="the text was cut"):
         result(nothing.replace(" 0.0", " 50.0"), clients=1)
+
+
+def test_read_modify_writes_whose_reads_failed_are_not_told_apart() -> None:
+    """As in public lessons on a store that lacked half of the rows."""
+    lines = ["[OVERALL], RunTime(ms), 1000", "[OVERALL], Throughput(ops/sec), 100.0"]
+    for kind, number, us in (
+        ("READ", 50, 100),
+        ("UPDATE", 40, 200),
+        ("READ-MODIFY-WRITE", 40, 300),
+    ):
+        lines += [f"[{kind}], Operations, {number}", f"[{kind}], AverageLatency(us), {us}.0"]
+        lines += [f"[{kind}], MaxLatency(us), 900"]
+    whole = "\n".join(lines) + "\n"
+    entry = result(f"{whole}[READ], Return=NOT_FOUND, 50\n", clients=2)
+    assert (entry.result.outcome.events, entry.result.outcome.errors) == (50, 50)
+    assert "how many of its read-modify-writes failed is not known" in " ".join(entry.notes)
+    assert "is not known" not in " ".join(result(whole, clients=2).notes)
 
 
 def test_status_lines_of_ycsb_may_have_a_comma() -> None:

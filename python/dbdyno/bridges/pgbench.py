@@ -69,7 +69,7 @@ _DURATION = re.compile(r"^duration: (\d+) s", re.MULTILINE)
 _COUNTED = re.compile(r"^number of transactions per client: (\d+)", re.MULTILINE)
 _MEAN_MS = re.compile(r"^latency average(?: =|:) ([\d.]+) ms", re.MULTILINE)
 _BUILT_IN = re.compile(r"<builtin: (.+)>")
-_ONE_OF_SEVERAL = re.compile(r"^SQL script \d+: (.+)\n - weight: (\d+)", re.MULTILINE)
+_ONE_OF_SEVERAL = re.compile(r"^SQL script \d+: (.+)\n *- weight: (\d+)", re.MULTILINE)
 _OPTIONS = {
     "scale": re.compile(r"^scaling factor: (\d+)", re.MULTILINE),
     "protocol": re.compile(r"^query mode: (\S+)", re.MULTILINE),

@@ -214,6 +214,11 @@ def _samples(content: str) -> Iterator[Sample]:
 
 
 def _warnings(kinds: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    if _COMPOSITE in kinds and _errors(kinds):
+        yield (
+            "how many of its read-modify-writes failed is not known: there were no fewer events "
+            "than are imported, and their mean was no longer"
+        )
     measured = [reported for kind, reported in kinds.items() if _has_times(kind)]
     ranks = [
         (what, value) for reported in measured for what, value in reported.items() if "Perc" in what
