@@ -117,4 +117,6 @@ def test_cells_are_named_by_what_differs_within_their_script() -> None:
     ],
 )
 def test_code_in_markdown_says_what_it_says_alone(text: str) -> None:
-    assert result(indented(text)).result.outcome == result(text).result.outcome
+    alone = result(text).result.outcome
+    assert result(indented(text)).result.outcome == alone
+    assert result("\n" + indented(text).partition("\n\n")[2]).result.outcome == alone

@@ -58,7 +58,9 @@ def bare(content: str) -> tuple[str, bool]:
         )
         stamped = True
     text = _without_ends(text)
-    return _BLOCK.sub(lambda block: textwrap.dedent(block[0]), text), stamped
+    if text[:1] in "\n \t" or any(mark in text for mark in _BEFORE_BLOCKS):
+        text = _BLOCK.sub(lambda block: textwrap.dedent(block[0]), text)
+    return text, stamped
 
 
 def _shown(text: str) -> str:
@@ -86,7 +88,9 @@ def _without_ends(text: str) -> str:
     return _BLANKS.sub("", text)
 
 
-_BLOCK = re.compile(r"(?:\A|(?<=\n\n)|(?<=\n>\n))[ \t]+\S.*(?:\n(?:[ \t].*)?(?=\n|\Z))*")
+_BLOCK = re.compile(r"(?:\A\n*|(?<=\n\n)|(?<=\n>\n))[ \t]+\S.*(?:\n(?:[ \t].*)?(?=\n|\Z))*")
 """Indented lines behind an empty one, such as Markdown's code. No tool that is read here prints
 such."""
+_BEFORE_BLOCKS = ("\n\n ", "\n\n\t", "\n>\n ")
+"""Without one of these there is none: a log of a gigabyte is not looked through for it."""
 _BLANKS = re.compile(r"[ \t]+$", re.MULTILINE)
