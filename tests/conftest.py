@@ -67,6 +67,14 @@ def drawings_follow_their_schema(request: pytest.FixtureRequest) -> Iterator[Non
         yield
 
 
+@pytest.fixture(autouse=True)
+def no_pictures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands write a report's page alone: pictures take half of a report's processor time. Tests
+    marked `pictures` have them, as users do."""
+    if request.node.get_closest_marker("pictures") is None:
+        monkeypatch.setenv("DBDYNO_PICTURES", "no")
+
+
 @pytest.fixture
 def every_turn_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """No turn is set aside for processor time that a busy machine gave to others."""

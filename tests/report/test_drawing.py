@@ -70,6 +70,28 @@ def test_a_picture_that_can_not_be_written_is_told(
     assert "--out" in (caught.value.hint or "")
 
 
+def test_without_pictures_no_process_is_started_and_none_of_an_earlier_report_are_left(
+    tmp_path: Path,
+) -> None:
+    store = write_study(tmp_path, SMALL, World(rate))
+    page = write(store, "study", tmp_path / "out").page
+    folder = page.with_suffix("")
+    assert {file.suffix for file in folder.iterdir()} == {".csv", ".md", ".png", ".svg"}
+    assert ".svg" in page.read_text("utf-8")
+
+    before = set(children_of(os.getpid()))
+    with Drawing(pictures=False) as drawing:
+        assert set(children_of(os.getpid())) == before
+        assert "vegaEmbed" in drawing.finished()
+    written = write(store, "study", tmp_path / "out", pictures=False)
+
+    assert written.picture is None
+    assert {file.suffix for file in folder.iterdir()} == {".csv", ".md"}
+    text = written.page.read_text("utf-8")
+    assert 'data-chart="effects"' in text and ".svg" not in text.split("<script")[0]
+    assert ".svg" not in (folder / "summary.md").read_text("utf-8")
+
+
 def test_a_killed_process_is_told_and_gone(drawn: tuple[Chart, ...], tmp_path: Path) -> None:
     before = set(children_of(os.getpid()))
     with Drawing() as drawing:

@@ -70,7 +70,7 @@ def test_its_samples_are_figures_as_ever(path: Path) -> None:
 
 @every
 def test_its_report_is_written(path: Path, tmp_path: Path) -> None:
-    written = write(path, "study", tmp_path / "report.html")
+    written = write(path, "study", tmp_path / "report.html", pictures=False)
 
     assert "mysql.history_list" in written.page.read_text("utf-8")
     assert written.headline.startswith("wal against delete")

@@ -107,6 +107,7 @@ def test_a_smoke_run_needs_nothing_of_a_suite_that_moves(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.pictures
 @pytest.mark.parametrize("name", SMOKE_RUNS)
 def test_a_published_benchmark_runs_at_smoke_scale(name: str, tmp_path: Path, clean: None) -> None:
     told = dbdyno("run", name, "--scale", SMOKE, "--json", folder=tmp_path)

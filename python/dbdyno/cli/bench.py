@@ -14,7 +14,12 @@ from typing import Any, TypeVar, get_args
 import click
 
 from dbdyno.cli.load_options import load_of, load_options
-from dbdyno.cli.options import collector_option, json_option, store_option
+from dbdyno.cli.options import (
+    collector_option,
+    json_option,
+    pictures_option,
+    store_option,
+)
 from dbdyno.cli.pace import Pace
 from dbdyno.cli.terminal import say, say_json
 from dbdyno.cli.text import count, latency
@@ -111,6 +116,7 @@ _SEED = click.option("--seed", type=click.IntRange(0, 2**48 - 1), default=1, sho
 )
 @collector_option
 @store_option
+@pictures_option
 @click.option("--discard", is_flag=True, help="Do not keep the result in the store.")
 @json_option
 def bench(
@@ -123,6 +129,7 @@ def bench(
     limits: tuple[Threshold, ...],
     collect: tuple[str, ...],
     store: Path,
+    pictures: bool,
     discard: bool,
     as_json: bool,
     **pace: Any,
@@ -160,7 +167,7 @@ def bench(
     else:
         _print(result)
         if keep is not None and result.kept is not None:
-            say(f"{'report':<14} {_report(keep, result.kept)}")
+            say(f"{'report':<14} {_report(keep, result.kept, pictures)}")
     if result.interrupted:
         raise InterruptedRunError("interrupted; the figures cover what was measured until then")
     if result.failure is not None:
@@ -226,12 +233,13 @@ def _command_line() -> str:
     return shlex.join(["dbdyno", *(without_password(word) for word in sys.argv[1:])])
 
 
-def _report(store: Store, kept: str) -> Path:
+def _report(store: Store, kept: str, pictures: bool) -> Path:
     say("writing the report", err=True)
     # Drawing takes half a second to import: only who draws pays for it.
     from dbdyno.report import write
 
-    return write(store.root, kept, store.root / kept / "report.html").page
+    page = store.root / kept / "report.html"
+    return write(store.root, kept, page, pictures=pictures).page
 
 
 def _broken(summary: StepSummary, limits: Sequence[Threshold]) -> list[str]:

@@ -20,6 +20,7 @@ from dbdyno.formats.quantities import (
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 STORE_VARIABLE = "DBDYNO_STORE"
+PICTURES_VARIABLE = "DBDYNO_PICTURES"
 
 
 def store_option(function: _F) -> _F:
@@ -65,6 +66,17 @@ def collector_option(function: _F) -> _F:
         callback=absolute,
         help="A file in Python with a `COLLECTOR`, or a program that prints `name value` lines: "
         "sampled every second and kept with the run; can be repeated.",
+    )(function)
+
+
+def pictures_option(function: _F) -> _F:
+    """`--no-pictures`: the page alone."""
+    return click.option(
+        "--pictures/--no-pictures",
+        default=True,
+        envvar=PICTURES_VARIABLE,
+        show_envvar=True,
+        help="Write every chart as SVG and PNG beside the page, which takes some three seconds.",
     )(function)
 
 

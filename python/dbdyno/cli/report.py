@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dbdyno.cli.options import store_option
+from dbdyno.cli.options import pictures_option, store_option
 from dbdyno.cli.terminal import say
 from dbdyno.cli.text import fold, width
 from dbdyno.model import Study
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="The report's file.  [default: report.html in the study's folder of the store]",
 )
-def report(study: str, store: Path, out: Path | None) -> None:
+@pictures_option
+def report(study: str, store: Path, out: Path | None, pictures: bool) -> None:
     """Write the report of STUDY from what is in the store.
 
     STUDY is a name in the store or a study's file. By its name, everything is as it was when the
@@ -34,13 +35,14 @@ def report(study: str, store: Path, out: Path | None) -> None:
     the answer, and what differs, on standard error.
     """
     if Path(study).suffix != ".toml":
-        say(write_report(Store(store), study, out).page)
+        say(write_report(Store(store), study, out, pictures=pictures).page)
         return
     # Reading studies takes as long to import as drawing does.
     from dbdyno.conduct.resume import load_measured
 
     found = load_measured(study, Store(store))
-    say(write_report(Store(store), found.folder, out, asked=found.study).page)
+    written = write_report(Store(store), found.folder, out, asked=found.study, pictures=pictures)
+    say(written.page)
 
 
 def default_report(store: Store, study: str) -> Path:
@@ -49,14 +51,19 @@ def default_report(store: Store, study: str) -> Path:
 
 
 def write_report(
-    store: Store, study: str, out: Path | None, *, asked: Study | None = None
+    store: Store,
+    study: str,
+    out: Path | None,
+    *,
+    asked: Study | None = None,
+    pictures: bool = True,
 ) -> Written:
     """Writes the report and prints its answer. Raises `LabError`."""
     # Drawing takes half a second to import: only who draws pays for it.
     from dbdyno import report as reports
 
     place = out or default_report(store, study)
-    written = reports.write(store.root, study, place, asked=asked)
+    written = reports.write(store.root, study, place, asked=asked, pictures=pictures)
     columns = width(of_errors=True)
     for remark in written.remarks:
         say(fold(f"note: {remark}", columns), err=True)

@@ -15,6 +15,7 @@ from dbdyno.cli.fetching import fetch_all
 from dbdyno.cli.options import (
     collector_option,
     json_option,
+    pictures_option,
     plan_options,
     scale_option,
     store_option,
@@ -51,6 +52,7 @@ class Way:
     study: str
     store: Store
     out: Path | None = None
+    pictures: bool = True
     again: bool = False
     as_json: bool = False
     asked: bool = True
@@ -78,6 +80,7 @@ def _again_option(function: click.decorators.FC) -> click.decorators.FC:
 @collector_option
 @store_option
 @_out_option
+@pictures_option
 @_again_option
 @json_option
 def run(
@@ -88,6 +91,7 @@ def run(
     collect: tuple[str, ...],
     store: Path,
     out: Path | None,
+    pictures: bool,
     again: bool,
     as_json: bool,
 ) -> None:
@@ -103,28 +107,38 @@ def run(
         say(reason, err=True)
     held = Store(store)
     decided, plan = plan_study(loaded.study, held, seed=seed, blocks=blocks, again=again)
-    _carry_out(replace(loaded, study=decided), plan, Way(study, held, out, again, as_json))
+    _carry_out(
+        replace(loaded, study=decided),
+        plan,
+        Way(study, held, out, pictures=pictures, again=again, as_json=as_json),
+    )
 
 
 @click.command()
 @store_option
 @_out_option
+@pictures_option
 @_again_option
 @json_option
-def quickstart(store: Path, out: Path | None, again: bool, as_json: bool) -> None:
+def quickstart(store: Path, out: Path | None, pictures: bool, again: bool, as_json: bool) -> None:
     """Measure what SQLite's settings cost, in two minutes."""
     loaded = load_study(QUICKSTART, run_code=True)
     held = Store(store)
     decided, plan = plan_study(loaded.study, held, again=again)
-    _carry_out(replace(loaded, study=decided), plan, Way(QUICKSTART, held, out, again, as_json))
+    _carry_out(
+        replace(loaded, study=decided),
+        plan,
+        Way(QUICKSTART, held, out, pictures=pictures, again=again, as_json=as_json),
+    )
 
 
 @click.command()
 @click.argument("study")
 @store_option
 @_out_option
+@pictures_option
 @json_option
-def resume(study: str, store: Path, out: Path | None, as_json: bool) -> None:
+def resume(study: str, store: Path, out: Path | None, pictures: bool, as_json: bool) -> None:
     """Resume STUDY where it stopped.
 
     STUDY is its name in the store, or its file. Only what is missing, failed or was interrupted
@@ -134,7 +148,14 @@ def resume(study: str, store: Path, out: Path | None, as_json: bool) -> None:
     _carry_out(
         loaded,
         plan,
-        Way(study, Store(store), out, as_json=as_json, asked=study.endswith(".toml")),
+        Way(
+            study,
+            Store(store),
+            out,
+            pictures=pictures,
+            as_json=as_json,
+            asked=study.endswith(".toml"),
+        ),
     )
 
 
@@ -159,7 +180,9 @@ def carry_out(loaded: StudyFile, plan: Plan, way: Way) -> tuple[StudyOutcome, Wr
         say("nothing is missing; `dbdyno run --again` measures anew", err=True)
     say("writing the report", err=True)
     asked = loaded.study if way.asked else None
-    return outcome, write_report(way.store, outcome.folder, way.out, asked=asked)
+    return outcome, write_report(
+        way.store, outcome.folder, way.out, asked=asked, pictures=way.pictures
+    )
 
 
 def raise_failures(outcome: StudyOutcome, plan: Plan, store: Store) -> None:

@@ -17,7 +17,7 @@ from dbdyno.report.answer.remarks import remarks
 from dbdyno.report.charts import charts
 from dbdyno.report.charts.panels import packed_lines
 from dbdyno.report.material.gather import gather
-from dbdyno.report.page.drawing import Drawing
+from dbdyno.report.page.drawing import Drawing, remove_pictures
 from dbdyno.report.page.export import export
 from dbdyno.report.page.page import context, render, render_summary
 from dbdyno.report.sections.provenance import provenance
@@ -40,31 +40,40 @@ class Written:
     not_measured: tuple[NotMeasured, ...] = ()
     """Cells, or blocks of cells, that the answer does not speak of."""
     picture: Path | None = None
-    """The first chart that the study names, or otherwise the first, as SVG."""
+    """The first chart that the study names, or otherwise the first, as SVG; `None` without
+    pictures."""
 
 
-def write(store: Path, study: str, out: Path, *, asked: Study | None = None) -> Written:
+def write(
+    store: Path, study: str, out: Path, *, asked: Study | None = None, pictures: bool = True
+) -> Written:
     """Write the report of `study` to the HTML file `out` and its exports into a folder beside it.
 
     `out` may be a folder too: then the page is `<study>.html` in it. `asked` is the study's file as
-    it is now, where its analysis is to be used; what was measured comes from the store.
+    it is now, where its analysis is to be used; what was measured comes from the store. Without
+    `pictures`, no chart is written as SVG and PNG, which takes most of a report's time.
     Raises `StoreError` if the study can't be read or the page can't be written.
     """
-    with Drawing() as drawing:
-        return _write(store, study, out, asked, drawing)
+    with Drawing(pictures=pictures) as drawing:
+        return _write(store, study, out, asked, drawing, pictures)
 
 
-def _write(store: Path, study: str, out: Path, asked: Study | None, drawing: Drawing) -> Written:
+def _write(
+    store: Path, study: str, out: Path, asked: Study | None, drawing: Drawing, pictures: bool
+) -> Written:
     page = out if out.suffix == ".html" else out / f"{study}.html"
     folder = page.with_suffix("")
     analysis = analyse(gather(store, study, asked=asked, every_sample=True))
     drawn = charts(analysis)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        drawing.pictures(drawn, folder)
+        if pictures:
+            drawing.pictures(drawn, folder)
+        else:
+            remove_pictures(drawn, folder)
         figures, sources = tables(analysis), provenance(analysis)
         lines = packed_lines(analysis, {name for chart in drawn for name in chart.panels})
-        said = context(analysis, drawn, figures, sources)
+        said = context(analysis, drawn, figures, sources, pictures=pictures)
         export(
             folder,
             tables=(*figures, *sources.values(), *(c.table for c in drawn if c.table)),
@@ -81,7 +90,7 @@ def _write(store: Path, study: str, out: Path, asked: Study | None, drawing: Dra
         ) from error
     kinds = tuple(chart.kind for chart in analysis.material.study.charts)
     shown = [one.name for one in drawn if one.name.startswith(kinds)] or [one.name for one in drawn]
-    picture = folder / f"{shown[0]}.svg" if shown else None
+    picture = folder / f"{shown[0]}.svg" if pictures and shown else None
     return Written(
         page=page,
         headline=str(said["headline"]),

@@ -14,7 +14,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Self
@@ -52,21 +52,36 @@ def keep_script(text: str) -> None:
             os.link(aside.name, file)
 
 
-class Drawing:
-    """The process, which makes the page's script first if none is kept; it ends with the block."""
+def picture_files(chart: Chart, folder: Path) -> dict[str, str]:
+    """Kind of picture → its file."""
+    return {kind: f"{folder.resolve() / chart.name}.{kind}" for kind in ("svg", "png")}
 
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", drawing_program.__file__, VEGA_LITE],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            process_group=0,  # Ctrl-C is for the lab, which ends it
-        )
+
+def remove_pictures(charts: Sequence[Chart], folder: Path) -> None:
+    """Those of an earlier report, which beside this one would be taken for its own."""
+    for chart in charts:
+        for file in picture_files(chart, folder).values():
+            Path(file).unlink(missing_ok=True)
+
+
+class Drawing:
+    """The process, which makes the page's script first if none is kept; it ends with the block.
+    Without `pictures`, and with a script that is kept, there is none."""
+
+    def __init__(self, *, pictures: bool = True) -> None:
         self._files: list[int] = []
         self._asked = 0
         self._script = kept_script()
         self._made_script = ""
+        self._process: subprocess.Popen[str] | None = None
+        if pictures or not self._script:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", drawing_program.__file__, VEGA_LITE],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                process_group=0,  # Ctrl-C is for the lab, which ends it
+            )
         if not self._script:
             self._made_script = self._file("")
             self._ask({"script": self._made_script})
@@ -75,8 +90,9 @@ class Drawing:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.communicate()
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
         for file in self._files:
             os.close(file)
 
@@ -86,9 +102,7 @@ class Drawing:
             spec = json.dumps(chart.picture(), allow_nan=False)
             # A picture of many panels is large already; at double size it takes a minute to draw.
             scale = 2 if chart.selector is None else 1
-            place = folder.resolve() / chart.name
-            files = {kind: f"{place}.{kind}" for kind in ("svg", "png")}
-            self._ask({"spec": self._file(spec), "scale": scale, **files})
+            self._ask({"spec": self._file(spec), "scale": scale, **picture_files(chart, folder)})
 
     def finished(self) -> str:
         """Waits for all pictures; the page's script.
@@ -96,12 +110,8 @@ class Drawing:
         # Errors
         `StoreError` when one can't be drawn or written.
         """
-        assert self._process.stdout is not None, "it is a pipe"
         for _ in range(self._asked):
-            line = self._process.stdout.readline()
-            wrong = (
-                json.loads(line) if line else {"why": f"it ended with code {self._process.wait()}"}
-            )
+            wrong = self._answer()
             if "unwritten" in wrong:
                 raise StoreError(
                     f"can't write {wrong['unwritten']}: {wrong['why']}",
@@ -115,8 +125,16 @@ class Drawing:
             keep_script(self._script)
         return self._script
 
+    def _answer(self) -> Mapping[str, str]:
+        """To the next job: empty, or why it can't be done."""
+        assert self._process is not None and self._process.stdout is not None, "it was asked"
+        line = self._process.stdout.readline()
+        ended = {"why": f"it ended with code {self._process.wait()}"} if not line else {}
+        answer: Mapping[str, str] = ended or json.loads(line)
+        return answer
+
     def _ask(self, job: dict[str, object]) -> None:
-        assert self._process.stdin is not None, "it is a pipe"
+        assert self._process is not None and self._process.stdin is not None, "it is a pipe"
         try:
             self._process.stdin.write(json.dumps(job) + "\n")
             self._process.stdin.flush()

@@ -144,10 +144,14 @@ def context(
     charts: Sequence[Chart],
     tables: Sequence[Table],
     sources: Mapping[str, Table],
+    *,
+    pictures: bool = True,
 ) -> dict[str, object]:
-    """What both templates say; `sources` is the study's `provenance`."""
+    """What both templates say; `sources` is the study's `provenance`. Charts are linked to their
+    `pictures` where these are written."""
     return {
         **sources,
+        "pictures": pictures,
         "analysis": analysis,
         "study": analysis.material.study,
         "plan": analysis.material.plan,
