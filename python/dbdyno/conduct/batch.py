@@ -14,7 +14,8 @@ from contextlib import ExitStack, contextmanager
 from dbdyno.collect import Sampler, Watched
 from dbdyno.conduct.events import RunEnded, RunStarted
 from dbdyno.conduct.host import Host, apply_host, own_part, shared_part
-from dbdyno.conduct.run import RunConductor
+from dbdyno.conduct.run import Run
+from dbdyno.conduct.run.identity import Identity
 from dbdyno.conduct.search import search_step
 from dbdyno.conduct.setting import Setting
 from dbdyno.conduct.turns import drive_turns
@@ -51,24 +52,24 @@ def conduct_batch(
     cases after storing what was measured.
     """
     attempt = folder.next_attempt(runs)
-    conductors = [_begin(setting, run, runs, folder, attempt) for run in runs]
-    for conductor in conductors:
-        conductor.failure = hopeless.get(conductor.run.id)
+    begun = [_begin(setting, planned, runs, folder, attempt) for planned in runs]
+    for run in begun:
+        run.fail(hopeless.get(run.identity.planned.id))
     common: LabError | None = None
     with Sampler(setting.collectors("host"), Watched()) as shared:
         try:
             with apply_host(shared_part(runs[0].cell.host), folder.path) as host:
-                _carry_out(conductors, host, shared, folder)
+                _carry_out(begun, host, shared, folder)
         except KeyboardInterrupt:
-            names = ", ".join(run.id for run in runs)
+            names = ", ".join(planned.id for planned in runs)
             common = InterruptedRunError(f"interrupted in run {names}; what was measured is kept")
         except StoreError:
-            _give_up(conductors)
+            _give_up(begun)
             raise  # nothing more can be written; the next run removes the partial folders
         except LabError as error:
             common = error
-    cut_short = _cut_short(conductors, common)
-    manifests = tuple(_finish(conductor, shared, cut_short) for conductor in conductors)
+    cut_short = _cut_short(begun, common)
+    manifests = tuple(_finish(run, shared, cut_short) for run in begun)
     if common is not None:
         raise common
     return manifests
@@ -76,87 +77,89 @@ def conduct_batch(
 
 def _begin(
     setting: Setting,
-    run: PlannedRun,
-    runs: Sequence[PlannedRun],
+    planned: PlannedRun,
+    batch: Sequence[PlannedRun],
     folder: StudyFolder,
     attempt: int,
-) -> RunConductor:
-    setting.observe(RunStarted(run, attempt))
-    writer = folder.writer(run, attempt=attempt)
-    return RunConductor(setting, run, writer, attempt, batch=tuple(each.id for each in runs))
+) -> Run:
+    setting.observe(RunStarted(planned, attempt))
+    writer = folder.writer(planned, attempt=attempt)
+    ids = tuple(each.id for each in batch)
+    return Run(Identity(setting, planned, writer, attempt, batch=ids))
 
 
-def _carry_out(
-    conductors: Sequence[RunConductor], host: Host, shared: Sampler, folder: StudyFolder
-) -> None:
+def _carry_out(runs: Sequence[Run], host: Host, shared: Sampler, folder: StudyFolder) -> None:
     with ExitStack() as stack:
-        conductors = [each for each in conductors if each.failure is None]
-        for conductor in conductors:
-            own = apply_host(own_part(conductor.run.cell.host), folder.path)
-            conductor.host = host.joined(stack.enter_context(own))
-            stack.callback(conductor.take_down)
-        for conductor in conductors:
-            stack.callback(_leave, conductor)
-            with _its_own_failure(conductor):
-                conductor.set_up()
-        for index in range(max((len(each.run.steps) for each in conductors), default=0)):
-            going = [each for each in conductors if each.failure is None]
-            if going:
-                _step(going, index, shared, folder)
+        going = [run for run in runs if run.failure is None]
+        hosts: list[Host] = []
+        for run in going:
+            own = apply_host(own_part(run.identity.cell.host), folder.path)
+            hosts.append(host.joined(stack.enter_context(own)))
+            stack.callback(run.take_down)
+        for run, its_host in zip(going, hosts, strict=True):
+            stack.callback(_leave, run)
+            with _its_own_failure(run):
+                run.set_up(its_host)
+        for index in range(max((len(run.identity.planned.steps) for run in going), default=0)):
+            up = [run for run in going if run.failure is None]
+            if up:
+                _step(up, index, shared, folder)
 
 
-def _leave(conductor: RunConductor) -> None:
-    if conductor.is_set_up:
-        with _its_own_failure(conductor):
-            conductor.leave()
+def _leave(run: Run) -> None:
+    if run.is_set_up:
+        with _its_own_failure(run):
+            run.leave()
 
 
-def _step(going: Sequence[RunConductor], index: int, shared: Sampler, folder: StudyFolder) -> None:
-    if len(going) > 1 and going[0].setting.plan.order == "turns":
-        going[0].host.before_step()
+def _step(going: Sequence[Run], index: int, shared: Sampler, folder: StudyFolder) -> None:
+    setting = going[0].identity.setting
+    if len(going) > 1 and setting.plan.order == "turns":
+        going[0].served.host.before_step()
         scratch = data_parent(folder.path, server_account())
         drive_turns(going, index, shared, _its_own_failure, scratch)
         return
-    for conductor in going:
-        with _its_own_failure(conductor), conductor.sampled_edges(shared):
-            step = conductor.run.steps[index]
-            if going[0].setting.study.load.find_max is None:
-                conductor.step(step)
+    for run in going:
+        with _its_own_failure(run), run.served.sampled_edges(shared):
+            step = run.identity.planned.steps[index]
+            if setting.study.load.find_max is None:
+                run.step(step)
             else:
-                search_step(conductor, step)
+                search_step(run, step)
 
 
 @contextmanager
-def _its_own_failure(conductor: RunConductor) -> Iterator[None]:
+def _its_own_failure(run: Run) -> Iterator[None]:
     """Records a run's failure; one of its own ends nothing else."""
     try:
         yield
     except (StoreError, InterruptedRunError):
         raise
     except LabError as error:
-        conductor.failure = conductor.failure or error
+        run.fail(error)
         if not isinstance(error, _RUN_S_OWN):
             raise
 
 
-def _cut_short(conductors: Sequence[RunConductor], common: LabError | None) -> LabError | None:
+def _cut_short(runs: Sequence[Run], common: LabError | None) -> LabError | None:
     """Why the runs of a batch ended that did not fail themselves."""
     if common is None or isinstance(common, InterruptedRunError):
         return common
-    met = [each.run.id for each in conductors if each.failure is common]
+    met = [run.identity.planned.id for run in runs if run.failure is common]
     return InterruptedRunError(f"interrupted because {met[0]} failed") if met else common
 
 
-def _give_up(conductors: Sequence[RunConductor]) -> None:
-    for conductor in conductors:
-        with conductor.writer:
-            conductor.take_down()
+def _give_up(runs: Sequence[Run]) -> None:
+    for run in runs:
+        with run.identity.writer:
+            run.take_down()
 
 
-def _finish(conductor: RunConductor, shared: Sampler, cut_short: LabError | None) -> RunManifest:
-    conductor.failure = conductor.failure or cut_short
-    with conductor.writer:
-        manifest = conductor.finish(shared)
-    ended = RunEnded(conductor.run, manifest, tuple(conductor.summaries), conductor.failure)
-    conductor.setting.observe(ended)
+def _finish(run: Run, shared: Sampler, cut_short: LabError | None) -> RunManifest:
+    run.fail(cut_short)
+    identity = run.identity
+    with identity.writer:
+        manifest = run.finish(shared)
+    ended = RunEnded(identity.planned, manifest, tuple(run.measured.summaries), run.failure)
+    identity.setting.observe(ended)
     return manifest

@@ -16,7 +16,6 @@ from dbdyno.engine.script import is_shipped
 from dbdyno.formats.study import StudyFile
 from dbdyno.generators.generator import find_file
 from dbdyno.generators.registry import find_generator
-from dbdyno.model import ENGINE
 from dbdyno.servers import at_path
 
 
@@ -52,7 +51,7 @@ def _code(loaded: StudyFile) -> Iterator[Code]:
             yield Code("functions in C", str(find_file(name, folders, "file in C")))
         if (folder := at_path(cell.provision)) is not None:
             yield Code("programs of a server", str(folder))
-        if cell.generator != ENGINE:
+        if not cell.abilities.takes_script:
             for name, what in find_generator(cell.generator).files(cell.options).items():
                 yield Code(what, str(find_file(name, folders, what)))
             if "program" in cell.options:

@@ -67,10 +67,10 @@ def step_result(step: Step, outcome: Outcome, warnings: Sequence[EngineWarning])
     )
 
 
-def status_of(failure: LabError | None, *, interrupted: bool = False) -> RunStatus:
-    """The outcome of a run; `interrupted`: by a signal, without a failure."""
+def status_of(failure: LabError | None) -> RunStatus:
+    """The outcome of a run."""
     if failure is None:
-        return "interrupted" if interrupted else "complete"
+        return "complete"
     return "interrupted" if isinstance(failure, InterruptedRunError) else "failed"
 
 

@@ -14,7 +14,6 @@ from dbdyno.design.batches import batches, turns_of
 from dbdyno.design.search import usual_probes
 from dbdyno.design.turns import CANARIES_APART_S
 from dbdyno.model import (
-    ENGINE,
     EVENTS_PER_S,
     Cell,
     Load,
@@ -132,7 +131,7 @@ def _parsed(provision: str) -> Provision:
 
 def _maker(cell: Cell) -> str:
     """Who makes its data, for people."""
-    return PurePath(cell.preparing.script).stem if cell.generator == ENGINE else cell.generator
+    return PurePath(cell.preparing.script).stem if cell.abilities.takes_script else cell.generator
 
 
 def _image_bytes(cell: Cell) -> int:

@@ -31,7 +31,7 @@ from dbdyno.engine.plan import plans_remembered
 from dbdyno.errors import ConnectError, LabError, MachineError, StudyError
 from dbdyno.formats.study import StudyFile
 from dbdyno.guard.scratch import scratch_folder
-from dbdyno.model import ENGINE, Arrival, Cell, Option, Plan, Replay, Tables
+from dbdyno.model import Arrival, Cell, Option, Plan, Replay, Tables
 from dbdyno.servers import (
     Capacity,
     Source,
@@ -85,7 +85,7 @@ def examine_servers(loaded: StudyFile, plan: Plan, engine: Engine) -> Iterator[S
                     server.start()
                     yield Started(cell.label, cell.provision, str(server.facts().get("version")))
                     clients = most_clients(cell, loaded.study.load)
-                    if cell.generator == ENGINE:
+                    if cell.abilities.takes_script:
                         spec = _spec(loaded, cell, "run", run_target(server, cell), clients)
                         require(engine, (spec,), server, loaded.study.load.processes)
             except LabError as error:
@@ -137,7 +137,7 @@ def _complaints_of_scripts(
             ("prepare", cell.preparing, _text(_without_amounts(cell.preparing.options))),
             ("run", _run_of(cell), "" if cell.script in own else _text(cell.options)),
         )
-        if cell.generator == ENGINE and (command == "run" or called.script not in own)
+        if cell.abilities.takes_script and (command == "run" or called.script not in own)
     }
 
     def complaint(number: int, command: str, cell: Cell) -> LabError | None:
@@ -197,7 +197,7 @@ def _empty_replays(loaded: StudyFile) -> Iterator[LabError]:
 
 def _script_key(cell: Cell) -> tuple[str, str]:
     """A script may take other options, or none, depending on the kind of server."""
-    kind = "" if cell.generator != ENGINE else parse_provision(cell.provision).kind
+    kind = "" if not cell.abilities.takes_script else parse_provision(cell.provision).kind
     return f"{kind} {cell.script}", _text(cell.options)
 
 
@@ -233,7 +233,7 @@ def _try_settings(loaded: StudyFile, cell: Cell, engine: Engine, scratch: Path) 
         if parse_provision(cell.provision).source is not Source.EMBEDDED:
             return
         server.start()
-        if cell.generator != ENGINE:
+        if not cell.abilities.takes_script:
             return
         spec = _spec(loaded, cell, "run", server.target(), most_clients(cell, loaded.study.load))
         needs = limits(spec, plan_engine(engine, spec), machine_limits(), Capacity())

@@ -21,7 +21,7 @@ from dbdyno.errors import ScriptError, ServerError, StudyError, UsageError
 from dbdyno.formats.complaint import KeyPath, nearest_hint
 from dbdyno.formats.study import PAPER, StudyFile, level_path, read_study
 from dbdyno.generators.generator import find_file
-from dbdyno.model import ENGINE, Cell, Study
+from dbdyno.model import Cell, Study
 from dbdyno.servers import parse_provision, programs_not_asked
 
 SMALL = "small"
@@ -195,7 +195,7 @@ def _named_scripts(loaded: StudyFile) -> Sequence[tuple[str, KeyPath]]:
     scripts: list[tuple[str, KeyPath]] = [
         (cell.script, _script_key(loaded, cell.script))
         for cell in cells(loaded.study)
-        if cell.generator == ENGINE
+        if cell.abilities.takes_script
     ]
     if loaded.study.workload.tables is not None:
         scripts.append((loaded.study.workload.tables.script, ("workload", "tables", "script")))

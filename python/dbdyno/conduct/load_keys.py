@@ -12,7 +12,7 @@ from dbdyno.formats.study import StudyFile, deciding_level, level_path
 from dbdyno.generators.carried import OF_THE_ENGINE, NotCarriedOutError, is_neutral
 from dbdyno.generators.generator import Generator
 from dbdyno.generators.registry import find_generator
-from dbdyno.model import ENGINE, Cell, Level, Study
+from dbdyno.model import Cell, Level, Study
 from dbdyno.servers import parse_provision
 
 _CLIENTS = "clients"
@@ -24,15 +24,15 @@ def passed_on(study: Study) -> Mapping[str, Mapping[str, str]]:
     return {
         cell.generator: find_generator(cell.generator).carries_out(study.load, cell.options)
         for cell in cells(study)
-        if cell.generator != ENGINE
+        if not cell.abilities.takes_every_key
     }
 
 
 def check_keys(loaded: StudyFile) -> None:
     """Raises `StudyError` for a key that a cell's program does not carry out."""
-    by_engine = any(cell.generator == ENGINE for cell in cells(loaded.study))
+    by_engine = any(cell.abilities.takes_every_key for cell in cells(loaded.study))
     for cell in cells(loaded.study):
-        if cell.generator == ENGINE:
+        if cell.abilities.takes_every_key:
             continue
         generator = find_generator(cell.generator)
         wrong = (

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dbdyno.design.cells import cells
 from dbdyno.errors import LabError
 from dbdyno.formats.study import StudyFile, deciding_level
-from dbdyno.model import ENGINE, Cell
+from dbdyno.model import Cell
 from dbdyno.servers import Source, parse_provision, parse_tool
 from dbdyno.servers.proxy.proxy import Proxy, Wish, read_wish
 from dbdyno.servers.proxy.registry import find_proxy
@@ -59,7 +59,7 @@ def _wrong(cell: Cell, wish: Wish, proxy: Proxy, *, prepared: bool) -> Iterator[
     asked = [name for name in ("tls", "compression") if cell.connection.get(name)]
     if asked and proxy.reads:
         yield f"connections with {wish.kind} are plain, and this cell asks for {asked[0]}"
-    if prepared and cell.generator == ENGINE and not proxy.keeps_statements(wish.settings):
+    if prepared and cell.abilities.takes_every_key and not proxy.keeps_statements(wish.settings):
         yield (
             f"{wish.kind} assigns server connections per transaction, and prepared statements "
             'are lost: say `statements = "text"` in [load], `pool_mode = "session"`, or, from '

@@ -13,7 +13,7 @@ from dbdyno.conduct.preflight import Limit, machine_needs
 from dbdyno.conduct.proxy import proxy_wish
 from dbdyno.engine import Engine, plan_engine, spec_of_clients
 from dbdyno.errors import MachineError
-from dbdyno.model import ENGINE, Cell, Load
+from dbdyno.model import Cell, Load
 from dbdyno.servers import Source, parse_provision
 from dbdyno.servers.proxy.registry import find_proxy
 
@@ -39,7 +39,7 @@ def require_room(cell: Cell, load: Load, machine: MachineLimits, engine: Engine)
 
 def _limits(cell: Cell, load: Load, machine: MachineLimits, engine: Engine) -> Iterator[Limit]:
     source = parse_provision(cell.provision).source
-    if cell.generator != ENGINE or source in (Source.EMBEDDED, Source.URL):
+    if not cell.abilities.takes_script or source in (Source.EMBEDDED, Source.URL):
         return
     clients = most_clients(cell, load) + sum(group.clients for group in load.groups)
     endpoints = _endpoints(cell)

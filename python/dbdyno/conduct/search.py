@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dbdyno.conduct.bottleneck import client_busy
-from dbdyno.conduct.run import RunConductor
+from dbdyno.conduct.run import Run
 from dbdyno.design import derive_seed
 from dbdyno.design.search import begin, joined, misses, next_rate
 from dbdyno.engine import Outcome, at_rate
@@ -28,42 +28,40 @@ class _Probed:
     """The records for its series."""
 
 
-def search_step(conductor: RunConductor, step: Step) -> None:
+def search_step(run: Run, step: Step) -> None:
     """Runs one step as a search. Raises `LabError`; what was measured is kept."""
-    asked = conductor.setting.study.load.find_max
+    asked = run.identity.setting.study.load.find_max
     assert asked is not None, "a step of a study that searches"
-    conductor.host.before_step()
-    with conductor.phase(step):
-        conductor.begin_counting()
+    run.served.host.before_step()
+    with run.phase(step):
+        run.served.begin_counting()
         search = begin(asked, step.seed)
         chosen: _Probed | None = None
         while (rate_per_s := next_rate(search)) is not None:
             number = len(search.probes)
             seed = derive_seed(step.seed, "probe", number)
-            probed = _drive(conductor, step, number, rate_per_s, seed)
+            probed = _drive(run, step, number, rate_per_s, seed)
             if _is_cut_short(probed.outcome):
-                conductor.writer.series(step.index, probed.records)
-                conductor.conclude(step, probed.outcome, search=search)
+                run.identity.writer.series(step.index, probed.records)
+                run.engine.conclude(step, probed.outcome, search=search)
                 raise EngineError(f"the engine ended a probe of step {step.index} early")
-            probe = _judge(conductor, asked, step, probed.outcome, rate_per_s, seed)
+            probe = _judge(run, asked, step, probed.outcome, rate_per_s, seed)
             search = joined(search, probe)
             chosen = probed if search.chosen == number or chosen is None else chosen
         assert chosen is not None, "a search has a first probe"
-        conductor.writer.series(step.index, chosen.records)
-        conductor.conclude(step, chosen.outcome, search=search)
-        conductor.end_counting(step)
+        run.identity.writer.series(step.index, chosen.records)
+        run.engine.conclude(step, chosen.outcome, search=search)
+        run.served.end_counting(step)
 
 
-def _drive(
-    conductor: RunConductor, step: Step, number: int, rate_per_s: float, seed: int
-) -> _Probed:
+def _drive(run: Run, step: Step, number: int, rate_per_s: float, seed: int) -> _Probed:
     """Calls the engine for one probe; its records are stored, its series waits for the search's
     end."""
-    spec = at_rate(conductor.spec(step), rate_per_s, seed)
+    spec = at_rate(run.engine.spec(step), rate_per_s, seed)
     records: list[Record] = []
     name = f"step-{step.index}-probe-{number}"
-    with conductor.lab_counted():
-        outcome = conductor.call_engine(name, spec, step=step, apart=records)
+    with run.served.lab_counted():
+        outcome = run.engine.call(name, spec, step=step, apart=records)
     return _Probed(outcome, records)
 
 
@@ -75,7 +73,7 @@ def _is_cut_short(outcome: Outcome) -> bool:
 
 
 def _judge(
-    conductor: RunConductor,
+    run: Run,
     asked: FindMax,
     step: Step,
     outcome: Outcome,
@@ -83,7 +81,7 @@ def _judge(
     seed: int,
 ) -> Probe:
     """The result of a complete window at its rate. Raises `ServerError` if the server has died."""
-    conductor.server.check()
+    run.served.server.check()
     hello, summary = outcome.hello, outcome.summary
     assert hello is not None and summary is not None, "its window came to its end"
     told = step_summary(step.index, summary, outcome.summary_line, backlog=outcome.backlog)

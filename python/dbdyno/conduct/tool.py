@@ -19,7 +19,6 @@ from dbdyno.generators.generator import Job, ToolOutcome, find_file, step_summar
 from dbdyno.generators.registry import find_generator
 from dbdyno.guard.launch import Launch
 from dbdyno.model import (
-    ENGINE,
     Cell,
     HistogramRecord,
     Load,
@@ -29,6 +28,7 @@ from dbdyno.model import (
     Step,
     StepResult,
     StepSummary,
+    abilities,
 )
 from dbdyno.servers import Server, open_tool, parse_provision
 
@@ -99,7 +99,7 @@ def drive_tool(
 
 def tool_of(cell: Cell) -> str | None:
     """The provision text of the program that generates a cell's load; `None`: the engine does."""
-    if cell.generator == ENGINE:
+    if cell.abilities.takes_script:
         return None
     return find_generator(cell.generator).provision(cell.options)
 
@@ -133,7 +133,7 @@ def tool_result(step: Step, told: ToolStep) -> StepResult:
 
 def tool_metrics(generator: str) -> Mapping[str, Sequence[Metric]]:
     """What a generator samples; nothing for the engine, whose series are its own."""
-    if generator == ENGINE:
+    if abilities(generator).keeps_series:
         return {}
     return {generator: find_generator(generator).metrics}
 
@@ -144,7 +144,7 @@ def check_tools(loaded: StudyFile, folders: Sequence[Path]) -> None:
     told: set[tuple[str, str]] = set()
     for cell in cells(loaded.study):
         key = (cell.generator, repr(sorted(cell.options.items())))
-        if cell.generator != ENGINE and key not in told:
+        if not cell.abilities.takes_script and key not in told:
             told.add(key)
             table = deciding_level(loaded.study, cell, lambda level: level.generator)
             _check(loaded, table or ("workload",), cell.generator, cell.options, folders)

@@ -17,7 +17,7 @@ import psutil
 
 from dbdyno.collect import Canaries, Sampler, held_back
 from dbdyno.conduct.freezing import frozen
-from dbdyno.conduct.run import RunConductor
+from dbdyno.conduct.run import Run
 from dbdyno.design.batches import turns_of
 from dbdyno.design.turns import CANARIES_APART_S, turn_orders
 from dbdyno.engine import Session, Speedometer, open_speedometer, open_turns
@@ -28,7 +28,7 @@ from dbdyno.store import response_figures_ns
 _AHEAD_NS = 15_000_000
 """How far ahead a turn's start lies, so that every process learns of it in time."""
 
-Forgive = Callable[[RunConductor], AbstractContextManager[None]]
+Forgive = Callable[[Run], AbstractContextManager[None]]
 """Records a failure of one run as that run's, and lets the others go on."""
 
 
@@ -36,7 +36,7 @@ Forgive = Callable[[RunConductor], AbstractContextManager[None]]
 class _Cell:
     """A cell while its step is driven."""
 
-    conductor: RunConductor
+    run: Run
     step: Step
     engine: Session
 
@@ -50,26 +50,26 @@ class _Watch:
 
 
 def drive_turns(
-    conductors: Sequence[RunConductor],
+    runs: Sequence[Run],
     index: int,
     shared: Sampler,
     forgive: Forgive,
     scratch: Path,
 ) -> None:
-    """Runs step `index` of all `conductors`. Raises `LabError` for a failure that isn't one run's
+    """Runs step `index` of all `runs`. Raises `LabError` for a failure that isn't one run's
     own.
 
     `scratch` is a folder on the disk that servers have their data on.
     """
     with ExitStack() as stack:
         cells: list[_Cell] = []
-        for conductor in conductors:
-            with forgive(conductor):
-                step = conductor.run.steps[index]
-                stack.enter_context(conductor.phase(step))
-                engine = stack.enter_context(_open(conductor, step))
+        for run in runs:
+            with forgive(run):
+                step = run.identity.planned.steps[index]
+                stack.enter_context(run.phase(step))
+                engine = stack.enter_context(_open(run, step))
                 engine.ready()
-                cells.append(_Cell(conductor, step, engine))
+                cells.append(_Cell(run, step, engine))
         for cell in cells:
             stack.push(_Conclusion(cell, forgive))
         _take_turns(cells, shared, forgive, scratch)
@@ -89,40 +89,40 @@ class _Conclusion:
         cause: BaseException | None,
         _traceback: TracebackType | None,
     ) -> None:
-        conductor = self.cell.conductor
-        over = cause is None and conductor.failure is None
-        with self.forgive(conductor) if over else suppress(LabError):
+        run = self.cell.run
+        over = cause is None and run.failure is None
+        with self.forgive(run) if over else suppress(LabError):
             self._conclude()
 
     def _conclude(self) -> None:
-        self.cell.conductor.conclude(self.cell.step, self.cell.engine.end())
-        self.cell.conductor.end_counting(self.cell.step)
+        self.cell.run.engine.conclude(self.cell.step, self.cell.engine.end())
+        self.cell.run.served.end_counting(self.cell.step)
 
 
-def _open(conductor: RunConductor, step: Step) -> AbstractContextManager[Session]:
-    name = f"step-{step.index}"
-    spec = conductor.spec(step)
-    conductor.keep_spec(name, spec)
-    conductor.begin_counting()
+def _open(run: Run, step: Step) -> AbstractContextManager[Session]:
+    name, setting, logs = f"step-{step.index}", run.identity.setting, run.identity.writer.logs
+    spec = run.engine.spec(step)
+    run.engine.keep_spec(name, spec)
+    run.served.begin_counting()
     return open_turns(
-        conductor.setting.engine,
+        setting.engine,
         spec,
-        listener=conductor.listener(step),
-        log=conductor.writer.logs / "engine.log",
-        processes=conductor.setting.study.load.processes,
-        keep=conductor.writer.logs / name,
-        launch=conductor.host.client,
-        reconnect=conductor.setting.study.design.reconnect,
+        listener=run.engine.listener(step),
+        log=logs / "engine.log",
+        processes=setting.study.load.processes,
+        keep=logs / name,
+        launch=run.served.host.client,
+        reconnect=setting.study.design.reconnect,
     )
 
 
 def _take_turns(cells: Sequence[_Cell], shared: Sampler, forgive: Forgive, scratch: Path) -> None:
     if not cells:
         return
-    setting, run = cells[0].conductor.setting, cells[0].conductor.run
+    setting, first = cells[0].run.identity.setting, cells[0].run.identity.planned
     rounds = turns_of(setting.study)
-    orders = turn_orders(len(cells), rounds, seed=setting.plan.seed, block=run.block)
-    servers = [cell.conductor.server for cell in cells]
+    orders = turn_orders(len(cells), rounds, seed=setting.plan.seed, block=first.block)
+    servers = [cell.run.served.server for cell in cells]
     watch = _Watch(shared, held_back())
     with (
         Canaries(scratch) as canaries,
@@ -134,15 +134,15 @@ def _take_turns(cells: Sequence[_Cell], shared: Sampler, forgive: Forgive, scrat
         for number, order in enumerate(orders):
             for position, place in enumerate(order):
                 cell, turn = cells[place], None
-                if cell.conductor.failure is not None:
+                if cell.run.failure is not None:
                     continue
-                with forgive(cell.conductor), freezer.let_go_on(cell.conductor.server):
+                with forgive(cell.run), freezer.let_go_on(cell.run.served.server):
                     turn = _turn(cell, number, position, watch, speedometer)
                 after = None
                 if time.monotonic() - ran_s >= CANARIES_APART_S:
                     after, ran_s = canaries.run(), time.monotonic()
                 if turn is not None:
-                    cell.conductor.writer.turn(replace(turn, before=before, after=after))
+                    cell.run.identity.writer.turn(replace(turn, before=before, after=after))
                 before = after
 
 
@@ -150,24 +150,22 @@ def _turn(
     cell: _Cell, number: int, position: int, watch: _Watch, speedometer: Speedometer
 ) -> TurnResult:
     """Runs one turn; a cell's first turn includes the warm-up."""
-    study = cell.conductor.setting.study
+    study, served = cell.run.identity.setting.study, cell.run.served
     lead_in_s = study.before_window_s(number, cell.step.clients)
-    with cell.conductor.sampled_edges(watch.shared):
+    with served.sampled_edges(watch.shared):
         held_before_s = watch.held_back()
         before_s, began_s = psutil.cpu_times(), time.monotonic()
-        with cell.conductor.lab_counted(speedometer.cpu_s):
+        with served.lab_counted(speedometer.cpu_s):
             turn = cell.engine.turn(time.time_ns() + _AHEAD_NS, lead_in_s, study.design.turn_s)
         after_s, over_s = psutil.cpu_times(), time.monotonic() - began_s
         held_after_s = watch.held_back()
     steal_s = getattr(after_s, "steal", 0.0) - getattr(before_s, "steal", 0.0)
-    origin_ns = cell.conductor.engine_start_unix_ns
-    assert origin_ns is not None, "the engine greets before its first turn"
     result = turn_result(
         turn,
         step=cell.step.index,
         number=number,
         position=position,
-        origin_ns=origin_ns,
+        origin_ns=cell.run.engine.start_unix_ns(),
         steal_s=steal_s if hasattr(after_s, "steal") else None,
         steal_over_s=over_s,
     )

@@ -15,7 +15,6 @@ from pathlib import PurePath
 
 from dbdyno.generators.registry import find_generator
 from dbdyno.model import (
-    ENGINE,
     EVENTS_PER_S,
     SYSBENCH_ROW_BYTES,
     Cell,
@@ -31,7 +30,7 @@ Options = Mapping[str, Option]
 def volume_of(cell: Cell) -> Volume | None:
     """Rows and bytes of its tables, what its events add, and how long they take; `None`: its
     script or tool does not tell."""
-    if cell.generator != ENGINE:
+    if not cell.abilities.takes_script:
         return find_generator(cell.generator).volume(cell.options)
     made = cell.preparing
     name = PurePath(made.script).stem

@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from dbdyno.design.cells import cells
-from dbdyno.model import ENGINE, OWN_HOST_PARTS, Cell, Order, Plan, PlannedRun, Study
+from dbdyno.model import OWN_HOST_PARTS, Cell, Order, Plan, PlannedRun, Study
 
 LEAST_TURNS = 2
 """A step with fewer turns of each cell is one window: turns would not show their spread."""
@@ -64,7 +64,7 @@ def batches(plan: Plan, runs: Sequence[PlannedRun]) -> tuple[tuple[PlannedRun, .
 
 def together(cell: Cell) -> str:
     """Cells with the same key can be up together; a tool can't pause, so it stays alone."""
-    alone = "" if cell.generator == ENGINE else json.dumps(_plain(cell.levels))
+    alone = "" if cell.abilities.can_pause else json.dumps(_plain(cell.levels))
     host = sorted((name, wish) for name, wish in cell.host.items() if name not in OWN_HOST_PARTS)
     return json.dumps([cell.script, _plain(cell.options), host, alone, cell.most_clients])
 

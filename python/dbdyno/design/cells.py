@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
 
-from dbdyno.model import AGAIN, ENGINE, Cell, Level, Option, Study
+from dbdyno.model import AGAIN, Cell, Level, Option, Study, abilities
 
 LevelsKey = tuple[tuple[str, str], ...]
 """Levels as a key: what tells a cell of a study from the others, whatever their order."""
@@ -69,7 +69,7 @@ def _cell(study: Study, combination: tuple[tuple[str, Level], ...]) -> Cell:
         c_functions = level.c_functions or c_functions
         proxy = level.proxy or proxy
         most_clients = level.most_clients or most_clients
-    if provision is None or (script is None and generator == ENGINE):
+    if provision is None or (script is None and abilities(generator).takes_script):
         raise ValueError("a checked study gives every cell a server and a script")
     return Cell(
         levels={factor: level.name for factor, level in combination},

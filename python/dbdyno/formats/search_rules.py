@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dbdyno.formats.load_schema import FindMaxTable, LoadTable
 from dbdyno.formats.quantities import format_fraction
 from dbdyno.formats.study_schema import StudyDocument
-from dbdyno.model import ENGINE
+from dbdyno.model import abilities
 
 MAX_RATE = "max_rate"
 """The figure of such a study."""
@@ -71,7 +71,7 @@ def _beside(document: StudyDocument, load: LoadTable) -> Iterator[Complaint]:
         },
     }
     for path, generator in others.items():
-        if generator not in (None, ENGINE):
+        if generator is not None and not abilities(generator).takes_rates:
             yield path, f"`find_max` drives the engine; `{generator}` has a pace of its own", None
 
 

@@ -25,7 +25,6 @@ from dbdyno.formats.study_secrets import SEE, parted
 from dbdyno.formats.toml_lines import key_lines
 from dbdyno.model import (
     AGAIN,
-    ENGINE,
     MAIN,
     Cell,
     Closed,
@@ -37,6 +36,7 @@ from dbdyno.model import (
     Study,
     Tables,
     Workload,
+    abilities,
     find_figure,
 )
 
@@ -334,7 +334,7 @@ def _factors(document: StudyDocument, fail: _Fail) -> tuple[Factor, ...]:
             raise fail(("workload", "script"), "`workload.script` has two scripts of one name")
         levels = (Level(stem, script=name) for stem, name in zip(stems, scripts, strict=True))
         factors.append(Factor("script", tuple(levels)))
-    named = document.workload.generator != ENGINE
+    named = not abilities(document.workload.generator).takes_script
     _check_complete(factors, bool(scripts) or named, fail)
     return tuple(factors)
 

@@ -11,6 +11,7 @@ from dbdyno.model.figures import (
     find_figure,
     label_of,
 )
+from dbdyno.model.generating import ENGINE, Abilities, abilities
 from dbdyno.model.load import (
     MAIN,
     OWN_PACE,
@@ -58,7 +59,7 @@ from dbdyno.model.measurement import (
 )
 from dbdyno.model.noise import KeptNoise, Workplace
 from dbdyno.model.part import OWN_HOST_PARTS, Metric, MetricKind, Missing, Reading, Sample
-from dbdyno.model.plan import AGAIN, ENGINE, Cell, LeftOut, Order, Plan, PlannedRun, Step, Tables
+from dbdyno.model.plan import AGAIN, Cell, LeftOut, Order, Plan, PlannedRun, Step, Tables
 from dbdyno.model.result import (
     PERCENTILES,
     Canary,
@@ -112,6 +113,7 @@ __all__ = [
     "PER_EVENT",
     "SYSBENCH_ROW_BYTES",
     "USUAL",
+    "Abilities",
     "Arrival",
     "BackOff",
     "Backlog",
@@ -197,6 +199,7 @@ __all__ = [
     "Volume",
     "Workload",
     "Workplace",
+    "abilities",
     "chart_kinds",
     "draws_what",
     "find_figure",

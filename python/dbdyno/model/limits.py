@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dbdyno.model.plan import ENGINE
+from dbdyno.model.generating import abilities
 from dbdyno.model.result import StepSummary
 
 MOST_ERRORS = 1e-4
@@ -25,7 +25,9 @@ MOST_P99_SHIFT = 0.1
 
 def attempted(summary: StepSummary) -> int:
     """What could fail, failed or not: statements of the engine, operations of a tool."""
-    done = summary.statements if summary.generator == ENGINE else summary.events
+    done = summary.events
+    if abilities(summary.generator).counts_statements:
+        done = summary.statements
     return summary.errors + done
 
 

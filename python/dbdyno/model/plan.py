@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from dbdyno.model.generating import ENGINE, Abilities, abilities
 from dbdyno.model.load import Option
 from dbdyno.model.part import Missing
 
@@ -14,9 +15,6 @@ Order = Literal["turns", "runs"]
 
 AGAIN = "-again"
 """Suffix of a level's name: the second copy of the baseline cell."""
-
-ENGINE = "engine"
-"""The default generator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +56,11 @@ class Cell:
     def preparing(self) -> Tables:
         """The script that is called to make the tables."""
         return self.tables or Tables(self.script, self.options)
+
+    @property
+    def abilities(self) -> Abilities:
+        """Of its generator."""
+        return abilities(self.generator)
 
     @property
     def label(self) -> str:

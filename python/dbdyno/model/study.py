@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from dbdyno.model.generating import ENGINE
 from dbdyno.model.load import Load, Option
-from dbdyno.model.plan import ENGINE, Order, Tables
+from dbdyno.model.plan import Order, Tables
 
 ANSWER_FIELDS = (
     "effect",

@@ -7,7 +7,7 @@ from statistics import median
 
 from dbdyno.design.cells import cells, twice
 from dbdyno.errors import UsageError
-from dbdyno.model import ENGINE, Load, Primary, Study
+from dbdyno.model import Load, Primary, Study, abilities
 from dbdyno.report.analysis.comparisons import compare, judged_family
 from dbdyno.report.analysis.points import Point, label, points_of, varying
 from dbdyno.report.analysis.reasons import too_few_runs
@@ -304,7 +304,9 @@ def _imported_differences(a: Side, b: Side) -> Iterator[Difference]:
             yield Difference(group, what, ours, theirs)
     told, others = _told(a), _told(b)
     drivers = [{run.manifest.generator for run in side.runs} for side in (a, b)]
-    same_tool = drivers[0] == drivers[1] != {ENGINE}
+    same_tool = drivers[0] == drivers[1] and not any(
+        abilities(name).takes_every_key for name in drivers[0]
+    )
     for name, ours, theirs in differing(told, others, same_tool=same_tool):
         yield Difference("load" if name in _OF_LOAD else "workload", name, ours, theirs)
     arrivals = [arrival_of(side.runs, is_open=side.study.load.is_open) for side in (a, b)]

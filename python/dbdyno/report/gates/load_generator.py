@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dbdyno.model import ENGINE, named_shards
+from dbdyno.model import abilities, named_shards
 from dbdyno.model.limits import SATURATED
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.gates.gate import Gate, Judge
@@ -14,7 +14,8 @@ BUSY = 0.85
 
 
 def _generator(analysis: Analysis) -> Gate:
-    if tools := sorted({run.manifest.generator for run in analysis.material.runs} - {ENGINE}):
+    names = sorted({run.manifest.generator for run in analysis.material.runs})
+    if tools := [name for name in names if not abilities(name).tells_own_cpu]:
         told = f"{', '.join(tools)} put the load on; its own use of processors is not judged."
         return Gate("Load generator", "not judged", told)
     worst, queued_us, unread_us, inside = 0.0, 0.0, 0.0, False

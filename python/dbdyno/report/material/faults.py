@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from dbdyno.model import ENGINE, RateSearch, RunManifest, StepSummary
+from dbdyno.model import RateSearch, RunManifest, StepSummary, abilities
 from dbdyno.model.limits import SATURATED, attempted, fell_behind, too_many_errors
 
 
@@ -47,7 +47,7 @@ def _without_answer(search: RateSearch) -> Iterator[str]:
 
 def tried_word(generator: str) -> str:
     """What `attempted` counts."""
-    return "statements" if generator == ENGINE else "operations"
+    return "statements" if abilities(generator).counts_statements else "operations"
 
 
 def engine_busy(run: RunManifest, summary: StepSummary) -> float:

@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dbdyno.model import (
-    ENGINE,
     FIGURES,
     PER_EVENT,
     Counted,
@@ -23,6 +22,7 @@ from dbdyno.model import (
     StepResult,
     StepSummary,
     Study,
+    abilities,
 )
 from dbdyno.report.material.material import RunMaterial, SampleSeries, StepSeries
 from dbdyno.report.material.resets import resets
@@ -58,7 +58,7 @@ def with_figures(run: RunMaterial, study: Study, names: Sequence[str]) -> RunMat
         )
         for step, summary in run.summaries.items()
     }
-    if run.manifest.generator == ENGINE:
+    if abilities(run.manifest.generator).keeps_series:
         return replace(run, summaries=summaries)
     told = {step: _tool_series(run, study, summary) for step, summary in run.summaries.items()}
     series = {step: found for step, found in told.items() if found is not None}

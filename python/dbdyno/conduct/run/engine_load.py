@@ -1,0 +1,234 @@
+"""The load of a run by the engine: its tables, its calls, and what it answers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dbdyno.conduct.bottleneck import client_warnings
+from dbdyno.conduct.connection import run_target
+from dbdyno.conduct.ending import raise_failure, step_result
+from dbdyno.conduct.events import LoadWarned, Recorded
+from dbdyno.conduct.preflight import require
+from dbdyno.conduct.run.load import LoadAccount
+from dbdyno.conduct.run.served import Served
+from dbdyno.conduct.tables import CellTables, handling_of
+from dbdyno.engine import Outcome, run_engine, run_spec
+from dbdyno.engine.process import Call, Listener
+from dbdyno.errors import EngineError
+from dbdyno.model import (
+    EngineWarning,
+    Hello,
+    Interval,
+    Option,
+    Progress,
+    RateSearch,
+    Record,
+    Step,
+)
+from dbdyno.store import step_summary, with_search
+
+_MOST_PREPARERS = 8
+
+
+@dataclass(slots=True)
+class EngineLoad:
+    """Turns and searches (`turns.py`, `search.py`) call the engine by the same methods as a step of
+    one window does."""
+
+    served: Served
+    tables: CellTables = field(init=False)
+    _target: Mapping[str, object] = field(init=False)
+    """Where the clients of the steps connect, as a run spec has it."""
+    _load_target: Mapping[str, object] = field(init=False)
+    """Of every other command."""
+    _names: list[str] = field(default_factory=list)
+    """Names of its calls, in order."""
+    _warnings: list[EngineWarning] = field(default_factory=list)
+    _hello: Hello | None = None
+    """Of the engine started last."""
+    _pids: Sequence[int] = ()
+
+    def __post_init__(self) -> None:
+        server, identity = self.served.server, self.served.identity
+        cell, setting = identity.cell, identity.setting
+        self._target, self._load_target = run_target(server, cell), server.load_target()
+        handling = setting.tables or handling_of(cell)
+        self.tables = CellTables(
+            cell, setting.study.load, handling, server, self._call_for_tables, self._warn
+        )
+
+    def check_fit(self) -> None:
+        """The largest step decides."""
+        identity = self.served.identity
+        cell, steps, specs = identity.cell, identity.planned.steps, []
+        if self.tables.handling.prepare != "no":
+            made = cell.preparing
+            specs.append(self._spec("prepare", made.script, made.options, self._preparers()))
+        if steps:
+            specs.append(self.spec(max(steps, key=lambda step: step.clients)))
+        processes = identity.setting.study.load.processes
+        engine, launch = identity.setting.engine, self.served.host.client
+        require(engine, specs, self.served.server, processes, launch)
+
+    def make_tables(self) -> None:
+        """Prepares tables and reads them again; the null driver keeps none."""
+        with self.served.measured.phase("prepare"):
+            loaded = self.tables.make()
+        if self._target["driver"] != "null" and self.tables.needs_verifying(loaded):
+            with self.served.measured.phase("verify"):
+                self.tables.verify(loaded, lambda rows: self._observe("verify", None, rows))
+
+    def drop_tables(self) -> None:
+        """Removes our tables from a server that isn't ours."""
+        if self.tables.handling.cleanup:
+            with self.served.measured.phase("cleanup"):
+                self.tables.drop()
+
+    def client_pids(self) -> Sequence[int]:
+        """Processes of the engine called last."""
+        return self._pids
+
+    def account(self) -> LoadAccount:
+        """Tables, and the calls so far; their specs are in the run's folder."""
+        return LoadAccount(
+            luajit="" if self._hello is None else self._hello.luajit_version,
+            tables=tuple(self.tables.loads),
+            warnings=tuple(self._warnings),
+            command_lines=tuple(f"dbdyno-engine run spec-{name}.json" for name in self._names),
+        )
+
+    def start_unix_ns(self) -> int:
+        """Wall clock at time 0 of the engine started last, which has greeted."""
+        assert self._hello is not None, "the engine greets before its first turn"
+        return self._hello.start_unix_ns
+
+    def step(self, step: Step) -> None:
+        """One call of the engine. Raises `LabError`."""
+        self.served.begin_counting()
+        spec = self.spec(step)
+        with self.served.lab_counted():
+            outcome = self.call(f"step-{step.index}", spec, step=step)
+        self.conclude(step, outcome)
+        self.served.end_counting(step)
+
+    def conclude(self, step: Step, outcome: Outcome, *, search: RateSearch | None = None) -> None:
+        """Stores the engine's records of a step, and its search; raises if it was cut short."""
+        warnings, summary = [*outcome.warnings], None
+        if outcome.summary is not None:
+            summary = step_summary(
+                step.index,
+                outcome.summary,
+                outcome.summary_line,
+                backlog=outcome.backlog,
+                clients=self.served.identity.setting.study.load.all_clients(step.clients),
+                size_bytes=self.served.sizes(),
+            )
+            summary = summary if search is None else with_search(summary, search)
+            warnings += client_warnings(outcome, summary)
+        self.served.measured.add(step_result(step, outcome, warnings), summary)
+        raise_failure(outcome, self.served.server)
+        if outcome.summary is None:
+            raise EngineError(f"the engine ended step {step.index} without a summary")
+
+    def spec(self, step: Step) -> Mapping[str, object]:
+        """The run spec of a step."""
+        cell = self.served.identity.cell
+        return self._spec("run", cell.script, cell.options, step.clients, step)
+
+    def call(
+        self,
+        name: str,
+        spec: Mapping[str, object],
+        *,
+        step: Step | None,
+        apart: list[Record] | None = None,
+    ) -> Outcome:
+        """Calls the engine, storing its records and spec under `name`; for `apart`, see
+        `listener`."""
+        identity = self.served.identity
+        self.keep_spec(name, spec)
+        return run_engine(
+            identity.setting.engine,
+            spec,
+            listener=self.listener(step, command=str(spec["command"]), apart=apart),
+            log=identity.writer.logs / "engine.log",
+            processes=identity.setting.study.load.processes if step else None,
+            keep=identity.writer.logs / name,
+            launch=self.served.host.client,
+        )
+
+    def keep_spec(self, name: str, spec: Mapping[str, object]) -> None:
+        """Stores the spec, so that the call can be repeated by hand."""
+        self.served.identity.writer.document(f"spec-{name}.json", _without_password(spec))
+        self._names.append(name)
+
+    def listener(
+        self, step: Step | None, *, command: str = "run", apart: list[Record] | None = None
+    ) -> Listener:
+        """Stores each of the engine's records and forwards it to observers. With `apart`, records
+        for the step's series go there."""
+        writer, server = self.served.identity.writer, self.served.server
+        series = step.index if step is not None and apart is None else None
+
+        def listen(line: bytes, record: Record, call: Call) -> None:
+            writer.record(series, line, record)
+            if apart is not None and isinstance(record, (Hello, Interval)):
+                apart.append(record)
+            if isinstance(record, Hello):
+                self._hello, self._pids = record, call.pids
+            if isinstance(record, (Interval, Progress)) and not server.alive():
+                call.stop()
+            self._observe(command, step, record)
+
+        return listen
+
+    def _call_for_tables(
+        self, name: str, command: str, script: str, options: Mapping[str, Option]
+    ) -> Outcome:
+        spec = self._spec(command, script, options, self._preparers())
+        return self.call(name, spec, step=None)
+
+    def _spec(
+        self,
+        command: str,
+        script: str,
+        options: Mapping[str, Option],
+        clients: int,
+        step: Step | None = None,
+    ) -> Mapping[str, object]:
+        identity = self.served.identity
+        setting = identity.setting
+        return run_spec(
+            command=command,
+            target=self._load_target if step is None else self._target,
+            script=setting.scripts[script],
+            script_path=setting.script_path,
+            options=options,
+            clients=clients,
+            seed=identity.planned.data_seed if step is None else step.seed,
+            loaders=setting.study.load.loaders if step is None else None,
+            load=None if step is None else setting.study.load,
+            scripts=setting.scripts,
+        )
+
+    def _preparers(self) -> int:
+        """Number of clients for a command other than `run`."""
+        alone = self._load_target["driver"] == "sqlite"
+        return 1 if alone else min(_MOST_PREPARERS, os.cpu_count() or 1)
+
+    def _observe(self, command: str, step: Step | None, record: Record) -> None:
+        identity = self.served.identity
+        identity.setting.observe(Recorded(identity.planned, command, step, record))
+
+    def _warn(self, warning: EngineWarning) -> None:
+        self._warnings.append(warning)
+        identity = self.served.identity
+        identity.setting.observe(LoadWarned(identity.planned, warning))
+
+
+def _without_password(spec: Mapping[str, object]) -> Mapping[str, object]:
+    target = spec["target"]
+    assert isinstance(target, dict)
+    return {**spec, "target": {key: value for key, value in target.items() if key != "password"}}

@@ -1,0 +1,52 @@
+"""What this machine and the server say of themselves, before the load and after it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+from dbdyno import collect
+from dbdyno.conduct.host import Host
+from dbdyno.servers import Server
+
+
+@dataclass(slots=True)
+class Inspected:
+    """Empty of what was not reached."""
+
+    host_facts: Mapping[str, object] = field(default_factory=dict)
+    """Facts about this machine, including its storage."""
+    red_flags: tuple[collect.RedFlag, ...] = ()
+    host_change: Mapping[str, object] = field(default_factory=dict)
+    """What the batch has changed on this machine, once the load is over."""
+    server_facts: Mapping[str, object] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """All settings in effect, as reported by the server."""
+    size_bytes: dict[str, int] = field(default_factory=dict)
+    """Size of the data by phase: `prepared`, `end`."""
+
+    def before(self, server: Server, asked: Mapping[str, object]) -> None:
+        """Inspects machine and server once it has started; `asked`: the cell's host settings."""
+        self.host_facts = collect.host_facts(server.data_folder())
+        self.red_flags = tuple(collect.red_flags(self.host_facts, server.facts(), asked=asked))
+
+    def prepared(self, server: Server) -> None:
+        """Notes the size of the tables as they were loaded."""
+        self.size_bytes["prepared"] = server.size_bytes()
+
+    def after(self, server: Server, host: Host) -> None:
+        """Inspects both once more, when the load is over."""
+        self.host_change = host.facts(server.processes())
+        self.server_facts = server.facts()
+        self.settings = server.settings()
+        self.size_bytes["end"] = server.size_bytes()
+
+    def facts(self, tools: Mapping[str, Mapping[str, object]]) -> Mapping[str, object]:
+        """As `facts.json` has them; `tools`: generator → the program used."""
+        return {
+            "host": self.host_facts,
+            "host_change": self.host_change,
+            "tools": tools,
+            "server": self.server_facts,
+            "red_flags": [asdict(flag) for flag in self.red_flags],
+        }

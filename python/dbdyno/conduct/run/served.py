@@ -1,0 +1,97 @@
+"""The server of a run while it is up, what this machine was set to for it, and what samples it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+
+from dbdyno.collect import Sampler, Watched
+from dbdyno.conduct.host import Host
+from dbdyno.conduct.run.identity import Identity
+from dbdyno.conduct.run.measured import Measured
+from dbdyno.conduct.sampled import Stopwatch
+from dbdyno.errors import ServerError
+from dbdyno.model import LabCost, Step
+from dbdyno.servers import Server, parse_provision
+
+
+@dataclass(slots=True)
+class Served:
+    """Samples are taken between `start_sampling` and `stop_sampling`."""
+
+    identity: Identity
+    server: Server
+    host: Host
+    """What the batch and the run have changed on this machine."""
+    measured: Measured
+    _sampler: Sampler | None = None
+    _sampling: ExitStack = field(default_factory=ExitStack)
+    _stopwatch: Stopwatch = field(default_factory=Stopwatch)
+    _before: Mapping[str, int] = field(default_factory=dict)
+    _size_before: int = 0
+
+    @property
+    def sampler(self) -> Sampler:
+        """Metrics of this run alone."""
+        assert self._sampler is not None, "sampled from the end of set_up"
+        return self._sampler
+
+    @property
+    def is_sampled(self) -> bool:
+        """Whether sampling has begun."""
+        return self._sampler is not None
+
+    def start_sampling(self, client_pids: Callable[[], Sequence[int]]) -> None:
+        """Begins to sample the server, and the clients' processes."""
+        server = self.server
+        watched = Watched(
+            kind=parse_provision(self.identity.cell.provision).kind,
+            data_folder=server.data_folder(),
+            server_pids=server.processes,
+            client_pids=client_pids,
+            proxy_pids=server.proxies,
+            ask=server.ask,
+        )
+        sampler = Sampler(self.identity.setting.collectors("run"), watched)
+        self._sampler = self._sampling.enter_context(sampler)
+
+    def stop_sampling(self) -> None:
+        """Ends it; calling it again does nothing."""
+        self._sampling.close()
+
+    @contextmanager
+    def sampled_edges(self, shared: Sampler) -> Iterator[None]:
+        """Samples this run and the host before and after a step or turn: counters are differences
+        between two samples. Until its next one this run is sampled rarely."""
+        self.sampler.edge()
+        shared.edge()
+        yield
+        self.sampler.edge(idle=True)
+        shared.edge()
+
+    def lab_counted(
+        self, helper_cpu_s: Callable[[], float] = float
+    ) -> AbstractContextManager[None]:
+        """Counts what the lab takes in the block, in which the load is on; see `Stopwatch`."""
+        return self._stopwatch.counted((self.sampler,), helper_cpu_s)
+
+    def lab_cost(self) -> LabCost:
+        """All that was counted."""
+        return self._stopwatch.cost()
+
+    def begin_counting(self) -> None:
+        """Reads the server's counters and the size of its data before a step."""
+        self._before = dict(self.server.counters())
+        self._size_before = self.server.size_bytes()
+
+    def end_counting(self, step: Step) -> None:
+        """Notes them together with those after the step, if it completed."""
+        self.measured.add_counters(step, self._before, dict(self.server.counters()))
+
+    def sizes(self) -> tuple[int, int] | None:
+        """Sizes of the data around a step; `None` if the server is no longer there to ask."""
+        with suppress(ServerError):
+            self.server.check()  # makes a session anew that was lost under load
+            return self._size_before, self.server.size_bytes()
+        return None
