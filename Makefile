@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PACKAGES := sysbench postgresql-15 mariadb-server libaio1 maven chromium chromium-driver pgbouncer fio xfsprogs iproute2
 BIN := .venv/bin
 
-.PHONY: setup quickstart classics fmt lint test check downloads rust-tests-built rust-tests python-tests python-tests-alone nightly fuzz generate lock bench service-times verdicts wheel
+.PHONY: setup quickstart classics fmt lint lint-python lint-rust test check downloads rust-tests-built rust-tests python-tests python-tests-alone nightly fuzz generate lock bench service-times verdicts wheel
 .NOTPARALLEL:
 
 setup:      ; @scripts/setup
@@ -15,6 +15,8 @@ quickstart: setup ; @$(BIN)/dbdyno run quickstart
 classics:   setup ; scripts/packages $(PACKAGES) && $(BIN)/dbdyno classics
 fmt:        setup ; cargo fmt --all && $(BIN)/ruff check --fix --quiet . && $(BIN)/ruff format .
 lint:       setup ; scripts/lint
+lint-python: setup ; scripts/lint python
+lint-rust:  setup ; scripts/lint rust
 test:       setup ; scripts/packages $(PACKAGES) && scripts/tests everyday
 check:      ; @scripts/check
 downloads:  ; cargo fetch --locked && scripts/packages $(PACKAGES)

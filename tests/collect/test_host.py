@@ -43,6 +43,14 @@ def test_the_load_is_the_kernel_s(tmp_path: Path) -> None:
     assert now["load_average"] == [0.5, 1.25, 2.0]
 
 
+def test_what_else_ran_may_have_been_looked_at_before(tmp_path: Path) -> None:
+    seen = {"steal_percent": 3.0, "busy_processes": [{"name": "cc1", "processor_percent": 98.0}]}
+
+    now: Any = host_facts(tree=Tree(tmp_path), activity=seen)["now"]
+    assert {name: now[name] for name in seen} == seen
+    assert now.keys() == host_facts(tree=Tree(tmp_path))["now"].keys()  # type: ignore[attr-defined]
+
+
 def test_facts_can_be_stored(facts: dict[str, Any]) -> None:
     assert json.loads(json.dumps(facts)) == facts
 

@@ -21,6 +21,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly  # A minute and a half of both processors.
 def test_the_example_answers_its_question(folder: Path, clean: None) -> None:
     assert dbdyno("check", "index.toml", folder=folder).code == 0
     told = dbdyno("run", "index.toml", folder=folder)

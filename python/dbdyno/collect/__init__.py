@@ -4,7 +4,7 @@ from dbdyno.collect.canaries import Canaries
 from dbdyno.collect.collector import Asking, Collector, Readings, Scope, Watched
 from dbdyno.collect.flags import RedFlag, red_flags
 from dbdyno.collect.held_back import held_back
-from dbdyno.collect.host import environment_id, host_facts
+from dbdyno.collect.host import activity_now, environment_id, host_facts
 from dbdyno.collect.limits import MachineLimits, machine_limits
 from dbdyno.collect.own import OwnCollector, read_own
 from dbdyno.collect.registry import collectors, optional_sources
@@ -23,6 +23,7 @@ __all__ = [
     "Sampler",
     "Scope",
     "Watched",
+    "activity_now",
     "collectors",
     "environment_id",
     "held_back",

@@ -71,8 +71,14 @@ _SAMPLE_S = 0.5
 _BUSY_PERCENT = 1.0
 
 
-def host_facts(data_folder: Path | None = None, *, tree: Tree | None = None) -> dict[str, object]:
-    """All facts; takes half a second, in which other processes are watched.
+def host_facts(
+    data_folder: Path | None = None,
+    *,
+    tree: Tree | None = None,
+    activity: Mapping[str, object] | None = None,
+) -> dict[str, object]:
+    """All facts. `activity` is what else runs, where it was looked at before; otherwise that is
+    done now, and takes half a second.
 
     `data_folder` is where the run's data lies: with it come the facts of the storage.
     """
@@ -87,7 +93,7 @@ def host_facts(data_folder: Path | None = None, *, tree: Tree | None = None) -> 
         "virtualisation": virtualisation(source),
         "storage": storage(source, data_folder) if data_folder else {},
         "software": _software(),
-        "now": _now(source, data_folder),
+        "now": {**_now(source, data_folder), **(activity or activity_now())},
     }
 
 
@@ -177,7 +183,6 @@ def _now(tree: Tree, data_folder: Path | None) -> Mapping[str, object]:
         "processor": processor_now(tree),
         "storage": storage_now(data_folder) if data_folder else {},
         "on_battery": _on_battery(),
-        **_activity(),
     }
 
 
@@ -187,7 +192,7 @@ def _on_battery() -> bool | None:
     return None if battery is None or battery.power_plugged is None else not battery.power_plugged
 
 
-def _activity() -> Mapping[str, object]:
+def activity_now() -> Mapping[str, object]:
     """What else ran during half a second: processes above 1 % of one processor, and the share of
     processor time the hypervisor kept."""
     watched = []

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
-from dbdyno.collect import Sampler, Watched
+from dbdyno.collect import Sampler, Watched, activity_now
 from dbdyno.conduct.events import RunEnded, RunStarted
 from dbdyno.conduct.host import Host, apply_host, own_part, shared_part
 from dbdyno.conduct.run import Run
@@ -91,6 +91,7 @@ def _begin(
 def _carry_out(runs: Sequence[Run], host: Host, shared: Sampler, folder: StudyFolder) -> None:
     with ExitStack() as stack:
         going = [run for run in runs if run.failure is None]
+        activity = activity_now()  # Before the servers of the batch are part of it.
         hosts: list[Host] = []
         for run in going:
             own = apply_host(own_part(run.identity.cell.host), folder.path)
@@ -99,7 +100,7 @@ def _carry_out(runs: Sequence[Run], host: Host, shared: Sampler, folder: StudyFo
         for run, its_host in zip(going, hosts, strict=True):
             stack.callback(_leave, run)
             with _its_own_failure(run):
-                run.set_up(its_host)
+                run.set_up(its_host, activity)
         for index in range(max((len(run.identity.planned.steps) for run in going), default=0)):
             up = [run for run in going if run.failure is None]
             if up:

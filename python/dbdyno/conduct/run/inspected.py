@@ -25,9 +25,12 @@ class Inspected:
     size_bytes: dict[str, int] = field(default_factory=dict)
     """Size of the data by phase: `prepared`, `end`."""
 
-    def before(self, server: Server, asked: Mapping[str, object]) -> None:
-        """Inspects machine and server once it has started; `asked`: the cell's host settings."""
-        self.host_facts = collect.host_facts(server.data_folder())
+    def before(
+        self, server: Server, asked: Mapping[str, object], activity: Mapping[str, object]
+    ) -> None:
+        """Inspects machine and server once it has started; `asked`: the cell's host settings,
+        `activity`: what else ran before."""
+        self.host_facts = collect.host_facts(server.data_folder(), activity=activity)
         self.red_flags = tuple(collect.red_flags(self.host_facts, server.facts(), asked=asked))
 
     def prepared(self, server: Server) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 
@@ -78,9 +79,9 @@ class Run:
         """Notes why it fails; the first reason stays."""
         self._failure = self._failure or error
 
-    def set_up(self, host: Host) -> None:
-        """Does everything up to the first step, on this machine as `host` has set it. Raises
-        `LabError`."""
+    def set_up(self, host: Host, activity: Mapping[str, object]) -> None:
+        """Does everything up to the first step, on this machine as `host` has set it, beside what
+        else ran on it before (`activity`). Raises `LabError`."""
         setting, cell = self.identity.setting, self.identity.cell
         logs = self.identity.writer.logs
         opened = setting.open_server(cell, setting.script_path, logs, host.server)
@@ -88,7 +89,7 @@ class Run:
         served = self._served = Served(self.identity, server, host, self.measured)
         with self.measured.phase("provision"):
             server.start()
-            self._inspected.before(server, cell.host)
+            self._inspected.before(server, cell.host, activity)
             setting.observe(HostInspected(self.identity.planned, self._inspected.red_flags))
             load = self._load = load_of(served)
             load.check_fit()
