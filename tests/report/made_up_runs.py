@@ -10,8 +10,10 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
+import numpy.typing as npt
 from hdrh.histogram import HdrHistogram
 
 from dbdyno.design.plan import plan as make_plan
@@ -111,7 +113,12 @@ class World:
 def write_study(
     folder: Path, text: str, world: World, *, name: str = "study", again: bool = False
 ) -> Path:
-    """Carries out `text` in `world`; returns the store's folder."""
+    """Carries out `text` in `world`; returns the store's folder. No disk is waited for."""
+    with mock.patch("os.fsync"):
+        return _write_study(folder, text, world, name, again=again)
+
+
+def _write_study(folder: Path, text: str, world: World, name: str, *, again: bool) -> Path:
     file = folder / f"{name}.toml"
     file.write_text(text)
     study = read_study(file).study
@@ -294,8 +301,8 @@ def _interval(
     histogram = merge_histograms([])
     if events:
         mean_ns = step.clients / rate * 1e9
-        for value in rng.lognormal(np.log(mean_ns), 0.4, min(events, 300)):
-            histogram.record_value(int(value) + 1)
+        values = rng.lognormal(np.log(mean_ns), 0.4, min(events, 300)).astype(np.int64) + 1
+        record_all(histogram, values)
     interval = Interval(
         index=second,
         phase="warm-up" if warm_up else "measure",
@@ -309,6 +316,18 @@ def _interval(
         histograms=(_histogram(histogram),) if events else (),
     )
     return interval, histogram
+
+
+def record_all(histogram: HdrHistogram, values: npt.NDArray[np.int64]) -> None:
+    """`record_value` of each, in a hundredth of the time: most of what made-up runs took."""
+    half, magnitude = histogram.sub_bucket_half_count, histogram.sub_bucket_half_count_magnitude
+    bits = np.frexp((values | histogram.sub_bucket_mask).astype(float))[1]
+    bucket = bits - histogram.unit_magnitude - (magnitude + 1)
+    places = ((bucket + 1) << magnitude) + (values >> (bucket + histogram.unit_magnitude)) - half
+    np.add.at(np.ctypeslib.as_array(histogram.counts), places, 1)
+    histogram.total_count += values.size
+    histogram.min_value = min(histogram.min_value, int(values.min()))
+    histogram.max_value = max(histogram.max_value, int(values.max()))
 
 
 def _histogram(histogram: HdrHistogram) -> HistogramRecord:
