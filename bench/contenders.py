@@ -230,7 +230,7 @@ def sysbench(script: Path, *, fresh: bool = False, by: Sequence[str] = ()) -> Co
     def measure(place: Place, clients: int, options: Options) -> Figures:
         call = (*by, *SYSBENCH)
         short, long = (
-            _run_sysbench(call, place, script, clients, options, limit, fresh=fresh)
+            _run_sysbench(call, place, script, clients, options, limit=limit, fresh=fresh)
             for limit in (f"--events={clients}", f"--time={options.window_s:g}")
         )
         if not fresh and _found(r"ignored errors:\s+(\d+)", long):
@@ -274,8 +274,8 @@ def _run_sysbench(
     script: Path,
     clients: int,
     options: Options,
-    limit: str,
     *,
+    limit: str,
     fresh: bool,
 ) -> Child:
     if fresh:

@@ -63,7 +63,9 @@ def made_up_store(folder: Path, *, seconds: int, metrics: int) -> Path:
         for run in plan.runs:
             if run.block not in made:
                 writer = opened.writer(run, attempt=1)
-                made[run.block] = _measured(writer, study, plan, run, seconds, metrics)
+                made[run.block] = _measured(
+                    writer, study, plan, run, seconds=seconds, metrics=metrics
+                )
             else:
                 _copied(opened.path / "runs" / run.id, run, *made[run.block])
     return store
@@ -94,7 +96,7 @@ baseline = {{ cache = "level0" }}
 
 
 def _measured(
-    writer: RunWriter, study: Study, plan: Plan, run: PlannedRun, seconds: int, metrics: int
+    writer: RunWriter, study: Study, plan: Plan, run: PlannedRun, *, seconds: int, metrics: int
 ) -> tuple[Path, RunManifest]:
     rng = np.random.default_rng(run.block)
     with writer:

@@ -19,9 +19,8 @@ from dbdyno.collect.sources import disk, postgresql, process
 from dbdyno.guard.account import server_account
 from dbdyno.guard.guarded import Guarded
 from dbdyno.guard.undo import mount_at
-from dbdyno.model import Missing, Reading
+from dbdyno.model import Missing, Reading, Session
 from dbdyno.servers import open_server
-from dbdyno.servers.protocol import Asking
 from dbdyno.setters.outfit import apply_all
 from dbdyno.setters.setter import Scene
 
@@ -73,7 +72,7 @@ def test_processor_time_is_that_of_the_kernels_account() -> None:
     assert told_s >= 2
 
 
-def backends_count(session: Asking) -> float:
+def backends_count(session: Session) -> float:
     (row,) = session.rows("SELECT wal_bytes FROM pg_stat_wal")
     return float(str(row["wal_bytes"]))
 

@@ -134,7 +134,7 @@ def test_what_the_compiler_says_of_a_function_is_told(tmp_path: Path) -> None:
     source.write_text('#include "postgres.h"\nPG_MODULE_MAGIC\nint f(void) { return x; }\n')
 
     with (
-        open_server("postgresql:18.4@wheel", {}, tmp_path, c_functions=[source]) as server,
+        open_server("postgresql:18.4@wheel", {}, tmp_path, c_functions=(source,)) as server,
         pytest.raises(
             ServerError, match=r"wrong\.c can't be compiled for postgresql 18\.4: .*error"
         ),

@@ -57,7 +57,7 @@ def with_functions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driven]
     folder = tmp_path_factory.mktemp("functions")
     source = Path(find_script("trigger_load", script_path())).parent / "parts" / "stamp.c"
     text, settings = "postgresql:16.14@wheel", {"fsync": "off"}
-    with open_server(text, settings, folder, c_functions=[source]) as server:
+    with open_server(text, settings, folder, c_functions=(source,)) as server:
         server.start()
         yield Driven(server, "pgsql", folder)
 

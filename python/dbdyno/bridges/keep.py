@@ -186,7 +186,9 @@ def _write(writer: RunWriter, plan: Plan, run: PlannedRun, steps: Steps, command
     if samples:
         tools = {source.bridge.tool: source.bridge.metrics for source in steps.values()}
         writer.metrics(samples, tools)
-    manifest = _manifest(plan, run, list(steps.values()), results, spans, command_line)
+    manifest = _manifest(
+        plan, run, list(steps.values()), results, spans_ns=spans, command_line=command_line
+    )
     writer.commit(manifest, tuple(summaries))
 
 
@@ -215,6 +217,7 @@ def _manifest(
     run: PlannedRun,
     sources: Sequence[Source],
     steps: Sequence[StepResult],
+    *,
     spans_ns: Sequence[int],
     command_line: str,
 ) -> RunManifest:

@@ -7,30 +7,16 @@ hands the readings to the store.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from dbdyno.collect.tree import Tree
-from dbdyno.model import Metric, Missing, Reading
+from dbdyno.model import Metric, Missing, Reading, SampledSession
 
 Scope = Literal["host", "run"]
 """Whether it reads the machine, the same for all that run on it, or one run's own parts."""
-
-
-class Asking(Protocol):
-    """A session of the lab's with a server, for one collector alone."""
-
-    def rows(self, statement: str) -> Sequence[Mapping[str, Any]]:
-        """The result of a statement; raises `ServerError`."""
-
-    def serving_thread(self) -> int | None:
-        """The thread of this machine that serves this session and no other; `None`: nobody can
-        tell, or the server is elsewhere."""
-
-    def close(self) -> None:
-        """Ends the session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +32,7 @@ class Watched:
     """Processes that put the load on now."""
     proxy_pids: Callable[[], Sequence[int]] = tuple
     """Processes between the two now."""
-    ask: Callable[[], Asking | None] = lambda: None
+    ask: Callable[[], SampledSession | None] = lambda: None
     """Opens a session; `None` where the server can't be asked."""
     spend: Callable[[float], None] = lambda _: None
     """Told the processor time, seconds, of each program that a collector has run."""

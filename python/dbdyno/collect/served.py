@@ -9,8 +9,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 
-from dbdyno.collect.collector import Asking
 from dbdyno.collect.tree import TICKS_PER_S, Tree
+from dbdyno.model import SampledSession
 
 
 def total_s(costs_s: Iterable[float | None]) -> float | None:
@@ -26,16 +26,16 @@ def total_s(costs_s: Iterable[float | None]) -> float | None:
 class Served:
     """The account of one collector's sessions, from when it first looks at each."""
 
-    def __init__(self, ask: Callable[[], Asking | None], tree: Tree | None = None) -> None:
+    def __init__(self, ask: Callable[[], SampledSession | None], tree: Tree | None = None) -> None:
         self._ask = ask
         self._tree = tree or Tree()
-        self._sessions: list[Asking] = []
+        self._sessions: list[SampledSession] = []
         self._lock = threading.Lock()
         self._last: dict[int, float] = {}
         """Thread that serves now → its processor time, seconds."""
         self._cpu_s: float | None = 0.0
 
-    def ask(self) -> Asking | None:
+    def ask(self) -> SampledSession | None:
         """Opens a session and keeps account of it."""
         session = self._ask()
         if session is not None:

@@ -45,7 +45,7 @@ def search_step(run: Run, step: Step) -> None:
                 run.identity.writer.series(step.index, probed.records)
                 run.engine.conclude(step, probed.outcome, search=search)
                 raise EngineError(f"the engine ended a probe of step {step.index} early")
-            probe = _judge(run, asked, step, probed.outcome, rate_per_s, seed)
+            probe = _judge(run, asked, step, probed.outcome, rate_per_s=rate_per_s, seed=seed)
             search = joined(search, probe)
             chosen = probed if search.chosen == number or chosen is None else chosen
         assert chosen is not None, "a search has a first probe"
@@ -77,6 +77,7 @@ def _judge(
     asked: FindMax,
     step: Step,
     outcome: Outcome,
+    *,
     rate_per_s: float,
     seed: int,
 ) -> Probe:

@@ -36,7 +36,7 @@ def plan(study: Study, *, seed: int | None = None, blocks: int | None = None) ->
         for cell in (matrix[place] for place in order):
             levels = [cell.levels[name] for name in varying] or ["all"]
             run_id = f"b{block}-{','.join(levels)}"
-            runs.append(_run(study, seed, block, len(runs) + 1, cell, run_id))
+            runs.append(_run(study, cell, run_id, seed=seed, block=block, position=len(runs) + 1))
     return Plan(
         study=study.name,
         scale=study.scale,
@@ -62,7 +62,9 @@ def _batch_by_batch(
     )
 
 
-def _run(study: Study, seed: int, block: int, position: int, cell: Cell, run_id: str) -> PlannedRun:
+def _run(
+    study: Study, cell: Cell, run_id: str, *, seed: int, block: int, position: int
+) -> PlannedRun:
     run_seed = derive_seed(seed, "run", block, _key(cell))
     return PlannedRun(
         id=run_id,

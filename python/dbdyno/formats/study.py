@@ -106,7 +106,7 @@ def read_study(
     chosen: Study | None = None
     for scale_name in names:
         merged = with_scale(document, overrides.get(scale_name, {}))
-        study = _build(file, text, merged, lines, scale_name, names, folder)
+        study = _build(file, text, merged, lines, scale=scale_name, scales=names, folder=folder)
         chosen = study if scale_name == wanted else chosen
     assert chosen is not None
     try:
@@ -192,6 +192,7 @@ def _build(
     text: str,
     merged: Mapping[str, object],
     lines: Mapping[KeyPath, int],
+    *,
     scale: str,
     scales: tuple[str, ...],
     folder: Path,

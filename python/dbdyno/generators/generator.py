@@ -20,25 +20,15 @@ from dbdyno.generators.failing import failure, telling_line
 from dbdyno.guard.family import children_of
 from dbdyno.guard.guarded import Guarded
 from dbdyno.guard.launch import Launch
-from dbdyno.model import HistogramRecord, Load, Metric, Option, Sample, StepSummary, Volume
+from dbdyno.model import HistogramRecord, Load, Metric, Option, Sample, Session, StepSummary, Volume
 
 _GRACE_S = 10.0
-
-
-class Asks(Protocol):
-    """A session with a database."""
-
-    def rows(self, statement: str) -> Sequence[Mapping[str, Any]]:
-        """The result of a statement; raises `ServerError`."""
-
-    def close(self) -> None:
-        """Ends the session."""
 
 
 class Served(Protocol):
     """The server methods that a generator may use (see `servers/protocol.py`)."""
 
-    def inside(self) -> Asks:
+    def inside(self) -> Session:
         """A session in the database under load."""
 
     def table_files(self, table: str) -> Sequence[Path]:

@@ -76,6 +76,7 @@ from dbdyno.model.result import (
     TurnResult,
 )
 from dbdyno.model.search import FindMax, Miss, Probe, RateSearch
+from dbdyno.model.session import SampledSession, Session
 from dbdyno.model.study import (
     ANSWER_FIELDS,
     FIRST_LOOK,
@@ -180,7 +181,9 @@ __all__ = [
     "RunStatus",
     "Sample",
     "Sampled",
+    "SampledSession",
     "Scheduling",
+    "Session",
     "Sine",
     "SourceFile",
     "Step",

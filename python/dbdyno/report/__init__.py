@@ -55,11 +55,11 @@ def write(
     Raises `StoreError` if the study can't be read or the page can't be written.
     """
     with Drawing(pictures=pictures) as drawing:
-        return _write(store, study, out, asked, drawing, pictures)
+        return _write(store, study, out, drawing, asked=asked, pictures=pictures)
 
 
 def _write(
-    store: Path, study: str, out: Path, asked: Study | None, drawing: Drawing, pictures: bool
+    store: Path, study: str, out: Path, drawing: Drawing, *, asked: Study | None, pictures: bool
 ) -> Written:
     page = out if out.suffix == ".html" else out / f"{study}.html"
     folder = page.with_suffix("")

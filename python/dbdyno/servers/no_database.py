@@ -7,7 +7,7 @@ from typing import ClassVar
 from dbdyno.errors import ServerError
 from dbdyno.servers.contents import Contents
 from dbdyno.servers.process_free import ProcessFree
-from dbdyno.servers.protocol import Provision, Transport
+from dbdyno.servers.protocol import ServerSpec, Transport
 
 
 class NoDatabase(ProcessFree):
@@ -15,15 +15,16 @@ class NoDatabase(ProcessFree):
 
     _SETTINGS_HINT: ClassVar[str]
 
-    def __init__(self, provision: Provision, settings: Mapping[str, str], folder: Path) -> None:
-        if settings:
+    def __init__(self, spec: ServerSpec, folder: Path) -> None:
+        if spec.settings:
             raise ServerError(
-                f"settings ({', '.join(sorted(settings))}) were asked of `{provision.kind}`, "
+                f"settings ({', '.join(sorted(spec.settings))}) were asked of "
+                f"`{spec.provision.kind}`, "
                 "which is no database",
                 hint=self._SETTINGS_HINT,
             )
-        super().__init__(provision, folder)
-        self._kind = provision.kind
+        super().__init__(spec, folder)
+        self._kind = spec.provision.kind
 
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:
         """The null driver."""

@@ -11,28 +11,22 @@ import time
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from dbdyno.errors import ConnectError, ServerError
+from dbdyno.model.session import Session
 from dbdyno.servers.cache import sha256_of
 from dbdyno.servers.certificate import make_certificate
 from dbdyno.servers.daemon import Daemon
 from dbdyno.servers.direct import Direct
 from dbdyno.servers.packaged import Programs
-from dbdyno.servers.protocol import DATABASE, ROLE, Provision, Transport
+from dbdyno.servers.protocol import DATABASE, ROLE, ServerSpec, Transport
 from dbdyno.servers.source.debian import real_program
 
 _READY_LIMIT_S = 120.0
 _POLL_S = 0.02
 _PORT_ATTEMPTS = 3
 _LOOPBACK = "127.0.0.1"
-
-
-class Session(Protocol):
-    """The lab's own connection to a server."""
-
-    def close(self) -> None:
-        """Closes it; the next statement opens another."""
 
 
 class OwnServer(Direct):
@@ -50,11 +44,12 @@ class OwnServer(Direct):
     """Signal that ends it at once without leaving anything in the kernel."""
     _session: Session
 
-    def __init__(self, provision: Provision, folder: Path) -> None:
-        self._provision = provision
+    def __init__(self, spec: ServerSpec, folder: Path) -> None:
+        self._spec = spec
+        provision = self._provision = spec.provision
         self._password = secrets.token_urlsafe(24)
         name = f"{provision.kind} {provision.version}"
-        self._daemon = Daemon(name, folder.absolute() / "server.log", provision.launch)
+        self._daemon = Daemon(name, folder.absolute() / "server.log", spec.launch)
         self._port = 0
         self._log_start = 0
         self._programs: Programs | None = None
@@ -63,7 +58,7 @@ class OwnServer(Direct):
     def _secured(self, folder: Path, *, anyway: bool = False) -> Mapping[str, Path]:
         """Certificate and key of this run, made once; nothing where no TLS is asked for, unless
         `anyway`."""
-        if not (self._provision.tls or anyway):
+        if not (self._spec.tls or anyway):
             return {}
         certificate, key = folder / "server-certificate.pem", folder / "server-key.pem"
         if not certificate.exists():
@@ -150,7 +145,7 @@ class OwnServer(Direct):
     @property
     def _address(self) -> str:
         """Where it listens for TCP."""
-        return self._provision.launch.address or _LOOPBACK
+        return self._spec.launch.address or _LOOPBACK
 
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:
         """The Unix socket, or its address with this run's password."""

@@ -8,9 +8,10 @@ from typing import ClassVar
 
 from dbdyno.errors import ServerError
 from dbdyno.guard.guarded import Guarded
+from dbdyno.model.session import Session
 from dbdyno.servers.direct import Direct
 from dbdyno.servers.place import data_parent
-from dbdyno.servers.protocol import Asking, Capacity, Provision
+from dbdyno.servers.protocol import Capacity, ServerSpec
 
 
 class ProcessFree(Direct):
@@ -19,11 +20,11 @@ class ProcessFree(Direct):
     _WHAT: ClassVar[str]
     """Name of its path in messages: `the database file`."""
 
-    def __init__(self, provision: Provision, folder: Path) -> None:
-        named = provision.launch.data_parent
+    def __init__(self, spec: ServerSpec, folder: Path) -> None:
+        named = spec.launch.data_parent
         self._parent = Path(named) if named else data_parent(folder, None)
         self._guarded = Guarded()
-        self._tried = folder if provision.only_tried else None
+        self._tried = folder if spec.only_tried else None
         self._path: Path | None = None
 
     def _make_folder(self) -> Path:
@@ -70,7 +71,7 @@ class ProcessFree(Direct):
         """Nothing runs; its path must exist."""
         self.check()
 
-    def inside(self) -> Asking:
+    def inside(self) -> Session:
         """Raises: there is no database."""
         raise ServerError(f"{self._WHAT} has no database in it")
 

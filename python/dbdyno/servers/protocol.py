@@ -9,11 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 from dbdyno.guard.launch import ORDINARY, Launch
+from dbdyno.model.session import SampledSession, Session
 from dbdyno.servers.contents import Contents
 from dbdyno.servers.initial_data import InitialData
+from dbdyno.servers.proxy.proxy import Wish
 
 Transport = Literal["unix", "tcp"]
 Connection = Mapping[str, bool | str]
@@ -37,24 +39,6 @@ class Capacity:
     """Prepared statements in all connections together."""
     accept_queue: int | None = None
     """Length of the server's queue of connections to be accepted, as configured."""
-
-
-class Asking(Protocol):
-    """A session of the lab with a server, besides the one that queries the server itself."""
-
-    def rows(self, statement: str) -> Sequence[Mapping[str, Any]]:
-        """The result of a statement; raises `ServerError` if refused or the server has gone."""
-
-    def close(self) -> None:
-        """Ends the session."""
-
-
-class SampledSession(Asking, Protocol):
-    """The same for whoever samples the server, and looks at what that costs it."""
-
-    def serving_thread(self) -> int | None:
-        """The thread of this machine that serves this session and no other; `None`: nobody can
-        tell, or the server is elsewhere."""
 
 
 class Server(Protocol):
@@ -100,7 +84,7 @@ class Server(Protocol):
         """Tables of the database under load, named as in statements; none for a server that isn't
         the run's own, whose tables may be someone else's."""
 
-    def inside(self) -> Asking:
+    def inside(self) -> Session:
         """Opens a session in the database under load, like an application's; the caller closes it.
         For an in-process database it is in another process than ours."""
 
@@ -199,16 +183,29 @@ class Provision:
     package: Package | None = None
     installation: Installation | None = None
     url: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSpec:
+    """All that a run asks of its server: what it is, and how it is to be started and offered. A key
+    of a cell that concerns its server is a field here, and nowhere else on the way to its kind."""
+
+    provision: Provision
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """Of the server itself, by its own names."""
     launch: Launch = ORDINARY
-    """How its process is started; set by `open_server`."""
+    """How its process is started."""
     tls: bool = False
     """Whether a server of ours is to offer TLS, with a certificate made for the run."""
-    c_functions: Sequence[Path] = ()
-    """C files compiled for it; set by `open_server`."""
+    c_functions: tuple[Path, ...] = ()
+    """C files compiled for it."""
+    proxy: Wish | None = None
+    """What its clients connect to instead of it."""
     initial: InitialData | None = None
-    """New data folders of the same study, to be copied; set by `open_server`."""
+    """New data folders of the same study, to be copied."""
     only_tried: bool = False
-    """Whether its folder is removed by whoever opened it; set by `open_server`."""
+    """Whether its folder is removed by whoever opened it, and may hold the data of a server without
+    a process."""
 
 
 def _nobody_connects(provision: Provision, _: Connection) -> str:
@@ -220,8 +217,8 @@ class Kind:
     """What `registry.py` knows about a kind of server."""
 
     name: str
-    open: Callable[[Provision, Mapping[str, str], Path], Server]
-    """Makes a server, not yet started, from its settings and the run's folder."""
+    open: Callable[[ServerSpec, Path], Server]
+    """Makes a server, not yet started, in the run's folder."""
     driver: str = ""
     """The engine's name of its protocol; empty if the engine has no driver for it."""
     embedded_version: str | None = None

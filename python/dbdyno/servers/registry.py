@@ -2,8 +2,10 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 from dbdyno.errors import ServerError
 from dbdyno.guard.guarded import sweep
@@ -25,6 +27,7 @@ from dbdyno.servers.protocol import (
     Package,
     Provision,
     Server,
+    ServerSpec,
     Source,
 )
 from dbdyno.servers.provision import NoSuchVersionError, choices, exact_text, parse
@@ -32,6 +35,17 @@ from dbdyno.servers.proxy.proxy import Wish
 from dbdyno.servers.source.client import Progress
 from dbdyno.servers.sqlite.kind import KIND as SQLITE
 from dbdyno.servers.tool import PREFIX, TOOLS, Tool, open_found
+
+
+class Wishes(TypedDict, total=False):
+    """Fields of a `ServerSpec` by their names, those that are seldom asked for."""
+
+    tls: bool
+    c_functions: tuple[Path, ...]
+    proxy: Wish | None
+    initial: InitialData | None
+    only_tried: bool
+
 
 KINDS = {kind.name: kind for kind in (SQLITE, POSTGRESQL, MARIADB, MYSQL, DUCKDB, FILES, NULL)}
 
@@ -207,46 +221,40 @@ def _available(kind: Kind, choice: Package | Installation) -> Available:
 
 
 @contextlib.contextmanager
-def open_server(
-    provision: str,
-    settings: Mapping[str, str],
-    folder: Path,
-    launch: Launch = ORDINARY,
-    *,
-    tls: bool = False,
-    c_functions: Sequence[Path] = (),
-    proxy: Wish | None = None,
-    initial: InitialData | None = None,
-    only_tried: bool = False,
-) -> Iterator[Server]:
+def open_spec(spec: ServerSpec, folder: Path) -> Iterator[Server]:
     """A server for one run, not yet started. Leaving the block stops it and removes all but its
-    logs, which stay in `folder`; so does the end of this process, however it comes. With `tls` a
-    server of ours offers it; with `proxy` its clients connect to that; with `initial` it may get a
-    copy of a data folder that another was made with. `only_tried`: `folder` is removed afterwards,
-    and may hold the data of a server without a process.
+    logs, which stay in `folder`; so does the end of this process, however it comes.
 
     # Errors
     `ServerError` when there is no such server or it can't have these settings or this launch;
     `MachineError` when what its functions in C are compiled with is missing.
     """
-    parsed = replace(
-        resolve(provision),
-        launch=launch,
-        tls=tls,
-        c_functions=tuple(c_functions),
-        initial=initial,
-        only_tried=only_tried,
-    )
-    _refuse_launch(parsed)
-    _refuse_c_functions(parsed)
+    _refuse_launch(spec)
+    _refuse_c_functions(spec)
     sweep()
-    server = KINDS[parsed.kind].open(parsed, settings, folder)
-    if proxy is not None:
-        server = _behind(proxy, server, launch, folder)
+    server = KINDS[spec.provision.kind].open(spec, folder)
+    if spec.proxy is not None:
+        server = _behind(spec.proxy, server, spec.launch, folder)
     try:
         yield server
     finally:
         server.close()
+
+
+def open_server(
+    provision: str,
+    settings: Mapping[str, str],
+    folder: Path,
+    launch: Launch = ORDINARY,
+    **wishes: Unpack[Wishes],
+) -> AbstractContextManager[Server]:
+    """The same by a provision text, which is resolved now.
+
+    # Errors
+    `ServerError` as `resolve` and `open_spec`.
+    """
+    spec = ServerSpec(resolve(provision), settings, launch, **wishes)
+    return open_spec(spec, folder)
 
 
 def _behind(wish: Wish, server: Server, launch: Launch, folder: Path) -> Server:
@@ -270,9 +278,10 @@ def refuse_connection(provision: str, wish: Connection) -> None:
         raise ServerError(f"`{provision}`: {why}")
 
 
-def _refuse_c_functions(provision: Provision) -> None:
+def _refuse_c_functions(spec: ServerSpec) -> None:
+    provision = spec.provision
     takes = KINDS[provision.kind].takes_c_functions and provision.source is not Source.URL
-    if provision.c_functions and not takes:
+    if spec.c_functions and not takes:
         able = ", ".join(kind.name for kind in KINDS.values() if kind.takes_c_functions)
         raise ServerError(
             f"`{provision.text}` takes no functions in C (`c_functions`)",
@@ -280,17 +289,15 @@ def _refuse_c_functions(provision: Provision) -> None:
         )
 
 
-def _refuse_launch(provision: Provision) -> None:
+def _refuse_launch(spec: ServerSpec) -> None:
     """Only a process of ours can be started in another way."""
-    if provision.source is Source.URL and provision.launch != ORDINARY:
+    provision, launch = spec.provision, spec.launch
+    if provision.source is Source.URL and launch != ORDINARY:
         raise ServerError(
             f"`{provision.text}`: a server that runs already can't be started in another way",
             hint="leave out what `host` says of the server, or have dbdyno start one",
         )
-    if (
-        provision.source is Source.EMBEDDED
-        and replace(provision.launch, data_parent=None) != ORDINARY
-    ):
+    if provision.source is Source.EMBEDDED and replace(launch, data_parent=None) != ORDINARY:
         raise ServerError(
             f"`{provision.text}`: {provision.kind} has no process of its own",
             hint="it runs within the client: say the same of the client",

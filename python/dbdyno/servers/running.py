@@ -5,32 +5,27 @@ from pathlib import Path
 from typing import Protocol
 
 from dbdyno.errors import ConnectError, ServerError
+from dbdyno.model.session import Session
 from dbdyno.servers.direct import Direct
 from dbdyno.servers.login import try_apart
-from dbdyno.servers.protocol import Asking
 from dbdyno.servers.setting import refuse_all
 
 ANSWER_LIMIT_S = 5
 """How long a server may take to answer the lab on a fresh connection."""
 
 
-class Session(Protocol):
-    """The lab's own connection to a server; it closes itself when it finds that it is broken."""
+class LoginSession(Session, Protocol):
+    """The lab's own session; it closes itself when it finds that it is broken, and the next
+    statement opens another."""
 
     def connection(self) -> object:
         """The open connection, made if need be."""
-
-    def rows(self, statement: str, /) -> Sequence[Mapping[str, object]]:
-        """Rows of one statement."""
-
-    def close(self) -> None:
-        """Closes it; the next statement opens another."""
 
 
 class RunningServer(Direct):
     """Looked at and loaded, never stopped or altered."""
 
-    _session: Session
+    _session: LoginSession
 
     def __init__(self, url: str, settings: Mapping[str, str], example: str) -> None:
         refuse_all(settings, example)
@@ -105,7 +100,7 @@ class RunningServer(Direct):
         """Refused: the server is somebody else's."""
         raise self._not_ours("to start")
 
-    def inside(self) -> Asking:
+    def inside(self) -> Session:
         """Raises: such sessions are for servers of ours."""
         raise self._not_ours("to work in")
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from dbdyno.errors import ServerError
 from dbdyno.servers.cache import sha256_of
 from dbdyno.servers.packaged import install, printed_by
-from dbdyno.servers.protocol import Installation, Kind, Provision, Server, Source
+from dbdyno.servers.protocol import Installation, Kind, Provision, Server, ServerSpec, Source
 from dbdyno.servers.source.debian import real_program
 from dbdyno.servers.suite import packages_of
 
@@ -53,7 +53,7 @@ _KNOWN: Mapping[str, _Known] = {
 }
 
 
-def _no_server(_: Provision, __: Mapping[str, str], ___: Path) -> Server:
+def _no_server(_: ServerSpec, __: Path) -> Server:
     raise ServerError("a tool is no server", hint="a generator names it: `tool:NAME`")
 
 

@@ -105,7 +105,9 @@ def history(
         if _too_small(float(left.mean()), float(right.mean()), least_change, ratios):
             continue
         whole = x[kept[start] : kept[end - 1] + 1]
-        p = _permutation_p(whole, divergence, least_segment, level, permutations, rng)
+        p = _permutation_p(
+            whole, divergence, rng, least=least_segment, level=level, permutations=permutations
+        )
         if drifting and p <= level:
             p = max(p, drifting_p(clean[start:end], least_segment, permutations))
         if p <= level:
@@ -181,7 +183,7 @@ def _outliers(x: Array) -> tuple[int, ...]:
 
 
 def _permutation_p(
-    x: Array, divergence: float, least: int, level: float, permutations: int, rng: Generator
+    x: Array, divergence: float, rng: Generator, *, least: int, level: float, permutations: int
 ) -> float:
     """Ends early where the level can't be reached any more."""
     greater = 0

@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from dbdyno.collect.collector import Asking, Collector, Readings, Watched
+from dbdyno.collect.collector import Collector, Readings, Watched
 from dbdyno.errors import ServerError
-from dbdyno.model import Metric, Missing, Reading
+from dbdyno.model import Metric, Missing, Reading, SampledSession
 
 _STATUS = "SHOW GLOBAL STATUS"
 _INNODB = "SHOW ENGINE INNODB STATUS"
@@ -123,25 +123,25 @@ _AGE = Metric("checkpoint_age_bytes", "B", "gauge", "Redo written since the last
 
 
 class _MySQL:
-    def __init__(self, asking: Asking) -> None:
-        self._asking = asking
+    def __init__(self, session: SampledSession) -> None:
+        self._session = session
         # The view is filled whole at each query: only for what somebody turned on.
-        rows = asking.rows(_METRICS.format(_quoted(_MONITORED)))
+        rows = session.rows(_METRICS.format(_quoted(_MONITORED)))
         counted = [str(row["NAME"]) for row in rows if _is_counted(row)]
         self._metrics = _METRICS.format(_quoted(counted)) if counted else None
         self.sample()
 
     def sample(self) -> Iterable[Reading]:
-        readings = [*_status(self._asking.rows(_STATUS))]
-        for row in self._asking.rows(_INNODB):
+        readings = [*_status(self._session.rows(_STATUS))]
+        for row in self._session.rows(_INNODB):
             readings += _innodb(str(row["Status"]))
         if self._metrics is not None:
-            readings += _monitored(self._asking.rows(self._metrics))
+            readings += _monitored(self._session.rows(self._metrics))
         return readings
 
     def close(self) -> None:
         """Ends the session."""
-        self._asking.close()
+        self._session.close()
 
 
 def _status(rows: Iterable[Mapping[str, object]]) -> Iterable[Reading]:
@@ -178,11 +178,11 @@ def _innodb(text: str) -> Iterable[Reading]:
 
 
 def _open(watched: Watched) -> Readings | Missing | None:
-    asking = watched.ask() if watched.kind in ("mysql", "mariadb") else None
-    if asking is None:
+    session = watched.ask() if watched.kind in ("mysql", "mariadb") else None
+    if session is None:
         return None
     try:
-        return _MySQL(asking)
+        return _MySQL(session)
     except ServerError as error:
         return Missing(
             f"the server's status can't be read: {error.message}",

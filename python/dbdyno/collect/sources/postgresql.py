@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from dbdyno.collect.collector import Asking, Collector, Readings, Watched
+from dbdyno.collect.collector import Collector, Readings, Watched
 from dbdyno.errors import ServerError
-from dbdyno.model import Metric, Missing, Reading
+from dbdyno.model import Metric, Missing, Reading, SampledSession
 
 _VERSION = "SELECT current_setting('server_version_num')::int AS version"
 _DATABASE = """
@@ -83,9 +83,9 @@ _COLUMNS: Mapping[str, tuple[str, str, str, str]] = {
 
 
 class _PostgreSQL:
-    def __init__(self, asking: Asking) -> None:
-        self._asking = asking
-        (row,) = asking.rows(_VERSION)
+    def __init__(self, session: SampledSession) -> None:
+        self._session = session
+        (row,) = session.rows(_VERSION)
         version = int(str(row["version"])) // 10_000
         statements = [_DATABASE, _WRITER, _WAITS]
         statements.append(_POSITION if version >= 10 else _POSITION_9_6)
@@ -95,13 +95,13 @@ class _PostgreSQL:
         self._statement = " UNION ALL ".join(map(_ROWS_OF.format, statements))
 
     def sample(self) -> Iterable[Reading]:
-        for view in self._asking.rows(self._statement):
+        for view in self._session.rows(self._statement):
             for row in view["found"]:
                 yield from _readings(row)
 
     def close(self) -> None:
         """Ends the session."""
-        self._asking.close()
+        self._session.close()
 
 
 def _readings(row: Mapping[str, object]) -> Iterable[Reading]:
@@ -112,11 +112,11 @@ def _readings(row: Mapping[str, object]) -> Iterable[Reading]:
 
 
 def _open(watched: Watched) -> Readings | Missing | None:
-    asking = watched.ask() if watched.kind == "postgresql" else None
-    if asking is None:
+    session = watched.ask() if watched.kind == "postgresql" else None
+    if session is None:
         return None
     try:
-        return _PostgreSQL(asking)
+        return _PostgreSQL(session)
     except ServerError as error:
         return Missing(
             f"PostgreSQL's statistics can't be read: {error.message}",

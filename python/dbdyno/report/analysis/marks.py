@@ -103,7 +103,7 @@ def fault_marks(span: Span, stalls: Sequence[Stall]) -> Iterator[Mark]:
         if last < places.size:
             text = f"stall of {event.duration_s:.3g} s: {100 * event.depth:.0f} % below the median"
             text += f"; coincides with {stall.cycle}" if stall.cycle else ""
-            yield _of_intervals(span, series, int(places[first]), int(places[last]), STALL, text)
+            yield _of_intervals(span, series, (int(places[first]), int(places[last])), STALL, text)
 
 
 def reset_marks(run: RunMaterial) -> Iterator[Mark]:
@@ -148,12 +148,13 @@ def _counted(
     for group in np.split(places, np.flatnonzero(apart) + 1):
         total = counts[group].sum()
         text = f"{count(total)} {word}{'s' if total > 1 else ''}"
-        yield _of_intervals(span, series, int(group[0]), int(group[-1]), kind, text)
+        yield _of_intervals(span, series, (int(group[0]), int(group[-1])), kind, text)
 
 
 def _of_intervals(
-    span: Span, series: StepSeries, first: int, last: int, kind: str, text: str
+    span: Span, series: StepSeries, reach: tuple[int, int], kind: str, text: str
 ) -> Mark:
+    first, last = reach
     begin_s, end_s = series.start_s[first], series.start_s[last] + series.length_s[last]
     return Mark(
         kind,

@@ -2,12 +2,12 @@
 
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from dbdyno.errors import ServerError
 from dbdyno.servers.packaged import printed_by
-from dbdyno.servers.protocol import Installation, Kind, Package, Provision, Server, Source
+from dbdyno.servers.protocol import Installation, Kind, Package, Server, ServerSpec, Source
 
 _VERSIONS = ("1.5.6", "1.5.0", "1.4.4")
 _SIZE_BYTES = 21_000_000
@@ -39,10 +39,10 @@ def _version_of(folder: Path) -> str | None:
     return numbers[0] if numbers else None
 
 
-def _open(provision: Provision, settings: Mapping[str, str], folder: Path) -> Server:
+def _open(spec: ServerSpec, folder: Path) -> Server:
     from dbdyno.servers.duckdb.server import DuckdbServer
 
-    return DuckdbServer(provision, settings, folder)
+    return DuckdbServer(spec, folder)
 
 
 KIND = Kind(

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from dbdyno.errors import ServerError
+from dbdyno.model.session import Session
 from dbdyno.servers.contents import Contents, contents_of
 from dbdyno.servers.duckdb.session import DuckdbSession
 from dbdyno.servers.packaged import Programs, install
 from dbdyno.servers.process_free import ProcessFree
-from dbdyno.servers.protocol import DATABASE, Asking, Provision, Transport
+from dbdyno.servers.protocol import DATABASE, ServerSpec, Transport
 
 _ANSWER_LIMIT_S = 30.0
 
@@ -20,10 +21,10 @@ class DuckdbServer(ProcessFree):
 
     _WHAT: ClassVar[str] = "the database file"
 
-    def __init__(self, provision: Provision, settings: Mapping[str, str], folder: Path) -> None:
-        super().__init__(provision, folder)
-        self._provision = provision
-        self._asked = settings
+    def __init__(self, spec: ServerSpec, folder: Path) -> None:
+        super().__init__(spec, folder)
+        self._provision = spec.provision
+        self._asked = spec.settings
         self._programs: Programs | None = None
 
     def start(self) -> None:
@@ -85,7 +86,7 @@ class DuckdbServer(ProcessFree):
         finally:
             session.close()
 
-    def inside(self) -> Asking:
+    def inside(self) -> Session:
         """Opens a session in a separate process, so that a crash does not affect the lab."""
         assert self._path is not None, "started"
         assert self._programs is not None, "started"

@@ -1,12 +1,11 @@
 """The available MySQL servers and their sources."""
 
 import platform
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
 from dbdyno.servers.mysql.brand import Brand
-from dbdyno.servers.protocol import Kind, Package, Provision, Server, Source
+from dbdyno.servers.protocol import Kind, Package, Server, ServerSpec, Source
 from dbdyno.servers.suite import packages_of
 
 BRAND = Brand("mysql", "MySQL", ("mysqld",), "mysql:5.6.14")
@@ -19,14 +18,14 @@ def _maven_package(version: str) -> Package:
     return Package(version, Source.MAVEN, name, "bin", 325_000_000)
 
 
-def _open(provision: Provision, settings: Mapping[str, str], folder: Path) -> Server:
+def _open(spec: ServerSpec, folder: Path) -> Server:
     # Its driver takes a tenth of a second to import: only who opens a server pays for it.
     from dbdyno.servers.mysql.running import RunningMysql
     from dbdyno.servers.mysql.server import MysqlServer
 
-    if provision.source is Source.URL:
-        return RunningMysql(BRAND, provision, settings)
-    return MysqlServer(BRAND, provision, settings, folder)
+    if spec.provision.source is Source.URL:
+        return RunningMysql(BRAND, spec.provision, spec.settings)
+    return MysqlServer(BRAND, spec, folder)
 
 
 KIND = Kind(

@@ -10,11 +10,12 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from pymysql.optionfile import Parser
 
 from dbdyno.errors import ServerError
+from dbdyno.model.session import SampledSession
 from dbdyno.servers.contents import Contents
 from dbdyno.servers.mysql import query
 from dbdyno.servers.mysql.brand import Brand
 from dbdyno.servers.mysql.contents import contents
-from dbdyno.servers.protocol import Capacity, Provision, SampledSession, Transport
+from dbdyno.servers.protocol import Capacity, Provision, Transport
 from dbdyno.servers.running import ANSWER_LIMIT_S, RunningServer
 
 _DEFAULT_PORT = 3306

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from dbdyno.errors import ServerError
+from dbdyno.model.session import SampledSession, Session
 from dbdyno.servers.certificate import has_program
 from dbdyno.servers.contents import Contents
 from dbdyno.servers.daemon import free_port
@@ -23,10 +24,8 @@ from dbdyno.servers.place import data_folder, socket_folder
 from dbdyno.servers.protocol import (
     DATABASE,
     ROLE,
-    Asking,
     Capacity,
-    Provision,
-    SampledSession,
+    ServerSpec,
     Source,
 )
 from dbdyno.servers.setting import refuse_reserved, unknown_setting
@@ -68,12 +67,10 @@ class MysqlServer(OwnServer):
     """It stops as `innodb_fast_shutdown` says."""
     _session: query.Session
 
-    def __init__(
-        self, brand: Brand, provision: Provision, settings: Mapping[str, str], folder: Path
-    ) -> None:
-        self._asked = {name.replace("-", "_"): value for name, value in settings.items()}
+    def __init__(self, brand: Brand, spec: ServerSpec, folder: Path) -> None:
+        self._asked = {name.replace("-", "_"): value for name, value in spec.settings.items()}
         refuse_reserved(self._asked, _RESERVED)
-        super().__init__(provision, folder)
+        super().__init__(spec, folder)
         self._brand = brand
         self._root = Path()
         self._has_accounts = False
@@ -151,7 +148,7 @@ class MysqlServer(OwnServer):
         lines = [f"{name} = {_quoted(value)}\n" for name, value in {**ours, **self._asked}.items()]
         self._configuration.write_text("[mysqld]\n" + "".join(lines))
         self._daemon.give(self._configuration)
-        accounts = account_statements(self._password, self._provision.launch.address)
+        accounts = account_statements(self._password, self._spec.launch.address)
         if not self._has_accounts:
             self._accounts.write_text("\n".join((*self._components(), *accounts)) + "\n")
             self._daemon.give(self._accounts, mode=0o600)
@@ -200,7 +197,7 @@ class MysqlServer(OwnServer):
     def _initialise(self) -> None:
         """Provides the data folder: a copy of one made before, unless this server has a key of its
         own, or settings that may place files elsewhere."""
-        initial = self._provision.initial
+        initial = self._spec.initial
         alone = self._keys() or any("/" in value for value in self._asked.values())
         if initial is None or alone:
             self._make_data()
@@ -369,7 +366,7 @@ class MysqlServer(OwnServer):
         """Contents of a table in the database under load."""
         return contents(self._inside(), table, checksum=checksum)
 
-    def inside(self) -> Asking:
+    def inside(self) -> Session:
         """Opens a session as its role."""
         return self._inside()
 

@@ -3,7 +3,7 @@
 import platform
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from dbdyno.servers.protocol import (
     Package,
     Provision,
     Server,
+    ServerSpec,
     Source,
 )
 from dbdyno.servers.suite import packages_of
@@ -80,14 +81,14 @@ def _version_of(folder: Path) -> str | None:
     return numbers[0] if numbers else None
 
 
-def _open(provision: Provision, settings: Mapping[str, str], folder: Path) -> Server:
+def _open(spec: ServerSpec, folder: Path) -> Server:
     # Its driver takes a quarter of a second to import: only who opens a server pays for it.
     from dbdyno.servers.postgresql.running import RunningPostgresql
     from dbdyno.servers.postgresql.server import PostgresqlServer
 
-    if provision.source is Source.URL:
-        return RunningPostgresql(provision, settings)
-    return PostgresqlServer(provision, settings, folder)
+    if spec.provision.source is Source.URL:
+        return RunningPostgresql(spec.provision, spec.settings)
+    return PostgresqlServer(spec, folder)
 
 
 def _refuses(_: Provision, wish: Connection) -> str | None:

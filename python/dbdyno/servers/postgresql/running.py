@@ -7,10 +7,11 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from dbdyno.errors import ServerError
+from dbdyno.model.session import SampledSession
 from dbdyno.servers.contents import Contents
 from dbdyno.servers.postgresql import query
 from dbdyno.servers.postgresql.contents import contents
-from dbdyno.servers.protocol import Capacity, Provision, SampledSession, Transport
+from dbdyno.servers.protocol import Capacity, Provision, Transport
 from dbdyno.servers.running import ANSWER_LIMIT_S, RunningServer
 
 _TLS_FILES = {"ca": "sslrootcert", "certificate": "sslcert", "key": "sslkey"}

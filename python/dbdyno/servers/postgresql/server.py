@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from dbdyno.errors import ServerError
+from dbdyno.model.session import SampledSession, Session
 from dbdyno.servers.contents import Contents
 from dbdyno.servers.daemon import free_port
 from dbdyno.servers.own import OwnServer
@@ -17,10 +18,8 @@ from dbdyno.servers.postgresql.contents import contents, tables
 from dbdyno.servers.protocol import (
     DATABASE,
     ROLE,
-    Asking,
     Capacity,
-    Provision,
-    SampledSession,
+    ServerSpec,
 )
 from dbdyno.servers.setting import refuse_reserved, unknown_setting
 
@@ -55,15 +54,15 @@ class PostgresqlServer(OwnServer):
     _DROP = signal.SIGQUIT
     _session: query.Session
 
-    def __init__(self, provision: Provision, settings: Mapping[str, str], folder: Path) -> None:
+    def __init__(self, spec: ServerSpec, folder: Path) -> None:
         # What is refused is refused before there is a guard that would have to be closed.
-        refuse_reserved(settings, _RESERVED)
-        if settings.get(_CHECKSUMS) not in (None, "on", "off"):
+        refuse_reserved(spec.settings, _RESERVED)
+        if spec.settings.get(_CHECKSUMS) not in (None, "on", "off"):
             raise ServerError(f"postgresql's `{_CHECKSUMS}` is on or off")
-        if provision.c_functions:
-            functions.require(provision)
-        super().__init__(provision, folder)
-        settings = dict(settings)
+        if spec.c_functions:
+            functions.require(spec.provision)
+        super().__init__(spec, folder)
+        settings = dict(spec.settings)
         self._checksums = settings.pop(_CHECKSUMS, None)
         self._asked = settings
         self._folder = Path()
@@ -148,7 +147,7 @@ class PostgresqlServer(OwnServer):
         return self._folder / "functions"
 
     def _compile_functions(self) -> None:
-        sources = self._provision.c_functions
+        sources = self._spec.c_functions
         if not sources:
             return
         self._libraries.mkdir()
@@ -199,7 +198,7 @@ class PostgresqlServer(OwnServer):
         """Lets the role in from the network of an address that isn't loopback."""
         rule = f"host all {ROLE} samenet md5\n"  # Also asks for SCRAM where that is stored.
         access = self._data / "pg_hba.conf"
-        if self._provision.launch.address and rule not in access.read_text():
+        if self._spec.launch.address and rule not in access.read_text():
             with access.open("a") as file:
                 file.write(rule)
 
@@ -295,7 +294,7 @@ class PostgresqlServer(OwnServer):
         finally:
             session.close()
 
-    def inside(self) -> Asking:
+    def inside(self) -> Session:
         """Opens a session as its role."""
         return self._inside()
 

@@ -13,10 +13,11 @@ from dbdyno.errors import ServerError
 from dbdyno.guard.account import server_account
 from dbdyno.guard.guarded import Guarded
 from dbdyno.guard.launch import Launch
+from dbdyno.model.session import SampledSession, Session
 from dbdyno.servers.contents import Contents
 from dbdyno.servers.daemon import Daemon, free_port
 from dbdyno.servers.place import socket_folder
-from dbdyno.servers.protocol import Asking, Capacity, SampledSession, Server, Transport
+from dbdyno.servers.protocol import Capacity, Server, Transport
 from dbdyno.servers.proxy.proxy import Behind, Post, Wish
 from dbdyno.servers.proxy.registry import find_proxy
 from dbdyno.servers.tool import Tool
@@ -176,7 +177,7 @@ class ProxiedServer:
         """Asks the server, not the proxies."""
         return self._server.ask()
 
-    def inside(self) -> Asking:
+    def inside(self) -> Session:
         """A session with the server, not with the proxies."""
         return self._server.inside()
 

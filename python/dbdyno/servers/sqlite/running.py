@@ -1,11 +1,12 @@
 """A SQLite file by its URL: somebody's, or one that the engine's first connection makes."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from dbdyno.errors import ServerError
-from dbdyno.servers.protocol import Provision
+from dbdyno.servers.protocol import ServerSpec
 from dbdyno.servers.sqlite.server import SqliteServer
 
 EXAMPLES = "`sqlite:///absolute/path`, `sqlite:relative/path`, `sqlite:///path?journal_mode=wal`"
@@ -20,12 +21,14 @@ class SqliteFile(SqliteServer):
     """The file and the pragmas of the URL. It is not removed, and its tables may be somebody
     else's."""
 
-    def __init__(self, provision: Provision, settings: Mapping[str, str], folder: Path) -> None:
-        assert provision.url is not None
-        parts = urlsplit(provision.url)
+    def __init__(self, spec: ServerSpec, folder: Path) -> None:
+        url = spec.provision.url
+        assert url is not None, "its kind opens it by URL only"
+        parts = urlsplit(url)
         if not names_file(parts):
-            raise ServerError(f"`{provision.url}` names no file", hint=f"such as {EXAMPLES}")
-        super().__init__(provision, dict(parse_qsl(parts.query)) | dict(settings), folder)
+            raise ServerError(f"`{url}` names no file", hint=f"such as {EXAMPLES}")
+        settings = {**dict(parse_qsl(parts.query)), **spec.settings}
+        super().__init__(replace(spec, settings=settings), folder)
         self._file = Path(unquote(parts.path)).absolute()
 
     def start(self) -> None:

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import ClassVar
 
 from dbdyno.errors import ServerError
+from dbdyno.model.session import Session
 from dbdyno.servers.apart import ApartSession
 from dbdyno.servers.contents import Contents
 from dbdyno.servers.packaged import fetch
 from dbdyno.servers.process_free import ProcessFree
-from dbdyno.servers.protocol import DATABASE, Asking, Package, Provision, Source, Transport
+from dbdyno.servers.protocol import DATABASE, Package, ServerSpec, Source, Transport
 from dbdyno.servers.setting import unknown_setting
 from dbdyno.servers.sqlite.contents import contents, quoted
 
@@ -65,10 +66,10 @@ class SqliteServer(ProcessFree):
 
     _WHAT: ClassVar[str] = "the database file"
 
-    def __init__(self, provision: Provision, settings: Mapping[str, str], folder: Path) -> None:
-        super().__init__(provision, folder)
-        self._provision = provision
-        settings = dict(settings)
+    def __init__(self, spec: ServerSpec, folder: Path) -> None:
+        super().__init__(spec, folder)
+        self._provision = spec.provision
+        settings = dict(spec.settings)
         self._checksums = settings.pop(CHECKSUMS, "off")
         shape = [name for name in _SHAPES_FILE if name in settings]
         self._extension: Path | None = None
@@ -186,7 +187,7 @@ class SqliteServer(ProcessFree):
             found = connection.execute(_TABLES).fetchall()
         return {name: f"main.{quoted(name)}" for (name,) in found}
 
-    def inside(self) -> Asking:
+    def inside(self) -> Session:
         """Opens a session in a separate process, so that a crash does not affect the lab."""
         assert self._path is not None, "started"
         extension = () if self._extension is None else (self._extension,)

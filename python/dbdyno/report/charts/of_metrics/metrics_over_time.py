@@ -66,7 +66,14 @@ def draw(analysis: Analysis, metrics: Sequence[str], *, name: str) -> Chart:
     intervals = longest(analysis)
     selections = _selections()
     each = [
-        _panel(one, _title(analysis, one), shade, found.kinds, intervals, selections)
+        _panel(
+            one,
+            _title(analysis, one),
+            shade,
+            found.kinds,
+            intervals=intervals,
+            selections=selections,
+        )
         for one in drawn
     ]
     with warnings.catch_warnings():
@@ -180,6 +187,7 @@ def _panel(
     title: str,
     shade: alt.Color,
     kinds: Sequence[str],
+    *,
     intervals: int,
     selections: Selections,
 ) -> alt.LayerChart | alt.FacetChart:
