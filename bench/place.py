@@ -221,7 +221,7 @@ def _served(provision: str, settings: Mapping[str, str], engine: Engine) -> Iter
         open_server(provision, settings, Path(name) / "logs") as server,
     ):
         server.start()
-        yield Place(engine, _build_floors(Path(name)), server.target(), _facts(server))
+        yield Place(engine, _build_floors(Path(name)), server.entry.target(), _facts(server))
 
 
 def _facts(server: Server) -> Mapping[str, object]:

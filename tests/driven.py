@@ -81,7 +81,7 @@ class Driven:
     ) -> Told:
         folders = script_path()
         lines: list[str] = []
-        target: Mapping[str, Any] = self.server.target()
+        target: Mapping[str, Any] = self.server.entry.target()
         spec = run_spec(
             command=command,
             target=target,

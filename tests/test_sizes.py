@@ -41,8 +41,6 @@ MANY_FIELDS = {
 }
 
 MANY_METHODS = {
-    "servers/protocol.py:Server": 25,
-    "servers/proxy/proxied.py:ProxiedServer": 25,
     "servers/running.py:RunningServer": 16,
 }
 

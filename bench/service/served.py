@@ -23,7 +23,7 @@ def served() -> Iterator[tuple[Mapping[str, Any], str]]:
         open_server(POSTGRESQL, _SETTINGS, Path(name)) as server,
     ):
         server.start()
-        target: Mapping[str, Any] = server.target()
+        target: Mapping[str, Any] = server.entry.target()
         host, port = libpq_of(socket_of(target))
         with psycopg.connect(
             host=host,

@@ -38,12 +38,12 @@ def test_pgbench_and_sysbench_on_a_real_server(
 ) -> None:
     with open_server("postgresql@system", {}, tmp_path / "run") as server:
         server.start()
-        environment = dict(pgbench.connection(server.target()))
+        environment = dict(pgbench.connection(server.entry.target()))
         bench = open_tool("tool:pgbench").path
         run(tmp_path, "made", [bench, "-i", "-q"], environment)
         select = [bench, "-n", "-S", "-c", 2, "-T", 2, "-P", 1, "-l"]
         text = run(tmp_path, "select.txt", select, environment)
-        place = sysbench.connection(server.target())
+        place = sysbench.connection(server.entry.target())
         script = [open_tool("tool:sysbench").path, *place, "oltp_point_select", "--threads=2"]
         run(tmp_path, "prepared", [*script, "--table-size=100", "prepare"], {})
         asked = [*script, "--table-size=100", "--time=2", "--histogram=on", "run"]

@@ -81,8 +81,8 @@ def backends_count(session: Session) -> float:
 def test_bytes_of_postgresqls_log_are_those_that_its_backends_count(tmp_path: Path) -> None:
     with open_server("postgresql@system", {}, tmp_path) as server:
         server.start()
-        reader = opened(postgresql.COLLECTOR, Watched(kind="postgresql", ask=server.ask))
-        session = server.inside()
+        reader = opened(postgresql.COLLECTOR, Watched(kind="postgresql", ask=server.database.ask))
+        session = server.database.inside()
         session.rows("CREATE TABLE filled (n integer, t text)")
         session.rows("SELECT pg_stat_force_next_flush()")
         counted_before, before = backends_count(session), values(reader.sample())["wal_bytes"]

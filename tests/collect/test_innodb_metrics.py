@@ -19,7 +19,7 @@ SERVERS = ("mysql:5.6", "mariadb@system")
 
 
 def opened(server: Server) -> Readings:
-    found = COLLECTOR.open(Watched(kind="mysql", ask=server.ask))
+    found = COLLECTOR.open(Watched(kind="mysql", ask=server.database.ask))
     assert found is not None and not isinstance(found, Missing)
     return found
 
@@ -34,7 +34,7 @@ def test_what_is_turned_on_is_sampled(provision: str, tmp_path: Path) -> None:
     with open_server(provision, ASKED, tmp_path) as server:
         server.start()
         readings = opened(server)
-        session = server.inside()
+        session = server.database.inside()
         session.rows("CREATE TABLE gone (i INT PRIMARY KEY)")
         session.rows("INSERT INTO gone VALUES (1), (2), (3)")
         session.rows("DELETE FROM gone")

@@ -23,7 +23,7 @@ LEAST_US = 5000
 
 
 def opened(server: Server, kind: str) -> Readings:
-    found = mysql.COLLECTOR.open(Watched(kind=kind, ask=server.ask))
+    found = mysql.COLLECTOR.open(Watched(kind=kind, ask=server.database.ask))
     assert found is not None
     assert not isinstance(found, Missing)
     return found
@@ -37,7 +37,11 @@ def read(reader: Readings) -> Mapping[str, float]:
 def test_changes_are_delayed_where_purging_lags(tmp_path: Path) -> None:
     with open_server("mysql:5.6.14", COUNTED, tmp_path) as server:
         server.start()
-        reader, reads, writes = opened(server, "mysql"), server.inside(), server.inside()
+        reader, reads, writes = (
+            opened(server, "mysql"),
+            server.database.inside(),
+            server.database.inside(),
+        )
         writes.rows("CREATE TABLE lagging (n INTEGER) ENGINE=InnoDB")
         writes.rows("INSERT INTO lagging VALUES (0)")
         assert read(reader)["dml_delay_us"] == 0

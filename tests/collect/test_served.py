@@ -135,14 +135,14 @@ def test_servers_tell_which_thread_serves(provision: str, tmp_path: Path) -> Non
     kind = provision.partition(":")[0].partition("@")[0]
     with open_server(provision, {}, tmp_path) as server:
         server.start()
-        served = Served(server.ask)
+        served = Served(server.database.ask)
         session = served.ask()
         assert session is not None
         session.rows("SELECT 1")
         served.look()
         session.rows(_WORK[kind])
         asked_s = served.cpu_s()
-        watched = Watched(kind=kind, server_pids=server.processes, ask=server.ask)
+        watched = Watched(kind=kind, server_pids=server.node.processes, ask=server.database.ask)
         with Sampler(collectors("run"), watched) as sampler:
             sampler.edge()
             sampler.edge()
@@ -168,7 +168,7 @@ _WORK = {
 def test_a_thread_pool_serves_nobody_alone(tmp_path: Path) -> None:
     with open_server("mariadb@system", {"thread_handling": "pool-of-threads"}, tmp_path) as server:
         server.start()
-        session = server.ask()
+        session = server.database.ask()
         assert session is not None
         assert session.serving_thread() is None
         session.close()
@@ -179,19 +179,19 @@ def test_a_thread_pool_serves_nobody_alone(tmp_path: Path) -> None:
 def test_a_server_on_this_machine_is_known_over_tcp(provision: str, tmp_path: Path) -> None:
     with open_server(provision, {}, tmp_path) as server:
         server.start()
-        target: Any = server.target("tcp")
+        target: Any = server.entry.target("tcp")
         (place,) = [endpoint["tcp"] for endpoint in target["endpoints"]]
         scheme = "postgresql" if target["driver"] == "postgresql" else "mysql"
         login = f"{target['user']}:{target['password']}@{place['host']}:{place['port']}"
         url = f"url:{scheme}://{login}/{target['database']}"
         with open_server(url, {}, tmp_path / "elsewhere") as running:
             running.start()
-            session = running.ask()
+            session = running.database.ask()
             assert session is not None
             thread = session.serving_thread()
             threads = {
                 int(task.name)
-                for pid in server.processes()
+                for pid in server.node.processes()
                 for task in Path(f"/proc/{pid}/task").iterdir()
             }
             session.close()

@@ -118,6 +118,6 @@ def test_a_program_reaches_the_server_by_its_url(tmp_path: Path) -> None:
     with open_server("postgresql@system", {}, tmp_path / "logs") as server:
         server.start()
         ask = """psql "$DATABASE_URL" -AtF ' ' -c "SELECT 'events', 6 * 7" """
-        found = GENERATOR.run(replace(job(tmp_path, ["sh", "-c", ask]), target=server.target))
+        found = GENERATOR.run(replace(job(tmp_path, ["sh", "-c", ask]), target=server.entry.target))
 
     assert found.events == 42

@@ -195,8 +195,8 @@ def test_a_known_flip_has_a_known_outcome(
         server.start()
         table.fill(server)
         server.stop()  # What DuckDB has in its log goes into the file.
-        server.restart(LIMIT_S)
-        (file,) = server.table_files("known_rows")
+        server.node.restart(LIMIT_S)
+        (file,) = server.database.table_files("known_rows")
         folder = file.parent
         pristine = tmp_path / "pristine"
         pristine.mkdir()
@@ -234,7 +234,7 @@ def test_a_real_server_with_checksums_reports_and_without_is_wrong(
             job(
                 tmp_path,
                 kind=provision.partition(":")[0].partition("@")[0],
-                data_folder=server.data_folder(),
+                data_folder=server.node.data_folder(),
                 server=server,
                 options={"place": "rows", "damage": "byte", "rows": 200},
             )

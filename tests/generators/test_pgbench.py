@@ -106,11 +106,11 @@ def test_a_real_server_is_loaded_and_counts_the_same(tmp_path: Path) -> None:
             program=open_tool(str(GENERATOR.provision({}))).path,
             options={"script": "tpcb-like", "scale": 1},
             measure_s=3.0,
-            target=server.target,
+            target=server.entry.target,
             scratch=scratch,
         )
         told = GENERATOR.run(job)
-        environment = dict(connection(server.target()))
+        environment = dict(connection(server.entry.target()))
         rows = subprocess.run(
             [job.program.with_name("psql"), "-Atc", "SELECT COUNT(*) FROM pgbench_history"],
             env=environment,

@@ -120,11 +120,11 @@ def test_a_real_server_is_loaded(provision: str, tmp_path: Path) -> None:
             STEP,
             program=open_tool(str(GENERATOR.provision({}))).path,
             options={"script": "oltp_read_only", "tables": 1, "table_size": 100},
-            target=server.target,
+            target=server.entry.target,
             scratch=scratch,
         )
         told = GENERATOR.run(job)
-        tables = list(server.tables())
+        tables = list(server.database.tables())
 
     assert tables == ["sbtest1"]
     assert told.statements == 16 * told.events > 0

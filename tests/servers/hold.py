@@ -13,7 +13,7 @@ from dbdyno.servers import open_server
 provision, folder = sys.argv[1:]
 with open_server(provision, {}, Path(folder)) as server:
     server.start()
-    sys.stdout.write(json.dumps(server.target()) + "\n")
+    sys.stdout.write(json.dumps(server.entry.target()) + "\n")
     sys.stdout.flush()
     while True:
         signal.pause()

@@ -83,7 +83,7 @@ def _postgresql_url(target: Mapping[str, Any]) -> str:
 
 def _pid_in(file: str, server: Server) -> int:
     """The first number in a file, which is named from the data folder."""
-    folder = server.data_folder()
+    folder = server.node.data_folder()
     assert folder is not None
     return int((folder / file).read_text().split()[0])
 

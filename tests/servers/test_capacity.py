@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 def test_connections_left_are_the_limit_less_those_in_use(provision: str, tmp_path: Path) -> None:
     with open_server(provision, {"max_connections": "50"}, tmp_path) as server:
         server.start()
-        capacity = server.capacity()
+        capacity = server.entry.capacity()
 
     # The lab's own session is one of those in use.
     assert capacity.connections is not None
@@ -30,6 +30,6 @@ def test_connections_left_are_the_limit_less_those_in_use(provision: str, tmp_pa
 def test_a_file_has_no_limits(tmp_path: Path) -> None:
     with open_server("sqlite", {}, tmp_path) as server:
         server.start()
-        capacity = server.capacity()
+        capacity = server.entry.capacity()
 
     assert (capacity.connections, capacity.statements) == (None, None)

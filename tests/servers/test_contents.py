@@ -36,7 +36,7 @@ class Kind:
 
     def write(self, server: Server, rows: Sequence[Row]) -> None:
         """The table anew with these rows."""
-        with closing(self.connect(server.target())) as connection:
+        with closing(self.connect(server.entry.target())) as connection:
             cursor = connection.cursor()
             cursor.execute("DROP TABLE IF EXISTS rows_of_it")
             cursor.execute(TABLE.format(bytes=self.bytes))
@@ -87,9 +87,9 @@ def expected(rows: Sequence[Row]) -> Contents:
 def check(place: tuple[Kind, Server], rows: Sequence[Row]) -> Contents:
     kind, server = place
     kind.write(server, rows)
-    found = server.contents("rows_of_it", checksum=True)
+    found = server.database.contents("rows_of_it", checksum=True)
     assert found == expected(rows)
-    assert server.contents("rows_of_it", checksum=False) == Contents(len(rows))
+    assert server.database.contents("rows_of_it", checksum=False) == Contents(len(rows))
     return found
 
 
@@ -118,4 +118,4 @@ def test_what_is_not_there_is_named(place: tuple[Kind, Server]) -> None:
     _, server = place
     for checksum in (True, False):
         with pytest.raises(ServerError, match="missing_one"):
-            server.contents("missing_one", checksum=checksum)
+            server.database.contents("missing_one", checksum=checksum)

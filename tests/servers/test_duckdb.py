@@ -24,7 +24,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 def test_a_session_answers_with_rows_or_with_the_databases_own_words(server: Server) -> None:
-    session = server.inside()
+    session = server.database.inside()
     try:
         assert session.rows("CREATE TABLE t (a INTEGER, b VARCHAR)") == []
         session.rows("INSERT INTO t VALUES (1, 'it''s'), (2, NULL)")
@@ -42,17 +42,17 @@ def test_a_session_answers_with_rows_or_with_the_databases_own_words(server: Ser
 
 
 def test_tables_and_contents_are_those_of_the_file(server: Server) -> None:
-    session = server.inside()
+    session = server.database.inside()
     session.rows("CREATE TABLE t (a INTEGER, b VARCHAR)")
     session.rows("INSERT INTO t VALUES (7, 'x')")
     session.close()
     server.stop()
 
     digest = hashlib.md5(b"7\x1fx", usedforsecurity=False).hexdigest()[:16]
-    assert server.tables() == {"t": 'main."t"'}
-    assert server.contents('main."t"', checksum=True).checksum == digest
-    assert server.contents('main."t"', checksum=False).rows == 1
-    assert server.settings()["threads"] == "2"
+    assert server.database.tables() == {"t": 'main."t"'}
+    assert server.database.contents('main."t"', checksum=True).checksum == digest
+    assert server.database.contents('main."t"', checksum=False).rows == 1
+    assert server.database.settings()["threads"] == "2"
     assert server.facts()["version"] == "1.5.6"
 
 

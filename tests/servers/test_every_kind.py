@@ -77,10 +77,10 @@ def test_two_run_at_once(kind: KindUnderTest, tmp_path: Path) -> None:
     ):
         first.start()
         second.start()
-        with kind.connect(first.target("tcp")) as connection:
+        with kind.connect(first.entry.target("tcp")) as connection:
             connection.cursor().execute("CREATE TABLE here (i INT)")
         with (
-            kind.connect(second.target("tcp")) as connection,
+            kind.connect(second.entry.target("tcp")) as connection,
             pytest.raises((psycopg.errors.UndefinedTable, pymysql.err.ProgrammingError)),
         ):
             connection.cursor().execute("SELECT * FROM here")
@@ -97,7 +97,7 @@ def test_a_killed_server_is_noticed(kind: KindUnderTest, server: Server) -> None
     assert kind.says_it_is_ready in (caught.value.hint or "")
     assert not server.alive()
     with pytest.raises(ServerError):
-        server.counters()
+        server.database.counters()
 
 
 def test_stopping_is_no_failure_and_can_be_repeated(server: Server) -> None:
@@ -130,35 +130,35 @@ def test_a_path_is_a_source(kind: KindUnderTest, tmp_path: Path) -> None:
 def test_a_running_server_is_used_and_left_alone(
     kind: KindUnderTest, standing: Server, tmp_path: Path, transport: Any
 ) -> None:
-    theirs: Any = standing.target(transport)
-    before = standing.settings()
+    theirs: Any = standing.entry.target(transport)
+    before = standing.database.settings()
 
     with open_server(f"url:{kind.url(theirs)}", {}, tmp_path / "other") as running:
         running.start()
-        ours: Any = running.target()
+        ours: Any = running.entry.target()
         with kind.connect(ours) as connection:
             connection.cursor().execute("SELECT 1")
         assert ours["endpoints"] == theirs["endpoints"]
         assert running.facts()["version"] == standing.facts()["version"]
-        assert sum(running.counters().values()) > 0
+        assert sum(running.database.counters().values()) > 0
         assert running.alive()
         with pytest.raises(ServerError, match="not ours to kill"):
-            running.kill()
+            running.node.kill()
         running.stop()
 
         assert standing.alive()
-        assert standing.settings() == before
+        assert standing.database.settings() == before
         assert running.alive(), "it answers still"
 
 
 def test_a_running_server_that_dies_is_noticed(
     kind: KindUnderTest, server: Server, tmp_path: Path
 ) -> None:
-    url = kind.url(server.target())
+    url = kind.url(server.entry.target())
     with open_server(f"url:{url}", {}, tmp_path / "other") as running:
         running.start()
         running.check()
-        server.kill()
+        server.node.kill()
         wait_until_dead(server)
 
         with pytest.raises(ServerError):
@@ -169,7 +169,7 @@ def test_a_running_server_that_dies_is_noticed(
 def test_a_running_server_that_ended_our_connection_is_alive(
     kind: KindUnderTest, standing: Server, tmp_path: Path
 ) -> None:
-    target = standing.target()
+    target = standing.entry.target()
     with open_server(f"url:{kind.url(target)}", {}, tmp_path / "other") as running:
         running.start()
         with (
@@ -193,7 +193,7 @@ def test_a_running_server_can_not_be_given_settings(kind: KindUnderTest, tmp_pat
 def test_a_wrong_password_is_said_without_repeating_it(
     kind: KindUnderTest, standing: Server, tmp_path: Path
 ) -> None:
-    url = kind.url({**standing.target("tcp"), "password": "s3cret"})
+    url = kind.url({**standing.entry.target("tcp"), "password": "s3cret"})
     with (
         open_server(f"url:{url}", {}, tmp_path) as running,
         pytest.raises(ConnectError, match=kind.says_wrong_password) as caught,
@@ -214,30 +214,30 @@ def test_nobody_listening_is_said(kind: KindUnderTest, tmp_path: Path) -> None:
 def test_it_starts_again_on_its_data_after_being_dropped(
     kind: KindUnderTest, server: Server
 ) -> None:
-    inside = server.inside()
+    inside = server.database.inside()
     inside.rows("CREATE TABLE kept (i INT PRIMARY KEY)")
     inside.rows("INSERT INTO kept VALUES (7)")
     inside.close()
     pid = kind.process(server)
-    server.drop()
+    server.node.drop()
     assert not server.alive()
-    assert server.ended_with() is not None
+    assert server.node.ended_with() is not None
 
-    server.restart(LIMIT_S)
+    server.node.restart(LIMIT_S)
 
-    again = server.inside()
+    again = server.database.inside()
     assert again.rows("SELECT i FROM kept") == [{"i": 7}]
     again.close()
     assert server.alive()
     assert kind.process(server) != pid
-    assert all(file.is_file() for file in server.table_files("kept"))
-    assert server.table_files("kept")
+    assert all(file.is_file() for file in server.database.table_files("kept"))
+    assert server.database.table_files("kept")
 
 
 def test_a_session_whose_server_dies_is_lost(server: Server) -> None:
-    inside = server.inside()
+    inside = server.database.inside()
     inside.rows("SELECT 1")
-    server.kill()
+    server.node.kill()
 
     with pytest.raises(LostError):
         inside.rows("SELECT 1")

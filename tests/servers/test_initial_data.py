@@ -80,7 +80,10 @@ def test_servers_with_a_copy_are_as_any_other(provision: str, tmp_path: Path) ->
             logs = tmp_path / str(number)
             with open_server(provision, settings, logs, initial=initial) as server:
                 server.start()
-                with connect(server.target("tcp")) as connection, connection.cursor() as cursor:
+                with (
+                    connect(server.entry.target("tcp")) as connection,
+                    connection.cursor() as cursor,
+                ):
                     cursor.execute("CREATE TABLE kept (id INT PRIMARY KEY)")
                     cursor.execute("SHOW VARIABLES LIKE 'server_uuid'")
                     ids.update(row[1] for row in cursor.fetchall())

@@ -113,7 +113,7 @@ def test_a_password_comes_from_elsewhere(
         (tmp_path / "my.cnf").write_text(f"[client]\npassword = '{PASSWORD}'\n")
         url += f"?defaults-file={tmp_path}/my.cnf"
     with open_server(url, {}, tmp_path) as server:
-        assert server.target()["password"] == PASSWORD
+        assert server.entry.target()["password"] == PASSWORD
 
 
 def test_a_file_without_a_password_is_told(tmp_path: Path) -> None:

@@ -53,11 +53,11 @@ def test_every_source_gives_a_server(provision: str, tmp_path: Path) -> None:
         server.start()
         facts = server.facts()
         for transport in ("unix", "tcp"):
-            with connect(server.target(transport)) as connection:
+            with connect(server.entry.target(transport)) as connection:
                 shown = ask(connection, "SELECT @@innodb_buffer_pool_size")
                 assert shown == (32 * 1024 * 1024,)
 
-        assert server.settings()["innodb_buffer_pool_size"] == str(32 * 1024 * 1024)
+        assert server.database.settings()["innodb_buffer_pool_size"] == str(32 * 1024 * 1024)
         assert facts["version_number"] == (VERSIONS[provision] or facts["version_number"])
         assert facts["version"] == parse_provision(provision).version
         assert facts["durability"] == "D2"
@@ -65,7 +65,7 @@ def test_every_source_gives_a_server(provision: str, tmp_path: Path) -> None:
         assert isinstance(changed, Mapping)
         assert changed["innodb_buffer_pool_size"]["value"] == str(32 * 1024 * 1024)
         assert changed["innodb_buffer_pool_size"]["default_value"] == str(128 * 1024 * 1024)
-        assert server.size_bytes() > 1_000_000
+        assert server.database.size_bytes() > 1_000_000
     assert "Shutdown complete" in server.log_files()[0].read_text()
 
 
@@ -73,12 +73,12 @@ def test_every_source_gives_a_server(provision: str, tmp_path: Path) -> None:
 def test_statements_are_counted_by_the_server(provision: str, tmp_path: Path) -> None:
     with open_server(provision, {}, tmp_path) as server:
         server.start()
-        with connect(server.target()) as connection:
-            before = server.counters()
+        with connect(server.entry.target()) as connection:
+            before = server.database.counters()
             for _ in range(100):
                 ask(connection, "SELECT 1")
             connection.commit()
-            after = server.counters()
+            after = server.database.counters()
 
     assert after["Com_select"] - before["Com_select"] == 100
     assert after["Com_commit"] - before["Com_commit"] == 1
@@ -90,11 +90,11 @@ def test_every_password_plugin_of_mariadb_can_be_had(server: Server) -> None:
         "mysql_native_password": "IDENTIFIED VIA mysql_native_password USING PASSWORD('{}')",
         "ed25519": "IDENTIFIED VIA ed25519 USING PASSWORD('{}')",
     }
-    with connect(server.target()) as admin:
+    with connect(server.entry.target()) as admin:
         ask(admin, "INSTALL SONAME 'auth_ed25519'")
         for plugin, identified in plugins.items():
             ask(admin, f"CREATE USER {plugin}@127.0.0.1 {identified.format('wonderland')}")
-    target: Any = server.target("tcp")
+    target: Any = server.entry.target("tcp")
     for plugin in plugins:
         with connect(target, user=plugin, password="wonderland", database=None) as connection:
             assert ask(connection, "SELECT CURRENT_USER()") == (f"{plugin}@127.0.0.1",)
@@ -103,7 +103,7 @@ def test_every_password_plugin_of_mariadb_can_be_had(server: Server) -> None:
 
 
 def test_nobody_else_gets_in(server: Server) -> None:
-    target: Any = server.target("tcp")
+    target: Any = server.entry.target("tcp")
     for user, password in (("root", ""), ("", ""), (target["user"], "")):
         with pytest.raises(pymysql.err.OperationalError, match="Access denied"):
             connect(target, user=user, password=password, database=None)
@@ -139,7 +139,7 @@ def test_a_value_that_the_server_adjusts_is_in_the_facts(tmp_path: Path) -> None
 
 def test_the_storage_engines_that_have_the_data_are_in_the_facts(server: Server) -> None:
     assert server.facts()["data_engines"] == []
-    with connect(server.target()) as connection:
+    with connect(server.entry.target()) as connection:
         for engine in ("Aria", "InnoDB"):
             ask(connection, f"CREATE TABLE of_{engine} (id INT PRIMARY KEY) ENGINE={engine}")
     assert server.facts()["data_engines"] == ["Aria", "InnoDB"]
@@ -193,7 +193,7 @@ def test_several_hosts_are_several_endpoints(tmp_path: Path) -> None:
     with pytest.raises(ServerError, match="TLS files"), open_server(url, {}, tmp_path):
         pass
     with open_server("url:mysql://u:p@db1:3307,db2/d", {}, tmp_path) as server:
-        target = server.target()
+        target = server.entry.target()
 
     assert target["endpoints"] == [
         {"tcp": {"host": "db1", "port": 3307}},
@@ -214,15 +214,18 @@ def test_a_running_server_is_reached_over_tls(
 ) -> None:
     with open_server(provision, certificates.settings(), tmp_path) as server:
         server.start()
-        target: Any = server.target("tcp")
+        target: Any = server.entry.target("tcp")
         place = "{host}:{port}".format(**target["endpoints"][0]["tcp"])
         url = f"url:mariadb://dbdyno:{target['password']}@{place}/sbtest?ssl-mode=verify_identity"
         if provision.startswith("mysql"):
-            assert server.settings()["have_ssl"] == "YES"
+            assert server.database.settings()["have_ssl"] == "YES"
             return
         with open_server(f"{url}&ssl-ca={certificates.ca}", {}, tmp_path / "other") as running:
             running.start()
-            assert running.target()["tls"] == {"mode": "verify-full", "ca": str(certificates.ca)}
+            assert running.entry.target()["tls"] == {
+                "mode": "verify-full",
+                "ca": str(certificates.ca),
+            }
         with (
             open_server(f"{url}&ssl-ca={certificates.other_ca}", {}, tmp_path / "b") as running,
             pytest.raises(ConnectError, match="certificate verify failed"),
@@ -235,10 +238,10 @@ def test_a_password_for_a_key_just_sent_needs_consent(tmp_path: Path) -> None:
     fetch_or_skip("mysql@sid")
     with open_server("mysql@sid", {}, tmp_path) as server:
         server.start()
-        target: Any = server.target("tcp")
+        target: Any = server.entry.target("tcp")
         place = "{host}:{port}".format(**target["endpoints"][0]["tcp"])
         url = f"url:mysql://dbdyno:{target['password']}@{place}/sbtest?ssl-mode=disabled"
-        with connect(server.target()) as connection:
+        with connect(server.entry.target()) as connection:
             ask(connection, "FLUSH PRIVILEGES")  # forgets which passwords were verified
         with (
             open_server(url, {}, tmp_path / "refused") as running,
@@ -257,15 +260,15 @@ def test_tables_are_encrypted_with_a_key_of_the_run_s_own(encrypted: bool, tmp_p
     settings = {"plugin_load_add": "file_key_management", "innodb_encrypt_tables": "ON"}
     with open_server("mariadb@system", settings if encrypted else {}, tmp_path) as server:
         server.start()
-        with connect(server.target()) as connection:
+        with connect(server.entry.target()) as connection:
             ask(connection, "CREATE TABLE secret (told TEXT) ENGINE = InnoDB")
             ask(connection, "INSERT INTO secret VALUES (REPEAT('nobody may read this', 50))")
             connection.commit()
             ask(connection, "FLUSH TABLES secret FOR EXPORT")
-            folder = server.data_folder()
+            folder = server.node.data_folder()
             assert folder is not None
             pages = (folder / "sbtest" / "secret.ibd").read_bytes()
-            keys = server.settings().get("file_key_management_filename")
+            keys = server.database.settings().get("file_key_management_filename")
 
     assert (b"nobody may read this" in pages) is not encrypted
     assert keys is None or not Path(keys).exists()

@@ -47,18 +47,18 @@ def test_every_source_gives_a_server(provision: str, tmp_path: Path) -> None:
         server.start()
         facts = server.facts()
         for transport in ("unix", "tcp"):
-            with connect(server.target(transport)) as connection:
+            with connect(server.entry.target(transport)) as connection:
                 shown = connection.execute("SHOW shared_buffers").fetchone()
 
         assert shown == ("32MB",)
-        assert server.settings()["shared_buffers"] == "32MB"
+        assert server.database.settings()["shared_buffers"] == "32MB"
         assert facts["version_number"] == VERSIONS.get(provision, facts["version_number"])
         assert str(facts["version"]) == parse_provision(provision).version or ".0" in provision
         assert facts["durability"] == "D2"
         changed = facts["settings_changed"]
         assert isinstance(changed, Mapping)
         assert changed["shared_buffers"]["value"] == "32MB"
-        assert server.size_bytes() > 1_000_000
+        assert server.database.size_bytes() > 1_000_000
     assert "database system is shut down" in server.log_files()[0].read_text()
 
 
@@ -66,18 +66,18 @@ def test_every_source_gives_a_server(provision: str, tmp_path: Path) -> None:
 def test_statements_are_counted_by_the_server(provision: str, tmp_path: Path) -> None:
     with open_server(provision, {}, tmp_path) as server:
         server.start()
-        before = server.counters()
-        with connect(server.target()) as connection:
+        before = server.database.counters()
+        with connect(server.entry.target()) as connection:
             for _ in range(100):
                 connection.execute("SELECT 1")
-        after = server.counters()
+        after = server.database.counters()
 
     assert after["statements_calls"] - before["statements_calls"] == 100
     assert after["statements_rows"] - before["statements_rows"] == 100
 
 
 def test_a_server_killed_in_a_parallel_query_leaves_nothing(server: Server) -> None:
-    with connect(server.target()) as connection, connect(server.target()) as watcher:
+    with connect(server.entry.target()) as connection, connect(server.entry.target()) as watcher:
         for statement in (
             "CREATE TABLE n AS SELECT generate_series(1, 100000) AS i",
             "SET parallel_setup_cost = 0",
@@ -91,7 +91,7 @@ def test_a_server_killed_in_a_parallel_query_leaves_nothing(server: Server) -> N
         while watcher.execute(workers).fetchone() == (0,):
             assert time.monotonic() < deadline
         processes = descendants(postmaster(server))
-        server.kill()
+        server.node.kill()
         wait_until_gone(processes)
         slow.join()
 

@@ -41,10 +41,10 @@ def behind(kind: str, wish: Wish, folder: Path) -> Iterator[Server]:
 @every_proxy
 def test_every_process_leads_to_the_server(kind: str, wish: Wish, tmp_path: Path) -> None:
     with behind(kind, wish, tmp_path) as server:
-        target: Any = server.target()
-        load: Any = server.load_target()
+        target: Any = server.entry.target()
+        load: Any = server.entry.load_target()
         facts: Any = server.facts()
-        proxies, processes = server.proxies(), server.processes()
+        proxies, processes = server.entry.proxies(), server.node.processes()
         for endpoint in target["endpoints"]:
             with KINDS[kind].connect({**target, "endpoints": [endpoint]}) as connection:
                 cursor = connection.cursor()
@@ -59,7 +59,7 @@ def test_every_process_leads_to_the_server(kind: str, wish: Wish, tmp_path: Path
 @every_proxy
 def test_a_proxy_that_dies_is_told(kind: str, wish: Wish, tmp_path: Path) -> None:
     with behind(kind, wish, tmp_path) as server:
-        os.kill(server.proxies()[0], signal.SIGKILL)
+        os.kill(server.entry.proxies()[0], signal.SIGKILL)
         deadline = time.monotonic() + LIMIT_S
         while server.alive():
             assert time.monotonic() < deadline
@@ -80,7 +80,7 @@ def test_a_server_that_can_not_take_all_pools_is_told_before(tmp_path: Path) -> 
 def test_a_pooler_has_more_clients_than_its_server(tmp_path: Path) -> None:
     with open_server("postgresql@system", {}, tmp_path, proxy=PGBOUNCER) as server:
         server.start()
-        most = server.capacity().connections
+        most = server.entry.capacity().connections
 
     assert most is not None and most > 1000
 

@@ -15,8 +15,8 @@ def test_pragmas_take_effect_and_are_told(tmp_path: Path) -> None:
 
     with open_server("sqlite", settings, tmp_path) as server:
         server.start()
-        target = server.target()
-        effective = server.settings()
+        target = server.entry.target()
+        effective = server.database.settings()
 
         assert target["driver"] == "sqlite"
         assert target["pragmas"] == [
@@ -26,7 +26,7 @@ def test_pragmas_take_effect_and_are_told(tmp_path: Path) -> None:
         ], "the size of a page can't change once the mode is wal"
         assert settings.items() <= effective.items()
         assert server.facts()["durability"] == "D1"
-        assert server.size_bytes() >= 8192
+        assert server.database.size_bytes() >= 8192
         assert server.alive()
     assert list(tmp_path.iterdir()) == []
 
@@ -34,12 +34,12 @@ def test_pragmas_take_effect_and_are_told(tmp_path: Path) -> None:
 def test_the_file_takes_data(tmp_path: Path) -> None:
     with open_server("sqlite", {}, tmp_path) as server:
         server.start()
-        before = server.counters()["page_count"]
-        with sqlite3.connect(str(server.target()["path"])) as connection:
+        before = server.database.counters()["page_count"]
+        with sqlite3.connect(str(server.entry.target()["path"])) as connection:
             connection.execute("CREATE TABLE t AS SELECT zeroblob(100000)")
         connection.close()
 
-        assert server.counters()["page_count"] > before
+        assert server.database.counters()["page_count"] > before
         assert server.facts()["durability"] == "D2"
 
 
@@ -49,16 +49,20 @@ def test_a_file_by_its_url_is_used_and_left_alone(tmp_path: Path) -> None:
     with open_server(provision, {}, tmp_path / "logs") as server:
         server.start()
         assert server.alive()
-        assert (server.counters(), server.settings(), server.size_bytes()) == ({}, {}, 0)
+        assert (
+            server.database.counters(),
+            server.database.settings(),
+            server.database.size_bytes(),
+        ) == ({}, {}, 0)
         assert not file.exists(), "looking makes no file"
-        assert server.target()["path"] == str(file)
+        assert server.entry.target()["path"] == str(file)
         with sqlite3.connect(file) as connection:
             connection.execute("CREATE TABLE theirs (i INT)")
         connection.close()
         assert server.facts()["durability"] == "D2"
-        assert server.settings()["journal_mode"] == "wal"
-        assert server.tables() == {}, "they are somebody else's"
-        assert server.contents("theirs", checksum=False).rows == 0
+        assert server.database.settings()["journal_mode"] == "wal"
+        assert server.database.tables() == {}, "they are somebody else's"
+        assert server.database.contents("theirs", checksum=False).rows == 0
     assert file.exists()
 
 
@@ -95,18 +99,18 @@ def test_a_wrong_pragma_is_refused(tmp_path: Path, name: str, value: str, hint: 
 def test_tables_are_told_as_statements_name_them(tmp_path: Path) -> None:
     with open_server("sqlite", {}, tmp_path) as server:
         server.start()
-        with sqlite3.connect(str(server.target()["path"])) as connection:
+        with sqlite3.connect(str(server.entry.target()["path"])) as connection:
             connection.execute("CREATE TABLE sqlites (id integer PRIMARY KEY AUTOINCREMENT)")
             connection.execute('CREATE TABLE "it""s" (id int)')
             connection.execute("INSERT INTO sqlites DEFAULT VALUES")
-        assert server.tables() == {'it"s': 'main."it""s"', "sqlites": 'main."sqlites"'}
-        assert server.contents('main."sqlites"', checksum=True).rows == 1
+        assert server.database.tables() == {'it"s': 'main."it""s"', "sqlites": 'main."sqlites"'}
+        assert server.database.contents('main."sqlites"', checksum=True).rows == 1
 
 
 def test_a_session_inside_is_another_process_which_may_die(tmp_path: Path) -> None:
     with open_server("sqlite", {}, tmp_path) as server:
         server.start()
-        inside = server.inside()
+        inside = server.database.inside()
         inside.rows("CREATE TABLE t (i INTEGER, c TEXT)")
         inside.rows("INSERT INTO t VALUES (1, 'a'), (2, NULL)")
 
@@ -116,18 +120,18 @@ def test_a_session_inside_is_another_process_which_may_die(tmp_path: Path) -> No
         inside.close()
         with pytest.raises(LostError):
             inside.rows("SELECT 1")
-        server.restart(1.0)
-        assert server.contents("t", checksum=False).rows == 2
+        server.node.restart(1.0)
+        assert server.database.contents("t", checksum=False).rows == 2
 
 
 def test_a_file_that_is_no_database_does_not_open(tmp_path: Path) -> None:
     with open_server("sqlite", {}, tmp_path) as server:
         server.start()
-        (file,) = server.table_files("t")
+        (file,) = server.database.table_files("t")
         file.write_bytes(b"no database at all" * 100)
 
         with pytest.raises(ServerError, match="not a database"):
-            server.restart(1.0)
+            server.node.restart(1.0)
 
 
 def test_the_engine_can_not_read_through_the_checksum_extension(tmp_path: Path) -> None:
@@ -135,4 +139,4 @@ def test_the_engine_can_not_read_through_the_checksum_extension(tmp_path: Path) 
         open_server("sqlite", {"checksum_verification": "on"}, tmp_path) as server,
         pytest.raises(ServerError, match="no checksum extension"),
     ):
-        server.target()
+        server.entry.target()

@@ -197,7 +197,7 @@ def start_and_ask(provision: str, settings: dict[str, str], folder: Path, statem
         facts = server.facts()
         assert str(facts["verified_by"]).startswith("the suite's signed list")
         assert len(str(facts["program_sha256"])) == 64
-        with kind.connect(server.target()) as connection, connection.cursor() as cursor:
+        with kind.connect(server.entry.target()) as connection, connection.cursor() as cursor:
             cursor.execute(statement)
             return str(cursor.fetchone()[0])
 
@@ -269,11 +269,11 @@ def test_contents_are_compared_in_a_mysql_without_md5_of_its_own(tmp_path: Path)
     for provision in ("mysql@sid", "mysql:5.6"):
         with open_server(provision, {}, tmp_path / provision) as server:
             server.start()
-            with KINDS["mariadb"].connect(server.target()) as connection:
+            with KINDS["mariadb"].connect(server.entry.target()) as connection:
                 cursor = connection.cursor()
                 cursor.execute("CREATE TABLE here (i INT PRIMARY KEY, t VARCHAR(9))")
                 cursor.execute("INSERT INTO here VALUES (1, 'one'), (2, NULL)")
-            told.append(server.contents("here", checksum=True))
+            told.append(server.database.contents("here", checksum=True))
 
     assert told[0] == told[1]
 

@@ -23,7 +23,7 @@ def test_a_server_that_speaks_mysql_encrypts(provision: str, tmp_path: Path) -> 
         server.start()
         more: dict[str, Any] = {"ssl_disabled": False, "ssl": context}
         with (
-            connect_mysql(server.target("tcp"), **more) as connection,
+            connect_mysql(server.entry.target("tcp"), **more) as connection,
             connection.cursor() as cursor,
         ):
             cursor.execute("SHOW STATUS LIKE 'Ssl_cipher'")
@@ -41,7 +41,7 @@ def test_a_mariadb_that_nobody_asks_for_tls_offers_it_without_a_key_of_its_own(
     with open_server("mariadb:11.4.5", {}, tmp_path) as server:
         server.start()
         with (
-            connect_mysql(server.target("tcp"), **more) as connection,
+            connect_mysql(server.entry.target("tcp"), **more) as connection,
             connection.cursor() as cursor,
         ):
             cursor.execute("SELECT @@ssl_cert")
@@ -53,7 +53,7 @@ def test_a_mariadb_that_nobody_asks_for_tls_offers_it_without_a_key_of_its_own(
 def test_postgresql_encrypts(tmp_path: Path) -> None:
     with open_server("postgresql@system", {}, tmp_path, tls=True) as server:
         server.start()
-        target: Any = server.target("tcp")
+        target: Any = server.entry.target("tcp")
         place = target["endpoints"][0]["tcp"]
         with psycopg.connect(
             host=place["host"],

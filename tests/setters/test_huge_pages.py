@@ -47,7 +47,7 @@ def test_a_server_takes_them_and_the_host_gets_them_back(tmp_path: Path) -> None
         outfit = apply_all({"huge_pages": "128 MB"}, guarded, scene(tmp_path))
         with open_server("postgresql@system", settings, tmp_path / "run") as server:
             server.start()
-            facts = outfit.facts(server.processes())["huge_pages"]
+            facts = outfit.facts(server.node.processes())["huge_pages"]
 
     got = facts["got"]["reserved_bytes"]
     assert isinstance(got, int)

@@ -56,12 +56,14 @@ def test_a_server_gets_all_that_was_asked_for(provision: str, tmp_path: Path) ->
         outfit = apply_all(HOST, guarded, scene(Path("/var/tmp")))
         with open_server(provision, {}, tmp_path, outfit.server) as server:
             server.start()
-            data, target = server.data_folder(), server.target()
+            data, target = server.node.data_folder(), server.entry.target()
             assert data is not None and str(data).startswith(str(outfit.server.data_parent))
             assert target["endpoints"] == [{"tcp": {"host": "192.0.2.1", "port": port(target)}}]
             client = [*outfit.client.prefix(), sys.executable, "-c", ASK, json.dumps(target)]
             assert subprocess.check_output(client, text=True) == "42\n"
-            seen = {name: told["got"] for name, told in outfit.facts(server.processes()).items()}
+            seen = {
+                name: told["got"] for name, told in outfit.facts(server.node.processes()).items()
+            }
 
     assert seen["cpus"]["server"] == str(min(os.sched_getaffinity(0)))
     assert (seen["scheduler"]["class"], seen["scheduler"]["nice"]) == ("batch", [3])
@@ -93,6 +95,6 @@ def test_sqlite_puts_its_file_where_it_is_told(tmp_path: Path) -> None:
     launch = Launch(data_parent=str(tmp_path / "mounted"))
     with open_server("sqlite", {}, tmp_path / "run", launch) as server:
         server.start()
-        data = server.data_folder()
+        data = server.node.data_folder()
 
         assert data is not None and str(data).startswith(str(tmp_path / "mounted"))

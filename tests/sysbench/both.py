@@ -97,10 +97,10 @@ def both_commands(folder: Path, provision: str = "postgresql:15@system") -> Iter
     program.symlink_to(find_engine().path)
     with open_server(provision, LOGGING[provision], folder) as server:
         server.start()
-        data = server.data_folder()
+        data = server.node.data_folder()
         own = data / "statements.log" if data else None
         log = own if own and own.exists() else server.log_files()[0]
-        target = server.target("tcp")
+        target = server.entry.target("tcp")
         yield Commands(program, options(target), target, log)
 
 

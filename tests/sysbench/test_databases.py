@@ -209,7 +209,7 @@ def administer(kind: str, target: Any, statements: tuple[str, ...], folder: Path
 
 
 def unix_socket(server: Server) -> str:
-    target: Any = server.target("unix")
+    target: Any = server.entry.target("unix")
     return str(target["endpoints"][0]["unix"])
 
 
@@ -224,7 +224,7 @@ def servers(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         third = stack.enter_context(open_server("postgresql:15@system", pg_tls, places[2]))
         for server in (first, second, third):
             server.start()
-        targets: list[Any] = [each.target("tcp") for each in (first, second, third)]
+        targets: list[Any] = [each.entry.target("tcp") for each in (first, second, third)]
         mysql, another, pgsql = targets
         administer("mysql", mysql, MARIADB, folder)
         administer("pgsql", pgsql, POSTGRESQL, folder)

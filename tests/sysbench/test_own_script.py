@@ -134,7 +134,7 @@ def site(
     (folder / "site.lua").write_text(SCRIPT)
     with open_driven(request.param, folder) as driven:
         assert driven.call("imdb_like", "prepare", **SIZE).complaint == ""
-        target: Any = driven.server.target("tcp")
+        target: Any = driven.server.entry.target("tcp")
         at = target["endpoints"][0]["tcp"]
         owner = {"user": target["user"], "password": target["password"]}
         with closing(pymysql.connect(**at, **owner)) as connection, connection.cursor() as cursor:

@@ -99,13 +99,13 @@ def settled(
 
 def watch(server: Server) -> psycopg.Connection[Any]:
     """A session in another database of a PostgreSQL server than the load's."""
-    return psycopg.connect(url(server.target()), dbname="postgres", autocommit=True)
+    return psycopg.connect(url(server.entry.target()), dbname="postgres", autocommit=True)
 
 
 def wait_until_left(server: Server) -> None:
     """Until nobody has a session in the database: each hands its counts in before it is gone."""
     sessions = "SELECT count(*) FROM pg_stat_activity WHERE datname = %s"
-    database = server.target()["database"]
+    database = server.entry.target()["database"]
     with watch(server) as watcher:
         wait_until(
             "the sessions of `prepare` are gone",

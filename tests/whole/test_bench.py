@@ -31,7 +31,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def bench(server: Server, script: str, *arguments: str, folder: Path) -> Any:
-    address = url(server.target())
+    address = url(server.entry.target())
     told = dbdyno(
         "bench", address, "--script", script, *OPTIONS, *LOAD, *arguments, "--json", folder=folder
     )
@@ -74,7 +74,7 @@ def test_clients_that_end_by_themselves_are_counted(server: Server, tmp_path: Pa
         "  done = done + 1\n"
         "end\n"
     )
-    call = ("bench", url(server.target()), "--script", "thrice.lua", "--clients", "4")
+    call = ("bench", url(server.entry.target()), "--script", "thrice.lua", "--clients", "4")
     told = dbdyno(*call, "--time", "1h", "--discard", "--json", folder=tmp_path)
 
     assert told.code == 0, told.err
@@ -106,7 +106,7 @@ def test_more_than_the_server_can_do_is_backlog_not_silence(server: Server, tmp_
         "function thread_init() con = sysbench.sql.driver():connect() end\n"
         'function event() con:query("SELECT pg_sleep(0.1)") end\n'
     )
-    address = url(server.target())
+    address = url(server.entry.target())
     told = dbdyno(
         "bench", address, "--script", script, *LOAD, "--rate", "100", "--json", folder=tmp_path
     )

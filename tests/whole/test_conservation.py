@@ -43,7 +43,7 @@ class Lab:
         folders = script_path()
         spec = run_spec(
             command=command,
-            target=self.server.target(),
+            target=self.server.entry.target(),
             script=find_script(script, folders),
             script_path=folders,
             options=OPTIONS,
@@ -99,7 +99,7 @@ KINDS = {
 def test_the_engine_s_counts_are_the_server_s_own(
     lab: Lab, script: str, clients: int, processes: int
 ) -> None:
-    before = lab.server.counters()
+    before = lab.server.database.counters()
     summary = lab.command("run", script, clients=clients, processes=processes)
     assert summary is not None
     total, kind = summary.total, KINDS[script]
@@ -115,7 +115,7 @@ def test_the_engine_s_counts_are_the_server_s_own(
         "xact_rollback": total.errors,
     }
     # Sessions hand their counts in when they end, before version 15 through a collector.
-    found = settled(lambda: since(before, lab.server.counters(), expected), expected)
+    found = settled(lambda: since(before, lab.server.database.counters(), expected), expected)
     assert found == expected, total
     assert total.events > clients
     assert total.statements >= summary.measured.statements > 0

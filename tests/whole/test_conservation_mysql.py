@@ -35,7 +35,7 @@ class Lab:
         folders = script_path()
         spec = run_spec(
             command=command,
-            target=self.server.target(transport),
+            target=self.server.entry.target(transport),
             script=find_script(script, folders),
             script_path=folders,
             options=OPTIONS,
@@ -76,7 +76,7 @@ def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 def test_the_engine_s_counts_are_the_server_s_own(
     lab: Lab, script: str, transport: Transport
 ) -> None:
-    before = lab.server.counters()
+    before = lab.server.database.counters()
     summary = lab.command("run", script, transport)
     assert summary is not None
     total = summary.total
@@ -88,7 +88,7 @@ def test_the_engine_s_counts_are_the_server_s_own(
     questions_of_the_lab = itertools.count(1)
 
     def grown() -> Mapping[str, int]:
-        now = lab.server.counters()
+        now = lab.server.database.counters()
         found = {name: now[name] - before[name] for name in expected}
         found["Questions"] -= next(questions_of_the_lab)
         return found

@@ -80,7 +80,7 @@ def test_a_wrong_script_is_answered_with_its_line(
     server: Server, script: Path, text: str, expected: list[str]
 ) -> None:
     script.write_text(text)
-    told = bench(url(server.target()), script, "--json", folder=script.parent)
+    told = bench(url(server.entry.target()), script, "--json", folder=script.parent)
 
     assert (told.code, told.out) == (3, "")
     for part in expected:
@@ -88,7 +88,7 @@ def test_a_wrong_script_is_answered_with_its_line(
 
 
 def test_a_missing_script_is_answered_with_the_nearest(server: Server, tmp_path: Path) -> None:
-    told = bench(url(server.target()), "oltp_point_selct", folder=tmp_path)
+    told = bench(url(server.entry.target()), "oltp_point_selct", folder=tmp_path)
 
     assert (told.code, told.out) == (3, "")
     assert "there is no script `oltp_point_selct`; searched" in told.one_error()
@@ -96,7 +96,7 @@ def test_a_missing_script_is_answered_with_the_nearest(server: Server, tmp_path:
 
 
 def test_an_unknown_option_is_answered_with_the_known(server: Server, tmp_path: Path) -> None:
-    address = url(server.target())
+    address = url(server.entry.target())
     told = bench(address, "oltp_point_select", "--option", "table_sise=5", folder=tmp_path)
 
     assert (told.code, told.out) == (2, "")
@@ -105,7 +105,7 @@ def test_an_unknown_option_is_answered_with_the_known(server: Server, tmp_path: 
 
 
 def test_a_wrong_password_is_told_in_the_server_s_words(server: Server, script: Path) -> None:
-    told = bench(url(server.target("tcp"), password="wrong"), script, folder=script.parent)
+    told = bench(url(server.entry.target("tcp"), password="wrong"), script, folder=script.parent)
 
     assert (told.code, told.out) == (4, "")
     assert "password authentication failed" in told.one_error()
@@ -113,10 +113,10 @@ def test_a_wrong_password_is_told_in_the_server_s_words(server: Server, script: 
 
 
 def test_a_right_password_gets_in(server: Server, script: Path) -> None:
-    told = bench(url(server.target("tcp")), script, "--json", folder=script.parent)
+    told = bench(url(server.entry.target("tcp")), script, "--json", folder=script.parent)
 
     assert told.code == 0, told.err
-    assert str(server.target("tcp")["password"]) not in told.out + told.err
+    assert str(server.entry.target("tcp")["password"]) not in told.out + told.err
 
 
 def test_a_refused_connection_names_the_place(script: Path) -> None:
@@ -133,7 +133,7 @@ def test_more_clients_than_connections_is_told_before_anything_is_loaded(
 ) -> None:
     script.write_text(FINE.replace("function prepare() end", "function prepare() error('no') end"))
     crowd = ("--clients", "200", "--prepare")
-    told = bench(url(server.target()), script, *crowd, folder=script.parent)
+    told = bench(url(server.entry.target()), script, *crowd, folder=script.parent)
 
     assert (told.code, told.out) == (6, "")
     said = (
@@ -145,7 +145,7 @@ def test_more_clients_than_connections_is_told_before_anything_is_loaded(
 
 def test_a_statement_the_server_rejects_stops_the_run(server: Server, script: Path) -> None:
     script.write_text(FINE.replace("SELECT 1", "SELECT nothing"))
-    told = bench(url(server.target()), script, folder=script.parent)
+    told = bench(url(server.entry.target()), script, folder=script.parent)
 
     assert told.code == 5
     assert 'column "nothing" does not exist' in told.one_error()
@@ -155,9 +155,9 @@ def test_bench_ends_when_the_server_stays_away(script: Path, tmp_path: Path) -> 
     with open_server(PROVISION, {}, tmp_path / "server") as server:
         server.start()
         arguments = ("--script", script, "--warm-up", "60s", "--reconnect-for", "1s")
-        with start("bench", url(server.target()), *arguments, folder=tmp_path) as process:
+        with start("bench", url(server.entry.target()), *arguments, folder=tmp_path) as process:
             wait_for_line(process, "warm-up")
-            server.kill()
+            server.node.kill()
             out, err = process.communicate(timeout=LIMIT_S)
 
     assert (process.returncode, out) == (4, "")
@@ -168,13 +168,13 @@ def test_bench_keeps_what_was_measured_before_the_server_died(script: Path, tmp_
     with open_server(PROVISION, {}, tmp_path / "server") as server:
         server.start()
         arguments = ("--script", script, "--time", "60s", "--reconnect-for", "1s", "--json")
-        with start("bench", url(server.target()), *arguments, folder=tmp_path) as process:
+        with start("bench", url(server.entry.target()), *arguments, folder=tmp_path) as process:
             results = tmp_path / "results"
             wait_until(
                 "an interval is kept",
                 lambda: any(under_load(runs) for runs in results.glob("*/runs")),
             )
-            server.kill()
+            server.node.kill()
             out, err = process.communicate(timeout=LIMIT_S)
 
     assert json.loads(out), "the figures are told all the same"

@@ -32,7 +32,7 @@ baseline = { server = "one" }
 
 
 def stopped(server: Server) -> set[bool]:
-    states = {psutil.Process(pid).status() for pid in server.processes()}
+    states = {psutil.Process(pid).status() for pid in server.node.processes()}
     return {state == psutil.STATUS_STOPPED for state in states}
 
 
@@ -52,7 +52,7 @@ def test_only_the_server_whose_turn_it_is_runs(tmp_path: Path) -> None:
         assert (stopped(one), stopped(two)) == ({False}, {False})
         with frozen([one], wanted=False) as freezer, freezer.let_go_on(one):
             assert stopped(one) == {False}
-        assert one.inside().rows("SELECT 1 AS one") == [{"one": 1}]
+        assert one.database.inside().rows("SELECT 1 AS one") == [{"one": 1}]
 
 
 class ForksMeanwhile:

@@ -34,7 +34,7 @@ def spec_of(server: Server, command: str, script: str, seed: int) -> Mapping[str
     folders = script_path()
     return run_spec(
         command=command,
-        target=server.target(),
+        target=server.entry.target(),
         script=find_script(script, folders),
         script_path=folders,
         options={"tables": TABLES, "table_size": 500},
@@ -58,7 +58,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 def end_sessions(server: Server) -> None:
     """Ends the sessions of the load, as a restart of the server would."""
     end = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s"
-    target: Any = server.target()
+    target: Any = server.entry.target()
     with watch(server) as watcher:
         ended = watcher.execute(end, [target["database"]]).fetchall()
     assert len(ended) == CLIENTS
@@ -69,7 +69,7 @@ def soon() -> int:
 
 
 def test_two_sessions_turn_and_turn_about_lose_nothing(server: Server, tmp_path: Path) -> None:
-    before = server.counters()
+    before = server.database.counters()
     with ExitStack() as stack:
         sessions: list[Session] = []
         for seed in (1, 2):
@@ -95,7 +95,7 @@ def test_two_sessions_turn_and_turn_about_lose_nothing(server: Server, tmp_path:
     expected = events + 2 * CLIENTS * (1 + TABLES)
 
     def found() -> int:
-        return server.counters()["xact_commit"] - before["xact_commit"]
+        return server.database.counters()["xact_commit"] - before["xact_commit"]
 
     wait_until("the server's counts are complete", lambda: found() >= expected)
     assert found() == expected
@@ -128,7 +128,7 @@ def test_clients_reconnect_in_the_lead_in_of_every_second_turn(
     server: Server, tmp_path: Path
 ) -> None:
     def sessions_of_the_load() -> set[int]:
-        target: Any = server.target()
+        target: Any = server.entry.target()
         ask = "SELECT pid FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
         with watch(server) as watcher:
             return {row[0] for row in watcher.execute(ask, [target["database"]]).fetchall()}

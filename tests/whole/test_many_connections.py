@@ -50,7 +50,7 @@ def test_all_are_at_work_without_an_error_and_the_client_says_what_it_took(tmp_p
     warm_up, window = ("10s", "10s") if MANY else ("1s", "5s")
     with own_network(), open_server("postgresql:18.0.0@maven", {}, tmp_path / "logs") as server:
         server.start()
-        with pooled(server.target(), CONNECTIONS, least=poolers) as target:
+        with pooled(server.entry.target(), CONNECTIONS, least=poolers) as target:
             url = Place(find_engine(), tmp_path, target).url
             load = ("--clients", str(CONNECTIONS), "--warm-up", warm_up, "--time", window)
             command = ("bench", url, "--script", script, *load, "--statements", "text", *processes)

@@ -58,7 +58,7 @@ def after(seconds: float) -> None:
 def hold(server: Server, seconds: float) -> None:
     """Stops all processes of the server for so long."""
     with ExitStack() as held:
-        for pid in {each for root in server.processes() for each in family_of(root)}:
+        for pid in {each for root in server.node.processes() for each in family_of(root)}:
             os.kill(pid, signal.SIGSTOP)
             held.callback(os.kill, pid, signal.SIGCONT)
         after(seconds)
@@ -102,7 +102,7 @@ def test_faults_of_a_real_run_are_marked_where_they_happened(tmp_path: Path) -> 
     done: dict[str, Stretch] = {}
     with open_server("postgresql:18.0.0@maven", {}, tmp_path / "logs") as server:
         server.start()
-        call = ("bench", url(server.target()), "--script", "work.lua", *LOAD)
+        call = ("bench", url(server.entry.target()), "--script", "work.lua", *LOAD)
         with start(*call, folder=tmp_path) as process:
             store = tmp_path / "results"
             wait_until("it is under load", lambda: under_load_anywhere(store))

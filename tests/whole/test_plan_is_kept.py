@@ -56,7 +56,7 @@ def test_a_run_has_what_its_plan_says(server: Server, tmp_path: Path, clients: i
     script.write_text(SCRIPT)
     spec = run_spec(
         command="run",
-        target=server.target(),
+        target=server.entry.target(),
         script=script,
         script_path=(),
         options={},
@@ -88,7 +88,7 @@ def test_a_run_has_what_its_plan_says(server: Server, tmp_path: Path, clients: i
     assert hello.shards_bound == plan.shards_bound
     assert intervals[0].clients == plan.clients == clients
     in_process = plan.reactor == "none"
-    is_connection = str(server.target().get("path")) if in_process else "socket:"
+    is_connection = str(server.entry.target().get("path")) if in_process else "socket:"
     found = [file for file in files if file.partition("[")[0] == is_connection]
     assert len(found) == plan.connections == clients
     assert len(files) <= plan.open_files

@@ -199,7 +199,7 @@ def test_loaders_that_cannot_connect_are_told(tmp_path: Path) -> None:
     (tmp_path / "thousand.lua").write_text(rows)
     with open_server("mariadb@system", {}, tmp_path) as server:
         server.start()
-        place = narrow_account(server.target("tcp"))
+        place = narrow_account(server.entry.target("tcp"))
         options = ["--option", f"mark={tmp_path / 'mark'}", "--loaders", "9"]
         found = bench(tmp_path, place, options, "--verify", "none")
         server.stop()
@@ -230,7 +230,7 @@ def test_old_and_new_servers_hold_the_same_rows_at_any_number_of_loaders(tmp_pat
                 for command in ("prepare", "cleanup"):
                     spec = run_spec(
                         command=command,
-                        target=server.target(),
+                        target=server.entry.target(),
                         script=find_script("oltp_point_select", folders),
                         script_path=folders,
                         options={"tables": 1, "table_size": 20_000},
@@ -243,7 +243,7 @@ def test_old_and_new_servers_hold_the_same_rows_at_any_number_of_loaders(tmp_pat
                     assert (outcome.failure, outcome.warnings) == (None, ())
                     if command == "prepare":
                         assert outcome.loaded == (Loaded("sbtest1", 20_000),)
-                        found.add(server.contents("sbtest1", checksum=True))
+                        found.add(server.database.contents("sbtest1", checksum=True))
             server.stop()
     (contents,) = found
     assert contents.rows == 20_000

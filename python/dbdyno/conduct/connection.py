@@ -18,7 +18,7 @@ def run_target(server: Server, cell: Cell) -> Mapping[str, object]:
     """Where and how a cell's clients connect, as in the run spec."""
     said = cell.connection
     transport = cast("Literal['unix', 'tcp'] | None", said.get("transport"))
-    target = dict(server.target(transport))
+    target = dict(server.entry.target(transport))
     if "tls" in said:
         own = cast("Mapping[str, object]", target.get("tls", {}))
         demanded = own.get("mode") in ("verify-ca", "verify-full")

@@ -235,7 +235,9 @@ def _try_settings(loaded: StudyFile, cell: Cell, engine: Engine, scratch: Path) 
         server.start()
         if not cell.abilities.takes_script:
             return
-        spec = _spec(loaded, cell, "run", server.target(), most_clients(cell, loaded.study.load))
+        spec = _spec(
+            loaded, cell, "run", server.entry.target(), most_clients(cell, loaded.study.load)
+        )
         needs = limits(spec, plan_engine(engine, spec), machine_limits(), Capacity())
         missed = [one for one in needs if not one.is_met]
         if missed:

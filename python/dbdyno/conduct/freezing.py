@@ -72,7 +72,7 @@ def _runs(pid: int) -> bool:
 
 
 def _pids(server: Server) -> tuple[int, ...]:
-    return (*server.processes(), *server.proxies())
+    return (*server.node.processes(), *server.entry.proxies())
 
 
 def _send(server: Server, what: signal.Signals) -> None:

@@ -61,7 +61,7 @@ def require(
 ) -> None:
     """Raises `MachineError` listing every limit that one of `specs` exceeds. `processes` applies
     to the command `run`."""
-    capacity = server.capacity() if server is not None else Capacity()
+    capacity = server.entry.capacity() if server is not None else Capacity()
     missed: list[Limit] = []
     for spec in specs:
         count = processes if spec["command"] == "run" else None

@@ -69,11 +69,11 @@ class CellTables:
         observe: Callable[[Progress], None],
     ) -> None:
         """Reads the tables that were loaded and, on the run's own server, all others."""
-        asked, look = self.load.verify, self.server.contents
+        asked, look = self.load.verify, self.server.database.contents
         for command, tables in loaded.items():
             self.loads += verify_tables(command, tables, asked, look, observe=observe)
         known = list(chain.from_iterable(loaded.values()))
-        self.loads += verify_others("prepare", self.server.tables(), known, asked, look)
+        self.loads += verify_others("prepare", self.server.database.tables(), known, asked, look)
         self.server.check()
         for warning in load_warnings(self.loads):
             self.warn(warning)
@@ -82,7 +82,7 @@ class CellTables:
         """Whether there is any table to be read."""
         if self.load.verify == "none":
             return False
-        return any(loaded.values()) or bool(self.server.tables())
+        return any(loaded.values()) or bool(self.server.database.tables())
 
     def drop(self) -> None:
         """Drops them. Raises `LabError`."""

@@ -76,7 +76,7 @@ def drive_tool(
         clients=step.clients,
         warm_up_s=load.warm_up_s,
         measure_s=load.measure_s or 0.0,
-        data_folder=server.data_folder(),
+        data_folder=server.node.data_folder(),
         scratch=scratch,
         folders=folders,
         launch=launch,

@@ -101,10 +101,10 @@ class DamageTrials:
         table = known_rows.Table(job.kind, rows, job.seed)
         table.fill(server)
         # Let the server write what a start causes (RocksDB's log becomes files) before looking.
-        server.stop()
-        server.restart(_LIMIT_S)
-        files = server.table_files(known_rows.NAME)
-        server.stop()
+        server.node.stop()
+        server.node.restart(_LIMIT_S)
+        files = server.database.table_files(known_rows.NAME)
+        server.node.stop()
         with Guarded() as guarded:
             pristine = guarded.folder(folder.parent) / "pristine"
             shutil.copytree(folder, pristine, ignore=_no_sockets)
@@ -124,7 +124,7 @@ class DamageTrials:
                     wrong += seen.wrong
                     record.write(_line(number, flip, outcome, seen))
             window_s = time.monotonic() - began
-        server.restart(_LIMIT_S)
+        server.node.restart(_LIMIT_S)
         return told(counts, wrong, window_s)
 
 
@@ -166,13 +166,13 @@ class Bench:
 
     def trial(self, flip: Flip | None, usual: frozenset[str]) -> Seen:
         """Damages one place and observes the server; restores the folder afterwards."""
-        logs = {log: log.stat().st_size for log in self.server.log_files() if log.exists()}
+        logs = {log: log.stat().st_size for log in self.server.node.log_files() if log.exists()}
         if flip is not None:
             flip.apply(self.folder)
         try:
             started, errors, lost, wrong = self._look()
             # Before it is ended: its exit code if it ended by itself.
-            code = self.server.ended_with()
+            code = self.server.node.ended_with()
         finally:
             _end(self.server)
             put_back(self.pristine, self.folder)
@@ -183,7 +183,7 @@ class Bench:
     def _look(self) -> tuple[bool, list[str], bool, bool]:
         """Starts it; returns refused statements, a lost session and wrong rows."""
         try:
-            self.server.restart(_LIMIT_S)
+            self.server.node.restart(_LIMIT_S)
         except ServerError as error:
             return False, [error.message], False, False
         errors: list[str] = []
@@ -197,13 +197,13 @@ class Bench:
                     lost = True
                 except ServerError as error:
                     errors.append(error.message)
-        return True, errors, lost or not self.server.alive(), wrong
+        return True, errors, lost or not self.server.node.alive(), wrong
 
 
 @contextmanager
 def _limited(server: Served) -> Iterator[None]:
     """Kills a server that hangs, which ends its session."""
-    timer = Timer(_LIMIT_S, server.drop)
+    timer = Timer(_LIMIT_S, server.node.drop)
     timer.start()
     try:
         yield
@@ -214,8 +214,8 @@ def _limited(server: Served) -> Iterator[None]:
 
 def _end(server: Served) -> None:
     """Ends it and waits for all its processes: none may write once the folder is restored."""
-    family = server.processes()
-    server.drop()
+    family = server.node.processes()
+    server.node.drop()
     deadline = time.monotonic() + _GONE_LIMIT_S
     while any(Path(f"/proc/{pid}/exe").exists() for pid in family):
         if time.monotonic() > deadline:

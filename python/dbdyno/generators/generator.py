@@ -25,14 +25,18 @@ from dbdyno.model import HistogramRecord, Load, Metric, Option, Sample, Session,
 _GRACE_S = 10.0
 
 
-class Served(Protocol):
-    """The server methods that a generator may use (see `servers/protocol.py`)."""
+class ServedDatabase(Protocol):
+    """What a generator may ask of a database (see `servers/protocol.py`)."""
 
     def inside(self) -> Session:
         """A session in the database under load."""
 
     def table_files(self, table: str) -> Sequence[Path]:
         """The files that hold a table."""
+
+
+class ServedNode(Protocol):
+    """What a generator may do to the process that serves it."""
 
     def log_files(self) -> Sequence[Path]:
         """What it writes about itself."""
@@ -54,6 +58,18 @@ class Served(Protocol):
 
     def restart(self, limit_s: float) -> None:
         """Starts it again; raises `ServerError`."""
+
+
+class Served(Protocol):
+    """The run's server, for generators that make trials of their own."""
+
+    @property
+    def node(self) -> ServedNode:
+        """The process that serves it."""
+
+    @property
+    def database(self) -> ServedDatabase:
+        """What its tables are asked by."""
 
 
 @dataclass(frozen=True, slots=True)

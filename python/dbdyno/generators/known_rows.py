@@ -94,7 +94,7 @@ class Table:
         # Errors
         `ServerError` when the server refuses.
         """
-        session = server.inside()
+        session = server.database.inside()
         try:
             session.rows(f"DROP TABLE IF EXISTS {NAME}")
             session.rows(f"CREATE TABLE {NAME} ({_COLUMNS})")
@@ -122,7 +122,7 @@ class Table:
             yield partial(self._is_right, statements=(*before, statement))
 
     def _is_right(self, server: Served, statements: Sequence[str]) -> bool:
-        session = server.inside()
+        session = server.database.inside()
         try:
             for statement in statements:
                 found = session.rows(statement)

@@ -41,55 +41,11 @@ class Capacity:
     """Length of the server's queue of connections to be accepted, as configured."""
 
 
-class Server(Protocol):
-    """One run's server, from nothing to ready and back.
+class Node(Protocol):
+    """A process of ours, a file, or an address: what it serves is not its matter.
 
-    Every method raises `ServerError` if the server can't do it, with the end of its log if there
-    is one.
+    Every method raises `ServerError` if it can't be done, with the end of its log if there is one.
     """
-
-    def start(self) -> None:
-        """Installs, initialises, configures and starts it; returns when it accepts statements."""
-
-    def target(self, transport: Transport | None = None) -> Mapping[str, object]:
-        """The run spec's `target`: where and as whom the engine connects. By the Unix socket where
-        there is one, unless the server was given an address."""
-
-    def load_target(self) -> Mapping[str, object]:
-        """Where tables are loaded: the server itself, bypassing any proxy."""
-
-    def facts(self) -> Mapping[str, object]:
-        """Version, build, source, checksum, durability; without paths of this run."""
-
-    def settings(self) -> Mapping[str, str]:
-        """Every effective setting, as the server itself writes it."""
-
-    def counters(self) -> Mapping[str, int]:
-        """The server's own counters since it started; compare two calls."""
-
-    def capacity(self) -> Capacity:
-        """What it has left for a run's clients now."""
-
-    def size_bytes(self) -> int:
-        """Size of the data on disk."""
-
-    def contents(self, table: str, *, checksum: bool) -> Contents:
-        """Contents of a table, named as in statements; without `checksum` only its rows are
-        counted.
-
-        Reads every row, without a time limit.
-        """
-
-    def tables(self) -> Mapping[str, str]:
-        """Tables of the database under load, named as in statements; none for a server that isn't
-        the run's own, whose tables may be someone else's."""
-
-    def inside(self) -> Session:
-        """Opens a session in the database under load, like an application's; the caller closes it.
-        For an in-process database it is in another process than ours."""
-
-    def table_files(self, table: str) -> Sequence[Path]:
-        """Files that hold a table's rows and indexes, if files are per table."""
 
     def alive(self) -> bool:
         """Whether it still runs, without querying it."""
@@ -106,15 +62,6 @@ class Server(Protocol):
     def processes(self) -> Sequence[int]:
         """Pids of its processes now; none if it runs in process or elsewhere."""
 
-    def proxies(self) -> Sequence[int]:
-        """Pids of its proxies and their children."""
-
-    def ask(self) -> SampledSession | None:
-        """Opens a session for whoever samples the server; `None` where there is nobody to ask.
-
-        As far as possible, its statements are not counted in the database under load.
-        """
-
     def log_files(self) -> Sequence[Path]:
         """Logs in the run's folder; they are kept."""
 
@@ -130,6 +77,105 @@ class Server(Protocol):
     def restart(self, limit_s: float) -> None:
         """Starts it again on its data, after it has ended; also raises if it does not accept
         statements within `limit_s`."""
+
+
+class Database(Protocol):
+    """One kind of database: what it says, holds and counts; not how its process is started.
+
+    Every method raises `ServerError` if the server can't answer.
+    """
+
+    def facts(self) -> Mapping[str, object]:
+        """Version, build, source, checksum, durability; without paths of this run."""
+
+    def settings(self) -> Mapping[str, str]:
+        """Every effective setting, as the server itself writes it."""
+
+    def counters(self) -> Mapping[str, int]:
+        """The server's own counters since it started; compare two calls."""
+
+    def size_bytes(self) -> int:
+        """Size of the data on disk."""
+
+    def contents(self, table: str, *, checksum: bool) -> Contents:
+        """Contents of a table, named as in statements; without `checksum` only its rows are
+        counted.
+
+        Reads every row, without a time limit.
+        """
+
+    def tables(self) -> Mapping[str, str]:
+        """Tables of the database under load, named as in statements; none for a server that isn't
+        the run's own, whose tables may be someone else's."""
+
+    def table_files(self, table: str) -> Sequence[Path]:
+        """Files that hold a table's rows and indexes, if files are per table."""
+
+    def inside(self) -> Session:
+        """Opens a session in the database under load, like an application's; the caller closes it.
+        For an in-process database it is in another process than ours."""
+
+    def ask(self) -> SampledSession | None:
+        """Opens a session for whoever samples the server; `None` where there is nobody to ask.
+
+        As far as possible, its statements are not counted in the database under load.
+        """
+
+
+class Entry(Protocol):
+    """Where clients connect: the server itself, or what stands before it."""
+
+    def target(self, transport: Transport | None = None) -> Mapping[str, object]:
+        """The run spec's `target`: where and as whom the engine connects. By the Unix socket where
+        there is one, unless the server was given an address."""
+
+    def load_target(self) -> Mapping[str, object]:
+        """Where tables are loaded: the server itself, bypassing any proxy."""
+
+    def capacity(self) -> Capacity:
+        """What is left for a run's clients now."""
+
+    def proxies(self) -> Sequence[int]:
+        """Pids of its proxies and their children."""
+
+
+class Server(Protocol):
+    """The system under test of one run, from nothing to ready and back: its node, its database and
+    its entry, and what concerns all of them.
+
+    Every method raises `ServerError` if the server can't do it, with the end of its log if there
+    is one.
+    """
+
+    @property
+    def node(self) -> Node:
+        """What runs the database."""
+
+    @property
+    def database(self) -> Database:
+        """What the load works on."""
+
+    @property
+    def entry(self) -> Entry:
+        """Where its clients connect."""
+
+    def start(self) -> None:
+        """Installs, initialises, configures and starts it; returns when it accepts statements."""
+
+    def facts(self) -> Mapping[str, object]:
+        """Of the database, and of what stands before it."""
+
+    def alive(self) -> bool:
+        """Whether all of it still runs, without querying it."""
+
+    def check(self) -> None:
+        """Raises `ServerError`, with exit status and the end of the log, if any of it has ended."""
+
+    def log_files(self) -> Sequence[Path]:
+        """Logs in the run's folder; they are kept."""
+
+    def stop(self) -> None:
+        """Stops all of it in order; does nothing if it has stopped."""
 
     def close(self) -> None:
         """Stops it if necessary and removes everything but its logs."""

@@ -53,7 +53,7 @@ class EngineLoad:
     def __post_init__(self) -> None:
         server, identity = self.served.server, self.served.identity
         cell, setting = identity.cell, identity.setting
-        self._target, self._load_target = run_target(server, cell), server.load_target()
+        self._target, self._load_target = run_target(server, cell), server.entry.load_target()
         handling = setting.tables or handling_of(cell)
         self.tables = CellTables(
             cell, setting.study.load, handling, server, self._call_for_tables, self._warn

@@ -30,19 +30,19 @@ class Inspected:
     ) -> None:
         """Inspects machine and server once it has started; `asked`: the cell's host settings,
         `activity`: what else ran before."""
-        self.host_facts = collect.host_facts(server.data_folder(), activity=activity)
+        self.host_facts = collect.host_facts(server.node.data_folder(), activity=activity)
         self.red_flags = tuple(collect.red_flags(self.host_facts, server.facts(), asked=asked))
 
     def prepared(self, server: Server) -> None:
         """Notes the size of the tables as they were loaded."""
-        self.size_bytes["prepared"] = server.size_bytes()
+        self.size_bytes["prepared"] = server.database.size_bytes()
 
     def after(self, server: Server, host: Host) -> None:
         """Inspects both once more, when the load is over."""
-        self.host_change = host.facts(server.processes())
+        self.host_change = host.facts(server.node.processes())
         self.server_facts = server.facts()
-        self.settings = server.settings()
-        self.size_bytes["end"] = server.size_bytes()
+        self.settings = server.database.settings()
+        self.size_bytes["end"] = server.database.size_bytes()
 
     def facts(self, tools: Mapping[str, Mapping[str, object]]) -> Mapping[str, object]:
         """As `facts.json` has them; `tools`: generator → the program used."""

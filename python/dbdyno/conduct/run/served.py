@@ -47,11 +47,11 @@ class Served:
         server = self.server
         watched = Watched(
             kind=parse_provision(self.identity.cell.provision).kind,
-            data_folder=server.data_folder(),
-            server_pids=server.processes,
+            data_folder=server.node.data_folder(),
+            server_pids=server.node.processes,
             client_pids=client_pids,
-            proxy_pids=server.proxies,
-            ask=server.ask,
+            proxy_pids=server.entry.proxies,
+            ask=server.database.ask,
         )
         sampler = Sampler(self.identity.setting.collectors("run"), watched)
         self._sampler = self._sampling.enter_context(sampler)
@@ -82,16 +82,16 @@ class Served:
 
     def begin_counting(self) -> None:
         """Reads the server's counters and the size of its data before a step."""
-        self._before = dict(self.server.counters())
-        self._size_before = self.server.size_bytes()
+        self._before = dict(self.server.database.counters())
+        self._size_before = self.server.database.size_bytes()
 
     def end_counting(self, step: Step) -> None:
         """Notes them together with those after the step, if it completed."""
-        self.measured.add_counters(step, self._before, dict(self.server.counters()))
+        self.measured.add_counters(step, self._before, dict(self.server.database.counters()))
 
     def sizes(self) -> tuple[int, int] | None:
         """Sizes of the data around a step; `None` if the server is no longer there to ask."""
         with suppress(ServerError):
             self.server.check()  # makes a session anew that was lost under load
-            return self._size_before, self.server.size_bytes()
+            return self._size_before, self.server.database.size_bytes()
         return None

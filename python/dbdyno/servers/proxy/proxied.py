@@ -8,16 +8,15 @@ import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Self
 
 from dbdyno.errors import ServerError
 from dbdyno.guard.account import server_account
 from dbdyno.guard.guarded import Guarded
 from dbdyno.guard.launch import Launch
-from dbdyno.model.session import SampledSession, Session
-from dbdyno.servers.contents import Contents
 from dbdyno.servers.daemon import Daemon, free_port
 from dbdyno.servers.place import socket_folder
-from dbdyno.servers.protocol import Capacity, Server, Transport
+from dbdyno.servers.protocol import Capacity, Database, Node, Server, Transport
 from dbdyno.servers.proxy.proxy import Behind, Post, Wish
 from dbdyno.servers.proxy.registry import find_proxy
 from dbdyno.servers.tool import Tool
@@ -47,6 +46,21 @@ class ProxiedServer:
         self._posts: list[Post] = []
         self._facts: Mapping[str, object] = {}
 
+    @property
+    def node(self) -> Node:
+        """That of the server: the proxies go on whatever becomes of it."""
+        return self._server.node
+
+    @property
+    def database(self) -> Database:
+        """That of the server: it is asked, not the proxies."""
+        return self._server.database
+
+    @property
+    def entry(self) -> Self:
+        """The proxies: clients connect to them."""
+        return self
+
     def start(self) -> None:
         """Starts the server, then its proxies."""
         self._server.start()
@@ -66,7 +80,7 @@ class ProxiedServer:
     def _require_room(self) -> None:
         """Checks that the server allows all connections that the proxies may open."""
         each = self._proxy.server_connections(self._wish.settings)
-        room = self._server.capacity()
+        room = self._server.entry.capacity()
         if each is None or room.connections is None:
             return
         needed = each * self._wish.processes
@@ -85,7 +99,7 @@ class ProxiedServer:
         daemon.prepare()
         folder = socket_folder(self._guarded, server_account())
         post = Post(
-            server=Behind.of(self._server.target("unix"), self._server.target("tcp")),
+            server=Behind.of(self._server.entry.target("unix"), self._server.entry.target("tcp")),
             address=self._launch.address or _LOOPBACK,
             port=free_port(),
             folder=folder,
@@ -107,28 +121,20 @@ class ProxiedServer:
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:
         """Every proxy process, over TCP."""
         places = [{"tcp": {"host": post.address, "port": post.port}} for post in self._posts]
-        return {**self._server.target("tcp"), "endpoints": places}
+        return {**self._server.entry.target("tcp"), "endpoints": places}
 
     def load_target(self) -> Mapping[str, object]:
         """The server itself."""
-        return self._server.load_target()
+        return self._server.entry.load_target()
 
     def facts(self) -> Mapping[str, object]:
         """The server's facts, and the proxy's."""
         return {**self._server.facts(), "proxy": self._facts}
 
-    def settings(self) -> Mapping[str, str]:
-        """Settings of the server behind the proxies."""
-        return self._server.settings()
-
-    def counters(self) -> Mapping[str, int]:
-        """Counters of the server behind the proxies."""
-        return self._server.counters()
-
     def capacity(self) -> Capacity:
         """Clients of all processes together; a TCP proxy also has the server's limit."""
         each, count = self._proxy.most_clients(self._wish.settings), self._wish.processes
-        behind = self._server.capacity()
+        behind = self._server.entry.capacity()
         pooled = self._proxy.server_connections(self._wish.settings) is not None
         if not pooled and behind.connections is not None and behind.connections < each * count:
             return behind
@@ -138,18 +144,6 @@ class ProxiedServer:
             cure="more `processes` of the proxy, or a higher hard limit: `ulimit -Hn`",
             accept_queue=None if pooled else behind.accept_queue,
         )
-
-    def size_bytes(self) -> int:
-        """Size of the server's data."""
-        return self._server.size_bytes()
-
-    def contents(self, table: str, *, checksum: bool) -> Contents:
-        """Contents of the server's tables."""
-        return self._server.contents(table, checksum=checksum)
-
-    def tables(self) -> Mapping[str, str]:
-        """Tables of the server."""
-        return self._server.tables()
 
     def alive(self) -> bool:
         """Whether server and proxies run."""
@@ -161,41 +155,9 @@ class ProxiedServer:
         for daemon in self._daemons:
             daemon.check()
 
-    def data_folder(self) -> Path | None:
-        """Data folder of the server."""
-        return self._server.data_folder()
-
-    def processes(self) -> Sequence[int]:
-        """Processes of the server, without the proxies'."""
-        return self._server.processes()
-
     def proxies(self) -> Sequence[int]:
         """Pids of the proxies."""
         return [pid for daemon in self._daemons for pid in daemon.processes()]
-
-    def ask(self) -> SampledSession | None:
-        """Asks the server, not the proxies."""
-        return self._server.ask()
-
-    def inside(self) -> Session:
-        """A session with the server, not with the proxies."""
-        return self._server.inside()
-
-    def table_files(self, table: str) -> Sequence[Path]:
-        """Files of the server's tables."""
-        return self._server.table_files(table)
-
-    def ended_with(self) -> int | None:
-        """The server's processes."""
-        return self._server.ended_with()
-
-    def drop(self) -> None:
-        """Restarts the server; its proxies stay and reconnect."""
-        self._server.drop()
-
-    def restart(self, limit_s: float) -> None:
-        """Restarts the server; the proxies go on."""
-        self._server.restart(limit_s)
 
     def log_files(self) -> Sequence[Path]:
         """Logs of server and proxies."""
@@ -205,11 +167,6 @@ class ProxiedServer:
         """Kills the proxies, which would wait for their clients; then stops the server."""
         self._end_proxies()
         self._server.stop()
-
-    def kill(self) -> None:
-        """Kills the proxies and the server."""
-        self._end_proxies()
-        self._server.kill()
 
     def _end_proxies(self) -> None:
         for daemon in self._daemons:
