@@ -5,8 +5,8 @@ local host, connection_meta, raise = ...
 local getmetatable, type, error, pcall = getmetatable, type, error, pcall
 
 -- Statements within `body` wait for replies only once `depth` of them are in flight. All of them
--- are sent and answered before this returns, even if `body` fails; its error is raised as it is, for
--- the script's `pcall`.
+-- are sent and answered before this returns, even if `body` fails; its error is raised as it is,
+-- for the script's `pcall`.
 local function pipeline(made, depth, body, ...)
   if getmetatable(made) ~= connection_meta or type(body) ~= "function" then
     error("dbdyno.pipeline() needs a connection, a depth and a function", 2)

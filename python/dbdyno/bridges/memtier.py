@@ -87,7 +87,9 @@ def _result(text: Text, report: Mapping[str, Any], stats: Mapping[str, Any], nam
     threads = int(run.get("Threads", asked.get("threads", 0)))
     clients = threads * int(run.get("Connections per thread", asked.get("clients", 0)))
     rate = float(totals["Ops/sec"])
-    window_s, events = _extent(report, stats, rate, clients)
+    length_s = _length_s(report, stats)
+    events = _events(report, stats, rate * length_s, clients)
+    window_s = events / rate if rate else length_s
     if not events and not rate:
         raise text.nothing("no operation of memtier_benchmark ended")
     averaged = _AVERAGE.fullmatch(name)
@@ -101,11 +103,7 @@ def _result(text: Text, report: Mapping[str, Any], stats: Mapping[str, Any], nam
             figures=dict(_figures(stats)),
             samples=tuple(_samples(totals)),
             ended_unix_ns=round(started_ms * 10**6 + window_s * 1e9) if started_ms else None,
-            warnings=tuple(
-                [f"it tells the average of {averaged[1]} runs, and none by itself"]
-                if averaged
-                else []
-            ),
+            warnings=tuple(_warnings(averaged and averaged[1], window_s, length_s)),
             against=tuple(_against(report, stats)),
         ),
         clients=clients or None,
@@ -118,11 +116,7 @@ def _result(text: Text, report: Mapping[str, Any], stats: Mapping[str, Any], nam
     )
 
 
-def _extent(
-    report: Mapping[str, Any], stats: Mapping[str, Any], rate: float, clients: int
-) -> tuple[float, int]:
-    """Seconds and number of operations. Early releases count none: there they are the requests
-    that each connection was asked for, or the rate times the seconds."""
+def _length_s(report: Mapping[str, Any], stats: Mapping[str, Any]) -> float:
     asked, run = report.get(_CONFIGURATION, {}), report.get(_RUN, {})
     lengths = (
         float(stats.get("Runtime", {}).get("Total duration", 0)) / 1000,
@@ -130,12 +124,28 @@ def _extent(
         float(run.get("Actual benchmark duration (seconds)", 0)),
         float(asked.get("test_time", 0)),
     )
-    length_s = next((seconds for seconds in lengths if seconds > 0), 0.0)
+    return next((seconds for seconds in lengths if seconds > 0), 0.0)
+
+
+def _events(
+    report: Mapping[str, Any], stats: Mapping[str, Any], by_rate: float, clients: int
+) -> int:
+    """Early releases count none: there they are the requests that each connection was asked for,
+    or the rate times the seconds."""
     events = round(float(stats["Totals"].get("Count", 0)))
-    requests = int(asked.get("requests", 0) or 0)
-    if not events:
-        events = requests * clients if requests > 0 else round(rate * length_s)
-    return (events / rate if rate else length_s), events
+    requests = int(report.get(_CONFIGURATION, {}).get("requests", 0) or 0)
+    return events or (requests * clients if requests > 0 else round(by_rate))
+
+
+def _warnings(averaged: str | None, window_s: float, length_s: float) -> Iterator[str]:
+    if averaged:
+        yield f"it tells the average of {averaged} runs, and none by itself"
+    elif length_s and abs(window_s - length_s) > _OTHER_LENGTH * length_s:
+        yield f"its operations at its rate took {window_s:.3g} s of {length_s:.3g} s"
+
+
+_OTHER_LENGTH = 0.1
+"""Share by which operations over rate may differ from the time that it tells."""
 
 
 def _times(measured: Mapping[str, Any]) -> Iterator[tuple[str, float]]:

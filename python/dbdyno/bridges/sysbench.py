@@ -11,6 +11,7 @@ from typing import ClassVar
 from dbdyno.bridges.bridge import (
     Arrival,
     Bridge,
+    CutError,
     Result,
     Text,
     absent,
@@ -83,7 +84,8 @@ _KNOWN = re.compile(
     r"sysbench \d|Running the test with following|Number of threads: |Target transaction rate: |"
     r"Report intermediate results|Report checkpoint|Initializing |Random number generator seed|"
     r"Seeding random number generator|Prime numbers limit|Maximum prime number|Threads started!|"
-    r"Warmup time: |WARNING: |Debug mode|DEBUG: |Doing .* test|Running .* test|No DB drivers|"
+    r"Warmup time: |WARNING: |Debug mode|DEBUG: |No DB drivers|"
+    r"Doing .* (?:test|benchmark)|Running .* test|"
     r"Creating table|Inserting \d|Creating a? ?secondary|Dropping table"
 )
 """Before the load."""
@@ -97,8 +99,11 @@ _KNOWN_FIGURES = re.compile(
     r"fsyncs/s: |read, MiB/s: |written, MiB/s: |Total operations: |.* MiB transferred|DEBUG:|"
     r"\[ *\d+s *\] |Threads fairness:|events \(avg/stddev\): |execution time \(avg/stddev\): |"
     r"Latency histogram|value +-+|[\d.]+ \||Time limit exceeded|\(last message|Done\.|"
+    r"Doing CPU performance|Maximum prime number|"
     r"Threads started!|Initializing worker"
 )
+_NOTHING = re.compile(r"^ *total number of events: +0$", re.MULTILINE)
+_FATAL = re.compile(r"^FATAL: .+$", re.MULTILINE)
 _MIB = 1 << 20
 
 
@@ -140,7 +145,7 @@ class Sysbench:
         try:
             measured = outcome(text.content, 0, ())
         except EngineError as error:
-            raise text.cut(self.tool, "`General statistics` of events that ended") from error
+            raise _without_figures(text) from error
         if not _FAIRNESS.search(text.content):
             raise text.cut(self.tool, "`Threads fairness`, its last paragraph")
         content = f"{text.head}\n{text.content}" if text.head else text.content
@@ -161,6 +166,18 @@ class Sysbench:
             absent=tuple(_absent(content)),
             unread=tuple(_unread(content)),
         )
+
+
+def _without_figures(text: Text) -> CutError:
+    """Why there are none: by its own words, if it has some."""
+    if _NOTHING.search(text.content):
+        return text.nothing("no event ended")
+    if fatal := _FATAL.search(text.content):
+        line = text.line_of(fatal.start())
+        return text.broken(
+            f"sysbench ended without its figures: {fatal[0]}", line=line, hint="repeat the run"
+        )
+    return text.cut(Sysbench.tool, "`General statistics`")
 
 
 def _figures(content: str) -> Iterator[tuple[str, float]]:
@@ -212,6 +229,7 @@ def _unread(content: str) -> Iterator[str]:
     last = list(_FAIRNESS.finditer(content))[-1].start()
     where = started.end() if started else 0
     yield from unread(content[where:last].splitlines(), _KNOWN_FIGURES)
+    yield from unread(_FATAL.findall(content[last:]), _KNOWN_FIGURES)
 
 
 def _warnings(text: Text, window_s: float) -> Iterator[str]:

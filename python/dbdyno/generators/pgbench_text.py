@@ -11,6 +11,7 @@ from dbdyno.model import Sample
 from dbdyno.model.limits import too_far_behind
 
 _EVENTS = re.compile(r"^number of transactions actually processed: (\d+)", re.MULTILINE)
+_PLANNED = re.compile(r"^number of transactions actually processed: \d+/(\d+)", re.MULTILINE)
 _FAILED = re.compile(r"^number of failed transactions: (\d+)", re.MULTILINE)
 _RATE = re.compile(r"^tps = ([\d.]+)(?: \((.*)\))?", re.MULTILINE)
 _WITH_CONNECTING = "including connections establishing"
@@ -97,11 +98,15 @@ def _against(printed: str, events: int, rate: float) -> Iterator[str]:
     waiting = rate * float(lag[1]) / 1000 if lag else 0.0
     if too_far_behind(waiting, events):
         yield f"on average {waiting:.0f} transactions were due and not yet begun"
-    ended = len(_ABORTED.findall(printed))
+    ended, planned = len(_ABORTED.findall(printed)), _PLANNED.search(printed)
+    others = [int(matched[1]) for kind in (_FAILED, _SKIPPED) if (matched := kind.search(printed))]
+    missing = int(planned[1]) - events - sum(others) if planned else 0
     if ended:
         yield f"{ended} client{'s' if ended > 1 else ''} ended early, with an error"
     elif "Run was aborted" in printed:
         yield "the run was aborted"
+    elif planned and missing > 0:
+        yield f"{missing} of {planned[1]} transactions were not processed: clients ended early"
 
 
 def skipped_words(skipped: int, events: int) -> str:
