@@ -119,7 +119,12 @@ def test_a_bundled_study_never_takes_a_file_of_the_current_folder(elsewhere: Pat
 
 
 @pytest.mark.parametrize(
-    "name", ["./tpcc_like", "./tpcc_like.lua", "sub/tpcc_like", "../tpcc_like"]
+    "name",
+    [
+        *("./tpcc_like", "./tpcc_like.lua", "sub/tpcc_like", "../tpcc_like", "/tpcc_like.lua"),
+        *("./sub/../tpcc_like", ".//tpcc_like", "./tpcc_like/", "tpcc_like/", "sub/tpcc_like.lua"),
+        *("./../tpcc_like.lua", "tpcc_like.lua/", "~/tpcc_like", "./tpcc_like.LUA"),
+    ],
 )
 def test_a_path_never_means_a_bundled_script(name: str, elsewhere: Path) -> None:
     assert is_shipped(find_script("tpcc_like", script_path()))

@@ -39,6 +39,17 @@ HOSTILE = [
     ("\ud800", "\\ud800"),
     ("\U000e0041", "\\U000e0041"),
     ("\x00", "\\x00"),
+    ("\x1bP$q\x1b\\", "\\x1bP$q\\x1b\\"),
+    ("\x1b_x\x1b^y", "\\x1b_x\\x1b^y"),
+    ("\x1b]8;;http://x\x07a", "\\x1b]8;;http://x\\x07a"),
+    ("\x1b[6n\x1bc", "\\x1b[6n\\x1bc"),
+    ("\x9d0;t\x9c", "\\x9d0;t\\x9c"),
+    ("a\x0bb\x0cc", "a\\x0bb\\x0cc"),
+    ("a\x85b", "a\\x85b"),
+    ("\u061c\u200e\u200f", "\\u061c\\u200e\\u200f"),
+    ("\ufeffa\u2060b", "\\ufeffa\\u2060b"),
+    ("\ufff9a\ufffb", "\\ufff9a\\ufffb"),
+    ("\x0e\x0f\x05", "\\x0e\\x0f\\x05"),
 ]
 
 

@@ -130,6 +130,22 @@ def test_every_key_is_carried_out_or_refused_with_its_line(
             {"measure": "--time=5", "events": "--events=9", "arrival": "--rate=50"},
         ),
         ("sysbench", "events = 9", {"events": "--events=9"}),
+        (
+            "pgbench",
+            'events = 100\nwarm_up = "1 s"',
+            {"events": "--transactions", "warm_up": "a call before, --time=1"},
+        ),
+        (
+            "sysbench",
+            'measure = "1 s"\nevents = 9\nwarm_up = "2 s"',
+            {"measure": "--time=1", "events": "--events=9", "warm_up": "a call before, --time=2"},
+        ),
+        (
+            "pgbench",
+            'events = 100\narrival = { kind = "poisson", rate = 1e6 }',
+            {"events": "--transactions", "arrival": "--rate=1000000"},
+        ),
+        ("sysbench", 'measure = "2 h"', {"measure": "--time=7200"}),
         # What asks for nothing is no complaint.
         (
             "pgbench",
@@ -178,6 +194,25 @@ def test_what_is_carried_out_is_told_by_its_words(
             "not by `ramp`",
         ),
         ("damage", "2", "events = 5", 7, "one after the other"),
+        ("pgbench", "[2, 3]", "events = 100", 8, "can't divide 100 equally among 3 clients"),
+        ("fio", "2", "events = 100", 8, "ends by time"),
+        ("db_bench", "2", "events = 100", 8, "ends by time"),
+        ("command", "2", "events = 100", 8, "ends by time"),
+        ("sysbench", "2", 'measure = "1 s"\nreconnect_every = 1', 9, "`reconnect_every`"),
+        (
+            "pgbench",
+            "2",
+            'measure = "1 s"\narrival = { kind = "constant", rate = 50 }',
+            9,
+            "not by `constant`",
+        ),
+        (
+            "sysbench",
+            "2",
+            'measure = "1 s"\narrival = { kind = "sine", mean = 5, amplitude = 1, period = "1 s" }',
+            9,
+            "not by `sine`",
+        ),
         (
             "pgbench",
             "2",
@@ -276,7 +311,26 @@ def test_how_the_engine_works_may_be_said_beside_a_program(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("generator", "option"),
-    [("fio", "clients = 5"), ("command", "runtime = 5"), ("sysbench", "rate = 5")],
+    [
+        ("fio", "clients = 5"),
+        ("fio", "RUNTIME = 5"),
+        ("command", "runtime = 5"),
+        ("command", "Clients = 5"),
+        ("command", "seed = 5"),
+        ("sysbench", "rate = 5"),
+        ("sysbench", "warmup-time = 5"),
+        ("sysbench", "max-time = 5"),
+        ("sysbench", "max_requests = 5"),
+        ("sysbench", "num-threads = 5"),
+        ("sysbench", "tx-rate = 5"),
+        ("sysbench", 'config-file = "a"'),
+        ("sysbench", 'pgsql-db = "a"'),
+        ("db_bench", "threads = 5"),
+        ("db_bench", "use-existing-db = true"),
+        ("db_bench", 'flagfile = "a"'),
+        ("pgbench", "rate = 5"),
+        ("pgbench", "clients = 5"),
+    ],
 )
 def test_an_option_can_not_change_the_load_behind_its_back(
     tmp_path: Path, generator: str, option: str

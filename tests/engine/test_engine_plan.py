@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +16,7 @@ from dbdyno.engine.parts import split
 from dbdyno.errors import EngineError, UsageError
 from dbdyno.formats.records import SCHEMA
 from dbdyno.guard.launch import Launch
-from dbdyno.model import ErrorPolicy, Hello, Load
+from dbdyno.model import ErrorPolicy, Group, Hello, Load, Option
 
 SQLITE = {"driver": "sqlite", "path": "absent.db"}
 SERVER = {
@@ -103,6 +105,39 @@ def test_pauses_before_a_reconnect_are_those_of_the_study(
     pauses = plan_engine(find_engine(), whole).back_off
 
     assert (pauses.first_ms, pauses.longest_ms, pauses.give_up_s) == (first_ms, 250, 7.0)
+
+
+@pytest.mark.parametrize(
+    ("value", "carried"),
+    [
+        (2**63 - 1, 2**63 - 1),
+        (-(2**63), -(2**63)),
+        (2**64 - 1, 2**64 - 1),
+        (2**64, "18446744073709551616"),
+        (-(2**63) - 1, "-9223372036854775809"),
+        (10**30, "1" + "0" * 30),
+        (0.1, 0.1),
+        (math.inf, "inf"),
+        (-math.inf, "-inf"),
+        (True, True),
+        ("9007199254740993", "9007199254740993"),
+        (["9007199254740993", "b"], ["9007199254740993", "b"]),
+    ],
+)
+def test_an_option_that_json_can_t_carry_goes_as_its_text(value: Option, carried: Option) -> None:
+    other = Group("other", 1, options={"o": value})
+    made = run_spec(
+        command="run",
+        target=SQLITE,
+        script=Path("work.lua"),
+        script_path=(),
+        options={"n": value},
+        clients=1,
+        seed=1,
+        load=Load((1,), warm_up_s=0.0, measure_s=1.0, groups=(other,)),
+    )
+    groups = json.loads(json.dumps(made, allow_nan=False))["groups"]
+    assert [group["options"] for group in groups] == [{"n": carried}, {"n": carried, "o": carried}]
 
 
 def test_a_spec_that_can_t_be_run_is_refused_as_by_a_run(tmp_path: Path) -> None:

@@ -48,6 +48,30 @@ pgbench: error: Run was aborted; the above results are incomplete.
         (1, "fio: pid=1, err=28/file:x, error=No space left on device", MachineError),
         (1, "fio: bad option <rw=sideways>", ScriptError),
         (127, "sh: 1: nosuch: not found", MachineError),
+        (126, "", MachineError),
+        (137, "Killed", MachineError),
+        (143, "", MachineError),
+        (139, "Segmentation fault", ScriptError),
+        (1, "pgbench: error: client 1 aborted: server closed the connection", ConnectError),
+        (
+            1,
+            "FATAL: mysql_drv_query() returned error 2013 (Lost connection to MySQL server)",
+            ConnectError,
+        ),
+        (1, "ERROR 2006 (HY000): MySQL server has gone away", ConnectError),
+        (1, 'FATAL:  no pg_hba.conf entry for host "h", user "u"', ConnectError),
+        (1, "FATAL:  remaining connection slots are reserved", ConnectError),
+        (1, "FATAL:  terminating connection due to administrator command", ConnectError),
+        (1, 'psql: error: could not translate host name "h" to address', ConnectError),
+        (1, "CommunicationsException: Communications link failure", ConnectError),
+        (1, 'ERROR:  permission denied for table "accounts"', StatementError),
+        (1, 'org.postgresql.util.PSQLException: ERROR: relation "x"', StatementError),
+        (1, "java.sql.SQLException: Deadlock found", StatementError),
+        (1, "sqlite3.OperationalError: database is locked", StatementError),
+        (1, "psycopg.errors.UndefinedTable: relation", StatementError),
+        (1, 'ERROR:  could not extend file "base/1": No space left on device', MachineError),
+        (1, "FATAL: Cannot find benchmark 'x': no such built-in test", ScriptError),
+        (2, "usage: bench [-h]\nbench: error: unrecognized arguments: --x", ScriptError),
         (-9, "", MachineError),
         (-15, "", MachineError),
         (-11, "", ScriptError),
@@ -68,6 +92,33 @@ def test_the_line_that_says_why_is_told_once() -> None:
     why = 'client 0 script 0 aborted in command 0 query 0: ERROR:  relation "x" does not exist'
     assert found.message == f"pgbench ended with code 2: error: {why}"
     assert found.hint == "all that it said is in logs/step-0 of the run's folder"
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("WARNING: failed to pin\nerror: no such table\n", "error: no such table"),
+        ("number of failed transactions: 0 (0.000%)\nit stopped", "it stopped"),
+        ("ignored errors: 0\nFATAL: oh\nbye", "FATAL: oh"),
+        ("0 errors\n3 failed\nbye", "3 failed"),
+        ("errors=0 failures=2\ngave up", "gave up"),
+        ("note: error handling is on\nsegment not found\n", "segment not found"),
+        (
+            "begun\nTraceback (most recent call last):\n"
+            '  File "b.py", line 3, in go\n    raise Oh("load failed")\nb.Oh: load failed\n',
+            "b.Oh: load failed",
+        ),
+        (
+            "Traceback (most recent call last):\n  x\nKeyError: 'a'\n\nDuring handling:\n"
+            "Traceback (most recent call last):\n    fail('error')\nValueError: b",
+            "ValueError: b",
+        ),
+        ("Error: one\nError: two", "Error: one"),
+        ("\n\n  cannot open x  \n", "cannot open x"),
+    ],
+)
+def test_the_telling_line(said: str, why: str) -> None:
+    assert telling_line(said) == why
 
 
 def test_without_a_word_of_an_error_it_is_the_last_line() -> None:

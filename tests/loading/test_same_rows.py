@@ -25,6 +25,7 @@ from load_cells import (
     tables_of_postgresql,
     values_of,
 )
+from seldom_cells import SELDOM_MYSQL, SELDOM_POSTGRESQL, SELDOM_SQLITE
 
 from driven import Driven, open_driven
 from moving import fetch_or_skip
@@ -44,6 +45,7 @@ MODES = {
     "mysql": ("", "SET sql_mode = ''", "SET sql_mode = 'ANSI,STRICT_ALL_TABLES,NO_ZERO_DATE'"),
     "sqlite": ("",),
 }
+SELDOM = {"pgsql": SELDOM_POSTGRESQL, "mysql": SELDOM_MYSQL, "sqlite": SELDOM_SQLITE}
 TABLES = {"pgsql": tables_of_postgresql, "mysql": tables_of_mysql}
 
 
@@ -88,6 +90,7 @@ def test_every_type_and_value(every: tuple[Driven, Sequence[str]]) -> None:
         for statement in POSTGRESQL_TYPES.split(";"):
             driven.rows(statement)
     own = list(TABLES[driven.driver]()) if driven.driver in TABLES else []
+    own += SELDOM[driven.driver]
     first, *others = MODES[driven.driver]
     check(driven, [*values_of(types, VALUES), *own], first)
     for session in others:
@@ -104,3 +107,8 @@ def test_some_types_values_and_tables(driven: Driven) -> None:
     if driven.driver in TABLES:
         cells += TABLES[driven.driver]()
     check(driven, cells, "")
+
+
+@pytest.mark.slow
+def test_what_is_seldom_met(driven: Driven) -> None:
+    check(driven, SELDOM[driven.driver], "")

@@ -8,6 +8,9 @@ sysbench.cmdline.options = {
   column = { "Type of the column", "bigint" },
 }
 
+local ffi, bit = require("ffi"), require("bit")
+local WIDE = "9007199254740993"
+
 local function place(n)
   return sysbench.sql.driver():name() == "pgsql" and "$" .. n or "?"
 end
@@ -39,6 +42,12 @@ function prepare()
     nan = 0 / 0, infinite = math.huge, truth = true, table = {}, word = "five", nothing = false,
     null = nil, whole = sysbench.opt.whole, wide = sysbench.opt.wide, typed = sysbench.opt.typed,
     size = sysbench.opt.size,
+    cast = ffi.cast("uint64_t", -1), hex_wide = "0x20000000000001", hex_most = "0x7fffffffffffffff",
+    hex_least = "-0x8000000000000000", hex_beyond = "0xffffffffffffffff",
+    point = "9007199254740993.75", minus_point = "-9007199254740993.5", zeros = "000" .. WIDE,
+    product = 3037000499LL * 3037000499LL, shifted = bit.lshift(1LL, 62) + 1,
+    pointer = ffi.cast("intptr_t", 9007199254740993LL), byte = ffi.new("int8_t", -128),
+    bits_65 = "0x1ffffffffffffffff", suffix = "9007199254740993LL", below = "-9223372036854775809",
   }
   local names = {}
   for name in pairs(values) do names[#names + 1] = name end
@@ -49,6 +58,8 @@ function prepare()
   for _, value in ipairs { 9007199254740993LL, 2 ^ 53, -12, 1.5, 1234567890123ULL } do
     try("text", statement, text, value)
   end
+  try("text_most", statement, text, 18446744073709551615ULL)
+  try("text_least", statement, text, -9223372036854775807LL - 1)
   print(("option %d %d %d %d"):format(sysbench.opt.whole, sysbench.opt.wide, sysbench.opt.typed,
     sysbench.opt.size))
   require("ffi").C.printf("printf %lld %llu\n", 9007199254740993LL, 18446744073709551615ULL)

@@ -108,12 +108,17 @@ local SIGNED_64, UNSIGNED_64 = ffi.typeof("int64_t"), ffi.typeof("uint64_t")
 
 local parameter = {}
 
+-- The integer in a text, which is cut off after the point as numbers are.
+local function whole_in(text)
+  return integer_in(text) or integer_in(text:match("^(%s*[+-]?%d+)%.%d*%s*$") or "")
+end
+
 -- Integers are kept exactly up to the largest of 64 bits without a sign; a larger number goes as it
 -- is, so that the server refuses it and not some other number is stored.
 local function set_wide(self, value)
   local kind = type(value)
   if kind == "string" then
-    value = integer_in(value) or tonumber(value)
+    value = whole_in(value) or tonumber(value)
     if type(value) == "number" and abs(value) >= 2 ^ 64 then
       value = nil
     end

@@ -30,7 +30,8 @@ end
 
 local function as_number(value)
   local whole = exactly(value)
-  if type(value) == "string" and is_beyond(whole) then
+  local digits = type(value) == "string" and not whole and value:match("^%s*[+-]?%d+%s*$")
+  if digits or type(value) == "string" and is_beyond(whole) then
     return nil, "a number; whole ones below 2^63"
   end
   return whole or tonumber(value), "a number"
@@ -54,7 +55,9 @@ local function as_size(value)
   local number = tonumber(digits)
   local factor = SIZES[(unit or ""):upper()] or 1
   local whole = number and integer_in(digits)
-  if not number or number * factor >= 2 ^ 63 then
+  -- Of those that a Lua number can't hold, none has room for a unit.
+  local exact = type(whole) == "cdata"
+  if not number or is_beyond(whole) or (not exact or factor > 1) and number * factor >= 2 ^ 63 then
     return nil, "a size such as 64K or 2G"
   elseif whole and number * factor >= 2 ^ 53 then
     return whole * (0LL + factor)

@@ -168,7 +168,7 @@ local library = {
   xpcall = protected_call, debug = standard.debug,
   next = seen.next, pairs = seen.pairs,
   getmetatable = seen.getmetatable, setmetatable = seen.setmetatable,
-  dbdyno = own(host, connection_meta, raise, with_traceback),
+  dbdyno = own(host, connection_meta, raise),
   ffi = standard.ffi, io = standard.io, os = standard.os, coroutine = standard.coroutine,
 }
 

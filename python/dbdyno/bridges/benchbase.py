@@ -63,7 +63,7 @@ class BenchBase:
         measured = {name.lower(): value for name, value in matched[0][1].items()}
         try:
             rate = float(measured[_RATE])
-            if rate <= 0:
+            if rate <= 0 or measured.get(_COUNT) == 0:
                 raise text.nothing("no request of BenchBase ended")
             window_s, events = _extent(measured, rate)
             ended_ms = measured.get("current timestamp (milliseconds)")
@@ -86,7 +86,8 @@ class BenchBase:
                 **{f"event_us_{n}": us for n, us in latency_us.items() if n not in _RANKS},
             },
             ended_unix_ns=ended_ns,
-            warnings=tuple(_warnings(measured, good, rate, meant=meant)),
+            warnings=tuple(_warnings(measured, good, rate, window_s, meant=meant)),
+            against=tuple(_against(measured)),
         )
         return Result(
             outcome=outcome if events else replace(outcome, window_s=0.0),
@@ -101,6 +102,8 @@ class BenchBase:
 
 
 _RANKS = ("p50", "p95", "p99", "max", "mean")
+_OTHER_LENGTH = 0.1
+"""Share by which requests over rate may differ from the time that it tells."""
 
 
 def _is_summary(document: Any) -> bool:
@@ -150,12 +153,18 @@ def _as_specified(measured: Mapping[str, Any], share: float, events: int) -> boo
 _ROLLED_BACK = 0.01
 
 
-def _warnings(
-    measured: Mapping[str, Any], good: float | None, rate: float, *, meant: bool
-) -> Iterator[str]:
+def _against(measured: Mapping[str, Any]) -> Iterator[str]:
     state = measured.get("final state")
     if state and str(state).lower() not in _ENDED:
         yield f"BenchBase ended in state {json.dumps(state)}"
+
+
+def _warnings(
+    measured: Mapping[str, Any], good: float | None, rate: float, window_s: float, *, meant: bool
+) -> Iterator[str]:
+    elapsed_s = float(measured.get(_ELAPSED) or 0) / 1e9
+    if elapsed_s and abs(window_s - elapsed_s) > _OTHER_LENGTH * elapsed_s:
+        yield f"its requests at its rate took {window_s:.3g} s of {elapsed_s:.3g} s"
     if good is not None and good > rate:
         yield (
             f"its goodput {good:.6g}/s is above its throughput {rate:.6g}/s: they count different "

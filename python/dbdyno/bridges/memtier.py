@@ -105,7 +105,9 @@ def _result(text: Text, report: Mapping[str, Any], stats: Mapping[str, Any], nam
     threads = int(run.get("Threads", asked.get("threads", 0)))
     clients = threads * int(run.get("Connections per thread", asked.get("clients", 0)))
     rate = float(totals["Ops/sec"])
-    window_s, events = _extent(report, stats, rate, clients)
+    length_s = _length_s(report, stats)
+    events = _events(report, stats, rate * length_s, clients)
+    window_s = events / rate if rate else length_s
     if not events and not rate:
         took = any(name == "mean" and us for name, us in _times({**totals, "Count": 1}))
         raise text.nothing(
@@ -128,7 +130,10 @@ def _result(text: Text, report: Mapping[str, Any], stats: Mapping[str, Any], nam
             figures=dict(_figures(stats)),
             samples=tuple(_samples(totals)),
             ended_unix_ns=round(started_ms * 10**6 + window_s * 1e9) if started_ms else None,
-            warnings=tuple(_warnings(averaged, whole_ms, mean_us)),
+            warnings=(
+                *_warnings(averaged and averaged[1], window_s, length_s),
+                *_cut_mean(whole_ms, mean_us),
+            ),
             against=tuple(_against(report, stats)),
         ),
         clients=clients or None,
@@ -141,11 +146,7 @@ def _result(text: Text, report: Mapping[str, Any], stats: Mapping[str, Any], nam
     )
 
 
-def _extent(
-    report: Mapping[str, Any], stats: Mapping[str, Any], rate: float, clients: int
-) -> tuple[float, int]:
-    """Seconds and number of operations. Early releases count none: there they are the requests
-    that each connection was asked for, or the rate times the seconds."""
+def _length_s(report: Mapping[str, Any], stats: Mapping[str, Any]) -> float:
     asked, run = report.get(_CONFIGURATION, {}), report.get(_RUN, {})
     lengths = (
         float(stats.get("Runtime", {}).get("Total duration", 0)) / 1000,
@@ -153,12 +154,28 @@ def _extent(
         float(run.get("Actual benchmark duration (seconds)", 0)),
         float(asked.get("test_time", 0)),
     )
-    length_s = next((seconds for seconds in lengths if seconds > 0), 0.0)
+    return next((seconds for seconds in lengths if seconds > 0), 0.0)
+
+
+def _events(
+    report: Mapping[str, Any], stats: Mapping[str, Any], by_rate: float, clients: int
+) -> int:
+    """Early releases count none: there they are the requests that each connection was asked for,
+    or the rate times the seconds."""
     events = round(float(stats["Totals"].get("Count", 0)))
-    requests = int(asked.get("requests", 0) or 0)
-    if not events:
-        events = requests * clients if requests > 0 else round(rate * length_s)
-    return (events / rate if rate else length_s), events
+    requests = int(report.get(_CONFIGURATION, {}).get("requests", 0) or 0)
+    return events or (requests * clients if requests > 0 else round(by_rate))
+
+
+def _warnings(averaged: str | None, window_s: float, length_s: float) -> Iterator[str]:
+    if averaged:
+        yield f"it tells the average of {averaged} runs, and none by itself"
+    elif length_s and abs(window_s - length_s) > _OTHER_LENGTH * length_s:
+        yield f"its operations at its rate took {window_s:.3g} s of {length_s:.3g} s"
+
+
+_OTHER_LENGTH = 0.1
+"""Share by which operations over rate may differ from the time that it tells."""
 
 
 def _times(measured: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
@@ -175,9 +192,7 @@ def _times(measured: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
             yield f"p{float(rank[1]):g}", float(value) * 1000
 
 
-def _warnings(averaged: re.Match[str] | None, whole_ms: float, mean_us: float) -> Iterator[str]:
-    if averaged:
-        yield f"it tells the average of {averaged[1]} runs, and none by itself"
+def _cut_mean(whole_ms: float, mean_us: float) -> Iterator[str]:
     if mean_us:
         yield f"its mean of {whole_ms:g} ms was cut to whole ones; that of its kinds is taken"
 

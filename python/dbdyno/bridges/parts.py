@@ -56,7 +56,7 @@ def _starts(lines: Sequence[str], shape: Shape) -> Iterator[int]:
     marked = over = False
     for number, line in enumerate(lines):
         opens, marks = shape.opening.match(line), shape.mark.match(line)
-        if number and ((over and opens) or (marked and marks)):
+        if number and marked and (marks or opens):
             yield number
             marked = over = False
         marked = marked or bool(marks)

@@ -49,6 +49,7 @@ _BANNER = re.compile(r"^pgbench \((?:PostgreSQL\) )?(\d[\w.~+]*)", re.MULTILINE)
 _SERVER = re.compile(r"^pgbench \(.*, server (\d[\w.~+]*)", re.MULTILINE)
 _HEAD = re.compile(r"^transaction type: (.+)$", re.MULTILINE)
 _SUMMARY = re.compile(r"^number of transactions actually processed: ", re.MULTILINE)
+_NOTHING = re.compile(r"^number of transactions actually processed: 0\b", re.MULTILINE)
 _RATES = re.compile(r"^tps = ", re.MULTILINE)
 _LAST_RATE = re.compile(r"^tps = [\d.]+(?: \((?!including connections establishing).*)?$", re.M)
 _PROGRESS = re.compile(r"^progress: \S+ s, \S+ tps", re.MULTILINE)
@@ -121,7 +122,7 @@ _BEHIND = {
 }
 """What may follow the rate and isn't read."""
 _SHORT = 0.1
-"""Share of its duration by which a run may be shorter than it says."""
+"""Share of its duration by which a run may be shorter or longer than it says."""
 
 
 class Pgbench:
@@ -167,6 +168,8 @@ def _of_text(main: Text, content: str, log: Log | None) -> Result:
     try:
         measured = outcome(content, content, times, ())
     except EngineError as error:
+        if _NOTHING.search(content):
+            raise main.nothing("no transaction ended") from error
         raise main.cut(Pgbench.tool, "a summary with `tps = …`") from error
     return Result(
         outcome=replace(
@@ -275,7 +278,7 @@ def _warnings(content: str, log: Log | None, events: int, window_s: float) -> It
             "for each transaction (-C), or ran for a short time"
         )
     seconds = whole(_DURATION, content)
-    if seconds and window_s < (1 - _SHORT) * seconds - 1:
+    if seconds and abs(window_s - seconds) > _SHORT * seconds + 1:
         yield f"{events} transactions at its rate took {window_s:.3g} s of {seconds} s"
     kept = len(log.took_us) if log else events
     if kept < 0.99 * events:

@@ -11,6 +11,7 @@ from typing import ClassVar
 from dbdyno.bridges.bridge import (
     Arrival,
     Bridge,
+    CutError,
     Result,
     Text,
     absent,
@@ -78,7 +79,8 @@ _KNOWN = re.compile(
     r"Report intermediate results|Report checkpoint|Initializing |Random number generator seed|"
     r"Seeding random number generator|Prime numbers limit|Maximum prime number|Threads started!|"
     r"\(last message repeated|"
-    r"Warmup time: |WARNING: |Debug mode|DEBUG: |Doing .* test|Running .* test|No DB drivers|"
+    r"Warmup time: |WARNING: |Debug mode|DEBUG: |No DB drivers|"
+    r"Doing .* (?:test|benchmark)|Running .* test|"
     rf"Creating table|Inserting \d|Creating a? ?secondary|Dropping table|{READ}"
 )
 """Before the load."""
@@ -94,8 +96,10 @@ _KNOWN_FIGURES = re.compile(
     r"[\d.]+ Requests/sec executed|"
     r"\[ *\d+s *\] |Threads fairness:|events \(avg/stddev\): |execution time \(avg/stddev\): |"
     r"Latency histogram|value +-+|[\d.]+ \||Time limit exceeded|\(last message|Done\.|"
+    r"Doing CPU performance|Maximum prime number|"
     r"Threads started!|Initializing worker"
 )
+_NOTHING = re.compile(r"^ *total number of events: +0$", re.MULTILINE)
 
 
 class Sysbench:
@@ -161,15 +165,20 @@ def _outcome(text: Text) -> ToolOutcome:
     try:
         measured = outcome(text.content, 0, ())
     except EngineError as error:
-        fatal = first(_FATAL, text.content)
-        if fatal is not None:
-            raise text.nothing(
-                f"sysbench failed and printed no figures: {fatal[:_LONGEST]}"
-            ) from error
-        raise text.cut(Sysbench.tool, "`General statistics` of events that ended") from error
+        raise _without_figures(text) from error
     if not _FAIRNESS.search(text.content):
         raise text.cut(Sysbench.tool, "`Threads fairness`, its last paragraph")
     return replace(measured, warnings=tuple(_warnings(text, measured.window_s)))
+
+
+def _without_figures(text: Text) -> CutError:
+    """Why there are none: by its own words, if it has some."""
+    if _NOTHING.search(text.content):
+        return text.nothing("no event ended")
+    fatal = first(_FATAL, text.content)
+    if fatal is not None:
+        return text.nothing(f"sysbench failed and printed no figures: {fatal[:_LONGEST]}")
+    return text.cut(Sysbench.tool, "`General statistics` of events that ended")
 
 
 def _asked(content: str) -> str:
@@ -222,6 +231,7 @@ def _unread(content: str) -> Iterator[str]:
     last = ends[-1].start()
     where = started.end() if started else 0
     yield from unread(content[where:last].splitlines(), _KNOWN_FIGURES)
+    yield from unread(_FATAL.findall(content[last:]), _KNOWN_FIGURES)
 
 
 def _warnings(text: Text, window_s: float) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -38,7 +39,7 @@ def run_spec(
         "name": MAIN,
         "script": str(script),
         "script_path": [str(folder) for folder in (script.parent, *script_path)],
-        "options": dict(options),
+        "options": _options(options),
         "clients": clients,
     }
     spec: Spec = {
@@ -96,13 +97,24 @@ def _group(
     if group.script is None:
         own = main["options"]
         assert isinstance(own, dict)
-        spec["options"] = {**own, **group.options}
+        spec["options"] = {**own, **_options(group.options)}
     else:
         script = scripts.get(group.script) or find_script(group.script, script_path)
         spec["script"] = str(script)
         spec["script_path"] = [str(folder) for folder in (script.parent, *script_path)]
-        spec["options"] = dict(group.options)
+        spec["options"] = _options(group.options)
     return spec | _pace(group)
+
+
+def _options(options: Mapping[str, Option]) -> Spec:
+    """As JSON carries them; a number that it would alter or can't hold, as its text."""
+    return {name: value if _is_carried(value) else str(value) for name, value in options.items()}
+
+
+def _is_carried(value: Option) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return not isinstance(value, int) or -(2**63) <= value < 2**64
 
 
 def _pace(load: Load | Group) -> Spec:

@@ -13,25 +13,41 @@ ENCODE = (
 )
 """What to do about a password that `is_badly_encoded`."""
 
-_SECRET = frozenset({"password", "passwd", "pwd", "sslpassword", "oauth_client_secret"})
-"""Parameters of a URL whose value is a secret."""
-_USER = r"(?P<user>[a-z][a-z0-9+.-]*://[^\s:/@?#\"'`]*)"
+_NAME = r"(?:pass(?:word|wd|phrase)|(?<![a-z])pwd|secret|(?:client|server)_?key)"
+_SECRET = re.compile(rf"(?!.*(?:file|dir|path)$).*{_NAME}", re.IGNORECASE)
+"""Names of what is a secret; `passfile` names where one is."""
+_PASSWORD_NAME = re.compile(r"(?:.*[-_.])?(?:pg|ssl)?(?:password|passwd|pwd)", re.IGNORECASE)
+_USER = r"(?P<user>[a-z][a-z0-9+.-]{0,30}://[^\s:/@?#\"'`]*)"
 # Up to the last `@`: a password that is not percent-encoded may hold anything.
 _IN_URL = re.compile(rf"{_USER}:.*@", re.IGNORECASE | re.DOTALL)
-_IN_TEXT = re.compile(rf"{_USER}:[^\s\"'`]*@", re.IGNORECASE)
-_QUERY = re.compile(r"\?(?P<query>[^\s\"'`#?]*=[^\s\"'`#?]*)")
-_ASSIGNED = re.compile(r"(?P<name>(?<![?&\w%])[\w-]*passw(?:or)?d)=(?:'[^']*'|[^\s\"'`&]+)", re.I)
+_IN_TEXT = re.compile(rf"{_USER}:[^\s\"`]*@", re.IGNORECASE)
+_AT_IN_USER = re.compile(
+    r"(?P<user>[a-z][a-z0-9+.-]{0,30}://[^\s:/?#@\"'`]*@[^\s:/?#@\"'`]*):[^\s:/?#@\"'`]*@",
+    re.IGNORECASE,
+)
+"""A user that is not percent-encoded: its `@` is none before a host."""
+_QUERY = re.compile(r"(?P<mark>[?;])(?P<query>[^\s\"'`#?]*=[^\s\"'`#?]*)")
+_DOUBLE, _SINGLE = r"\"(?:[^\"\\]|\\.|\"\")*\"", r"'(?:[^'\\]|\\.|'')*'"
+_ASSIGNED = re.compile(
+    rf"(?P<name>(?<![?&;\w%])[\w.-]{{0,60}}{_NAME}(?:\"|')?\s*[=:]\s*|--[\w-]{{0,60}}{_NAME}\s+"
+    rf"|\b(?:identified\s+by|password)\s+(?=['\"]))"
+    rf"(?P<value>{_DOUBLE}|{_SINGLE}|(?:\\.|[^\s\"'`&;\\])+)",
+    re.IGNORECASE,
+)
 
 
 def without_password(url: str, *, mark: str = "") -> str:
     """The URL without its password, whatever characters that has; `mark` stands in its place."""
-    return _in_query(_IN_URL.sub(lambda found: f"{_marked(found['user'], mark)}@", url), mark)
+    for place in (_AT_IN_USER, _IN_URL):
+        url = place.sub(lambda found: f"{_marked(found['user'], mark)}@", url)
+    return _in_query(url, mark)
 
 
 def without_passwords(text: str) -> str:
-    """A text without the passwords of the URLs in it, and of `password=…`."""
-    text = _in_query(_IN_TEXT.sub(lambda found: f"{found['user']}@", text), "")
-    return _ASSIGNED.sub(lambda found: f"{found['name']}=***", text)
+    """A text without the passwords of the URLs in it, and of `password=…` and the like."""
+    for place in (_AT_IN_USER, _IN_TEXT):
+        text = place.sub(lambda found: f"{found['user']}@", text)
+    return _ASSIGNED.sub(_starred, _in_query(text, ""))
 
 
 def is_badly_encoded(url: str) -> bool:
@@ -49,6 +65,11 @@ def is_badly_encoded(url: str) -> bool:
     return parts.password is None
 
 
+def is_password_named(name: str, value: object) -> bool:
+    """Whether an option is a password by its name."""
+    return isinstance(value, str) and value != "" and bool(_PASSWORD_NAME.fullmatch(name))
+
+
 def has_password(document: object) -> bool:
     """Whether a text in nested tables and lists is a URL with a password."""
     if isinstance(document, str):
@@ -58,19 +79,30 @@ def has_password(document: object) -> bool:
     return isinstance(document, list | tuple) and any(map(has_password, document))
 
 
+def _starred(found: re.Match[str]) -> str:
+    """In its quotes, so that what holds the text can still be read."""
+    value = found["value"]
+    quote = value[0] if value[0] in "\"'" else ""
+    return f"{found['name']}{quote}***{quote}"
+
+
 def _in_query(text: str, mark: str) -> str:
-    return _QUERY.sub(lambda found: _parameters(found["query"], mark), text)
+    return _QUERY.sub(lambda found: _parameters(found["mark"], found["query"], mark), text)
 
 
-def _parameters(query: str, mark: str) -> str:
+def _parameters(before: str, query: str, mark: str) -> str:
     """The parameters that are no secret, each as it was written."""
-    pairs = [(pair, pair.partition("=")[0]) for pair in query.split("&")]
-    kept = [
-        f"{name}={mark}" if unquote(name).lower() in _SECRET else pair
-        for pair, name in pairs
-        if mark or unquote(name).lower() not in _SECRET
-    ]
-    return f"?{'&'.join(kept)}" if kept else ""
+    kept = []
+    for pair in re.findall(r"[^&;]+[&;]?", query):
+        name, _, between = pair.partition("=")
+        if not between or not _SECRET.match(unquote(name)):
+            kept.append(pair)
+        elif mark:
+            kept.append(f"{name}={mark}{pair[-1] if pair[-1] in '&;' else ''}")
+    told = "".join(kept)
+    if told and query[-1] not in "&;":
+        told = told.rstrip("&;")
+    return f"{before}{told}" if told else ""
 
 
 def _marked(user: str, mark: str) -> str:

@@ -6,7 +6,12 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 
-from dbdyno.formats.passwords import has_password, without_password, without_passwords
+from dbdyno.formats.passwords import (
+    has_password,
+    is_password_named,
+    without_password,
+    without_passwords,
+)
 from dbdyno.model import Level, Study
 
 SEE = "docs/guides/passwords.md says how a server's password is given by environment or file"
@@ -34,7 +39,10 @@ def parted(study: Study) -> tuple[Study, Mapping[str, str]]:
     tables = workload.tables.options if workload.tables else {}
     levels = [level.options for factor in factors for level in factor.levels]
     groups = [group.options for group in study.load.groups]
-    if any(map(has_password, (workload.options, tables, *levels, *groups))):
+    options = (workload.options, tables, *levels, *groups)
+    for name in (n for each in options for n, value in each.items() if is_password_named(n, value)):
+        raise ValueError(f"option `{name}` holds a password, which its report would publish")
+    if any(map(has_password, options)):
         raise ValueError("an option holds a URL with a password, which its report would publish")
     text = without_passwords(study.text) if secrets else study.text
     if secrets and has_password(tomllib.loads(text)):

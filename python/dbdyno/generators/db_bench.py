@@ -24,13 +24,14 @@ _RESERVED = (
     "benchmarks",
     "db",
     "duration",
+    "flagfile",
     "histogram",
     "report_file",
     "report_interval_seconds",
     "threads",
     "use_existing_db",
 )
-"""Options that dbdyno sets itself."""
+"""Options that dbdyno sets itself, and a file that could contain them."""
 _SPARE_S = 120.0
 _UNLIMITED = ("--benchmark_write_rate_limit=0", "--benchmark_read_rate_limit=0")
 """A rate is the benchmark's, not of what fills the database; the last word counts."""
@@ -90,7 +91,7 @@ class DbBench:
         if not re.fullmatch(r"\w+", str(options.get("benchmark", ""))):
             raise ValueError("expected `benchmark`, the name of one, such as readwhilewriting")
         for name in options:
-            if name in _RESERVED:
+            if name.replace("-", "_") in _RESERVED:
                 raise ValueError(f"`{name}` is set by dbdyno itself")
             if not name.isidentifier():
                 raise ValueError(f"`{name}` can't be an option of db_bench")

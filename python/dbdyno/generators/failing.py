@@ -13,8 +13,10 @@ import signal
 from dbdyno.errors import ConnectError, LabError, MachineError, ScriptError, StatementError
 from dbdyno.guard.family import CRASHES
 
-_NOT_FOUND = 127
-"""Exit code of a shell that finds no such program."""
+_NOT_STARTED = (126, 127)
+"""Exit codes of a shell that may not execute a program, or finds none."""
+_BY_SIGNAL = 128
+"""A shell adds it to the signal that ended what it called."""
 _MEANINGS: tuple[tuple[type[LabError], re.Pattern[str]], ...] = (
     (
         MachineError,
@@ -29,7 +31,12 @@ _MEANINGS: tuple[tuple[type[LabError], re.Pattern[str]], ...] = (
             r"could not connect|unable to connect|can't connect|connection refused"
             r"|connection to (the )?(database|server) .*fail|password authentication failed"
             r"|access denied for user|too many (clients|connections)|unknown database"
-            r"|FATAL:  ?(database|role) .*does not exist",
+            r"|FATAL:  ?(database|role) .*does not exist|no pg_hba\.conf entry"
+            r"|remaining connection slots|the database system is (starting|shutting)"
+            r"|terminating connection|closed the connection|lost connection|gone away"
+            r"|connection (reset|timed out|is closed)|communications link failure"
+            r"|could not translate host|unknown (mysql server )?host|name or service not known"
+            r"|no route to host|unable to open database file",
             re.IGNORECASE,
         ),
     ),
@@ -37,12 +44,20 @@ _MEANINGS: tuple[tuple[type[LabError], re.Pattern[str]], ...] = (
         StatementError,
         re.compile(
             r"\b(ERROR|FATAL|PANIC):  \S|returned error \d+ \(|\bERROR \d+ \([0-9A-Z]{5}\)"
-            r"|SQL error, errno"
+            r"|SQL error, errno|\b(PSQLException|SQLException\w*|SQLSyntaxErrorException): "
+            r"|\b(psycopg2?|sqlite3|pymysql|MySQLdb)\.[\w.]+: "
         ),
     ),
 )
 """The first that matches decides; each by the words of servers and their client libraries."""
 _SAYS_WHY = re.compile(r"\b(error|fatal|panic|failed|failure|can't|cannot)\b|not found", re.I)
+_SAYS_NONE = re.compile(
+    r"^\W*(?:warning|note|info|debug)\b|\b(?:errors?|failures?|failed[\w ]*)\W*[:=] *0\b"
+    r"|\b(?:0|no) (?:errors?|failures?|failed)\b",
+    re.IGNORECASE,
+)
+"""What only warns, or counts none."""
+_TRACEBACK = "Traceback (most recent call last):\n"
 _LONGEST = 500
 
 
@@ -56,16 +71,23 @@ def failure(program: str, code: int, said: str, kept: str) -> LabError:
 
 
 def telling_line(said: str) -> str:
-    """The first line that speaks of an error, otherwise the last one."""
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    why = next((line for line in lines if _SAYS_WHY.search(line)), lines[-1] if lines else "")
+    """The first line that speaks of an error, otherwise the last one. In a traceback of Python that
+    is the line after the calls, which may speak of errors themselves."""
+    _, calls, behind = said.rpartition(_TRACEBACK)
+    lines = [line for line in behind.splitlines() if line.strip()]
+    if calls:
+        lines = [line for line in lines if not line[0].isspace()]
+    lines = [line.strip() for line in lines]
+    telling = (line for line in lines if _SAYS_WHY.search(line) and not _SAYS_NONE.search(line))
+    why = next(telling, lines[-1] if lines else "")
     return why if len(why) <= _LONGEST else f"{why[:_LONGEST]}…"
 
 
 def _kind(code: int, said: str) -> type[LabError]:
-    if code < 0:
-        return ScriptError if -code in CRASHES else MachineError
-    if code == _NOT_FOUND:
+    ended_by = -code if code < 0 else code - _BY_SIGNAL
+    if ended_by in set(signal.Signals):
+        return ScriptError if ended_by in CRASHES else MachineError
+    if code in _NOT_STARTED:
         return MachineError
     return next((kind for kind, words in _MEANINGS if words.search(said)), ScriptError)
 

@@ -11,7 +11,7 @@ from dbdyno.model import Sample
 from dbdyno.model.limits import too_far_behind
 
 _EVENTS = re.compile(r"^number of transactions actually processed: (\d+)", re.MULTILINE)
-_ASKED = re.compile(r"^number of transactions actually processed: \d+/(\d+)", re.MULTILINE)
+_PLANNED = re.compile(r"^number of transactions actually processed: \d+/(\d+)", re.MULTILINE)
 _FAILED = re.compile(r"^number of failed transactions: (\d+)", re.MULTILINE)
 _RATE = re.compile(r"^tps = ([\d.]+)(?: \((.*)\))?", re.MULTILINE)
 _WITH_CONNECTING = "including connections establishing"
@@ -111,21 +111,15 @@ def _against(printed: str, events: int, rate: float) -> Iterator[str]:
     waiting = rate * float(lag[1]) / 1000 if lag else 0.0
     if too_far_behind(waiting, events):
         yield f"on average {waiting:.0f} transactions were due and not yet begun"
-    ended = len(_ABORTED.findall(printed))
+    ended, planned = len(_ABORTED.findall(printed)), _PLANNED.search(printed)
+    others = [int(matched[1]) for kind in (_FAILED, _SKIPPED) if (matched := kind.search(printed))]
+    missing = int(planned[1]) - events - sum(others) if planned else 0
     if ended:
         yield f"{ended} client{'s' if ended > 1 else ''} ended early, with an error"
     elif "Run was aborted" in printed:
         yield "the run was aborted"
-    else:
-        yield from _missing(printed, events)
-
-
-def _missing(printed: str, events: int) -> Iterator[str]:
-    """Releases up to 10 do not say in their summary that clients ended early."""
-    asked, others = _ASKED.search(printed), [_FAILED.search(printed), _SKIPPED.search(printed)]
-    ended = events + sum(int(matched[1]) for matched in others if matched)
-    if asked and ended < int(asked[1]):
-        yield f"{ended} of {asked[1]} transactions ended: some of its clients ended early"
+    elif planned and missing > 0:
+        yield f"{missing} of {planned[1]} transactions were not processed: clients ended early"
 
 
 def skipped_words(skipped: int, events: int) -> str:

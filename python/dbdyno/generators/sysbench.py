@@ -44,20 +44,6 @@ from dbdyno.model import (
 
 _FILE = "sysbench script"
 _OWN = ("script", "prepare", "version")
-_RESERVED = (
-    "db_driver",
-    "events",
-    "histogram",
-    "percentile",
-    "rand_seed",
-    "rate",
-    "report_checkpoints",
-    "report_interval",
-    "threads",
-    "time",
-    "warmup_time",
-)
-"""Options that dbdyno sets itself."""
 _OF_LOAD = {
     "rate": 'arrival = { kind = "poisson", rate = … }',
     "events": "events = …",
@@ -65,7 +51,27 @@ _OF_LOAD = {
     "time": 'measure = "…"',
     "threads": "clients = …",
 }
+_OLDER = {
+    "max_requests": "events",
+    "max_time": "time",
+    "num_threads": "threads",
+    "tx_rate": "rate",
+}
+"""Names of releases before 1.0, which 1.0 takes as well."""
+_OF_LOAD |= {older: _OF_LOAD[name] for older, name in _OLDER.items()}
 """Options that are keys of `[load]`."""
+_RESERVED = (
+    "config_file",
+    "db_driver",
+    "help",
+    "histogram",
+    "percentile",
+    "rand_seed",
+    "report_checkpoints",
+    "report_interval",
+    *_OF_LOAD,
+)
+"""Options that dbdyno sets itself, and a file that could contain them."""
 _COUNTED_LIMIT_S = 24 * 3600.0
 """For a number of events, however long they take."""
 _SPARE_S = 60.0

@@ -7,7 +7,7 @@ use mlua_sys as ffi;
 use super::argument::slot_argument;
 use super::pipeline;
 use super::returned::{finish, push_connection};
-use super::waiting::may_wait;
+use super::waiting::{may_pause, may_wait};
 use crate::host::{with, with_view};
 use crate::lua::{self, State, set_function};
 
@@ -59,12 +59,13 @@ unsafe extern "C-unwind" fn disconnect(state: *mut State) -> c_int {
     0
 }
 
-/// Drops the connection and reconnects, preparing its statements again; the event goes on.
+/// Drops the connection and reconnects, preparing its statements again; the event goes on. Even on
+/// SQLite the client is suspended meanwhile.
 unsafe extern "C-unwind" fn reconnect(state: *mut State) -> c_int {
     // SAFETY: called by the prelude.
     unsafe {
         let index = slot_argument(state, 1);
-        may_wait(state);
+        may_pause(state);
         pipeline::forbid(state, index);
         let conclusion = with_view(|host, view| host.runtime.reconnect(view, index));
         finish(state, index, Ok(conclusion))
