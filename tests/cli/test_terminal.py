@@ -41,7 +41,7 @@ HOSTILE = [
     ("\x00", "\\x00"),
     ("\x1bP$q\x1b\\", "\\x1bP$q\\x1b\\"),
     ("\x1b_x\x1b^y", "\\x1b_x\\x1b^y"),
-    ("\x1b]8;;http://x\x07a", "\\x1b]8;;http://x\\x07a"),
+    ("\x1b]8;;file:///x\x07a", "\\x1b]8;;file:///x\\x07a"),
     ("\x1b[6n\x1bc", "\\x1b[6n\\x1bc"),
     ("\x9d0;t\x9c", "\\x9d0;t\\x9c"),
     ("a\x0bb\x0cc", "a\\x0bb\\x0cc"),

@@ -99,10 +99,10 @@ def _parameters(before: str, query: str, mark: str) -> str:
             kept.append(pair)
         elif mark:
             kept.append(f"{name}={mark}{pair[-1] if pair[-1] in '&;' else ''}")
-    told = "".join(kept)
-    if told and query[-1] not in "&;":
-        told = told.rstrip("&;")
-    return f"{before}{told}" if told else ""
+    left = "".join(kept)
+    if left and query[-1] not in "&;":
+        left = left.rstrip("&;")
+    return f"{before}{left}" if left else ""
 
 
 def _marked(user: str, mark: str) -> str:

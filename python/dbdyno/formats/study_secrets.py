@@ -40,7 +40,9 @@ def parted(study: Study) -> tuple[Study, Mapping[str, str]]:
     levels = [level.options for factor in factors for level in factor.levels]
     groups = [group.options for group in study.load.groups]
     options = (workload.options, tables, *levels, *groups)
-    for name in (n for each in options for n, value in each.items() if is_password_named(n, value)):
+    for name in (
+        n for table in options for n, value in table.items() if is_password_named(n, value)
+    ):
         raise ValueError(f"option `{name}` holds a password, which its report would publish")
     if any(map(has_password, options)):
         raise ValueError("an option holds a URL with a password, which its report would publish")
