@@ -33,6 +33,8 @@ pub(crate) struct Client {
     pub(crate) waiting: Waiting,
     /// The event it is in.
     pub(crate) event: Option<OpenEvent>,
+    /// It was told to stop: its events are over.
+    pub(crate) stopped: bool,
     /// Its connections.
     pub(crate) slots: Vec<u32>,
     /// Events since it last yielded to the loop: in-process drivers never suspend.
@@ -58,6 +60,7 @@ impl Client {
             place,
             waiting: Waiting::Nothing,
             event: None,
+            stopped: false,
             slots: Vec::new(),
             slice: 0,
             attempts: 0,

@@ -86,11 +86,13 @@ impl Runtime {
     #[inline]
     pub(crate) fn count(&mut self, view: &mut ShardView, index: u32, reply: &Reply, now: u64) {
         let any_open = view.any_open();
-        let recorder = view.recorder();
+        let slot = self.slots[index as usize].as_deref();
+        let stopped = slot.is_some_and(|slot| self.clients[slot.client as usize].stopped);
+        let recorder = if stopped { view.recorder_after_stop() } else { view.recorder() };
         recorder.counters.reads += u64::from(reply.tally.reads);
         recorder.counters.writes += u64::from(reply.tally.writes);
         recorder.counters.other += u64::from(reply.tally.other);
-        let Some(slot) = self.slots[index as usize].as_deref() else { return };
+        let Some(slot) = slot else { return };
         if !slot.sent {
             return;
         }

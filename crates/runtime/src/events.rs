@@ -75,7 +75,10 @@ impl Runtime {
                 client.event = Some(OpenEvent { intended_ns, start_ns: now, label: group });
                 Step::Start
             }
-            Turn::Stop => Step::Stop,
+            Turn::Stop => {
+                client.stopped = true;
+                Step::Stop
+            }
             Turn::Wait => {
                 client.waiting = Waiting::Turn;
                 Step::Wait
@@ -93,7 +96,10 @@ impl Runtime {
         let group = usize::from(client.group);
         let begins = match view.turn(id, group, now) {
             Turn::Wait => return None,
-            Turn::Stop => false,
+            Turn::Stop => {
+                client.stopped = true;
+                false
+            }
             Turn::Start { intended_ns } => {
                 client.event = Some(OpenEvent { intended_ns, start_ns: now, label: group });
                 if view.is_open(group) {

@@ -191,6 +191,9 @@ impl ShardView {
                 self.course.slice.start == end && end < self.course.slice.end,
                 "intervals leave no gap"
             );
+            if self.course.slice.phase != PhaseName::Measure {
+                self.bring_in_outside();
+            }
             self.course.shut =
                 self.course.turns.is_some() && !self.course.slice.phase.starts_events();
         }
@@ -297,6 +300,7 @@ impl ShardView {
         self.course.closing = true;
         self.close_interval(now.max(self.course.slice.start));
         self.course.slice = Slice { phase: PhaseName::Finish, start: now, end: u64::MAX };
+        self.bring_in_outside();
     }
 
     /// Reports what the hooks after all clients did, if they did anything.

@@ -11,6 +11,8 @@ pub(super) struct Rest {
     pub(super) window: Option<Box<Recorder>>,
     /// End of the last event that counted so far, if their number is limited.
     pub(super) last_ns: u64,
+    /// What clients that were told to stop recorded while others still have events that count.
+    pub(super) outside: Option<Box<Recorder>>,
     /// Events under way when the current recorder was empty.
     pub(super) under_way: i64,
 }

@@ -4,6 +4,7 @@
 //! event under way. What a shard records once it has no event left that counts is kept for the
 //! drain; the coordinator ends the window once all shards are that far.
 
+use measure::Recorder;
 use record::PhaseName;
 
 use super::ShardView;
@@ -26,6 +27,26 @@ impl ShardView {
         self.account.rest.since_ns = Some(self.account.rest.last_ns);
         if !self.account.recorder.is_empty() {
             self.account.rest.window = Some(self.change_recorder());
+        }
+        self.bring_in_outside();
+    }
+
+    /// The recorder for a client that was told to stop: what `thread_done` sends is no part of a
+    /// window bounded by events, though others still have some that count.
+    pub fn recorder_after_stop(&mut self) -> &mut Recorder {
+        let apart = self.control.limited()
+            && self.course.slice.phase == PhaseName::Measure
+            && self.account.rest.since_ns.is_none();
+        if apart {
+            return self.account.rest.outside.get_or_insert_with(|| Box::new(Recorder::new(0)));
+        }
+        &mut self.account.recorder
+    }
+
+    /// Adds to the recorder what was recorded outside of the window, once that is over.
+    pub(super) fn bring_in_outside(&mut self) {
+        if let Some(outside) = self.account.rest.outside.take() {
+            self.account.recorder.merge(&outside);
         }
     }
 
