@@ -119,7 +119,7 @@ def test_what_does_not_end_is_ended_with_all_it_started(
     monkeypatch.setattr("dbdyno.collect.own._LIMIT_S", 1.0)
     with pytest.raises(UsageError, match=told):
         own(tmp_path, name, text)
-    # With `attrs`, a process that ends while it is looked at is left out.
+    # Asked for by name, a process that ends while it is looked at is left out.
     every = [process.info for process in psutil.process_iter(["cmdline", "status"])]
     lines = [
         " ".join(info["cmdline"] or ()) for info in every if info["status"] != psutil.STATUS_ZOMBIE

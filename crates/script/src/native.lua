@@ -118,7 +118,9 @@ end
 local function set_wide(self, value)
   local kind = type(value)
   if kind == "string" then
-    value = whole_in(value) or tonumber(value)
+    -- Digits that are no integer of 64 bits would be rounded to one.
+    local digits_alone = value:match("^%s*[+-]?%d+%.?%d*%s*$")
+    value = whole_in(value) or not digits_alone and tonumber(value)
     if type(value) == "number" and abs(value) >= 2 ^ 64 then
       value = nil
     end
