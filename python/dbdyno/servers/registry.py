@@ -231,7 +231,8 @@ def open_spec(spec: ServerSpec, folder: Path) -> Iterator[Server]:
     """
     _refuse_launch(spec)
     _refuse_c_functions(spec)
-    sweep()
+    if not spec.only_tried:
+        sweep()
     server = KINDS[spec.provision.kind].open(spec, folder)
     if spec.proxy is not None:
         server = _behind(spec.proxy, server, spec.launch, folder)

@@ -111,6 +111,8 @@ class SqliteServer(ProcessFree):
         try:
             with contextlib.closing(sqlite3.connect(self._path, timeout=30)) as connection:
                 connection.isolation_level = None
+                if self._tried is not None:  # No disk need keep what is removed at once.
+                    connection.execute("PRAGMA synchronous = off")
                 for name, value in self._asked.items():
                     if name.isidentifier():
                         connection.execute(f"PRAGMA {name} = {_literal(value)}").fetchall()
