@@ -104,6 +104,71 @@ def test_programs_in_a_folder_are_not_asked_for_their_version(tmp_path: Path) ->
     assert not (tmp_path / "executed").exists()
 
 
+TOOL = """\
+question = "q?"
+{head}
+[server.s]
+provision = "{provision}"
+{proxy}
+[workload]
+{workload}
+[load]
+clients = [1]
+measure = "1 s"
+{load}
+"""
+PROGRAMS = ("fio", "pgbench", "pgbouncer", "haproxy", "postgres", "initdb", "mysqld", "mariadbd")
+FIO = 'generator = "fio"\noptions = { jobfile = "j.fio", version = "3.41@path:PLACE" }'
+PGBENCH = 'generator = "pgbench"\noptions = { script = "select-only", version = "16@path:PLACE" }'
+COMMAND = """\
+generator = "command"
+options = { program = ["PLACE/fio"], figures = ['events_per_s = rate ([0-9.]+)'] }"""
+MICRO = 'script = "micro"'
+HOST = 'host.command = { apply = ["PLACE/fio"], undo = ["PLACE/pgbench"] }'
+
+
+@pytest.mark.parametrize(
+    ("what", "changes"),
+    [
+        ("programs of a tool: PLACE", {"workload": FIO}),
+        ("programs of a tool: PLACE", {"provision": "postgresql@system", "workload": PGBENCH}),
+        *(
+            (
+                "programs of a proxy: PLACE",
+                {
+                    "provision": "postgresql@system",
+                    "proxy": f'proxy = {{ kind = "{kind}", version = "2.1@path:PLACE" }}',
+                    "load": 'statements = "text"',
+                },
+            )
+            for kind in ("pgbouncer", "haproxy")
+        ),
+        *(
+            ("programs of a server: PLACE", {"provision": f"{kind}@path:PLACE"})
+            for kind in ("postgresql", "mysql", "mariadb")
+        ),
+        ("command: PLACE/fio", {"workload": COMMAND}),
+        ("command to apply: PLACE/fio", {"provision": "sqlite", "head": HOST}),
+        ("command to undo: PLACE/pgbench", {"provision": "sqlite", "head": HOST}),
+    ],
+)
+def test_programs_that_a_study_names_by_their_place_are_its_code(
+    what: str, changes: Mapping[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in PROGRAMS:
+        program = tmp_path / name
+        program.write_text(f"#!/bin/sh\ntouch {tmp_path}/executed\necho {name} 3.41\n")
+        program.chmod(0o755)
+    (tmp_path / "j.fio").write_text("[a]\nrw=read\nsize=1M\n")
+    usual = {"head": "", "provision": "files", "proxy": "", "workload": MICRO, "load": ""}
+    file = tmp_path / "s.toml"
+    file.write_text(TOOL.format(**{**usual, **changes}).replace("PLACE", str(tmp_path)))
+
+    call(["check", str(file)])
+    assert what.replace("PLACE", str(tmp_path)) in " ".join(capsys.readouterr().out.split())
+    assert not (tmp_path / "executed").exists()
+
+
 def test_a_studys_own_files_come_before_those_of_the_current_folder(elsewhere: Path) -> None:
     found: Mapping[str, Path] = study_scripts(load_study(str(elsewhere / "s.toml")))
     assert found == {

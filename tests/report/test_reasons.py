@@ -101,6 +101,47 @@ def test_imported_runs_that_are_left_out_are_the_reason(
     assert said in capsys.readouterr().out
 
 
+OF_FOUR = "{} of 4 runs are left out: {} % of their operations failed; 0.01 % is tolerated; a side"
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "said"),
+    [
+        ((0, 50), (0, 0), OF_FOUR.format(1, 0.49)),
+        ((0, 0), (50, 0), OF_FOUR.format(1, 0.41)),
+        ((50, 50), (0, 0), OF_FOUR.format(2, "up to 0.5")),
+        ((0, 0), (50, 50), OF_FOUR.format(2, 0.41)),
+        ((50, 0), (50, 0), OF_FOUR.format(2, "up to 0.5")),
+        ((50, 50), (50, 0), OF_FOUR.format(3, "up to 0.5")),
+        ((2, 0), (0, 0), OF_FOUR.format(1, 0.02)),
+        ((10000, 0), (0, 0), OF_FOUR.format(1, 50)),
+        ((1, 1), (1, 1), "faster, throughput +20.0 %"),
+        ((0, 0), (0,), "of 2 against 1 runs, a side of one holds no spread"),
+        ((0,), (0, 0), "of 1 against 2 runs, a side of one holds no spread"),
+    ],
+)
+def test_a_reason_counts_the_runs_that_were_there(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    a: tuple[int, ...],
+    b: tuple[int, ...],
+    said: str,
+) -> None:
+    """Failed operations of each run of a side."""
+    monkeypatch.chdir(tmp_path)
+    files = []
+    for side, first, failed in (("a", 10000, a), ("b", 12000, b)):
+        for number, errors in enumerate(failed):
+            file = Path(f"{side}{number}.txt")
+            events = first * (100 + number) // 100
+            file.write_text(SAID.format(events=events, errors=errors))
+            files.append(f"{side}={file}")
+    assert call(["import", *files, "--as", "e", "--store", "S"]) == 0
+    assert call(["compare", "e/a", "e/b", "--assume-alike", "--store", "S"]) == 0
+    assert said in " ".join(capsys.readouterr().out.split())
+
+
 def test_one_run_a_side_is_said_where_there_is_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dbdyno.conduct.load import study_script_path, study_scripts
+from dbdyno.conduct.proxy import program_of_proxy
+from dbdyno.conduct.tool import tool_of
 from dbdyno.design import cells
 from dbdyno.engine.script import is_shipped
 from dbdyno.formats.study import StudyFile
@@ -51,11 +53,14 @@ def _code(loaded: StudyFile) -> Iterator[Code]:
             yield Code("functions in C", str(find_file(name, folders, "file in C")))
         if (folder := at_path(cell.provision)) is not None:
             yield Code("programs of a server", str(folder))
+        for what, tool in (("tool", tool_of(cell)), ("proxy", program_of_proxy(cell))):
+            if tool is not None and (folder := at_path(tool)) is not None:
+                yield Code(f"programs of a {what}", str(folder))
         if not cell.abilities.takes_script:
             for name, what in find_generator(cell.generator).files(cell.options).items():
                 yield Code(what, str(find_file(name, folders, what)))
-            if "program" in cell.options:
-                yield Code("command", str(cell.options["program"]))
+            if isinstance(program := cell.options.get("program"), tuple | list):
+                yield Code("command", " ".join(map(str, program)))
         command = cell.host.get("command")
         if isinstance(command, Mapping):
             for key in ("apply", "undo"):

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -152,7 +153,8 @@ def _complaints_of_scripts(
     pool = ThreadPoolExecutor(max_workers=os.cpu_count())
     try:
         asked = [
-            (cell, pool.submit(complaint, number, command, cell))
+            # What may be executed is a matter of the context, which threads do not inherit.
+            (cell, pool.submit(copy_context().run, complaint, number, command, cell))
             for number, ((command, *_), cell) in enumerate(reversed(calls.items()))
         ]
         for cell, answer in asked:
