@@ -110,8 +110,18 @@ def check_facts(document: object, file: Path) -> None:
         if not isinstance(document.get(name, {}), dict):
             raise not_written(file, f"`{name}` is no object")
     flags = document.get("red_flags", [])
-    if not isinstance(flags, list) or not all(isinstance(flag, dict) for flag in flags):
-        raise not_written(file, "`red_flags` is no list of objects")
+    if not isinstance(flags, list) or not all(map(_is_flag, flags)):
+        raise not_written(file, "`red_flags` is no list of objects with code, message and hint")
+    storage = document.get("host", {}).get("storage", {})
+    devices = storage.get("devices", []) if isinstance(storage, dict) else storage
+    if not isinstance(devices, list) or not all(isinstance(device, dict) for device in devices):
+        raise not_written(file, "`host.storage.devices` is no list of objects")
+
+
+def _is_flag(flag: object) -> bool:
+    """Red flags are words: what they are of, what they say, and what to do."""
+    words = ("code", "message", "hint")
+    return isinstance(flag, dict) and all(isinstance(flag.get(word, ""), str) for word in words)
 
 
 def check_settings(document: object, file: Path) -> None:
