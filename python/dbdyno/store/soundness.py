@@ -73,6 +73,9 @@ def check_summaries(summaries: tuple[StepSummary, ...], file: Path) -> None:
     """Raises `StoreError` for a value outside its range, or a step told twice."""
     for place, summary in enumerate(summaries):
         _check(summary, file, f"{place}")
+        records = summary.record.get("histograms", [])
+        if not isinstance(records, list) or not all(map(_is_histogram, records)):
+            raise not_written(file, f"`{place}.record.histograms` is no list of histograms")
     steps = [summary.step for summary in summaries]
     if len(set(steps)) < len(steps):
         raise not_written(file, "a step is there twice")
@@ -122,6 +125,19 @@ def _is_flag(flag: object) -> bool:
     """Red flags are words: what they are of, what they say, and what to do."""
     words = ("code", "message", "hint")
     return isinstance(flag, dict) and all(isinstance(flag.get(word, ""), str) for word in words)
+
+
+def _is_histogram(record: object) -> bool:
+    if not isinstance(record, dict) or record.keys() != _OF_HISTOGRAM.keys():
+        return False
+    return all(type(record[name]) is kind for name, kind in _OF_HISTOGRAM.items())
+
+
+_OF_HISTOGRAM = {
+    **dict.fromkeys(("subject", "label", "time", "hdr"), str),
+    **dict.fromkeys(("count", "out_of_range"), int),
+}
+"""Fields of a `HistogramRecord` in JSON."""
 
 
 def check_settings(document: object, file: Path) -> None:
