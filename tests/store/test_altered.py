@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from test_parquet import READS, SAMPLES, TURN
 from test_store import DECLARED, PLAN, fill, manifest, write
 
 import lines
-from dbdyno.errors import InterruptedRunError, LabError
+from dbdyno.errors import InterruptedRunError, LabError, StoreError
 from dbdyno.model import PlannedRun
 from dbdyno.store import RunWriter, Store, open_study_folder, step_summary
 
@@ -143,6 +144,18 @@ def test_what_could_not_have_been_written_sets_the_run_aside(
     assert str(written / name) in damage.told
     with open_study_folder(store, DECLARED) as folder:
         assert folder.missing([[first], [second]]) == (first,)
+
+
+def test_a_study_without_cells_is_no_study(tmp_path: Path) -> None:
+    kept = Path(__file__).parent / "kept-turns" / "schema-2" / "study"
+    shutil.copytree(kept, tmp_path / "study")
+    file = tmp_path / "study" / "study.json"
+    document = json.loads(file.read_text())
+    document["study"]["workload"]["script"] = None
+    file.write_text(json.dumps(document))
+
+    with pytest.raises(StoreError, match=r"study\.json: `study` has no cells: "):
+        _ = Store(tmp_path).study("study").study
 
 
 def test_what_fails_before_anything_was_measured_leaves_no_study(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from dbdyno.design import cells
 from dbdyno.errors import StoreError, UsageError
 from dbdyno.formats.complaint import nearest_hint
 from dbdyno.formats.documents import load_json, load_manifest, load_summary
@@ -201,7 +202,12 @@ class StoredStudy:
     @cached_property
     def _declared(self) -> Declared:
         file = self.path / "study.json"
-        return load_declared(_read(file, hint=LOST), file=file)
+        declared = load_declared(_read(file, hint=LOST), file=file)
+        try:
+            cells(declared.study)
+        except ValueError as error:
+            raise StoreError(f"{file}: `study` has no cells: {error}", hint=LOST) from error
+        return declared
 
     @property
     def plan(self) -> Plan:
