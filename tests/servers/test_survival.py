@@ -175,6 +175,7 @@ def test_an_unprivileged_user_needs_nothing_more() -> None:
         for room in (
             "guard",
             "formats",
+            "model",
             "servers",
             "__init__.py",
             "cache.py",

@@ -60,6 +60,7 @@ class ForksMeanwhile:
 
     def __init__(self, *pids: int) -> None:
         self._pids, self._listed = pids, 0
+        self.node = self.entry = self
 
     def processes(self) -> tuple[int, ...]:
         self._listed += 1
