@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from dbdyno.bridges.bridge import Bridge, Result, Text, single
+from dbdyno.bridges.bridge import Bridge, Result, Text, other_length, single
 from dbdyno.bridges.parts import documents
 from dbdyno.generators.generator import ToolOutcome
 from dbdyno.model import Metric, Option
@@ -102,8 +102,6 @@ class BenchBase:
 
 
 _RANKS = ("p50", "p95", "p99", "max", "mean")
-_OTHER_LENGTH = 0.1
-"""Share by which requests over rate may differ from the time that it tells."""
 
 
 def _is_summary(document: Any) -> bool:
@@ -163,8 +161,7 @@ def _warnings(
     measured: Mapping[str, Any], good: float | None, rate: float, window_s: float, *, meant: bool
 ) -> Iterator[str]:
     elapsed_s = float(measured.get(_ELAPSED) or 0) / 1e9
-    if elapsed_s and abs(window_s - elapsed_s) > _OTHER_LENGTH * elapsed_s:
-        yield f"its requests at its rate took {window_s:.3g} s of {elapsed_s:.3g} s"
+    yield from other_length("requests", window_s, elapsed_s)
     if good is not None and good > rate:
         yield (
             f"its goodput {good:.6g}/s is above its throughput {rate:.6g}/s: they count different "

@@ -158,6 +158,17 @@ def absent(usual: Mapping[str, re.Pattern[str]], content: str) -> tuple[str, ...
     return tuple(name for name, pattern in usual.items() if not pattern.search(content))
 
 
+_OTHER_LENGTH = 0.1
+
+
+def other_length(what: str, window_s: float, told_s: float) -> tuple[str, ...]:
+    """A warning where `what` was counted, at the rate that a text states, took a tenth more or less
+    than the time that it tells; nothing where it tells none."""
+    if not told_s or abs(window_s - told_s) <= _OTHER_LENGTH * told_s:
+        return ()
+    return (f"its {what} at its rate took {window_s:.3g} s of {told_s:.3g} s",)
+
+
 def unread(lines: Iterable[str], known: re.Pattern[str]) -> tuple[str, ...]:
     """The lines that aren't understood, each once and shortened; empty ones are no lines."""
     matched = (line.strip() for line in lines)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from dbdyno.bridges.bridge import Arrival, Bridge, Result, Text, single
+from dbdyno.bridges.bridge import Arrival, Bridge, Result, Text, other_length, single
 from dbdyno.bridges.parts import documents
 from dbdyno.generators.generator import ToolOutcome
 from dbdyno.model import Metric, Option, Sample
@@ -170,12 +170,8 @@ def _events(
 def _warnings(averaged: str | None, window_s: float, length_s: float) -> Iterator[str]:
     if averaged:
         yield f"it tells the average of {averaged} runs, and none by itself"
-    elif length_s and abs(window_s - length_s) > _OTHER_LENGTH * length_s:
-        yield f"its operations at its rate took {window_s:.3g} s of {length_s:.3g} s"
-
-
-_OTHER_LENGTH = 0.1
-"""Share by which operations over rate may differ from the time that it tells."""
+    else:
+        yield from other_length("operations", window_s, length_s)
 
 
 def _times(measured: Mapping[str, Any]) -> Iterator[tuple[str, float]]:

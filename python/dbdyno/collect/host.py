@@ -93,7 +93,7 @@ def host_facts(
         "virtualisation": virtualisation(source),
         "storage": storage(source, data_folder) if data_folder else {},
         "software": _software(),
-        "now": {**_now(source, data_folder), **(activity or activity_now())},
+        "now": {**_now(source, data_folder), **(activity_now() if activity is None else activity)},
     }
 
 

@@ -91,6 +91,8 @@ def _begin(
 def _carry_out(runs: Sequence[Run], host: Host, shared: Sampler, folder: StudyFolder) -> None:
     with ExitStack() as stack:
         going = [run for run in runs if run.failure is None]
+        if not going:
+            return
         activity = activity_now()  # Before the servers of the batch are part of it.
         hosts: list[Host] = []
         for run in going:

@@ -11,7 +11,7 @@ from dbdyno.conduct.load import c_function_files
 from dbdyno.conduct.proxy import proxy_wish
 from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.model import Cell
-from dbdyno.servers import InitialData, Server, open_server
+from dbdyno.servers import InitialData, Server, ServerSpec, open_spec, resolve
 
 OpenServer = Callable[[Cell, Sequence[Path], Path, Launch], AbstractContextManager[Server]]
 """Opens the server of a cell: with folders to search for its files, a folder for its logs, and how
@@ -28,13 +28,12 @@ def open_cell_server(
     secrets: Mapping[str, str] | None = None,
     only_tried: bool = False,
 ) -> AbstractContextManager[Server]:
-    """`open_server` for a cell. Files that the cell names are searched in `folders`; the server's
+    """`open_spec` for a cell. Files that the cell names are searched in `folders`; the server's
     logs stay in `logs`; new data folders are shared by way of `initial`; `secrets` are provision
     texts with their passwords, by those without; `only_tried`: see there. Raises `LabError`."""
-    return open_server(
-        (secrets or {}).get(cell.provision, cell.provision),
+    spec = ServerSpec(
+        resolve((secrets or {}).get(cell.provision, cell.provision)),
         cell.settings,
-        logs,
         launch,
         tls=wants_tls(cell),
         c_functions=tuple(c_function_files(cell, folders)),
@@ -42,3 +41,4 @@ def open_cell_server(
         initial=initial,
         only_tried=only_tried,
     )
+    return open_spec(spec, logs)

@@ -44,7 +44,7 @@ from dbdyno.model import (
 
 _FILE = "sysbench script"
 _OWN = ("script", "prepare", "version")
-_OF_LOAD = {
+_OF_SYSBENCH_1 = {
     "rate": 'arrival = { kind = "poisson", rate = … }',
     "events": "events = …",
     "warmup_time": 'warm_up = "…"',
@@ -58,7 +58,7 @@ _OLDER = {
     "tx_rate": "rate",
 }
 """Names of releases before 1.0, which 1.0 takes as well."""
-_OF_LOAD |= {older: _OF_LOAD[name] for older, name in _OLDER.items()}
+_OF_LOAD = {**_OF_SYSBENCH_1, **{older: _OF_SYSBENCH_1[name] for older, name in _OLDER.items()}}
 """Options that are keys of `[load]`."""
 _RESERVED = (
     "config_file",

@@ -13,7 +13,7 @@ from dbdyno.lazy import on_demand
 if TYPE_CHECKING:
     from dbdyno.servers.contents import Contents
     from dbdyno.servers.initial_data import InitialData
-    from dbdyno.servers.protocol import Capacity, Provision, Server, Source
+    from dbdyno.servers.protocol import Capacity, Provision, Server, ServerSpec, Source
     from dbdyno.servers.provision import at_path, programs_not_asked
     from dbdyno.servers.registry import (
         Available,
@@ -21,10 +21,12 @@ if TYPE_CHECKING:
         available,
         fetch,
         open_server,
+        open_spec,
         open_tool,
         parse_provision,
         parse_tool,
         require_available,
+        resolve,
     )
     from dbdyno.servers.tool import Tool
 
@@ -35,6 +37,7 @@ __all__ = [
     "InitialData",
     "Provision",
     "Server",
+    "ServerSpec",
     "Source",
     "Tool",
     "absent_target",
@@ -42,11 +45,13 @@ __all__ = [
     "available",
     "fetch",
     "open_server",
+    "open_spec",
     "open_tool",
     "parse_provision",
     "parse_tool",
     "programs_not_asked",
     "require_available",
+    "resolve",
 ]
 
 _PLACES = {
@@ -55,6 +60,7 @@ _PLACES = {
     "Capacity": "protocol",
     "Provision": "protocol",
     "Server": "protocol",
+    "ServerSpec": "protocol",
     "Source": "protocol",
     "Available": "registry",
     "absent_target": "registry",
@@ -63,11 +69,13 @@ _PLACES = {
     "available": "registry",
     "fetch": "registry",
     "open_server": "registry",
+    "open_spec": "registry",
     "open_tool": "registry",
     "parse_provision": "registry",
     "parse_tool": "registry",
     "programs_not_asked": "provision",
     "require_available": "registry",
+    "resolve": "registry",
 }
 
 __getattr__ = on_demand(__name__, _PLACES)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypedDict, Unpack
+from typing import Any
 
 from dbdyno.errors import ServerError
 from dbdyno.guard.guarded import sweep
@@ -13,7 +13,6 @@ from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.servers import cache, packaged, suite
 from dbdyno.servers.duckdb.kind import KIND as DUCKDB
 from dbdyno.servers.files.kind import KIND as FILES
-from dbdyno.servers.initial_data import InitialData
 from dbdyno.servers.mariadb.kind import KIND as MARIADB
 from dbdyno.servers.mysql.kind import KIND as MYSQL
 from dbdyno.servers.null.kind import KIND as NULL
@@ -35,17 +34,6 @@ from dbdyno.servers.proxy.proxy import Wish
 from dbdyno.servers.source.client import Progress
 from dbdyno.servers.sqlite.kind import KIND as SQLITE
 from dbdyno.servers.tool import PREFIX, TOOLS, Tool, open_found
-
-
-class Wishes(TypedDict, total=False):
-    """Fields of a `ServerSpec` by their names, those that are seldom asked for."""
-
-    tls: bool
-    c_functions: tuple[Path, ...]
-    proxy: Wish | None
-    initial: InitialData | None
-    only_tried: bool
-
 
 KINDS = {kind.name: kind for kind in (SQLITE, POSTGRESQL, MARIADB, MYSQL, DUCKDB, FILES, NULL)}
 
@@ -247,9 +235,10 @@ def open_server(
     settings: Mapping[str, str],
     folder: Path,
     launch: Launch = ORDINARY,
-    **wishes: Unpack[Wishes],
+    **wishes: Any,
 ) -> AbstractContextManager[Server]:
-    """The same by a provision text, which is resolved now.
+    """The same by a provision text, which is resolved now; `wishes` are further fields of a
+    `ServerSpec`.
 
     # Errors
     `ServerError` as `resolve` and `open_spec`.

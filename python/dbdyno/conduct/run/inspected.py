@@ -44,6 +44,10 @@ class Inspected:
         self.settings = server.database.settings()
         self.size_bytes["end"] = server.database.size_bytes()
 
+    def in_any_case(self) -> None:
+        """Inspects the machine for a run that did not come to it."""
+        self.host_facts = self.host_facts or collect.host_facts()
+
     def facts(self, tools: Mapping[str, Mapping[str, object]]) -> Mapping[str, object]:
         """As `facts.json` has them; `tools`: generator → the program used."""
         return {

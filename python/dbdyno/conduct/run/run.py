@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 
-from dbdyno import collect
 from dbdyno.collect import Sampler
 from dbdyno.conduct.events import HostInspected
 from dbdyno.conduct.host import Host
@@ -135,7 +134,7 @@ class Run:
         collected = keep_samples(
             identity.writer, samplers, identity.setting.own, account.samples, account.metrics
         )
-        inspected.host_facts = inspected.host_facts or collect.host_facts()
+        inspected.in_any_case()
         identity.writer.document("facts.json", inspected.facts(account.tools))
         identity.writer.document("settings.json", dict(inspected.settings))
         manifest = manifest_of(

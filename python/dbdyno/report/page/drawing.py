@@ -129,8 +129,9 @@ class Drawing:
         """To the next job: empty, or why it can't be done."""
         assert self._process is not None and self._process.stdout is not None, "it was asked"
         line = self._process.stdout.readline()
-        ended = {"why": f"it ended with code {self._process.wait()}"} if not line else {}
-        answer: Mapping[str, str] = ended or json.loads(line)
+        if not line:
+            return {"why": f"it ended with code {self._process.wait()}"}
+        answer: Mapping[str, str] = json.loads(line)
         return answer
 
     def _ask(self, job: dict[str, object]) -> None:
