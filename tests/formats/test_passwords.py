@@ -162,3 +162,5 @@ def test_a_password_that_can_not_be_kept_out_is_refused(
     with pytest.raises(StudyError, match=said) as raised:
         read_study(file)
     assert "S3cret" not in f"{raised.value.message} {raised.value.hint}"
+    if "option" in said:
+        assert text.splitlines()[(raised.value.line or 0) - 1].startswith("options")

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dbdyno.errors import UsageError
-from dbdyno.formats.complaint import KeyPath
-from dbdyno.formats.study import StudyFile, level_path
+from dbdyno.formats.complaint import KeyPath, level_path
+from dbdyno.formats.study import StudyFile
 from dbdyno.guard.account import server_account
 from dbdyno.guard.guarded import Guarded
 from dbdyno.model import OWN_HOST_PARTS, Missing, Study

@@ -18,8 +18,8 @@ from dbdyno.design.batches import why_not_turns
 from dbdyno.engine import find_script
 from dbdyno.engine.script import script_path
 from dbdyno.errors import ScriptError, ServerError, StudyError, UsageError
-from dbdyno.formats.complaint import KeyPath, nearest_hint
-from dbdyno.formats.study import PAPER, StudyFile, level_path, read_study
+from dbdyno.formats.complaint import KeyPath, level_path, nearest_hint
+from dbdyno.formats.study import PAPER, StudyFile, read_study
 from dbdyno.generators.generator import find_file
 from dbdyno.model import Cell, Study
 from dbdyno.servers import parse_provision, programs_not_asked

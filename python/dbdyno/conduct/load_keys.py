@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from dbdyno.design.cells import cells
-from dbdyno.formats.complaint import KeyPath
-from dbdyno.formats.study import StudyFile, deciding_level, level_path
+from dbdyno.formats.complaint import KeyPath, level_path
+from dbdyno.formats.study import StudyFile, deciding_level
 from dbdyno.generators.carried import OF_THE_ENGINE, NotCarriedOutError, is_neutral
 from dbdyno.generators.generator import Generator
 from dbdyno.generators.registry import find_generator

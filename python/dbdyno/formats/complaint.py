@@ -14,6 +14,12 @@ from dbdyno.formats.study_schema import StudyDocument
 KeyPath = tuple[str, ...]
 """Place in the file: keys, from the outermost."""
 
+
+def level_path(factor: str, level: str) -> KeyPath:
+    """The table of a factor's level: `server.NAME`, or `factor.FACTOR.NAME`."""
+    return ("server", level) if factor == "server" else ("factor", factor, level)
+
+
 _OTHER_TOOLS_WORDS = {
     "connections": "clients",
     "duration": "measure",

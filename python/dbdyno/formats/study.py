@@ -16,12 +16,12 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from dbdyno.errors import StudyError
-from dbdyno.formats.complaint import KeyPath, complaint, nearest_hint
+from dbdyno.formats.complaint import KeyPath, complaint, level_path, nearest_hint
 from dbdyno.formats.lead_rules import lead_complaints
 from dbdyno.formats.load_schema import LoadTable, Pace
 from dbdyno.formats.search_rules import metric_of, search_complaints
 from dbdyno.formats.study_schema import DesignTable, ProxyTable, StudyDocument
-from dbdyno.formats.study_secrets import SEE, parted
+from dbdyno.formats.study_secrets import SEE, PasswordError, parted
 from dbdyno.formats.toml_lines import key_lines
 from dbdyno.model import (
     AGAIN,
@@ -111,14 +111,10 @@ def read_study(
     assert chosen is not None
     try:
         study, secrets = parted(replace(chosen, name=name or file.stem))
-    except ValueError as error:
-        raise StudyError(str(error), file=file, hint=SEE) from None
+    except PasswordError as error:
+        line = _line(lines, error.path, chosen.scale) if error.path else None
+        raise StudyError(str(error), file=file, line=line, hint=SEE) from None
     return StudyFile(study, file, lines, folder, secrets)
-
-
-def level_path(factor: str, level: str) -> KeyPath:
-    """The table of a factor's level: `server.NAME`, or `factor.FACTOR.NAME`."""
-    return ("server", level) if factor == "server" else ("factor", factor, level)
 
 
 def deciding_level(study: Study, cell: Cell, says: Callable[[Level], object]) -> KeyPath | None:

@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from dbdyno.formats.complaint import KeyPath, level_path
 from dbdyno.formats.passwords import (
     has_password,
     is_password_named,
     without_password,
     without_passwords,
 )
-from dbdyno.model import Level, Study
+from dbdyno.model import Level, Option, Study
 
 SEE = "docs/guides/passwords.md says how a server's password is given by environment or file"
+
+
+class PasswordError(ValueError):
+    """A password that can't be kept out of a study; `path` is its key, empty for one of a whole
+    file."""
+
+    def __init__(self, message: str, path: KeyPath = ()) -> None:
+        super().__init__(message)
+        self.path = path
 
 
 def parted(study: Study) -> tuple[Study, Mapping[str, str]]:
     """The study without passwords, and provision text without password → the one with it.
 
-    Raises `ValueError` saying which password can't be kept out.
+    Raises `PasswordError` saying which password can't be kept out.
     """
     secrets: dict[str, str] = {}
 
@@ -29,24 +39,35 @@ def parted(study: Study) -> tuple[Study, Mapping[str, str]]:
             return level
         shown = without_password(level.provision)
         if secrets.setdefault(shown, level.provision) != level.provision:
-            raise ValueError(f"two levels differ only in the password of `{shown}`")
+            raise PasswordError(f"two levels differ only in the password of `{shown}`")
         return replace(level, provision=shown)
 
     factors = tuple(
         replace(factor, levels=tuple(map(told, factor.levels))) for factor in study.factors
     )
-    workload = study.workload
-    tables = workload.tables.options if workload.tables else {}
-    levels = [level.options for factor in factors for level in factor.levels]
-    groups = [group.options for group in study.load.groups]
-    options = (workload.options, tables, *levels, *groups)
-    for name in (
-        n for table in options for n, value in table.items() if is_password_named(n, value)
-    ):
-        raise ValueError(f"option `{name}` holds a password, which its report would publish")
-    if any(map(has_password, options)):
-        raise ValueError("an option holds a URL with a password, which its report would publish")
+    for path, options in _options(replace(study, factors=factors)):
+        for name, value in options.items():
+            if is_password_named(name, value):
+                message = f"option `{name}` holds a password, which its report would publish"
+                raise PasswordError(message, (*path, name))
+            if has_password(value):
+                message = "an option holds a URL with a password, which its report would publish"
+                raise PasswordError(message, (*path, name))
     text = without_passwords(study.text) if secrets else study.text
     if secrets and has_password(tomllib.loads(text)):
-        raise ValueError("a password is written with escapes, which can't be kept out of the store")
+        raise PasswordError(
+            "a password is written with escapes, which can't be kept out of the store"
+        )
     return replace(study, factors=factors, text=text), secrets
+
+
+def _options(study: Study) -> Iterator[tuple[KeyPath, Mapping[str, Option]]]:
+    """Each table of options that a report shows, with its place in the file."""
+    yield ("workload", "options"), study.workload.options
+    if study.workload.tables is not None:
+        yield ("workload", "tables", "options"), study.workload.tables.options
+    for factor in study.factors:
+        for level in factor.levels:
+            yield (*level_path(factor.name, level.name), "options"), level.options
+    for group in study.load.groups:
+        yield ("load", "group", group.name, "options"), group.options
