@@ -24,7 +24,7 @@ import psutil
 from dbdyno.collect import machine_limits
 from dbdyno.errors import MachineError
 from dbdyno.guard.account import server_account
-from dbdyno.servers.proxy.proxy import open_files
+from dbdyno.servers.topologies.proxies.proxy import open_files
 
 LEAST = 6
 """Poolers, where fewer would have files enough: each has one thread, and so many share the work."""

@@ -31,8 +31,8 @@ LONG_FILES = {
     "report/analysis/history.py": 375,
     "report/analysis/sides.py": 375,
     "report/sections/tables.py": 400,
-    "servers/mysql/query.py": 425,
-    "servers/mysql/server.py": 425,
+    "servers/databases/mysql/query.py": 425,
+    "servers/databases/mysql/server.py": 425,
 }
 
 MANY_FIELDS = {
@@ -41,7 +41,7 @@ MANY_FIELDS = {
 }
 
 MANY_METHODS = {
-    "servers/running.py:RunningServer": 16,
+    "servers/nodes/running.py:RunningServer": 16,
 }
 
 MIRRORS = {

@@ -10,7 +10,7 @@ from pathlib import Path
 from dbdyno.guard.account import server_account
 from dbdyno.guard.guarded import Guarded, sweep
 from dbdyno.servers import open_server
-from dbdyno.servers.place import data_parent
+from dbdyno.servers.nodes.place import data_parent
 from dbdyno.setters.outfit import apply_all, missing_of_host
 from dbdyno.setters.setter import Scene
 

@@ -11,9 +11,8 @@ import pytest
 
 from dbdyno.cache import CACHE_VARIABLE
 from dbdyno.errors import ServerError
-from dbdyno.servers import cache
-from dbdyno.servers.cache import Archive
-from dbdyno.servers.source import maven, wheel
+from dbdyno.servers.sources import cache, maven, wheel
+from dbdyno.servers.sources.cache import Archive
 
 ARCHIVE = Archive("package==1", "package.whl", "00", "RECORD")
 

@@ -12,8 +12,8 @@ from hostile import mysql, scram, served, switch
 
 from dbdyno.errors import ConnectError, ServerError
 from dbdyno.servers import open_server
-from dbdyno.servers.login import try_apart, within
-from dbdyno.servers.mysql.query import Address, Session
+from dbdyno.servers.databases.mysql.query import Address, Session
+from dbdyno.servers.nodes.login import try_apart, within
 
 PASSWORD = "S3cretPW"
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from dbdyno.errors import ConnectError
-from dbdyno.servers import peer
-from dbdyno.servers.mysql import query as mysql
-from dbdyno.servers.postgresql import query as postgresql
+from dbdyno.servers.databases.mysql import query as mysql
+from dbdyno.servers.databases.postgresql import query as postgresql
+from dbdyno.servers.nodes import peer
 
 Answer = Callable[[socket.socket], None]
 

@@ -8,8 +8,8 @@ import pytest
 from dbdyno.cache import CACHE_VARIABLE
 from dbdyno.errors import ServerError
 from dbdyno.servers import Provision, Source, available, parse_provision, parse_tool
-from dbdyno.servers.packaged import printed_by
-from dbdyno.servers.provision import matches, version_key
+from dbdyno.servers.sources.packaged import printed_by
+from dbdyno.servers.sources.provision import matches, version_key
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from kinds import KINDS
 
 from dbdyno.errors import ServerError
 from dbdyno.servers import Server, open_server
-from dbdyno.servers.proxy.proxy import Wish
+from dbdyno.servers.protocol import Wish
 from traces import LIMIT_S
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("clean")]

@@ -15,8 +15,8 @@ from kinds import KINDS
 from dbdyno.cache import CACHE_VARIABLE
 from dbdyno.errors import ServerError
 from dbdyno.servers import Source, fetch, open_server, open_tool, parse_provision, parse_tool
-from dbdyno.servers.source import apt, debian
-from dbdyno.servers.suite import packages_of
+from dbdyno.servers.sources import apt, debian
+from dbdyno.servers.sources.suite import packages_of
 from moving import fetch_or_skip
 from traces import nothing_left
 

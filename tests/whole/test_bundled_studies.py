@@ -16,7 +16,7 @@ from dbdyno.conduct.tool import provisions_of
 from dbdyno.design import plan
 from dbdyno.formats.study import PAPER, SMOKE, read_study
 from dbdyno.servers import parse_provision, parse_tool
-from dbdyno.servers.source.apt import MOVING
+from dbdyno.servers.sources.apt import MOVING
 
 MEDIUM = "medium"
 """A machine of 8 cores and 32 GiB, an hour."""

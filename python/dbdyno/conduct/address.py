@@ -6,7 +6,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from dbdyno.errors import UsageError
 from dbdyno.formats.passwords import BADLY_ENCODED, ENCODE, is_badly_encoded, without_password
-from dbdyno.servers.sqlite.running import names_file
+from dbdyno.servers.databases.sqlite.running import names_file
 
 
 def check_url(url: str) -> None:

@@ -30,7 +30,7 @@ from dbdyno.errors import (
 )
 from dbdyno.guard.account import server_account
 from dbdyno.model import PlannedRun, RunManifest
-from dbdyno.servers.place import data_parent
+from dbdyno.servers.nodes.place import data_parent
 from dbdyno.store import StudyFolder
 
 _RUN_S_OWN = (ServerError, ScriptError, StatementError, EngineLostError)

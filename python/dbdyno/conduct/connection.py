@@ -10,7 +10,7 @@ from dbdyno.errors import ServerError
 from dbdyno.formats.study import StudyFile, deciding_level
 from dbdyno.model import Cell, Missing, Study
 from dbdyno.servers import Server, Source, parse_provision
-from dbdyno.servers.certificate import PACKAGE, PROGRAM, has_program
+from dbdyno.servers.nodes.certificate import PACKAGE, PROGRAM, has_program
 from dbdyno.servers.registry import refuse_connection
 
 

@@ -13,7 +13,7 @@ from dbdyno.formats.study import StudyFile
 from dbdyno.guard.account import server_account
 from dbdyno.guard.guarded import Guarded
 from dbdyno.model import OWN_HOST_PARTS, Missing, Study
-from dbdyno.servers.place import data_parent
+from dbdyno.servers.nodes.place import data_parent
 from dbdyno.setters.outfit import UNCHANGED, Outfit, apply_all, missing_of_host
 from dbdyno.setters.registry import find_setter
 from dbdyno.setters.setter import Scene

@@ -10,9 +10,10 @@ from dbdyno.errors import LabError
 from dbdyno.formats.study import StudyFile, deciding_level
 from dbdyno.model import Cell
 from dbdyno.servers import Source, parse_provision, parse_tool
-from dbdyno.servers.proxy.proxy import Proxy, Wish, read_wish
-from dbdyno.servers.proxy.registry import find_proxy
+from dbdyno.servers.protocol import Wish
 from dbdyno.servers.registry import tool_text
+from dbdyno.servers.topologies.proxies.proxy import Proxy, read_wish
+from dbdyno.servers.topologies.proxies.registry import find_proxy
 
 
 def proxy_wish(cell: Cell) -> Wish | None:

@@ -15,7 +15,7 @@ from dbdyno.engine import Engine, plan_engine, spec_of_clients
 from dbdyno.errors import MachineError
 from dbdyno.model import Cell, Load
 from dbdyno.servers import Source, parse_provision
-from dbdyno.servers.proxy.registry import find_proxy
+from dbdyno.servers.topologies.proxies.registry import find_proxy
 
 _OF_THE_HOST_S_NETWORK = ("ports", "accept-queue")
 

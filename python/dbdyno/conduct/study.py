@@ -29,7 +29,7 @@ from dbdyno.formats.study import StudyFile
 from dbdyno.guard.account import server_account
 from dbdyno.model import LeftOut, Plan, PlannedRun, RunManifest
 from dbdyno.servers import InitialData
-from dbdyno.servers.place import data_parent
+from dbdyno.servers.nodes.place import data_parent
 from dbdyno.store import Store, StudyFolder, open_study_folder
 
 

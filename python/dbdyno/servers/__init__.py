@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from dbdyno.servers.contents import Contents
     from dbdyno.servers.initial_data import InitialData
     from dbdyno.servers.protocol import Capacity, Provision, Server, ServerSpec, Source
-    from dbdyno.servers.provision import at_path, programs_not_asked
     from dbdyno.servers.registry import (
         Available,
         absent_target,
@@ -28,7 +27,8 @@ if TYPE_CHECKING:
         require_available,
         resolve,
     )
-    from dbdyno.servers.tool import Tool
+    from dbdyno.servers.sources.provision import at_path, programs_not_asked
+    from dbdyno.servers.sources.tool import Tool
 
 __all__ = [
     "Available",

@@ -14,7 +14,7 @@ from typing import Self
 from dbdyno.errors import ServerError
 from dbdyno.guard.account import Account
 from dbdyno.guard.guarded import Guarded
-from dbdyno.servers.source.client import size_of
+from dbdyno.servers.folder_size import size_of
 
 _LARGEST_BYTES = 256 << 20
 """A larger folder is made anew each time: most of it is redo log, which is written either way."""

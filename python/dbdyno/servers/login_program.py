@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from dbdyno.errors import LabError
-from dbdyno.servers.login import answer_of
+from dbdyno.servers.nodes.login import answer_of
+from dbdyno.servers.nodes.running import RunningServer
 from dbdyno.servers.registry import open_server
-from dbdyno.servers.running import RunningServer
 
 
 def main() -> None:

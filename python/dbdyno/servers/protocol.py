@@ -1,6 +1,6 @@
 """The interface of every kind of server.
 
-A kind (PostgreSQL, SQLite, …) is a folder beside this file with the same files: `kind.py`
+A kind (PostgreSQL, SQLite, …) is a folder in `databases/` with the same files: `kind.py`
 (versions and sources), `server.py` (a run's own server) and, for network servers, `running.py` (an
 existing server, by its address). `registry.py` lists the kinds.
 """
@@ -15,7 +15,6 @@ from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.model.session import SampledSession, Session
 from dbdyno.servers.contents import Contents
 from dbdyno.servers.initial_data import InitialData
-from dbdyno.servers.proxy.proxy import Wish
 
 Transport = Literal["unix", "tcp"]
 Connection = Mapping[str, bool | str]
@@ -229,6 +228,17 @@ class Provision:
     package: Package | None = None
     installation: Installation | None = None
     url: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A study's proxy settings."""
+
+    kind: str
+    processes: int = 1
+    version: str | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """The proxy's own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,13 @@ from typing import Any
 from dbdyno.errors import ServerError
 from dbdyno.guard.guarded import sweep
 from dbdyno.guard.launch import ORDINARY, Launch
-from dbdyno.servers import cache, packaged, suite
-from dbdyno.servers.duckdb.kind import KIND as DUCKDB
-from dbdyno.servers.files.kind import KIND as FILES
-from dbdyno.servers.mariadb.kind import KIND as MARIADB
-from dbdyno.servers.mysql.kind import KIND as MYSQL
-from dbdyno.servers.null.kind import KIND as NULL
-from dbdyno.servers.postgresql.kind import KIND as POSTGRESQL
+from dbdyno.servers.databases.duckdb.kind import KIND as DUCKDB
+from dbdyno.servers.databases.files.kind import KIND as FILES
+from dbdyno.servers.databases.mariadb.kind import KIND as MARIADB
+from dbdyno.servers.databases.mysql.kind import KIND as MYSQL
+from dbdyno.servers.databases.null.kind import KIND as NULL
+from dbdyno.servers.databases.postgresql.kind import KIND as POSTGRESQL
+from dbdyno.servers.databases.sqlite.kind import KIND as SQLITE
 from dbdyno.servers.protocol import (
     DATABASE,
     ROLE,
@@ -28,12 +28,12 @@ from dbdyno.servers.protocol import (
     Server,
     ServerSpec,
     Source,
+    Wish,
 )
-from dbdyno.servers.provision import NoSuchVersionError, choices, exact_text, parse
-from dbdyno.servers.proxy.proxy import Wish
-from dbdyno.servers.source.client import Progress
-from dbdyno.servers.sqlite.kind import KIND as SQLITE
-from dbdyno.servers.tool import PREFIX, TOOLS, Tool, open_found
+from dbdyno.servers.sources import cache, packaged, suite
+from dbdyno.servers.sources.client import Progress
+from dbdyno.servers.sources.provision import NoSuchVersionError, choices, exact_text, parse
+from dbdyno.servers.sources.tool import PREFIX, TOOLS, Tool, open_found
 
 KINDS = {kind.name: kind for kind in (SQLITE, POSTGRESQL, MARIADB, MYSQL, DUCKDB, FILES, NULL)}
 
@@ -249,7 +249,7 @@ def open_server(
 
 def _behind(wish: Wish, server: Server, launch: Launch, folder: Path) -> Server:
     # Only who has a proxy pays for its import.
-    from dbdyno.servers.proxy.proxied import ProxiedServer
+    from dbdyno.servers.topologies.behind_proxy import ProxiedServer
 
     text = tool_text(wish.kind, wish.version)
     return ProxiedServer(server, wish, lambda: open_tool(text), launch, folder)

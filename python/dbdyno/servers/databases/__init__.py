@@ -1,0 +1,1 @@
+"""What servers hold and answer: one folder for each kind of database."""

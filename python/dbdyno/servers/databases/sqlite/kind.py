@@ -1,0 +1,22 @@
+"""SQLite comes with the engine: there is one, and nothing to download."""
+
+import sqlite3
+from pathlib import Path
+
+from dbdyno.servers.databases.sqlite.running import SqliteFile
+from dbdyno.servers.databases.sqlite.server import SqliteServer
+from dbdyno.servers.protocol import Kind, Server, ServerSpec, Source
+
+
+def _open(spec: ServerSpec, folder: Path) -> Server:
+    made = SqliteFile if spec.provision.source is Source.URL else SqliteServer
+    return made(spec, folder)
+
+
+KIND = Kind(
+    name="sqlite",
+    open=_open,
+    driver="sqlite",
+    embedded_version=sqlite3.sqlite_version,
+    url_schemes=("sqlite",),
+)

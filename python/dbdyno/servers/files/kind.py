@@ -1,6 +1,0 @@
-"""A folder of files: always available."""
-
-from dbdyno.servers.files.server import FilesServer
-from dbdyno.servers.protocol import Kind
-
-KIND = Kind(name="files", open=FilesServer, embedded_version="1")

@@ -1,0 +1,38 @@
+"""Servers that clients connect to directly, without a proxy: node, database and entry in one."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Self
+
+from dbdyno.servers.protocol import Transport
+
+
+class Direct(ABC):
+    """See `topologies/behind_proxy.py` for servers behind a proxy."""
+
+    @property
+    def node(self) -> Self:
+        """The server: it runs its database itself."""
+        return self
+
+    @property
+    def database(self) -> Self:
+        """The server: it answers for its tables."""
+        return self
+
+    @property
+    def entry(self) -> Self:
+        """The server: clients connect to it."""
+        return self
+
+    @abstractmethod
+    def target(self, transport: Transport | None = None) -> Mapping[str, object]:
+        """Where the engine connects."""
+
+    def load_target(self) -> Mapping[str, object]:
+        """The server itself: no proxy stands before it."""
+        return self.target()
+
+    def proxies(self) -> Sequence[int]:
+        """None stand before the server."""
+        return ()

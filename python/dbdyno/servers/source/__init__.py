@@ -1,1 +1,0 @@
-"""Ways of getting a packaged server: one module a client program."""

@@ -1,0 +1,1 @@
+"""Where programs of servers and tools come from: provision texts, sources and the cache."""

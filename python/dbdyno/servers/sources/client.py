@@ -1,0 +1,77 @@
+"""Running the client program of a package registry, and saying what went wrong in one line."""
+
+import os
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from dbdyno.errors import ServerError
+from dbdyno.guard.guarded import Guarded
+from dbdyno.servers.folder_size import size_of
+
+Progress = Callable[[str, int, int | None], None]
+"""Told now and then: what is being downloaded, the bytes that are here, the bytes there will be
+(`None` where the registry does not say)."""
+
+_DOWNLOAD_LIMIT_S = 1800
+_PROGRESS_S = 0.5
+_QUOTED = 300
+"""Characters of a client's own words."""
+_UNREACHABLE = re.compile(
+    r"(?i)temporary failure|could not resolve|name or service not known|unknown host|"
+    r"could not connect|unable to connect|cannot initiate the connection|connection refused|"
+    r"connection timed out|connect timed out|network is unreachable|no route to host|"
+    r"newconnectionerror|connection failed|could not handshake"
+)
+"""What the clients say when nobody answers."""
+
+
+def run_client(
+    argv: Sequence[str],
+    *,
+    package: str,
+    error_mark: str,
+    folder: Path,
+    env: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+    watched: Path | None = None,
+    total_bytes: int | None = None,
+) -> None:
+    """Runs a download to its end, under a guard: it ends with us.
+
+    `error_mark` begins the lines in which this client states errors; the first one is quoted.
+    `progress` is told how much `watched` (else `folder`) holds, of `total_bytes` if that is known.
+
+    # Errors
+    `ServerError` when the registry does not answer, the client fails or takes over half an hour.
+    """
+    output = folder / "client.log"
+    deadline = time.monotonic() + _DOWNLOAD_LIMIT_S
+    with Guarded() as guarded:
+        pid = guarded.spawn(argv, output=output, cwd=folder, env=env or os.environ)
+        code = None
+        while code is None and time.monotonic() < deadline:
+            if progress is not None:
+                progress(package, size_of(watched or folder), total_bytes)
+            code = guarded.wait(pid, _PROGRESS_S if progress else _DOWNLOAD_LIMIT_S)
+    if code == 0:
+        return
+    if code is None:
+        raise ServerError(
+            f"downloading {package} took more than {_DOWNLOAD_LIMIT_S // 60} minutes",
+            hint="look at the network, then run again",
+        )
+    lines = output.read_text(errors="replace").splitlines()
+    stated = [line.partition(error_mark)[2].strip() for line in lines if error_mark in line]
+    reason = next((line for line in stated if line), f"exit status {code}")
+    if told := next((line for line in lines if _UNREACHABLE.search(line)), None):
+        raise ServerError(
+            f"could not download {package}: the registry can't be reached",
+            hint="look at the network and its proxy; `dbdyno fetch NAME` gets it beforehand, "
+            f"while there is one; what `{Path(argv[0]).name}` said: {told.strip()[:_QUOTED]}",
+        )
+    raise ServerError(
+        f"could not download {package}: {reason}",
+        hint=f"`dbdyno servers` lists what is known to be there; what was run: `{' '.join(argv)}`",
+    )

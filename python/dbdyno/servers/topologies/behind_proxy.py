@@ -1,0 +1,197 @@
+"""A server behind proxies: clients connect to the proxies, the lab and data loads to the server."""
+
+from __future__ import annotations
+
+import select
+import signal
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Self
+
+from dbdyno.errors import ServerError
+from dbdyno.guard.account import server_account
+from dbdyno.guard.guarded import Guarded
+from dbdyno.guard.launch import Launch
+from dbdyno.servers.nodes.daemon import Daemon, free_port
+from dbdyno.servers.nodes.place import socket_folder
+from dbdyno.servers.protocol import Capacity, Database, Node, Server, Transport, Wish
+from dbdyno.servers.sources.tool import Tool
+from dbdyno.servers.topologies.proxies.proxy import Behind, Post
+from dbdyno.servers.topologies.proxies.registry import find_proxy
+
+_READY_LIMIT_S = 15.0
+_POLL_S = 0.02
+_LOOPBACK = "127.0.0.1"
+_ALL_FILES = ("sh", "-c", 'ulimit -S -n "$(ulimit -H -n)"; exec "$@"', "sh")
+"""Raises the limit of open files: poolers don't do it themselves."""
+
+
+class ProxiedServer:
+    """A server of ours, and several proxy processes in front of it, under their own guard."""
+
+    def __init__(
+        self, server: Server, wish: Wish, tool: Callable[[], Tool], launch: Launch, folder: Path
+    ) -> None:
+        self._server = server
+        self._wish = wish
+        self._proxy = find_proxy(wish.kind)
+        self._tool = tool
+        self._folder = folder.absolute()
+        # Of how the server is started, a proxy shares the network alone.
+        self._launch = Launch(network=launch.network, address=launch.address)
+        self._guarded = Guarded()
+        self._daemons: list[Daemon] = []
+        self._posts: list[Post] = []
+        self._facts: Mapping[str, object] = {}
+
+    @property
+    def node(self) -> Node:
+        """That of the server: the proxies go on whatever becomes of it."""
+        return self._server.node
+
+    @property
+    def database(self) -> Database:
+        """That of the server: it is asked, not the proxies."""
+        return self._server.database
+
+    @property
+    def entry(self) -> Self:
+        """The proxies: clients connect to them."""
+        return self
+
+    def start(self) -> None:
+        """Starts the server, then its proxies."""
+        self._server.start()
+        self._require_room()
+        tool = self._tool()
+        self._facts = {
+            "kind": self._wish.kind,
+            "processes": self._wish.processes,
+            "settings": dict(self._wish.settings),
+            **{name: value for name, value in tool.facts.items() if name != "kind"},
+        }
+        for number in range(1, self._wish.processes + 1):
+            self._launch_one(number, tool)
+        for post, daemon in zip(self._posts, self._daemons, strict=True):
+            _await(self._proxy.socket(post), daemon)
+
+    def _require_room(self) -> None:
+        """Checks that the server allows all connections that the proxies may open."""
+        each = self._proxy.server_connections(self._wish.settings)
+        room = self._server.entry.capacity()
+        if each is None or room.connections is None:
+            return
+        needed = each * self._wish.processes
+        if needed > room.connections:
+            raise ServerError(
+                f"{self._wish.processes} × {self._wish.kind} may open {needed} connections with "
+                f"the server ({room.told}), which has {room.connections} left",
+                hint="raise the server's max_connections, or take a smaller pool in the proxy's "
+                "`settings`",
+            )
+
+    def _launch_one(self, number: int, tool: Tool) -> None:
+        name = f"{self._wish.kind} {tool.version} ({number} of {self._wish.processes})"
+        log = self._folder / f"{self._wish.kind}-{number}.log"
+        daemon = Daemon(name, log, self._launch, self._guarded)
+        daemon.prepare()
+        folder = socket_folder(self._guarded, server_account())
+        post = Post(
+            server=Behind.of(self._server.entry.target("unix"), self._server.entry.target("tcp")),
+            address=self._launch.address or _LOOPBACK,
+            port=free_port(),
+            folder=folder,
+            settings=self._wish.settings,
+        )
+        self._proxy.write(post)
+        for file in folder.iterdir():
+            if file.is_file():
+                daemon.give(file, mode=0o600)
+        daemon.launch(
+            [*_ALL_FILES, tool.path, *self._proxy.arguments(folder)],
+            cwd=folder,
+            env={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"},
+            death_signal=signal.SIGKILL,
+        )
+        self._daemons.append(daemon)
+        self._posts.append(post)
+
+    def target(self, transport: Transport | None = None) -> Mapping[str, object]:
+        """Every proxy process, over TCP."""
+        places = [{"tcp": {"host": post.address, "port": post.port}} for post in self._posts]
+        return {**self._server.entry.target("tcp"), "endpoints": places}
+
+    def load_target(self) -> Mapping[str, object]:
+        """The server itself."""
+        return self._server.entry.load_target()
+
+    def facts(self) -> Mapping[str, object]:
+        """The server's facts, and the proxy's."""
+        return {**self._server.facts(), "proxy": self._facts}
+
+    def capacity(self) -> Capacity:
+        """Clients of all processes together; a TCP proxy also has the server's limit."""
+        each, count = self._proxy.most_clients(self._wish.settings), self._wish.processes
+        behind = self._server.entry.capacity()
+        pooled = self._proxy.server_connections(self._wish.settings) is not None
+        if not pooled and behind.connections is not None and behind.connections < each * count:
+            return behind
+        return Capacity(
+            connections=each * count,
+            told=f"{count} × {each:,} of {self._wish.kind}",
+            cure="more `processes` of the proxy, or a higher hard limit: `ulimit -Hn`",
+            accept_queue=None if pooled else behind.accept_queue,
+        )
+
+    def alive(self) -> bool:
+        """Whether server and proxies run."""
+        return self._server.alive() and all(daemon.alive() for daemon in self._daemons)
+
+    def check(self) -> None:
+        """Raises if any of them has ended."""
+        self._server.check()
+        for daemon in self._daemons:
+            daemon.check()
+
+    def proxies(self) -> Sequence[int]:
+        """Pids of the proxies."""
+        return [pid for daemon in self._daemons for pid in daemon.processes()]
+
+    def log_files(self) -> Sequence[Path]:
+        """Logs of server and proxies."""
+        return (*self._server.log_files(), *(daemon.log for daemon in self._daemons))
+
+    def stop(self) -> None:
+        """Kills the proxies, which would wait for their clients; then stops the server."""
+        self._end_proxies()
+        self._server.stop()
+
+    def _end_proxies(self) -> None:
+        for daemon in self._daemons:
+            daemon.end(signal.SIGKILL)
+
+    def close(self) -> None:
+        """Ends proxies and server, and removes their folders."""
+        try:
+            self._end_proxies()
+            self._guarded.close()
+        finally:
+            self._server.close()
+
+
+def _await(path: Path, daemon: Daemon) -> None:
+    """Waits until it accepts connections."""
+    deadline = time.monotonic() + _READY_LIMIT_S
+    while time.monotonic() < deadline:
+        with socket.socket(socket.AF_UNIX) as probe:
+            try:
+                probe.connect(str(path))
+                return
+            except OSError:
+                select.select([], [], [], _POLL_S)
+        daemon.check()
+    raise ServerError(
+        f"{daemon.name} takes no connections after {_READY_LIMIT_S:.0f} s", hint=daemon.log_tail()
+    )

@@ -1,0 +1,1 @@
+"""Proxies in front of a server: one file per kind."""

@@ -1,0 +1,118 @@
+"""The interface of proxies: writing a configuration, and the program's arguments.
+
+A kind is a module beside this one with a `PROXY`. It is a tool (`tool:pgbouncer`), started in as
+many processes as a study asks for, each with its own port.
+"""
+
+from __future__ import annotations
+
+import resource
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
+
+from dbdyno.errors import UsageError
+from dbdyno.servers.protocol import Wish
+
+MOST_PROCESSES = 1000
+OWN_FILES = 200
+"""Open files of a proxy process besides its clients' sockets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """The server behind a proxy."""
+
+    socket: Path
+    host: str
+    port: int
+    role: str
+    password: str
+    database: str
+
+    @classmethod
+    def of(cls, unix: Mapping[str, Any], tcp: Mapping[str, Any]) -> Behind:
+        """The server behind the proxies of these targets."""
+        place = tcp["endpoints"][0]["tcp"]
+        return cls(
+            socket=Path(unix["endpoints"][0]["unix"]),
+            host=place["host"],
+            port=place["port"],
+            role=tcp["user"],
+            password=tcp["password"],
+            database=tcp["database"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """One proxy process: its place, and its server."""
+
+    server: Behind
+    address: str
+    port: int
+    folder: Path
+    """Its own, where it may write; a socket in it must be short."""
+    settings: Mapping[str, str]
+
+
+class Proxy(Protocol):
+    """A kind of proxy."""
+
+    name: ClassVar[str]
+    kinds: ClassVar[Sequence[str]]
+    """Servers it supports."""
+    reads: ClassVar[bool]
+    """Whether it interprets the protocol: clients then negotiate with the proxy."""
+
+    def check(self, settings: Mapping[str, str]) -> None:
+        """Raises `ValueError` for settings that dbdyno sets itself."""
+
+    def write(self, post: Post) -> None:
+        """Writes its configuration into its folder."""
+
+    def arguments(self, folder: Path) -> Sequence[str | Path]:
+        """Arguments of the program."""
+
+    def socket(self, post: Post) -> Path:
+        """A Unix socket that accepts connections when it is ready."""
+
+    def most_clients(self, settings: Mapping[str, str]) -> int:
+        """Clients of one process, at most."""
+
+    def server_connections(self, settings: Mapping[str, str]) -> int | None:
+        """Server connections of one process, at most; `None`: one per client."""
+
+    def keeps_statements(self, settings: Mapping[str, str]) -> bool:
+        """Whether prepared statements work through it."""
+
+
+def read_wish(asked: Mapping[str, Any]) -> Wish:
+    """What a study file says; its shape was checked there."""
+    return Wish(
+        kind=asked["kind"],
+        processes=asked.get("processes", 1),
+        version=asked.get("version"),
+        settings=asked.get("settings", {}),
+    )
+
+
+def open_files() -> int:
+    """Of one process, at most."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 2**20 if hard == resource.RLIM_INFINITY else hard
+
+
+def refuse_reserved(settings: Mapping[str, str], reserved: frozenset[str]) -> None:
+    """Raises `ValueError` for the first setting that dbdyno sets itself."""
+    if taken := sorted(reserved.intersection(settings)):
+        raise ValueError(f"`{taken[0]}` is set by dbdyno itself")
+
+
+def whole(settings: Mapping[str, str], name: str, default: int) -> int:
+    """A setting that is a number. Raises `UsageError` for another."""
+    told = settings.get(name, str(default))
+    if not told.isdecimal():
+        raise UsageError(f"proxy: `{name}`: expected a whole number; found `{told}`")
+    return int(told)
