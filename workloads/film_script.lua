@@ -52,6 +52,11 @@ local function text(beginning)
   return sysbench.rand.string(beginning .. string.rep("@", sysbench.rand.special(2, 15)))
 end
 
+-- Letters and digits, 5 to 10 of them, each number alike.
+local function name()
+  return sysbench.rand.string(string.rep("@", sysbench.rand.uniform(5, 10)))
+end
+
 local function read()
   for _, statement in ipairs(counts) do
     con:query(statement)
@@ -66,7 +71,7 @@ local function read()
 end
 
 local function write()
-  local address = text("") .. "@" .. text("") .. ".com"
+  local address = name() .. "@" .. name() .. ".com"
   con:query(string.format(add_user, address, text("first-"), text("last-")))
   con:query(string.format(add_view, kinds[math.random(#kinds)],
     sysbench.rand.special(2, 500000), sysbench.rand.special(2, 500000)))

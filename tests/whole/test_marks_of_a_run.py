@@ -124,8 +124,8 @@ def test_faults_of_a_real_run_are_marked_where_they_happened(tmp_path: Path) -> 
     found = {kind: of_kind(marks, kind) for kind in done}
     for kind, stretch in done.items():
         assert any(is_at(mark, stretch) for mark in found[kind]), (kind, stretch, marks)
-    # A neighbour on the machine may stall the server at other times, too: that only a stall is marked
-    # as one is held by made-up intervals (tests/report/test_marks.py).
+    # A neighbour on the machine may stall the server at other times, too: that only a stall is
+    # marked as one is held by made-up intervals (tests/report/test_marks.py).
     # Whoever samples the server waits for it, too.
     assert any(
         is_at(mark, done["stall"]) and "postgresql" in mark.text

@@ -62,7 +62,9 @@ def with_functions(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driven]
         yield Driven(server, "pgsql", folder)
 
 
-@pytest.mark.parametrize("symbol", ["stamp_by_number", "stamp_by_name"])
+@pytest.mark.parametrize(
+    "symbol", ["stamp_by_number", "stamp_by_name", "stamp_by_spi_number", "stamp_by_spi_name"]
+)
 def test_a_trigger_in_c_stamps_too(symbol: str, with_functions: Driven) -> None:
     made = with_functions.call("trigger_load", "prepare", stamp="c", library="stamp", symbol=symbol)
     assert made.complaint == ""
