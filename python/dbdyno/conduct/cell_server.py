@@ -38,6 +38,7 @@ def open_cell_server(
         tls=wants_tls(cell),
         c_functions=tuple(c_function_files(cell, folders)),
         proxy=proxy_wish(cell),
+        topology=cell.topology,
         initial=initial,
         only_tried=only_tried,
     )

@@ -211,6 +211,7 @@ def _server_of(cell: Cell) -> tuple[str, str]:
     """Cells with equal keys have the same server."""
     besides = {"tls": str(wants_tls(cell)), "c_functions": " ".join(cell.c_functions)}
     besides["proxy"] = json.dumps(dict(cell.proxy), sort_keys=True)
+    besides["topology"] = json.dumps(dict(cell.topology), sort_keys=True)
     return cell.provision, _text({**cell.settings, **besides})
 
 

@@ -13,6 +13,7 @@ from dbdyno.conduct.needs import this_machine
 from dbdyno.conduct.proxy import check_proxies
 from dbdyno.conduct.sampling import check_metrics, check_sources
 from dbdyno.conduct.tool import check_tools
+from dbdyno.conduct.topology import check_topologies
 from dbdyno.design import cells
 from dbdyno.design.batches import why_not_turns
 from dbdyno.engine import find_script
@@ -77,6 +78,7 @@ def _check(loaded: StudyFile, *, run_code: bool) -> None:
     check_host(loaded)
     check_connections(loaded)
     check_proxies(loaded)
+    check_topologies(loaded)
     folders = study_script_path(loaded)
     check_tools(loaded, folders)
     _check_c_functions(loaded)

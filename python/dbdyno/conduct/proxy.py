@@ -11,7 +11,7 @@ from dbdyno.formats.study import StudyFile, deciding_level
 from dbdyno.model import Cell
 from dbdyno.servers import Source, parse_provision, parse_tool
 from dbdyno.servers.protocol import Wish
-from dbdyno.servers.registry import tool_text
+from dbdyno.servers.sources.tool import tool_text
 from dbdyno.servers.topologies.proxies.proxy import Proxy, read_wish
 from dbdyno.servers.topologies.proxies.registry import find_proxy
 

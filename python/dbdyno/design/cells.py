@@ -57,6 +57,7 @@ def _cell(study: Study, combination: tuple[tuple[str, Level], ...]) -> Cell:
     connection = dict(study.connection)
     c_functions: tuple[str, ...] = ()
     proxy: Mapping[str, object] = {}
+    topology: Mapping[str, object] = {}
     most_clients: int | None = None
     for _, level in combination:
         provision = level.provision or provision
@@ -68,6 +69,7 @@ def _cell(study: Study, combination: tuple[tuple[str, Level], ...]) -> Cell:
         connection.update(level.connection)
         c_functions = level.c_functions or c_functions
         proxy = level.proxy or proxy
+        topology = level.topology or topology
         most_clients = level.most_clients or most_clients
     if provision is None or (script is None and abilities(generator).takes_script):
         raise ValueError("a checked study gives every cell a server and a script")
@@ -81,6 +83,7 @@ def _cell(study: Study, combination: tuple[tuple[str, Level], ...]) -> Cell:
         generator=generator,
         connection=connection,
         proxy=proxy,
+        topology=topology,
         most_clients=most_clients,
         tables=study.workload.tables,
         c_functions=c_functions,

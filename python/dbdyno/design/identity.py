@@ -69,6 +69,7 @@ LATER: Mapping[type, Mapping[str, object]] = {
         "generator": ENGINE,
         "connection": {},
         "proxy": {},
+        "topology": {},
         "most_clients": None,
         "tables": None,
         "c_functions": (),

@@ -50,17 +50,21 @@ def nearest_hint(word: str, known: Iterable[str]) -> str | None:
     return f"did you mean `{match}`?" if match else None
 
 
-def complaint(error: ValidationError) -> tuple[KeyPath, str, str | None]:
-    """Path, message and hint of the first error. Unknown keys come first: they explain others."""
+def complaint(
+    error: ValidationError, document: type[BaseModel] = StudyDocument
+) -> tuple[KeyPath, str, str | None]:
+    """Path, message and hint of the first error in `document`. Unknown keys come first: they
+    explain others."""
     details = sorted(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
     detail = details[0]
     path = tuple(str(part) for part in detail["loc"] if part != "[key]")
     dotted = ".".join(path)
     match detail["type"]:
         case "extra_forbidden":
-            known = _keys_at(path[:-1])
+            known = _keys_at(path[:-1], document)
             table = f" in [{'.'.join(path[:-1])}]" if len(path) > 1 else ""
-            hint = _elsewhere(path) or nearest_hint(path[-1], known)
+            other = _elsewhere(path) if document is StudyDocument else None
+            hint = other or nearest_hint(path[-1], known)
             hint = hint or f"known here: {', '.join(known)}"
             return path, f"unknown key `{path[-1]}`{table}", hint
         case "missing":
@@ -121,14 +125,15 @@ def _is_level(path: KeyPath) -> bool:
     return (len(path) == 2 and path[0] == "server") or (len(path) == 3 and path[0] == "factor")
 
 
-def _keys_at(path: KeyPath) -> list[str]:
-    """The keys the table at `path` may hold."""
-    annotation: object = StudyDocument
+def _keys_at(path: KeyPath, document: type[BaseModel] = StudyDocument) -> list[str]:
+    """The keys the table at `path` of a document may hold."""
+    annotation: object = document
     for part in path:
         annotation = _member(annotation, part)
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         scale = ["scale"] if annotation is StudyDocument else []
-        return [*(f.alias or name for name, f in annotation.model_fields.items()), *scale]
+        names = (f.alias or name for name, f in annotation.model_fields.items())
+        return [*(name for name in names if name != "of_topology"), *scale]
     return []
 
 

@@ -23,6 +23,7 @@ from dbdyno.formats.search_rules import metric_of, search_complaints
 from dbdyno.formats.study_schema import DesignTable, ProxyTable, StudyDocument
 from dbdyno.formats.study_secrets import SEE, PasswordError, parted
 from dbdyno.formats.toml_lines import key_lines
+from dbdyno.formats.topology_rules import topology_of
 from dbdyno.model import (
     AGAIN,
     MAIN,
@@ -293,6 +294,7 @@ def _factors(document: StudyDocument, fail: _Fail) -> tuple[Factor, ...]:
                 connection=server.connection.stated(),
                 c_functions=tuple(server.c_functions),
                 proxy=_proxy(server.proxy),
+                topology=topology_of(name, server, fail),
                 most_clients=server.most_clients,
             )
             for name, server in document.server.items()
@@ -319,7 +321,7 @@ def _factors(document: StudyDocument, fail: _Fail) -> tuple[Factor, ...]:
                 table.connection.stated(),
                 tuple(table.c_functions),
                 _proxy(table.proxy),
-                table.most_clients,
+                most_clients=table.most_clients,
             )
             for level, table in tables.items()
         )

@@ -101,7 +101,24 @@ class ServerTable(Table):
     connection: ConnectionTable = ConnectionTable()
     c_functions: Files = Field(default=[])
     proxy: ProxyTable | None = None
+    topology: Name | None = None
+    of_topology: dict[str, object] = Field(default={})
+    """The keys that its topology reads: all that aren't a server's."""
     most_clients: Annotated[int, Field(ge=1)] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _part(cls, table: object) -> object:
+        """Without a topology an unknown key stays one."""
+        if not isinstance(table, dict) or "topology" not in table:
+            return table
+        own = {key: value for key, value in table.items() if key in SERVER_KEYS}
+        rest = {key: value for key, value in table.items() if key not in SERVER_KEYS}
+        return {**own, "of_topology": rest}
+
+
+SERVER_KEYS = tuple(name for name in ServerTable.model_fields if name != "of_topology")
+"""Keys of [server.NAME] that are the same in every topology."""
 
 
 class LevelTable(Table):

@@ -219,6 +219,8 @@ class RunManifest:
     """What the cell said of its clients' connections."""
     proxy: Mapping[str, object] = field(default_factory=dict)
     """The proxy in front of the server."""
+    topology: Mapping[str, object] = field(default_factory=dict)
+    """What stood around the server; see `Cell.topology`."""
     batch: tuple[str, ...] = ()
     """Ids of the runs that were up at the same time, this one's included."""
     collected: Mapping[str, Mapping[str, object]] = field(default_factory=dict)

@@ -45,6 +45,8 @@ class Level:
     """Files in C that are compiled for the server, as the study file names them."""
     proxy: Mapping[str, object] = field(default_factory=dict)
     """The proxy in front of the server; see `Cell.proxy`."""
+    topology: Mapping[str, object] = field(default_factory=dict)
+    """What stands around the server; see `Cell.topology`."""
     most_clients: int | None = None
     """Steps with more clients are left out."""
 

@@ -257,6 +257,8 @@ class ServerSpec:
     """C files compiled for it."""
     proxy: Wish | None = None
     """What its clients connect to instead of it."""
+    topology: Mapping[str, object] = field(default_factory=dict)
+    """`name` and keys of what stands around it; empty: nothing but `proxy`."""
     initial: InitialData | None = None
     """New data folders of the same study, to be copied."""
     only_tried: bool = False

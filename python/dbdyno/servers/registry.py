@@ -28,7 +28,6 @@ from dbdyno.servers.protocol import (
     Server,
     ServerSpec,
     Source,
-    Wish,
 )
 from dbdyno.servers.sources import cache, packaged, suite
 from dbdyno.servers.sources.client import Progress
@@ -221,9 +220,7 @@ def open_spec(spec: ServerSpec, folder: Path) -> Iterator[Server]:
     _refuse_c_functions(spec)
     if not spec.only_tried:
         sweep()
-    server = KINDS[spec.provision.kind].open(spec, folder)
-    if spec.proxy is not None:
-        server = _behind(spec.proxy, server, spec.launch, folder)
+    server = _open_in_topology(spec, folder)
     try:
         yield server
     finally:
@@ -247,17 +244,20 @@ def open_server(
     return open_spec(spec, folder)
 
 
-def _behind(wish: Wish, server: Server, launch: Launch, folder: Path) -> Server:
-    # Only who has a proxy pays for its import.
-    from dbdyno.servers.topologies.behind_proxy import ProxiedServer
-
-    text = tool_text(wish.kind, wish.version)
-    return ProxiedServer(server, wish, lambda: open_tool(text), launch, folder)
+def _open_alone(spec: ServerSpec, folder: Path) -> Server:
+    return KINDS[spec.provision.kind].open(spec, folder)
 
 
-def tool_text(name: str, version: str | None) -> str:
-    """The provision text of a tool, in one version or in any."""
-    return f"{PREFIX}{name}:{version}" if version else f"{PREFIX}{name}"
+def _open_in_topology(spec: ServerSpec, folder: Path) -> Server:
+    if not spec.topology and spec.proxy is None:
+        return _open_alone(spec, folder)
+    # Only who has a topology pays for its import.
+    from dbdyno.servers.topologies.registry import find_topology
+    from dbdyno.servers.topologies.topology import Doors
+
+    topology = find_topology(str(spec.topology.get("name", "behind-proxy")))
+    doors = Doors(server=_open_alone, tool=open_tool)
+    return topology.open(spec, topology.read(spec.topology), doors, folder)
 
 
 def refuse_connection(provision: str, wish: Connection) -> None:

@@ -29,7 +29,7 @@ _LARGEST = 2**64
 _FREE = frozenset(
     (
         *("collected", "figures", "host", "load_warnings", "options"),
-        *("proxy", "record", "search", "server", "warnings"),
+        *("proxy", "record", "search", "server", "topology", "warnings"),
     )
 )
 """What others have said, or whose signs mean something."""

@@ -73,6 +73,7 @@ def manifest_of(
         generator=cell.generator,
         connection=cell.connection,
         proxy=cell.proxy,
+        topology=cell.topology,
         batch=identity.batch,
         collected=collected,
         lab=lab,

@@ -109,6 +109,11 @@ TOOLS: Mapping[str, Kind] = {name: _kind(name) for name in _KNOWN}
 """The tools there are, as what `provision.py` chooses from."""
 
 
+def tool_text(name: str, version: str | None) -> str:
+    """The provision text of a tool, in one version or in any."""
+    return f"{PREFIX}{name}:{version}" if version else f"{PREFIX}{name}"
+
+
 def open_found(provision: Provision) -> Tool:
     """The tool that a provision, understood, means; downloads it if need be.
 

@@ -7,8 +7,9 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from dbdyno.errors import ServerError
 from dbdyno.guard.account import server_account
@@ -16,10 +17,11 @@ from dbdyno.guard.guarded import Guarded
 from dbdyno.guard.launch import Launch
 from dbdyno.servers.nodes.daemon import Daemon, free_port
 from dbdyno.servers.nodes.place import socket_folder
-from dbdyno.servers.protocol import Capacity, Database, Node, Server, Transport, Wish
-from dbdyno.servers.sources.tool import Tool
+from dbdyno.servers.protocol import Capacity, Database, Node, Server, ServerSpec, Transport, Wish
+from dbdyno.servers.sources.tool import Tool, tool_text
 from dbdyno.servers.topologies.proxies.proxy import Behind, Post
 from dbdyno.servers.topologies.proxies.registry import find_proxy
+from dbdyno.servers.topologies.topology import Doors, Topology
 
 _READY_LIMIT_S = 15.0
 _POLL_S = 0.02
@@ -195,3 +197,15 @@ def _await(path: Path, daemon: Daemon) -> None:
     raise ServerError(
         f"{daemon.name} takes no connections after {_READY_LIMIT_S:.0f} s", hint=daemon.log_tail()
     )
+
+
+def _open(spec: ServerSpec, _keys: Any, doors: Doors, folder: Path) -> Server:
+    wish = spec.proxy
+    assert wish is not None, "a study file's `proxy` makes this topology"
+    text = tool_text(wish.kind, wish.version)
+    server = doors.server(spec, folder)
+    return ProxiedServer(server, wish, partial(doors.tool, text), spec.launch, folder)
+
+
+TOPOLOGY = Topology("behind-proxy", _open)
+"""Its one key, `proxy`, is read with the server's own (`conduct/proxy.py`)."""

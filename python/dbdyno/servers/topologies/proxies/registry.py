@@ -1,19 +1,33 @@
-"""The kinds of proxy, and which servers they support."""
+"""Finds the kinds of proxy: the modules of this folder that have a `PROXY`."""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Mapping
+from functools import cache
 
 from dbdyno.errors import unknown_name
-from dbdyno.servers.topologies.proxies.haproxy import PROXY as HAPROXY
-from dbdyno.servers.topologies.proxies.pgbouncer import PROXY as PGBOUNCER
+from dbdyno.servers.topologies import proxies
 from dbdyno.servers.topologies.proxies.proxy import Proxy
 
-PROXIES: Mapping[str, Proxy] = {proxy.name: proxy for proxy in (PGBOUNCER, HAPROXY)}
+
+@cache
+def all_proxies() -> Mapping[str, Proxy]:
+    """Each by its name in study files."""
+    by_name: dict[str, Proxy] = {}
+    for module in pkgutil.iter_modules(proxies.__path__):
+        imported = importlib.import_module(f"{proxies.__name__}.{module.name}")
+        proxy = getattr(imported, "PROXY", None)
+        if proxy is not None:
+            assert proxy.name == module.name, "a proxy is called like its module"
+            by_name[proxy.name] = proxy
+    return by_name
 
 
 def find_proxy(name: str) -> Proxy:
     """The kind a study names; raises `UsageError` with the nearest and all there are."""
-    if name not in PROXIES:
-        raise unknown_name(f"there is no proxy `{name}`", name, PROXIES)
-    return PROXIES[name]
+    known = all_proxies()
+    if name not in known:
+        raise unknown_name(f"there is no proxy `{name}`", name, known)
+    return known[name]

@@ -1,0 +1,16 @@
+"""A server by itself: what `provision` alone means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from dbdyno.servers.protocol import Server, ServerSpec
+from dbdyno.servers.topologies.topology import Doors, Topology
+
+
+def _open(spec: ServerSpec, _keys: Any, doors: Doors, folder: Path) -> Server:
+    return doors.server(spec, folder)
+
+
+TOPOLOGY = Topology("single", _open)

@@ -1,0 +1,83 @@
+"""What a topology is: a module of this folder with a `TOPOLOGY`, found by `registry.py`.
+
+It says which keys [server.NAME] may have besides a server's own, which members it has, and how they
+become one `Server`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from dbdyno.formats.complaint import KeyPath, complaint
+from dbdyno.formats.load_schema import Table
+from dbdyno.servers.protocol import Provision, Server, ServerSpec
+from dbdyno.servers.sources.tool import Tool
+
+
+class KeyOfTopologyError(ValueError):
+    """A key of a topology that is wrong, with its place below the server's table."""
+
+    def __init__(self, path: KeyPath, message: str, hint: str | None) -> None:
+        super().__init__(message)
+        self.path, self.hint = path, hint
+
+
+class NoKeys(Table):
+    """Of a topology that has no keys of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """What a topology opens its parts with."""
+
+    server: Callable[[ServerSpec, Path], Server]
+    """A server by itself, with a folder for its logs."""
+    tool: Callable[[str], Tool]
+    """An outside program, by its provision text."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedMember:
+    """A server of a topology before it is started."""
+
+    name: str
+    role: str
+    settings: Mapping[str, str]
+    """All that it will be started with, but for ports and places."""
+
+
+def _alone(spec: ServerSpec, _: Any) -> Sequence[PlannedMember]:
+    return (PlannedMember("server", "server", spec.settings),)
+
+
+def _never(_provision: Provision, _keys: Any) -> str | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """How servers stand together."""
+
+    name: str
+    """As study files have it, and its module but for the hyphens."""
+    open: Callable[[ServerSpec, Any, Doors, Path], Server]
+    """Not yet started, from its keys; logs stay in the folder."""
+    keys: type[Table] = NoKeys
+    """The schema of its keys."""
+    members: Callable[[ServerSpec, Any], Sequence[PlannedMember]] = _alone
+    """In the order in which they are started."""
+    refuses: Callable[[Provision, Any], str | None] = _never
+    """Why it can't be made of such servers; `None` if it can."""
+
+    def read(self, asked: Mapping[str, object]) -> Table:
+        """The keys that a study gives it; raises `KeyOfTopologyError`."""
+        own = {key: value for key, value in asked.items() if key != "name"}
+        try:
+            return self.keys.model_validate(own)
+        except ValidationError as error:
+            raise KeyOfTopologyError(*complaint(error, self.keys)) from error

@@ -1,0 +1,69 @@
+"""What a study says of a server's topology: read with the place in the file, or the same cell as
+without it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dbdyno.conduct import load_study
+from dbdyno.design import design_digest
+from dbdyno.errors import StudyError
+
+STUDY = """\
+question = "?"
+
+[server.one]
+provision = "postgresql@system"
+{keys}
+
+[workload]
+script = "kv_update"
+
+[load]
+clients = [1]
+measure = "1 s"
+"""
+POOLED = 'proxy = { kind = "haproxy" }'
+
+
+def written(folder: Path, keys: str) -> str:
+    file = folder / "study.toml"
+    file.write_text(STUDY.format(keys=keys))
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    ("keys", "told", "hint"),
+    [
+        ('topology = "singel"', "study.toml:5: there is no topology `singel`", "single"),
+        ('topology = "single"\nsetings = {}', "study.toml:6: unknown key `setings`", "settings"),
+        (f'topology = "single"\n{POOLED}', "study.toml:5: `single` has no `proxy", ""),
+        ('topology = "behind-proxy"', "study.toml:5: `behind-proxy` needs `proxy", ""),
+        ("setings = {}", "study.toml:5: unknown key `setings` in [server.one]", "settings"),
+        ("of_topology = {}", "study.toml:5: unknown key `of_topology`", ""),
+    ],
+)
+def test_a_wrong_topology_is_told_with_its_line(
+    tmp_path: Path, keys: str, told: str, hint: str
+) -> None:
+    with pytest.raises(StudyError) as caught:
+        load_study(written(tmp_path, keys))
+
+    assert told in str(caught.value)
+    assert hint in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize(
+    ("named", "short"),
+    [('topology = "single"', ""), (f'topology = "behind-proxy"\n{POOLED}', POOLED)],
+)
+def test_a_name_that_says_nothing_new_is_the_same_cell(
+    tmp_path: Path, named: str, short: str
+) -> None:
+    by_name, without = (
+        design_digest(load_study(written(tmp_path, keys)).study) for keys in (named, short)
+    )
+
+    assert by_name == without
