@@ -83,6 +83,9 @@ local QUERIES = {
     .. "FROM text_entry ORDER BY 3 DESC LIMIT 1",
 }
 
+-- A second row to be found makes the server sort where one exact match alone ends the search.
+local TWO_ROWS = "phrase of two rows"
+
 -- The same query with LIKE, which needs no index and has no tokens: it must match as many rows.
 local function verify()
   only_mysql()
@@ -156,6 +159,7 @@ local LISTS = {
       for place, query in ipairs(texts) do
         acts[#acts + 1] = { labels[place], query }
       end
+      acts[#acts + 1] = { TWO_ROWS, (texts[#texts]:gsub("LIMIT 1$", "LIMIT 2")) }
     end
   end,
 }

@@ -100,6 +100,22 @@ def test_how_long_the_server_took_to_stop_is_that_phase(tmp_path: Path) -> None:
     assert "stop_s" not in run.summaries[0].figures
 
 
+def test_how_throughput_goes_is_a_figure_where_the_study_names_it(tmp_path: Path) -> None:
+    def falling(run: PlannedRun, step: Step, second: int) -> float:
+        return 400 if second < 5 else 100
+
+    asked = SHORT.replace('metric = "throughput", better = "higher"', 'metric = "rate_held"')
+    (tmp_path / "asked").mkdir()
+    (tmp_path / "plain").mkdir()
+    held = analyse(gather(write_study(tmp_path / "asked", asked, World(falling)), "study"))
+    plain = told(tmp_path / "plain", World(falling))
+
+    assert held.points[0].values("rate_held") == pytest.approx(
+        dict.fromkeys(range(1, 4), 0.25), rel=0.02
+    )
+    assert "rate_held" not in plain.points[0].blocks[0].summary.figures
+
+
 def test_without_samples_there_is_no_such_table(tmp_path: Path) -> None:
     assert not list(operations_tables(told(tmp_path, World(rate))))
 

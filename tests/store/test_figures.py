@@ -89,6 +89,34 @@ def test_a_label_has_figures_of_its_own() -> None:
     assert find_figure("p50.refund").events(summary) == 0
 
 
+def test_labels_that_begin_alike_have_figures_together() -> None:
+    line = lines.summary(
+        histograms=[
+            lines.histogram([8_000_000] * 30, "main/query 1", "service"),
+            lines.histogram([2_000_000] * 10, "main/query 2", "service"),
+            lines.histogram([1_000_000] * 70, "main/load", "service"),
+        ]
+    )
+    record = parse_record(line, number=1)
+    assert isinstance(record, Summary)
+    summary = step_summary(0, record, json.loads(line), clients=2)
+
+    def read(name: str) -> float | None:
+        return find_figure(name).read(summary)
+
+    assert read("spent_s.query *") == pytest.approx((30 * 0.008 + 10 * 0.002) / 2, rel=1e-2)
+    assert read("mean.query *") == pytest.approx((30 * 8000 + 10 * 2000) / 40, rel=1e-2)
+    assert read("throughput.query *") == pytest.approx(40 / summary.window_s)
+    assert find_figure("spent_s.query *").events(summary) == 40
+    assert read("spent_s.refund *") is None
+    assert read("throughput.refund *") == 0
+
+
+def test_labels_have_no_percentile_together() -> None:
+    with pytest.raises(KeyError):
+        find_figure("p95.query *")
+
+
 def test_clients_that_a_script_has_ended_count() -> None:
     line = lines.summary(clients=0, histograms=[lines.histogram([2_000_000_000] * 8)])
     record = parse_record(line, number=1)

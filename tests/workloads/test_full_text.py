@@ -78,7 +78,8 @@ def test_everything_in_turn_is_timed_by_itself(engine: str, passes: int, server:
     counts = {h.label: h.count for h in ran.summary.histograms if h.subject == "event"}
     once = ["load", "create_index", "drop_index", *(["index"] if passes == 2 else [])]
     tables = {f"main/{act} {table}": 1 for act in once for table in ("text_page", "text_entry")}
-    assert counts == {**tables, **{f"main/query {number}": 3 for number in range(1, 6)}}
+    asked = [*(f"query {number}" for number in range(1, 6)), "phrase of two rows"]
+    assert counts == {**tables, **{f"main/{label}": 3 for label in asked}}
     assert server.call("full_text", "check", **SIZE).complaint == ""
     assert server.call("full_text", "cleanup").complaint == ""
 

@@ -2,15 +2,8 @@
 
 from dbdyno.model.charts import GROUPED, USUAL, Draws, chart_kinds, draws_what
 from dbdyno.model.engine_plan import BackOff, EnginePlan
-from dbdyno.model.figures import (
-    FIGURES,
-    PER_EVENT,
-    Counted,
-    Figure,
-    Sampled,
-    find_figure,
-    label_of,
-)
+from dbdyno.model.figure import Counted, Figure, Sampled
+from dbdyno.model.figures import FIGURES, OF_SERIES, PER_EVENT, find_figure, label_of
 from dbdyno.model.generating import ENGINE, Abilities, abilities
 from dbdyno.model.load import (
     MAIN,
@@ -108,6 +101,7 @@ __all__ = [
     "FIRST_LOOK",
     "GROUPED",
     "MAIN",
+    "OF_SERIES",
     "OWN_HOST_PARTS",
     "OWN_PACE",
     "PERCENTILES",

@@ -7,102 +7,15 @@ out. Any other sampled metric is a figure by its own name, `source.metric`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
+from dbdyno.model.figure import MAX_EVENTS, Counted, Figure, Sampled
 from dbdyno.model.load import MAIN
 from dbdyno.model.result import PERCENTILES, StepSummary
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """Sampled counters whose growth, added up, is one amount."""
-
-    source: str
-    metrics: tuple[str, ...]
-    instance: str | None = None
-    """`None`: the sum over all there are, or of disks the one with the server's data."""
-    factor: float = 1.0
-    """From the counters' unit to the figure's."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sampled:
-    """A metric by its own name: over a step, the mean of a gauge, the growth a second of a
-    counter."""
-
-    source: str
-    metric: str
-    instance: str | None = None
-
-    @classmethod
-    def parse(cls, name: str) -> Sampled | None:
-        """`source.metric`, or `source.metric.instance`; `None` if it is no such name."""
-        match = _SAMPLED.fullmatch(name)
-        return cls(match[1], match[2], match[3]) if match else None
-
-
-_SAMPLED = re.compile(r"([a-z]\w*)\.([a-z]\w*)(?:\.(\S+))?")
-
-
-MAX_EVENTS = 10_000
-"""Least number of events for the greatest response time to decide: as many as p99.9 needs. It has
-no rank of its own and grows with the number of events; of fewer it is a percentile that nobody
-named, and one event decides."""
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A figure of one step of one run."""
-
-    title: str
-    unit: str
-    higher_is_better: bool
-    read: Callable[[StepSummary], float | None]
-    """Reads it; `None` if it was not measured."""
-    least_events: int = 1
-    """Least number of events for the step to say anything about it: ten beyond the rank of a
-    percentile; for the greatest, `MAX_EVENTS`."""
-    rate: bool = False
-    """Whether it counts by time, so that a change is `faster` or `slower`."""
-    events: Callable[[StepSummary], int] = lambda summary: summary.events
-    """How many events it is based on."""
-    counted: tuple[Counted, ...] = ()
-    """What it is the growth of, per event, of those there are; `read` then finds it worked out."""
-    share: bool = False
-    """How many of the events it is true of: compared by its difference, not by its ratio."""
-
-    @property
-    def label(self) -> str:
-        """With its unit, unless its words say it."""
-        return f"{self.title}, {self.unit}" if self.unit not in ("", "/s") else self.title
-
-    @property
-    def words(self) -> str:
-        """The title within a sentence; names and abbreviations keep their case."""
-        return self.title if self.title[1:2].isupper() else self.title[:1].lower() + self.title[1:]
-
-    def factor(self, unit: str) -> float | None:
-        """What a value is multiplied by to be in `unit`, as somebody else may have told it; `None`
-        where that makes no sense. Empty is the figure's own; rates may be per minute or hour."""
-        if unit in ("", self.unit):
-            return 1.0
-        if self.unit in _OF_A_MICROSECOND:
-            per_microsecond = _OF_A_MICROSECOND.get(unit)
-            return (
-                None if per_microsecond is None else per_microsecond / _OF_A_MICROSECOND[self.unit]
-            )
-        if unit in _OF_A_MICROSECOND:
-            return None
-        per = unit.rpartition("/")[2]
-        return {"min": 60.0, "h": 3600.0}.get(per, 1.0) if self.rate else 1.0
-
-
-_OF_A_MICROSECOND = {"us": 1.0, "µs": 1.0, "ms": 1e-3, "s": 1e-6, "min": 1 / 60e6}
 
 
 def find_figure(name: str) -> Figure:
@@ -118,7 +31,11 @@ def find_figure(name: str) -> Figure:
     of_label = [base for base in _LABEL_FIGURES if name.startswith(f"{base}.")]
     if of_label:
         base = max(of_label, key=len)  # `p99.9.payment` is of `p99.9`.
-        return _of_label(base, name.removeprefix(f"{base}."))
+        label = name.removeprefix(f"{base}.")
+        if not label.endswith(ANY):
+            return _of_label(base, label)
+        if base in _ADDED_UP:
+            return _of_labels(base, label.removesuffix(ANY))
     for mark, (unit, better) in _TOOL_UNITS.items():
         if mark in name.partition(".")[0]:
             return Figure(
@@ -235,6 +152,11 @@ _PER_EVENT: Mapping[str, tuple[str, str, tuple[Counted, ...]]] = {
 }  # fmt: skip
 
 
+_OF_SERIES: Mapping[str, tuple[str, bool]] = {
+    "rate_held": ("Throughput of the window's last quarter over that of its first", True),
+    "rate_cv": ("Coefficient of variation of throughput", False),
+}
+
 FIGURES: Mapping[str, Figure] = {
     "throughput": Figure("Throughput", "events/s", True, lambda s: s.events_per_s, rate=True),
     "max_rate": Figure(
@@ -265,6 +187,10 @@ FIGURES: Mapping[str, Figure] = {
     "data_bytes": Figure("Data on disk at the end", "B", False, _worked_out("data_bytes")),
     "stop_s": Figure("Time the server took to stop", "s", False, _worked_out("stop_s")),
     **{
+        name: Figure(title, "", higher, _worked_out(name))
+        for name, (title, higher) in _OF_SERIES.items()
+    },
+    **{
         name: Figure(f"{title} per event", unit, False, _worked_out(name), counted=counted)
         for name, (title, unit, counted) in _PER_EVENT.items()
     },
@@ -273,8 +199,17 @@ FIGURES: Mapping[str, Figure] = {
 PER_EVENT = tuple(_PER_EVENT)
 """Names of the figures of what an event costs."""
 
+OF_SERIES = tuple(_OF_SERIES)
+"""Names of the figures of how throughput goes within a window, interval by interval."""
+
+ANY = "*"
+"""At the end of a label: the events of all labels that begin with what stands before it."""
+
 _LABEL_FIGURES = ("throughput", *PERCENTILES, "max", "mean", "spent_s")
 """Those that the events of one label have as well."""
+
+_ADDED_UP = ("throughput", "mean", "spent_s")
+"""Those that events of several labels have together."""
 
 
 def label_of(name: str) -> str | None:
@@ -304,6 +239,34 @@ def _of_label(base: str, label: str) -> Figure:
 
     known = FIGURES[base]
     return replace(known, title=f"{known.title}, {label}", read=read, events=events)
+
+
+def _of_labels(base: str, beginning: str) -> Figure:
+    """A figure of all events whose labels begin so, together: `spent_s.query *`."""
+
+    def labels(summary: StepSummary) -> Sequence[str]:
+        names = summary.events_by_label
+        return [name for name in names if name.removeprefix(f"{MAIN}/").startswith(beginning)]
+
+    def events(summary: StepSummary) -> int:
+        return sum(summary.events_by_label[name] for name in labels(summary))
+
+    def read(summary: StepSummary) -> float | None:
+        number = events(summary)
+        if base == "throughput":
+            return number / summary.window_s if summary.window_s > 0 else None
+        spent_us = 0.0
+        for name in labels(summary):
+            tags = [f"event.{name}.{time}" for time in ("response", "service")]
+            mean_us = _first(summary.latency_by_label_us, tags, {}).get("mean")
+            if mean_us is None:
+                return None
+            spent_us += mean_us * summary.events_by_label[name]
+        mean = spent_us / number if number else None
+        return _spent_s(mean, number, summary.clients) if base == "spent_s" else mean
+
+    known = FIGURES[base]
+    return replace(known, title=f"{known.title}, {beginning}…", read=read, events=events)
 
 
 def _first(values: Mapping[str, T], names: Sequence[str], otherwise: T) -> T:

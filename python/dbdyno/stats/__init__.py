@@ -6,6 +6,7 @@ METHODOLOGY.md explains the choices.
 """
 
 from dbdyno.stats.changes import Change, History, history, least_points
+from dbdyno.stats.course import rate_cv, rate_held
 from dbdyno.stats.histogram import (
     Distribution,
     mean,
@@ -106,6 +107,8 @@ __all__ = [
     "percentiles",
     "period",
     "power",
+    "rate_cv",
+    "rate_held",
     "scaling",
     "settling",
     "spread",

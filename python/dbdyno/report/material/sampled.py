@@ -16,6 +16,7 @@ import numpy as np
 
 from dbdyno.model import (
     FIGURES,
+    OF_SERIES,
     PER_EVENT,
     Counted,
     Sampled,
@@ -24,6 +25,7 @@ from dbdyno.model import (
     Study,
     abilities,
 )
+from dbdyno.report.material.evenness import with_evenness
 from dbdyno.report.material.material import RunMaterial, SampleSeries, StepSeries
 from dbdyno.report.material.resets import resets
 
@@ -58,11 +60,12 @@ def with_figures(run: RunMaterial, study: Study, names: Sequence[str]) -> RunMat
         )
         for step, summary in run.summaries.items()
     }
+    run = replace(run, summaries=summaries)
     if abilities(run.manifest.generator).keeps_series:
-        return replace(run, summaries=summaries)
+        return with_evenness(run, names)
     told = {step: _tool_series(run, study, summary) for step, summary in run.summaries.items()}
     series = {step: found for step, found in told.items() if found is not None}
-    return replace(run, summaries=summaries, series=series)
+    return with_evenness(replace(run, series=series), names)
 
 
 def _tool_series(run: RunMaterial, study: Study, summary: StepSummary) -> StepSeries | None:
@@ -265,8 +268,9 @@ def wanted(study: Study) -> tuple[str, ...]:
     named += [metric for chart in study.charts for metric in chart.metrics]
     busy = any(chart.kind == "busy-by-clients" for chart in study.charts)
     named += [IDLE] if busy or any(lead.curve for lead in study.leads) else []
+    series = [name for name in named if name in OF_SERIES]
     sampled = [name for name in named if name not in FIGURES and Sampled.parse(name)]
-    return (*PER_EVENT, *dict.fromkeys(sampled))
+    return (*PER_EVENT, *dict.fromkeys((*series, *sampled)))
 
 
 def sources(names: Sequence[str]) -> set[tuple[str, str]]:
