@@ -25,6 +25,7 @@ script = "kv_update"
 clients = [1]
 measure = "1 s"
 """
+REPLICATED = 'topology = "primary-replicas"\n'
 POOLED = 'proxy = { kind = "haproxy" }'
 
 
@@ -42,6 +43,17 @@ def written(folder: Path, keys: str) -> str:
         (f'topology = "single"\n{POOLED}', "study.toml:5: `single` has no `proxy", ""),
         ('topology = "behind-proxy"', "study.toml:5: `behind-proxy` needs `proxy", ""),
         ("setings = {}", "study.toml:5: unknown key `setings` in [server.one]", "settings"),
+        (
+            REPLICATED + "replikas = 2",
+            "study.toml:6: `primary-replicas` in [server.one]",
+            "replicas",
+        ),
+        (REPLICATED + "replicas = 0", "study.toml:6: `primary-replicas` in", ""),
+        (REPLICATED + "member.standby = {}", "study.toml:5: `primary-replicas`: `member.stan", ""),
+        (REPLICATED + "member.replica.setings = {}", "study.toml:6: `primary", "settings"),
+        (REPLICATED + 'replication = "sync"', "`asynchronous`, `synchronous`, not `sync`", ""),
+        (REPLICATED + "confirmations = 2", "`confirmations` can be 1 at most here, not 2", ""),
+        (REPLICATED + POOLED, "study.toml:6: no proxy can stand before `primary-replicas`", ""),
         ("of_topology = {}", "study.toml:5: unknown key `of_topology`", ""),
     ],
 )

@@ -9,6 +9,7 @@ from dbdyno.errors import LabError
 from dbdyno.formats.study import StudyFile, deciding_level
 from dbdyno.model import Cell
 from dbdyno.servers import ServerSpec, parse_provision
+from dbdyno.servers.registry import doors
 from dbdyno.servers.topologies.registry import find_topology
 from dbdyno.servers.topologies.topology import KeyOfTopologyError, PlannedMember
 
@@ -18,7 +19,7 @@ def planned_members(cell: Cell) -> Sequence[PlannedMember]:
     called `server`."""
     topology = find_topology(str(cell.topology.get("name", "single")))
     spec = ServerSpec(parse_provision(cell.provision), cell.settings)
-    return topology.members(spec, topology.read(cell.topology))
+    return topology.members(spec, topology.read(cell.topology), doors())
 
 
 def check_topologies(loaded: StudyFile) -> None:
@@ -36,6 +37,6 @@ def check_topologies(loaded: StudyFile) -> None:
             raise loaded.error(path, f"{place}: {error}", hint=error.hint) from error
         except LabError as error:
             raise loaded.error((*table, "topology"), error.message, hint=error.hint) from error
-        reason = topology.refuses(parse_provision(cell.provision), keys)
+        reason = topology.refuses(parse_provision(cell.provision), keys, doors())
         if reason is not None:
             raise loaded.error((*table, "topology"), f"`{topology.name}`: {reason}")

@@ -5,7 +5,9 @@ A kind (PostgreSQL, SQLite, …) is a folder in `databases/` with the same files
 existing server, by its address). `registry.py` lists the kinds.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -138,6 +140,36 @@ class Entry(Protocol):
         """Pids of its proxies and their children."""
 
 
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One server of several."""
+
+    name: str
+    """Of this one: `replica-1`."""
+    role: str
+    """Of those alike: `replica`."""
+    server: Server
+
+
+def _at_once(_limit_s: float) -> None:
+    """A single server has nobody to wait for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Members:
+    """Servers that work together, that of the database first; none where there is but one."""
+
+    servers: Sequence[Member] = ()
+    settle: Callable[[float], None] = _at_once
+    """Returns when each has what the first has now; raises `ServerError` after so many seconds."""
+
+    def __iter__(self) -> Iterator[Member]:
+        return iter(self.servers)
+
+    def __len__(self) -> int:
+        return len(self.servers)
+
+
 class Server(Protocol):
     """The system under test of one run, from nothing to ready and back: its node, its database and
     its entry, and what concerns all of them.
@@ -157,6 +189,10 @@ class Server(Protocol):
     @property
     def entry(self) -> Entry:
         """Where its clients connect."""
+
+    @property
+    def members(self) -> Members:
+        """Its servers, if there are several."""
 
     def start(self) -> None:
         """Installs, initialises, configures and starts it; returns when it accepts statements."""
@@ -264,38 +300,3 @@ class ServerSpec:
     only_tried: bool = False
     """Whether its folder is removed by whoever opened it, and may hold the data of a server without
     a process."""
-
-
-def _nobody_connects(provision: Provision, _: Connection) -> str:
-    return f"`{provision.kind}` accepts no connections: it has no server process"
-
-
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """What `registry.py` knows about a kind of server."""
-
-    name: str
-    open: Callable[[ServerSpec, Path], Server]
-    """Makes a server, not yet started, in the run's folder."""
-    driver: str = ""
-    """The engine's name of its protocol; empty if the engine has no driver for it."""
-    embedded_version: str | None = None
-    """For an in-process kind: the version of its library."""
-    packages: Sequence[Package] = ()
-    suite_packages: Callable[[], Sequence[Package]] = tuple
-    """Versions in the distribution's suites, as far as known."""
-    maven_package: Callable[[str], Package] | None = None
-    """Makes the package of any version that is not in `packages`."""
-    installed: Callable[[], Sequence[Installation]] = tuple
-    """Finds installations on this machine."""
-    installed_at: Callable[[Path], Installation] | None = None
-    """Finds the installation in a folder that the user names."""
-    debian_package: str | None = None
-    """Its package name for `apt-get install`."""
-    url_schemes: Sequence[str] = ()
-    refuses: Callable[[Provision, Connection], str | None] = _nobody_connects
-    """Why such connections are impossible; `None` if they are possible."""
-    takes_c_functions: bool = False
-    """Whether C functions can be loaded into a server of ours."""
-    prefix: str = ""
-    """The prefix of its name in provision texts."""

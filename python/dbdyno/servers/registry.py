@@ -1,11 +1,13 @@
 """The kinds of server and the tools there are, and what the rest of the lab does with them."""
 
+from __future__ import annotations
+
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dbdyno.errors import ServerError
 from dbdyno.guard.guarded import sweep
@@ -17,12 +19,12 @@ from dbdyno.servers.databases.mysql.kind import KIND as MYSQL
 from dbdyno.servers.databases.null.kind import KIND as NULL
 from dbdyno.servers.databases.postgresql.kind import KIND as POSTGRESQL
 from dbdyno.servers.databases.sqlite.kind import KIND as SQLITE
+from dbdyno.servers.kind import Kind
 from dbdyno.servers.protocol import (
     DATABASE,
     ROLE,
     Connection,
     Installation,
-    Kind,
     Package,
     Provision,
     Server,
@@ -33,6 +35,9 @@ from dbdyno.servers.sources import cache, packaged, suite
 from dbdyno.servers.sources.client import Progress
 from dbdyno.servers.sources.provision import NoSuchVersionError, choices, exact_text, parse
 from dbdyno.servers.sources.tool import PREFIX, TOOLS, Tool, open_found
+
+if TYPE_CHECKING:
+    from dbdyno.servers.topologies.topology import Doors
 
 KINDS = {kind.name: kind for kind in (SQLITE, POSTGRESQL, MARIADB, MYSQL, DUCKDB, FILES, NULL)}
 
@@ -253,11 +258,16 @@ def _open_in_topology(spec: ServerSpec, folder: Path) -> Server:
         return _open_alone(spec, folder)
     # Only who has a topology pays for its import.
     from dbdyno.servers.topologies.registry import find_topology
-    from dbdyno.servers.topologies.topology import Doors
 
     topology = find_topology(str(spec.topology.get("name", "behind-proxy")))
-    doors = Doors(server=_open_alone, tool=open_tool)
-    return topology.open(spec, topology.read(spec.topology), doors, folder)
+    return topology.open(spec, topology.read(spec.topology), doors(), folder)
+
+
+def doors() -> Doors:
+    """What topologies open their parts with."""
+    from dbdyno.servers.topologies.topology import Doors
+
+    return Doors(server=_open_alone, tool=open_tool, kind=KINDS.__getitem__)
 
 
 def refuse_connection(provision: str, wish: Connection) -> None:

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Self
 
-from dbdyno.servers.protocol import Transport
+from dbdyno.servers.protocol import Members, Transport
 
 
 class Direct(ABC):
@@ -24,6 +24,11 @@ class Direct(ABC):
     def entry(self) -> Self:
         """The server: clients connect to it."""
         return self
+
+    @property
+    def members(self) -> Members:
+        """None: it is a single server."""
+        return Members()
 
     @abstractmethod
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:

@@ -16,7 +16,8 @@ from urllib.parse import urlsplit
 
 from dbdyno.errors import ServerError
 from dbdyno.formats.passwords import BADLY_ENCODED, ENCODE, is_badly_encoded, without_password
-from dbdyno.servers.protocol import Installation, Kind, Package, Provision, Source
+from dbdyno.servers.kind import Kind
+from dbdyno.servers.protocol import Installation, Package, Provision, Source
 from dbdyno.servers.sources.apt import MOVING
 from dbdyno.servers.sources.suite import SUITES, VERSION, is_moving, suite_of
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dbdyno.errors import ServerError
-from dbdyno.servers.protocol import Installation, Kind, Provision, Server, ServerSpec, Source
+from dbdyno.servers.kind import Kind
+from dbdyno.servers.protocol import Installation, Provision, Server, ServerSpec, Source
 from dbdyno.servers.sources.cache import sha256_of
 from dbdyno.servers.sources.debian import real_program
 from dbdyno.servers.sources.packaged import install, printed_by

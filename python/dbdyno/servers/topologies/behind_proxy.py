@@ -17,7 +17,16 @@ from dbdyno.guard.guarded import Guarded
 from dbdyno.guard.launch import Launch
 from dbdyno.servers.nodes.daemon import Daemon, free_port
 from dbdyno.servers.nodes.place import socket_folder
-from dbdyno.servers.protocol import Capacity, Database, Node, Server, ServerSpec, Transport, Wish
+from dbdyno.servers.protocol import (
+    Capacity,
+    Database,
+    Members,
+    Node,
+    Server,
+    ServerSpec,
+    Transport,
+    Wish,
+)
 from dbdyno.servers.sources.tool import Tool, tool_text
 from dbdyno.servers.topologies.proxies.proxy import Behind, Post
 from dbdyno.servers.topologies.proxies.registry import find_proxy
@@ -62,6 +71,11 @@ class ProxiedServer:
     def entry(self) -> Self:
         """The proxies: clients connect to them."""
         return self
+
+    @property
+    def members(self) -> Members:
+        """Those of the server behind it."""
+        return self._server.members
 
     def start(self) -> None:
         """Starts the server, then its proxies."""

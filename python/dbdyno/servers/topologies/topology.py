@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from dbdyno.formats.complaint import KeyPath, complaint
 from dbdyno.formats.load_schema import Table
+from dbdyno.servers.kind import Kind
 from dbdyno.servers.protocol import Provision, Server, ServerSpec
 from dbdyno.servers.sources.tool import Tool
 
@@ -39,6 +40,8 @@ class Doors:
     """A server by itself, with a folder for its logs."""
     tool: Callable[[str], Tool]
     """An outside program, by its provision text."""
+    kind: Callable[[str], Kind]
+    """A kind of server by its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +54,11 @@ class PlannedMember:
     """All that it will be started with, but for ports and places."""
 
 
-def _alone(spec: ServerSpec, _: Any) -> Sequence[PlannedMember]:
+def _alone(spec: ServerSpec, _keys: Any, _doors: Doors) -> Sequence[PlannedMember]:
     return (PlannedMember("server", "server", spec.settings),)
 
 
-def _never(_provision: Provision, _keys: Any) -> str | None:
+def _never(_provision: Provision, _keys: Any, _doors: Doors) -> str | None:
     return None
 
 
@@ -69,9 +72,9 @@ class Topology:
     """Not yet started, from its keys; logs stay in the folder."""
     keys: type[Table] = NoKeys
     """The schema of its keys."""
-    members: Callable[[ServerSpec, Any], Sequence[PlannedMember]] = _alone
+    members: Callable[[ServerSpec, Any, Doors], Sequence[PlannedMember]] = _alone
     """In the order in which they are started."""
-    refuses: Callable[[Provision, Any], str | None] = _never
+    refuses: Callable[[Provision, Any, Doors], str | None] = _never
     """Why it can't be made of such servers; `None` if it can."""
 
     def read(self, asked: Mapping[str, object]) -> Table:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from dbdyno.errors import ServerError
-from dbdyno.servers.protocol import Installation, Kind, Package, Server, ServerSpec, Source
+from dbdyno.servers.kind import Kind
+from dbdyno.servers.protocol import Installation, Package, Server, ServerSpec, Source
 from dbdyno.servers.sources.packaged import printed_by
 
 _VERSIONS = ("1.5.6", "1.5.0", "1.4.4")

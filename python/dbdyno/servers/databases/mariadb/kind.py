@@ -3,11 +3,12 @@
 from functools import partial
 from pathlib import Path
 
-from dbdyno.servers.databases.mysql.brand import Brand
-from dbdyno.servers.protocol import Kind, Package, Server, ServerSpec, Source
+from dbdyno.servers.databases.mariadb.brand import BRAND
+from dbdyno.servers.kind import Kind
+from dbdyno.servers.protocol import Package, Server, ServerSpec, Source
+from dbdyno.servers.replication import Replication
 from dbdyno.servers.sources.suite import packages_of
 
-BRAND = Brand("mariadb", "MariaDB", ("mariadbd", "mysqld"), "mariadb:11.4.5")
 _MAVEN_VERSIONS = ("11.4.5", "10.11.5", "10.2.11")
 _MAVEN_SIZE_BYTES = 145_000_000
 
@@ -28,6 +29,12 @@ def _open(spec: ServerSpec, folder: Path) -> Server:
     return MysqlServer(BRAND, spec, folder)
 
 
+def _replication() -> Replication:
+    from dbdyno.servers.databases.mariadb.replication import REPLICATION
+
+    return REPLICATION
+
+
 KIND = Kind(
     name=BRAND.kind,
     open=_open,
@@ -40,4 +47,5 @@ KIND = Kind(
     installed_at=BRAND.installed_at,
     debian_package="mariadb-server",
     url_schemes=("mariadb",),
+    replication=_replication,
 )

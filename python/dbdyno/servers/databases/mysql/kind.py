@@ -5,7 +5,8 @@ from functools import partial
 from pathlib import Path
 
 from dbdyno.servers.databases.mysql.brand import Brand
-from dbdyno.servers.protocol import Kind, Package, Server, ServerSpec, Source
+from dbdyno.servers.kind import Kind
+from dbdyno.servers.protocol import Package, Server, ServerSpec, Source
 from dbdyno.servers.sources.suite import packages_of
 
 BRAND = Brand("mysql", "MySQL", ("mysqld",), "mysql:5.6.14")

@@ -8,16 +8,17 @@ from functools import partial
 from pathlib import Path
 
 from dbdyno.errors import ServerError
+from dbdyno.servers.kind import Kind
 from dbdyno.servers.protocol import (
     Connection,
     Installation,
-    Kind,
     Package,
     Provision,
     Server,
     ServerSpec,
     Source,
 )
+from dbdyno.servers.replication import Replication
 from dbdyno.servers.sources.packaged import printed_by
 from dbdyno.servers.sources.suite import packages_of
 
@@ -91,6 +92,12 @@ def _open(spec: ServerSpec, folder: Path) -> Server:
     return PostgresqlServer(spec, folder)
 
 
+def _replication() -> Replication:
+    from dbdyno.servers.databases.postgresql.replication import REPLICATION
+
+    return REPLICATION
+
+
 def _refuses(_: Provision, wish: Connection) -> str | None:
     if wish.get("compression"):
         return "PostgreSQL has no compression of its connections; MySQL and MariaDB do"
@@ -110,4 +117,5 @@ KIND = Kind(
     url_schemes=("postgresql", "postgres"),
     refuses=_refuses,
     takes_c_functions=True,
+    replication=_replication,
 )

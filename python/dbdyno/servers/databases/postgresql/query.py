@@ -29,6 +29,7 @@ _OF_THIS_RUN = frozenset(
         "ident_file",
         "listen_addresses",
         "port",
+        "primary_conninfo",
         "unix_socket_directories",
     }
 )

@@ -81,6 +81,10 @@ class PostgresqlServer(OwnServer):
         self._initialise()
         self._compile_functions()
         self._serve()
+        self._furnish()
+
+    def _furnish(self) -> None:
+        """Makes the database under load."""
         self._session.rows(f"CREATE DATABASE {DATABASE}")
         if "pg_stat_statements" in query.settings(self._session)["shared_preload_libraries"]:
             self._session.rows("CREATE EXTENSION pg_stat_statements")

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from dbdyno.servers.databases.sqlite.running import SqliteFile
 from dbdyno.servers.databases.sqlite.server import SqliteServer
-from dbdyno.servers.protocol import Kind, Server, ServerSpec, Source
+from dbdyno.servers.kind import Kind
+from dbdyno.servers.protocol import Server, ServerSpec, Source
 
 
 def _open(spec: ServerSpec, folder: Path) -> Server:

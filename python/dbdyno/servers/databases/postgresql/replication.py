@@ -1,0 +1,90 @@
+"""PostgreSQL's streaming replication, from version 12: by a slot for each replica, so that the log
+stays until it has it; synchronous by `synchronous_standby_names`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from dbdyno.servers.databases.postgresql.replica import PostgresqlReplica
+from dbdyno.servers.protocol import Member, Provision, Server, ServerSpec
+from dbdyno.servers.replication import Confirmed, await_all
+
+_FIRST = 12
+"""The first version whose replicas are set up by settings and a file `standby.signal`."""
+_JOIN_LIMIT_S = 60.0
+_STATES = "SELECT application_name AS name, state, sync_state FROM pg_stat_replication"
+_NOW = "SELECT pg_current_wal_lsn()::text AS position"
+_BEHIND = """
+    SELECT application_name AS name, pg_wal_lsn_diff('{}', replay_lsn)::bigint AS bytes
+    FROM pg_stat_replication WHERE replay_lsn < '{}'::pg_lsn OR replay_lsn IS NULL"""
+
+
+class PostgresqlReplication:
+    """It keeps nothing between two calls."""
+
+    modes: ClassVar[Sequence[str]] = ("asynchronous", "synchronous")
+    most_confirming: ClassVar[int | None] = None
+    reserved: ClassVar[frozenset[str]] = frozenset(
+        {"primary_conninfo", "primary_slot_name", "synchronous_standby_names"}
+    )
+
+    def refuses(self, provision: Provision) -> str | None:
+        """Only the version matters."""
+        major = re.match(r"\d+", provision.version or "")
+        if major and int(major[0]) < _FIRST:
+            return f"it takes PostgreSQL {_FIRST} or newer; this is {provision.version}"
+        return None
+
+    def settings(self, confirmed: Confirmed, role: str, number: int) -> Mapping[str, str]:
+        """Its defaults do: every server can have replicas."""
+        return {}
+
+    def open_replica(self, spec: ServerSpec, folder: Path, name: str, primary: Server) -> Server:
+        """A copy that streams."""
+        return PostgresqlReplica(spec, folder, name, primary)
+
+    def join(self, members: Sequence[Member], confirmed: Confirmed, *, new: bool) -> None:
+        """Waits until all stream; only then may a commit wait for them."""
+        primary, names = members[0].server, [member.name for member in members[1:]]
+        session = primary.database.inside()
+
+        def waiting(column: str, wanted: Sequence[str], enough: int) -> Mapping[str, str]:
+            states = {row["name"]: str(row[column]) for row in session.rows(_STATES)}
+            there = [name for name in names if states.get(name) in wanted]
+            if len(there) >= enough:
+                return {}
+            return {name: states.get(name, "not connected") for name in names if name not in there}
+
+        try:
+            await_all(lambda: waiting("state", ("streaming",), len(names)), _JOIN_LIMIT_S)
+            if confirmed.mode == "synchronous":
+                listed = ", ".join(f'"{name}"' for name in names)
+                wanted = f"FIRST {confirmed.replicas} ({listed})"
+                session.rows(f"ALTER SYSTEM SET synchronous_standby_names = '{wanted}'")
+                session.rows("SELECT pg_reload_conf()")
+                number = confirmed.replicas
+                await_all(lambda: waiting("sync_state", ("sync",), number), _JOIN_LIMIT_S)
+        finally:
+            session.close()
+
+    def settle(self, members: Sequence[Member], limit_s: float) -> None:
+        """By the position up to which each has replayed the log."""
+        session = members[0].server.database.inside()
+        try:
+            (row,) = session.rows(_NOW)
+            statement = _BEHIND.format(row["position"], row["position"])
+            await_all(
+                lambda: {
+                    str(row["name"]): f"{row['bytes']} bytes behind"
+                    for row in session.rows(statement)
+                },
+                limit_s,
+            )
+        finally:
+            session.close()
+
+
+REPLICATION = PostgresqlReplication()

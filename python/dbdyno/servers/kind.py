@@ -1,0 +1,52 @@
+"""What the rest of the lab knows of a kind of server; `registry.py` lists them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dbdyno.servers.protocol import (
+    Connection,
+    Installation,
+    Package,
+    Provision,
+    Server,
+    ServerSpec,
+)
+from dbdyno.servers.replication import Replication
+
+
+def _nobody_connects(provision: Provision, _: Connection) -> str:
+    return f"`{provision.kind}` accepts no connections: it has no server process"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A folder in `databases/`, or a tool."""
+
+    name: str
+    open: Callable[[ServerSpec, Path], Server]
+    """Makes a server, not yet started, in the run's folder."""
+    driver: str = ""
+    """The engine's name of its protocol; empty if the engine has no driver for it."""
+    embedded_version: str | None = None
+    """For an in-process kind: the version of its library."""
+    packages: Sequence[Package] = ()
+    suite_packages: Callable[[], Sequence[Package]] = tuple
+    """Versions in the distribution's suites, as far as known."""
+    maven_package: Callable[[str], Package] | None = None
+    """Makes the package of any version that is not in `packages`."""
+    installed: Callable[[], Sequence[Installation]] = tuple
+    """Finds installations on this machine."""
+    installed_at: Callable[[Path], Installation] | None = None
+    """Finds the installation in a folder that the user names."""
+    debian_package: str | None = None
+    """Its package name for `apt-get install`."""
+    url_schemes: Sequence[str] = ()
+    refuses: Callable[[Provision, Connection], str | None] = _nobody_connects
+    """Why such connections are impossible; `None` if they are possible."""
+    takes_c_functions: bool = False
+    """Whether C functions can be loaded into a server of ours."""
+    replication: Callable[[], Replication] | None = None
+    """How replicas of its servers are made; `None`: no way is known here."""
+    prefix: str = ""
+    """The prefix of its name in provision texts."""

@@ -1,0 +1,71 @@
+"""How a kind of database keeps replicas: all that the topology `primary-replicas` needs to know of
+one."""
+
+from __future__ import annotations
+
+import select
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+from dbdyno.errors import ServerError
+from dbdyno.servers.protocol import Member, Provision, Server, ServerSpec
+
+_POLL_S = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """When a commit returns to its client."""
+
+    mode: str
+    """`asynchronous`: once the primary has it; others: once replicas have it, too."""
+    replicas: int = 1
+    """How many of them, unless asynchronous."""
+
+
+class Replication(Protocol):
+    """The way one kind of database has."""
+
+    modes: ClassVar[Sequence[str]]
+    """Those it has; the first is the default."""
+    most_confirming: ClassVar[int | None]
+    """Replicas that a commit can wait for; `None`: any number."""
+    reserved: ClassVar[frozenset[str]]
+    """Settings that are made here."""
+
+    def refuses(self, provision: Provision) -> str | None:
+        """Why it can't be done with such a server; `None` if it can."""
+
+    def settings(self, confirmed: Confirmed, role: str, number: int) -> Mapping[str, str]:
+        """What the member of that number, from 1, is started with; a study's settings win."""
+
+    def open_replica(self, spec: ServerSpec, folder: Path, name: str, primary: Server) -> Server:
+        """Makes one, not yet started, of a primary that will have been started before it."""
+
+    def join(self, members: Sequence[Member], confirmed: Confirmed, *, new: bool) -> None:
+        """Returns when every replica follows the primary, the first of `members`, and commits wait
+        as they should. `new`: nothing has been loaded yet; otherwise all have been started again.
+
+        # Errors
+        `ServerError` names the member that does not follow.
+        """
+
+    def settle(self, members: Sequence[Member], limit_s: float) -> None:
+        """Returns when every replica has what the primary has now."""
+
+
+def await_all(waiting: Callable[[], Mapping[str, str]], limit_s: float) -> None:
+    """Asks until nobody is waited for; `waiting`: member → how far it is.
+
+    # Errors
+    `ServerError` after `limit_s`, with the first member and how far it is.
+    """
+    deadline = time.monotonic() + limit_s
+    while left := waiting():
+        if time.monotonic() > deadline:
+            name, state = next(iter(left.items()))
+            raise ServerError(f"{name} does not follow the primary within {limit_s:.0f} s: {state}")
+        select.select([], [], [], _POLL_S)

@@ -1,0 +1,110 @@
+"""A primary, to which clients connect, and replicas that follow it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from pydantic import Field
+
+from dbdyno.errors import ServerError
+from dbdyno.servers.protocol import Member, Provision, Server, ServerSpec, Source
+from dbdyno.servers.replication import Confirmed, Replication
+from dbdyno.servers.setting import refuse_reserved
+from dbdyno.servers.topologies.several import Count, MembersTable, Several
+from dbdyno.servers.topologies.topology import Doors, PlannedMember, Topology
+
+_PRIMARY, _REPLICA = "primary", "replica"
+
+
+class Keys(MembersTable):
+    """`replication` is the kind's word for when a commit returns."""
+
+    replicas: Count = 1
+    replication: str = "asynchronous"
+    confirmations: Count = Field(default=1)
+    """Replicas that a commit waits for, unless asynchronous."""
+
+    def confirmed(self) -> Confirmed:
+        """The same for the kind."""
+        return Confirmed(self.replication, self.confirmations)
+
+
+class PrimaryReplicas(Several):
+    """Commits wait for replicas as asked, once all have joined."""
+
+    def __init__(self, members: Sequence[Member], replication: Replication, keys: Keys) -> None:
+        super().__init__(TOPOLOGY.name, members)
+        self._replication = replication
+        self._confirmed = keys.confirmed()
+
+    def _join(self, *, new: bool) -> None:
+        self._replication.join(self._members, self._confirmed, new=new)
+
+    def _settle(self, limit_s: float) -> None:
+        self._replication.settle(self._members, limit_s)
+
+
+def _replication_of(provision: Provision, doors: Doors) -> Replication:
+    found = doors.kind(provision.kind).replication
+    assert found is not None, "kinds without replication are refused before"
+    return found()
+
+
+def _members(spec: ServerSpec, keys: Keys, doors: Doors) -> Sequence[PlannedMember]:
+    replication, confirmed = _replication_of(spec.provision, doors), keys.confirmed()
+    names = [(_PRIMARY, _PRIMARY)]
+    names += [(f"{_REPLICA}-{number}", _REPLICA) for number in range(1, keys.replicas + 1)]
+    return [
+        PlannedMember(
+            name,
+            role,
+            {
+                **replication.settings(confirmed, role, number),
+                **spec.settings,
+                **keys.settings_of(role),
+            },
+        )
+        for number, (name, role) in enumerate(names, start=1)
+    ]
+
+
+def _open(spec: ServerSpec, keys: Keys, doors: Doors, folder: Path) -> Server:
+    if why := _refuses(spec.provision, keys, doors):
+        raise ServerError(f"`{TOPOLOGY.name}`: {why}")
+    replication = _replication_of(spec.provision, doors)
+    for asked in (spec.settings, *map(keys.settings_of, keys.member)):
+        refuse_reserved([name.replace("-", "_") for name in asked], replication.reserved)
+    members: list[Member] = []
+    for planned in _members(spec, keys, doors):
+        own = replace(spec, settings=planned.settings)
+        logs = folder / planned.name
+        if planned.role == _PRIMARY:
+            server = doors.server(own, logs)
+        else:
+            server = replication.open_replica(own, logs, planned.name, members[0].server)
+        members.append(Member(planned.name, planned.role, server))
+    return PrimaryReplicas(members, replication, keys)
+
+
+def _refuses(provision: Provision, keys: Keys, doors: Doors) -> str | None:
+    kind = doors.kind(provision.kind)
+    if kind.replication is None:
+        return f"no way is known here to make replicas of `{provision.kind}`"
+    if provision.source is Source.URL:
+        return "a server by URL is somebody else's, and gets no replicas"
+    replication = kind.replication()
+    if keys.replication not in replication.modes:
+        known = ", ".join(f"`{mode}`" for mode in replication.modes)
+        return f"`replication` of `{provision.kind}` is one of {known}, not `{keys.replication}`"
+    most = min(keys.replicas, replication.most_confirming or keys.replicas)
+    if keys.confirmations > most:
+        return f"`confirmations` can be {most} at most here, not {keys.confirmations}"
+    roles = (_PRIMARY, _REPLICA)
+    if other := next((role for role in keys.member if role not in roles), None):
+        return f"`member.{other}`: the roles are {' and '.join(roles)}"
+    return replication.refuses(provision)
+
+
+TOPOLOGY = Topology("primary-replicas", _open, keys=Keys, members=_members, refuses=_refuses)

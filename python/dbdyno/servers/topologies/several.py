@@ -1,0 +1,197 @@
+"""Several servers as one: started in order, stopped in reverse, watched and described together.
+
+Clients connect to the first, and tables are loaded into it, unless a topology says otherwise.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from dbdyno.errors import LabError
+from dbdyno.formats.load_schema import Table
+from dbdyno.formats.study_schema import Settings
+from dbdyno.servers.protocol import Database, Entry, Member, Members, Node
+
+_OF_EACH = frozenset({"kind", "version", "source"})
+"""Facts that stand with each member; the others are the first's."""
+_CHANGED = "settings_changed"
+"""A kind's fact of the settings that are not its defaults, those of a run's places excepted."""
+
+
+class MemberTable(Table):
+    """What a role's servers have otherwise than the level's `settings`."""
+
+    settings: Settings = Field(default={})
+
+
+class MembersTable(Table):
+    """Keys of every topology of several servers."""
+
+    member: dict[str, MemberTable] = Field(default={})
+    """Role → what its servers have otherwise."""
+
+    def settings_of(self, role: str) -> Mapping[str, str]:
+        """What a role has otherwise."""
+        return self.member[role].settings if role in self.member else {}
+
+
+Count = Annotated[int, Field(ge=1, le=8)]
+"""How many servers of a role; more fit no machine that runs all of them."""
+
+
+class Several(ABC):
+    """Its node is all their processes, its database and entry those of the first."""
+
+    def __init__(self, name: str, members: Sequence[Member]) -> None:
+        self._name = name
+        self._members = members
+
+    @property
+    def _first(self) -> Member:
+        return self._members[0]
+
+    @abstractmethod
+    def _join(self, *, new: bool) -> None:
+        """Returns when all of them, started, work together; `new`: for the first time."""
+
+    @abstractmethod
+    def _settle(self, limit_s: float) -> None:
+        """Returns when every member has what the first has now; raises after `limit_s`."""
+
+    @property
+    def members(self) -> Members:
+        """In the order in which they are started."""
+        return Members(self._members, self._settle)
+
+    @property
+    def node(self) -> Node:
+        """All processes as one."""
+        return _Nodes(self)
+
+    @property
+    def database(self) -> Database:
+        """That of the first."""
+        return self._first.server.database
+
+    @property
+    def entry(self) -> Entry:
+        """That of the first."""
+        return self._first.server.entry
+
+    def start(self) -> None:
+        """Starts each once the one before it is ready, and has them join."""
+        for member in self._members:
+            named(member, member.server.start)
+        self._join(new=True)
+
+    def rejoin(self) -> None:
+        """Has them join once more, all having been started again."""
+        self._join(new=False)
+
+    def facts(self) -> Mapping[str, object]:
+        """The first's, and each member's with the settings that it has otherwise."""
+        each = {member.name: member.server.facts() for member in self._members}
+        first = each[self._first.name]
+        members = {
+            member.name: {"role": member.role, **_facts_of(each[member.name], first)}
+            for member in self._members
+        }
+        return {**first, "topology": {"name": self._name, "members": members}}
+
+    def alive(self) -> bool:
+        """Whether all members run."""
+        return all(member.server.alive() for member in self._members)
+
+    def check(self) -> None:
+        """Raises if any has ended."""
+        for member in self._members:
+            named(member, member.server.check)
+
+    def log_files(self) -> Sequence[Path]:
+        """Logs of all members."""
+        return [file for member in self._members for file in member.server.log_files()]
+
+    def stop(self) -> None:
+        """Stops the last first."""
+        for member in reversed(self._members):
+            member.server.stop()
+
+    def close(self) -> None:
+        """Removes all, whatever goes wrong with one."""
+        with ExitStack() as stack:
+            for member in self._members:
+                stack.callback(member.server.close)
+
+
+class _Nodes:
+    """The nodes of all members as one: it can be stopped, killed and started again as a whole."""
+
+    def __init__(self, several: Several) -> None:
+        self._several = several
+        self._nodes = [member.server.node for member in several.members]
+
+    def alive(self) -> bool:
+        """Whether all of them run."""
+        return all(node.alive() for node in self._nodes)
+
+    def check(self) -> None:
+        self._several.check()
+
+    def ended_with(self) -> int | None:
+        return self._nodes[0].ended_with()
+
+    def data_folder(self) -> Path | None:
+        """That of the first."""
+        return self._nodes[0].data_folder()
+
+    def processes(self) -> Sequence[int]:
+        return [pid for node in self._nodes for pid in node.processes()]
+
+    def log_files(self) -> Sequence[Path]:
+        return self._several.log_files()
+
+    def stop(self) -> None:
+        self._several.stop()
+
+    def kill(self) -> None:
+        self._each(lambda node: node.kill())
+
+    def drop(self) -> None:
+        self._each(lambda node: node.drop())
+
+    def restart(self, limit_s: float) -> None:
+        deadline = time.monotonic() + limit_s
+        for node in self._nodes:
+            node.restart(max(0.0, deadline - time.monotonic()))
+        self._several.rejoin()
+
+    def _each(self, act: Callable[[Node], None]) -> None:
+        for node in reversed(self._nodes):
+            act(node)
+
+
+def named(member: Member, act: Callable[[], Any]) -> None:
+    """Acts; an error says whose it is."""
+    try:
+        act()
+    except LabError as error:
+        raise error.reworded(f"{member.name}: {error.message}", hint=error.hint) from error
+
+
+def _facts_of(facts: Mapping[str, Any], first: Mapping[str, Any]) -> Mapping[str, object]:
+    own, common = facts.get(_CHANGED, {}), first.get(_CHANGED, {})
+    return {
+        **{name: facts[name] for name in _OF_EACH & facts.keys()},
+        "settings_otherwise": {
+            name: own.get(name, {}).get("value")
+            for name in sorted(own.keys() | common.keys())
+            if own.get(name) != common.get(name)
+        },
+    }
