@@ -45,6 +45,9 @@ impl Client {
         assert!(flags & libc::O_NONBLOCK != 0, "the socket is handed over non-blocking");
         let socket = Socket::from(socket);
         socket.set_nonblocking(false).unwrap();
+        // Connecting left what remained of its own patience.
+        socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        socket.set_write_timeout(Some(PATIENCE)).unwrap();
         Self {
             session: connected.session,
             version: connected.server_version,

@@ -1,20 +1,16 @@
 //! Connecting to a real PostgreSQL: what works, and what each failure says.
 
-mod account;
-mod client;
-mod postgres_server;
-
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use client::{Client, PATIENCE};
+use crate::client::{Client, PATIENCE};
+use crate::postgres_server::{ROLES, Server};
 use driver::{Carrier, ConnectError, connect, connect_telling};
-use postgres_server::{ROLES, Server};
 use record::{Endpoint, ServerTarget, Target};
 
 /// The message of a connection that must not come to be.
 fn refusal(target: &ServerTarget) -> (ConnectError, String) {
-    match postgres_server::connect(target) {
+    match crate::postgres_server::connect(target) {
         Ok(_) => panic!("connected as {} to {:?}", target.user, target.endpoints),
         Err(error) => {
             let message = error.to_string();
@@ -38,7 +34,7 @@ fn every_authentication_method_works_over_both_transports() {
         let unix = ServerTarget { password, ..server.target(role) };
         let tcp = ServerTarget { endpoints: vec![server.tcp()], ..unix.clone() };
         for target in [unix, tcp] {
-            let mut client = postgres_server::connect(&target).unwrap();
+            let mut client = crate::postgres_server::connect(&target).unwrap();
             assert_eq!(client.value("SELECT current_user"), role);
             assert_eq!(client.value("SHOW server_version"), client.version);
             assert_eq!(client.session.name(), "pgsql");
@@ -96,7 +92,7 @@ fn what_the_server_does_not_have_it_says() {
 #[test]
 fn nobody_there_is_told_with_the_address() {
     let Some(server) = Server::get() else { return };
-    let port = account::free_port();
+    let port = crate::account::free_port();
     let at = |endpoint| ServerTarget { endpoints: vec![endpoint], ..server.target("trusty") };
     let (error, message) = refusal(&at(Endpoint::Tcp { host: "127.0.0.1".into(), port }));
     assert!(matches!(error, ConnectError::Unreachable { .. }));

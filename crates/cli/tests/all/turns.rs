@@ -1,14 +1,10 @@
 //! Load in turns: windows asked for one by one, with nothing under way between them.
 
-#![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
-
-mod program;
-
 use std::io::Write;
 use std::process::{Child, ChildStdin};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use program::{Ended, Folder, end_after, interrupt, merge, read_until, spec, start_open};
+use crate::program::{Ended, Folder, end_after, interrupt, merge, read_until, spec, start_open};
 use record::{Counters, Hello, PhaseName, Record, Subject, TimeKind, Turn};
 use serde_json::{Value, json};
 
@@ -300,7 +296,7 @@ fn a_word_that_is_none_ends_the_run_and_is_named() {
         assert!(ended.stderr.contains("standard input says"), "{}", ended.stderr);
     }
     for (field, value) in [("warm_up_s", json!(1)), ("events", json!(5)), ("measure_s", json!(1))] {
-        let ended = program::run(&turned(&script, json!({field: value})));
+        let ended = crate::program::run(&turned(&script, json!({field: value})));
         assert_eq!(ended.code, 2);
         assert!(ended.stderr.contains("each turn says its own length"), "{}", ended.stderr);
     }

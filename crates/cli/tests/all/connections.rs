@@ -1,8 +1,6 @@
 //! Connections that scripts close, lose sight of, or do wrong things with.
 
-mod program;
-
-use program::{Ended, Folder, run, spec};
+use crate::program::{Ended, Folder, run, spec};
 use serde_json::json;
 
 fn with_sqlite(name: &str, text: &str) -> Ended {

@@ -1,19 +1,11 @@
 //! TLS with real servers: every mode, certificates good and bad, and the words for what is wrong.
 
-#![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
-
-mod account;
-mod certificates;
-mod client;
-mod mariadb_server;
-mod postgres_server;
-
 use std::path::Path;
 
-use certificates::{CLIENT, file, replace};
-use client::Client;
+use crate::certificates::{CLIENT, file, replace};
+use crate::client::Client;
+use crate::postgres_server::Extras;
 use driver::ConnectError;
-use postgres_server::Extras;
 use record::{Endpoint, ServerTarget, Target, Tls, TlsMode};
 
 /// A server's target over TCP, and how to connect to it.
@@ -96,7 +88,7 @@ impl Subject<'_> {
 }
 
 fn postgres_extras(folder: &Path) -> Extras {
-    certificates::write(folder);
+    crate::certificates::write(folder);
     let path = |name, kind| file(folder, name, kind).display().to_string();
     Extras {
         settings: vec![
@@ -111,7 +103,7 @@ fn postgres_extras(folder: &Path) -> Extras {
 
 #[test]
 fn postgresql_speaks_tls_in_every_mode() {
-    let Some(server) = postgres_server::Server::with(postgres_extras) else { return };
+    let Some(server) = crate::postgres_server::Server::with(postgres_extras) else { return };
     let mut client = server.client();
     client.ok(&format!("CREATE ROLE {CLIENT} LOGIN"));
     let target = ServerTarget { endpoints: vec![server.tcp()], ..server.target("scram") };
@@ -142,7 +134,7 @@ fn postgresql_speaks_tls_in_every_mode() {
 }
 
 fn mariadb_arguments(folder: &Path) -> Vec<String> {
-    certificates::write(folder);
+    crate::certificates::write(folder);
     let path = |name, kind| file(folder, name, kind).display().to_string();
     vec![
         format!("--ssl-cert={}", path("server", "pem")),
@@ -153,7 +145,7 @@ fn mariadb_arguments(folder: &Path) -> Vec<String> {
 
 #[test]
 fn mariadb_speaks_tls_in_every_mode() {
-    let Some(server) = mariadb_server::Server::with(mariadb_arguments) else { return };
+    let Some(server) = crate::mariadb_server::Server::with(mariadb_arguments) else { return };
     let mut client = server.client();
     client
         .ok(&format!("CREATE USER {CLIENT} IDENTIFIED BY 'secret' REQUIRE SUBJECT '/CN={CLIENT}'"));
@@ -191,11 +183,11 @@ fn servers_without_tls_will_do_where_it_is_only_preferred() {
         let require = subject.tls(TlsMode::Require, None);
         subject.fails("127.0.0.1", require, "the server does not offer TLS");
     };
-    if let Some(server) = postgres_server::Server::get() {
+    if let Some(server) = crate::postgres_server::Server::get() {
         let target = ServerTarget { endpoints: vec![server.tcp()], ..server.target("trusty") };
         check(target, Target::Postgresql);
     }
-    if let Some(server) = mariadb_server::Server::get() {
+    if let Some(server) = crate::mariadb_server::Server::get() {
         check(ServerTarget { endpoints: vec![server.tcp()], ..server.target() }, Target::Mysql);
     }
 }

@@ -1,12 +1,8 @@
 //! Sessions with a real PostgreSQL: statements, rows, errors, and the end of a connection.
 
-mod account;
-mod client;
-mod postgres_server;
-
-use client::Client;
+use crate::client::Client;
+use crate::postgres_server::Server;
 use driver::{Class, Form, Reply, RowCursor, StatementId, Tally, Value};
-use postgres_server::Server;
 use record::ServerTarget;
 
 fn row(values: &[&str]) -> Vec<Option<String>> {
@@ -121,7 +117,7 @@ fn statements_that_cannot_be_prepared_or_executed_say_why() {
 fn plain_text_gives_what_prepared_statements_give() {
     let Some(server) = Server::get() else { return };
     let plain = ServerTarget { prepared_statements: false, ..server.target("trusty") };
-    let mut clients = [server.client(), postgres_server::connect(&plain).unwrap()];
+    let mut clients = [server.client(), crate::postgres_server::connect(&plain).unwrap()];
     let texts = ["", "'", "\\", "''\\'", "a\nb", "$1 ? --", "é", "E'", "\\'; DROP TABLE t; --"];
     for setting in ["on", "off"] {
         for text in texts {
@@ -241,12 +237,12 @@ fn a_new_session_adopts_the_statements_of_a_dead_one() {
     let Some(server) = Server::get() else { return };
     for prepared_statements in [true, false] {
         let target = ServerTarget { prepared_statements, ..server.target("trusty") };
-        let mut dead = postgres_server::connect(&target).unwrap();
+        let mut dead = crate::postgres_server::connect(&target).unwrap();
         let add = dead.prepare("SELECT ?::int + ?::int");
         let closed = dead.prepare("SELECT 1");
         let set = dead.prepare("SET work_mem = '4MB'");
         dead.close(closed);
-        let mut fresh = postgres_server::connect(&target).unwrap();
+        let mut fresh = crate::postgres_server::connect(&target).unwrap();
         assert_eq!(fresh.adopt(dead.session), Reply::default());
         assert_eq!(fresh.execute(add, &[Value::Int(2), Value::Int(3)]).columns, 1);
         assert_eq!(fresh.rows(), [row(&["5"])]);
@@ -321,7 +317,7 @@ fn requests_out_of_turn_are_the_callers_fault() {
 fn a_zero_byte_is_an_error_and_not_the_end_of_the_text() {
     let Some(server) = Server::get() else { return };
     let plain = ServerTarget { prepared_statements: false, ..server.target("trusty") };
-    for mut client in [server.client(), postgres_server::connect(&plain).unwrap()] {
+    for mut client in [server.client(), crate::postgres_server::connect(&plain).unwrap()] {
         assert_eq!(client.fails("SELECT 1\0; SELECT 2"), "08P01");
         let id = client.prepare("SELECT ?::text");
         let error = client.execute(id, &[Value::Bytes(b"a\0b")]).error.unwrap();

@@ -1,13 +1,9 @@
 //! Events by the names their scripts give them, and the three times of events and statements.
 
-#![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
-
-mod program;
-
 use std::collections::BTreeMap;
 
+use crate::program::{Ended, Folder, run, spec};
 use measure::Distribution;
-use program::{Ended, Folder, run, spec};
 use record::{Record, Subject, TimeKind};
 use serde_json::{Value, json};
 

@@ -1,18 +1,8 @@
 //! Several statements of a connection under way at once: against the plan, and real servers.
 
-#[path = "../../driver/tests/account/mod.rs"]
-mod account;
-#[path = "../../driver/tests/client/mod.rs"]
-mod client;
-#[path = "../../driver/tests/mariadb_server/mod.rs"]
-mod mariadb_server;
-#[path = "../../driver/tests/postgres_server/mod.rs"]
-mod postgres_server;
-mod program;
-
-use client::Client;
+use crate::client::Client;
+use crate::program::{Ended, Folder, run, spec, undisturbed};
 use measure::Distribution;
-use program::{Ended, Folder, run, spec, undisturbed};
 use record::{Subject, Target};
 use serde_json::{Value, json};
 
@@ -201,14 +191,14 @@ fn check_mixed(name: &str, client: &mut Client, target: &Target, code: &str) {
 
 #[test]
 fn postgresql_answers_what_is_under_way_in_turn() {
-    let Some(server) = postgres_server::Server::get() else { return };
+    let Some(server) = crate::postgres_server::Server::get() else { return };
     let target = Target::Postgresql(server.target("trusty"));
     check_mixed("postgresql", &mut server.client(), &target, "23505");
 }
 
 #[test]
 fn mariadb_answers_what_is_under_way_in_turn() {
-    let Some(server) = mariadb_server::Server::get() else { return };
+    let Some(server) = crate::mariadb_server::Server::get() else { return };
     let mut client = server.client();
     for compression in [None, Some("zlib".to_owned())] {
         let target = record::ServerTarget { compression, ..server.target() };
@@ -218,7 +208,7 @@ fn mariadb_answers_what_is_under_way_in_turn() {
 
 #[test]
 fn in_a_transaction_what_comes_behind_an_error_fails_too_and_the_event_begins_again() {
-    let Some(server) = postgres_server::Server::get() else { return };
+    let Some(server) = crate::postgres_server::Server::get() else { return };
     let mut client = server.client();
     client.ok("CREATE TABLE torn (id int PRIMARY KEY)");
     let text = r#"
@@ -246,7 +236,7 @@ fn in_a_transaction_what_comes_behind_an_error_fails_too_and_the_event_begins_ag
 
 #[test]
 fn a_connection_lost_in_a_pipeline_is_made_anew_with_its_statements() {
-    let Some(server) = postgres_server::Server::get() else { return };
+    let Some(server) = crate::postgres_server::Server::get() else { return };
     let text = r#"
         function thread_init()
           con = sysbench.sql.driver():connect()

@@ -1,12 +1,12 @@
 //! The binary as a program: specs in, records and exit codes out, with drivers that need no server.
 
-mod program;
-
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use program::{Folder, end_after, interrupt, read_until, run, spec, start, start_by, start_open};
+use crate::program::{
+    Folder, end_after, interrupt, read_until, run, spec, start, start_by, start_open,
+};
 use record::{Record, TimeKind};
 use serde_json::{Value, json};
 

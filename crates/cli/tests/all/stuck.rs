@@ -1,13 +1,9 @@
 //! Scripts that do not come back: the run ends, says where they were, and keeps what was measured.
 
-#![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
-
-mod program;
-
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use program::{Ended, Folder, end, end_after, interrupt, read_until, run, spec, start};
+use crate::program::{Ended, Folder, end, end_after, interrupt, read_until, run, spec, start};
 use record::{Fatal, PhaseName, Record};
 use serde_json::{Value, json};
 
@@ -16,7 +12,7 @@ fn beside_another(name: &str, text: &str, changes: Value) -> Ended {
     let folder = Folder::new(name);
     let script = folder.script("stuck.lua", text);
     let mut whole = spec(&script, json!({"groups": [{"clients": 2}], "shards": 2, "drain_s": 0.1}));
-    program::merge(&mut whole, changes);
+    crate::program::merge(&mut whole, changes);
     run(&whole)
 }
 
@@ -91,9 +87,9 @@ fn a_turn_whose_event_does_not_return_ends_the_run() {
     let changes = json!({
         "groups": [{"clients": 2}], "shards": 2, "drain_s": 0.1, "measure_s": null, "turns": true,
     });
-    let (child, mut input) = program::start_open(&spec(&script, changes));
+    let (child, mut input) = crate::program::start_open(&spec(&script, changes));
     std::io::Write::write_all(&mut input, b"turn 0 0 0.2\n").unwrap();
-    let ended = program::end(child);
+    let ended = crate::program::end(child);
     assert_eq!(ended.code, 3, "{}", ended.stderr);
     assert!(fatal(&ended).message.contains("stuck.lua:1: event() did not return"));
     let turn = ended

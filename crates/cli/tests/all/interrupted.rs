@@ -6,12 +6,10 @@
     reason = "a test's helper fails the test, or says why it is left out"
 )]
 
-mod program;
-
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use program::{Ended, Folder, end, interrupt, run, spec, start};
+use crate::program::{Ended, Folder, end, interrupt, run, spec, start};
 use serde_json::{Value, json};
 
 /// By `unshare`, in a namespace of processes; `None`: it is not allowed here.
@@ -54,7 +52,7 @@ fn interrupted(text: &str, changes: Value) -> Ended {
     let script = folder.script("endless.lua", &text);
     let target = json!({"driver": "sqlite", "path": folder.0.join("a.db")});
     let mut whole = spec(&script, json!({"target": target, "measure_s": 600.0}));
-    program::merge(&mut whole, changes);
+    crate::program::merge(&mut whole, changes);
     let child = start(&whole);
     wait_for(&mark);
     interrupt(&child);

@@ -1,13 +1,9 @@
 //! Records that nobody reads: the load pauses so that the engine's memory does not grow, and CPU
 //! time is still counted in the interval that used it.
 
-#![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
-
-mod program;
-
 use std::time::{Duration, Instant};
 
-use program::{Folder, end_after, interrupt, read_until, spec, start};
+use crate::program::{Folder, end_after, interrupt, read_until, spec, start};
 use record::{Interval, PhaseName, Record, Warning};
 use serde_json::json;
 

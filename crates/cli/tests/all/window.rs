@@ -1,12 +1,8 @@
 //! Where a window ends, and what is its own: events in flight at its end, and hooks behind it.
 
-#![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
-
-mod program;
-
+use crate::program::{Ended, Folder, run, spec};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
-use program::{Ended, Folder, run, spec};
 use record::{HistogramRecord, Interval, PhaseName, Record, Subject};
 use serde_json::{Value, json};
 
@@ -112,7 +108,7 @@ fn stalled(changes: Value) -> Ended {
             "target": {"driver": "scripted", "plan": {"service_us": 10_000}},
         }),
     );
-    program::merge(&mut whole, changes);
+    crate::program::merge(&mut whole, changes);
     let ended = run(&whole);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     check_balance(&ended);

@@ -1,19 +1,11 @@
 //! The binary against a real MariaDB: the field's scripts, deadlocks, killed connections.
 
-#[path = "../../driver/tests/account/mod.rs"]
-mod account;
-#[path = "../../driver/tests/client/mod.rs"]
-mod client;
-#[path = "../../driver/tests/mariadb_server/mod.rs"]
-mod mariadb_server;
-mod program;
-
 use std::path::Path;
 use std::time::Instant;
 
-use client::{Client, PATIENCE};
-use mariadb_server::Server;
-use program::{Ended, Folder, end, interrupt, merge, run, start};
+use crate::client::{Client, PATIENCE};
+use crate::mariadb_server::Server;
+use crate::program::{Ended, Folder, end, interrupt, merge, run, start};
 use serde_json::{Value, json};
 
 /// Where Debian's `sysbench` puts its scripts.
@@ -21,7 +13,7 @@ const SCRIPTS: &str = "/usr/share/sysbench";
 
 /// A spec for the server; the script runs until it has done its events.
 fn spec(server: &Server, script: &str, changes: Value) -> Value {
-    let mut spec = program::spec(script, json!({ "measure_s": null, "events": 100 }));
+    let mut spec = crate::program::spec(script, json!({ "measure_s": null, "events": 100 }));
     spec["target"] = json!(record::Target::Mysql(server.target()));
     spec["groups"][0]["script_path"] = json!([SCRIPTS]);
     merge(&mut spec, changes);

@@ -1,14 +1,10 @@
 //! Is what is measured what happened? Runs against the scripted driver, whose every delay is known,
 //! held against figures worked out from its plan.
 
-#![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
-
-mod program;
-
+use crate::program::{Ended, Folder, run, spec, undisturbed};
 use base64::Engine as _;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
-use program::{Ended, Folder, run, spec, undisturbed};
 use record::{PhaseName, Record, Subject, TimeKind};
 use serde_json::{Value, json};
 

@@ -1,13 +1,9 @@
 //! Functions of a script that follow the measurement: their failure is told by their name, and the
 //! results stand.
 
-#![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
-
-mod program;
-
 use std::process::Command;
 
-use program::{Folder, run, spec};
+use crate::program::{Folder, run, spec};
 use record::{Fatal, Record};
 use serde_json::json;
 

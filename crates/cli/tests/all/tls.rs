@@ -1,23 +1,9 @@
 //! A whole run over TLS: loading, statements large and small, pipelines, killed connections.
 
-#![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
-
-#[path = "../../driver/tests/account/mod.rs"]
-mod account;
-#[path = "../../driver/tests/certificates/mod.rs"]
-mod certificates;
-#[path = "../../driver/tests/client/mod.rs"]
-mod client;
-#[path = "../../driver/tests/mariadb_server/mod.rs"]
-mod mariadb_server;
-#[path = "../../driver/tests/postgres_server/mod.rs"]
-mod postgres_server;
-mod program;
-
 use std::path::Path;
 
-use certificates::file;
-use program::{Folder, run, spec};
+use crate::certificates::file;
+use crate::program::{Folder, run, spec};
 use record::{Endpoint, ServerTarget, Target, Tls, TlsMode};
 use serde_json::json;
 
@@ -111,10 +97,10 @@ fn check(folder: &Path, target: ServerTarget, wrap: fn(ServerTarget) -> Target, 
 
 #[test]
 fn postgresql_is_driven_over_tls() {
-    let server = postgres_server::Server::with(|folder| {
-        certificates::write(folder);
+    let server = crate::postgres_server::Server::with(|folder| {
+        crate::certificates::write(folder);
         let path = |kind| file(folder, "server", kind).display().to_string();
-        postgres_server::Extras {
+        crate::postgres_server::Extras {
             settings: vec![
                 "ssl=on".into(),
                 format!("ssl_cert_file={}", path("pem")),
@@ -130,8 +116,8 @@ fn postgresql_is_driven_over_tls() {
 
 #[test]
 fn mariadb_is_driven_over_tls() {
-    let server = mariadb_server::Server::with(|folder| {
-        certificates::write(folder);
+    let server = crate::mariadb_server::Server::with(|folder| {
+        crate::certificates::write(folder);
         let path = |kind| file(folder, "server", kind).display().to_string();
         vec![format!("--ssl-cert={}", path("pem")), format!("--ssl-key={}", path("key"))]
     });

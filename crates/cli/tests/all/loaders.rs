@@ -1,19 +1,7 @@
 //! Tables filled over several connections: the same rows, under the same numbers, however many.
 
-#![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
-
-#[path = "../../driver/tests/account/mod.rs"]
-mod account;
-#[path = "../../driver/tests/client/mod.rs"]
-mod client;
-#[path = "../../driver/tests/mariadb_server/mod.rs"]
-mod mariadb_server;
-#[path = "../../driver/tests/postgres_server/mod.rs"]
-mod postgres_server;
-mod program;
-
-use client::Client;
-use program::{Ended, Folder, run, spec};
+use crate::client::Client;
+use crate::program::{Ended, Folder, run, spec};
 use record::{Record, Target};
 use serde_json::{Value, json};
 
@@ -105,7 +93,7 @@ fn fill(
 
 #[test]
 fn mariadb_stores_the_same_at_any_number_of_loaders() {
-    let Some(server) = mariadb_server::Server::get() else { return };
+    let Some(server) = crate::mariadb_server::Server::get() else { return };
     let mut client = server.client();
     let target = Target::Mysql(server.target());
     let digests = [
@@ -123,7 +111,7 @@ fn mariadb_stores_the_same_at_any_number_of_loaders() {
 
 #[test]
 fn postgresql_stores_the_same_at_any_number_of_loaders() {
-    let Some(server) = postgres_server::Server::get() else { return };
+    let Some(server) = crate::postgres_server::Server::get() else { return };
     let mut client = server.client();
     let target = Target::Postgresql(server.target("trusty"));
     let digests = [
@@ -170,11 +158,11 @@ fn check_spoilt(client: &mut Client, target: &Target, why: &str) {
 
 #[test]
 fn a_batch_that_fails_fails_the_command() {
-    if let Some(server) = postgres_server::Server::get() {
+    if let Some(server) = crate::postgres_server::Server::get() {
         let target = Target::Postgresql(server.target("trusty"));
         check_spoilt(&mut server.client(), &target, "duplicate key");
     }
-    if let Some(server) = mariadb_server::Server::get() {
+    if let Some(server) = crate::mariadb_server::Server::get() {
         check_spoilt(&mut server.client(), &Target::Mysql(server.target()), "Duplicate entry");
     }
 }
@@ -195,7 +183,7 @@ const SPOILT_NUMBERED: &str = r#"
 
 #[test]
 fn no_number_is_given_again_after_a_load_that_failed() {
-    let Some(server) = postgres_server::Server::get() else { return };
+    let Some(server) = crate::postgres_server::Server::get() else { return };
     let mut client = server.client();
     let target = Target::Postgresql(server.target("trusty"));
     let ended = load(&target, SPOILT_NUMBERED, &json!({}), 3);
@@ -243,7 +231,7 @@ fn check_short(client: &mut Client, target: &Target, says: &str, because: &str) 
 
 #[test]
 fn loaders_that_can_t_connect_leave_their_work_to_the_others_and_that_is_said() {
-    if let Some(server) = postgres_server::Server::get() {
+    if let Some(server) = crate::postgres_server::Server::get() {
         let mut client = server.client();
         client.ok("GRANT CREATE ON SCHEMA public TO lonely");
         let target = Target::Postgresql(server.target("lonely"));
@@ -254,11 +242,11 @@ fn loaders_that_can_t_connect_leave_their_work_to_the_others_and_that_is_said() 
         check_short(&mut client, &target, "no loader can connect", because);
         client.ok("ALTER ROLE lonely CONNECTION LIMIT 0");
     }
-    if let Some(server) = mariadb_server::Server::get() {
+    if let Some(server) = crate::mariadb_server::Server::get() {
         let mut client = server.client();
         let nobody = record::ServerTarget { password: None, ..server.target() };
         let root = record::ServerTarget { user: "root".into(), ..nobody };
-        let mut root = mariadb_server::connect(&root).unwrap();
+        let mut root = crate::mariadb_server::connect(&root).unwrap();
         root.ok("CREATE USER narrow IDENTIFIED BY 'secret' WITH MAX_USER_CONNECTIONS 3");
         root.ok("GRANT ALL ON d.* TO narrow");
         let narrow = record::ServerTarget { user: "narrow".into(), ..server.target() };
@@ -297,7 +285,7 @@ const PRIVATE: &str = r#"
 
 #[test]
 fn transactions_stay_whole_and_what_was_sent_is_waited_for() {
-    let Some(server) = postgres_server::Server::get() else { return };
+    let Some(server) = crate::postgres_server::Server::get() else { return };
     let mut client = server.client();
     let ended = load(&Target::Postgresql(server.target("trusty")), PRIVATE, &json!({}), 2);
     assert_eq!(ended.code, 0, "{}", ended.stderr);

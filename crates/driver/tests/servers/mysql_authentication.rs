@@ -3,16 +3,10 @@
 //! (MySQL's own `caching_sha2_password` and `sha256_password` are unknown to MariaDB: their answers
 //! are checked against other clients' in `wire-mysql`, and the former by MySQL in `mysql_newest`.)
 
-#![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
-
-mod account;
-mod client;
-mod mariadb_server;
-
 use std::path::{Path, PathBuf};
 
+use crate::mariadb_server::{Server, connect};
 use driver::ConnectError;
-use mariadb_server::{Server, connect};
 use record::ServerTarget;
 
 const PLUGIN: &str = "auth_ed25519.so";

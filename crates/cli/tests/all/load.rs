@@ -1,17 +1,7 @@
 //! Tables filled by the engine: the same rows however they travel, counted, at the server's pace.
 
-#[path = "../../driver/tests/account/mod.rs"]
-mod account;
-#[path = "../../driver/tests/client/mod.rs"]
-mod client;
-#[path = "../../driver/tests/mariadb_server/mod.rs"]
-mod mariadb_server;
-#[path = "../../driver/tests/postgres_server/mod.rs"]
-mod postgres_server;
-mod program;
-
-use client::Client;
-use program::{Ended, Folder, run, spec};
+use crate::client::Client;
+use crate::program::{Ended, Folder, run, spec};
 use record::{Record, Target};
 use serde_json::{Value, json};
 
@@ -58,7 +48,7 @@ fn fill(client: &mut Client, target: &Target, digest: &str, changes: Value) -> (
 
 #[test]
 fn mariadb_gets_the_same_rows_however_they_travel() {
-    let Some(server) = mariadb_server::Server::get() else { return };
+    let Some(server) = crate::mariadb_server::Server::get() else { return };
     let mut client = server.client();
     let target = Target::Mysql(server.target());
     let digest =
@@ -79,7 +69,7 @@ fn mariadb_gets_the_same_rows_however_they_travel() {
 
 #[test]
 fn postgresql_gets_the_same_rows_by_copy_and_by_insert() {
-    let Some(server) = postgres_server::Server::get() else { return };
+    let Some(server) = crate::postgres_server::Server::get() else { return };
     let mut client = server.client();
     let target = Target::Postgresql(server.target("trusty"));
     let digest = "SELECT md5(string_agg(filled::text, ',' ORDER BY id)) FROM filled";
@@ -92,7 +82,7 @@ fn postgresql_gets_the_same_rows_by_copy_and_by_insert() {
 
 #[test]
 fn rows_that_copy_does_not_take_are_inserted() {
-    let Some(server) = postgres_server::Server::get() else { return };
+    let Some(server) = crate::postgres_server::Server::get() else { return };
     let mut client = server.client();
     client.ok("CREATE TABLE rounded (id int)");
     let folder = Folder::new("rounded");
@@ -118,7 +108,7 @@ fn rows_that_copy_does_not_take_are_inserted() {
 
 #[test]
 fn rows_that_get_lost_fail_the_command() {
-    let Some(server) = postgres_server::Server::get() else { return };
+    let Some(server) = crate::postgres_server::Server::get() else { return };
     let mut client = server.client();
     client.ok(
         "CREATE TABLE leaky (id int); CREATE FUNCTION leak() RETURNS trigger LANGUAGE plpgsql AS

@@ -9,15 +9,12 @@
     reason = "test code in no marked function; it says what it leaves out"
 )]
 
-mod account;
-mod client;
-
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use client::{Client, PATIENCE};
+use crate::client::{Client, PATIENCE};
 use driver::{ConnectError, Value};
 use record::{Endpoint, ServerTarget, Target, Tls, TlsMode};
 
@@ -37,7 +34,7 @@ impl Server {
         let base = programs.parent().unwrap();
         let at = |option: &str, place: &str| format!("--{option}={}", base.join(place).display());
         let folder = tempfile::tempdir().unwrap();
-        let port = account::free_port();
+        let port = crate::account::free_port();
         let data = folder.path().join("data");
         let mysqld = |log: &str| {
             let mut command = Command::new(programs.join("mysqld"));
@@ -55,7 +52,7 @@ impl Server {
         command.arg(format!("--port={port}")).arg("--socket").arg(folder.path().join("socket"));
         command.args(["--bind-address=127.0.0.1", "--mysqlx=OFF", "--local-infile=ON"]);
         command.args(arguments);
-        account::die_with_parent(&mut command);
+        crate::account::die_with_parent(&mut command);
         let server = Self { child: command.spawn().unwrap(), folder, port };
         let mut client = server.wait_until_ready();
         client.ok("CREATE DATABASE d");

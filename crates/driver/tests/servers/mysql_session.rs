@@ -1,14 +1,8 @@
 //! Sessions with a real MariaDB: authentication, statements, rows, errors, the end of a connection.
 
-#![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
-
-mod account;
-mod client;
-mod mariadb_server;
-
-use client::Client;
+use crate::client::Client;
+use crate::mariadb_server::{Server, connect};
 use driver::{Class, ConnectError, Form, Reply, RowCursor, Tally, Value};
-use mariadb_server::{Server, connect};
 use record::ServerTarget;
 
 fn row(values: &[&str]) -> Vec<Option<String>> {
@@ -48,7 +42,8 @@ fn a_client_of_postgresqls_says_that_it_has_found_mysql() {
     let unix = server.target();
     let tcp = ServerTarget { endpoints: vec![server.tcp()], ..unix.clone() };
     for target in [unix, tcp] {
-        let error = driver::connect(&record::Target::Postgresql(target), 0, client::PATIENCE);
+        let error =
+            driver::connect(&record::Target::Postgresql(target), 0, crate::client::PATIENCE);
         let error = error.err().unwrap().to_string();
         assert!(
             error.ends_with(" is a MySQL or MariaDB server, not a PostgreSQL server"),

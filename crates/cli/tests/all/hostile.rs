@@ -1,15 +1,11 @@
 //! Servers that break the protocol: what they send is an error of the request, not an answer and
 //! not the end of a thread.
 
-#![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
-
-mod program;
-
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
-use program::{Ended, Folder, run, spec};
+use crate::program::{Ended, Folder, run, spec};
 use serde_json::json;
 
 /// Logs a client in and answers each statement so many times.

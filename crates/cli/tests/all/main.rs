@@ -1,0 +1,33 @@
+//! The engine's binary as a whole, a module for each of its habits: one program, since each program
+//! of tests is compiled and linked with all it needs.
+
+#![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
+
+#[path = "../../../driver/tests/account/mod.rs"]
+mod account;
+#[path = "../../../driver/tests/certificates/mod.rs"]
+mod certificates;
+#[path = "../../../driver/tests/client/mod.rs"]
+mod client;
+#[path = "../../../driver/tests/mariadb_server/mod.rs"]
+mod mariadb_server;
+#[path = "../../../driver/tests/postgres_server/mod.rs"]
+mod postgres_server;
+mod program;
+
+mod callbacks;
+mod connections;
+mod hostile;
+mod instrument;
+mod interrupted;
+mod labels;
+mod load;
+mod loaders;
+mod mysql;
+mod pipeline;
+mod run;
+mod stuck;
+mod tls;
+mod turns;
+mod unread;
+mod window;
