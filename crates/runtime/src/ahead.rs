@@ -36,8 +36,7 @@ impl Runtime {
     #[inline]
     fn upcoming_slot(&self, ahead: usize) -> Option<&Slot> {
         let token = self.reactor.as_ref()?.upcoming(ahead)?;
-        let index = *self.slot_of.get(token as usize)?;
-        self.slots.get(index as usize)?.as_deref()
+        self.slots.get(self.slots.of(token))
     }
 
     /// Preloads for the next replies. Call it before each event is taken.

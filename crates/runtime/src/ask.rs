@@ -14,9 +14,10 @@ impl Runtime {
     /// Opens a connection. `Some`: the result is known at once; otherwise
     /// [`Wake::Connected`](crate::Wake) or `NotConnected` reports it.
     pub fn connect(&mut self, view: &mut ShardView, client: u32) -> Option<Result<u32, ()>> {
-        let ordinal = self.connections * u64::from(self.shards) + u64::from(self.shard);
-        self.connections += 1;
-        if let Some(connector) = &self.connector {
+        let (shard, shards) = self.shard();
+        let ordinal = self.attempts.connections * u64::from(shards) + u64::from(shard);
+        self.attempts.connections += 1;
+        if let Some(connector) = &self.attempts.connector {
             connector.connect(fresh(client), ordinal, false);
             self.clients[client as usize].waiting = Waiting::Connection;
             return None;
@@ -31,7 +32,7 @@ impl Runtime {
                 connected.session.end_statements_when(over(view));
                 self.adopt_connection(client, ordinal, connected)
             });
-        Some(outcome.map_err(|failure| self.cause = Some(failure)))
+        Some(outcome.map_err(|failure| self.failures.cause = Some(failure)))
     }
 
     /// Sends statement text, which may hold several statements.
@@ -114,7 +115,7 @@ impl Runtime {
 
     /// What failed, if the last conclusion for this client was [`Conclusion::Failed`].
     pub fn failure(&mut self, client: u32) -> Option<Failed> {
-        let failed = self.failed.take()?;
+        let failed = self.failures.failed.take()?;
         let client = &mut self.clients[client as usize];
         client.limit = failed.decision.limit;
         client.back_off = failed.decision.action == record::ErrorAction::Retry;
@@ -185,7 +186,7 @@ impl Runtime {
     pub fn open_rows(&self, client: u32) -> Option<u32> {
         let own = &self.clients[client as usize].slots;
         let open = |index: &&u32| {
-            let slot = self.slots.get(**index as usize).and_then(Option::as_deref);
+            let slot = self.slots.get(**index);
             slot.is_some_and(|slot| slot.bulk.fleet.is_some())
         };
         own.iter().find(open).copied()

@@ -41,7 +41,7 @@ impl Runtime {
         if reply.error.is_some() {
             return self.conclude_error(view, index, purpose, reply);
         }
-        let Some(slot) = self.slots[index as usize].as_deref_mut() else {
+        let Some(slot) = self.slots.get_mut(index) else {
             return Conclusion::Nothing;
         };
         match purpose {
@@ -49,9 +49,9 @@ impl Runtime {
                 if purpose == Purpose::Adopt {
                     view.recorder().counters.reconnects += 1;
                 }
-                self.failed = slot.failed.take();
+                self.failures.failed = slot.failed.take();
                 // Without a failure, the script asked for the new connection.
-                let failed = self.failed.is_some();
+                let failed = self.failures.failed.is_some();
                 return if failed { Conclusion::Failed } else { Conclusion::Nothing };
             }
             Purpose::Prepare(id) => return Conclusion::Prepared(id),
@@ -64,12 +64,12 @@ impl Runtime {
                     return self.object(view, index, purpose, &error);
                 }
                 view.send(engine::Message::RowsLoaded(rows, slot.bulk.into.clone()));
-                self.cause = None;
+                self.failures.cause = None;
                 return Conclusion::Nothing;
             }
             Purpose::Statement | Purpose::Idle => {}
         }
-        self.cause = None;
+        self.failures.cause = None;
         slot.cursor = driver::RowCursor::default();
         let rows = reply.columns > 0;
         slot.reply = reply;
@@ -86,7 +86,7 @@ impl Runtime {
     #[inline]
     pub(crate) fn count(&mut self, view: &mut ShardView, index: u32, reply: &Reply, now: u64) {
         let any_open = view.any_open();
-        let slot = self.slots[index as usize].as_deref();
+        let slot = self.slots.get(index);
         let stopped = slot.is_some_and(|slot| self.clients[slot.client as usize].stopped);
         let recorder = if stopped { view.recorder_after_stop() } else { view.recorder() };
         recorder.counters.reads += u64::from(reply.tally.reads);
@@ -101,7 +101,7 @@ impl Runtime {
         if let (Some(token), Some(reactor)) = (slot.token, &mut self.reactor) {
             start_ns = reactor.given_ns(token);
             queued = start_ns.saturating_sub(slot.ready_ns);
-            recorder.on_the_way(queued, now.saturating_sub(self.unread_since_ns));
+            recorder.on_the_way(queued, now.saturating_sub(self.polled.unread_since_ns()));
         }
         let service = now.saturating_sub(start_ns);
         if reply.error.is_some() {
@@ -142,7 +142,7 @@ impl Runtime {
         if purpose == Purpose::Adopt && error.closes {
             // The server is still shutting down or starting: the earlier failure stands.
             self.drop_socket(index);
-            self.unwelcome.push((index, error.message.clone()));
+            self.attempts.unwelcome.push((index, error.message.clone()));
             return Conclusion::Later;
         }
         if purpose == Purpose::RollBack
@@ -150,7 +150,7 @@ impl Runtime {
             && let Some(first) = self.slot(index).and_then(|slot| slot.failed.take())
         {
             // The script must end the transaction itself, as with XA: the first failure stands.
-            self.failed = Some(first);
+            self.failures.failed = Some(first);
             return Conclusion::Failed;
         }
         self.act_on(view, index, purpose, failed)
@@ -201,7 +201,7 @@ impl Runtime {
             );
             let own = driver::advice(&self.settings.target, &failed.sqlstate, failed.number);
             let hint = own.unwrap_or(POLICY_HINT);
-            self.cause = Some(fault(FatalKind::Statement, message, Some(hint)));
+            self.failures.cause = Some(fault(FatalKind::Statement, message, Some(hint)));
         }
         let Some(slot) = self.slot(index) else { return Conclusion::Nothing };
         if action == ErrorAction::Reconnect {
@@ -215,7 +215,7 @@ impl Runtime {
             slot.failed = Some(failed);
             return self.roll_back(view, index);
         }
-        self.failed = Some(failed);
+        self.failures.failed = Some(failed);
         Conclusion::Failed
     }
 
@@ -246,7 +246,7 @@ impl Runtime {
 
     /// When the kernel took the last request, or the in-process driver began it; `None`: not sent.
     pub(crate) fn given_ns(&mut self, index: u32) -> Option<u64> {
-        let slot = self.slots.get(index as usize)?.as_deref().filter(|slot| slot.sent)?;
+        let slot = self.slots.get(index).filter(|slot| slot.sent)?;
         Some(match (slot.token, &mut self.reactor) {
             (Some(token), Some(reactor)) => reactor.given_ns(token),
             _ => slot.ready_ns,
@@ -265,7 +265,7 @@ impl Runtime {
         purpose: Purpose,
         request: impl FnOnce(&mut driver::Session, &mut Vec<u8>) -> Result<Sent, ProtocolError>,
     ) -> Result<Option<Reply>, ProtocolError> {
-        let Some(slot) = self.slots[index as usize].as_deref_mut() else { return Ok(None) };
+        let Some(slot) = self.slots.get_mut(index) else { return Ok(None) };
         slot.purpose = purpose;
         slot.sent = false;
         slot.release_rows();

@@ -1,5 +1,6 @@
 //! Connects in the background: handshakes block, so a few threads make them.
 
+use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -30,6 +31,24 @@ pub(crate) struct Attempt {
     pub(crate) slot: u32,
     pub(crate) ordinal: u64,
     pub(crate) outcome: Result<Connected, ConnectError>,
+}
+
+/// Connections of a shard that are being made, and how many were asked for.
+pub(crate) struct Attempts {
+    /// The threads that make them; `None`: the database is in process.
+    pub(crate) connector: Option<Connector>,
+    /// Finished attempts on in-process databases, by ticket and ordinal.
+    pub(crate) inline: VecDeque<(u32, u64, Result<Connected, ConnectError>)>,
+    /// New connections that closed before use, and why.
+    pub(crate) unwelcome: Vec<(u32, String)>,
+    /// Connections requested.
+    pub(crate) connections: u64,
+}
+
+impl Attempts {
+    pub(crate) fn none(connector: Option<Connector>) -> Self {
+        Self { connector, inline: VecDeque::new(), unwelcome: Vec::new(), connections: 0 }
+    }
 }
 
 /// The connecting threads of one shard.

@@ -44,8 +44,8 @@ impl Runtime {
         self.give_back();
         let Some(reactor) = &mut self.reactor else {
             let busy = !self.runnable.is_empty()
-                || !self.inline_attempts.is_empty()
-                || !self.unwelcome.is_empty();
+                || !self.attempts.inline.is_empty()
+                || !self.attempts.unwelcome.is_empty();
             if !timeout.is_zero() && !busy {
                 std::thread::sleep(timeout);
             }
@@ -56,12 +56,8 @@ impl Runtime {
         reactor.wait(timeout, &mut || view.now()).map_err(|error| {
             fault(FatalKind::Environment, format!("the event loop failed: {error}"), None)
         })?;
-        // What arrived did so after the loop was last asked: while clients ran and their statements
-        // were sent, or during this wait, which makes it younger.
         let now = view.now();
-        let ran_ns = asked_ns.saturating_sub(self.asked_ns) + reactor.sending_ns();
-        self.unread_since_ns = now.saturating_sub(ran_ns);
-        self.asked_ns = now;
+        self.polled.note(asked_ns, reactor.sending_ns(), now);
         self.look_ahead_after_wait();
         Ok(())
     }
@@ -85,7 +81,7 @@ impl Runtime {
 
     /// The next client whose connection attempt or loader job has finished.
     fn next_attempt(&mut self, view: &mut ShardView) -> Result<Option<Woken>, Failure> {
-        while let Some((index, why)) = self.unwelcome.pop() {
+        while let Some((index, why)) = self.attempts.unwelcome.pop() {
             if let Some(woken) = self.retry_later(view, index, &why)? {
                 return Ok(Some(woken));
             }
@@ -95,7 +91,7 @@ impl Runtime {
                 return Ok(Some(woken));
             }
         }
-        while let Ok(done) = self.done.1.try_recv() {
+        while let Some(done) = self.filling.next_done() {
             let index = done.slot;
             let conclusion = self.arrived(view, done);
             if let Some(woken) = self.hand_over(index, conclusion) {

@@ -34,8 +34,7 @@ impl Runtime {
         let settings = slot.session_state.settings.clone();
         let place = Arc::new(Place { endpoint: loaders.endpoint(slot.ordinal), settings });
         slot.bulk.place = Some(Arc::clone(&place));
-        self.tickets += 1;
-        let ticket = self.tickets;
+        let ticket = self.filling.next_ticket();
         if let Some(slot) = self.slot(index) {
             slot.bulk.ticket = ticket;
         }
@@ -44,7 +43,7 @@ impl Runtime {
     }
 
     fn submit(&mut self, index: u32, task: Task) {
-        let done = self.done.0.clone();
+        let done = self.filling.sender();
         let Some(waker) = self.reactor.as_ref().map(reactor::Reactor::waker) else { return };
         let Some(bulk) = self.slot(index).map(|slot| &slot.bulk) else { return };
         let Some(place) = bulk.place.clone() else { return };
@@ -146,10 +145,11 @@ impl Runtime {
             }
             let hint = "other batches may have been: drop the table and prepare it anew";
             let told = format!("a batch of rows of `{into} …` was not loaded: {error}");
-            self.cause = Some(fault(kind, told, Some(hint)));
+            self.failures.cause = Some(fault(kind, told, Some(hint)));
         }
         let purpose = Purpose::Insert;
-        self.failed = Some(Failed { decision, purpose, sqlstate, number, rolled_back, message });
+        self.failures.failed =
+            Some(Failed { decision, purpose, sqlstate, number, rolled_back, message });
         Conclusion::Failed
     }
 

@@ -308,3 +308,32 @@ impl Job {
         self.waker.wake();
     }
 }
+
+/// Bulk inserts of a shard that loaders carry out.
+pub(crate) struct Filling {
+    /// Bulk inserts started.
+    tickets: u64,
+    done: (Sender<Done>, Receiver<Done>),
+}
+
+impl Filling {
+    pub(crate) fn none() -> Self {
+        Self { tickets: 0, done: channel() }
+    }
+
+    /// The number of a bulk insert that begins: its results are known by it.
+    pub(crate) fn next_ticket(&mut self) -> u64 {
+        self.tickets += 1;
+        self.tickets
+    }
+
+    /// Where a job's result is sent.
+    pub(crate) fn sender(&self) -> Sender<Done> {
+        self.done.0.clone()
+    }
+
+    /// The next finished job, if there is one.
+    pub(crate) fn next_done(&self) -> Option<Done> {
+        self.done.1.try_recv().ok()
+    }
+}

@@ -5,8 +5,9 @@ use engine::{Failure, ShardView};
 use reactor::{Chunk, Event, EventKind, SILENT_SEND_MAX, Token};
 
 use crate::drive::Woken;
+use crate::lending::Lent;
 use crate::outcome::{Conclusion, Purpose};
-use crate::runtime::{Lent, Runtime};
+use crate::runtime::Runtime;
 use crate::slot::{RowBytes, Slot};
 
 /// A reply's rows are kept whole up to this size; of a larger one only the last part is readable.
@@ -23,7 +24,7 @@ impl Runtime {
         view: &mut ShardView,
         event: Event,
     ) -> Result<Option<Woken>, Failure> {
-        let slot = self.slot_of.get(event.token as usize).copied().unwrap_or(u32::MAX);
+        let slot = self.slots.of(event.token);
         let conclusion = match event.kind {
             EventKind::Received(chunk) => self.received(view, slot, chunk),
             EventKind::Sent => self.sent(view, slot, event.token),
@@ -48,14 +49,13 @@ impl Runtime {
     #[inline]
     fn lend(&mut self, index: u32, lent: Lent) {
         if self.slot(index).is_some_and(|slot| matches!(slot.rows, RowBytes::Lent(_))) {
-            self.lent = lent;
-            self.lent_to = Some(index);
+            self.lending.lend(index, lent);
         }
     }
 
     /// Handles bytes received through a TLS channel.
     fn received_sealed(&mut self, view: &mut ShardView, index: u32, chunk: &Chunk) -> Conclusion {
-        let mut plain = std::mem::take(&mut self.opened);
+        let mut plain = std::mem::take(&mut self.lending.opened);
         plain.clear();
         let Some(slot) = self.slot(index) else { return Conclusion::Later };
         let Some(channel) = &mut slot.channel else { return Conclusion::Later };
@@ -68,7 +68,7 @@ impl Runtime {
             }
             Err(error) => self.lost(view, index, &error.to_string()),
         };
-        self.opened = plain;
+        self.lending.opened = plain;
         self.lend(index, Lent::Opened);
         conclusion
     }

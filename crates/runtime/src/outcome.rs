@@ -1,6 +1,7 @@
 //! What a request is for, and how it ends for the client.
 
 use driver::StatementId;
+use engine::Failure;
 
 use crate::policy::Decision;
 
@@ -63,4 +64,15 @@ pub enum Conclusion {
     Later,
     /// Added to a pipeline that has not been sent; the client continues.
     Joined,
+}
+
+/// Failures of a shard that nobody has taken yet.
+#[derive(Default)]
+pub(crate) struct Failures {
+    /// What the next [`Runtime::failure`](crate::Runtime::failure) returns.
+    pub(crate) failed: Option<Failed>,
+    /// What caused the error that the running client may end with.
+    pub(crate) cause: Option<Failure>,
+    /// The lines printed last.
+    pub(crate) printed: Vec<String>,
 }

@@ -33,7 +33,7 @@ impl Runtime {
 
     /// Whether the connection has a pipeline.
     pub fn is_pipelined(&self, index: u32) -> bool {
-        let slot = self.slots.get(index as usize).and_then(Option::as_deref);
+        let slot = self.slots.get(index);
         slot.is_some_and(|slot| slot.pipeline.is_some())
     }
 
@@ -63,7 +63,7 @@ impl Runtime {
         if purpose != Purpose::Statement {
             return Err(ProtocolError::Misuse("a pipeline takes only statements"));
         }
-        let Some(slot) = self.slots[index as usize].as_deref_mut() else {
+        let Some(slot) = self.slots.get_mut(index) else {
             return Ok(Conclusion::Joined);
         };
         let Some(pipeline) = &mut slot.pipeline else { return Ok(Conclusion::Joined) };
@@ -107,7 +107,7 @@ impl Runtime {
 
     /// Sends the batch; the client waits for its replies. `Err`: it could not be sent.
     fn send_batch(&mut self, view: &mut ShardView, index: u32) -> Result<(), ProtocolError> {
-        let Some(slot) = self.slots[index as usize].as_deref_mut() else { return Ok(()) };
+        let Some(slot) = self.slots.get_mut(index) else { return Ok(()) };
         let Some(pipeline) = &mut slot.pipeline else { return Ok(()) };
         slot.purpose = Purpose::Statement;
         slot.sent = false;
@@ -151,7 +151,7 @@ impl Runtime {
         now: u64,
     ) -> Option<Conclusion> {
         self.count(view, index, &reply, now);
-        let slot = self.slots[index as usize].as_deref_mut()?;
+        let slot = self.slots.get_mut(index)?;
         let pipeline = slot.pipeline.as_mut()?;
         pipeline.under_way.pop_front();
         let left = pipeline.under_way.len() as u64;
@@ -192,7 +192,7 @@ impl Runtime {
     /// Counts an error for each statement in flight on a lost connection, except the first
     /// `counted`.
     pub(crate) fn forget_under_way(&mut self, view: &mut ShardView, index: u32, counted: usize) {
-        let Some(slot) = self.slots[index as usize].as_deref_mut() else { return };
+        let Some(slot) = self.slots.get_mut(index) else { return };
         if let Some(pipeline) = &mut slot.pipeline {
             let sent = slot.purpose != Purpose::Idle;
             let lost = if sent { pipeline.under_way.len() } else { 0 };

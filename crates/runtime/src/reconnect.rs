@@ -23,14 +23,14 @@ impl Runtime {
     /// Queues the first attempt to reconnect a lost connection; the client waits for it.
     pub(crate) fn begin_reconnect(&mut self, view: &mut ShardView, index: u32) -> Conclusion {
         let now = view.now();
-        let Some(slot) = self.slots[index as usize].as_deref_mut() else {
+        let Some(slot) = self.slots.get_mut(index) else {
             return Conclusion::Nothing;
         };
         slot.lost_ns = now;
         slot.attempts = 0;
         slot.purpose = Purpose::Adopt;
         let ordinal = slot.ordinal;
-        match &self.connector {
+        match &self.attempts.connector {
             Some(connector) => connector.connect(again(index), ordinal, true),
             None => self.connect_inline(index, ordinal),
         }
@@ -41,7 +41,7 @@ impl Runtime {
     fn connect_inline(&mut self, index: u32, ordinal: u64) {
         let settings = &self.settings;
         let outcome = driver::connect(&settings.target, ordinal, settings.connect_timeout);
-        self.inline_attempts.push_back((again(index), ordinal, outcome));
+        self.attempts.inline.push_back((again(index), ordinal, outcome));
     }
 
     /// Counts a statement on a lost connection and applies the policy.
@@ -66,9 +66,9 @@ impl Runtime {
             rolled_back: false,
             message: format!("connection lost: {why}"),
         };
-        self.cause = Some(fault(FatalKind::Connection, failed.message.clone(), None));
+        self.failures.cause = Some(fault(FatalKind::Connection, failed.message.clone(), None));
         if decision.action == ErrorAction::Stop {
-            self.failed = Some(failed);
+            self.failures.failed = Some(failed);
             if let Some(slot) = self.slot(index) {
                 slot.purpose = Purpose::Idle;
             }
@@ -90,7 +90,7 @@ impl Runtime {
         let Connected { session, transport, .. } = connected;
         let (socket, channel) = transport.into_parts();
         let token = socket.map(|socket| self.add_socket(socket)).transpose()?;
-        let index = self.insert_slot(Box::new(Slot {
+        let index = self.slots.insert(Box::new(Slot {
             session,
             token,
             channel,
@@ -116,7 +116,7 @@ impl Runtime {
         }));
         self.clients[client as usize].slots.push(index);
         if let Some(token) = token {
-            self.bind_token(token, index);
+            self.slots.bind(token, index);
         }
         Ok(index)
     }
@@ -137,11 +137,11 @@ impl Runtime {
 
     /// The next finished attempt (ticket, ordinal, outcome); prints the connector's messages.
     pub(crate) fn finished_attempt(&mut self, view: &mut ShardView) -> Option<FinishedAttempt> {
-        if let Some(attempt) = self.inline_attempts.pop_front() {
+        if let Some(attempt) = self.attempts.inline.pop_front() {
             return Some(attempt);
         }
         loop {
-            match self.connector.as_ref()?.news()? {
+            match self.attempts.connector.as_ref()?.news()? {
                 News::Finished(attempt) => {
                     return Some((attempt.slot, attempt.ordinal, attempt.outcome));
                 }
@@ -179,7 +179,7 @@ impl Runtime {
             Ok(connected) => Wake::Connected(self.adopt_connection(client, ordinal, connected)?),
             Err(error) => {
                 self.tell_connection(view, &error);
-                self.cause = Some(connect_failure(&self.settings.target, &error));
+                self.failures.cause = Some(connect_failure(&self.settings.target, &error));
                 Wake::NotConnected
             }
         };
@@ -202,7 +202,7 @@ impl Runtime {
         let (socket, channel) = transport.into_parts();
         let token = socket.map(|socket| self.add_socket(socket)).transpose()?;
         if let Some(token) = token {
-            self.bind_token(token, index);
+            self.slots.bind(token, index);
         }
         let Some(slot) = self.slot(index) else { return Ok(None) };
         slot.token = token;
@@ -269,7 +269,7 @@ impl Runtime {
             return Some(Woken { client, why: Wake::Ended });
         }
         let ordinal = self.slot(index)?.ordinal;
-        match &self.connector {
+        match &self.attempts.connector {
             Some(connector) => connector.connect(again(index), ordinal, true),
             None => self.connect_inline(index, ordinal),
         }

@@ -2,19 +2,8 @@
 
 use driver::{ProtocolError, Reply, Session, StatementId};
 
-use crate::runtime::{Lent, Runtime};
+use crate::runtime::Runtime;
 use crate::slot::{RowBytes, Slot};
-
-impl Lent {
-    /// The bytes held.
-    pub(crate) fn bytes<'a>(&'a self, opened: &'a [u8]) -> &'a [u8] {
-        match self {
-            Self::Nothing => &[],
-            Self::Chunk(chunk) => chunk.bytes(),
-            Self::Opened => opened,
-        }
-    }
-}
 
 /// Where a slot's rows are, in its own buffer or a lent one.
 fn row_bytes<'a>(slot: &'a Slot, lent: &'a [u8]) -> &'a [u8] {
@@ -28,12 +17,12 @@ fn row_bytes<'a>(slot: &'a Slot, lent: &'a [u8]) -> &'a [u8] {
 impl Runtime {
     /// The last reply on a connection; `None`: the connection is closed.
     pub fn reply(&self, index: u32) -> Option<&Reply> {
-        self.slots.get(index as usize)?.as_ref().map(|slot| &slot.reply)
+        self.slots.get(index).map(|slot| &slot.reply)
     }
 
     /// The connection's session; `None`: the connection is closed.
     pub fn session(&self, index: u32) -> Option<&Session> {
-        self.slots.get(index as usize)?.as_ref().map(|slot| &slot.session)
+        self.slots.get(index).map(|slot| &slot.session)
     }
 
     /// Reads the next row of the last reply: calls `column` for each column, with `None` for NULL.
@@ -46,8 +35,8 @@ impl Runtime {
         index: u32,
         column: impl FnMut(Option<&[u8]>),
     ) -> Result<bool, ProtocolError> {
-        let lent = self.lent.bytes(&self.opened);
-        let Some(slot) = self.slots.get_mut(index as usize).and_then(Option::as_deref_mut) else {
+        let lent = self.lending.bytes();
+        let Some(slot) = self.slots.get_mut(index) else {
             return Ok(false);
         };
         let mut cursor = slot.cursor;
@@ -61,8 +50,8 @@ impl Runtime {
     /// # Errors
     /// [`ProtocolError`] if the rows are gone.
     pub fn next_result(&mut self, index: u32) -> Result<bool, ProtocolError> {
-        let lent = self.lent.bytes(&self.opened);
-        let Some(slot) = self.slots.get_mut(index as usize).and_then(Option::as_deref_mut) else {
+        let lent = self.lending.bytes();
+        let Some(slot) = self.slots.get_mut(index) else {
             return Ok(false);
         };
         let mut cursor = slot.cursor;
@@ -93,10 +82,9 @@ impl Runtime {
     /// Returns the memory in which the client that ran could read its rows.
     #[inline]
     pub(crate) fn give_back(&mut self) {
-        let Some(index) = self.lent_to.take() else { return };
-        let lent = std::mem::replace(&mut self.lent, Lent::Nothing);
-        if let Some(slot) = self.slots.get_mut(index as usize).and_then(Option::as_deref_mut) {
-            slot.keep_rows(lent.bytes(&self.opened));
+        let Some((index, lent)) = self.lending.take_back() else { return };
+        if let Some(slot) = self.slots.get_mut(index) {
+            slot.keep_rows(lent.bytes(&self.lending.opened));
         }
     }
 }

@@ -2,76 +2,42 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
 
-use driver::{ConnectError, Connected, Traits as _};
+use driver::Traits as _;
 use engine::Failure;
-use reactor::{Chunk, Reactor, Token};
+use reactor::Reactor;
 use record::FatalKind;
 
 use crate::client::{Client, Waiting};
-use crate::connector::Connector;
+use crate::connector::{Attempts, Connector};
 use crate::event_loop;
-use crate::loaders::Done;
-use crate::outcome::Failed;
+use crate::lending::Lending;
+use crate::loaders::Filling;
+use crate::outcome::Failures;
+use crate::polled::Polled;
 use crate::settings::Settings;
 use crate::slot::{RowBytes, Slot};
-
-/// Received bytes held while a client reads rows in them.
-#[derive(Debug)]
-pub(crate) enum Lent {
-    Nothing,
-    /// As received.
-    Chunk(Chunk),
-    /// Decrypted by a channel: in `opened`.
-    Opened,
-}
+use crate::slots::Slots;
 
 /// See the crate's documentation.
 pub struct Runtime {
     pub(crate) settings: Arc<Settings>,
-    pub(crate) shard: u32,
-    pub(crate) shards: u32,
+    /// This shard's number, and the number of shards.
+    shard: (u32, u32),
+    pub(crate) reactor: Option<Reactor>,
 
     pub(crate) clients: Vec<Client>,
     /// Clients of in-process drivers whose time slice has ended.
     pub(crate) runnable: VecDeque<u32>,
+    pub(crate) slots: Slots,
 
-    pub(crate) slots: Vec<Option<Box<Slot>>>,
-    free_slots: Vec<u32>,
-    /// The slot of each reactor token.
-    pub(crate) slot_of: Vec<u32>,
-    pub(crate) reactor: Option<Reactor>,
-    pub(crate) connector: Option<Connector>,
-    /// When the kernel was last asked for events.
-    pub(crate) asked_ns: u64,
-    /// What is read now has lain unread no longer than since this time.
-    pub(crate) unread_since_ns: u64,
-    /// Finished attempts on in-process databases, by ticket and ordinal.
-    pub(crate) inline_attempts: VecDeque<(u32, u64, Result<Connected, ConnectError>)>,
-    /// New connections that closed before use, and why.
-    pub(crate) unwelcome: Vec<(u32, String)>,
-    /// Connections requested.
-    pub(crate) connections: u64,
-    /// Bulk inserts started.
-    pub(crate) tickets: u64,
-    /// Results of loader jobs.
-    pub(crate) done: (Sender<Done>, Receiver<Done>),
-
-    /// What the next [`Runtime::failure`] returns.
-    pub(crate) failed: Option<Failed>,
-    /// What caused the error that the running client may end with.
-    pub(crate) cause: Option<Failure>,
-    /// The failure printed last.
-    pub(crate) told: Vec<String>,
-
-    /// Bytes decrypted by a channel, for the session.
-    pub(crate) opened: Vec<u8>,
+    pub(crate) attempts: Attempts,
+    pub(crate) filling: Filling,
+    pub(crate) polled: Polled,
+    pub(crate) failures: Failures,
+    pub(crate) lending: Lending,
     /// Buffer for requests of sessions without a socket.
     pub(crate) sink: Vec<u8>,
-    /// The slot whose rows lie in lent memory, which goes back with the next event.
-    pub(crate) lent_to: Option<u32>,
-    pub(crate) lent: Lent,
 }
 
 /// A failure caused by the script or the user.
@@ -107,29 +73,17 @@ impl Runtime {
         });
         Ok(Self {
             settings,
-            shard,
-            shards,
+            shard: (shard, shards),
+            reactor,
             clients: Vec::new(),
             runnable: VecDeque::new(),
-            slots: Vec::new(),
-            free_slots: Vec::new(),
-            slot_of: Vec::new(),
-            reactor,
-            connector,
-            asked_ns: u64::MAX,
-            unread_since_ns: 0,
-            inline_attempts: VecDeque::new(),
-            unwelcome: Vec::new(),
-            connections: 0,
-            tickets: 0,
-            done: channel(),
-            failed: None,
-            cause: None,
-            told: Vec::new(),
-            opened: Vec::new(),
+            slots: Slots::default(),
+            attempts: Attempts::none(connector),
+            filling: Filling::none(),
+            polled: Polled::never(),
+            failures: Failures::default(),
+            lending: Lending::default(),
             sink: Vec::new(),
-            lent_to: None,
-            lent: Lent::Nothing,
         })
     }
 
@@ -140,7 +94,7 @@ impl Runtime {
 
     /// This shard's number, from 0, and the number of shards.
     pub fn shard(&self) -> (u32, u32) {
-        (self.shard, self.shards)
+        self.shard
     }
 
     /// Whether a client may have to wait for a reply; in-process databases answer at once.
@@ -203,65 +157,43 @@ impl Runtime {
     /// Whether the connection exists, open or reconnecting.
     #[inline]
     pub fn has(&self, slot: u32) -> bool {
-        self.slots.get(slot as usize).is_some_and(Option::is_some)
+        self.slots.get(slot).is_some()
     }
 
     /// Takes what the running client may be about to end with.
     pub fn take_cause(&mut self) -> Option<Failure> {
-        self.cause.take()
+        self.failures.cause.take()
     }
 
     /// Sets what the running client ends with if it does not catch the failure.
     pub fn set_cause(&mut self, cause: Failure) {
-        self.cause = Some(cause);
+        self.failures.cause = Some(cause);
     }
 
     #[inline]
     pub(crate) fn slot(&mut self, index: u32) -> Option<&mut Slot> {
-        self.slots.get_mut(index as usize)?.as_deref_mut()
-    }
-
-    pub(crate) fn insert_slot(&mut self, slot: Box<Slot>) -> u32 {
-        match self.free_slots.pop() {
-            Some(index) => {
-                self.slots[index as usize] = Some(slot);
-                index
-            }
-            None => {
-                self.slots.push(Some(slot));
-                (self.slots.len() - 1) as u32
-            }
-        }
+        self.slots.get_mut(index)
     }
 
     /// Closes a connection for good.
     pub fn disconnect(&mut self, index: u32) {
-        if let Some(slot) = self.slots.get_mut(index as usize).and_then(Option::take) {
+        if let Some(slot) = self.slots.remove(index) {
             if let (Some(token), Some(reactor)) = (slot.token, &mut self.reactor) {
                 reactor.remove(token);
             }
             self.clients[slot.client as usize].slots.retain(|own| *own != index);
-            self.free_slots.push(index);
         }
     }
 
     /// Drops a connection's socket; its session stays, for the statements it knows.
     pub(crate) fn drop_socket(&mut self, index: u32) {
-        let Some(slot) = self.slots[index as usize].as_deref_mut() else { return };
+        let Some(slot) = self.slots.get_mut(index) else { return };
         slot.broken = true;
         slot.input.clear();
         slot.rows = RowBytes::None;
         if let (Some(token), Some(reactor)) = (slot.token.take(), &mut self.reactor) {
             reactor.remove(token);
         }
-    }
-
-    pub(crate) fn bind_token(&mut self, token: Token, slot: u32) {
-        let index = token as usize;
-        if self.slot_of.len() <= index {
-            self.slot_of.resize(index + 1, u32::MAX);
-        }
-        self.slot_of[index] = slot;
     }
 
     /// Makes the slot's client wait for a reply on it.

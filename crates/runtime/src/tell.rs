@@ -56,12 +56,12 @@ impl Runtime {
 
     /// The same lines in a row are printed only once.
     fn tell(&mut self, view: &mut ShardView, lines: Vec<String>) {
-        if self.told == lines {
+        if self.failures.printed == lines {
             return;
         }
         for line in &lines {
             view.send(engine::Message::Output(format!("FATAL: {line}")));
         }
-        self.told = lines;
+        self.failures.printed = lines;
     }
 }

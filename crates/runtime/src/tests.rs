@@ -107,7 +107,7 @@ impl Client {
             transport: Transport::Plain(OwnedFd::from(ours)),
             server_version: "18".into(),
         };
-        runtime.inline_attempts.push_back((fresh(client), 0, Ok(connected)));
+        runtime.attempts.inline.push_back((fresh(client), 0, Ok(connected)));
         let Ok(Some(Woken { why: Wake::Connected(slot), .. })) = runtime.next(&mut view) else {
             panic!("no connection")
         };
