@@ -1,7 +1,7 @@
 """Facts of the host that a run is made on, and what is sampled while it runs."""
 
 from dbdyno.collect.canaries import Canaries
-from dbdyno.collect.collector import Collector, Readings, Scope, Watched
+from dbdyno.collect.collector import Collector, Readings, Scope, Watched, WatchedMember
 from dbdyno.collect.flags import RedFlag, red_flags
 from dbdyno.collect.held_back import held_back
 from dbdyno.collect.host import activity_now, environment_id, host_facts
@@ -22,6 +22,7 @@ __all__ = [
     "Sampler",
     "Scope",
     "Watched",
+    "WatchedMember",
     "activity_now",
     "collectors",
     "environment_id",

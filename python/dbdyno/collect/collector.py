@@ -20,6 +20,18 @@ Scope = Literal["host", "run"]
 
 
 @dataclass(frozen=True, slots=True)
+class WatchedMember:
+    """One server of several that make up a run's server."""
+
+    name: str
+    role: str
+    pids: Callable[[], Sequence[int]]
+    """Its processes now."""
+    ask: Callable[[], SampledSession | None]
+    """Opens a session with it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Watched:
     """The parts of one run that its collectors look at."""
 
@@ -34,6 +46,8 @@ class Watched:
     """Processes between the two now."""
     ask: Callable[[], SampledSession | None] = lambda: None
     """Opens a session; `None` where the server can't be asked."""
+    members: Sequence[WatchedMember] = ()
+    """Of several servers all, the one that `ask` asks first."""
     spend: Callable[[float], None] = lambda _: None
     """Told the processor time, seconds, of each program that a collector has run."""
 
@@ -59,6 +73,8 @@ class Collector:
     """Ready to be sampled; what is missing for it; or `None` where there is nothing to read."""
     optional: bool = False
     """Costs what it watches something: only for studies that ask for it."""
+    by_member: bool = False
+    """Asks the server it is opened for, and is opened for each of several."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from dbdyno.collect import by_member
 from dbdyno.collect.collector import Collector, Readings, Watched
 from dbdyno.collect.pace import PERIOD_S, Pace
 from dbdyno.collect.served import Served, total_s
@@ -137,7 +138,13 @@ class Sampler:
         for collector in collectors:
             served = Served(watched.ask)
             programs = _Programs()
-            opened = collector.open(replace(watched, ask=served.ask, spend=programs.add))
+            accounted = replace(
+                watched,
+                ask=served.ask,
+                members=[replace(m, ask=served.asking(m.ask)) for m in watched.members],
+                spend=programs.add,
+            )
+            opened = by_member.opened(collector, accounted)
             if isinstance(opened, Missing):
                 self.missing[collector.source] = opened
             elif opened is not None:

@@ -37,10 +37,20 @@ class Served:
 
     def ask(self) -> SampledSession | None:
         """Opens a session and keeps account of it."""
-        session = self._ask()
-        if session is not None:
-            self._sessions.append(session)
-        return session
+        return self.asking(self._ask)()
+
+    def asking(
+        self, ask: Callable[[], SampledSession | None]
+    ) -> Callable[[], SampledSession | None]:
+        """What opens a session with another server and keeps account of it, too."""
+
+        def opened() -> SampledSession | None:
+            session = ask()
+            if session is not None:
+                self._sessions.append(session)
+            return session
+
+        return opened
 
     def look(self) -> None:
         """Sees who serves the sessions now; by the thread that uses them, after each sample, so

@@ -204,4 +204,5 @@ COLLECTOR = Collector(
         _AGE,
     ),
     _open,
+    by_member=True,
 )

@@ -12,7 +12,9 @@ from dbdyno.collect.collector import Collector, Readings, Watched
 from dbdyno.errors import ServerError
 from dbdyno.model import Metric, Missing, Reading, SampledSession
 
-_VERSION = "SELECT current_setting('server_version_num')::int AS version"
+_VERSION = """
+    SELECT current_setting('server_version_num')::int AS version,
+           pg_is_in_recovery() AS is_replica"""
 _DATABASE = """
     SELECT sum(xact_commit) AS xact_commit, sum(xact_rollback) AS xact_rollback,
            sum(blks_read) AS blks_read, sum(blks_hit) AS blks_hit,
@@ -26,6 +28,8 @@ _CHECKPOINTER = "SELECT * FROM pg_stat_checkpointer"
 _WAL = "SELECT * FROM pg_stat_wal"
 _POSITION = "SELECT (pg_current_wal_lsn() - '0/0'::pg_lsn)::bigint AS wal_position"
 _POSITION_9_6 = "SELECT (pg_current_xlog_location() - '0/0'::pg_lsn)::bigint AS wal_position"
+_REPLAYED = "SELECT (pg_last_wal_replay_lsn() - '0/0'::pg_lsn)::bigint AS wal_position"
+"""Of a replica, from version 10."""
 _IO = """
     SELECT backend_type AS instance, sum(reads) AS reads, sum(writes) AS writes,
            sum(extends) AS extends, sum(fsyncs) AS fsyncs, sum(evictions) AS evictions
@@ -88,7 +92,10 @@ class _PostgreSQL:
         (row,) = session.rows(_VERSION)
         version = int(str(row["version"])) // 10_000
         statements = [_DATABASE, _WRITER, _WAITS]
-        statements.append(_POSITION if version >= 10 else _POSITION_9_6)
+        if version >= 10:
+            statements.append(_REPLAYED if row["is_replica"] else _POSITION)
+        elif not row["is_replica"]:
+            statements.append(_POSITION_9_6)
         statements += [_WAL] if version >= 14 else []
         statements += [_IO] if version >= 16 else []
         statements += [_CHECKPOINTER] if version >= 17 else []
@@ -132,4 +139,4 @@ def _metrics() -> tuple[Metric, ...]:
     return tuple(unique.values())
 
 
-COLLECTOR = Collector("postgresql", "run", _metrics(), _open)
+COLLECTOR = Collector("postgresql", "run", _metrics(), _open, by_member=True)

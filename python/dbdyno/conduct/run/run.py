@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from dbdyno.collect import Sampler
 from dbdyno.conduct.events import HostInspected
 from dbdyno.conduct.host import Host
+from dbdyno.conduct.members import require_agreement
 from dbdyno.conduct.run.engine_load import EngineLoad
 from dbdyno.conduct.run.identity import Identity
 from dbdyno.conduct.run.inspected import Inspected
@@ -93,6 +94,7 @@ class Run:
             load = self._load = load_of(served)
             load.check_fit()
         load.make_tables()
+        self._compare_members("after loading")
         self._inspected.prepared(server)
         self._parts.callback(served.stop_sampling)
         served.start_sampling(load.client_pids)
@@ -113,10 +115,17 @@ class Run:
         served.stop_sampling()
         with self.measured.phase("collect"):
             self._inspected.after(served.server, served.host)
+        self._compare_members("after the load")
         self.load.drop_tables()
         if self._failure is None:
             with self.measured.phase("stop"):
                 served.server.stop()
+
+    def _compare_members(self, when: str) -> None:
+        server = self.served.server
+        if server.members:
+            with self.measured.phase("compare"):
+                require_agreement(server, self.identity.setting.study.load.verify, when)
 
     def take_down(self) -> None:
         """Undoes the set-up; a failure in that is the run's failure."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 
-from dbdyno.collect import Sampler, Watched
+from dbdyno.collect import Sampler, Watched, WatchedMember
 from dbdyno.conduct.host import Host
 from dbdyno.conduct.run.identity import Identity
 from dbdyno.conduct.run.measured import Measured
@@ -52,6 +52,15 @@ class Served:
             client_pids=client_pids,
             proxy_pids=server.entry.proxies,
             ask=server.database.ask,
+            members=[
+                WatchedMember(
+                    member.name,
+                    member.role,
+                    member.server.node.processes,
+                    member.server.database.ask,
+                )
+                for member in server.members
+            ],
         )
         sampler = Sampler(self.identity.setting.collectors("run"), watched)
         self._sampler = self._sampling.enter_context(sampler)

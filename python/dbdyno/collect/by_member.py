@@ -1,0 +1,44 @@
+"""A collector that asks a server, where there are several: opened for each of them.
+
+What the first says stands as that of a single server does. What the others say has their names as
+instances; figures that they tell by kinds of processes and the like are the first's alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from dbdyno.collect.collector import Collector, Readings, Watched
+from dbdyno.model import Missing, Reading
+
+
+@dataclass(frozen=True, slots=True)
+class _EveryMember:
+    first: Readings
+    others: Mapping[str, Readings]
+
+    def sample(self) -> Iterable[Reading]:
+        yield from self.first.sample()
+        for name, member in self.others.items():
+            for reading in member.sample():
+                if not reading.instance:
+                    yield replace(reading, instance=name)
+
+    def close(self) -> None:
+        """Closes all of them."""
+        for member in (self.first, *self.others.values()):
+            member.close()
+
+
+def opened(collector: Collector, watched: Watched) -> Readings | Missing | None:
+    """As `Collector.open`, for all members where it asks each."""
+    first = collector.open(watched)
+    if not collector.by_member or first is None or isinstance(first, Missing):
+        return first
+    others: dict[str, Readings] = {}
+    for member in watched.members[1:]:
+        readings = collector.open(replace(watched, ask=member.ask, members=()))
+        if readings is not None and not isinstance(readings, Missing):
+            others[member.name] = readings
+    return _EveryMember(first, others) if others else first

@@ -1,0 +1,53 @@
+"""Whether the servers of a topology hold the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dbdyno.errors import ServerError
+from dbdyno.model import Verify
+from dbdyno.servers import Contents, Server
+
+_CATCH_UP_LIMIT_S = 600.0
+"""How long members may take to apply what they were sent; a load may have left them far behind."""
+
+
+def require_agreement(server: Server, verify: Verify, when: str) -> None:
+    """Compares every table of the run's own on all members, once each has what the first has.
+    `verify` decides how: not at all, by their numbers of rows, or by checksums; `when`, such as
+    `after loading`, is for the message.
+
+    # Errors
+    `ServerError` names each table that differs, and the member.
+    """
+    if not server.members or verify == "none":
+        return
+    server.members.settle(_CATCH_UP_LIMIT_S)
+    if differences := list(_differences(server, checksum=verify == "checksums")):
+        raise ServerError(
+            f"members differ {when}: {'; '.join(differences)}",
+            hint="what was measured was not the same rows everywhere: is a table left out of the "
+            "replication, or was a member written to?",
+        )
+
+
+def _differences(server: Server, *, checksum: bool) -> Iterator[str]:
+    first, *others = server.members
+    for table, in_statements in server.database.tables().items():
+        expected = server.database.contents(in_statements, checksum=checksum)
+        for member in others:
+            try:
+                contents = member.server.database.contents(in_statements, checksum=checksum)
+            except ServerError as error:
+                yield f"`{table}` can't be read on {member.name} ({error.message})"
+                continue
+            if contents != expected:
+                yield (
+                    f"`{table}` has {_in_words(contents)} on {member.name}, "
+                    f"{_in_words(expected)} on {first.name}"
+                )
+
+
+def _in_words(contents: Contents) -> str:
+    checksum = f" with checksum {contents.checksum}" if contents.checksum else ""
+    return f"{contents.rows:,} rows{checksum}"
