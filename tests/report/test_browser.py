@@ -18,7 +18,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.ui import Select, WebDriverWait
-from test_sampled import SHORT, rate, sampled
+from test_sampled import SHORT, sampled
+from test_sampled import rate as sampled_rate
 from test_searches import SEARCH, of_a_cell
 
 from dbdyno.model import PlannedRun, Step
@@ -58,7 +59,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chro
         yield opened
 
 
-PAGES = ["small", "wide", "one step", "nothing complete", "search", "history"]
+PAGES = ["small", "wide", "one step", "nothing complete", "search", "sampled", "history"]
 
 
 @pytest.fixture(scope="module", params=PAGES)
@@ -71,6 +72,11 @@ def page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         text = WIDE
     elif request.param == "one step":
         text = SMALL.replace("[1, 4]", "[4]").replace("blocks = 3", "blocks = 1")
+    elif request.param == "sampled":
+        text, world = (
+            SHORT.replace("blocks = 3", "blocks = 1"),
+            World(sampled_rate, samples=sampled),
+        )
     elif request.param == "search":
         text, world = SEARCH, World(rate, search=of_a_cell)
     elif request.param == "nothing complete":
@@ -92,6 +98,12 @@ def opened(browser: webdriver.Chrome, page: Path) -> None:
     WebDriverWait(browser, 60).until(
         lambda seen: seen.execute_script("return document.documentElement.dataset.drawn") == "yes"
     )
+
+
+def unfold(browser: webdriver.Chrome) -> None:
+    """Everything on the page."""
+    fold = 'document.querySelectorAll("main details").forEach(part => { part.open = true; })'
+    browser.execute_script(fold)
 
 
 def charts(browser: webdriver.Chrome) -> list[tuple[str, int]]:
@@ -133,8 +145,67 @@ def test_every_chart_is_drawn_without_complaint_or_network(
     assert requested(browser) == [page.as_uri()]
 
 
+def test_the_first_screen_has_answer_picture_trust_and_command(
+    browser: webdriver.Chrome, page: Path
+) -> None:
+    if page.stem in ("nothing-complete", "history"):
+        return
+    browser.set_window_size(1400, 1040)
+    metrics = {"width": 1400, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    try:
+        opened(browser, page)
+        places = browser.execute_script(
+            """return ["h1", ".headline", "#chart-answer svg", ".chips", ".measured", ".again"]
+                 .map(one => document.querySelector(one).getBoundingClientRect().bottom)"""
+        )
+        assert places == sorted(places)
+        assert places[-1] <= 900
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_a_link_unfolds_what_it_leads_to(browser: webdriver.Chrome, page: Path) -> None:
+    if page.stem == "history":
+        return
+    opened(browser, page)
+    links = browser.find_elements(By.CSS_SELECTOR, 'a[href^="#"]:not([href="#"])')
+    targets = [str(link.get_attribute("href")).rpartition("#")[2] for link in links]
+    absent = [name for name in targets if not browser.find_elements(By.ID, name)]
+    assert absent == []
+    validity = browser.find_element(By.CSS_SELECTOR, "#validity dl")
+    assert not validity.is_displayed()
+    browser.find_element(By.CSS_SELECTOR, '.chips a[href="#validity"]').click()
+    WebDriverWait(browser, 60).until(lambda _: validity.is_displayed())
+
+
+def test_a_chart_has_one_description_and_its_menu_a_name(
+    browser: webdriver.Chrome, page: Path
+) -> None:
+    if page.stem in ("nothing-complete", "history"):
+        return
+    opened(browser, page)
+    pictures = browser.find_elements(By.CSS_SELECTOR, "[data-chart] svg[role=img]")
+    assert len(pictures) >= len(browser.find_elements(By.CSS_SELECTOR, "[data-chart]"))
+    assert all(picture.get_attribute("aria-label") for picture in pictures)
+    menus = browser.find_elements(By.CSS_SELECTOR, ".vega-embed details > summary")
+    assert all((menu.get_attribute("aria-label") or "").startswith("Save: ") for menu in menus)
+
+
+def test_print_shows_what_is_folded(browser: webdriver.Chrome, page: Path) -> None:
+    if page.stem == "history":
+        return
+    opened(browser, page)
+    browser.execute_script('dispatchEvent(new Event("beforeprint"))')
+    folded = browser.find_elements(By.CSS_SELECTOR, "main details:not([open])")
+    assert [one for one in folded if not one.find_elements(By.XPATH, "ancestor::figure")] == []
+    browser.execute_script('dispatchEvent(new Event("afterprint"))')
+    assert browser.find_elements(By.CSS_SELECTOR, "main details:not([open])")
+
+
 def test_choosing_another_cell_draws_another_line(browser: webdriver.Chrome, page: Path) -> None:
     opened(browser, page)
+    unfold(browser)
     boxes = browser.find_elements(By.CSS_SELECTOR, "select[data-selector=point]")
     if page.stem in ("nothing-complete", "history"):
         assert not boxes, "there is nothing to choose from"
@@ -150,15 +221,18 @@ def test_choosing_another_cell_draws_another_line(browser: webdriver.Chrome, pag
     WebDriverWait(browser, 60).until(lambda seen: drawn(seen) != before)
 
 
-@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("width", [1400, 800, 390])
 def test_nothing_is_cut_off(browser: webdriver.Chrome, page: Path, width: int) -> None:
     browser.set_window_size(max(width, 500), 2000)
     metrics = {"width": width, "height": 2000, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     try:
         opened(browser, page)
-        wide = browser.execute_script("return document.documentElement.scrollWidth")
-        assert wide <= width
+        for folded in (True, False):
+            if not folded:
+                unfold(browser)
+            wide = browser.execute_script("return document.documentElement.scrollWidth")
+            assert wide <= width
         cut = browser.execute_script(
             """return [...document.querySelectorAll("[data-chart] svg")].flatMap(svg => {
                  const frame = svg.getBoundingClientRect();
@@ -179,7 +253,9 @@ def sampled_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sampled")
     page = folder / "sampled.html"
     text = SHORT.replace("blocks = 3", "blocks = 1")
-    page.write_text(page_of(write_study(folder, text, World(rate, samples=sampled))), "utf-8")
+    page.write_text(
+        page_of(write_study(folder, text, World(sampled_rate, samples=sampled))), "utf-8"
+    )
     return page
 
 
@@ -199,6 +275,7 @@ def test_any_metric_is_added_by_keyboard_and_taken_away(
 ) -> None:
     browser.get_log("browser")  # type: ignore[no-untyped-call]
     opened(browser, sampled_page)
+    unfold(browser)
     added = "mysql.history_list: Transactions not purged"
     assert added not in titles(browser)
     box = browser.find_element(By.CSS_SELECTOR, "[role=combobox]")
@@ -218,6 +295,7 @@ def test_the_axis_of_time_is_marked_and_can_be_that_of_the_whole_run(
     browser: webdriver.Chrome, sampled_page: Path
 ) -> None:
     opened(browser, sampled_page)
+    unfold(browser)
 
     def words(seen: webdriver.Chrome) -> list[str]:
         return list(
@@ -239,6 +317,7 @@ def test_dragging_over_a_stretch_zooms_into_it_and_a_double_click_out(
 ) -> None:
     browser.get_log("browser")  # type: ignore[no-untyped-call]
     opened(browser, sampled_page)
+    unfold(browser)
 
     def shows(word: str, *, after: str) -> bool:
         found = browser.execute_script(

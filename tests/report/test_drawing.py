@@ -65,7 +65,7 @@ def test_a_picture_that_can_not_be_written_is_told(
 ) -> None:
     with Drawing() as drawing:
         drawing.pictures(drawn, tmp_path / "nowhere")
-        with pytest.raises(StoreError, match=r"can't write .*/effects.svg: No such") as caught:
+        with pytest.raises(StoreError, match=r"can't write .*/answer.svg: No such") as caught:
             drawing.finished()
     assert "--out" in (caught.value.hint or "")
 

@@ -297,4 +297,4 @@ def test_a_source_that_gave_nothing_is_said_first_wherever_the_answer_is(
 def test_the_page_shows_names_in_the_headline_as_code(tmp_path: Path) -> None:
     text = 'answer = "It is `{effect}`."\n' + led('{ cell = { journal = "wal" } }')
     page = page_of(write_study(tmp_path, text, World(steady)))
-    assert re.search(r'class="headline">\s*It is <code>×2\.\d+</code>\.', page)
+    assert re.search(r"<p>\s*It is <code>×2\.\d+</code>\.", page)

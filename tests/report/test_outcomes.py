@@ -92,7 +92,11 @@ def test_the_page_shows_them_and_no_pace_that_trials_have_not(store: Path) -> No
 
 
 def test_the_chart_has_every_cell_s_share_with_its_interval(store: Path) -> None:
-    (chart,) = charts(analyse(gather(store, "study")))
+    picture, chart = charts(analyse(gather(store, "study")))
+    assert [(row["value"], row["low"], row["high"]) for row in picture.rows] == [
+        (0.5, *Share(15, 30).interval()),
+        (0.0, *Share(0, 30).interval()),
+    ]
 
     names = ("cell", "found", "trials", "share", "low", "high")
     assert [tuple(row[name] for name in names) for row in chart.rows] == [

@@ -207,7 +207,7 @@ def test_errors_are_shown_by_code_and_fail_their_gate(written: Written) -> None:
     errors = written.table("errors")
     assert {row["code"] for row in errors} == {"40001"}
     assert float(errors[0]["share"]) == pytest.approx(1e-3, rel=0.3)
-    assert re.search(r'class="gate failed"><dt>.*?Errors', written.text)
+    assert re.search(r'class="gate failed" id="check-errors"><dt>.*?Errors', written.text)
 
 
 def test_the_page_answers_in_its_first_lines(written: Written) -> None:
@@ -220,6 +220,7 @@ def test_every_chart_has_its_pictures_and_every_table_its_figures(written: Writt
     folder = written.page.with_suffix("")
     names = re.findall(r'data-chart="([^"]+)"', written.text)
     assert names == [
+        "answer",
         "effects",
         "throughput-by-clients",
         "latency-percentiles",
@@ -241,7 +242,7 @@ def test_charts_that_the_study_asks_for_come_first_under_its_titles(tmp_path: Pa
     asked += '[[chart]]\nkind = "latency-percentiles"\n'
     text = page_of(write_study(tmp_path, SHORT + asked, World(rate)))
 
-    assert re.findall(r'data-chart="([^"]+)"', text)[:5] == [
+    assert re.findall(r'data-chart="([^"]+)"', text)[1:6] == [
         "effects",
         "latency-over-time",
         "throughput-over-time",

@@ -67,5 +67,6 @@ def write_report(
     columns = width(of_errors=True)
     for remark in written.remarks:
         say(fold(f"note: {remark}", columns), err=True)
-    say(fold(written.headline, columns), err=True)
+    say(fold(written.first, columns), err=True)
+    say(fold(f"in full: {written.headline}", columns), err=True)
     return written

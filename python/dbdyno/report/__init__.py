@@ -13,6 +13,7 @@ from dbdyno.model import Study
 from dbdyno.report.analysis.analyse import analyse
 from dbdyno.report.analysis.unmeasured import NotMeasured, not_measured
 from dbdyno.report.answer.answer import tally
+from dbdyno.report.answer.first import first_answer
 from dbdyno.report.answer.remarks import remarks
 from dbdyno.report.charts import charts
 from dbdyno.report.charts.panels import packed_lines
@@ -31,8 +32,10 @@ class Written:
     """A report on disk."""
 
     page: Path
+    first: str
+    """The answer at first sight, in at most 45 words."""
     headline: str
-    """The answer in one or two sentences."""
+    """The answer in full, with its reservations."""
     remarks: tuple[str, ...] = ()
     """Further messages: changes since the runs, and damaged files."""
     verdicts: Mapping[str, int] = field(default_factory=dict)
@@ -93,6 +96,7 @@ def _write(
     picture = folder / f"{shown[0]}.svg" if pictures and shown else None
     return Written(
         page=page,
+        first=first_answer(analysis).text,
         headline=str(said["headline"]),
         remarks=remarks(analysis),
         verdicts=tally(analysis),

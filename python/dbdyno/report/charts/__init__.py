@@ -16,6 +16,7 @@ from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.charts.chart import Chart
 from dbdyno.report.charts.effects import effects
 from dbdyno.report.charts.latency import latency_curve, latency_percentiles
+from dbdyno.report.charts.lead import lead
 from dbdyno.report.charts.load import by_clients
 from dbdyno.report.charts.scaling import fitted_curves
 from dbdyno.report.charts.search import search_chart
@@ -89,7 +90,7 @@ def _panels(analysis: Analysis) -> Chart | None:
 
 
 def charts(analysis: Analysis) -> tuple[Chart, ...]:
-    """All charts with content: the comparison, those the study names, then the rest."""
+    """All charts with content: the answer's, the comparison, those the study names, the rest."""
     study = analysis.material.study
     made = (
         *((shares(analysis),) if analysis.metric.share else _usual(analysis)),
@@ -98,6 +99,6 @@ def charts(analysis: Analysis) -> tuple[Chart, ...]:
     asked = {chart.name: chart.title for chart in study.charts}
     titled = (replace(c, title=asked.get(c.name) or c.title) for c in made if c.rows)
     order = ("effects", *asked)
-    return tuple(
-        sorted(titled, key=lambda c: order.index(c.name) if c.name in order else len(order))
-    )
+    ordered = sorted(titled, key=lambda c: order.index(c.name) if c.name in order else len(order))
+    first = lead(analysis)
+    return (*((first,) if first else ()), *ordered)

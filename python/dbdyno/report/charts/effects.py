@@ -22,8 +22,8 @@ COLOURS = {
     "slower": "#D55E00",
     "worse (higher)": "#D55E00",
     "equivalent": "#0072B2",
-    "changed, but small": "#56B4E9",
-    "suggestive": "#B0A060",
+    "changed, but small": "#3195C9",
+    "suggestive": "#8E7F3F",
     "cannot tell": "#8A8A8A",
 }
 
@@ -39,7 +39,7 @@ def effects(analysis: Analysis) -> Chart:
     )
     domain = _domain(rows)
     scale = alt.Scale(type="log", domain=domain, nice=False)
-    title = "candidate ÷ baseline (log scale)"
+    title = "÷ baseline (log scale)"
     axis = alt.Axis(labelExpr=AS_EFFECT, values=effect_ticks(domain))
     y = label_axis()
     base = alt.Chart(named())

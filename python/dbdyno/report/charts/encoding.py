@@ -11,10 +11,11 @@ from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.analysis.points import Point
 
 PALETTE = (
-    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00",
-    "#8C6BB1", "#A6761D", "#7A9A01", "#7F7F7F",
+    "#0072B2", "#BF7600", "#009E73", "#C46A9B", "#3195C9", "#D55E00",
+    "#8C6BB1", "#A6761D", "#768F0A", "#7F7F7F",
 )  # fmt: skip
-"""Okabe and Ito's colours less black and yellow, which vanish on one of the two grounds."""
+"""Okabe and Ito's colours less black and yellow, the light ones darkened: each has a contrast of 3
+to 1 at least with both grounds."""
 
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 DASHES = ((1, 0), (6, 3), (2, 2), (8, 2, 2, 2), (10, 4), (1, 4))
@@ -150,9 +151,10 @@ def log_ticks(values: Iterable[float]) -> list[float]:
     return [step * 10.0**power for power in range(low, high + 1) for step in steps]
 
 
-def fade(field: str) -> tuple[alt.Parameter, alt.When]:
+def fade(field: str, *, by_legend: bool = True) -> tuple[alt.Parameter, alt.When]:
     """Clicking a legend entry fades all others."""
-    chosen = alt.selection_point(fields=[field], bind="legend", name=f"{field}_chosen")
+    bind: Literal["legend"] | alt.UndefinedType = "legend" if by_legend else alt.Undefined
+    chosen = alt.selection_point(fields=[field], bind=bind, name=f"{field}_chosen")
     return chosen, alt.when(chosen)
 
 

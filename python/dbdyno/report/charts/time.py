@@ -69,14 +69,19 @@ def lines_by_block(
     blocks.sort(key=lambda name: (int(name.split()[0]), name))
     colours = [PALETTE[(int(name.split()[0]) - 1) % len(PALETTE)] for name in blocks]
     averaged = any("average" in row for row in rows)
-    chosen, when = fade("block")
+    chosen, when = fade("block", by_legend=len(blocks) > 1)
     x = alt.X(
         "second:Q",
         title="seconds into the window",
         scale=alt.Scale(nice=False),
         axis=alt.Axis(tickCount=10, labelFlush=False),
     )
-    shade = alt.Color("block:N", title="block", scale=alt.Scale(domain=blocks, range=colours))
+    shade = alt.Color(
+        "block:N",
+        title="block",
+        scale=alt.Scale(domain=blocks, range=colours),
+        legend=alt.Legend() if len(blocks) > 1 else None,
+    )
     lines = (
         alt.Chart(named())
         .mark_line(strokeWidth=1.4, point=dots(longest(analysis), 14))

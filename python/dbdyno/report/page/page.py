@@ -6,16 +6,21 @@ from dataclasses import dataclass, replace
 from dbdyno.model import chart_kinds
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.answer.answer import answers, headline
+from dbdyno.report.answer.first import first_answer
 from dbdyno.report.answer.limits import limits
+from dbdyno.report.answer.measured import measured_words
+from dbdyno.report.answer.trust import anchor, chips, gate_anchor
 from dbdyno.report.charts import Chart
 from dbdyno.report.gates.registry import gates
 from dbdyno.report.page.paper import environment, payload, template_text
+from dbdyno.report.sections.comparison_tables import comparisons_shown
 from dbdyno.report.sections.loads import loads_table
 from dbdyno.report.sections.provenance import (
     command_lines,
     data_to_cache,
     rerun_lines,
 )
+from dbdyno.report.sections.published import agreement
 from dbdyno.report.terms.table import Table
 
 
@@ -149,8 +154,19 @@ def context(
 ) -> dict[str, object]:
     """What both templates say; `sources` is the study's `provenance`. Charts are linked to their
     `pictures` where these are written."""
+    judged = gates(analysis)
+    named = {table.name: table for table in tables}
+    again = rerun_lines(analysis)
     return {
         **sources,
+        "first": first_answer(analysis),
+        "chips": chips(analysis, judged),
+        "measured": measured_words(analysis),
+        "agreement": agreement(analysis),
+        "compared": comparisons_shown(named["comparisons"]),
+        "anchor": anchor,
+        "gate_anchor": gate_anchor,
+        "contents": [],
         "pictures": pictures,
         "analysis": analysis,
         "study": analysis.material.study,
@@ -158,13 +174,13 @@ def context(
         "headline": headline(analysis),
         "answers": answers(analysis),
         "limits": limits(analysis),
-        "gates": gates(analysis),
+        "gates": judged,
         "charts": {chart.name: chart for chart in charts},
         "sections": sections(charts),
         "selectors": selectors(charts),
-        "tables": {table.name: table for table in tables},
+        "tables": named,
         "data_to_cache": data_to_cache(analysis),
         "loads": loads_table(analysis),
         "commands": command_lines(analysis),
-        "rerun": rerun_lines(analysis),
+        "rerun": again,
     }

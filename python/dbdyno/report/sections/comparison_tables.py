@@ -6,7 +6,7 @@ from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.analysis.points import Point
 from dbdyno.report.terms.table import Column, Table, Value
 from dbdyno.report.terms.wording import advice_text, count, number, percent, ratio, verdict_word
-from dbdyno.stats import NotComparable, PairedEffect
+from dbdyno.stats import NotComparable, PairedEffect, estimate
 
 LEAD = (Column("Cell", "cell"), Column("Clients", "clients", count))
 """Every table of points begins so."""
@@ -23,7 +23,9 @@ def comparisons_table(analysis: Analysis) -> Table:
     for c in analysis.comparisons:
         effect = c.judgement.effect
         word = verdict_word(c.judgement.verdict, analysis.metric)
-        begins = (*lead(c.point), c.baseline.label)
+        values = list(c.point.values(analysis.metric_name).values())
+        mean = estimate(values).value if values else None
+        begins = (*lead(c.point), c.baseline.label, mean)
         if not isinstance(effect, PairedEffect):
             why = effect.reason if isinstance(effect, NotComparable) else effect.method
             rows.append((*begins, *[None] * 8, word, None, why))
@@ -47,6 +49,7 @@ def comparisons_table(analysis: Analysis) -> Table:
     columns = (
         *LEAD,
         Column("Baseline", "baseline"),
+        Column(_mean_title(analysis), "mean", number),
         Column("Effect", "ratio", ratio),
         Column("95 % interval", "ratio_95", ratio, pair=True),
         Column("90 % interval", "ratio_90", ratio, pair=True),
@@ -61,6 +64,22 @@ def comparisons_table(analysis: Analysis) -> Table:
     )
     title = f"{analysis.metric.title} against the baseline"
     return Table("comparisons", title, columns, tuple(rows)).without_empty()
+
+
+def _mean_title(analysis: Analysis) -> str:
+    return f"Mean, {analysis.metric.unit}" if analysis.metric.unit else "Mean"
+
+
+SHOWN = ("cell", "clients", "mean", "ratio", "ratio_95", "verdict", "more_blocks")
+"""Columns of the comparisons that the page shows at once; of those without an effect, `method`
+says why."""
+
+
+def comparisons_shown(table: Table) -> Table:
+    """The columns that most readers want."""
+    names = {column.name for column in table.columns}
+    shown = SHOWN if "ratio" in names else (*SHOWN, "method")
+    return table.only(shown)
 
 
 def factor_tables(analysis: Analysis) -> Iterator[Table]:
@@ -159,11 +178,11 @@ def turns_table(analysis: Analysis) -> Table:
         Column("Blocks", "blocks", count),
         Column("Pairs of turns", "turns", count),
         Column("Set aside", "set_aside", count),
-        Column("Elasticity to processor speed", "elasticity", number),
-        Column("Variance that explains", "explained", percent),
+        Column("Elasticity", "elasticity", number),
+        Column("Explained", "explained", percent),
         Column("Spread of pairs", "within_sd", percent),
         Column("Spread of blocks", "between_sd", percent),
-        Column("Noise that only more blocks reduce", "between_share", percent),
+        Column("Noise by block", "between_share", percent),
         Column("What helps more", "helps"),
     )
     return Table("turns", "Where the noise comes from: turns and blocks", columns, tuple(rows))

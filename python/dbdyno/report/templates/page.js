@@ -8,6 +8,7 @@
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
   };
   const charts = await unzipped("payload").json();
+  for (const [name, chart] of Object.entries(charts)) chart.name = name;
   let lines = null;
   const store = () => lines ??= unzipped("lines").arrayBuffer()
     .then(buffer => linePanels.unpacked(new Uint8Array(buffer)));
@@ -54,7 +55,7 @@
     return {
       background: null, font,
       view: { stroke: null },
-      title: { color: text },
+      title: { color: text }, text: { color: text },
       axis: { ...words, gridColor: line, domainColor: line, tickColor: line, titleFontWeight: 500 },
       legend: {
         ...words, labelLimit: 260, orient: innerWidth < 720 ? "bottom" : "right", columns: 1,
@@ -84,7 +85,31 @@
     };
   };
 
+  // Charts under a folded heading are drawn too, so that printing and unfolding find them there;
+  // first those that show. A browser that lays nothing out while folded draws when unfolded.
+  const tooltip = () => ({ theme: dark.matches ? "dark" : "light" });
+
+  // One description of the whole in place of one a mark.
+  const describe = place => {
+    const words = place.dataset.words || place.dataset.chart;
+    const picture = place.querySelector("svg.marks, svg");
+    const menu = place.querySelector("details > summary");
+    if (menu) {
+      menu.setAttribute("aria-label", `Save: ${words.split(". ")[0]}`);
+      menu.addEventListener("click", () => place.classList.toggle("open-menu"));
+    }
+    if (!picture) return;
+    picture.setAttribute("role", "img");
+    picture.setAttribute("aria-label", words);
+    for (const mark of picture.querySelectorAll("[aria-label], [role]")) {
+      mark.removeAttribute("aria-label");
+      mark.removeAttribute("role");
+    }
+  };
+
   const draw = async place => {
+    if (!place.clientWidth) { place.dataset.waiting = "yes"; return; }
+    delete place.dataset.waiting;
     const name = place.dataset.chart, chart = charts[name];
     const spec = logarithmic.has(name) ? withLogarithms(chart.spec) : chart.spec;
     if (chart.view) chart.view.finalize();
@@ -98,15 +123,19 @@
     const result = await vegaEmbed(place, drawn, {
       renderer: "svg", config: theme(), downloadFileName: name,
       actions: { export: true, source: false, compiled: false, editor: false },
+      tooltip: tooltip(),
     });
     chart.view = result.view;
+    describe(place);
     if (chart.panels.length)
       linePanels.zooming(chart, result.view, () => drawAll(one => one === chart));
     performance.mark(`drawn ${name}`);
   };
 
   const drawAll = async names => {
-    for (const place of document.querySelectorAll("[data-chart]")) {
+    const folded = place => place.closest("details:not([open])") !== null;
+    const places = [...document.querySelectorAll("[data-chart]")];
+    for (const place of places.sort((a, b) => folded(a) - folded(b))) {
       if (names && !names(charts[place.dataset.chart])) continue;
       try {
         await draw(place);
@@ -138,6 +167,39 @@
     linePanels.adding(place, chart, store, () => drawAll(one => one === chart));
   }
   dark.addEventListener("change", () => drawAll());
+
+  const parts = [...document.querySelectorAll("details")]
+    .filter(one => !one.closest(".vega-embed"));
+  const unfolded = one => {
+    for (let above = one; above; above = above.parentElement?.closest("details")) above.open = true;
+  };
+  const reveal = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    unfolded(target.querySelector(":scope > details") ?? target.closest("details"));
+    target.scrollIntoView();
+  };
+  addEventListener("hashchange", reveal);
+  for (const link of document.querySelectorAll('a[href^="#"]:not([href="#"])'))
+    link.addEventListener("click", () => { if (link.hash === location.hash) reveal(); });
+  for (const part of parts)
+    part.addEventListener("toggle", () => {
+      if (part.open && part.querySelector("[data-waiting]"))
+        drawAll(chart => document.getElementById(`chart-${chart.name}`)?.dataset.waiting);
+    });
+  const all = document.getElementById("unfold");
+  all?.addEventListener("click", () => {
+    const open = parts.some(part => !part.open);
+    for (const part of parts) part.open = open;
+    all.textContent = open ? "Fold all" : "Unfold all";
+  });
+  let before = [];
+  addEventListener("beforeprint", () => {
+    before = parts.filter(part => !part.open);
+    for (const part of before) part.open = true;
+  });
+  addEventListener("afterprint", () => { for (const part of before) part.open = false; });
+  reveal();
   await drawAll();
   document.documentElement.dataset.drawn = "yes";
 })();

@@ -92,6 +92,15 @@ class Table:
             for place in range(len(self.columns))
             if any(row[place] is not None for row in self.values)
         ]
+        return self._with(kept)
+
+    def only(self, names: Iterable[str]) -> Table:
+        """The columns of these names, in this order; those it lacks are left out."""
+        places = {column.name: place for place, column in enumerate(self.columns)}
+        return self._with([places[name] for name in names if name in places])
+
+    def _with(self, places: Iterable[int]) -> Table:
+        kept = list(places)
         columns = tuple(self.columns[place] for place in kept)
         values = tuple(tuple(row[place] for place in kept) for row in self.values)
         return Table(self.name, self.title, columns, values)
@@ -129,7 +138,7 @@ def _reach(value: float, low: float, high: float) -> str:
     if value == 0:
         return f" ({number(low)} to {number(high)})" if low < high else ""
     wide = max(high - value, value - low) / abs(value)
-    return " ±>1000\u202f%" if wide > 10 else f" ±{percent(wide)}"
+    return " ±>100\u202f%" if wide > 1 else f" ±{percent(wide)}"
 
 
 def _line(cells: Iterable[str]) -> str:

@@ -1,0 +1,215 @@
+"""One contrast, share or cell in a sentence that needs no glossary: figures first, then the ratio
+with its interval."""
+
+from __future__ import annotations
+
+from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.analysis.points import Point
+from dbdyno.report.answer.contrast import Contrast, level_names
+from dbdyno.report.terms.everyday import (
+    amount,
+    amounts,
+    brief_size,
+    counted,
+    figure_name,
+    open_words,
+    signed,
+    size_words,
+)
+from dbdyno.report.terms.wording import clients_text, count, number, sentence_case
+from dbdyno.stats import NotComparable, PairedEffect, ShareEffect, Verdict, estimate
+
+
+def contrast_sentence(contrast: Contrast, analysis: Analysis) -> str:
+    """The whole sentence."""
+    effect = contrast.judgement.effect
+    if isinstance(effect, NotComparable):
+        return _without_effect(contrast, effect, analysis)
+    if isinstance(effect, ShareEffect):
+        return _of_shares(contrast, effect, analysis)
+    return _of_ratio(contrast, effect, analysis)
+
+
+def brief(contrast: Contrast, analysis: Analysis) -> str:
+    """A further contrast behind another: `wal, 7.1 times as many`."""
+    effect = contrast.judgement.effect
+    if isinstance(effect, PairedEffect):
+        size = brief_size(effect.ratio, many=analysis.metric.rate)
+        return f"{contrast.candidate} ({size})"
+    if isinstance(effect, ShareEffect):
+        return f"{contrast.candidate} ({number(100 * effect.candidate.value, 2)}\u202f%)"
+    return contrast.candidate
+
+
+def direction(contrast: Contrast, analysis: Analysis) -> str:
+    """`faster`, `slower`, or of what is no rate `lower p99 response time`."""
+    effect = contrast.judgement.effect
+    up = isinstance(effect, PairedEffect) and effect.log_effect > 0
+    if isinstance(effect, ShareEffect):
+        up = effect.difference > 0
+    if analysis.metric.rate and not analysis.metric.share:
+        return "faster" if up == analysis.metric.higher_is_better else "slower"
+    return f"{'higher' if up else 'lower'} {_metric(analysis)}"
+
+
+def _metric(analysis: Analysis) -> str:
+    known = analysis.material.words_of(analysis.metric_name)
+    return known or figure_name(analysis.metric)
+
+
+def _at(contrast: Contrast, analysis: Analysis) -> str:
+    """The load, where there are several."""
+    return f"at {clients_text(contrast.clients)}" if len(analysis.clients) > 1 else ""
+
+
+def _led(contrast: Contrast, analysis: Analysis, words: str) -> str:
+    """Words behind the load, or behind the study's own name for the contrast."""
+    load = _at(contrast, analysis)
+    if contrast.name:
+        return f"{contrast.name}{f', {load}' if load else ''}: {words.replace(': ', ', ', 1)}"
+    return sentence_case(f"{load}, {words}" if load else words)
+
+
+def _of_ratio(contrast: Contrast, effect: PairedEffect, analysis: Analysis) -> str:
+    metric, verdict = analysis.metric, contrast.judgement.verdict
+    many = metric.rate
+    size = size_words(effect.ratio, *effect.ratio_interval, many=many)
+    range_words = open_words(*effect.ratio_interval, many=many)
+    figures = _figures(contrast, analysis)
+    if verdict is Verdict.CANNOT_TELL:
+        repeats = f" in {counted(effect.blocks, 'repeat')}"
+        return _led(
+            contrast, analysis, f"{_open(contrast, analysis)}: {figures}{repeats}, {range_words}."
+        )
+    if verdict is Verdict.EQUIVALENT or (
+        verdict is Verdict.SUGGESTIVE and contrast.judgement.alone is Verdict.EQUIVALENT
+    ):
+        likely = "" if verdict is Verdict.EQUIVALENT else "probably "
+        matters = f"{100 * contrast.judgement.smallest_effect:g}\u202f%"
+        between = "" if contrast.name else f" between {contrast.candidate} and {contrast.baseline}"
+        low, high = (signed(end) for end in effect.ratio_interval90)
+        return _led(
+            contrast,
+            analysis,
+            f"{likely}no difference of {matters} or more{between}: {figures} ({low} to {high}).",
+        )
+    word = direction(contrast, analysis)
+    if verdict is Verdict.SUGGESTIVE:
+        word = f"probably {word}, but not proven,"
+    if verdict is Verdict.SMALL:
+        word = f"slightly {word}"
+    subject = word.rstrip(",") if contrast.name else f"{word} with {contrast.candidate}"
+    depends = ""
+    if contrast.spread is not None:
+        ends = [brief_size(ratio, many=many) for ratio in contrast.spread]
+        depends = f"; {ends[0]} to {ends[1]} by the other settings"
+    return _led(contrast, analysis, f"{subject}: {figures}, {size}{depends}.")
+
+
+def _open(contrast: Contrast, analysis: Analysis) -> str:
+    """The question that stays open."""
+    if contrast.name:
+        return "can't tell"
+    sides = f"{contrast.candidate} {{}} {contrast.baseline}"
+    if analysis.metric.rate and not analysis.metric.share:
+        return f"can't tell whether {sides.format('is faster or slower than')}"
+    return f"can't tell whether {_metric(analysis)} differs between {sides.format('and')}"
+
+
+def _figures(contrast: Contrast, analysis: Analysis) -> str:
+    """`34 700 events a second against 430 with delete`; empty where a side was not measured."""
+    if contrast.ours is None or contrast.theirs is None:
+        return _metric(analysis)
+    ours, theirs = amounts(contrast.ours, contrast.theirs, _unit(analysis))
+    verdict = contrast.judgement.verdict
+    names = contrast.name or verdict in (Verdict.CANNOT_TELL, Verdict.EQUIVALENT)
+    suggests = verdict is Verdict.SUGGESTIVE and contrast.judgement.alone is Verdict.EQUIVALENT
+    whose = "" if names or suggests else f" with {contrast.baseline}"
+    # Amounts are named by their figure, where the sentence does not do it.
+    silent = analysis.metric.unit == "µs" and (contrast.name or verdict is Verdict.EQUIVALENT)
+    lead = f"{_metric(analysis)} " if silent else ""
+    return f"{lead}{ours} against {theirs}{whose}"
+
+
+def _unit(analysis: Analysis) -> str:
+    """The figure's unit; a bare rate is named by its words."""
+    metric = analysis.metric
+    if metric.unit == "/s":
+        return f"{metric.words.removesuffix(' per second')}/s"
+    return metric.unit
+
+
+def _of_shares(contrast: Contrast, effect: ShareEffect, analysis: Analysis) -> str:
+    ours, theirs = effect.candidate, effect.baseline
+    low, high = (round(100 * end) for end in effect.interval())
+    points = round(100 * effect.difference)
+    whose = (
+        ("", "") if contrast.name else (f" with {contrast.candidate}", f" with {contrast.baseline}")
+    )
+    figures = (
+        f"{count(ours.found)} of {count(ours.trials)}{whose[0]}, {count(theirs.found)} of "
+        f"{count(theirs.trials)}{whose[1]}"
+    )
+    metric = _metric(analysis)
+    verdict = contrast.judgement.verdict
+    if verdict in (Verdict.CANNOT_TELL, Verdict.SUGGESTIVE):
+        return _led(
+            contrast,
+            analysis,
+            f"can't tell whether {metric} differs: {figures}, anything "
+            f"from {low:+d} to {high:+d} points.".replace("-", "−"),
+        )
+    if verdict is Verdict.EQUIVALENT:
+        matters = round(100 * contrast.judgement.smallest_effect)
+        return _led(contrast, analysis, f"{metric} is within {matters} points: {figures}.")
+    word = "more" if points > 0 else "fewer"
+    ends = sorted((abs(low), abs(high)))
+    return _led(
+        contrast,
+        analysis,
+        f"{metric}: {figures}, {abs(points)} points {word} ({ends[0]} to {ends[1]}).",
+    )
+
+
+def _without_effect(contrast: Contrast, effect: NotComparable, analysis: Analysis) -> str:
+    """Nothing to judge by: the figures that there are, and why they say no more."""
+    if contrast.ours is None or contrast.theirs is None:
+        return _led(contrast, analysis, f"{_open(contrast, analysis)}: {effect.reason}.")
+    figures = _figures(contrast, analysis)
+    if contrast.repeats == 1:
+        why = "one repeat" if contrast.begun == 1 else "only one sound repeat"
+        return _led(contrast, analysis, f"{_open(contrast, analysis)} from {why}: {figures}.")
+    return _led(contrast, analysis, f"{_open(contrast, analysis)} ({figures}): {effect.reason}.")
+
+
+def cell_sentence(point: Point, analysis: Analysis, *, name: str = "", beside: bool = False) -> str:
+    """A cell by itself: its figure, how sure, and what it took; shorter `beside` others."""
+    values = list(point.values(analysis.metric_name).values())
+    title = name or level_names(point.cell.levels, analysis)
+    if not values:
+        return f"{sentence_case(title)}: {_metric(analysis)} was not measured."
+    mean = estimate(values)
+    label = "" if analysis.metric.unit.endswith("/s") else f"{_metric(analysis)} "
+    text = f"{label}{amount(mean.value, _unit(analysis))}"
+    if mean.low is not None and mean.high is not None:
+        text += (
+            f" ({number(mean.low)} to {number(mean.high)})"
+            if _bare(mean.value, analysis)
+            else (f" ({amount(mean.low, _unit(analysis))} to {amount(mean.high, _unit(analysis))})")
+        )
+    tail = point.spread("p95")
+    slow = (
+        f", p95 response time {amount(tail.median, 'µs')}"
+        if (tail and analysis.metric.rate and not analysis.metric.share and not beside)
+        else ""
+    )
+    alone = len(analysis.cells) == 1 and not name
+    whose = "" if alone else f" with {title}" if not name else ""
+    lead = f"{name}: " if name else ""
+    load = "" if beside and len(analysis.clients) == 1 else f" at {clients_text(point.clients)}"
+    return f"{lead}{text}{whose}{load}{slow}."
+
+
+def _bare(value: float, analysis: Analysis) -> bool:
+    """Whether ends of an interval need no unit of their own."""
+    return analysis.metric.unit != "µs" or value < 1e3

@@ -1,0 +1,107 @@
+"""Two sides of a comparison as the answer speaks of them: names, figures, load, what is sure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.analysis.comparisons import Comparison, MainEffect
+from dbdyno.report.analysis.points import Point
+from dbdyno.stats import Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """A candidate against its baseline."""
+
+    candidate: str
+    baseline: str
+    ours: float | None
+    """The candidate's figure, the geometric mean over its repeats; `None`: not measured."""
+    theirs: float | None
+    judgement: Judgement
+    clients: int
+    repeats: int
+    """The fewest of both sides that enter the verdict."""
+    begun: int
+    """The same with those that are left out of verdicts."""
+    name: str = ""
+    """The study's own words for both."""
+    spread: tuple[float, float] | None = None
+    """The least and greatest ratio among matched pairs, where the effect depends on the rest."""
+
+
+def of_comparison(comparison: Comparison, analysis: Analysis, *, name: str = "") -> Contrast:
+    """A cell against its baseline."""
+    point, baseline = comparison.point, comparison.baseline
+    ours, theirs = (_mean([side], analysis.metric_name) for side in (point, baseline))
+    return Contrast(
+        level_names(point.cell.levels, analysis),
+        level_names(baseline.cell.levels, analysis, beside=point.cell.levels),
+        ours,
+        theirs,
+        comparison.judgement,
+        point.clients,
+        len(comparison.blocks) or min(len(point.counted), len(baseline.counted)),
+        min(len(point.counted), len(baseline.counted)),
+        name,
+    )
+
+
+def of_factor(effect: MainEffect, analysis: Analysis, *, name: str = "") -> Contrast:
+    """A factor by itself: geometric means over the matched pairs."""
+    sides = [[p.point for p in effect.pairs], [p.baseline for p in effect.pairs]]
+    ours, theirs = (_mean(side, analysis.metric_name) for side in sides)
+    ratios = [
+        pair.judgement.effect.ratio
+        for pair in effect.pairs
+        if hasattr(pair.judgement.effect, "ratio")
+    ]
+    return Contrast(
+        f"{_words(effect.factor)} {effect.level}",
+        effect.baseline,
+        ours,
+        theirs,
+        effect.judgement,
+        effect.clients,
+        min((len(pair.blocks) for pair in effect.pairs), default=0),
+        min((len(pair.point.counted) for pair in effect.pairs), default=0),
+        name,
+        (min(ratios), max(ratios)) if effect.depends and ratios else None,
+    )
+
+
+def level_names(
+    levels: Mapping[str, str], analysis: Analysis, *, beside: Mapping[str, str] | None = None
+) -> str:
+    """A cell in a sentence: the level of the first varying factor by itself, others after their
+    factor's name; `beside` another cell, only the levels that differ from it."""
+    varying = [name for name in analysis.varying if name in levels]
+    shown = [name for name in varying if beside is None or beside.get(name) != levels[name]]
+    if not shown:
+        return ", ".join(levels.values()) or "all"
+    parts = [
+        levels[name] if name == varying[0] else f"{_words(name)} {levels[name]}" for name in shown
+    ]
+    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+
+
+def _words(factor: str) -> str:
+    return factor.replace("_", " ")
+
+
+def _mean(points: Sequence[Point], metric: str) -> float | None:
+    """The geometric mean over points of that over their repeats; arithmetic where one is 0."""
+    values = [_of_blocks(list(point.values(metric).values())) for point in points]
+    known = [value for value in values if value is not None]
+    return _of_blocks(known) if len(known) == len(values) else None
+
+
+def _of_blocks(values: list[float]) -> float | None:
+    if not values:
+        return None
+    if min(values) <= 0:
+        return sum(values) / len(values)
+    return math.exp(sum(map(math.log, values)) / len(values))

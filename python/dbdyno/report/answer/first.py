@@ -1,0 +1,279 @@
+"""The answer at first sight: at most 45 words, absolute figures first, then the ratio.
+
+A pure function from the analysis to text. What was not measured is part of it. All verdicts, with
+their reservations, are in `answer.py`, which the page shows below.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from dbdyno.formats.study import SMOKE
+from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.analysis.comparisons import Comparison, MainEffect
+from dbdyno.report.analysis.points import Point
+from dbdyno.report.analysis.unmeasured import not_measured
+from dbdyno.report.answer.busy import end_words
+from dbdyno.report.answer.clauses import brief, cell_sentence, contrast_sentence, direction
+from dbdyno.report.answer.contrast import Contrast, level_names, of_comparison, of_factor
+from dbdyno.report.answer.here import answering, lacking
+from dbdyno.report.answer.leading import Led, Rise, Unmeasured, leading
+from dbdyno.report.material.declared import is_exploratory
+from dbdyno.report.terms.everyday import counted
+from dbdyno.report.terms.wording import clients_text, sentence_case
+from dbdyno.stats import NotComparable, PairedEffect, ShareEffect, Verdict
+
+MOST_WORDS = 45
+MOST_NAMED = 3
+"""Cells named one by one."""
+
+OPEN, ALIKE = "Can't tell", "No difference that matters"
+
+
+@dataclass(frozen=True, slots=True)
+class First:
+    """What a reader in a hurry reads."""
+
+    answer: str
+    missing: str
+    """What was not measured, as loud as the answer; empty where nothing is missing."""
+    notes: tuple[str, ...]
+    """What this machine can't answer, in sentences; not counted among the words."""
+
+    @property
+    def text(self) -> str:
+        """All of it but the notes."""
+        return f"{self.answer} {self.missing}".strip()
+
+
+def first_answer(analysis: Analysis) -> First:
+    """The answer of a study, of imported results or of one `bench`."""
+    missing = _missing(analysis)
+    room = MOST_WORDS - words_in(missing)
+    answer = fitted([_warnings(analysis), *_sentences(analysis)], room)
+    notes = tuple(sentence_case(note) for note in lacking(analysis))
+    return First(answer, missing, notes)
+
+
+def words_in(text: str) -> int:
+    """Words; a number with its groups is one."""
+    return len(text.split(" ")) if text else 0
+
+
+def fitted(sentences: Iterable[str | Sequence[str]], room: int) -> str:
+    """Sentences as long as there is room; of several wordings the first that fits. The first
+    sentence always stands, cut at a clause where it is too long."""
+    kept: list[str] = []
+    for sentence in filter(None, sentences):
+        for wording in [sentence] if isinstance(sentence, str) else sentence:
+            if words_in(" ".join([*kept, wording])) <= room:
+                kept.append(wording)
+                break
+        else:
+            if not kept:
+                first = sentence if isinstance(sentence, str) else sentence[-1]
+                kept.append(_shortened(first, room))
+    return " ".join(kept)
+
+
+def _shortened(sentence: str, room: int) -> str:
+    """Without its last words; the rest stands below."""
+    return " ".join(sentence.split(" ")[: max(room - 1, 8)]).rstrip(",:;") + " …"
+
+
+def _warnings(analysis: Analysis) -> str:
+    """What must stand before any figure; mostly empty."""
+    smoke = analysis.material.plan.scale == SMOKE
+    begin = ["A smoke run: its figures mean nothing."] if smoke else []
+    if is_exploratory(analysis.material.changes):
+        begin.append("Exploratory, chosen after the data.")
+    return " ".join(begin)
+
+
+def _missing(analysis: Analysis) -> str:
+    """Levels without any complete run, by name."""
+    cells = [level_names(gap.levels, analysis) for gap in not_measured(analysis) if not gap.blocks]
+    led = [lead.what.name for lead in leading(analysis) if isinstance(lead.what, Unmeasured)]
+    if cells and len(cells) == len(analysis.cells):
+        return ""
+    names = list(dict.fromkeys([*cells, *(led if not cells else [])]))
+    if not names:
+        return ""
+    more = len(names) - MOST_NAMED
+    listed = "; ".join(names[:MOST_NAMED]) + (f"; {more} more" if more > 0 else "")
+    return f"Not measured: {listed}."
+
+
+def _sentences(analysis: Analysis) -> Iterator[str | Sequence[str]]:
+    if not any(point.counted for point in analysis.points):
+        yield _nothing(analysis)
+        return
+    leads = [lead for lead in leading(analysis) if not isinstance(lead.what, Unmeasured)]
+    compared = answering(analysis.comparisons, analysis)
+    if leads:
+        for lead in leads:
+            yield _of_lead(lead, analysis)
+    elif compared:
+        yield from _of_compared(compared, analysis)
+    elif analysis.comparisons:
+        yield "What was compared is the same on this machine: only its noise was measured."
+    else:
+        yield from _ranking(analysis)
+
+
+def _nothing(analysis: Analysis) -> Sequence[str]:
+    reasons = list(dict.fromkeys(gap.reason for gap in not_measured(analysis)))
+    plain = "No run is complete, so the question stays open."
+    return (f"{plain} {sentence_case(reasons[0])}.", plain) if reasons else (plain,)
+
+
+def _of_lead(lead: Led, analysis: Analysis) -> str:
+    match lead.what:
+        case Comparison() as comparison:
+            contrast = of_comparison(comparison, analysis, name=lead.name)
+            return contrast_sentence(contrast, analysis)
+        case MainEffect() as effect:
+            return contrast_sentence(of_factor(effect, analysis, name=lead.name), analysis)
+        case Point() as point:
+            return cell_sentence(point, analysis, name=lead.name)
+        case Rise() as rise:
+            alone = f"{rise.points[0].label}: one load alone makes no curve."
+            return end_words(rise.points, analysis) or alone
+        case Unmeasured() as gap:
+            return f"{lead.name or gap.name} was not measured."
+
+
+def _of_compared(
+    compared: Sequence[Comparison], analysis: Analysis
+) -> Iterator[str | Sequence[str]]:
+    """At the highest load the most telling comparison whole, the others briefly; then whether
+    other loads agree."""
+    top = max(comparison.point.clients for comparison in compared)
+    here = [of_comparison(c, analysis) for c in compared if c.point.clients == top]
+    main = max(here, key=lambda contrast: _rank(contrast, analysis))
+    yield contrast_sentence(main, analysis)
+    others = [other for other in here if other is not main]
+    yield from _others(others, analysis, _group(main, analysis))
+    elsewhere = [
+        of_comparison(c, analysis)
+        for c in compared
+        if c.point.clients != top and level_names(c.point.cell.levels, analysis) == main.candidate
+    ]
+    yield from _other_loads(main, elsewhere, analysis)
+
+
+def _rank(contrast: Contrast, analysis: Analysis) -> tuple[int, float]:
+    """Better ones first, then worse, alike, and open ones; the larger effect first."""
+    order = {
+        Verdict.BETTER: 5,
+        Verdict.WORSE: 4,
+        Verdict.SMALL: 3,
+        Verdict.SUGGESTIVE: 2,
+        Verdict.EQUIVALENT: 1,
+    }
+    effect = contrast.judgement.effect
+    size = 0.0
+    if isinstance(effect, PairedEffect):
+        size = abs(effect.log_effect)
+    elif isinstance(effect, ShareEffect):
+        size = abs(effect.difference)
+    elif contrast.ours and contrast.theirs and min(contrast.ours, contrast.theirs) > 0:
+        size = abs(math.log(contrast.ours / contrast.theirs))
+    return order.get(contrast.judgement.verdict, 0), size
+
+
+def _others(
+    others: Sequence[Contrast], analysis: Analysis, main_group: str
+) -> Iterator[Sequence[str]]:
+    """The other candidates, by verdict."""
+    groups: dict[str, list[Contrast]] = {}
+    for contrast in sorted(others, key=lambda c: _rank(c, analysis), reverse=True):
+        groups.setdefault(_group(contrast, analysis), []).append(contrast)
+    for group, members in groups.items():
+        word = f"Also {group.lower()}" if group == main_group else group
+        plain = [contrast.candidate for contrast in members]
+        telling = [brief(contrast, analysis) for contrast in members]
+        settled = group not in (OPEN, ALIKE)
+        yield (
+            *([f"{word}: {'; '.join(telling)}."] if settled else []),
+            f"{word}: {'; '.join(plain)}.",
+            f"{word}: {counted(len(members), 'other')}.",
+        )
+
+
+def _group(contrast: Contrast, analysis: Analysis) -> str:
+    match contrast.judgement.verdict:
+        case Verdict.CANNOT_TELL:
+            return OPEN
+        case Verdict.EQUIVALENT:
+            return ALIKE
+        case Verdict.SUGGESTIVE if not _is_directed(contrast):
+            return OPEN
+        case Verdict.SUGGESTIVE:
+            return f"Probably {direction(contrast, analysis)}"
+        case Verdict.SMALL:
+            return f"Slightly {direction(contrast, analysis)}"
+    return sentence_case(direction(contrast, analysis))
+
+
+def _is_directed(contrast: Contrast) -> bool:
+    return contrast.judgement.alone in (Verdict.BETTER, Verdict.WORSE)
+
+
+def _other_loads(
+    main: Contrast, elsewhere: Sequence[Contrast], analysis: Analysis
+) -> Iterator[Sequence[str]]:
+    """Where the same contrast has another verdict, or that it has the same everywhere."""
+    for contrast in elsewhere:
+        if contrast.judgement.verdict is not main.judgement.verdict:
+            load = sentence_case(f"at {clients_text(contrast.clients)}")
+            words = _group(contrast, analysis)
+            words = words[:1].lower() + words[1:]
+            yield (f"{load}: {words}.",)
+    sure = [c for c in elsewhere if not isinstance(c.judgement.effect, NotComparable)]
+    if (
+        sure
+        and len(sure) == len(elsewhere)
+        and main.judgement.verdict.definite
+        and all(c.judgement.verdict is main.judgement.verdict for c in sure)
+    ):
+        loads = " and ".join(clients_text(c.clients) for c in sure)
+        yield ((f"The same way at {loads}.",) if len(sure) < 3 else ("The same way at all loads.",))
+
+
+def _ranking(analysis: Analysis) -> Iterator[str | Sequence[str]]:
+    """Cells by themselves, where there is no baseline to compare with."""
+    top = max(analysis.clients)
+    measured = [
+        (spread.median, point)
+        for point in analysis.points
+        if point.clients == top and (spread := point.spread(analysis.metric_name)) is not None
+    ]
+    if not measured:
+        yield f"No run measured the figure that this study asks for: {analysis.metric.words}."
+        return
+    higher = analysis.metric.higher_is_better
+    ordered = sorted(measured, key=lambda entry: entry[0], reverse=higher)
+    if len(ordered) == 1:
+        yield sentence_case(cell_sentence(ordered[0][1], analysis))
+        if len(ordered[0][1].counted) == 1:
+            yield "One repeat, so nothing shows how far another would differ."
+        if analysis.material.study.design.baseline:
+            yield _why_unjudged(analysis)
+        return
+    best, worst = ordered[0][1], ordered[-1][1]
+    first, last = ("Highest", "Lowest") if higher else ("Lowest", "Highest")
+    yield f"{first} of {len(ordered)}: {cell_sentence(best, analysis, beside=True)}"
+    yield (
+        f"{last}: {cell_sentence(worst, analysis, beside=True)}",
+        f"{last}: {level_names(worst.cell.levels, analysis)}.",
+    )
+    yield _why_unjudged(analysis)
+
+
+def _why_unjudged(analysis: Analysis) -> str:
+    if analysis.material.study.design.baseline:
+        return "Nothing was measured to compare with."
+    return "No baseline is named, so none of it is judged."

@@ -1,0 +1,93 @@
+"""On what an answer was measured, and when: date, server, machine, version, runs, time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+
+from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.material.imported import imports, tools
+from dbdyno.report.material.material import RunMaterial
+
+MOST_SERVERS = 4
+
+NAMES = {
+    "clickhouse": "ClickHouse", "duckdb": "DuckDB", "mariadb": "MariaDB", "mongodb": "MongoDB",
+    "mysql": "MySQL", "pgbouncer": "PgBouncer", "postgresql": "PostgreSQL", "redis": "Redis",
+    "rocksdb": "RocksDB", "sqlite": "SQLite", "valkey": "Valkey",
+}  # fmt: skip
+"""Kind of server → its name."""
+
+
+def measured_words(analysis: Analysis) -> tuple[str, ...]:
+    """Parts of one line; what is not known is left out."""
+    return tuple(part for part in _parts(analysis) if part)
+
+
+def measured_on(analysis: Analysis) -> str:
+    """The day of the first run, or the first and the last; empty without any. UTC."""
+    starts = [run.manifest.started_unix_s for run in analysis.material.runs]
+    if not starts:
+        return ""
+    days = [datetime.fromtimestamp(second, UTC) for second in (min(starts), max(starts))]
+    first, last = (f"{day.day} {day:%b %Y}" for day in days)
+    return first if first == last else f"{first} to {last}"
+
+
+def _parts(analysis: Analysis) -> Iterator[str]:
+    runs = analysis.material.runs
+    yield measured_on(analysis)
+    yield _servers(runs)
+    yield _machine(runs)
+    if imports(runs):
+        yield f"measured by {tools(runs)}"
+    versions = dict.fromkeys(run.manifest.versions.get("dbdyno", "") for run in runs)
+    yield f"dbdyno {', '.join(filter(None, versions))}" if any(versions) else ""
+    count = len(runs)
+    minutes = 0.0 if imports(runs) else _busy_s(runs) / 60
+    time = f" in {minutes:.0f} min" if minutes >= 1.5 else ""
+    yield f"{count} run{'' if count == 1 else 's'}{time}"
+
+
+def _servers(runs: Iterable[RunMaterial]) -> str:
+    names: dict[str, None] = {}
+    for run in runs:
+        kind = _kind(run)
+        version = str(run.manifest.versions.get("server", "")).split(" ")[0]
+        if kind:
+            names[f"{NAMES.get(kind, kind)} {version}".strip()] = None
+    listed = list(names)
+    more = len(listed) - MOST_SERVERS
+    return ", ".join([*listed[:MOST_SERVERS], *([f"{more} more"] if more > 0 else [])])
+
+
+def _kind(run: RunMaterial) -> str:
+    facts = run.manifest.server.get("facts")
+    if isinstance(facts, Mapping) and isinstance(facts.get("kind"), str):
+        return str(facts["kind"])
+    kind = run.manifest.provision.partition(":")[0]
+    return kind if kind in NAMES else ""
+
+
+def _machine(runs: Iterable[RunMaterial]) -> str:
+    run = next((run for run in runs if run.processors), None)
+    if run is None:
+        return ""
+    model = " ".join(str(run.host("processor").get("model") or "processors").split())
+    parts = [f"{run.processors} × {model}"]
+    memory = run.host("memory").get("total_bytes")
+    if isinstance(memory, int):
+        parts.append(f"{memory / 2**30:.0f} GiB")
+    if run.host("virtualisation").get("virtual_machine"):
+        parts.append("virtual machine")
+    return ", ".join(parts)
+
+
+def _busy_s(runs: Iterable[RunMaterial]) -> float:
+    """Seconds in which any of the runs was under way: those driven in turns overlap."""
+    spans = sorted((r.manifest.started_unix_s, r.manifest.ended_unix_s) for r in runs)
+    total = until = 0.0
+    for start, end in spans:
+        total += max(0.0, end - max(start, until))
+        until = max(until, end)
+    return total

@@ -1,0 +1,224 @@
+"""The deciding figure of every cell over the number of clients, as lines with intervals that are
+labelled at their ends."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+
+import altair as alt
+
+from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.analysis.points import Point
+from dbdyno.report.answer.contrast import level_names
+from dbdyno.report.charts.chart import Chart, Row
+from dbdyno.report.charts.encoding import (
+    PALETTE,
+    log_ticks,
+    named,
+    number_axis,
+)
+from dbdyno.report.terms.everyday import figure_name
+from dbdyno.report.terms.wording import sentence_case
+from dbdyno.stats import estimate
+
+HEIGHT, MOST_HEIGHT = 330, 360
+"""Pixels; higher where names need it."""
+
+FAR_APART = 30
+MOST_LINES = 8
+"""Lines that are labelled and coloured; of more the first ones."""
+
+LABEL = 16
+"""Characters of a line of a label at the end of a line."""
+
+GAP = 15
+"""Pixels between labels."""
+
+GREY = "#7F7F7F"
+
+
+def by_load(analysis: Analysis, points: Sequence[Point], *, name: str) -> Chart:
+    """A line a cell; the baseline is grey and dashed."""
+    measured = _rows(analysis, points)
+    labels = list(dict.fromkeys(str(row["line"]) for row in measured))
+    values = [_value(row) for row in measured]
+    apart = min(values) > 0 and max(values) / min(values) > FAR_APART
+    domain = [min(values) / 1.3, max(values) * 1.15] if apart else [0.0, max(values) * 1.1]
+    height = max(HEIGHT, 20 + sum(map(_label_height, labels)))
+    rows = _with_labels(measured, domain, height, apart=apart)
+    figure = analysis.metric
+    title = f"{sentence_case(figure_name(figure))}" + (f", {figure.unit}" if figure.unit else "")
+    axis = number_axis(
+        [t for t in log_ticks(values) if domain[0] <= t <= domain[1]] if apart else None
+    )
+    y_scale = alt.Scale(type="log" if apart else "linear", domain=domain, nice=False, clamp=True)
+    y = alt.Y("value:Q", title=title + (" (log scale)" if apart else ""), scale=y_scale, axis=axis)
+    x = alt.X(
+        "clients:Q",
+        title="clients (log scale)",
+        scale=alt.Scale(
+            type="log",
+            base=2,
+            nice=False,
+            range=[8, alt.ExprRef("width - 8 - max(132, min(170, width * 0.4))")],
+        ),
+        axis=alt.Axis(values=list(analysis.clients), format="d", labelOverlap=True, grid=False),
+    )
+    shade = alt.Color(
+        "line:N",
+        legend=None,
+        scale=alt.Scale(domain=labels, range=_colours(labels, analysis, points)),
+    )
+    drawing = _drawing(x, y, y_scale, shade)
+    more = len({p.label for p in points}) - len(labels)
+    caption = "Means over repeats with their 95 % intervals" + (
+        f"; {more} more cells below." if more > 0 else "."
+    )
+    heading = f"{sentence_case(figure_name(figure))} by clients"
+    return Chart(name, heading, caption, drawing, rows, height=height)
+
+
+def _drawing(
+    x: alt.X, y: alt.Y, y_scale: alt.Scale, shade: alt.Color
+) -> alt.LayerChart | alt.FacetChart:
+    """Lines, intervals, dots and names."""
+    base = alt.Chart(named())
+    lines = base.mark_line(strokeWidth=2.2).encode(
+        x=x,
+        y=y,
+        color=shade,
+        strokeDash=alt.StrokeDash(
+            "side:N",
+            legend=None,
+            scale=alt.Scale(domain=["candidate", "baseline"], range=[[1, 0], [5, 4]]),
+        ),
+    )
+    reach = base.mark_rule(strokeWidth=1.6).encode(
+        x=x, y=alt.Y("low:Q", scale=y_scale), y2="high:Q", color=shade
+    )
+    dots = base.mark_point(size=40, filled=True, opacity=1).encode(
+        x=x,
+        y=y,
+        color=shade,
+        tooltip=[
+            alt.Tooltip("line:N", title="cell"),
+            alt.Tooltip("clients:Q"),
+            alt.Tooltip("value:Q", title="mean", format=",.4~g"),
+            alt.Tooltip("low:Q", title="95 % from", format=",.4~g"),
+            alt.Tooltip("high:Q", title="to", format=",.4~g"),
+        ],
+    )
+    ends = (
+        base.mark_text(
+            align="left",
+            baseline="middle",
+            dx=9,
+            fontSize=12,
+            fontWeight=600,
+            lineBreak="\n",
+            lineHeight=GAP,
+        )
+        .transform_filter("datum.short")
+        .encode(x=x, y=alt.Y("place:Q", scale=y_scale), text="short:N", color=shade)
+    )
+    layered: alt.LayerChart | alt.FacetChart = alt.layer(lines, reach, dots, ends)
+    return layered
+
+
+def _colours(labels: Sequence[str], analysis: Analysis, points: Sequence[Point]) -> list[str]:
+    baselines = {level_names(c.baseline.cell.levels, analysis) for c in analysis.comparisons}
+    hues = iter(PALETTE * 3)
+    return [GREY if label in baselines else next(hues) for label in labels]
+
+
+def _rows(analysis: Analysis, points: Sequence[Point]) -> list[Row]:
+    baselines = {id(c.baseline) for c in analysis.comparisons}
+    kept = _kept(analysis, points)
+    rows: list[Row] = []
+    for point in points:
+        values = list(point.values(analysis.metric_name).values())
+        if point.label not in kept:
+            continue
+        mean = estimate(values)
+        rows.append(
+            {
+                "line": level_names(point.cell.levels, analysis),
+                "side": "baseline" if id(point) in baselines else "candidate",
+                "clients": point.clients,
+                "value": mean.value,
+                "low": mean.value if mean.low is None else mean.low,
+                "high": mean.value if mean.high is None else mean.high,
+            }
+        )
+    return rows
+
+
+def _kept(analysis: Analysis, points: Sequence[Point]) -> set[str]:
+    """The baseline, and the first cells whose names fit beside one another."""
+    baselines = {id(c.baseline) for c in analysis.comparisons}
+    kept = {point.label for point in points if id(point) in baselines}
+    names = {point.label: level_names(point.cell.levels, analysis) for point in points}
+    used = sum(_label_height(names[cell]) for cell in kept)
+    for cell, name in names.items():
+        used += 0 if cell in kept else _label_height(name)
+        if len(kept) < MOST_LINES and used <= MOST_HEIGHT - 20:
+            kept.add(cell)
+    return kept
+
+
+def _with_labels(
+    rows: Sequence[Row], domain: Sequence[float], height: int, *, apart: bool
+) -> tuple[Row, ...]:
+    """Each line's name at its last load, moved so that no two names overlap."""
+
+    def pixel(value: float) -> float:
+        low, high = (math.log(end) if apart else end for end in domain)
+        at = math.log(value) if apart else value
+        return height * (high - at) / (high - low)
+
+    def back(place: float) -> float:
+        low, high = (math.log(end) if apart else end for end in domain)
+        at = high - place / height * (high - low)
+        return math.exp(at) if apart else at
+
+    last: dict[str, Row] = {}
+    for row in rows:
+        if str(row["line"]) not in last or _clients(row) > _clients(last[str(row["line"])]):
+            last[str(row["line"])] = row
+    places: dict[str, float] = {}
+    lowest = -math.inf
+    for label, row in sorted(last.items(), key=lambda entry: pixel(_value(entry[1]))):
+        wanted = pixel(_value(row))
+        half = _label_height(label) / 2
+        places[label] = max(wanted, lowest + half)
+        lowest = places[label] + half
+    over = max(0.0, max(places.values(), default=0.0) - (height - 8))
+    drawn: list[Row] = []
+    for row in rows:
+        label = str(row["line"])
+        ends = last[label] is row
+        place = back(max(8.0, places[label] - over)) if ends else _value(row)
+        clipped = {
+            end: min(max(float(str(row[end])), domain[0]), domain[1]) for end in ("low", "high")
+        }
+        drawn.append({**row, **clipped, "short": _label(label) if ends else "", "place": place})
+    return tuple(drawn)
+
+
+def _label(name: str) -> str:
+    return "\n".join(textwrap.wrap(name, LABEL)) or name
+
+
+def _label_height(name: str) -> int:
+    """Pixels that a name needs."""
+    return GAP * (_label(name).count("\n") + 1)
+
+
+def _value(row: Row) -> float:
+    return float(str(row["value"]))
+
+
+def _clients(row: Row) -> int:
+    return int(str(row["clients"]))

@@ -1,0 +1,142 @@
+"""Figures and ratios as they are said in everyday speech: `about 80 times as many (23 to 280)`.
+
+A ratio of two or more is said as a factor, a smaller one in per cent, and its interval in the same
+unit. No word here needs the glossary.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from dbdyno.model import Figure
+from dbdyno.report.terms.wording import number
+
+FACTOR = 2.0
+"""A ratio from here on, or below its inverse, is said as a factor."""
+
+ABOUT = 10.0
+"""A factor from here on is said with "about"."""
+
+MOST = 1000.0
+"""No end of an interval is said beyond this factor."""
+
+NOISE = 10.0
+"""An interval from below a tenth to above ten times says nothing but that."""
+
+NUMBERS = (
+    "no", "one", "two", "three", "four", "five", "six",
+    "seven", "eight", "nine", "ten", "eleven", "twelve",
+)  # fmt: skip
+
+_SPACE = "\u202f"
+
+
+def counted(number_of: int, noun: str) -> str:
+    """`one repeat`, `three repeats`, `20 repeats`."""
+    word = NUMBERS[number_of] if number_of < len(NUMBERS) else str(number_of)
+    return f"{word} {noun}{'' if number_of == 1 else 's'}"
+
+
+def amount(value: float, unit: str) -> str:
+    """A figure with its unit: times in µs as the unit that suits them, rates `a second`."""
+    if unit == "µs" and value >= 1e6:
+        return f"{number(value / 1e6)} s"
+    if unit == "µs" and value >= 1e3:
+        return f"{number(value / 1e3)} ms"
+    if unit.endswith("/s"):
+        return f"{number(value)} {unit.removesuffix('/s')} a second".replace("  ", " ")
+    return f"{number(value)} {unit}".rstrip()
+
+
+def amounts(ours: float, theirs: float, unit: str) -> tuple[str, str]:
+    """Two figures; times have their unit both, of others the second goes without."""
+    return amount(ours, unit), amount(theirs, unit) if unit == "µs" else number(theirs)
+
+
+def figure_name(figure: Figure) -> str:
+    """A figure within a sentence, its rank first: `p99 response time` for "Response time, p99"."""
+    title, _, rank = figure.title.partition(", ")
+    words = title if title[1:2].isupper() else title[:1].lower() + title[1:]
+    if not rank:
+        return words
+    if re.match(r"p\d|max|mean", rank):
+        rank, _, label = rank.partition(", ")
+        return f"{rank} {words}" + (f" of {label}" if label else "")
+    return f"{words} of {rank}"
+
+
+def size_words(ratio: float, low: float, high: float, *, many: bool) -> str:
+    """A ratio that is sure, with its interval; `many`: of what is counted, not of an amount."""
+    if ratio >= FACTOR or ratio <= 1 / FACTOR:
+        larger = ratio >= FACTOR
+        ends = (ratio, low, high) if larger else (1 / ratio, 1 / high, 1 / low)
+        about = "about " if ends[0] >= ABOUT else ""
+        size, reach = _two(ends[0]), f"({_end(ends[1])} to {_end(ends[2])})"
+        if larger and many:
+            return f"{about}{size} times as many {reach}"
+        return f"{about or 'a factor of '}{size}{' times' if about else ''} {reach}"
+    word = more_word(ratio > 1, many=many)
+    low_part, high_part = (100 * (end - 1) for end in (low, high))
+    if (low_part < 0) != (high_part < 0):
+        reach = f"({signed(low)} to {signed(high)})"
+    else:
+        ends_abs = sorted((abs(low_part), abs(high_part)))
+        reach = f"({_two(ends_abs[0])} to {_percent(ends_abs[1])})"
+    return f"{_percent(100 * abs(ratio - 1))} {word} {reach}"
+
+
+def brief_size(ratio: float, *, many: bool) -> str:
+    """A ratio without its interval: `7.1 times as many`, `12 % fewer`, `a fifth`."""
+    if ratio >= FACTOR:
+        return f"{_two(ratio)} times as {'many' if many else 'much'}"
+    if ratio <= 1 / FACTOR:
+        return f"a factor of {_two(1 / ratio)} {'fewer' if many else 'less'}"
+    return f"{_percent(100 * abs(ratio - 1))} {more_word(ratio > 1, many=many)}"
+
+
+def open_words(low: float, high: float, *, many: bool) -> str:
+    """The interval of a ratio that is not sure."""
+    if low < 1 / NOISE and high > NOISE:
+        return "with noise of more than a factor of ten"
+    if high >= FACTOR or low <= 1 / FACTOR:
+        return f"anything from {_end(low)} to {_end(high)} times as {'many' if many else 'much'}"
+    ends = [
+        f"{_percent(100 * abs(end - 1))} {more_word(end > 1, many=many)}" for end in (low, high)
+    ]
+    return f"anything from {ends[0]} to {ends[1]}"
+
+
+def more_word(more: bool, *, many: bool) -> str:
+    """`more` or `fewer` of what is counted; `higher` or `lower` of an amount."""
+    if many:
+        return "more" if more else "fewer"
+    return "higher" if more else "lower"
+
+
+def signed(ratio: float) -> str:
+    """A ratio near one as a signed change: `−0.4 %`."""
+    change = 100 * (ratio - 1)
+    return f"{'+' if change > 0 else '−' if change < 0 else '±'}{_percent(abs(change))}"
+
+
+def factor_words(logarithm: float) -> str:
+    """A change by its logarithm: `5.1 times`, `12 %`."""
+    size = math.exp(min(logarithm, 700.0))
+    return f"{_end(size)} times" if size >= FACTOR else _percent(100 * (size - 1))
+
+
+def _percent(value: float) -> str:
+    return f"{_two(value)}{_SPACE}%"
+
+
+def _end(value: float) -> str:
+    """An end of an interval of factors."""
+    if value > MOST:
+        return f"over {number(MOST, 1)}"
+    return f"under {1 / MOST:g}" if value < 1 / MOST else _two(value)
+
+
+def _two(value: float) -> str:
+    """Two significant digits; 9.96 is 10, not 10.0."""
+    return number(float(f"{value:.2g}"), 2)

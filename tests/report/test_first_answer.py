@@ -1,0 +1,373 @@
+"""The answer at first sight, case by case: plain words, figures first, at most 45 words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from made_up_answers import Case, Levels, analysed
+
+from dbdyno.report.answer.first import MOST_WORDS, first_answer, fitted, words_in
+from dbdyno.report.terms.everyday import amount, open_words, size_words
+
+JOURNAL = {"journal": ("delete", "wal")}
+FOUR = {"journal": ("delete", "wal", "memory", "off")}
+TWO = {"journal": ("delete", "wal"), "synchronous": ("full", "normal")}
+DELETE = {"journal": "delete"}
+DELETE_FULL = {"journal": "delete", "synchronous": "full"}
+P95 = 'metric = "p95", better = "lower", smallest_effect = "5 %"'
+MEAN = 'metric = "mean", better = "lower", smallest_effect = "5 %"'
+SHARE = 'metric = "silently_wrong_share", better = "lower", smallest_effect = "10 %"'
+
+
+def by(**rates: float) -> Callable[[Levels, int], float]:
+    """Events per second by journal."""
+    return lambda levels, clients: rates[levels["journal"]]
+
+
+def both(wal: float, normal: float, together: float = 1) -> Callable[[Levels, int], float]:
+    """Factors of two levels, and of both at once."""
+
+    def rate(levels: Levels, clients: int) -> float:
+        is_wal, is_normal = levels["journal"] == "wal", levels["synchronous"] == "normal"
+        factor = (wal if is_wal else 1) * (normal if is_normal else 1)
+        more: float = clients**0.3
+        return 400 * more * factor * (together if is_wal and is_normal else 1)
+
+    return rate
+
+
+def by_clients(one: float, more: float) -> Callable[[Levels, int], float]:
+    """The factor of `wal` at one client and at more."""
+
+    def rate(levels: Levels, clients: int) -> float:
+        return 100 * clients * ((more if clients > 1 else one) if levels["journal"] == "wal" else 1)
+
+    return rate
+
+
+def damage(delete: int, wal: int) -> Mapping[str, Mapping[str, int]]:
+    """Outcomes of sixty trials a run."""
+    return {
+        level: {"silently wrong": wrong, "noticed": 60 - wrong}
+        for level, wrong in (("delete", delete), ("wal", wal))
+    }
+
+
+PAIR = Case(JOURNAL, by(delete=400, wal=460), baseline=DELETE)
+MANY = Case(FOUR, by(delete=400, wal=4600, memory=2000, off=401), baseline=DELETE)
+NAMED = '{ factor = "journal", level = "wal", name = "Write-ahead log against rollback journal" }'
+
+CASES: dict[str, tuple[Case, str]] = {
+    "many times as many": (
+        replace(PAIR, rate=by(delete=400, wal=34_000), noise=0.2),
+        "Faster with wal: 32\u202f200 events a second against 408 with delete, about 79 times "
+        "as many (28 to 230).",
+    ),
+    "some per cent more": (
+        PAIR,
+        "Faster with wal: 457 events a second against 401 with delete, 14\u202f% more (7.2 to "
+        "21\u202f%).",
+    ),
+    "some per cent fewer": (
+        replace(PAIR, rate=by(delete=400, wal=340)),
+        "Slower with wal: 338 events a second against 401 with delete, 16\u202f% fewer (11 to "
+        "21\u202f%).",
+    ),
+    "a fifth": (
+        replace(PAIR, rate=by(delete=400, wal=80), noise=0.05),
+        "Slower with wal: 79.4 events a second against 404 with delete, a factor of 5.1 (3.9 "
+        "to 6.6).",
+    ),
+    "a small change": (
+        replace(PAIR, rate=by(delete=400, wal=412), noise=0.0002, measure=60),
+        "Slightly faster with wal: 412 events a second against 400 with delete, 2.9\u202f% "
+        "more (2.0 to 3.8\u202f%).",
+    ),
+    "equivalent": (
+        replace(PAIR, rate=by(delete=400, wal=401), noise=0.005),
+        "No difference of 5\u202f% or more between wal and delete: 399 events a second against "
+        "401 (\u22123.1\u202f% to +1.9\u202f%).",
+    ),
+    "undecided": (
+        replace(PAIR, rate=by(delete=400, wal=420), noise=0.06),
+        "Can't tell whether wal is faster or slower than delete: 413 events a second against "
+        "404 in three repeats, anything from 25\u202f% fewer to 40\u202f% more.",
+    ),
+    "undecided beyond a factor of two": (
+        replace(PAIR, noise=0.25),
+        "Can't tell whether wal is faster or slower than delete: 429 events a second against "
+        "409 in three repeats, anything from 0.28 to 3.9 times as many.",
+    ),
+    "nothing but noise": (
+        replace(PAIR, noise=0.9),
+        "Can't tell whether wal is faster or slower than delete: 216 events a second against "
+        "262 in three repeats, with noise of more than a factor of ten.",
+    ),
+    "one repeat": (
+        replace(PAIR, blocks=1),
+        "Can't tell whether wal is faster or slower than delete from one repeat: 461 events a "
+        "second against 393.",
+    ),
+    "three others": (
+        MANY,
+        "Faster with wal: 4\u202f570 events a second against 401 with delete, about 11 times "
+        "as many (11 to 12). Also faster: memory (5.0 times as many). Can't tell: off.",
+    ),
+    "three others, all open": (
+        replace(MANY, rate=by(delete=400, wal=440, memory=360, off=410), noise=0.04),
+        "Can't tell whether memory is faster or slower than delete: 358 events a second "
+        "against 403 in three repeats, anything from 29\u202f% fewer to 11\u202f% more. Also "
+        "can't tell: wal; off.",
+    ),
+    "three others, all slower": (
+        replace(MANY, rate=by(delete=400, wal=100, memory=360, off=300)),
+        "Slower with wal: 99.9 events a second against 401 with delete, a factor of 4.0 (3.8 "
+        "to 4.3). Also slower: off (26\u202f% fewer); memory (10\u202f% fewer).",
+    ),
+    "two factors": (
+        Case(TWO, both(20, 1, 3), baseline=DELETE_FULL),
+        "Faster with wal and synchronous normal: 36\u202f200 events a second against 609 with "
+        "delete and synchronous full, about 59 times as many (57 to 62). Also faster: wal and "
+        "synchronous full (20 times as many). Can't tell: delete and synchronous normal.",
+    ),
+    "two factors at two loads": (
+        Case(TWO, both(20, 1, 3), baseline=DELETE_FULL, clients=(1, 4)),
+        "At 4\xa0clients, faster with wal and synchronous normal: 36\u202f300 events a second "
+        "against 607 with delete and synchronous full, about 60 times as many (56 to 63). Also "
+        "faster: wal and synchronous full (20 times as many). Can't tell: delete and "
+        "synchronous normal.",
+    ),
+    "three loads": (
+        replace(PAIR, rate=by_clients(1.5, 1.5), clients=(1, 4, 16)),
+        "At 16\xa0clients, faster with wal: 2\u202f390 events a second against 1\u202f600 with "
+        "delete, 49\u202f% more (40 to 59\u202f%). The same way at 1\xa0client and "
+        "4\xa0clients.",
+    ),
+    "another verdict at another load": (
+        replace(PAIR, rate=by_clients(0.7, 1.5), clients=(1, 4)),
+        "At 4\xa0clients, faster with wal: 605 events a second against 400 with delete, "
+        "51\u202f% more (43 to 59\u202f%). At 1\xa0client: slower.",
+    ),
+    "a level that failed": (
+        replace(MANY, failed=("memory",)),
+        "Faster with wal: 4\u202f570 events a second against 401 with delete, about 11 times "
+        "as many (11 to 12). Can't tell: off. Not measured: memory.",
+    ),
+    "all failed": (
+        replace(PAIR, failed=("delete", "wal")),
+        "No run is complete, so the question stays open. The server ended while warming up.",
+    ),
+    "the baseline failed": (
+        replace(PAIR, failed=("delete",)),
+        "457 events a second (450 to 465) with wal at 4\xa0clients, p95 response time 16.3 ms. "
+        "Nothing was measured to compare with. Not measured: delete.",
+    ),
+    "two of three repeats failed": (
+        replace(PAIR, failed_blocks=("b1-wal", "b2-wal")),
+        "Can't tell whether wal is faster or slower than delete from one repeat: 456 events a "
+        "second against 401.",
+    ),
+    "no baseline": (
+        replace(MANY, baseline={}),
+        "Highest of 4: 4\u202f590 events a second (4\u202f420 to 4\u202f760) with wal. Lowest: "
+        "400 events a second (390 to 411) with off. No baseline is named, so none of it is "
+        "judged.",
+    ),
+    "no baseline, several loads": (
+        replace(PAIR, baseline={}, clients=(1, 4)),
+        "Highest of 2: 466 events a second (454 to 478) with wal at 4\xa0clients. Lowest: 400 "
+        "events a second (389 to 411) with delete at 4\xa0clients. No baseline is named, so "
+        "none of it is judged.",
+    ),
+    "a single cell": (
+        Case({"journal": ("wal",)}, by(wal=4600)),
+        "4\u202f590 events a second (4\u202f420 to 4\u202f760) at 4\xa0clients, p95 response "
+        "time 1.67 ms.",
+    ),
+    "a single cell, one repeat": (
+        Case({"journal": ("wal",)}, by(wal=4600), blocks=1),
+        "4\u202f510 events a second at 4\xa0clients, p95 response time 1.67 ms. One repeat, so "
+        "nothing shows how far another would differ.",
+    ),
+    "lower is better": (
+        replace(PAIR, rate=by(delete=400, wal=1200), primary=P95),
+        "Lower p95 response time with wal: 6.36 ms against 18.8 ms with delete, a factor of "
+        "3.0 (2.7 to 3.2).",
+    ),
+    "lower is better, per cent": (
+        replace(PAIR, primary=MEAN),
+        "Lower mean response time with wal: 9.41 ms against 10.7 ms with delete, 12\u202f% "
+        "lower (3.1 to 21\u202f%).",
+    ),
+    "lower is better, worse": (
+        replace(PAIR, rate=by(delete=400, wal=100), primary=MEAN),
+        "Higher mean response time with wal: 42.8 ms against 10.7 ms with delete, a factor of "
+        "4.0 (3.8 to 4.2).",
+    ),
+    "lower is better, undecided": (
+        replace(PAIR, rate=by(delete=400, wal=405), primary=MEAN, noise=0.1),
+        "Can't tell whether mean response time differs between wal and delete: 10.9 ms against "
+        "10.6 ms in three repeats, anything from 42\u202f% lower to 81\u202f% higher.",
+    ),
+    "lower is better, the same": (
+        replace(PAIR, rate=by(delete=400, wal=401), primary=MEAN, noise=0.001),
+        "No difference of 5\u202f% or more between wal and delete: mean response time 10.8 ms "
+        "against 10.7 ms (\u22123.2\u202f% to +4.0\u202f%).",
+    ),
+    "lower is better, no baseline": (
+        replace(PAIR, primary=P95, baseline={}),
+        "Lowest of 2: p95 response time 16.5 ms (15.6 ms to 17.5 ms) with wal. Highest: p95 "
+        "response time 18.8 ms (17.7 ms to 19.9 ms) with delete. No baseline is named, so none "
+        "of it is judged.",
+    ),
+    "factors by themselves": (
+        Case(
+            TWO,
+            both(1.3, 1.1),
+            baseline=DELETE_FULL,
+            lines=f'leads = [{NAMED}, {{ factor = "synchronous", level = "normal" }}]',
+        ),
+        "Write-ahead log against rollback journal: faster, 823 events a second against 636, "
+        "29\u202f% more (27 to 32\u202f%). Faster with synchronous normal: 757 events a second "
+        "against 692 with full, 9.4\u202f% more (6.8 to 12\u202f%).",
+    ),
+    "a factor that depends on the other": (
+        Case(
+            TWO,
+            both(1.3, 1, 3),
+            baseline=DELETE_FULL,
+            lines='leads = { factor = "journal", level = "wal" }',
+        ),
+        "Faster with journal wal: 1\u202f360 events a second against 607 with delete, 2.2 "
+        "times as many (2.2 to 2.3); 29\u202f% more to 3.9 times as many by the other settings.",
+    ),
+    "a named cell against its baseline": (
+        replace(
+            PAIR,
+            lines='leads = { cell = { journal = "wal" }, name = "The log against the journal" }',
+        ),
+        "The log against the journal: faster, 457 events a second against 401, 14\u202f% more "
+        "(7.2 to 21\u202f%).",
+    ),
+    "a named lead, undecided": (
+        replace(PAIR, noise=0.06, lines=f"leads = {NAMED}"),
+        "Write-ahead log against rollback journal: can't tell, 453 events a second against 404 "
+        "in three repeats, anything from 18\u202f% fewer to 54\u202f% more.",
+    ),
+    "the baseline by itself": (
+        Case(
+            TWO,
+            both(1.3, 1),
+            baseline=DELETE_FULL,
+            lines='leads = { cell = { journal = "delete" }, name = "The journal as it comes" }',
+        ),
+        "The journal as it comes: 609 events a second (595 to 624) at 4\xa0clients, p95 "
+        "response time 12.8 ms.",
+    ),
+    "a curve": (
+        Case(
+            JOURNAL,
+            lambda levels, clients: 400 * min(clients, 4),
+            baseline=DELETE,
+            clients=(1, 4, 16),
+            lines='leads = { cell = { journal = "wal" }, curve = true }',
+        ),
+        "wal: throughput ends at 4\xa0clients (1\u202f610 events/s).",
+    ),
+    "a lead that failed": (
+        replace(
+            MANY,
+            failed=("memory",),
+            lines='leads = { cell = { journal = "memory" }, name = "In memory" }',
+        ),
+        "Faster with wal: 4\u202f570 events a second against 401 with delete, about 11 times "
+        "as many (11 to 12). Can't tell: off. Not measured: memory.",
+    ),
+    "shares": (
+        replace(PAIR, primary=SHARE, outcomes=damage(27, 3)),
+        "Silently wrong share: 9 of 180 with wal, 81 of 180 with delete, 40 points fewer (32 "
+        "to 48).",
+    ),
+    "shares, undecided": (
+        replace(PAIR, primary=SHARE, outcomes=damage(12, 9)),
+        "Can't tell whether silently wrong share differs: 27 of 180 with wal, 36 of 180 with "
+        "delete, anything from −13 to +3 points.",
+    ),
+    "shares, none of either": (
+        replace(PAIR, primary=SHARE, outcomes=damage(0, 0)),
+        "Silently wrong share is within 10 points: 0 of 180 with wal, 0 of 180 with delete.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_answer_of_a_case(name: str, tmp_path: Path) -> None:
+    case, wanted = CASES[name]
+    answer = first_answer(analysed(tmp_path, case))
+    assert answer.text == wanted
+    assert words_in(answer.text) <= MOST_WORDS
+    assert not re.search(r"×|\bp =|interval|block|δ|cell\b|gate|candidate", answer.text)
+
+
+def test_there_are_cases_enough() -> None:
+    assert len(CASES) >= 30
+
+
+@pytest.mark.parametrize(
+    ("ratio", "many", "words"),
+    [
+        ((1.12, 1.08, 1.16), True, "12 % more (8.0 to 16 %)"),
+        ((0.88, 0.84, 0.92), True, "12 % fewer (8.0 to 16 %)"),
+        ((0.88, 0.84, 0.92), False, "12 % lower (8.0 to 16 %)"),
+        ((1.99, 1.1, 4.0), True, "99 % more (10 to 300 %)"),
+        ((2.5, 0.9, 7.0), True, "2.5 times as many (0.90 to 7.0)"),
+        ((80.1, 22.7, 283.0), True, "about 80 times as many (23 to 280)"),
+        ((0.2, 0.18, 0.22), True, "a factor of 5.0 (4.5 to 5.6)"),
+        ((0.01, 1e-9, 0.22), False, "about 100 times (4.5 to over 1 000)"),
+        ((1.01, 0.999, 1.021), True, "1.0 % more (−0.10 % to +2.1 %)"),
+    ],
+)
+def test_a_ratio_and_its_interval_have_one_unit(
+    ratio: tuple[float, float, float], many: bool, words: str
+) -> None:
+    assert size_words(*ratio, many=many).replace("\u202f", " ") == words
+
+
+@pytest.mark.parametrize(
+    ("ends", "words"),
+    [
+        ((0.75, 1.4), "anything from 25 % fewer to 40 % more"),
+        ((0.173, 4.33), "anything from 0.17 to 4.3 times as many"),
+        ((0.01, 50.0), "with noise of more than a factor of ten"),
+        ((1.01, 1.05), "anything from 1.0 % more to 5.0 % more"),
+    ],
+)
+def test_an_open_ratio_has_one_unit(ends: tuple[float, float], words: str) -> None:
+    assert open_words(*ends, many=True).replace("\u202f", " ") == words
+
+
+def test_amounts_have_the_unit_that_suits_them() -> None:
+    wanted = {"430 µs": 430.0, "12.0 ms": 12_000.0, "5.40 s": 5.4e6}
+    assert {amount(value, "µs"): value for value in wanted.values()} == wanted
+    assert amount(34_700.0, "events/s") == "34\u202f700 events a second"
+
+
+def test_what_does_not_fit_is_left_out_and_the_first_sentence_cut() -> None:
+    assert fitted(["One two three.", "Four five six.", "Seven."], 4) == "One two three. Seven."
+    assert fitted([("A long wording of it.", "A short one.")], 3) == "A short one."
+    assert fitted(["word " * 30 + "end."], 10).endswith(" …")
+
+
+def test_long_names_leave_room_for_the_figures(tmp_path: Path) -> None:
+    levels = tuple(f"the-{word}-server-of-them-all-with-a-name" for word in ("one", "other"))
+    case = replace(
+        PAIR,
+        factors={"journal": levels},
+        rate=by(**{levels[0]: 400, levels[1]: 800}),
+        baseline={"journal": levels[0]},
+    )
+    assert words_in(first_answer(analysed(tmp_path, case)).text) <= MOST_WORDS
