@@ -80,6 +80,18 @@ def test_one_or_several_are_named_and_scales_have_their_own(tmp_path: Path) -> N
         ),
         ('{ factor = "journal", level = "delete" }', "is the baseline's own level", None),
         ('{ factor = "journal" }', "takes both, `factor` and `level`", None),
+        ('{ levels = ["wal"] }', "`levels` is a list over a `factor`", None),
+        (
+            '{ factor = "journal", level = "wal", levels = ["wal"] }',
+            "`levels` is a list over a `factor`, and takes no `level`",
+            None,
+        ),
+        ('{ factor = "journal", levels = ["wall"] }', "has no level `wall`", "`wal`?"),
+        (
+            '{ factor = "journal", levels = ["wal"] }',
+            "`levels` lists shares, and `throughput` is none",
+            'level = "wal"',
+        ),
         ('{ cell = { journal = "wal" }, factor = "journal", level = "wal" }', "no `cell`", None),
         ("{ curve = true, clients = 8 }", "takes no `clients`", None),
         ('{ curve = true, name = "Its end" }', "takes no `name`", None),

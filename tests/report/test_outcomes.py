@@ -69,6 +69,28 @@ def test_an_open_question_says_which_difference_would_have_been_found(tmp_path: 
     assert "A change of 37\u202fpoints would have been found four times in five." in said
 
 
+def test_a_study_may_lead_with_a_list_of_its_levels_shares(tmp_path: Path) -> None:
+    leads = 'leads = { factor = "server", levels = ["with", "without"], name = "Wrong rows" }'
+    store = write_study(tmp_path, f"{leads}\n{STUDY}", World(lambda *_: 100.0, outcomes=outcomes))
+
+    said = headline(analyse(gather(store, "study")))
+    assert "Wrong rows: in none of 30 trials of with; in 15 of 30 of without." in said
+
+
+def test_levels_without_a_trial_are_named(tmp_path: Path) -> None:
+    leads = 'leads = { factor = "server", levels = ["without", "with"], name = "Wrong rows" }'
+    text = f"{leads}\n{STUDY}"
+    plain = write_study(tmp_path, text, World(lambda *_: 100.0, outcomes=outcomes))
+    runs = [run.manifest for run in gather(plain, "study").runs]
+    failed = {run.id: "failed" for run in runs if run.cell["server"] == "with"}
+    (tmp_path / "again").mkdir()
+    world = World(lambda *_: 100.0, outcomes=outcomes, status=failed)  # type: ignore[arg-type]
+    store = write_study(tmp_path / "again", text, world)
+
+    said = headline(analyse(gather(store, "study")))
+    assert "Wrong rows: in 15 of 30 of without; not measured of with." in said
+
+
 def test_the_outcome_that_decides_stands_first(store: Path) -> None:
     counts, differences = outcome_tables(analyse(gather(store, "study")))
 

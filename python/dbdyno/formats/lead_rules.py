@@ -25,6 +25,8 @@ def lead_complaints(
         here = ("leads", str(place)) if listed else ("leads",)
         if lead.factor is not None and lead.level is not None:
             yield from rules.by_itself(here, lead.factor, lead.level)
+        if lead.factor is not None and lead.levels:
+            yield from rules.listing(here, lead.factor, lead.levels)
         for factor, level in lead.cell.items():
             yield from rules.known((*here, "cell", factor), factor, level)
         yield from rules.load(here, lead)
@@ -75,6 +77,14 @@ class _Rules:
         elif find_figure(self.metric).share:
             message = f"`{self.metric}` is compared cell by cell, no factor by itself"
             yield (*here, "factor"), message, f'cell = {{ {factor} = "{level}" }}'
+
+    def listing(self, here: KeyPath, factor: str, levels: Sequence[str]) -> Iterator[Complaint]:
+        """Levels whose shares are listed."""
+        for level in levels:
+            yield from self.known((*here, "levels"), factor, level)
+        if not find_figure(self.metric).share:
+            message = f"`levels` lists shares, and `{self.metric}` is none"
+            yield (*here, "levels"), message, f'factor = "{factor}", level = "{levels[0]}"'
 
     def load(self, here: KeyPath, lead: LeadTable) -> Iterator[Complaint]:
         """The load is one of the steps, and the cell has it."""

@@ -308,6 +308,7 @@ class LeadTable(Table):
     clients: Annotated[int, Field(ge=1)] | None = None
     factor: str | None = None
     level: str | None = None
+    levels: tuple[str, ...] = ()
     curve: bool = False
     name: Annotated[str, StringConstraints(strip_whitespace=True)] = ""
 
@@ -315,7 +316,9 @@ class LeadTable(Table):
     def _is_one_thing(self) -> Self:
         if not self.model_fields_set:
             raise ValueError("expected `cell`, `clients`, `factor` and `level`, or `curve = true`")
-        if (self.factor is None) != (self.level is None):
+        if self.levels and (self.factor is None or self.level is not None):
+            raise ValueError("`levels` is a list over a `factor`, and takes no `level`")
+        if (self.factor is None) != (self.level is None and not self.levels):
             raise ValueError("a factor by itself takes both, `factor` and `level`")
         if self.factor is not None and (self.cell or self.curve):
             key = "cell" if self.cell else "curve"

@@ -154,6 +154,8 @@ class Lead:
     """A factor of the baseline, in place of a cell: its `level` against the baseline's, averaged
     over all else."""
     level: str | None = None
+    levels: tuple[str, ...] = ()
+    """Of `factor`, in place of `level`: each level's own share, as a list."""
     curve: bool = False
     """Where the cell's throughput ends as clients grow, and how busy the processors are there."""
     name: str = ""

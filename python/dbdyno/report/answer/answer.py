@@ -16,7 +16,8 @@ from dbdyno.report.analysis.unmeasured import not_measured, sentences
 from dbdyno.report.answer.busy import end_words
 from dbdyno.report.answer.findable import findable
 from dbdyno.report.answer.here import answering, lacking
-from dbdyno.report.answer.leading import Led, Rise, Unmeasured, leading
+from dbdyno.report.answer.leading import Led, Listing, Rise, Unmeasured, leading
+from dbdyno.report.answer.listing import listed
 from dbdyno.report.gates.gate import Gate
 from dbdyno.report.gates.registry import gates
 from dbdyno.report.material.declared import is_exploratory
@@ -127,6 +128,8 @@ def _words(led: Led, analysis: Analysis) -> str:
         case Rise() as one:
             name = one.points[0].label
             return end_words(one.points, analysis) or f"{name}: one load alone makes no curve."
+        case Listing() as one:
+            return listed(one, analysis, name=led.name)
         case Unmeasured() as one:
             return f"{led.name or one.name}: not measured: {one.why.rstrip('.')}."
 

@@ -30,7 +30,15 @@ class Unmeasured:
     why: str
 
 
-Leading = Comparison | MainEffect | Point | Rise | Unmeasured
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Levels of a factor, each with its own share."""
+
+    factor: str
+    levels: tuple[str, ...]
+
+
+Leading = Comparison | MainEffect | Point | Rise | Listing | Unmeasured
 """A point stands for its own figure: it is the baseline, or has none at its load."""
 
 Loaded = TypeVar("Loaded", Point, MainEffect)
@@ -55,6 +63,9 @@ def leading(analysis: Analysis) -> tuple[Led, ...]:
 
 
 def _of_lead(lead: Lead, analysis: Analysis) -> Iterator[Leading]:
+    if lead.factor is not None and lead.levels:
+        yield Listing(lead.factor, lead.levels)
+        return
     if lead.factor is not None and lead.level is not None:
         yield from _by_itself(lead.factor, lead.level, lead.clients, analysis)
         return
