@@ -30,6 +30,7 @@ from dbdyno.conduct.load_keys import passed_on
 from dbdyno.conduct.needs import Machine, lacks, this_machine
 from dbdyno.conduct.planning import plan_study
 from dbdyno.conduct.sampling import missing_sources
+from dbdyno.conduct.topology import ManyServers, many_servers
 from dbdyno.design import cells
 from dbdyno.design.batches import batches, why_not_turns
 from dbdyno.design.search import most_probes, usual_probes
@@ -195,6 +196,8 @@ def explanation(
         yield f"factor   {factor.name}: {', '.join(level.name for level in factor.levels)}"
     for name, provision in _servers(plan).items():
         yield f"server   {name}: {provision}"
+    for name, servers in _members(plan).items():
+        yield f"members  {name}: {servers}"
     for one in started:
         yield f"starts   {one.label}: {one.provision} is {one.version}"
     tools = {cell.generator for cell in cells(study)}
@@ -285,6 +288,11 @@ def _servers(plan: Plan) -> dict[str, str]:
     return {run.cell.levels.get("server", run.label): run.cell.provision for run in plan.runs}
 
 
+def _members(plan: Plan) -> dict[str, ManyServers]:
+    found = {run.cell.levels.get("server", run.label): many_servers(run.cell) for run in plan.runs}
+    return {name: servers for name, servers in found.items() if servers is not None}
+
+
 def _load(load: Load, own: str) -> str:
     steps = ", ".join(map(str, load.clients))
     window = format_duration(load.measure_s) if load.measure_s else ""
@@ -351,6 +359,7 @@ def _document(study: Study, plan: Plan, takes: Takes) -> dict[str, object]:
             factor.name: [level.name for level in factor.levels] for factor in study.factors
         },
         "servers": _servers(plan),
+        "members": {name: asdict(servers) for name, servers in _members(plan).items()},
         "clients": list(study.load.clients),
         "time_s": cost.time_s,
         **_search_document(study.load.find_max),

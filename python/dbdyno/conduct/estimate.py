@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import PurePath
 
+from dbdyno.conduct.topology import count_of_servers
 from dbdyno.conduct.volume import volume_of
 from dbdyno.design.batches import batches, turns_of
 from dbdyno.design.search import usual_probes
 from dbdyno.design.turns import CANARIES_APART_S
+from dbdyno.formats.quantities import size_of_setting
 from dbdyno.model import (
     EVENTS_PER_S,
     Cell,
@@ -54,8 +56,6 @@ _EMPTY_BYTES: Mapping[str, int] = {
 _LOG_FILES_UNTIL = (10, 5)
 """MariaDB has a single redo log from this release on; before, and in MySQL, there are two files."""
 
-_SETTING_SIZE = re.compile(r"(\d+)\s*([kmgt]?)b?", re.IGNORECASE)
-
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
@@ -89,7 +89,12 @@ def run_time_s(run: PlannedRun, load: Load) -> float:
     set_up_s = _SET_UP_EMBEDDED_S if server.source is Source.EMBEDDED else _SET_UP_S
     data = volume_of(run.cell) or Volume()
     rows_per_s = _ROWS_PER_S_BY_COPY if server.kind == "postgresql" else _ROWS_PER_S
-    load_s = data.load_s + data.rows / rows_per_s + data.rows / _VERIFIED_ROWS_PER_S[load.verify]
+    verify_s = data.rows / _VERIFIED_ROWS_PER_S[load.verify]
+    servers = count_of_servers(run.cell)
+    if servers > 1:
+        set_up_s *= servers
+        verify_s *= 1 + 2 * servers  # All are compared after loading and after the load.
+    load_s = data.load_s + data.rows / rows_per_s + verify_s
     steps_s = sum(step.clients * data.client_s for step in run.steps)
     steps_s += len(run.steps) * (step_time_s(load, data) + data.step_s)
     return set_up_s + load_s + steps_s
@@ -147,7 +152,7 @@ def _disk_bytes(run: PlannedRun, load: Load) -> float:
     data = volume_of(cell) or Volume()
     data_bytes = data.size_bytes + data.event_bytes * len(run.steps) * _events(load, data)
     own_bytes = _EMPTY_BYTES.get(_server_of(cell).kind, 0) + _log_bytes(cell, data_bytes)
-    return _image_bytes(cell) or own_bytes + data_bytes
+    return _image_bytes(cell) or (own_bytes + data_bytes) * count_of_servers(cell)
 
 
 def _events(load: Load, data: Volume) -> float:
@@ -162,17 +167,11 @@ def _log_bytes(cell: Cell, data_bytes: float) -> float:
     log, which PostgreSQL lets grow with what is written."""
     server, settings = _server_of(cell), cell.settings
     if server.kind == "postgresql":
-        return min(_setting_bytes(settings.get("max_wal_size", "1GB")), data_bytes)
+        return min(size_of_setting(settings.get("max_wal_size", "1GB")), data_bytes)
     if "innodb_redo_log_capacity" in settings:
-        return _setting_bytes(settings["innodb_redo_log_capacity"])
-    each = _setting_bytes(settings.get("innodb_log_file_size", "0"))
+        return size_of_setting(settings["innodb_redo_log_capacity"])
+    each = size_of_setting(settings.get("innodb_log_file_size", "0"))
     release = tuple(map(int, re.findall(r"\d+", server.version or "")[:2]))
     if server.kind == "mariadb" and not () < release < _LOG_FILES_UNTIL:
         return each
-    return each * _setting_bytes(settings.get("innodb_log_files_in_group", "2"))
-
-
-def _setting_bytes(text: str) -> int:
-    """Bytes of a server's setting: `512M`, `64GB`, `4096`; 0 of anything else."""
-    found = _SETTING_SIZE.fullmatch(text.strip())
-    return int(found[1]) << (10 * " kmgt".find(found[2].lower())) if found else 0
+    return each * size_of_setting(settings.get("innodb_log_files_in_group", "2"))

@@ -9,10 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dbdyno.collect import MachineLimits
+from dbdyno.conduct.needs import this_machine
 from dbdyno.conduct.preflight import Limit, machine_needs
 from dbdyno.conduct.proxy import proxy_wish
+from dbdyno.conduct.topology import many_servers
 from dbdyno.engine import Engine, plan_engine, spec_of_clients
 from dbdyno.errors import MachineError
+from dbdyno.formats.quantities import format_size
 from dbdyno.model import Cell, Load
 from dbdyno.servers import Source, parse_provision
 from dbdyno.servers.topologies.proxies.registry import find_proxy
@@ -28,12 +31,25 @@ def most_clients(cell: Cell, load: Load) -> int:
 
 def require_room(cell: Cell, load: Load, machine: MachineLimits, engine: Engine) -> None:
     """Raises `MachineError` with every limit of this machine that the cell exceeds."""
+    _require_memory(cell)
     missed = [limit for limit in _limits(cell, load, machine, engine) if not limit.is_met]
     if missed:
         raise MachineError(
             f"{most_clients(cell, load):,} clients do not fit this machine:\n"
             + "\n".join(f"  {limit}" for limit in missed),
             hint="\n      ".join(limit.cure for limit in missed),
+        )
+
+
+def _require_memory(cell: Cell) -> None:
+    """Only several servers are looked at: the cache of a single one is its study's matter."""
+    servers, machine = many_servers(cell), this_machine()
+    if servers is not None and servers.memory_bytes > machine.memory_bytes:
+        raise MachineError(
+            f"{len(servers.members)} servers with full caches take "
+            f"{format_size(servers.memory_bytes)} of memory; this machine has "
+            f"{format_size(machine.memory_bytes)}",
+            hint="smaller caches (`member` has settings by role), or fewer members",
         )
 
 

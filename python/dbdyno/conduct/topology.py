@@ -2,24 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from dbdyno.design.cells import cells
 from dbdyno.errors import LabError
+from dbdyno.formats.quantities import format_size, size_of_setting
 from dbdyno.formats.study import StudyFile, deciding_level
 from dbdyno.model import Cell
-from dbdyno.servers import ServerSpec, parse_provision
+from dbdyno.servers import Provision, ServerSpec, parse_provision
 from dbdyno.servers.registry import doors
 from dbdyno.servers.topologies.registry import find_topology
 from dbdyno.servers.topologies.topology import KeyOfTopologyError, PlannedMember
 
+_OWN_BYTES = 80_000_000
+"""What a server process takes beside its cache: 50 to 130 MB were measured, without clients."""
+_CACHES: Mapping[str, tuple[str, str]] = {
+    "mariadb": ("innodb_buffer_pool_size", "128M"),
+    "mysql": ("innodb_buffer_pool_size", "128M"),
+    "postgresql": ("shared_buffers", "128MB"),
+}
+"""Kind of server → the setting of its cache, and its default."""
 
-def planned_members(cell: Cell) -> Sequence[PlannedMember]:
-    """The servers of a cell's topology, in the order in which they are started; one by itself is
-    called `server`."""
-    topology = find_topology(str(cell.topology.get("name", "single")))
-    spec = ServerSpec(parse_provision(cell.provision), cell.settings)
+
+@dataclass(frozen=True, slots=True)
+class ManyServers:
+    """The servers of a cell that has several."""
+
+    members: tuple[str, ...]
+    """Their names, in the order in which they are started; each takes a port."""
+    memory_bytes: int
+    """What they take together once their caches are full."""
+
+    def __str__(self) -> str:
+        return (
+            f"{', '.join(self.members)} ({len(self.members)} ports, up to "
+            f"{format_size(self.memory_bytes)} of memory)"
+        )
+
+
+def many_servers(cell: Cell) -> ManyServers | None:
+    """Of a cell whose topology has several servers; `None` of one that has a single server."""
+    if not cell.topology:
+        return None
+    provision = parse_provision(cell.provision)
+    planned = _members(cell, provision)
+    needed = sum(_OWN_BYTES + _cache_bytes(provision.kind, member) for member in planned)
+    return ManyServers(tuple(member.name for member in planned), needed)
+
+
+def count_of_servers(cell: Cell) -> int:
+    """How many are started for a cell."""
+    servers = many_servers(cell)
+    return 1 if servers is None else len(servers.members)
+
+
+def _members(cell: Cell, provision: Provision) -> Sequence[PlannedMember]:
+    topology = find_topology(str(cell.topology["name"]))
+    spec = ServerSpec(provision, cell.settings)
     return topology.members(spec, topology.read(cell.topology), doors())
+
+
+def _cache_bytes(kind: str, member: PlannedMember) -> int:
+    name, default = _CACHES.get(kind, ("", ""))
+    return size_of_setting(member.settings.get(name, default))
 
 
 def check_topologies(loaded: StudyFile) -> None:

@@ -118,3 +118,12 @@ def format_size(size_bytes: float) -> str:
     unit = max((u for u in _SIZES if size_bytes >= _SIZES[u]), key=_SIZES.__getitem__, default="B")
     number = size_bytes / _SIZES[unit]
     return f"{number:.0f} {unit}" if number >= 100 else f"{number:.3g} {unit}"
+
+
+_SETTING_SIZE = re.compile(r"(\d+)\s*([kmgt]?)b?", re.IGNORECASE)
+
+
+def size_of_setting(text: str) -> int:
+    """Bytes of a server's setting: `512M`, `64GB`, `4096`; 0 of anything else."""
+    size = _SETTING_SIZE.fullmatch(text.strip())
+    return int(size[1]) << (10 * " kmgt".find(size[2].lower())) if size else 0

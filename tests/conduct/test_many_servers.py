@@ -1,0 +1,71 @@
+"""What `check` says of a topology of several servers before any is started."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dbdyno.collect import machine_limits
+from dbdyno.conduct import load_study
+from dbdyno.conduct.estimate import estimate
+from dbdyno.conduct.room import require_room
+from dbdyno.conduct.topology import many_servers
+from dbdyno.design import cells, plan
+from dbdyno.engine import find_engine
+from dbdyno.errors import MachineError
+from dbdyno.model import Cell, Study
+
+STUDY = """\
+question = "?"
+
+[server.alone]
+provision = "postgresql@system"
+
+[server.replicated]
+provision = "postgresql@system"
+settings = {{ shared_buffers = "256MB" }}
+topology = "primary-replicas"
+replicas = 2
+member.replica = {{ settings = {{ shared_buffers = "{cache}" }} }}
+
+[workload]
+script = "kv_update"
+
+[load]
+clients = [1]
+measure = "1 s"
+"""
+
+
+def studied(folder: Path, cache: str) -> tuple[Study, Cell, Cell]:
+    file = folder / "study.toml"
+    file.write_text(STUDY.format(cache=cache))
+    study = load_study(str(file)).study
+    alone, replicated = cells(study)
+    return study, alone, replicated
+
+
+def test_members_ports_and_memory_are_told(tmp_path: Path) -> None:
+    study, alone, replicated = studied(tmp_path, "64MB")
+    servers = many_servers(replicated)
+
+    assert many_servers(alone) is None
+    assert servers is not None
+    assert servers.members == ("primary", "replica-1", "replica-2")
+    assert servers.memory_bytes == (256 + 2 * 64) * 2**20 + 3 * 80_000_000
+    assert str(servers).startswith("primary, replica-1, replica-2 (3 ports, up to 613 MB of")
+    planned = plan(study)
+    by_cell = {
+        run.cell.label: estimate(study, replace(planned, runs=(run,))) for run in planned.runs
+    }
+    assert by_cell["replicated"].disk_bytes == 3 * by_cell["alone"].disk_bytes
+    assert by_cell["replicated"].time_s > by_cell["alone"].time_s
+
+
+def test_more_memory_than_the_machine_has_is_refused(tmp_path: Path) -> None:
+    study, _, replicated = studied(tmp_path, "4000GB")
+
+    with pytest.raises(MachineError, match=r"3 servers with full caches take .* this machine has"):
+        require_room(replicated, study.load, machine_limits(), find_engine())
