@@ -11,6 +11,7 @@ from made_up_runs import World, page_of, write_study
 from dbdyno.model import PlannedRun
 from dbdyno.report.analysis.analyse import analyse
 from dbdyno.report.answer.answer import headline
+from dbdyno.report.answer.first import first_answer
 from dbdyno.report.charts import charts
 from dbdyno.report.gates.registry import gates
 from dbdyno.report.material.gather import gather
@@ -73,8 +74,10 @@ def test_a_study_may_lead_with_a_list_of_its_levels_shares(tmp_path: Path) -> No
     leads = 'leads = { factor = "server", levels = ["with", "without"], name = "Wrong rows" }'
     store = write_study(tmp_path, f"{leads}\n{STUDY}", World(lambda *_: 100.0, outcomes=outcomes))
 
-    said = headline(analyse(gather(store, "study")))
-    assert "Wrong rows: in none of 30 trials of with; in 15 of 30 of without." in said
+    analysis = analyse(gather(store, "study"))
+    sentence = "Wrong rows: in none of 30 trials of with; in 15 of 30 of without."
+    assert sentence in headline(analysis)
+    assert first_answer(analysis).answer == sentence
 
 
 def test_levels_without_a_trial_are_named(tmp_path: Path) -> None:
@@ -87,8 +90,8 @@ def test_levels_without_a_trial_are_named(tmp_path: Path) -> None:
     world = World(lambda *_: 100.0, outcomes=outcomes, status=failed)  # type: ignore[arg-type]
     store = write_study(tmp_path / "again", text, world)
 
-    said = headline(analyse(gather(store, "study")))
-    assert "Wrong rows: in 15 of 30 of without; not measured of with." in said
+    answer = headline(analyse(gather(store, "study")))
+    assert "Wrong rows: in 15 of 30 of without; not measured of with." in answer
 
 
 def test_the_outcome_that_decides_stands_first(store: Path) -> None:

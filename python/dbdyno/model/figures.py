@@ -153,7 +153,7 @@ _PER_EVENT: Mapping[str, tuple[str, str, tuple[Counted, ...]]] = {
 
 
 _OF_SERIES: Mapping[str, tuple[str, bool]] = {
-    "rate_held": ("Throughput of the window's last quarter over that of its first", True),
+    "rate_held": ("Rate at the end over that at the beginning", True),
     "rate_cv": ("Coefficient of variation of throughput", False),
 }
 

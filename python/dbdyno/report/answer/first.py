@@ -19,7 +19,8 @@ from dbdyno.report.answer.busy import end_words
 from dbdyno.report.answer.clauses import brief, cell_sentence, contrast_sentence, direction
 from dbdyno.report.answer.contrast import Contrast, level_names, of_comparison, of_factor
 from dbdyno.report.answer.here import answering, lacking
-from dbdyno.report.answer.leading import Led, Rise, Unmeasured, leading
+from dbdyno.report.answer.leading import Led, Listing, Rise, Unmeasured, leading
+from dbdyno.report.answer.listing import listed
 from dbdyno.report.material.declared import is_exploratory
 from dbdyno.report.terms.everyday import counted
 from dbdyno.report.terms.wording import clients_text, sentence_case
@@ -141,6 +142,8 @@ def _of_lead(lead: Led, analysis: Analysis) -> str:
         case Rise() as rise:
             alone = f"{rise.points[0].label}: one load alone makes no curve."
             return end_words(rise.points, analysis) or alone
+        case Listing() as listing:
+            return listed(listing, analysis, name=lead.name)
         case Unmeasured() as gap:
             return f"{lead.name or gap.name} was not measured."
 
