@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from kinds import KINDS
 
@@ -21,13 +22,19 @@ from traces import LIMIT_S
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("clean")]
 
 PGBOUNCER = Wish("pgbouncer", processes=2, settings={"default_pool_size": "3"})
+PGPOOL = Wish("pgpool", settings={"memory_cache_enabled": "on", "num_init_children": "4"})
 HAPROXY = Wish("haproxy", version="3.0")
 
 
 every_proxy = pytest.mark.parametrize(
     ("kind", "wish"),
-    [("postgresql", PGBOUNCER), ("postgresql", HAPROXY), ("mariadb", HAPROXY)],
-    ids=["pgbouncer", "haproxy-postgresql", "haproxy-mariadb"],
+    [
+        ("postgresql", PGBOUNCER),
+        ("postgresql", PGPOOL),
+        ("postgresql", HAPROXY),
+        ("mariadb", HAPROXY),
+    ],
+    ids=["pgbouncer", "pgpool", "haproxy-postgresql", "haproxy-mariadb"],
 )
 
 
@@ -45,13 +52,14 @@ def test_every_process_leads_to_the_server(kind: str, wish: Wish, tmp_path: Path
         load: Any = server.entry.load_target()
         facts: Any = server.facts()
         proxies, processes = server.entry.proxies(), server.node.processes()
+        heads = [pid for pid in proxies if psutil.Process(pid).ppid() not in proxies]
         for endpoint in target["endpoints"]:
             with KINDS[kind].connect({**target, "endpoints": [endpoint]}) as connection:
                 cursor = connection.cursor()
                 cursor.execute("SELECT 40 + 2")
                 assert cursor.fetchone() == (42,)
 
-    assert len(target["endpoints"]) == len(proxies) == facts["proxy"]["processes"] == wish.processes
+    assert len(target["endpoints"]) == len(heads) == facts["proxy"]["processes"] == wish.processes
     assert "unix" in load["endpoints"][0]
     assert not set(proxies) & set(processes)
 
@@ -66,6 +74,30 @@ def test_a_proxy_that_dies_is_told(kind: str, wish: Wish, tmp_path: Path) -> Non
 
         with pytest.raises(ServerError, match=f"{wish.kind}.*ended while it was needed"):
             server.check()
+
+
+def test_the_shared_memory_of_pgpool_ends_with_it(tmp_path: Path) -> None:
+    with behind("postgresql", PGPOOL, tmp_path) as server:
+        spaces = {Path(f"/proc/{pid}/ns/ipc").readlink() for pid in server.entry.proxies()}
+
+    assert len(spaces) == 1 and Path("/proc/self/ns/ipc").readlink() not in spaces
+
+
+def test_results_come_from_the_cache_of_pgpool(tmp_path: Path) -> None:
+    with behind("postgresql", PGPOOL, tmp_path) as server:
+        target: Any = server.entry.target()
+        with KINDS["postgresql"].connect(target) as connection:
+            cursor = connection.cursor()
+            cursor.execute("CREATE TABLE counted (id int)")
+            connection.commit()
+            for _ in range(3):
+                cursor.execute("SELECT count(*) FROM counted")
+                connection.commit()
+            cursor.execute("SHOW pool_cache")
+            (shown,) = cursor.fetchall()
+
+    hits = int(shown[0])
+    assert hits >= 1
 
 
 def test_a_server_that_can_not_take_all_pools_is_told_before(tmp_path: Path) -> None:

@@ -55,6 +55,7 @@ RECIPES: Mapping[str, Recipe] = {
     "rocksdb-tools": Recipe("rocksdb-tools", "usr/bin"),
     "pgbouncer": Recipe("pgbouncer", "usr/sbin"),
     "haproxy": Recipe("haproxy", "usr/sbin"),
+    "pgpool": Recipe("pgpool2", "usr/sbin"),
 }
 """Kinds of server and tools, by the names that provision texts have for them."""
 
@@ -64,6 +65,7 @@ _KNOWN: Mapping[str, Mapping[str, str]] = {
         "mariadb-server": "10.5.23",
         "fio": "3.25",
         "haproxy": "2.2.9",
+        "pgpool2": "4.1.4",
         "pgbouncer": "1.15.0",
         "sysbench": "1.0.20",
         "rocksdb-tools": "6.11.4",
@@ -73,6 +75,7 @@ _KNOWN: Mapping[str, Mapping[str, str]] = {
         "mariadb-server": "10.11.18",
         "fio": "3.33",
         "haproxy": "2.6.12",
+        "pgpool2": "4.3.5",
         "pgbouncer": "1.18.0",
         "sysbench": "1.0.20",
         "rocksdb-tools": "7.8.3",
@@ -82,6 +85,7 @@ _KNOWN: Mapping[str, Mapping[str, str]] = {
         "mariadb-server": "11.8.6",
         "fio": "3.39",
         "haproxy": "3.0.11",
+        "pgpool2": "4.6.1",
         "pgbouncer": "1.24.1",
         "sysbench": "1.0.20",
         "rocksdb-tools": "9.10.0",
@@ -92,6 +96,7 @@ _KNOWN: Mapping[str, Mapping[str, str]] = {
         "mysql-server-core": "9.7.4",
         "fio": "3.41",
         "haproxy": "3.2.26",
+        "pgpool2": "4.7.3",
         "pgbouncer": "1.26.1",
         "sysbench": "1.0.20",
         "rocksdb-tools": "9.11.2",
@@ -110,6 +115,7 @@ _MEGABYTES = {
     "rocksdb-tools": 10,
     "pgbouncer": 3,
     "haproxy": 6,
+    "pgpool": 3,
 }
 """About what is downloaded."""
 

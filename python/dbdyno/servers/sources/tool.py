@@ -47,6 +47,7 @@ class _Known:
 _KNOWN: Mapping[str, _Known] = {
     "haproxy": _Known("haproxy", "haproxy", ("-v",)),
     "pgbouncer": _Known("pgbouncer", "pgbouncer"),
+    "pgpool": _Known("pgpool", "pgpool2"),
     "fio": _Known("fio", "fio"),
     "pgbench": _Known("pgbench", "postgresql-contrib", places=("usr/lib/postgresql/*/bin",)),
     "sysbench": _Known("sysbench", "sysbench"),

@@ -126,7 +126,7 @@ class ProxiedServer:
             if file.is_file():
                 daemon.give(file, mode=0o600)
         daemon.launch(
-            [*_ALL_FILES, tool.path, *self._proxy.arguments(folder)],
+            [*_ALL_FILES, *self._proxy.within, tool.path, *self._proxy.arguments(folder)],
             cwd=folder,
             env={"PATH": "/usr/bin:/bin", "LC_ALL": "C", "TZ": "UTC"},
             death_signal=signal.SIGKILL,

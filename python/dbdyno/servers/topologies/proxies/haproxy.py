@@ -26,6 +26,7 @@ class Haproxy:
     name: ClassVar[str] = "haproxy"
     kinds: ClassVar[Sequence[str]] = ("postgresql", "mysql", "mariadb")
     reads: ClassVar[bool] = False
+    within: ClassVar[Sequence[str]] = ()
 
     def check(self, settings: Mapping[str, str]) -> None:
         """Refuses settings that dbdyno sets itself."""

@@ -46,6 +46,7 @@ class Pgbouncer:
     name: ClassVar[str] = "pgbouncer"
     kinds: ClassVar[Sequence[str]] = ("postgresql",)
     reads: ClassVar[bool] = True
+    within: ClassVar[Sequence[str]] = ()
 
     def check(self, settings: Mapping[str, str]) -> None:
         """Refuses settings that dbdyno sets itself."""

@@ -65,6 +65,8 @@ class Proxy(Protocol):
     """Servers it supports."""
     reads: ClassVar[bool]
     """Whether it interprets the protocol: clients then negotiate with the proxy."""
+    within: ClassVar[Sequence[str]]
+    """The command that runs its program, with its arguments; empty where it needs none."""
 
     def check(self, settings: Mapping[str, str]) -> None:
         """Raises `ValueError` for settings that dbdyno sets itself."""
