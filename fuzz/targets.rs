@@ -17,12 +17,13 @@ pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
 #[allow(dead_code, reason = "the fuzz project names them one by one")]
-pub const TARGETS: [Target; 5] = [
+pub const TARGETS: [Target; 6] = [
     ("postgres_handshake", postgres_handshake),
     ("mysql_handshake", mysql_handshake),
     ("postgres_reply", postgres_reply),
     ("mysql_reply", mysql_reply),
     ("mysql_compression", mysql_compression),
+    ("resp_reply", resp_reply),
 ];
 
 /// Messages of a PostgreSQL that shakes hands.
@@ -156,6 +157,57 @@ fn read(session: &mut Session, reply: &[u8], said: &mut Vec<String>) {
             Err(error) => return said.push(error.to_string()),
         }
     }
+}
+
+/// Replies of a Valkey or Redis; the first byte says to which commands, the second where the bytes
+/// are cut.
+pub fn resp_reply(data: &[u8]) {
+    let [commands, cut, bytes @ ..] = data else { return };
+    let whole = values(*commands, &[bytes]);
+    let (first, second) = bytes.split_at(usize::from(*cut).min(bytes.len()));
+    assert_eq!(whole, values(*commands, &[first, second]), "the same, however the bytes are cut");
+}
+
+fn values(commands: u8, pieces: &[&[u8]]) -> Vec<String> {
+    let (mut said, mut out, mut buffer) = (Vec::new(), Vec::new(), Vec::new());
+    let mut session = Session::unconnected_redis();
+    session.pipelined(true);
+    let names: &[&[u8]] = match commands & 3 {
+        0 => &[],
+        1 => &[b"GET"],
+        2 => &[b"MULTI", b"SET", b"GET", b"EXEC", b"GET"],
+        _ => &[b"GET", b"SET"],
+    };
+    for name in names {
+        let sent = session.command([Value::Bytes(name)].into_iter(), &mut out);
+        assert!(sent.is_ok(), "{sent:?}");
+    }
+    for piece in pieces {
+        buffer.extend_from_slice(piece);
+        loop {
+            match session.feed(&buffer) {
+                Err(error) => {
+                    said.push(error.to_string());
+                    return said;
+                }
+                Ok(Progress::Done { reply, consumed }) if consumed > 0 => {
+                    said.push(format!("{reply:?}"));
+                    let mut cursor = RowCursor::default();
+                    while let Some(item) =
+                        session.item(&buffer[..consumed], &mut cursor).transpose()
+                    {
+                        said.push(format!("{item:?}"));
+                        if item.is_err() {
+                            break;
+                        }
+                    }
+                    buffer.drain(..consumed);
+                }
+                Ok(_) => break,
+            }
+        }
+    }
+    said
 }
 
 /// Packed packets; the first byte says by what, the second where the bytes are cut.

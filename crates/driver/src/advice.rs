@@ -30,6 +30,7 @@ pub fn advice(target: &Target, sqlstate: &str, number: i64) -> Option<&'static s
         Target::Sqlite(_) => sqlite(number),
         Target::Postgresql(_) => postgresql(sqlstate),
         Target::Mysql(_) => mysql(number),
+        Target::Redis(_) => redis(sqlstate),
     }
 }
 
@@ -107,6 +108,27 @@ fn mysql(number: i64) -> Option<&'static str> {
         1153 => "raise the server's max_allowed_packet",
         // ER_MAX_PREPARED_STMT_COUNT_REACHED.
         1461 => "raise the server's max_prepared_stmt_count, or use fewer clients",
+        _ => return None,
+    })
+}
+
+/// By the first word of the server's error.
+fn redis(code: &str) -> Option<&'static str> {
+    Some(match code {
+        "OOM" => {
+            "raise the server's maxmemory, choose a maxmemory-policy that evicts, or use fewer keys"
+        }
+        "MISCONF" => DISK,
+        "NOPERM" => ACCESS,
+        "NOAUTH" | "WRONGPASS" => "give the run the user's password, and check both",
+        "READONLY" => READ_ONLY,
+        "WRONGTYPE" => "the key holds a value of another type: run the script's `cleanup` first",
+        "NOSCRIPT" => "send the script by EVAL or SCRIPT LOAD first",
+        "MOVED" | "ASK" | "CROSSSLOT" | "CLUSTERDOWN" => {
+            "the server is a node of a cluster, and redirections are not followed: use a server \
+             alone"
+        }
+        "LOADING" | "BUSY" => "wait until the server has done what it says, and run again",
         _ => return None,
     })
 }

@@ -11,6 +11,7 @@ use crate::error::ProtocolError;
 use crate::mysql;
 use crate::null::NullSession;
 use crate::postgres;
+use crate::redis;
 use crate::scripted::ScriptedSession;
 use crate::session::Session;
 use crate::sqlite;
@@ -86,6 +87,9 @@ fn connect_to<'a>(
         }
         Target::Mysql(target) => {
             Ok(mysql::connect(target, ordinal, timeout, tell)?.map(Session::Mysql))
+        }
+        Target::Redis(target) => {
+            Ok(redis::connect(target, ordinal, timeout, tell)?.map(Session::Redis))
         }
         Target::Scripted { plan } => Ok(Connected {
             session: Session::Scripted(ScriptedSession::new(plan)),

@@ -1,7 +1,9 @@
 //! The driver that answers at once: the remaining cost of a run is the engine's own, which every
 //! report shows beside the servers'.
 
+use crate::redis::class_of_command;
 use crate::reply::{Class, Reply, StatementId, Tally};
+use crate::value::Value;
 
 /// A session without a database.
 #[derive(Debug, Default)]
@@ -13,6 +15,15 @@ impl NullSession {
     /// Answers statement text by its first word.
     pub fn answer(&mut self, sql: &[u8]) -> Reply {
         reply(class_of(sql))
+    }
+
+    /// Answers a command by its name.
+    pub fn command<'a>(&mut self, mut words: impl Iterator<Item = Value<'a>>) -> Reply {
+        let class = match words.next() {
+            Some(Value::Bytes(name)) => class_of_command(name),
+            _ => Class::Other,
+        };
+        reply(class)
     }
 
     /// Remembers the class of the statement.

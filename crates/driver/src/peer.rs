@@ -47,7 +47,7 @@ impl fmt::Display for Peer {
             Self::MysqlX => "MySQL's X protocol",
             Self::Http => "an HTTP server",
             Self::Ssh => "an SSH server",
-            Self::Redis => "a Redis server",
+            Self::Redis => "a Valkey or Redis server",
             Self::Mail => "a mail or FTP server",
             Self::Tls => "a server that expects TLS from the first byte on",
         })

@@ -92,7 +92,28 @@ pub enum Progress {
     },
 }
 
-/// A position in a result set; initially before its first row.
+/// A value in the reply to a command.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Item<'a> {
+    /// Nothing: no such key, no such field.
+    Null,
+    /// A string, or an integer too large for 64 bits as its digits.
+    Text(&'a [u8]),
+    /// An integer.
+    Integer(i64),
+    /// A floating-point number.
+    Number(f64),
+    /// A boolean.
+    Boolean(bool),
+    /// An error among the values of an aggregate.
+    Error(&'a [u8]),
+    /// So many values, which follow.
+    Array(u64),
+    /// So many pairs of a key and a value, which follow.
+    Map(u64),
+}
+
+/// A position in a result set, or among values; initially before its first row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RowCursor {
     pub(crate) offset: usize,

@@ -3,7 +3,6 @@
 //!
 //! It has no clock. The host says when a request is sent and asks when its reply is due; at that
 //! time it calls `feed` with nothing and gets the reply.
-//! time it feeds nothing, and gets the reply.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,6 +12,7 @@ use record::ScriptedPlan;
 use crate::error::ServerError;
 use crate::null::NullSession;
 use crate::reply::{Progress, Reply, StatementId};
+use crate::value::Value;
 
 /// A session with a simulated server.
 #[derive(Debug)]
@@ -42,6 +42,11 @@ impl ScriptedSession {
 
     pub(crate) fn query(&mut self, sql: &[u8]) {
         let reply = self.answers.answer(sql);
+        self.plan_reply(reply);
+    }
+
+    pub(crate) fn command<'a>(&mut self, words: impl Iterator<Item = Value<'a>>) {
+        let reply = self.answers.command(words);
         self.plan_reply(reply);
     }
 

@@ -10,7 +10,8 @@ use crate::mysql::MysqlSession;
 use crate::null::NullSession;
 use crate::over::Over;
 use crate::postgres::PostgresSession;
-use crate::reply::{Progress, Reply, RowCursor, Sent, StatementId};
+use crate::redis::RedisSession;
+use crate::reply::{Item, Progress, Reply, RowCursor, Sent, StatementId};
 use crate::scripted::ScriptedSession;
 use crate::sqlite::SqliteSession;
 use crate::value::Value;
@@ -28,7 +29,15 @@ pub enum Session {
     Postgres(PostgresSession),
     /// A MySQL or MariaDB server.
     Mysql(MysqlSession),
+    /// A Valkey or Redis server.
+    Redis(RedisSession),
 }
+
+const NO_STATEMENTS: ProtocolError =
+    ProtocolError::Misuse("a server of keys prepares no statements: send commands (dbdyno.keys)");
+const NO_COMMANDS: ProtocolError = ProtocolError::Misuse(
+    "a database of SQL takes no commands: send statements (sysbench.sql.driver)",
+);
 
 impl Session {
     /// A session in the state after PostgreSQL's handshake, without a server: for bytes from
@@ -53,7 +62,12 @@ impl Session {
         ))
     }
 
-    /// The name that scripts use: `pgsql`, `mysql`, `sqlite`, `null`.
+    /// The same after HELLO, of a Valkey or Redis.
+    pub fn unconnected_redis() -> Self {
+        Self::Redis(RedisSession::default())
+    }
+
+    /// The name that scripts use: `pgsql`, `mysql`, `sqlite`, `redis`, `null`.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Null(_) => "null",
@@ -61,6 +75,7 @@ impl Session {
             Self::Sqlite(_) => "sqlite",
             Self::Postgres(_) => "pgsql",
             Self::Mysql(_) => "mysql",
+            Self::Redis(_) => "redis",
         }
     }
 
@@ -68,7 +83,7 @@ impl Session {
     pub fn is_network(&self) -> bool {
         match self {
             Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) => false,
-            Self::Postgres(_) | Self::Mysql(_) => true,
+            Self::Postgres(_) | Self::Mysql(_) | Self::Redis(_) => true,
         }
     }
 
@@ -77,7 +92,11 @@ impl Session {
     pub fn blocking(&self) -> bool {
         match self {
             Self::Sqlite(_) => true,
-            Self::Null(_) | Self::Scripted(_) | Self::Postgres(_) | Self::Mysql(_) => false,
+            Self::Null(_)
+            | Self::Scripted(_)
+            | Self::Postgres(_)
+            | Self::Mysql(_)
+            | Self::Redis(_) => false,
         }
     }
 
@@ -103,6 +122,29 @@ impl Session {
             Self::Sqlite(session) => Ok(Sent::Done(session.query(sql))),
             Self::Postgres(session) => session.query(sql, out),
             Self::Mysql(session) => session.query(sql, out),
+            Self::Redis(session) => session.query(),
+        }
+    }
+
+    /// Sends a command to a server of keys: its name, then its arguments.
+    ///
+    /// # Errors
+    /// [`ProtocolError`] if a reply is still outstanding, the words are no command that a load can
+    /// send, or the database has no commands.
+    #[inline]
+    pub fn command<'a>(
+        &mut self,
+        words: impl ExactSizeIterator<Item = Value<'a>>,
+        out: &mut Vec<u8>,
+    ) -> Result<Sent, ProtocolError> {
+        match self {
+            Self::Redis(session) => session.command(words, out),
+            Self::Null(session) => Ok(Sent::Done(session.command(words))),
+            Self::Scripted(session) => {
+                session.command(words);
+                Ok(Sent::Waiting)
+            }
+            Self::Sqlite(_) | Self::Postgres(_) | Self::Mysql(_) => Err(NO_COMMANDS),
         }
     }
 
@@ -111,7 +153,10 @@ impl Session {
     /// # Errors
     /// [`ProtocolError`] if a reply is still outstanding.
     pub fn roll_back(&mut self, out: &mut Vec<u8>) -> Result<Sent, ProtocolError> {
-        self.query(b"ROLLBACK", out)
+        match self {
+            Self::Redis(session) => session.roll_back(out),
+            _ => self.query(b"ROLLBACK", out),
+        }
     }
 
     /// Sends a multi-row INSERT by the server's native load, if the effect is the same: the rows
@@ -127,7 +172,7 @@ impl Session {
         out: &mut Vec<u8>,
     ) -> Result<Option<Sent>, ProtocolError> {
         match self {
-            Self::Null(_) | Self::Sqlite(_) | Self::Scripted(_) => Ok(None),
+            Self::Null(_) | Self::Sqlite(_) | Self::Scripted(_) | Self::Redis(_) => Ok(None),
             Self::Postgres(session) => session.load(sql, forms, out),
             Self::Mysql(session) => session.load(sql, forms, out),
         }
@@ -150,7 +195,11 @@ impl Session {
     pub fn load_warnings(&self) -> u16 {
         match self {
             Self::Mysql(session) => session.load_warnings(),
-            Self::Null(_) | Self::Sqlite(_) | Self::Scripted(_) | Self::Postgres(_) => 0,
+            Self::Null(_)
+            | Self::Sqlite(_)
+            | Self::Scripted(_)
+            | Self::Postgres(_)
+            | Self::Redis(_) => 0,
         }
     }
 
@@ -158,7 +207,7 @@ impl Session {
     /// still be sent: the server may not allow such a load, or not for this table.
     pub fn refused_load(&mut self) -> bool {
         match self {
-            Self::Null(_) | Self::Sqlite(_) | Self::Scripted(_) => false,
+            Self::Null(_) | Self::Sqlite(_) | Self::Scripted(_) | Self::Redis(_) => false,
             Self::Postgres(session) => session.refused_load(),
             Self::Mysql(session) => session.refused_load(),
         }
@@ -185,6 +234,7 @@ impl Session {
             }
             Self::Postgres(session) => session.prepare(sql, out),
             Self::Mysql(session) => session.prepare(sql, out),
+            Self::Redis(_) => Err(NO_STATEMENTS),
         }
     }
 
@@ -207,6 +257,7 @@ impl Session {
             Self::Sqlite(session) => session.execute(statement, values).map(Sent::Done),
             Self::Postgres(session) => session.execute(statement, values, out),
             Self::Mysql(session) => session.execute(statement, values, out),
+            Self::Redis(_) => Err(NO_STATEMENTS),
         }
     }
 
@@ -228,6 +279,7 @@ impl Session {
             Self::Sqlite(session) => session.close(statement).map(Sent::Done),
             Self::Postgres(session) => session.close_statement(statement, out),
             Self::Mysql(session) => session.close_statement(statement),
+            Self::Redis(_) => Err(NO_STATEMENTS),
         }
     }
 
@@ -235,18 +287,24 @@ impl Session {
     pub fn statement_text(&self, statement: StatementId) -> Option<&[u8]> {
         match self {
             Self::Mysql(session) => session.statement_text(statement),
-            Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) | Self::Postgres(_) => None,
+            Self::Null(_)
+            | Self::Scripted(_)
+            | Self::Sqlite(_)
+            | Self::Postgres(_)
+            | Self::Redis(_) => None,
         }
     }
 
-    /// Allows [`Session::query`] and [`Session::execute`] while replies are outstanding, or ends
-    /// that. The server answers in order, each reply is one of [`Session::feed`], and only the last
-    /// one's rows can be read. In-process databases answer at once and have nothing outstanding.
+    /// Allows [`Session::query`], [`Session::execute`] and [`Session::command`] while replies are
+    /// outstanding, or ends that. The server answers in order, each reply is one of
+    /// [`Session::feed`], and only the last one's rows can be read. In-process databases answer at
+    /// once and have nothing outstanding.
     pub fn pipelined(&mut self, pipelined: bool) {
         match self {
             Self::Null(_) | Self::Sqlite(_) | Self::Scripted(_) => {}
             Self::Postgres(session) => session.pipelined(pipelined),
             Self::Mysql(session) => session.pipelined(pipelined),
+            Self::Redis(session) => session.pipelined(pipelined),
         }
     }
 
@@ -264,6 +322,7 @@ impl Session {
             Self::Scripted(session) => Ok(session.feed()),
             Self::Postgres(session) => session.feed(buffer),
             Self::Mysql(session) => session.feed(buffer),
+            Self::Redis(session) => session.feed(buffer),
         }
     }
 
@@ -276,6 +335,7 @@ impl Session {
             Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) => 0,
             Self::Postgres(session) => session.discard_scanned(buffer_size),
             Self::Mysql(session) => session.discard_scanned(buffer_size),
+            Self::Redis(session) => session.discard_scanned(buffer_size),
         }
     }
 
@@ -291,10 +351,26 @@ impl Session {
         column: impl FnMut(Option<&[u8]>),
     ) -> Result<bool, ProtocolError> {
         match self {
-            Self::Null(_) | Self::Scripted(_) => Ok(false),
+            Self::Null(_) | Self::Scripted(_) | Self::Redis(_) => Ok(false),
             Self::Sqlite(session) => Ok(session.row(cursor, column)),
             Self::Postgres(session) => session.row(reply, cursor, column),
             Self::Mysql(session) => session.row(reply, cursor, column),
+        }
+    }
+
+    /// Reads the value after `cursor` from the bytes of a command's reply: a reply is one value,
+    /// and those of an aggregate follow it. `None`: there are no more.
+    ///
+    /// # Errors
+    /// [`ProtocolError`] if the bytes aren't a value, or were discarded.
+    pub fn item<'a>(
+        &self,
+        reply: &'a [u8],
+        cursor: &mut RowCursor,
+    ) -> Result<Option<Item<'a>>, ProtocolError> {
+        match self {
+            Self::Redis(session) => session.item(reply, cursor),
+            _ => Ok(None),
         }
     }
 
@@ -309,7 +385,7 @@ impl Session {
         cursor: &mut RowCursor,
     ) -> Result<Option<Reply>, ProtocolError> {
         match self {
-            Self::Null(_) | Self::Scripted(_) => Ok(None),
+            Self::Null(_) | Self::Scripted(_) | Self::Redis(_) => Ok(None),
             Self::Sqlite(session) => Ok(session.next_result(cursor)),
             Self::Postgres(session) => session.next_result(reply, cursor),
             Self::Mysql(session) => session.next_result(reply, cursor),
@@ -334,6 +410,8 @@ impl Session {
             (Self::Sqlite(session), Self::Sqlite(dead)) => Ok(Sent::Done(session.adopt(dead))),
             (Self::Postgres(session), Self::Postgres(dead)) => session.adopt(dead, out),
             (Self::Mysql(session), Self::Mysql(dead)) => session.adopt(dead, out),
+            // It has no statements to take over.
+            (Self::Redis(_), Self::Redis(_)) => Ok(Sent::Done(Reply::default())),
             _ => Err(ProtocolError::Misuse("the sessions are of different kinds")),
         }
     }
@@ -342,7 +420,7 @@ impl Session {
     #[inline]
     pub fn statements_memory(&self) -> &[MaybeUninit<u8>] {
         match self {
-            Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) => &[],
+            Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) | Self::Redis(_) => &[],
             Self::Postgres(session) => session.statements_memory(),
             Self::Mysql(session) => session.statements_memory(),
         }
@@ -357,6 +435,7 @@ impl Session {
             Self::Sqlite(session) => session.in_transaction(),
             Self::Postgres(session) => session.in_transaction(),
             Self::Mysql(session) => session.in_transaction(),
+            Self::Redis(session) => session.in_transaction(),
         }
     }
 
@@ -364,7 +443,11 @@ impl Session {
     /// (PostgreSQL's SQLSTATE 25P02). SQLite and MySQL have no such state.
     pub fn in_failed_transaction(&self) -> bool {
         match self {
-            Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) | Self::Mysql(_) => false,
+            Self::Null(_)
+            | Self::Scripted(_)
+            | Self::Sqlite(_)
+            | Self::Mysql(_)
+            | Self::Redis(_) => false,
             Self::Postgres(session) => session.in_failed_transaction(),
         }
     }
@@ -382,7 +465,7 @@ impl Session {
     /// Appends the protocol's closing message, if it has one.
     pub fn terminate(&mut self, out: &mut Vec<u8>) {
         match self {
-            Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) => {}
+            Self::Null(_) | Self::Scripted(_) | Self::Sqlite(_) | Self::Redis(_) => {}
             Self::Postgres(session) => session.terminate(out),
             Self::Mysql(session) => session.terminate(out),
         }

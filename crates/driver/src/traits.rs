@@ -17,6 +17,15 @@ pub struct Memory {
     pub a_client: u64,
 }
 
+/// A family of databases: those that answer the same requests of scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// Statements.
+    Sql,
+    /// Commands on keys.
+    Keys,
+}
+
 /// Facts about a kind of database that need no connection.
 pub trait Traits {
     /// Its calls block the caller, so each client needs a thread of its own.
@@ -34,6 +43,12 @@ pub trait Traits {
 
     /// Memory that its clients take here.
     fn memory(&self) -> Memory;
+
+    /// Which requests of scripts it answers.
+    fn answers(&self, family: Family) -> bool;
+
+    /// Its errors are known by SQLSTATE and number, not by words.
+    fn has_sqlstates(&self) -> bool;
 
     /// The error number of a failed connection, the server's or its client library's; 0: none.
     fn connect_number(&self, error: &ConnectError) -> i64;
@@ -62,7 +77,7 @@ impl Traits for Target {
             // The database, and its log if there is one. A rollback journal is open for whoever
             // writes, shared memory once.
             Self::Sqlite(target) => 1 + u64::from(has_log(target)),
-            Self::Postgresql(_) | Self::Mysql(_) => 1,
+            Self::Postgresql(_) | Self::Mysql(_) | Self::Redis(_) => 1,
         }
     }
 
@@ -71,6 +86,8 @@ impl Traits for Target {
             // Most of a shard is Lua's garbage; a client of oltp_read_write has eleven prepared
             // statements and rows of a range.
             Self::Postgresql(_) | Self::Mysql(_) => (9 * 1024, 40),
+            // What a client keeps of one reply.
+            Self::Redis(_) => (9 * 1024, 16),
             // Each client is a shard with a Lua state and SQLite's page cache.
             Self::Sqlite(_) => (0, 2816),
             Self::Null | Self::Scripted { .. } => (9 * 1024, 8),
@@ -78,17 +95,29 @@ impl Traits for Target {
         Memory { a_shard: a_shard * KIB, a_client: a_client * KIB }
     }
 
+    fn answers(&self, family: Family) -> bool {
+        match self {
+            Self::Null | Self::Scripted { .. } => true,
+            Self::Redis(_) => family == Family::Keys,
+            Self::Sqlite(_) | Self::Postgresql(_) | Self::Mysql(_) => family == Family::Sql,
+        }
+    }
+
+    fn has_sqlstates(&self) -> bool {
+        !matches!(self, Self::Redis(_))
+    }
+
     fn connect_number(&self, error: &ConnectError) -> i64 {
         match self {
             Self::Mysql(_) => mysql::connect_number(error),
-            Self::Null | Self::Scripted { .. } | Self::Sqlite(_) | Self::Postgresql(_) => 0,
+            _ => 0,
         }
     }
 
     fn lost_number(&self) -> i64 {
         match self {
             Self::Mysql(_) => mysql::LOST,
-            Self::Null | Self::Scripted { .. } | Self::Sqlite(_) | Self::Postgresql(_) => 0,
+            _ => 0,
         }
     }
 }

@@ -99,6 +99,33 @@ fn executing_a_prepared_statement_allocates_nothing() {
 }
 
 #[test]
+fn commands_and_their_replies_allocate_nothing_once_warm() {
+    let mut session = Session::unconnected_redis();
+    let mut out = Vec::with_capacity(256);
+    let mut round = |session: &mut Session| {
+        for (name, answer) in [
+            (&b"GET"[..], &b"$5\r\nhello\r\n"[..]),
+            (b"HGETALL", b"%1\r\n$1\r\na\r\n:1\r\n"),
+            (b"MULTI", b"+OK\r\n"),
+            (b"SET", b"+QUEUED\r\n"),
+            (b"EXEC", b"*1\r\n+OK\r\n"),
+        ] {
+            out.clear();
+            let words =
+                [Value::Bytes(name), Value::Bytes(b"key"), Value::Int(7), Value::Double(0.5)];
+            session.command(words.into_iter(), &mut out).unwrap();
+            assert!(matches!(session.feed(&answer[..3]), Ok(Progress::More)));
+            let Ok(Progress::Done { reply, .. }) = session.feed(answer) else { panic!() };
+            assert!(reply.error.is_none());
+            let mut cursor = RowCursor::default();
+            while session.item(answer, &mut cursor).unwrap().is_some() {}
+        }
+    };
+    round(&mut session);
+    assert_eq!(allocated(|| (0..100).for_each(|_| round(&mut session))), 0);
+}
+
+#[test]
 fn sqlite_keeps_rows_without_allocating_once_it_is_warm() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("db");

@@ -191,6 +191,8 @@ pub enum Target {
     Postgresql(ServerTarget),
     /// A MySQL or MariaDB server.
     Mysql(ServerTarget),
+    /// A Valkey or Redis server. `database` is a number; none is 0.
+    Redis(ServerTarget),
 }
 
 /// A SQLite database file.

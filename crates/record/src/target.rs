@@ -11,6 +11,7 @@ impl Target {
             Self::Sqlite(_) => "sqlite",
             Self::Postgresql(_) => "pgsql",
             Self::Mysql(_) => "mysql",
+            Self::Redis(_) => "redis",
         }
     }
 
@@ -18,7 +19,7 @@ impl Target {
     pub fn server(&self) -> Option<&ServerTarget> {
         match self {
             Self::Null | Self::Scripted { .. } | Self::Sqlite(_) => None,
-            Self::Postgresql(server) | Self::Mysql(server) => Some(server),
+            Self::Postgresql(server) | Self::Mysql(server) | Self::Redis(server) => Some(server),
         }
     }
 

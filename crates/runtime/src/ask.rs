@@ -49,6 +49,20 @@ impl Runtime {
         self.ask(view, index, Purpose::Statement, |session, out| session.query(sql, out))
     }
 
+    /// Sends a command to a server of keys: its name, then its arguments.
+    ///
+    /// # Errors
+    /// The session rejects the request; nothing was sent.
+    #[inline]
+    pub fn command<'a>(
+        &mut self,
+        view: &mut ShardView,
+        index: u32,
+        words: impl ExactSizeIterator<Item = Value<'a>>,
+    ) -> Result<Conclusion, ProtocolError> {
+        self.ask(view, index, Purpose::Statement, |session, out| session.command(words, out))
+    }
+
     /// Executes a prepared statement.
     ///
     /// # Errors

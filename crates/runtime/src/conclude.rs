@@ -1,7 +1,7 @@
 //! Counts requests and replies: what a finished statement gives the script, and what the error
 //! policy makes of an error.
 
-use driver::{Class, ProtocolError, Reply, Sent, ServerError};
+use driver::{Class, ProtocolError, Reply, Sent, ServerError, Traits};
 use engine::ShardView;
 use measure::StatementClass;
 use reactor::SILENT_SEND_MAX;
@@ -195,10 +195,14 @@ impl Runtime {
     ) -> Conclusion {
         let action = failed.decision.action;
         if action == ErrorAction::Stop {
-            let message = format!(
-                "the server refused a statement: {} (SQLSTATE {}, number {})",
-                failed.message, failed.sqlstate, failed.number
-            );
+            let message = if self.settings.target.has_sqlstates() {
+                format!(
+                    "the server refused a statement: {} (SQLSTATE {}, number {})",
+                    failed.message, failed.sqlstate, failed.number
+                )
+            } else {
+                format!("the server refused a command: {}", failed.message)
+            };
             let own = driver::advice(&self.settings.target, &failed.sqlstate, failed.number);
             let hint = own.unwrap_or(POLICY_HINT);
             self.failures.cause = Some(fault(FatalKind::Statement, message, Some(hint)));

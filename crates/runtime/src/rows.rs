@@ -1,6 +1,6 @@
 //! The last reply of a connection, and its rows.
 
-use driver::{ProtocolError, Reply, Session, StatementId};
+use driver::{Item, ProtocolError, Reply, Session, StatementId};
 
 use crate::runtime::Runtime;
 use crate::slot::{RowBytes, Slot};
@@ -43,6 +43,24 @@ impl Runtime {
         let found = slot.session.row(row_bytes(slot, lent), &mut cursor, column);
         slot.cursor = cursor;
         found
+    }
+
+    /// Reads the next value of the last command's reply: calls `read` with it. `None`: there are no
+    /// more, or the connection is closed.
+    ///
+    /// # Errors
+    /// [`ProtocolError`] if the values are gone.
+    pub fn item<R>(
+        &mut self,
+        index: u32,
+        read: impl FnOnce(Item<'_>) -> R,
+    ) -> Result<Option<R>, ProtocolError> {
+        let lent = self.lending.bytes();
+        let Some(slot) = self.slots.get_mut(index) else { return Ok(None) };
+        let mut cursor = slot.cursor;
+        let found = slot.session.item(row_bytes(slot, lent), &mut cursor)?.map(read);
+        slot.cursor = cursor;
+        Ok(found)
     }
 
     /// Moves to the next result set of the same reply; `false`: there is none.

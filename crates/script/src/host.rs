@@ -41,6 +41,8 @@ pub(crate) struct Metatables {
     pub(crate) statement: c_int,
     pub(crate) result: c_int,
     pub(crate) result_methods: c_int,
+    /// Makes an integer of 64 bits from its digits.
+    pub(crate) integer: c_int,
     /// What a statement without rows returns.
     pub(crate) nothing: c_int,
 }
@@ -409,7 +411,8 @@ pub(crate) unsafe fn death(thread: *mut State) -> Failure {
     let traceback = traceback.or_else(|| Some(unsafe { lua::traceback(main, thread) }));
     let traceback = traceback.map(|text| text.trim().to_owned());
     // The script may have caught that failure and failed for another reason.
-    let of_a_statement = ["SQL error, errno = ", "connection creation failed"];
+    let of_a_statement =
+        ["SQL error, errno = ", "the server refused the command", "connection creation failed"];
     let caught = !table && !of_a_statement.iter().any(|words| message.contains(words));
     let (cause, told) =
         with(|host| (host.runtime.take_cause(), host.config.context.telling.is_some()));

@@ -1,14 +1,15 @@
 -- The global table `dbdyno`: functions beyond sysbench's API.
 
-local host, connection_meta, raise = ...
+local host, keys, raise_on = ...
 
 local getmetatable, type, error, pcall = getmetatable, type, error, pcall
 
--- Statements within `body` wait for replies only once `depth` of them are in flight. All of them
--- are sent and answered before this returns, even if `body` fails; its error is raised as it is,
--- for the script's `pcall`.
+-- Statements and commands within `body` wait for replies only once `depth` of them are in flight.
+-- All of them are sent and answered before this returns, even if `body` fails; its error is raised
+-- as it is, for the script's `pcall`.
 local function pipeline(made, depth, body, ...)
-  if getmetatable(made) ~= connection_meta or type(body) ~= "function" then
+  local raise = raise_on[getmetatable(made)]
+  if not raise or type(body) ~= "function" then
     error("dbdyno.pipeline() needs a connection, a depth and a function", 2)
   end
   local slot = made[1]
@@ -19,8 +20,8 @@ local function pipeline(made, depth, body, ...)
   if not fine then
     error(value, 0)
   elseif answered == false then
-    return raise(slot)
+    return raise(made)
   end
 end
 
-return { label = host.label, pipeline = pipeline }
+return { label = host.label, pipeline = pipeline, keys = keys }

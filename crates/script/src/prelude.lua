@@ -4,7 +4,7 @@
 -- resumed; this file need not know which. Names and meanings are sysbench's; the code is ours.
 
 local host, settings, foreign, report, legacy, options, module, own, sql,
-  coroutines, native, names, streams, integers, errors = ...
+  coroutines, native, names, streams, integers, errors, keys_of = ...
 
 local getfenv, setfenv, setmetatable, rawget = getfenv, setfenv, setmetatable, rawget
 local error, type, tostring, tonumber, xpcall = error, type, tostring, tonumber, xpcall
@@ -21,6 +21,12 @@ local random, next_event, create_parameter, bulk_append =
 host.random = random
 local the_driver, connection_meta, raise, end_bulk =
   sql(host, settings, create_parameter, bulk_append, RESTART_EVENT)
+local keys, keys_meta, raise_keys = keys_of(host, integer_in, RESTART_EVENT)
+
+-- What raises a pipeline's error, by the metatable of its connection.
+local raise_on = {
+  [connection_meta] = function(made) return raise(made[1]) end, [keys_meta] = raise_keys,
+}
 
 -- LuaJIT's `-j`: a built-in command, or an installed `jit.*` module.
 local function compiler(order)
@@ -87,6 +93,10 @@ local shared = {
       if name ~= nil and name ~= known and not (name == "postgresql" and known == "pgsql") then
         local message = "failed to initialize the DB driver: the run's target is %s, not %s"
         error(message:format(known, tostring(name)), 2)
+      end
+      if not host.answers_sql() then
+        local message = "the run's target is %s, which has no SQL: workloads for it use dbdyno.keys"
+        error(message:format(known), 2)
       end
       return the_driver
     end,
@@ -168,7 +178,7 @@ local library = {
   xpcall = protected_call, debug = standard.debug,
   next = seen.next, pairs = seen.pairs,
   getmetatable = seen.getmetatable, setmetatable = seen.setmetatable,
-  dbdyno = own(host, connection_meta, raise),
+  dbdyno = own(host, keys, raise_on),
   ffi = standard.ffi, io = standard.io, os = standard.os, coroutine = standard.coroutine,
 }
 

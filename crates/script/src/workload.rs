@@ -25,7 +25,7 @@ use crate::source;
 
 const PRELUDE: &[u8] = include_bytes!("prelude.lua");
 /// Arguments of the prelude after the host's functions, in this order.
-const PARTS: [(&[u8], &CStr); 13] = [
+const PARTS: [(&[u8], &CStr); 14] = [
     (include_bytes!("foreign.lua"), c"=foreign"),
     (include_bytes!("report.lua"), c"=report"),
     (include_bytes!("legacy.lua"), c"=legacy"),
@@ -39,6 +39,7 @@ const PARTS: [(&[u8], &CStr); 13] = [
     (include_bytes!("streams.lua"), c"=streams"),
     (include_bytes!("integers.lua"), c"=integers"),
     (include_bytes!("errors.lua"), c"=errors"),
+    (include_bytes!("keys.lua"), c"=keys"),
 ];
 
 /// One shard's clients running a script.

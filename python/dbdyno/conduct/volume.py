@@ -59,6 +59,12 @@ def _kv_update(options: Options) -> tuple[int, float]:
     return rows, rows * (whole(options, "value_size", 100) + 50)
 
 
+def _keys(options: Options) -> tuple[int, float]:
+    """In memory: a key with its value has some 60 bytes besides."""
+    keys = whole(options, "keys", 100_000)
+    return keys, keys * (whole(options, "value_size", 100) + 60)
+
+
 def _tpcb_like(options: Options) -> tuple[int, float]:
     branches = whole(options, "branches", 1)
     rows = branches * (1 + 10 + whole(options, "accounts", 100_000))
@@ -128,6 +134,7 @@ _LOADED: Mapping[str, Callable[[Options], tuple[int, float]]] = {
     "full_text": _full_text,
     "imdb_like": _imdb_like,
     "insert_benchmark": _nothing,
+    "keys": _keys,
     "kv_update": _kv_update,
     "micro": _sysbench,
     "rollup_insert": _nothing,

@@ -18,7 +18,9 @@ from dbdyno.servers.databases.mariadb.kind import KIND as MARIADB
 from dbdyno.servers.databases.mysql.kind import KIND as MYSQL
 from dbdyno.servers.databases.null.kind import KIND as NULL
 from dbdyno.servers.databases.postgresql.kind import KIND as POSTGRESQL
+from dbdyno.servers.databases.redis.kind import KIND as REDIS
 from dbdyno.servers.databases.sqlite.kind import KIND as SQLITE
+from dbdyno.servers.databases.valkey.kind import KIND as VALKEY
 from dbdyno.servers.kind import Kind
 from dbdyno.servers.protocol import (
     DATABASE,
@@ -39,7 +41,10 @@ from dbdyno.servers.sources.tool import PREFIX, TOOLS, Tool, open_found
 if TYPE_CHECKING:
     from dbdyno.servers.topologies.topology import Doors
 
-KINDS = {kind.name: kind for kind in (SQLITE, POSTGRESQL, MARIADB, MYSQL, DUCKDB, FILES, NULL)}
+KINDS = {
+    kind.name: kind
+    for kind in (SQLITE, POSTGRESQL, MARIADB, MYSQL, VALKEY, REDIS, DUCKDB, FILES, NULL)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,8 @@ def absent_target(provision: str, folder: Path) -> Mapping[str, object]:
     if driver == "null":
         return {"driver": driver}
     place = {"unix": str(folder / "absent.sock")}
-    return {"driver": driver, "user": ROLE, "database": DATABASE, "endpoints": [place]}
+    database = "0" if driver == "redis" else DATABASE
+    return {"driver": driver, "user": ROLE, "database": database, "endpoints": [place]}
 
 
 def parse_tool(text: str) -> Provision:

@@ -11,7 +11,7 @@ use serde_json::json;
 /// Logs a client in and answers each statement so many times.
 type Server = fn(&mut TcpStream, usize) -> std::io::Result<()>;
 
-const SERVERS: [(&str, Server); 2] = [("postgresql", postgres), ("mysql", mysql)];
+const SERVERS: [(&str, Server); 3] = [("postgresql", postgres), ("mysql", mysql), ("redis", redis)];
 
 /// Serves each connection by `talk`; returns the port.
 fn serve(talk: impl Fn(&mut TcpStream) -> std::io::Result<()> + Copy + Send + 'static) -> u16 {
@@ -31,11 +31,21 @@ fn serve(talk: impl Fn(&mut TcpStream) -> std::io::Result<()> + Copy + Send + 's
 
 fn driven(driver: &str, port: u16, events: u64) -> Ended {
     let folder = Folder::new("hostile");
-    let text = "function thread_init() con = sysbench.sql.driver():connect() end\n\
-                function event() con:query('SELECT 1') end";
+    let (text, database) = match driver {
+        "redis" => (
+            "function thread_init() con = dbdyno.keys.connect() end\n\
+             function event() con:command('GET', 'k') end",
+            "0",
+        ),
+        _ => (
+            "function thread_init() con = sysbench.sql.driver():connect() end\n\
+             function event() con:query('SELECT 1') end",
+            "d",
+        ),
+    };
     let target = json!({
         "driver": driver, "endpoints": [{"tcp": {"host": "127.0.0.1", "port": port}}],
-        "user": "u", "password": "p", "database": "d", "tls": {"mode": "disable"},
+        "user": "u", "password": "p", "database": database, "tls": {"mode": "disable"},
     });
     let rules = json!([{"codes": ["all"], "action": "stop", "limit": 0}]);
     run(&spec(
@@ -109,6 +119,19 @@ fn mysql(stream: &mut TcpStream, times: usize) -> std::io::Result<()> {
         read_packet(stream)?;
         let answers: Vec<_> = (1..=times).map(|place| mysql_packet(place as u8, &OK)).collect();
         stream.write_all(&answers.concat())?;
+    }
+}
+
+fn redis(stream: &mut TcpStream, times: usize) -> std::io::Result<()> {
+    let mut request = [0; 4096];
+    let size = stream.read(&mut request)?;
+    assert!(request[..size].starts_with(b"*7\r\n$5\r\nHELLO\r\n"));
+    stream.write_all(b"%2\r\n+server\r\n+redis\r\n+version\r\n+7.0.0\r\n")?;
+    loop {
+        if stream.read(&mut request)? == 0 {
+            return Ok(());
+        }
+        stream.write_all(&b"$1\r\nv\r\n".repeat(times))?;
     }
 }
 

@@ -14,12 +14,15 @@ mod mariadb_server;
 #[path = "../../../driver/tests/postgres_server/mod.rs"]
 mod postgres_server;
 mod program;
+#[path = "../../../driver/tests/redis_server/mod.rs"]
+mod redis_server;
 
 mod callbacks;
 mod connections;
 mod hostile;
 mod instrument;
 mod interrupted;
+mod keys;
 mod labels;
 mod load;
 mod loaders;

@@ -8,7 +8,7 @@ use std::os::fd::AsRawFd;
 use std::time::Duration;
 
 use driver::{
-    Channel, ConnectError, Connected, Form, Progress, ProtocolError, Reply, RowCursor, Sent,
+    Channel, ConnectError, Connected, Form, Item, Progress, ProtocolError, Reply, RowCursor, Sent,
     Session, StatementId, Value, connect,
 };
 use record::Target;
@@ -63,6 +63,20 @@ impl Client {
     pub fn try_query(&mut self, sql: &str) -> Result<Reply, ProtocolError> {
         let sent = self.session.query(sql.as_bytes(), &mut self.out)?;
         self.finish(sent)
+    }
+
+    /// Sends a command whose words are apart by spaces.
+    pub fn command(&mut self, text: &str) -> Reply {
+        let words: Vec<_> = text.split(' ').map(|word| Value::Bytes(word.as_bytes())).collect();
+        let sent = self.session.command(words.into_iter(), &mut self.out).unwrap();
+        self.finish(sent).unwrap()
+    }
+
+    /// The values in the last command's reply.
+    pub fn items(&self) -> Vec<Item<'_>> {
+        let mut cursor = RowCursor::default();
+        let next = || self.session.item(&self.reply, &mut cursor).unwrap();
+        std::iter::from_fn(next).collect()
     }
 
     pub fn query(&mut self, sql: &str) -> Reply {

@@ -13,10 +13,13 @@ mod client;
 mod mariadb_server;
 #[path = "../postgres_server/mod.rs"]
 mod postgres_server;
+#[path = "../redis_server/mod.rs"]
+mod redis_server;
 
 mod mysql_authentication;
 mod mysql_newest;
 mod mysql_session;
 mod postgres_connect;
 mod postgres_session;
+mod redis_session;
 mod tls;

@@ -8,6 +8,7 @@ mod argument;
 mod bulk;
 mod connection;
 mod counter;
+mod keys;
 pub(crate) mod life;
 mod native;
 mod objects;
@@ -41,6 +42,7 @@ pub(crate) unsafe fn push_host_table(state: *mut State) {
         life::register(state);
         pipeline::register(state);
         counter::register(state);
+        keys::register(state);
         waiting::register(state);
         native::push(state);
         ffi::lua_setfield(state, -2, c"natives".as_ptr());

@@ -18,7 +18,7 @@ MYSQL = "a MySQL or MariaDB server"
 _KNOWN = (
     (rb"SSH-", "an SSH server"),
     (rb"HTTP/|<html|<HTML|<!DOCTYPE", "an HTTP server"),
-    (rb"-(ERR|NOAUTH|DENIED) ", "a Redis server"),
+    (rb"-(ERR|NOAUTH|DENIED) ", "a Valkey or Redis server"),
     (rb"220[ -]", "a mail or FTP server"),
     (rb"\x15\x03", "a server that expects TLS from the first byte on"),
     (rb"\x05\0\0\0\x0b", "MySQL's X protocol"),

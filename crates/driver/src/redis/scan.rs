@@ -1,0 +1,230 @@
+//! Scans replies by type bytes and sizes. Strings are skipped, not decoded, and need not even be
+//! received completely before the last one.
+
+use std::collections::VecDeque;
+
+use wire_resp::Extent;
+use wire_resp::backend::{self, BULK_ERROR, Element, element};
+
+use super::command::{Command, Kind};
+use super::error::server_error;
+use crate::error::{ProtocolError, ServerError};
+use crate::reply::{Class, Progress, Reply};
+
+/// Bytes that end every element.
+const LINE_END: &[u8] = b"\r\n";
+
+/// The progress through a reply.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    /// The command whose reply is scanned; `None`: none is outstanding.
+    expect: Option<Command>,
+    /// Those behind it, in a pipeline.
+    behind: VecDeque<Command>,
+    /// Commands may be sent while replies are outstanding.
+    pipelined: bool,
+    /// The reply's own head has passed; before it there may be pushes and attributes.
+    begun: bool,
+    /// Its last head has passed: only bytes are missing.
+    ended: bool,
+    /// Offset of the next element; beyond the received bytes if a string is still arriving.
+    position: usize,
+    /// Bytes of this reply were dropped: its values can't be read.
+    discarded: bool,
+    extent: Extent,
+    reply: Reply,
+    /// Between MULTI and EXEC.
+    in_transaction: bool,
+    /// What the transaction holds so far.
+    queued: Vec<Class>,
+    /// Results of the transaction that EXEC's reply holds.
+    results: u64,
+    /// How many of them have begun.
+    result: u64,
+}
+
+impl Scan {
+    pub fn check_idle(&self) -> Result<(), ProtocolError> {
+        match self.expect {
+            None => Ok(()),
+            Some(_) => Err(ProtocolError::Misuse("a reply is still outstanding")),
+        }
+    }
+
+    /// Fails unless a command may be sent now.
+    pub fn check_free(&self) -> Result<(), ProtocolError> {
+        if self.pipelined { Ok(()) } else { self.check_idle() }
+    }
+
+    /// See [`crate::Session::pipelined`].
+    pub fn set_pipelined(&mut self, pipelined: bool) {
+        self.pipelined = pipelined;
+    }
+
+    pub fn check_readable(&self) -> Result<(), ProtocolError> {
+        if self.discarded {
+            return Err(ProtocolError::Misuse("the reply's bytes were discarded"));
+        }
+        Ok(())
+    }
+
+    pub fn in_transaction(&self) -> bool {
+        self.in_transaction
+    }
+
+    /// Starts a request. What was scanned since the last reply (pushes) stays at the front of this
+    /// one.
+    pub fn begin(&mut self, command: Command) {
+        if self.expect.is_some() {
+            self.behind.push_back(command);
+            return;
+        }
+        self.expect = Some(command);
+        self.discarded = false;
+    }
+
+    /// Drops scanned bytes: returns how many of the `buffer_size` the caller may drop at the front.
+    pub fn discard(&mut self, buffer_size: usize) -> usize {
+        let count = self.position.min(buffer_size);
+        self.position -= count;
+        self.discarded |= count > 0;
+        count
+    }
+
+    pub fn feed(&mut self, buffer: &[u8]) -> Result<Progress, ProtocolError> {
+        while !self.ended {
+            let Some(rest) = buffer.get(self.position..) else { return Ok(Progress::More) };
+            let Some((element, head)) = element(rest)? else { return Ok(Progress::More) };
+            let body = rest.get(head..head + element.body_size());
+            // Of strings only an error's is read.
+            if let Element::Text { kind: BULK_ERROR, size } = element {
+                let Some(text) = body.and_then(|body| body.get(..size)) else {
+                    return Ok(Progress::More);
+                };
+                self.pass(&Element::Error(text))?;
+            } else {
+                self.pass(&element)?;
+            }
+            self.position += head + element.body_size();
+        }
+        if buffer.len() < self.position {
+            return Ok(Progress::More);
+        }
+        // Otherwise the reply is longer than it said, and what follows would be taken for the next.
+        let end = self.position.checked_sub(2).and_then(|end| buffer.get(end..self.position));
+        if end.is_some_and(|end| end != LINE_END) {
+            return Err(ProtocolError::Malformed("string: more bytes than its size"));
+        }
+        Ok(self.finish())
+    }
+
+    /// The reply is complete.
+    fn finish(&mut self) -> Progress {
+        let consumed = std::mem::take(&mut self.position);
+        let reply = std::mem::take(&mut self.reply);
+        (self.begun, self.ended, self.extent) = (false, false, Extent::default());
+        self.expect = self.behind.pop_front();
+        if self.expect.is_some() {
+            self.discarded = false;
+        }
+        Progress::Done { reply, consumed }
+    }
+
+    /// Passes one element.
+    #[inline]
+    fn pass(&mut self, element: &Element<'_>) -> Result<(), ProtocolError> {
+        let aside =
+            matches!(element, Element::Aggregate { kind: backend::PUSH | backend::ATTRIBUTE, .. });
+        let left = self.extent.left();
+        if !aside && !self.begun && left == 1 {
+            let Some(command) = self.expect else { return Err(unasked(element)) };
+            self.begun = true;
+            self.begin_reply(command, element);
+        } else if self.results > 0 && !aside && left == self.results - self.result {
+            self.begin_result(element);
+        }
+        self.ended = self.extent.pass(element)?;
+        if self.ended {
+            self.results = 0;
+        }
+        Ok(())
+    }
+
+    /// Reads the element that is the reply, or begins it.
+    fn begin_reply(&mut self, command: Command, element: &Element<'_>) {
+        match (command.kind, element) {
+            (_, Element::Error(text)) => {
+                self.reply.error = Some(Box::new(server_error(text)));
+                if command.kind == Kind::Exec {
+                    self.end_transaction();
+                }
+                return;
+            }
+            (Kind::Multi, _) => {
+                self.in_transaction = true;
+                self.queued.clear();
+            }
+            (Kind::Discard, _) => self.end_transaction(),
+            (Kind::Exec, Element::Aggregate { kind: backend::ARRAY, count }) => {
+                self.in_transaction = false;
+                (self.results, self.result) = (*count, 0);
+            }
+            // Not carried out: a watched key was changed.
+            (Kind::Exec, _) => self.end_transaction(),
+            // It is counted when the transaction is carried out.
+            (_, Element::Line(b"QUEUED")) if self.in_transaction => {
+                self.queued.push(command.class);
+                self.reply.columns = 1;
+                self.reply.rows = 1;
+                return;
+            }
+            _ => {}
+        }
+        let reply = &mut self.reply;
+        reply.tally.count(command.class);
+        reply.class = Some(command.class);
+        (reply.columns, reply.rows) = match element {
+            Element::Null => (0, 0),
+            Element::Aggregate { count, .. } => (1, *count),
+            _ => (1, 1),
+        };
+    }
+
+    /// The result of a command in a transaction. An error there is this reply's: nobody else would
+    /// hear of it.
+    fn begin_result(&mut self, element: &Element<'_>) {
+        let class = self.queued.get(self.result as usize).copied();
+        self.result += 1;
+        match element {
+            Element::Error(text) => {
+                let place = self.result;
+                self.reply.error.get_or_insert_with(|| {
+                    let error = server_error(text);
+                    let message = format!("command {place} of the transaction: {}", error.message);
+                    Box::new(ServerError { message, ..error })
+                });
+            }
+            _ => self.reply.tally.count(class.unwrap_or(Class::Other)),
+        }
+    }
+
+    fn end_transaction(&mut self) {
+        self.in_transaction = false;
+        self.queued.clear();
+    }
+}
+
+/// Only pushes may come unasked.
+fn unasked(element: &Element<'_>) -> ProtocolError {
+    let found = match element {
+        Element::Line(_) => '+',
+        Element::Error(_) => '-',
+        Element::Integer(_) => ':',
+        Element::Double(_) => ',',
+        Element::BigNumber(_) => '(',
+        Element::Boolean(_) => '#',
+        Element::Null => '_',
+        Element::Text { kind, .. } | Element::Aggregate { kind, .. } => char::from(*kind),
+    };
+    ProtocolError::Unexpected { found, state: "idle" }
+}

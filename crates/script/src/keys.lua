@@ -1,0 +1,95 @@
+-- `dbdyno.keys`: connections with servers of keys (Valkey, Redis), which take commands.
+--
+-- As in `sql.lua`, the host's functions return at once or suspend the client, and `false` means
+-- that the server refused.
+
+local host, integer_in, RESTART_EVENT = ...
+
+local setmetatable, error = setmetatable, error
+local send, value = host.command, host.value
+
+host.keep_integer(integer_in)
+
+local connection = {}
+local connection_meta = {
+  __index = connection,
+  __tostring = function() return "<keys_connection>" end,
+}
+
+-- Always a tail call, so that messages begin with the script's line. `pcall` gets a table.
+local function raise(self, name)
+  local action, _, code, message = host.failure(name, false)
+  self.error_code, self.error_message = code, message
+  if action == "ignore" then
+    return nil
+  elseif action == "stop" then
+    local of = name and (" " .. name) or ""
+    error(("the server refused the command%s: %s"):format(of, message), 2)
+  end
+  error({
+    connection = self, command = name, code = code, message = message, errcode = RESTART_EVENT,
+  }, 0)
+end
+
+local function open_slot(self)
+  return self[1] or error("attempt to use an already closed connection", 3)
+end
+
+-- Sends a command and returns the value of its reply.
+function connection:command(...)
+  local slot = open_slot(self)
+  local replied = send(slot, ...)
+  if replied == false then
+    return raise(self, (...))
+  elseif replied ~= nil then
+    return value(slot)
+  end
+  return nil
+end
+
+-- Sends a command and passes over the value of its reply. True, or nil if there is none.
+function connection:run(...)
+  local replied = send(open_slot(self), ...)
+  if replied == false then
+    return raise(self, (...))
+  end
+  return replied ~= nil or nil
+end
+
+function connection:disconnect()
+  if self[1] then
+    host.disconnect(self[1])
+    self[1] = nil
+  end
+end
+
+function connection:reconnect()
+  if host.reconnect(open_slot(self)) == false then
+    error("connection creation failed", 2)
+  end
+end
+
+-- A connection for a script's body that is only inspected: its methods do nothing.
+local inert = {}
+for name in pairs(connection) do
+  inert[name] = function() end
+end
+
+local keys = {}
+
+function keys.connect()
+  if host.looking() then
+    return inert
+  elseif not host.answers_keys() then
+    local message = "dbdyno.keys.connect() needs a server of keys (Valkey, Redis); "
+      .. "the run's target is %s"
+    error(message:format(host.driver_name()), 2)
+  end
+  local slot = host.connect()
+  if slot == false then
+    error("connection creation failed", 2)
+  end
+  return setmetatable({ slot }, connection_meta)
+end
+
+return keys, connection_meta, raise

@@ -1,0 +1,15 @@
+//! RESP, the protocol of Valkey and Redis, versions 2 and 3 ("Serialization protocol specification"
+//! of their documentation): bytes ↔ values, without a socket or a clock.
+//!
+//! - [`frontend`] writes commands into the caller's buffer; nothing else is allocated.
+//! - [`backend`] reads replies element by element, by their type bytes, and decodes no more than an
+//!   element's head.
+//! - [`Extent`] knows where a reply ends without looking into its strings.
+
+pub mod backend;
+mod error;
+mod extent;
+pub mod frontend;
+
+pub use error::{COUNT_MAX, LINE_SIZE_MAX, TEXT_SIZE_MAX, WireError};
+pub use extent::Extent;

@@ -1,0 +1,1 @@
+"""Valkey: its names, versions and sources. The rest is Redis's."""

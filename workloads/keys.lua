@@ -1,0 +1,112 @@
+-- Reads and writes of single keys: each event gets a random key, or sets it to a new value.
+--
+-- Why it exists: it is what caches and sessions ask of Valkey and Redis, and what their own
+-- benchmarks measure. How to read it: by `clients` and `pipeline`; the response time is what a
+-- caller of one key waits for. docs/workloads/keys.md
+--
+-- Runs on Valkey and Redis.
+
+sysbench.cmdline.options = {
+  keys = { "Number of keys", 100000 },
+  value_size = { "Bytes of a value", 100 },
+  reads = { "Percentage of reads, 0 to 100; the rest are writes", 90 },
+  pipeline = { "Commands of an event that are sent together, 1 to 1024", 1 },
+  expire = { "Seconds that a written key lives; 0: for ever", 0 },
+  misses = { "Let reads find no key; otherwise that is an error", false },
+}
+
+-- Keys of one `prepare` command in flight at once.
+local LOADED = 256
+
+local function name_of(number)
+  return ("key:%d"):format(number)
+end
+
+local function pattern()
+  return ("@"):rep(sysbench.opt.value_size)
+end
+
+local function check_options()
+  local opt = sysbench.opt
+  if opt.keys < 1 or opt.value_size < 1 then
+    error("`keys` and `value_size` are 1 or more", 0)
+  elseif opt.reads < 0 or opt.reads > 100 then
+    error("`reads` is a percentage, 0 to 100", 0)
+  elseif opt.pipeline < 1 or opt.pipeline > 1024 then
+    error("`pipeline` is 1 to 1024", 0)
+  end
+end
+
+-- Client t has the keys t+1, t+1+threads, …: together all of them, each once. The value of a key
+-- depends on the seed and the client that writes it.
+local function each_key(act)
+  check_options()
+  local con = dbdyno.keys.connect()
+  dbdyno.pipeline(con, LOADED, function()
+    for number = sysbench.tid + 1, sysbench.opt.keys, sysbench.opt.threads do
+      act(con, number)
+    end
+  end)
+end
+
+local function load_keys()
+  local of_size = pattern()
+  each_key(function(con, number)
+    con:run("SET", name_of(number), sysbench.rand.string(of_size))
+  end)
+end
+
+local function drop_keys()
+  each_key(function(con, number) con:run("UNLINK", name_of(number)) end)
+end
+
+sysbench.cmdline.commands = {
+  prepare = { load_keys, sysbench.cmdline.PARALLEL_COMMAND },
+  cleanup = { drop_keys, sysbench.cmdline.PARALLEL_COMMAND },
+}
+
+local con, opt, of_size
+
+function thread_init()
+  check_options()
+  con, opt, of_size = dbdyno.keys.connect(), sysbench.opt, pattern()
+end
+
+local function read(key)
+  local answered = con:run("GET", key)
+  if not answered and opt.pipeline == 1 and not opt.misses and opt.db_driver == "redis" then
+    error(("`%s` is not there; run `prepare` with the same `keys`"):format(key), 0)
+  end
+end
+
+local function write(key)
+  local value = sysbench.rand.string(of_size)
+  if opt.expire > 0 then
+    con:run("SET", key, value, "EX", opt.expire)
+  else
+    con:run("SET", key, value)
+  end
+end
+
+local function step()
+  local key = name_of(sysbench.rand.default(1, opt.keys))
+  if opt.reads == 100 or sysbench.rand.uniform(1, 100) <= opt.reads then
+    read(key)
+  else
+    write(key)
+  end
+end
+
+local function steps()
+  for _ = 1, opt.pipeline do
+    step()
+  end
+end
+
+function event()
+  if opt.pipeline == 1 then
+    step()
+  else
+    dbdyno.pipeline(con, opt.pipeline, steps)
+  end
+end
