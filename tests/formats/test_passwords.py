@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from dbdyno.errors import ServerError, StudyError
-from dbdyno.formats.passwords import is_badly_encoded, without_password, without_passwords
+from dbdyno.formats.passwords import (
+    is_badly_encoded,
+    without_password,
+    without_passwords,
+    words_without_passwords,
+)
 from dbdyno.formats.study import read_study
 from dbdyno.servers import parse_provision
 
@@ -55,6 +60,20 @@ def test_a_url_is_told_without_its_password(url: str, told: str) -> None:
     assert "S3c" not in without_passwords(f"a '{url}' b")
 
 
+NO_PASSWORDS = (
+    "Access denied for user 'u'@'h' (using password: YES)",
+    "Access denied for user 'u'@'h' (using password: NO)",
+    "psql -p 5432 -U u; pgbench -p5432 -c 4",
+    "mysql -u root -p test",
+    "mysqld -P 3306 --port=3306",
+    "mkdir -p /data/mysql",
+    "ycsb load jdbc -p recordcount=1000",
+    "require_auth=scram-sha-256",
+    "tokens=5",
+    "5 tokens: 7",
+)
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
@@ -76,6 +95,28 @@ def test_a_url_is_told_without_its_password(url: str, told: str) -> None:
         ("ALTER ROLE u PASSWORD 'S3cretPW'", "ALTER ROLE u PASSWORD '***'"),
         ("spring.datasource.password=S3cretPW", "spring.datasource.password=***"),
         ("(mysql://u:S3cret'PW@h/d)", "(mysql://u@h/d)"),
+        ("mysql -uroot -pS3cret test", "mysql -uroot -p*** test"),
+        ("/usr/bin/mariadb-dump -p'S3 cret' d", "/usr/bin/mariadb-dump -p'***' d"),
+        ("mysqladmin -pS3'cre't ping", "mysqladmin -p*** ping"),
+        ("mysqlslap -p12345 -c 5", "mysqlslap -p*** -c 5"),
+        ("tpcc_start -u root -p S3cret -w 10", "tpcc_start -u root -p *** -w 10"),
+        ("mongosh -u x -p S3cret", "mongosh -u x -p ***"),
+        ("redis-benchmark -a S3cret -c 5", "redis-benchmark -a *** -c 5"),
+        ("memtier_benchmark --authenticate=S3cret", "memtier_benchmark --authenticate=***"),
+        ("REDISCLI_AUTH=S3cret redis-cli", "REDISCLI_AUTH=*** redis-cli"),
+        ("curl -u bob:S3cret h", "curl -u *** h"),
+        ("diset connection mysql_pass S3cret", "diset connection mysql_pass ***"),
+        ("diset tpcc pg_superuserpass S3cret", "diset tpcc pg_superuserpass ***"),
+        ("mysql_pass = S3cret", "mysql_pass = ***"),
+        ("bench --token S3cret", "bench --token ***"),
+        ("token=S3cret", "token=***"),
+        ('{"access_token": "S3cret"}', '{"access_token": "***"}'),
+        ("Authorization: Bearer S3cret", "Authorization: Bearer ***"),
+        ("api_key: S3cret", "api_key: ***"),
+        ("SET PASSWORD FOR u = PASSWORD('S3cret')", "SET PASSWORD FOR u = PASSWORD('***')"),
+        ("IDENTIFIED WITH p AS 'S3cret'", "IDENTIFIED WITH p AS '***'"),
+        ("using password: S3cret", "using password: ***"),
+        *((text, text) for text in NO_PASSWORDS),
         ("a password is wrong", "a password is wrong"),
         ("nothing: to@hide", "nothing: to@hide"),
     ],
@@ -96,8 +137,33 @@ def test_a_password_that_ends_its_own_place_is_refused(password: str) -> None:
     assert not is_badly_encoded("postgresql://bob:a%2Fb@h1:1,h2:2/d")
 
 
+def test_a_command_line_is_told_without_any() -> None:
+    words = [
+        "dbdyno",
+        "--password",
+        "S3 cret",
+        "--token=S3",
+        "-c",
+        "5",
+        "--pwd",
+        "-x",
+        "mysql://u:S3@h/d",
+    ]
+    told = ["dbdyno", "--password", "***", "--token=***", "-c", "5", "--pwd", "-x", "mysql://u@h/d"]
+    assert words_without_passwords(words) == told
+
+
 def test_a_long_text_takes_no_time() -> None:
-    for text in ("a" * 9000, "-" * 9000, "x://" + "a@" * 9000, "password=" + "'" * 9999):
+    for text in (
+        "mysql " + "-p" * 9000,
+        "mysql " * 9000,
+        "redis -a " * 3000,
+        "mysql -p'" + "\\'" * 9000,
+        "a" * 9000,
+        "-" * 9000,
+        "x://" + "a@" * 9000,
+        "password=" + "'" * 9999,
+    ):
         assert len(without_passwords(text)) > 0
 
 

@@ -61,3 +61,40 @@ def check(driven: Driven, folder: Path, ends: str, events: int, clients: int) ->
     assert summary.total.statements >= events
     assert 0.005 <= summary.window_s < 0.55
     assert run.complaint.startswith("`thread_done` failed" if ends == "fails" else "")
+
+
+LARGE = "('x'):rep(200000)"
+APART = f"""\
+function thread_init(id) con, own = sysbench.sql.driver():connect(), id end
+function event() con:query('SELECT 1') if own == 0 then nap(300) end end
+function thread_done()
+  if own == 0 then return end
+  pcall(function() con:query("SELECT '" .. {LARGE} .. "'") end)
+  pcall(function() con:query("SELEKT '" .. {LARGE} .. "'") end)
+  dbdyno.pipeline(con, 2, function()
+    for _ = 1, 2 do con:query("SELECT '" .. {LARGE} .. "'") end
+  end)
+  con:reconnect()
+  con:query('SELECT 1')
+end
+"""
+
+
+def test_nothing_that_a_stopped_client_does_is_in_the_window(
+    driven: Driven, tmp_path: Path
+) -> None:
+    """Neither statements nor bytes, errors and reconnects, though another event still counts."""
+    script = tmp_path / "apart.lua"
+    script.write_text(START + APART)
+    run = driven.run(str(script), events=2, clients=2)
+    summary = run.outcome.summary
+    assert summary is not None, run.complaint
+    measured, total = summary.measured, summary.total
+    assert (measured.events, measured.statements, measured.errors, measured.reconnects) == (
+        *(2, 2, 0, 0),
+    )
+    assert measured.bytes_sent + measured.bytes_received < 10_000
+    assert total.statements >= 6
+    assert total.errors == 1
+    if total.bytes_sent:
+        assert min(total.bytes_sent, total.bytes_received) > 600_000

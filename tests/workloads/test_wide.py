@@ -35,13 +35,27 @@ STORED = {
     "shifted": "4611686018427387905",
     "text_least": "-9223372036854775808",
     "zeros": "9007199254740993",
+    "power": "9007199254740993",
+    "power_cut": "-2",
+    "power_least": "-9223372036854775808",
+    "power_most": "9223372036854775807",
+    "power_point": "9007199254740993",
+    "power_small": "0",
+    "power_ten": "1000000000000000000",
+    "power_zero": "0",
+    "power_zeros": "1",
 }
 NOT_INTEGERS = {"infinite", "many", "nan", "nothing", "table", "truth", "word"} | {
     "below",
     "bits_65",
     "suffix",
+    "power_many",
+    "power_wide",
+    "power_nothing",
+    "power_dot",
+    "power_half",
 }
-BEYOND = ("beyond", "cast", "double", "hex_beyond", "largest")
+BEYOND = ("beyond", "cast", "double", "hex_beyond", "largest", "power_beyond")
 TOO_LARGE = {
     "pgsql": "out of range for type bigint",
     "mysql": "Out of range value for column 'v' at row 1",
@@ -83,7 +97,10 @@ def test_a_column_without_a_sign_takes_what_fits_it(driven: Driven) -> None:
 
 REFUSED: Mapping[str, Sequence[Option]] = {
     "whole": ("9223372036854775808", "0xffffffffffffffff", "-9223372036854775809", 2**64, 10**30),
-    "typed": ("9223372036854775808", "0x8000000000000000", "18446744073709551615", 2**64, "2.5"),
+    "typed": (
+        *("9223372036854775808", "0x8000000000000000", "18446744073709551615", 2**64, "2.5"),
+        *("25e-1", "1e19", "1.8446744073709551615e19", "-9.3e18", "1e400"),
+    ),
     "size": ("9223372036854775808", "9007199254740993K", "8388608T", 2**64, "-1"),
 }
 
@@ -103,6 +120,10 @@ def test_an_option_that_64_bits_can_t_hold_is_refused(driven: Driven, name: str)
         ("whole", "0x20000000000001", "9007199254740993"),
         ("typed", "0x7fffffffffffffff", "9223372036854775807"),
         ("typed", " +9007199254740993 ", "9007199254740993"),
+        ("whole", "9.007199254740993e15", "9007199254740993"),
+        ("wide", "-9.223372036854775807e18", "-9223372036854775807"),
+        ("typed", "9.223372036854775807E+18", "9223372036854775807"),
+        ("typed", "3e2", "300"),
         ("size", 2**63 - 1, "9223372036854775807"),
         ("size", "9223372036854775807B", "9223372036854775807"),
         ("size", "4503599627370497K", "4611686018427388928"),

@@ -48,6 +48,11 @@ function prepare()
     product = 3037000499LL * 3037000499LL, shifted = bit.lshift(1LL, 62) + 1,
     pointer = ffi.cast("intptr_t", 9007199254740993LL), byte = ffi.new("int8_t", -128),
     bits_65 = "0x1ffffffffffffffff", suffix = "9007199254740993LL", below = "-9223372036854775809",
+    power = "9.007199254740993e15", power_least = "-9.223372036854775808E18", power_cut = "-25e-1",
+    power_most = "922337203685477580700e-2", power_ten = " 1e18 ", power_small = "1e-999999999",
+    power_zero = "0.0e99", power_point = "90071992547409935.00e-1", power_zeros = "0.0001e+4",
+    power_beyond = "1e19", power_many = "1.8446744073709551616e19", power_wide = "1e99999999999",
+    power_nothing = "e5", power_dot = ".e5", power_half = "1e",
   }
   local names = {}
   for name in pairs(values) do names[#names + 1] = name end

@@ -46,10 +46,10 @@ impl Runtime {
         };
         match purpose {
             Purpose::RollBack | Purpose::Adopt => {
-                if purpose == Purpose::Adopt {
-                    view.recorder().counters.reconnects += 1;
-                }
                 self.failures.failed = slot.failed.take();
+                if purpose == Purpose::Adopt {
+                    self.recorder(view, index).counters.reconnects += 1;
+                }
                 // Without a failure, the script asked for the new connection.
                 let failed = self.failures.failed.is_some();
                 return if failed { Conclusion::Failed } else { Conclusion::Nothing };
@@ -86,13 +86,11 @@ impl Runtime {
     #[inline]
     pub(crate) fn count(&mut self, view: &mut ShardView, index: u32, reply: &Reply, now: u64) {
         let any_open = view.any_open();
-        let slot = self.slots.get(index);
-        let stopped = slot.is_some_and(|slot| self.clients[slot.client as usize].stopped);
-        let recorder = if stopped { view.recorder_after_stop() } else { view.recorder() };
+        let recorder = self.recorder(view, index);
         recorder.counters.reads += u64::from(reply.tally.reads);
         recorder.counters.writes += u64::from(reply.tally.writes);
         recorder.counters.other += u64::from(reply.tally.other);
-        let Some(slot) = slot else { return };
+        let Some(slot) = self.slots.get(index) else { return };
         if !slot.sent {
             return;
         }
@@ -138,7 +136,7 @@ impl Runtime {
         purpose: Purpose,
         error: &ServerError,
     ) -> Conclusion {
-        let failed = self.judge(view, purpose, error);
+        let failed = self.judge(view, index, purpose, error);
         if purpose == Purpose::Adopt && error.closes {
             // The server is still shutting down or starting: the earlier failure stands.
             self.drop_socket(index);
@@ -160,10 +158,11 @@ impl Runtime {
     pub(crate) fn judge(
         &mut self,
         view: &mut ShardView,
+        index: u32,
         purpose: Purpose,
         error: &ServerError,
     ) -> Failed {
-        view.recorder().error(&error.code());
+        self.recorder(view, index).error(&error.code());
         let fault_seen = Fault {
             sqlstate: &error.sqlstate,
             number: error.number,
@@ -307,7 +306,8 @@ impl Runtime {
                 slot.sending = out.len() > SILENT_SEND_MAX;
                 (slot.ready_ns, slot.sent) = (view.now(), true);
                 reactor.submit(token, slot.ready_ns);
-                view.recorder().counters.bytes_sent += len;
+                let stopped = self.clients[slot.client as usize].stopped;
+                view.recorder_of(stopped).counters.bytes_sent += len;
                 Ok(None)
             }
         }

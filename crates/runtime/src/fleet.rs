@@ -125,7 +125,7 @@ impl Runtime {
             CarrierError::Refused(error) => error.code(),
             _ => "connection".to_owned(),
         };
-        view.recorder().error(&code);
+        self.recorder(view, index).error(&code);
         let transient = matches!(error, CarrierError::Refused(error) if error.transient);
         let seen = Fault { sqlstate: &sqlstate, number, transient, lost };
         let mut decision = decide(&self.settings.errors, &seen);

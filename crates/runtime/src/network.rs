@@ -35,7 +35,7 @@ impl Runtime {
 
     #[inline]
     fn received(&mut self, view: &mut ShardView, index: u32, chunk: Chunk) -> Conclusion {
-        view.recorder().counters.bytes_received += chunk.bytes().len() as u64;
+        self.recorder(view, index).counters.bytes_received += chunk.bytes().len() as u64;
         let Some(slot) = self.slot(index) else { return Conclusion::Later };
         if slot.channel.is_some() {
             return self.received_sealed(view, index, &chunk);

@@ -135,7 +135,8 @@ impl Runtime {
             Some(channel) => channel.seal(out)?,
         }
         slot.sending = out.len() > SILENT_SEND_MAX;
-        view.recorder().counters.bytes_sent += out.len() as u64;
+        let stopped = self.clients[slot.client as usize].stopped;
+        view.recorder_of(stopped).counters.bytes_sent += out.len() as u64;
         (slot.ready_ns, slot.sent) = (view.now(), true);
         reactor.submit(token, slot.ready_ns);
         Ok(())
@@ -163,7 +164,7 @@ impl Runtime {
                 self.forget_under_way(view, index, 0);
                 return Some(self.object(view, index, Purpose::Statement, &error));
             }
-            let failed = self.judge(view, Purpose::Statement, &error);
+            let failed = self.judge(view, index, Purpose::Statement, &error);
             let pipeline = self.slot(index)?.pipeline.as_mut()?;
             if failed.decision.action != ErrorAction::Ignore {
                 pipeline.failed.get_or_insert(failed);
@@ -196,7 +197,8 @@ impl Runtime {
         if let Some(pipeline) = &mut slot.pipeline {
             let sent = slot.purpose != Purpose::Idle;
             let lost = if sent { pipeline.under_way.len() } else { 0 };
-            (counted..lost).for_each(|_| view.recorder().error("connection"));
+            let stopped = self.clients[slot.client as usize].stopped;
+            (counted..lost).for_each(|_| view.recorder_of(stopped).error("connection"));
             pipeline.under_way.clear();
             pipeline.requests.clear();
             pipeline.failed = None;

@@ -50,11 +50,11 @@ impl Runtime {
         let under_way = self.slot(index).is_some_and(|slot| slot.purpose != Purpose::Idle);
         if let Some(given_ns) = self.given_ns(index).filter(|_| under_way) {
             let took = view.now().saturating_sub(given_ns);
-            view.recorder().failed_statements.record(took);
+            self.recorder(view, index).failed_statements.record(took);
         }
         self.drop_socket(index);
         self.forget_under_way(view, index, 1);
-        view.recorder().error("connection");
+        self.recorder(view, index).error("connection");
         let number = self.settings.target.lost_number();
         let fault_seen = Fault { sqlstate: "08006", number, transient: false, lost: true };
         let decision = decide(&self.settings.errors, &fault_seen);

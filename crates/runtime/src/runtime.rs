@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use driver::Traits as _;
-use engine::Failure;
+use engine::{Failure, ShardView};
+use measure::Recorder;
 use reactor::Reactor;
 use record::FatalKind;
 
@@ -173,6 +174,27 @@ impl Runtime {
     #[inline]
     pub(crate) fn slot(&mut self, index: u32) -> Option<&mut Slot> {
         self.slots.get_mut(index)
+    }
+
+    /// The recorder for what the slot's client does; of a client that was told to stop it is none
+    /// of a window bounded by events.
+    #[inline]
+    pub(crate) fn recorder<'view>(
+        &self,
+        view: &'view mut ShardView,
+        index: u32,
+    ) -> &'view mut Recorder {
+        let slot = self.slots.get(index);
+        view.recorder_of(slot.is_some_and(|slot| self.clients[slot.client as usize].stopped))
+    }
+
+    /// The recorder for what the client's script counts itself.
+    pub fn script_recorder<'view>(
+        &self,
+        view: &'view mut ShardView,
+        client: u32,
+    ) -> &'view mut Recorder {
+        view.recorder_of(self.clients.get(client as usize).is_some_and(|client| client.stopped))
     }
 
     /// Closes a connection for good.

@@ -3,6 +3,8 @@
 local ffi = ...
 
 local LARGEST = "18446744073709551615"
+local SCIENTIFIC = "^%s*([+-]?)(%d*)%.?(%d*)[eE]([+-]?%d+)%s*$"
+local CUT_OFF = "^(%s*[+-]?%d+)%.%d*%s*$"
 
 -- The digits of an integer as an unsigned one. nil: they have more bits.
 local function hexadecimal(digits)
@@ -27,11 +29,36 @@ local function decimal(digits)
   return exact
 end
 
+-- A decimal number with an exponent (`9.25e1`) as one without (`92.5`). nil: the text is none, or
+-- the number has far more than 64 bits.
+local function without_exponent(text)
+  local sign, whole, fraction, exponent = text:match(SCIENTIFIC)
+  local digits = sign and whole .. fraction or ""
+  if digits == "" then
+    return nil
+  end
+  local point, zeros = #whole + tonumber(exponent), #digits:match("^0*")
+  if zeros == #digits then
+    return sign .. "0"
+  elseif point <= zeros then
+    -- Below 1, however small.
+    return sign .. "0.1"
+  elseif point > zeros + #LARGEST then
+    return nil
+  end
+  local rest = digits:sub(point + 1):gsub("0+$", "")
+  digits = (digits .. ("0"):rep(point - #digits)):sub(1, point)
+  return sign .. digits .. (rest == "" and "" or "." .. rest)
+end
+
 local MOST_NEGATIVE = 0x8000000000000000ULL
 
 -- The integer that a text is, decimal or with 0x: a Lua number where it holds it exactly, otherwise
--- one of FFI's 64-bit integers. nil: it isn't one, or has more bits.
+-- one of FFI's 64-bit integers. nil: it isn't one, or has more bits. Digits alone are FFI's from
+-- 2^53 on; with an exponent, which floating-point numbers have, only where Lua's would be another.
 local function integer_in(text)
+  local plain = without_exponent(text)
+  text = plain or text
   local sign, digits = text:match("^%s*([+-]?)0[xX]0*(%x+)%s*$")
   local read = hexadecimal
   if not digits then
@@ -48,7 +75,14 @@ local function integer_in(text)
     exact = ffi.cast("int64_t", exact)
   end
   local number = tonumber(exact)
-  return math.abs(number) < 2 ^ 53 and number or exact
+  local holds = math.abs(number) < 2 ^ 53
+    or plain and number < 2 ^ 64 and ffi.cast(ffi.typeof(exact), number) == exact
+  return holds and number or exact
 end
 
-return integer_in
+-- The same of any decimal number, which is cut off after the point as numbers are.
+local function whole_in(text)
+  return integer_in(text) or integer_in((without_exponent(text) or text):match(CUT_OFF) or "")
+end
+
+return integer_in, whole_in

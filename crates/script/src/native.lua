@@ -3,7 +3,7 @@
 -- Calling a function of the Lua C API ends compiled code; these are called from within it. None of
 -- them suspends the client or raises an error; functions that may do so are in the host table.
 
-local host, settings, ffi, integer_in = ...
+local host, settings, ffi, whole_in = ...
 
 local natives, suspend = host.natives, host.suspend
 local cast, copy, text_at = ffi.cast, ffi.copy, ffi.string
@@ -107,11 +107,6 @@ local TEXT_BYTES, MOST_TEXT_BYTES = 255, 16777216
 local SIGNED_64, UNSIGNED_64 = ffi.typeof("int64_t"), ffi.typeof("uint64_t")
 
 local parameter = {}
-
--- The integer in a text, which is cut off after the point as numbers are.
-local function whole_in(text)
-  return integer_in(text) or integer_in(text:match("^(%s*[+-]?%d+)%.%d*%s*$") or "")
-end
 
 -- Integers are kept exactly up to the largest of 64 bits without a sign; a larger number goes as it
 -- is, so that the server refuses it and not some other number is stored.

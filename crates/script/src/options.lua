@@ -43,7 +43,8 @@ local function as_integer(value)
   if not whole and number and number == math.floor(number) and math.abs(number) <= 2 ^ 53 then
     whole = number
   end
-  if not whole or type(value) == "string" and is_beyond(whole) then
+  local beyond = type(whole) == "number" and whole >= 2 ^ 63 or is_beyond(whole)
+  if not whole or type(value) == "string" and beyond then
     return nil, "a whole number below 2^63"
   end
   return whole

@@ -15,9 +15,9 @@ local PARALLEL_COMMAND = true
 local KNOWN_DRIVERS = { mysql = true, pgsql = true, postgresql = true, sqlite = true, null = true }
 
 local inherit, seen = names()
-local integer_in = integers(require("ffi"))
+local integer_in, whole_in = integers(require("ffi"))
 local random, next_event, create_parameter, bulk_append =
-  native(host, settings, require("ffi"), integer_in)
+  native(host, settings, require("ffi"), whole_in)
 host.random = random
 local the_driver, connection_meta, raise, end_bulk =
   sql(host, settings, create_parameter, bulk_append, RESTART_EVENT)

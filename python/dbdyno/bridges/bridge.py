@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import ClassVar, Literal, Protocol
 
 from dbdyno.errors import UsageError
+from dbdyno.formats.passwords import without_passwords
 from dbdyno.generators.generator import ToolOutcome
 from dbdyno.model import Metric, Option
 
@@ -172,5 +173,7 @@ def other_length(what: str, window_s: float, told_s: float) -> tuple[str, ...]:
 def unread(lines: Iterable[str], known: re.Pattern[str]) -> tuple[str, ...]:
     """The lines that aren't understood, each once and shortened; empty ones are no lines."""
     matched = (line.strip() for line in lines)
-    strange = (line[:_SHOWN] for line in matched if line and not known.match(line))
+    strange = (
+        without_passwords(line)[:_SHOWN] for line in matched if line and not known.match(line)
+    )
     return tuple(dict.fromkeys(strange))

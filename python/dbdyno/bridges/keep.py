@@ -16,6 +16,7 @@ from dbdyno.bridges.bridge import ALWAYS_UNKNOWN
 from dbdyno.bridges.sources import Source
 from dbdyno.design import plan as make_plan
 from dbdyno.errors import UsageError
+from dbdyno.formats.passwords import without_passwords
 from dbdyno.formats.stored_study import IMPORTED, Declared
 from dbdyno.generators.generator import step_summary
 from dbdyno.model import (
@@ -198,7 +199,7 @@ _EARLY_NS = 10**17
 
 def _step_result(step: Step, source: Source, ended_ns: int) -> StepResult:
     outcome = source.result.outcome
-    measured = "; ".join((*outcome.against, *outcome.warnings))
+    measured = without_passwords("; ".join((*outcome.against, *outcome.warnings)))
     return StepResult(
         index=step.index,
         clients=step.clients,

@@ -16,6 +16,7 @@ from dbdyno.bridges.bridge import Bridge, CutError, Result, Text
 from dbdyno.bridges.registry import find_bridge, recognise
 from dbdyno.bridges.stamps import bare
 from dbdyno.errors import UsageError
+from dbdyno.formats.passwords import without_passwords
 from dbdyno.model import Option, SourceFile
 from dbdyno.store.disk import sha256
 
@@ -163,7 +164,7 @@ def _source(
         first.path,
         whole.modified_unix_s,
         line=0 if alone else first.before + 1,
-        notes=tuple(_notes(result, whole)),
+        notes=tuple(map(without_passwords, _notes(result, whole))),
     )
 
 

@@ -17,6 +17,7 @@ import click
 from dbdyno import __version__
 from dbdyno.cli.fault import tell_fault, watch_threads
 from dbdyno.cli.interruption import end_at_second_signal
+from dbdyno.cli.surroundings import check_processes_visible, open_missing_streams
 from dbdyno.cli.terminal import say, say_complaint
 from dbdyno.errors import InterruptedRunError, LabError, ScriptError, StoreError
 
@@ -112,8 +113,16 @@ def cli() -> None:
     """A dynamometer for databases: ask a question in a file, get a number you can defend."""
 
 
+_WATCH_PROCESSES = {
+    *("bench", "calibrate", "check", "classics", "doctor", "history"),
+    *("quickstart", "report", "resume", "run"),
+}
+"""Verbs that look at processes in /proc, or draw by a process that opens files there."""
+
+
 def main() -> None:
     """The console script."""
+    open_missing_streams()
     end_at_second_signal()
     watch_threads()
     sys.exit(call(sys.argv[1:]))
@@ -125,6 +134,8 @@ def call(arguments: Sequence[str]) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     try:
+        if _WATCH_PROCESSES.intersection(arguments[:1]):
+            check_processes_visible()
         cli.main(list(arguments), prog_name="dbdyno", standalone_mode=False)
         sys.stdout.flush()
     except LabError as error:

@@ -34,7 +34,7 @@ from dbdyno.conduct.bench import bench as measure
 from dbdyno.conduct.tables import Prepare
 from dbdyno.engine import find_engine
 from dbdyno.errors import InterruptedRunError, NotValidError
-from dbdyno.formats.passwords import without_password
+from dbdyno.formats.passwords import without_password, words_without_passwords
 from dbdyno.formats.quantities import format_duration
 from dbdyno.model import (
     EngineWarning,
@@ -230,7 +230,7 @@ def cleanup(url: str, script: str, options: dict[str, Option]) -> None:
 
 
 def _command_line() -> str:
-    return shlex.join(["dbdyno", *(without_password(word) for word in sys.argv[1:])])
+    return shlex.join(["dbdyno", *words_without_passwords(sys.argv[1:])])
 
 
 def _report(store: Store, kept: str, pictures: bool) -> Path:

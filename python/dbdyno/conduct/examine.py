@@ -22,12 +22,12 @@ from dbdyno.conduct.cell_server import open_cell_server
 from dbdyno.conduct.code import own_scripts
 from dbdyno.conduct.connection import missing_for_connections, run_target, wants_tls
 from dbdyno.conduct.left_out import lacking_cells, why_nothing_to_run
-from dbdyno.conduct.load import study_script_path
+from dbdyno.conduct.load import study_script_path, study_scripts
 from dbdyno.conduct.preflight import limits, require
 from dbdyno.conduct.proxy import program_of_proxy
 from dbdyno.conduct.room import most_clients, require_room
 from dbdyno.conduct.tool import tool_of
-from dbdyno.engine import Engine, find_script, plan_engine, run_engine, run_spec
+from dbdyno.engine import Engine, plan_engine, run_engine, run_spec
 from dbdyno.engine.plan import plans_remembered
 from dbdyno.errors import ConnectError, LabError, MachineError, StudyError
 from dbdyno.formats.study import StudyFile
@@ -53,6 +53,19 @@ class Started:
     version: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A study and its scripts, looked for once for all cells."""
+
+    loaded: StudyFile
+    folders: tuple[Path, ...]
+    scripts: Mapping[str, Path]
+
+
+def _asked(loaded: StudyFile) -> _Asked:
+    return _Asked(loaded, study_script_path(loaded), study_scripts(loaded))
+
+
 def examine(
     loaded: StudyFile, plan: Plan, engine: Engine, *, run_code: bool = False
 ) -> Iterator[LabError]:
@@ -61,7 +74,7 @@ def examine(
     `run_code`; what only it can tell is not asked without."""
     told: set[str] = set()
     with scratch_folder("check") as folder, plans_remembered():
-        for error, cell in _complaints(loaded, plan, engine, folder, run_code=run_code):
+        for error, cell in _complaints(_asked(loaded), plan, engine, folder, run_code=run_code):
             if error.message not in told:
                 told.add(error.message)
                 yield error if cell is None else _placed(loaded, error, cell)
@@ -75,36 +88,38 @@ def examine_servers(loaded: StudyFile, plan: Plan, engine: Engine) -> Iterator[S
             yield Started(cell.label, tool, open_tool(tool).version)
         except LabError as error:
             yield _placed(loaded, error, cell)
-    folders = study_script_path(loaded)
+    asked = _asked(loaded)
     for cell in _distinct(plan, _server_of):
         source = parse_provision(cell.provision).source
         if source is Source.EMBEDDED:
             continue
         with scratch_folder("check") as folder:
             try:
-                with open_cell_server(cell, folders, folder, secrets=loaded.secrets) as server:
+                with open_cell_server(
+                    cell, asked.folders, folder, secrets=loaded.secrets
+                ) as server:
                     server.start()
                     yield Started(cell.label, cell.provision, str(server.facts().get("version")))
                     clients = most_clients(cell, loaded.study.load)
                     if cell.abilities.takes_script:
-                        spec = _spec(loaded, cell, "run", run_target(server, cell), clients)
+                        spec = _spec(asked, cell, "run", run_target(server, cell), clients)
                         require(engine, (spec,), server, loaded.study.load.processes)
             except LabError as error:
                 yield _placed(loaded, error, cell)
 
 
 def _complaints(
-    loaded: StudyFile, plan: Plan, engine: Engine, scratch: Path, *, run_code: bool
+    asked: _Asked, plan: Plan, engine: Engine, scratch: Path, *, run_code: bool
 ) -> Iterator[tuple[LabError, Cell | None]]:
     """Problems, each with the cell that has it, if it is one cell's."""
-    machine = machine_limits()
+    machine, loaded = machine_limits(), asked.loaded
     own = {} if run_code else own_scripts(loaded)
     for cell in _distinct(plan, _server_of):
         if not run_code and at_path(cell.provision) is not None:
             continue  # Only its programs could say what they are.
         try:
             require_room(cell, loaded.study.load, machine, engine)
-            _try_settings(loaded, cell, engine, scratch)
+            _try_settings(asked, cell, engine, scratch)
             require_available(cell.provision)
         except LabError as error:
             yield error, cell
@@ -119,11 +134,11 @@ def _complaints(
     for missing in missing_for_connections(loaded.study):
         yield MachineError(missing.what, hint=missing.cure), None
     yield from ((empty, None) for empty in _empty_replays(loaded))
-    yield from _complaints_of_scripts(loaded, plan, engine, scratch, own)
+    yield from _complaints_of_scripts(asked, plan, engine, scratch, own)
 
 
 def _complaints_of_scripts(
-    loaded: StudyFile, plan: Plan, engine: Engine, scratch: Path, own: Mapping[str, Path]
+    asked: _Asked, plan: Plan, engine: Engine, scratch: Path, own: Mapping[str, Path]
 ) -> Iterator[tuple[LabError, Cell]]:
     """What the engine says of each script with each set of options: several calls at a time, since
     it takes longer to start it than to ask it. A script in `own` is not executed: one that does
@@ -143,7 +158,7 @@ def _complaints_of_scripts(
 
     def complaint(number: int, command: str, cell: Cell) -> LabError | None:
         try:
-            spec = _spec(loaded, cell, command, absent_target(cell.provision, scratch), 1)
+            spec = _spec(asked, cell, command, absent_target(cell.provision, scratch), 1)
             spec = _with(spec, own.values(), stand_in)
             _try_script(spec, engine, scratch / f"engine-{number}.log")
         except LabError as error:
@@ -152,12 +167,12 @@ def _complaints_of_scripts(
 
     pool = ThreadPoolExecutor(max_workers=os.cpu_count())
     try:
-        asked = [
+        answers = [
             # What may be executed is a matter of the context, which threads do not inherit.
             (cell, pool.submit(copy_context().run, complaint, number, command, cell))
             for number, ((command, *_), cell) in enumerate(reversed(calls.items()))
         ]
-        for cell, answer in asked:
+        for cell, answer in answers:
             if (error := answer.result()) is not None:
                 yield error, cell
     finally:
@@ -229,17 +244,16 @@ def _text(values: Mapping[str, Option] | Mapping[str, str]) -> str:
     return json.dumps(dict(values), sort_keys=True)
 
 
-def _try_settings(loaded: StudyFile, cell: Cell, engine: Engine, scratch: Path) -> None:
-    folders = study_script_path(loaded)
-    secrets = loaded.secrets
-    with open_cell_server(cell, folders, scratch, secrets=secrets, only_tried=True) as server:
+def _try_settings(asked: _Asked, cell: Cell, engine: Engine, scratch: Path) -> None:
+    loaded, secrets = asked.loaded, asked.loaded.secrets
+    with open_cell_server(cell, asked.folders, scratch, secrets=secrets, only_tried=True) as server:
         if parse_provision(cell.provision).source is not Source.EMBEDDED:
             return
         server.start()
         if not cell.abilities.takes_script:
             return
         spec = _spec(
-            loaded, cell, "run", server.entry.target(), most_clients(cell, loaded.study.load)
+            asked, cell, "run", server.entry.target(), most_clients(cell, loaded.study.load)
         )
         needs = limits(spec, plan_engine(engine, spec), machine_limits(), Capacity())
         missed = [one for one in needs if not one.is_met]
@@ -264,10 +278,10 @@ def _try_script(spec: Mapping[str, object], engine: Engine, log: Path) -> None:
 
 
 def _spec(
-    loaded: StudyFile, cell: Cell, command: str, target: Mapping[str, object], clients: int
+    asked: _Asked, cell: Cell, command: str, target: Mapping[str, object], clients: int
 ) -> Mapping[str, object]:
     """As in a run, but with one client per group, since none will connect."""
-    load, folders = loaded.study.load, study_script_path(loaded)
+    load = asked.loaded.study.load
     if clients == 1:
         groups = tuple(replace(group, clients=1) for group in load.groups)
         load = replace(load, groups=groups, errors=replace(load.errors, reconnect_s=0.0))
@@ -276,8 +290,8 @@ def _spec(
     return run_spec(
         command=command,
         target=target,
-        script=find_script(called.script, folders),
-        script_path=folders,
+        script=asked.scripts[called.script],
+        script_path=asked.folders,
         options=called.options,
         clients=clients,
         seed=1,

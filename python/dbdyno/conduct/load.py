@@ -178,12 +178,12 @@ def _check_c_functions(loaded: StudyFile) -> None:
 def study_scripts(loaded: StudyFile) -> Mapping[str, Path]:
     """Name → file of every script that a study names. Raises `ScriptError`."""
     folders = study_script_path(loaded)
-    return {script: find_script(script, folders) for script, _ in _named_scripts(loaded)}
+    return {script: find_script(script, folders) for script in _named_scripts(loaded)}
 
 
 def _check_scripts(loaded: StudyFile) -> None:
     folders = study_script_path(loaded)
-    for script, path in _named_scripts(loaded):
+    for script, path in _named_scripts(loaded).items():
         try:
             find_script(script, folders)
         except ScriptError as error:
@@ -192,18 +192,15 @@ def _check_scripts(loaded: StudyFile) -> None:
             raise ScriptError(f"{place}: {error.message}", hint=error.hint) from error
 
 
-def _named_scripts(loaded: StudyFile) -> Sequence[tuple[str, KeyPath]]:
-    """Each with the place in the file where it is named."""
-    scripts: list[tuple[str, KeyPath]] = [
-        (cell.script, _script_key(loaded, cell.script))
-        for cell in cells(loaded.study)
-        if cell.abilities.takes_script
-    ]
+def _named_scripts(loaded: StudyFile) -> Mapping[str, KeyPath]:
+    """Each with the first place in the file where it is named."""
+    named = {cell.script: () for cell in cells(loaded.study) if cell.abilities.takes_script}
+    scripts = {script: _script_key(loaded, script) for script in named}
     if loaded.study.workload.tables is not None:
-        scripts.append((loaded.study.workload.tables.script, ("workload", "tables", "script")))
+        scripts.setdefault(loaded.study.workload.tables.script, ("workload", "tables", "script"))
     for group in loaded.study.load.groups:
         if group.script is not None:
-            scripts.append((group.script, ("load", "group", group.name, "script")))
+            scripts.setdefault(group.script, ("load", "group", group.name, "script"))
     return scripts
 
 

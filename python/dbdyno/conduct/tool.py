@@ -14,6 +14,7 @@ from dbdyno.conduct.proxy import program_of_proxy
 from dbdyno.design.cells import cells
 from dbdyno.errors import EngineError, LabError, ScriptError, UsageError
 from dbdyno.formats.complaint import KeyPath
+from dbdyno.formats.passwords import words_without_passwords
 from dbdyno.formats.study import StudyFile, deciding_level
 from dbdyno.generators.generator import Job, ToolOutcome, find_file, step_summary
 from dbdyno.generators.registry import find_generator
@@ -93,7 +94,7 @@ def drive_tool(
     except EngineError as error:  # A program whose output can't be read is no fault of ours.
         raise ScriptError(error.message, hint=error.hint) from error
     facts = {**tool.facts, "version": tool.version} if tool else {"version": __version__}
-    facts = {**facts, "command_line": list(outcome.command_line)}
+    facts = {**facts, "command_line": words_without_passwords(outcome.command_line)}
     return ToolStep(cell.generator, outcome, facts)
 
 

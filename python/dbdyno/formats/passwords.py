@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from urllib.parse import unquote, urlsplit
 
 BADLY_ENCODED = "its password holds a character that must be percent-encoded"
@@ -13,7 +14,10 @@ ENCODE = (
 )
 """What to do about a password that `is_badly_encoded`."""
 
-_NAME = r"(?:pass(?:word|wd|phrase)|(?<![a-z])pwd|secret|(?:client|server)_?key)"
+_NAME = (
+    r"(?:pass(?:word|wd|phrase)|(?<![a-z])pwd|secret|(?:client|server|api|access)[_-]?key"
+    r"|(?<![a-z])token)"
+)
 _SECRET = re.compile(rf"(?!.*(?:file|dir|path)$).*{_NAME}", re.IGNORECASE)
 """Names of what is a secret; `passfile` names where one is."""
 _PASSWORD_NAME = re.compile(r"(?:.*[-_.])?(?:pg|ssl)?(?:password|passwd|pwd)", re.IGNORECASE)
@@ -28,12 +32,34 @@ _AT_IN_USER = re.compile(
 """A user that is not percent-encoded: its `@` is none before a host."""
 _QUERY = re.compile(r"(?P<mark>[?;])(?P<query>[^\s\"'`#?]*=[^\s\"'`#?]*)")
 _DOUBLE, _SINGLE = r"\"(?:[^\"\\]|\\.|\"\")*\"", r"'(?:[^'\\]|\\.|'')*'"
+_VALUE = rf"{_DOUBLE}|{_SINGLE}|(?:\\.|[^\s\"'`&;\\])+"
+_IN_COMMANDS = rf"(?:{_NAME}|[-_](?:superuser)?pass|rediscli_auth|authenticate)"
 _ASSIGNED = re.compile(
-    rf"(?P<name>(?<![?&;\w%])[\w.-]{{0,60}}{_NAME}(?:\"|')?\s*[=:]\s*|--[\w-]{{0,60}}{_NAME}\s+"
-    rf"|\b(?:identified\s+by|password)\s+(?=['\"]))"
-    rf"(?P<value>{_DOUBLE}|{_SINGLE}|(?:\\.|[^\s\"'`&;\\])+)",
+    rf"(?P<name>(?<![?&;\w%])[\w.-]{{0,60}}{_IN_COMMANDS}(?:\"|')?\s*[=:]\s*"
+    rf"|--[\w-]{{0,60}}{_IN_COMMANDS}\s+"
+    rf"|\b(?:identified\s+(?:with\s+\S+\s+)?(?:by|as)(?:\s+password)?|password)\s+(?=['\"])"
+    rf"|\bpassword\(\s*(?=['\"])|\bbearer\s+|\bdiset\s+\w+\s+\w{{0,60}}pass(?:word)?\s+)"
+    rf"(?P<value>{_VALUE})",
     re.IGNORECASE,
 )
+_SAYS_WHETHER = re.compile(r"(?:YES|NO)\b")
+"""MySQL's `using password: YES` tells whether there was one."""
+_CALL = re.compile(
+    r"(?<![\w.-])(?P<program>[\w.-]{0,60}(?:mysql|maria|percona|mydumper|myloader|tpcc_|pt-|mongo"
+    r"|redis|valkey|memtier|curl|wget)[\w.-]{0,60})(?P<arguments>[^\n;|]*)"
+)
+"""A program that takes a password by a short option, up to the end of its command."""
+_TIGHT = re.compile(rf"(?P<name>(?<!\S)-p)(?P<value>(?:{_VALUE})+)")
+_APART = re.compile(rf"(?P<name>(?<!\S)-p=?\s*)(?P<value>{_VALUE})")
+_AUTH = re.compile(rf"(?P<name>(?<!\S)(?:-a|--pass)[\s=]+)(?P<value>{_VALUE})")
+_USER_AND = re.compile(rf"(?P<name>(?<!\S)(?:-u|--user)[\s=]*)(?P<value>{_VALUE})")
+_SHORT = (
+    (re.compile(r"redis|valkey|memtier"), _AUTH),
+    (re.compile(r"curl|wget"), _USER_AND),
+    (re.compile(r"mongo|tpcc_|mydumper|myloader|pt-"), _APART),
+    (re.compile("mysql|maria|percona"), _TIGHT),
+)
+"""The first whose program it is; with MySQL's `-p`, what stands apart is the database."""
 
 
 def without_password(url: str, *, mark: str = "") -> str:
@@ -47,7 +73,18 @@ def without_passwords(text: str) -> str:
     """A text without the passwords of the URLs in it, and of `password=…` and the like."""
     for place in (_AT_IN_USER, _IN_TEXT):
         text = place.sub(lambda found: f"{found['user']}@", text)
-    return _ASSIGNED.sub(_starred, _in_query(text, ""))
+    text = _ASSIGNED.sub(_starred, _in_query(text, ""))
+    return _CALL.sub(_of_program, text)
+
+
+def words_without_passwords(words: Sequence[str]) -> list[str]:
+    """The words of a command line without passwords, those that follow their option included."""
+    shown = list(map(without_passwords, words))
+    for index, (option, value) in enumerate(pairwise(words), start=1):
+        if option.startswith("-") and value and not value.startswith("-"):
+            whole = without_passwords(f"{option} x")
+            shown[index] = "***" if whole == f"{option} ***" else shown[index]
+    return shown
 
 
 def is_badly_encoded(url: str) -> bool:
@@ -79,9 +116,16 @@ def has_password(document: object) -> bool:
     return isinstance(document, list | tuple) and any(map(has_password, document))
 
 
+def _of_program(call: re.Match[str]) -> str:
+    pattern = next(how for whose, how in _SHORT if whose.search(call["program"]))
+    return call["program"] + pattern.sub(_starred, call["arguments"])
+
+
 def _starred(found: re.Match[str]) -> str:
     """In its quotes, so that what holds the text can still be read."""
-    value = found["value"]
+    value, before = found["value"], found.string[: found.start()]
+    if before.endswith("using ") and _SAYS_WHETHER.match(value):
+        return found[0]
     quote = value[0] if value[0] in "\"'" else ""
     return f"{found['name']}{quote}***{quote}"
 

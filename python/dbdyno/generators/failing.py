@@ -11,6 +11,7 @@ import re
 import signal
 
 from dbdyno.errors import ConnectError, LabError, MachineError, ScriptError, StatementError
+from dbdyno.formats.passwords import without_passwords
 from dbdyno.guard.family import CRASHES
 
 _NOT_STARTED = (126, 127)
@@ -64,7 +65,7 @@ _LONGEST = 500
 def failure(program: str, code: int, said: str, kept: str) -> LabError:
     """The error for a program that ended with `code` (negative: by a signal); `said`: all that it
     said, errors first, which stands in the files `kept`."""
-    line = telling_line(said).removeprefix(f"{program}: ")
+    line = without_passwords(telling_line(said).removeprefix(f"{program}: "))
     told = f"{program} ended with {_ending(code)}: {line or 'it said nothing'}"
     hint = f"all that it said is in {kept}" if said.strip() else None
     return _kind(code, said)(told, hint=hint)

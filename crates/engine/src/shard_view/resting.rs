@@ -31,9 +31,14 @@ impl ShardView {
         self.bring_in_outside();
     }
 
-    /// The recorder for a client that was told to stop: what `thread_done` sends is no part of a
-    /// window bounded by events, though others still have some that count.
-    pub fn recorder_after_stop(&mut self) -> &mut Recorder {
+    /// The recorder for what a client does, which may have been told to stop: what `thread_done`
+    /// sends is no part of a window bounded by events, though others still have some that count.
+    #[inline]
+    pub fn recorder_of(&mut self, stopped: bool) -> &mut Recorder {
+        if stopped { self.recorder_after_stop() } else { &mut self.account.recorder }
+    }
+
+    fn recorder_after_stop(&mut self) -> &mut Recorder {
         let apart = self.control.limited()
             && self.course.slice.phase == PhaseName::Measure
             && self.account.rest.since_ns.is_none();

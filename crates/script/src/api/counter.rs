@@ -39,16 +39,15 @@ unsafe extern "C-unwind" fn count(state: *mut State) -> c_int {
     // SAFETY: called by a script; the number is checked.
     unsafe {
         let (number, amount) = (ffi::lua_tonumber(state, 1), ffi::lua_tonumber(state, 2));
-        let known = with_view(|_, view| {
+        let known = with_view(|host, view| {
             view.now();
-            let counter = counter(&mut view.recorder().counters, number as i64);
+            let counters = &mut host.runtime.script_recorder(view, host.current).counters;
             let amount = amount.max(0.0) as u64;
-            let known = counter.map(|counter| *counter += amount).is_some();
             if number as i64 == EVENTS {
                 // An event counted by the script alone begins and ends at once.
-                view.recorder().counters.begun += amount;
+                counters.begun += amount;
             }
-            known
+            counter(counters, number as i64).map(|counter| *counter += amount).is_some()
         });
         if !known {
             lua::raise(state, "no counter has this number: see SB_CNT_*");

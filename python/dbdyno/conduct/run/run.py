@@ -25,7 +25,7 @@ from dbdyno.conduct.run.served import Served
 from dbdyno.conduct.run.tool_load import ToolLoad
 from dbdyno.conduct.sampled import keep_samples
 from dbdyno.errors import LabError
-from dbdyno.formats.passwords import without_passwords
+from dbdyno.formats.passwords import words_without_passwords
 from dbdyno.model import LabCost, RunManifest, Step
 
 
@@ -168,4 +168,4 @@ def load_of(served: Served) -> RunLoad:
 
 def _typed() -> str:
     """This process's command line, without passwords."""
-    return shlex.join(["dbdyno", *map(without_passwords, sys.argv[1:])])
+    return shlex.join(["dbdyno", *words_without_passwords(sys.argv[1:])])

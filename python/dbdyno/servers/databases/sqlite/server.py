@@ -8,6 +8,7 @@ import contextlib
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import ClassVar
 
@@ -83,15 +84,18 @@ class SqliteServer(ProcessFree):
             self._path.touch()
             self._extension = fetch(_EXTENSION).folder / _EXTENSION.binaries / "cksumvfs.so"
             self.inside().close()
+        known = _known_pragmas()
+        for name in self._asked:
+            if name not in known:
+                raise unknown_setting("sqlite", name, known, "settings are pragmas of SQLite")
+        shaped = not self._asked.keys().isdisjoint(_SHAPES_FILE)
         with self._open() as connection:
-            known = [name for (name,) in connection.execute("PRAGMA pragma_list")]
-            for name in self._asked:
-                if name not in known:
-                    raise unknown_setting("sqlite", name, known, "settings are pragmas of SQLite")
-            if self._checksums == "off":
+            # A file that is only tried need not be written, unless that decides what it will be.
+            if self._checksums == "off" and (shaped or self._tried is None):
                 connection.execute("VACUUM")
-        effective = self.settings()
-        for name in {"journal_mode", "page_size"}.intersection(self._asked):
+        decided = {"journal_mode", "page_size"}.intersection(self._asked)
+        effective = self.settings() if decided else {}
+        for name in decided:
             if effective[name] != self._asked[name].lower():
                 raise ServerError(
                     f"sqlite answers `{name} = {self._asked[name]}` with `{effective[name]}`",
@@ -207,6 +211,12 @@ class SqliteServer(ProcessFree):
     def data_folder(self) -> Path | None:
         """The folder of the file."""
         return self._path.parent if self._path else None
+
+
+@cache
+def _known_pragmas() -> Sequence[str]:
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        return [name for (name,) in connection.execute("PRAGMA pragma_list")]
 
 
 def _check_word(name: str, value: str) -> None:
