@@ -54,6 +54,12 @@ def written(folder: Path, keys: str) -> str:
         (REPLICATED + 'replication = "sync"', "`asynchronous`, `synchronous`, not `sync`", ""),
         (REPLICATED + "confirmations = 2", "`confirmations` can be 1 at most here, not 2", ""),
         (REPLICATED + POOLED, "study.toml:6: no proxy can stand before `primary-replicas`", ""),
+        (
+            'topology = "galera"',
+            "study.toml:5: `galera`: its nodes are MariaDB, not `post",
+            "",
+        ),
+        ('topology = "galera"\nnodes = 1', "study.toml:6: `galera` in [server.one]", ""),
         ("of_topology = {}", "study.toml:5: unknown key `of_topology`", ""),
     ],
 )

@@ -41,6 +41,9 @@ _OF_THIS_RUN = frozenset(
         "port",
         "socket",
         "tmpdir",
+        "wsrep_cluster_address",
+        "wsrep_provider_options",
+        "wsrep_sst_receive_address",
     }
 )
 """Settings that contain paths or ports of a run: always different, never significant."""

@@ -1,0 +1,181 @@
+"""MariaDB's Galera: nodes that hold the same rows and could all take writes; clients connect to the
+first.
+
+The first node begins a new group. Every other starts with an empty folder and gets its data from
+one that is there (`rsync`), so that all have the first's accounts.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from dbdyno.errors import ServerError
+from dbdyno.servers.databases.mariadb.brand import BRAND
+from dbdyno.servers.databases.mysql.server import MysqlServer
+from dbdyno.servers.nodes.daemon import free_port
+from dbdyno.servers.protocol import Member, Provision, Server, ServerSpec, Source
+from dbdyno.servers.replication import await_all
+from dbdyno.servers.setting import refuse_reserved
+from dbdyno.servers.topologies.several import MembersTable, Several
+from dbdyno.servers.topologies.topology import Doors, PlannedMember, Topology
+
+_LIBRARY = Path("/usr/lib/galera/libgalera_smm.so")
+_NODE = "node"
+_JOIN_LIMIT_S = 180.0
+_RESERVED = frozenset(
+    {
+        "wsrep_cluster_address",
+        "wsrep_node_address",
+        "wsrep_node_name",
+        "wsrep_on",
+        "wsrep_provider",
+        "wsrep_provider_options",
+        "wsrep_sst_method",
+        "wsrep_sst_receive_address",
+    }
+)
+_STATES = """
+    SELECT VARIABLE_NAME AS name, VARIABLE_VALUE AS value FROM information_schema.GLOBAL_STATUS
+    WHERE VARIABLE_NAME IN
+        ('WSREP_CLUSTER_SIZE', 'WSREP_LOCAL_STATE_COMMENT', 'WSREP_LAST_COMMITTED')"""
+
+
+class Keys(MembersTable):
+    """Two nodes can't outvote the loss of one; three can."""
+
+    nodes: Annotated[int, Field(ge=2, le=8)] = 3
+
+
+class GaleraNode(MysqlServer):
+    """Its data folder is made before it knows of a group."""
+
+    def __init__(self, spec: ServerSpec, folder: Path, name: str, first: GaleraNode | None) -> None:
+        super().__init__(BRAND, spec, folder)
+        self._name = name
+        self._first = first
+        self._own = dict(self._asked)
+        self._group = ""
+        if first is not None:
+            self._password = first._password
+            self._has_accounts = True
+
+    @property
+    def group(self) -> str:
+        """Where the others find it, since it was started last."""
+        return self._group
+
+    def _initialise(self) -> None:
+        if self._first is None:
+            super()._initialise()
+            return
+        self._data.mkdir(mode=0o700)
+        self._daemon.give(self._data)
+
+    def _serve(self, limit_s: float = _JOIN_LIMIT_S) -> None:
+        """From now on as a node: the first begins a group, even with the data of another."""
+        host = self._address
+        self._group = f"{host}:{free_port()}"
+        options = {"base_host": host, "base_port": self._group.rpartition(":")[2]}
+        options["gmcast.listen_addr"] = f"tcp://{self._group}"
+        options["ist.recv_addr"] = f"{host}:{free_port()}"
+        self._asked = {
+            "wsrep_on": "ON",
+            "wsrep_provider": str(_LIBRARY),
+            "wsrep_cluster_name": "dbdyno",
+            "wsrep_cluster_address": f"gcomm://{self._first.group if self._first else ''}",
+            "wsrep_node_name": self._name,
+            "wsrep_node_address": host,
+            "wsrep_provider_options": ";".join(f"{k}={v}" for k, v in options.items()),
+            "wsrep_sst_method": "rsync",
+            "wsrep_sst_receive_address": f"{host}:{free_port()}",
+            **self._own,
+        }
+        state = self._data / "grastate.dat"
+        if self._first is None and state.exists():
+            text = state.read_text()
+            state.write_text(text.replace("safe_to_bootstrap: 0", "safe_to_bootstrap: 1"))
+        super()._serve(limit_s)
+
+
+class Galera(Several):
+    """Ready when every node is in the group and has its data."""
+
+    def _join(self, *, new: bool) -> None:
+        size = str(len(self._members))
+
+        def waiting() -> Mapping[str, str]:
+            states = {member.name: _state(member) for member in self._members}
+            return {
+                name: f"{state['WSREP_LOCAL_STATE_COMMENT']}, in a group of "
+                f"{state['WSREP_CLUSTER_SIZE']}"
+                for name, state in states.items()
+                if state["WSREP_LOCAL_STATE_COMMENT"] != "Synced"
+                or state["WSREP_CLUSTER_SIZE"] != size
+            }
+
+        await_all(waiting, _JOIN_LIMIT_S)
+
+    def _settle(self, limit_s: float) -> None:
+        place = _committed(self._first)
+
+        def waiting() -> Mapping[str, str]:
+            behind = {member.name: place - _committed(member) for member in self._members}
+            return {name: f"{count} behind" for name, count in behind.items() if count > 0}
+
+        await_all(waiting, limit_s)
+
+
+def _state(member: Member) -> Mapping[str, str]:
+    session = member.server.database.inside()
+    try:
+        return {str(row["name"]).upper(): str(row["value"]) for row in session.rows(_STATES)}
+    finally:
+        session.close()
+
+
+def _committed(member: Member) -> int:
+    """The last transaction of the group that a node has applied."""
+    return int(_state(member)["WSREP_LAST_COMMITTED"])
+
+
+def _members(spec: ServerSpec, keys: Keys, _doors: Doors) -> Sequence[PlannedMember]:
+    needed = {"binlog_format": "ROW", "innodb_autoinc_lock_mode": "2"}
+    settings = {**needed, **spec.settings, **keys.settings_of(_NODE)}
+    return [
+        PlannedMember(f"{_NODE}-{number}", _NODE, settings) for number in range(1, keys.nodes + 1)
+    ]
+
+
+def _open(spec: ServerSpec, keys: Keys, doors: Doors, folder: Path) -> Server:
+    if why := _refuses(spec.provision, keys, doors):
+        raise ServerError(f"`{TOPOLOGY.name}`: {why}")
+    for asked in (spec.settings, keys.settings_of(_NODE)):
+        refuse_reserved([name.replace("-", "_") for name in asked], _RESERVED)
+    nodes: list[GaleraNode] = []
+    for planned in _members(spec, keys, doors):
+        own = replace(spec, settings=planned.settings)
+        first = nodes[0] if nodes else None
+        nodes.append(GaleraNode(own, folder / planned.name, planned.name, first))
+    members = [Member(f"{_NODE}-{number}", _NODE, node) for number, node in enumerate(nodes, 1)]
+    return Galera(TOPOLOGY.name, members)
+
+
+def _refuses(provision: Provision, keys: Keys, _doors: Doors) -> str | None:
+    if provision.kind != BRAND.kind:
+        return f"its nodes are MariaDB, not `{provision.kind}`"
+    if provision.source not in (Source.SYSTEM, Source.PATH):
+        return "it takes an installed MariaDB (`mariadb@system`), which has the programs it needs"
+    if other := next((role for role in keys.member if role != _NODE), None):
+        return f"`member.{other}`: the only role is {_NODE}"
+    lacking = [] if _LIBRARY.exists() else ["galera-4"]
+    lacking += [program for program in ("rsync", "lsof") if shutil.which(program) is None]
+    return f"`apt-get install {' '.join(lacking)}` first" if lacking else None
+
+
+TOPOLOGY = Topology("galera", _open, keys=Keys, members=_members, refuses=_refuses)

@@ -1,0 +1,113 @@
+"""Every topology as a study has it: started, loaded, driven for some seconds, taken down."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from product import dbdyno
+
+from dbdyno.servers.topologies.registry import all_topologies
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("clean")]
+
+STUDY = """\
+question = "?"
+
+[server.here]
+provision = "{provision}"
+{keys}
+
+[workload]
+script = "kv_update"
+options = {{ table_size = 1000 }}
+
+[load]
+clients = [4]
+warm_up = "0.5 s"
+measure = "{measure} s"
+
+[design]
+blocks = 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Driven:
+    """A server's table in a study, and what its members should have done."""
+
+    topology: str
+    provision: str
+    keys: str
+    members: tuple[str, ...] = ()
+    counters: Mapping[str, str] = field(default_factory=dict)
+    """Source → metric that every member but the first tells under its name."""
+
+
+POSTGRESQL = {"postgresql": "wal_bytes"}
+MYSQL = {"mysql": "statements"}
+REPLICAS = ("primary", "replica-1", "replica-2")
+nightly = pytest.mark.nightly  # Each is ten seconds of load, and up to three servers.
+
+EVERY = (
+    Driven("primary-replicas", "postgresql@system", "replicas = 1", REPLICAS[:2], POSTGRESQL),
+    Driven("single", "mariadb@system", ""),
+    Driven("behind-proxy", "mariadb@system", 'proxy = { kind = "haproxy" }'),
+    Driven(
+        "primary-replicas",
+        "postgresql@system",
+        'replicas = 2\nreplication = "synchronous"\nconfirmations = 2',
+        REPLICAS,
+        POSTGRESQL,
+    ),
+    Driven(
+        "primary-replicas",
+        "mariadb@system",
+        'replicas = 2\nreplication = "semi-synchronous"',
+        REPLICAS,
+        MYSQL,
+    ),
+    Driven("galera", "mariadb@system", "nodes = 3", ("node-1", "node-2", "node-3"), MYSQL),
+)
+
+
+def test_every_topology_is_driven() -> None:
+    assert {case.topology for case in EVERY} == set(all_topologies())
+
+
+@pytest.mark.parametrize(
+    "case",
+    [EVERY[0], *(pytest.param(case, marks=nightly) for case in EVERY[1:])],
+    ids=lambda case: f"{case.topology}-{case.provision}",
+)
+def test_a_topology_is_driven_and_leaves_nothing(
+    case: Driven, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    measure = 10 if request.node.get_closest_marker("nightly") else 2
+    keys = f'topology = "{case.topology}"\n{case.keys}'
+    file = tmp_path / "study.toml"
+    file.write_text(STUDY.format(provision=case.provision, keys=keys, measure=measure))
+
+    done = dbdyno("run", file, "--store", tmp_path / "store", folder=tmp_path)
+
+    assert done.code in (0, 1), done.err  # 1: measured, on a machine that is no good for it
+    (folder,) = (tmp_path / "store" / "study" / "runs").iterdir()
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["status"] == "complete", done.err
+    facts = manifest["server"]["facts"]
+    assert tuple(facts.get("topology", {}).get("members", ())) == case.members
+    logs = {path.parent.name for path in (folder / "logs").glob("*/server.log")}
+    assert logs == set(case.members)
+    rows = pq.read_table(folder / "metrics.parquet").to_pylist()
+    by_source = {
+        source: {
+            row["instance"] for row in rows if (row["source"], row["metric"]) == (source, metric)
+        }
+        for source, metric in (("member", "user_s"), *case.counters.items())
+    }
+    assert by_source.pop("member") == set(case.members)
+    assert list(by_source.values()) == [{"", *case.members[1:]}] * len(case.counters)
