@@ -50,6 +50,14 @@ def test_one_factor_of_one_study_is_judged_block_by_block(store: Path) -> None:
     assert judgement.effect.method == "t over blocks"
 
 
+def test_sides_are_compared_by_a_figure_that_their_study_does_not_name(store: Path) -> None:
+    (a,), (b,) = (open_sides(store, f"one/{cell}, full", "rate_held") for cell in ("delete", "wal"))
+    ((_, judgement),) = confront(a, b, Primary("rate_held")).judged
+
+    assert isinstance(judgement.effect, PairedEffect)
+    assert judgement.effect.ratio == pytest.approx(1, rel=0.1)
+
+
 def test_the_same_cell_of_two_studies_differs_in_nothing_and_is_not_paired(store: Path) -> None:
     outcome = confront(
         open_side(store, "one/wal, full"), open_side(store, "again/wal, full"), THROUGHPUT

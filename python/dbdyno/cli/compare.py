@@ -82,7 +82,7 @@ def compare(
 
     better = "higher" if find_figure(metric).higher_is_better else "lower"
     primary = Primary(metric, better, smallest_effect)  # type: ignore[arg-type]
-    ours, theirs = open_sides(store, a), open_sides(store, b)
+    ours, theirs = open_sides(store, a, metric), open_sides(store, b, metric)
     document: dict[str, object] = {"schema": 1, "a": a, "b": b, "metric": metric}
     if len(ours) > 1 and len(theirs) > 1:
         whole = confront_studies(ours, theirs, primary, assume_alike=assume_alike)

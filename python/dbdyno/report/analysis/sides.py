@@ -75,15 +75,15 @@ class Confronted:
     """Their blocks are pairs."""
 
 
-def open_sides(store: Path, name: str) -> tuple[Side, ...]:
-    """All cells of `STUDY`, its copy for A/A left out, or the one that is named: `STUDY/CELL` or
-    `STUDY/RUN`; of a window of time where `@10s-60s` follows. STUDY may be a folder of any store.
+def open_sides(store: Path, name: str, metric: str | None = None) -> tuple[Side, ...]:
+    """All cells of `STUDY`, its copy for A/A left out, or the one named: `STUDY/CELL`, `STUDY/RUN`;
+    of a window where `@10s-60s` follows; by `metric`. STUDY may be a folder of any store.
 
     Raises `UsageError` naming the cells there are, `LabError` for what can't be read.
     """
     named, window = parse_window(name)
     root, study, cell = place(store, named)
-    material = gather(root, study)
+    material = gather(root, study, metric=metric)
     home = (root / study).resolve()
     if cell is None:
         repeated = twice(material.study)

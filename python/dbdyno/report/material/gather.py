@@ -33,19 +33,25 @@ READ_AT_ONCE = 2
 
 
 def gather(
-    store: Path, study: str, *, asked: Study | None = None, every_sample: bool = False
+    store: Path,
+    study: str,
+    *,
+    asked: Study | None = None,
+    metric: str | None = None,
+    every_sample: bool = False,
 ) -> Material:
     """Everything a report says about a study. Raises `LabError` for what can't be read.
 
-    The study is the one stored with its runs; of `asked`, its file as it is now, comes only what
-    is no matter of measurement. Every file of every run is held against its checksum. Of what was
-    sampled only that is kept which the study's figures and charts need, unless `every_sample` is.
+    The study is the one stored with its runs; of `asked`, its file as it is now, comes only what is
+    no matter of measurement. `metric` is a figure that is wanted beside the study's. Every file of
+    every run is held against its checksum. Of what was sampled only that is kept which the study's
+    figures and charts need, unless `every_sample` is.
     """
     stored = Store(store).study(study)
     survey = stored.survey(whole=True)
     runs = sorted(survey.runs.values(), key=lambda run: run.manifest.started_unix_s)
     analysed, changes = asked_now(stored.study, asked or stored.study)
-    names = wanted(analysed)
+    names = wanted(analysed, metric)
     needed = None if every_sample else sources(names)
     with ThreadPoolExecutor(READ_AT_ONCE) as pool:
         found = tuple(pool.map(partial(_read, needed=needed), runs))

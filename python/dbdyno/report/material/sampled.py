@@ -261,10 +261,11 @@ def _inside(series: SampleSeries, stretch: Stretch) -> Sequence[float]:
     return [float(value) for value in series.values[chosen]]
 
 
-def wanted(study: Study) -> tuple[str, ...]:
-    """Names of the figures that a report of the study works out: what an event costs, and the
-    sampled metrics that the study names."""
+def wanted(study: Study, metric: str | None = None) -> tuple[str, ...]:
+    """Names of the figures that a report of the study works out: what an event costs, and those of
+    samples and series that the study names, or whoever asks for `metric`."""
     named = [study.primary.metric, *(one.metric for one in study.published)]
+    named += [] if metric is None else [metric]
     named += [metric for chart in study.charts for metric in chart.metrics]
     busy = any(chart.kind == "busy-by-clients" for chart in study.charts)
     named += [IDLE] if busy or any(lead.curve for lead in study.leads) else []
