@@ -21,7 +21,8 @@ from bench.options import ROOT, Options
 from bench.place import SYSBENCH, SYSBENCH_SCRIPTS, Place, pgbench_program
 from dbdyno.engine import plan_engine
 from dbdyno.errors import EngineError, MachineError
-from dbdyno.formats.records import SCHEMA, parse_record
+from dbdyno.formats.record_schema import SCHEMA
+from dbdyno.formats.records import parse_record
 from dbdyno.model import Summary
 
 Figures = Mapping[str, float]

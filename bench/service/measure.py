@@ -21,7 +21,8 @@ from dbdyno import stats
 from dbdyno.engine import Engine
 from dbdyno.errors import MachineError
 from dbdyno.formats.histograms import decode
-from dbdyno.formats.records import SCHEMA, parse_record
+from dbdyno.formats.record_schema import SCHEMA
+from dbdyno.formats.records import parse_record
 from dbdyno.model import Output, Summary
 
 _FOLDER = Path(__file__).parent

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from dbdyno.engine import find_engine
-from dbdyno.formats.records import SCHEMA
+from dbdyno.formats.record_schema import SCHEMA
 
 LIMIT_S = 60.0
 

@@ -58,6 +58,17 @@ def test_each_script_is_told_with_its_options_and_defaults(
     assert (pages["silent"]["options"], pages["silent"]["problem"]) == ([], None)
 
 
+def test_the_list_has_a_line_for_each_script(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(["scripts"]) == 0
+    told = capsys.readouterr()
+    lines = told.out.splitlines()
+    assert [line.split()[0] for line in lines].count("own") == 1
+    assert any(line.split("  ")[-1] == "Does nothing at all" for line in lines)
+    assert any(line.startswith("broken") and "can't be read" in line for line in lines)
+    assert "--option" not in told.out
+    assert "scripts NAME" in told.err
+
+
 def test_one_is_shown_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert call(["scripts", "own"]) == 0
     told = capsys.readouterr().out

@@ -15,7 +15,8 @@ from dbdyno.collect.tree import Tree
 from dbdyno.conduct.bottleneck import client_warnings
 from dbdyno.conduct.preflight import Limit, limits
 from dbdyno.engine import Outcome, find_engine, plan_engine
-from dbdyno.formats.records import SCHEMA, parse_record
+from dbdyno.formats.record_schema import SCHEMA
+from dbdyno.formats.records import parse_record
 from dbdyno.model import Backlog, Hello, Summary
 from dbdyno.servers import Capacity
 from dbdyno.store import step_summary

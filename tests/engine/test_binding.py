@@ -13,7 +13,7 @@ import pytest
 from dbdyno.engine import find_engine, plan_engine, run_engine
 from dbdyno.engine.process import Call
 from dbdyno.errors import UsageError
-from dbdyno.formats.records import SCHEMA
+from dbdyno.formats.record_schema import SCHEMA
 from dbdyno.model import Hello, Interval, Record
 
 ALL = sorted(os.sched_getaffinity(0))

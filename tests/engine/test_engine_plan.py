@@ -14,7 +14,7 @@ import pytest
 from dbdyno.engine import Engine, find_engine, plan_engine, run_engine, run_spec
 from dbdyno.engine.parts import split
 from dbdyno.errors import EngineError, UsageError
-from dbdyno.formats.records import SCHEMA
+from dbdyno.formats.record_schema import SCHEMA
 from dbdyno.guard.launch import Launch
 from dbdyno.model import ErrorPolicy, Group, Hello, Load, Option
 

@@ -16,7 +16,7 @@ import pytest
 from dbdyno.engine import Session, find_engine, open_turns
 from dbdyno.engine.process import Call
 from dbdyno.errors import InterruptedRunError, ScriptError
-from dbdyno.formats.records import SCHEMA
+from dbdyno.formats.record_schema import SCHEMA
 from dbdyno.model import Counters, Hello, Interval, Record, Turn
 
 AHEAD_NS = 60_000_000

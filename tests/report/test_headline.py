@@ -105,34 +105,34 @@ def test_an_open_question_leads_and_says_what_would_have_been_found(tmp_path: Pa
     said = headline(analysis)
     assert said.startswith("wal, full against delete, full: cannot tell, throughput")
     ((size, unit),) = re.findall(
-        r"A change of (×?[\d.]+)(\u202f%)? would have been found four times in five\.", said
+        r"Smallest difference that this run could reliably detect: ([\d.]+)(\u202f%| times)\.", said
     )
     # None of the three has changed, so that a first one needs a third of 5 %.
     ratio = math.exp(would_be_found(effect, 0.05 / 3))
-    expected = 100 * (ratio - 1) if unit else ratio
-    assert float(size.removeprefix("×")) == pytest.approx(expected, rel=0.05)
-    assert " Of 3 comparisons with the baseline: " in said.partition("four times in five")[2]
+    expected = ratio if unit == " times" else 100 * (ratio - 1)
+    assert float(size) == pytest.approx(expected, rel=0.05)
+    assert " Of 3 comparisons with the baseline: " in said.partition("reliably detect")[2]
 
 
 def test_without_a_lead_open_comparisons_say_it_from_the_least_to_the_most(tmp_path: Path) -> None:
     text = re.sub("baseline = .*", 'baseline = { journal = "delete" }', SHORT)
     analysis = told(tmp_path, text, restless)
     assert tally(analysis) == {"cannot tell": 4}
-    size = r"(×?[\d.]+)(\u202f%)?"
-    pattern = rf"A change of {size} \(.*1\u00a0client\) to {size} \(.*4\u00a0clients\) would"
+    size = r"([\d.]+)(\u202f%| times)"
+    pattern = rf"reliably detect: {size} \(.*1\u00a0client\) to {size} \(.*4\u00a0clients\)\."
     assert re.search(pattern, headline(analysis))
 
 
 def test_what_is_decided_says_nothing_of_what_would_have_been_found(tmp_path: Path) -> None:
     analysis = told(tmp_path, led('{ cell = { journal = "wal" } }'))
-    assert "would have been found" not in headline(analysis)
+    assert "reliably" not in headline(analysis)
 
 
 def test_a_single_block_knows_no_noise_to_tell_it_by(tmp_path: Path) -> None:
     text = led('{ cell = { journal = "wal" } }').replace("blocks = 3", "blocks = 1")
     said = headline(told(tmp_path, text))
     assert "one block holds no spread" in said
-    assert "would have been found" not in said
+    assert "reliably" not in said
 
 
 def test_a_factor_by_itself_leads_and_tells_its_range_where_it_depends(tmp_path: Path) -> None:

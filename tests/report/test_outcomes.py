@@ -67,7 +67,7 @@ def test_an_open_question_says_which_difference_would_have_been_found(tmp_path: 
     world = World(lambda *_: 100.0, outcomes=alike)
     said = headline(analyse(gather(write_study(tmp_path, STUDY, world), "study")))
     # Two shares of a half of 30 trials each: Fisher's test has 82 % for 37 points.
-    assert "A change of 37\u202fpoints would have been found four times in five." in said
+    assert "Smallest difference that this run could reliably detect: 37\u202fpoints." in said
 
 
 def test_a_study_may_lead_with_a_list_of_its_levels_shares(tmp_path: Path) -> None:

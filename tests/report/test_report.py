@@ -151,7 +151,7 @@ def test_doubt_is_told_once_and_not_in_every_sentence(tmp_path: Path) -> None:
 
 def test_two_blocks_give_no_absurd_figures(tmp_path: Path) -> None:
     assert interval(1e-9, 4.6e9) == "from below a tenth to above ten times: no answer"
-    assert interval(0.5, 4.6e9) == "×0.500 to above ×10.0"
+    assert interval(0.5, 4.6e9) == "×0.500 to above ×1\u202f000"
     assert interval(0.275, 0.628) == "×0.275 to ×0.628"
     assert interval(0.9, 2.6) == "×0.900 to ×2.60"
     assert interval(0.9, 1.6) == "−10.0\u202f% to +60.0\u202f%"

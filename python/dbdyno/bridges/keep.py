@@ -54,12 +54,15 @@ class Kept:
     """False: the store already had exactly these files, under this name."""
 
 
-def keep(store: Store, name: str, sources: Sequence[Source], command_line: str) -> Kept:
-    """Puts the results into the store as the study `name`, or `name.2` … if that is another.
+def keep(
+    store: Store, name: str, sources: Sequence[Source], command_line: str, *, title: str = ""
+) -> Kept:
+    """Puts the results into the store as the study `name`, or `name.2` … if that is another. The
+    first cell is the baseline of the others; `title` is what people call it.
 
     Raises `UsageError` where results of one cell are of different loads, `StoreError`.
     """
-    study = _study(name, sources, command_line)
+    study = _study(name, sources, command_line, title)
     runs = _runs(study, sources)
     plan = Plan(
         study=name,
@@ -78,15 +81,17 @@ def keep(store: Store, name: str, sources: Sequence[Source], command_line: str) 
         return Kept(folder.stored.name, len(runs), new)
 
 
-def _study(name: str, sources: Sequence[Source], command_line: str) -> Study:
+def _study(name: str, sources: Sequence[Source], command_line: str, title: str) -> Study:
     cells: dict[str, list[Source]] = defaultdict(list)
     for source in sources:
         cells[source.cell].append(source)
     levels = tuple(_level(cell, matched) for cell, matched in cells.items())
     tools = " and ".join(dict.fromkeys(source.bridge.tool for source in sources))
+    first, *others = cells
+    against = f": {', '.join(others)} against {first}" if others else ""
     return Study(
         name=name,
-        question=f"What did {tools} measure?",
+        question=f"{title}{against}" if title else f"What did {tools} measure?",
         factors=(Factor(FACTOR, levels),),
         workload=Workload(None, generator=sources[0].bridge.tool),
         load=Load(
@@ -94,7 +99,12 @@ def _study(name: str, sources: Sequence[Source], command_line: str) -> Study:
             warm_up_s=0.0,
             measure_s=None,
         ),
-        design=Design(blocks=max(len(matched) for matched in cells.values()), seed=0, order="runs"),
+        design=Design(
+            blocks=max(len(matched) for matched in cells.values()),
+            seed=0,
+            order="runs",
+            baseline={FACTOR: first} if others else {},
+        ),
         text=f"{IMPORTED}{command_line.removeprefix('dbdyno import').strip()}\n",
     )
 

@@ -48,7 +48,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "fetch": ("fetching.fetch_command", "Download servers and tools in advance."),
     "history": (
         "history.history",
-        "Tell METRIC over versions or dates, and where its level changed.",
+        "Show METRIC over versions or dates, and where its level changed.",
     ),
     "import": (
         "importing.import_command",
@@ -65,7 +65,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "run": ("run.run", "Run STUDY and write its report."),
     "scripts": (
         "scripts.scripts",
-        "List the workload scripts, each with its options and their defaults.",
+        "List the workload scripts, a line each, or those NAMEd with their options and defaults.",
     ),
     "servers": ("servers.servers", "List the servers and tools a study can name."),
     "sysbench": ("sysbench.sysbench", "Run sysbench's command line with dbdyno's engine."),

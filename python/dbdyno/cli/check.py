@@ -191,7 +191,9 @@ def explanation(
         yield f"after: {study.source}"
     reason = scale_reason(study, asked)
     others = f" (of {', '.join(study.scales)})" if len(study.scales) > 1 else ""
-    yield f"\nscale    {reason or study.scale}{others}"
+    yield ""
+    if others or reason:
+        yield f"scale    {reason or study.scale}{others}"
     for factor in study.factors:
         yield f"factor   {factor.name}: {', '.join(level.name for level in factor.levels)}"
     for name, provision in _servers(plan).items():

@@ -76,7 +76,7 @@ def history(
     fail_on: str | None,
     as_json: bool,
 ) -> None:
-    """Tell METRIC over versions or dates, and where its level changed.
+    """Show METRIC over versions or dates, and where its level changed.
 
     A point is one cell as one study measured it. STUDY is a name in the store, with its repeats
     (NAME.2, …), or the folder of a study in another store; left out where the store holds one

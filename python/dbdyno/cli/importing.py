@@ -37,7 +37,9 @@ _LONGEST_NAME = 200
 @click.argument("results", nargs=-1, required=True, metavar="[CELL=]FILE[+FILE]...")
 @click.option("--tool", type=click.Choice(TOOLS), help="Whose output it is.  [default: found out]")
 @click.option(
-    "--as", "name", help="The study's name in the store.  [default: the first file's name]"
+    "--as",
+    "name",
+    help="The study's name and title.  [default: the first file's name]",
 )
 @click.option(
     "--clients",
@@ -63,9 +65,9 @@ def import_command(
     Each FILE holds results of sysbench, pgbench (its text, or a log of -l), HammerDB, YCSB,
     db_bench, fio (JSON), BenchBase (its summary), memtier_benchmark (JSON) or redis-benchmark.
     Results of one CELL with as many clients are repeats: its blocks; of a file with several,
-    another load is a cell of its own. A result in several files (pgbench's text and its logs) is
-    FILE+FILE. Prints the study's name; `report`, `compare` and `export` take it like any other,
-    and say what is not known of it.
+    another load is a cell of its own. The first CELL is the baseline of the others. A result in
+    several files (pgbench's text and its logs) is FILE+FILE. Prints the study's name; `report`,
+    `compare` and `export` take it like any other, and say what is not known of it.
     """
     # numpy and Arrow take a second to import: only who imports pays for it.
     from dbdyno.bridges.keep import keep
@@ -74,7 +76,7 @@ def import_command(
     sources = read_sources(results, tool=tool, clients=clients, events=events)
     called = shlex.join(["dbdyno", "import", *results])
     study = _name(sources[0].path) if name is None else _checked(name)
-    kept = keep(Store(store), study, sources, called)
+    kept = keep(Store(store), study, sources, called, title=name or "")
     for note, places in _told(sources).items():
         more = f" and {len(places) - 1} more" if len(places) > 1 else ""
         say(f"note: {places[0]}{more}: {note}", err=True)

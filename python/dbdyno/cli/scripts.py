@@ -20,9 +20,9 @@ from dbdyno.formats.complaint import nearest_hint
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @json_option
 def scripts(names: tuple[str, ...], as_json: bool) -> None:
-    """List the workload scripts, each with its options and their defaults.
+    """List the workload scripts, a line each, or those NAMEd with their options and defaults.
 
-    Those of this folder, the bundled ones and those of Debian's sysbench, or only the ones NAMEd.
+    Those of this folder, the bundled ones and those of Debian's sysbench.
     """
     pages = {page.name: page for page in script_pages(find_engine(), script_path())}
     for name in names:
@@ -34,7 +34,20 @@ def scripts(names: tuple[str, ...], as_json: bool) -> None:
         documents = [{**asdict(page), "file": str(page.file)} for page in chosen]
         say_json({"schema": 1, "scripts": documents})
         return
-    say("\n\n".join(_told(page) for page in chosen))
+    if names:
+        say("\n\n".join(_told(page) for page in chosen))
+        return
+    broad = max((len(page.name) for page in chosen), default=0)
+    for page in chosen:
+        about = f"can't be read: {page.problem}" if page.problem else page.about
+        say(_cut(f"{page.name:<{broad}}  {about}".rstrip(), width()))
+    say("\n`dbdyno scripts NAME` lists a script's options", err=True)
+
+
+def _cut(line: str, columns: int | None) -> str:
+    """One line of a terminal; elsewhere the first line whole."""
+    first = line.splitlines()[0]
+    return first if columns is None or len(first) <= columns else f"{first[: columns - 1]}…"
 
 
 def _told(page: ScriptPage) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from dbdyno import __version__
 from dbdyno.errors import EngineError
-from dbdyno.formats.records import SCHEMA
+from dbdyno.formats.record_schema import SCHEMA
 
 NAME = "dbdyno-engine"
 VARIABLE = "DBDYNO_ENGINE"

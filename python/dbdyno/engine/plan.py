@@ -13,7 +13,8 @@ from typing import Any
 from dbdyno.engine.binary import Engine
 from dbdyno.engine.fatal import error_of
 from dbdyno.errors import EngineError
-from dbdyno.formats.records import SCHEMA, parse_engine_plan, parse_record
+from dbdyno.formats.record_schema import SCHEMA
+from dbdyno.formats.records import parse_engine_plan, parse_record
 from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.model import EnginePlan, Fatal
 

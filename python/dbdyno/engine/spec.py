@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from dbdyno.engine.script import find_script
-from dbdyno.formats.records import SCHEMA
+from dbdyno.formats.record_schema import SCHEMA
 from dbdyno.model import MAIN, Arrival, ErrorPolicy, Group, Load, Option, Poisson
 
 Spec = dict[str, object]

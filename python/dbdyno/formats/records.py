@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pydantic import TypeAdapter, ValidationError
 
 from dbdyno.errors import EngineError
+from dbdyno.formats.record_schema import SCHEMA
 from dbdyno.model import (
     EnginePlan,
     EngineWarning,
@@ -23,9 +24,6 @@ from dbdyno.model import (
     Summary,
     Turn,
 )
-
-SCHEMA = 2
-"""Version of the run spec and of the record stream; any other is refused."""
 
 _KINDS: Mapping[str, TypeAdapter[Record]] = {
     "hello": TypeAdapter(Hello),

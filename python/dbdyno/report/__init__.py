@@ -21,6 +21,7 @@ from dbdyno.report.material.gather import gather
 from dbdyno.report.page.drawing import Drawing, remove_pictures
 from dbdyno.report.page.export import export
 from dbdyno.report.page.page import context, render, render_summary
+from dbdyno.report.sections.loads import loads_table
 from dbdyno.report.sections.provenance import provenance
 from dbdyno.report.sections.tables import tables
 
@@ -79,7 +80,12 @@ def _write(
         said = context(analysis, drawn, figures, sources, pictures=pictures)
         export(
             folder,
-            tables=(*figures, *sources.values(), *(c.table for c in drawn if c.table)),
+            tables=(
+                *figures,
+                *sources.values(),
+                loads_table(analysis),
+                *(c.table for c in drawn if c.table),
+            ),
             summary=render_summary(said),
         )
         script = drawing.finished()

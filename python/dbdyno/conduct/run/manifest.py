@@ -14,7 +14,7 @@ from dbdyno.conduct.run.inspected import Inspected
 from dbdyno.conduct.run.load import LoadAccount
 from dbdyno.conduct.run.measured import Measured
 from dbdyno.errors import LabError
-from dbdyno.formats.records import SCHEMA
+from dbdyno.formats.record_schema import SCHEMA
 from dbdyno.model import LabCost, RunManifest
 
 

@@ -7,7 +7,7 @@ from dbdyno.report.terms.wording import (
     clients_text,
     interval,
     outlook,
-    ratio,
+    ratio_beside,
     shares_text,
     size_text,
     verdict_word,
@@ -36,7 +36,7 @@ def effect_text(comparison: Comparison) -> str:
     low, high = effect.ratio_interval
     plural = "" if effect.blocks == 1 else "s"
     return (
-        f"{ratio(effect.ratio)} (95\u202f% interval {interval(low, high)}; "
+        f"{ratio_beside(effect.ratio, low, high)} (95\u202f% interval {interval(low, high)}; "
         f"{effect.blocks} block{plural})"
     )
 
@@ -76,10 +76,11 @@ def _deciding(comparison: Comparison) -> str:
     if len(places) == len(comparison.blocks):
         return " Every block is needed for this verdict."
     blocks = [str(comparison.blocks[place]) for place in places]
+    more = f" `--blocks {2 * len(comparison.blocks)}` would show whether it lasts."
     if len(blocks) == 1:
-        return f" One block decides: without block {blocks[0]} the verdict would be another."
+        return f" It rests on block {blocks[0]}: without it the verdict would be another.{more}"
     named = " or ".join(blocks)
-    return f" Single blocks decide: without block {named} the verdict would be another."
+    return f" It rests on single blocks: without block {named} the verdict would be another.{more}"
 
 
 def _set_up(comparison: Comparison) -> str:

@@ -1,14 +1,15 @@
 """Any two cells of any two stored studies: what differs between them, and whether one may judge."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
 from dbdyno.design.cells import cells, twice
 from dbdyno.errors import UsageError
-from dbdyno.model import Load, Primary, Study, abilities
+from dbdyno.model import Primary, Study, abilities
 from dbdyno.report.analysis.comparisons import compare, judged_family
+from dbdyno.report.analysis.load_parts import load_parts
 from dbdyno.report.analysis.points import Point, label, points_of, varying
 from dbdyno.report.analysis.reasons import too_few_runs
 from dbdyno.report.analysis.time_window import METRIC, TimeWindow, parse_window, within
@@ -274,9 +275,9 @@ def differences(a: Side, b: Side) -> Iterator[Difference]:
     if ours != theirs:
         yield Difference(group, "environment", ours, theirs)
     in_turns = all(run.turns for run in (*a.runs, *b.runs))
+    yield from _load_differences(a, b, in_turns=in_turns)
     for what, ours, theirs in (
         ("scale", a.study.scale, b.study.scale),
-        ("load", *(_load(side.study.load, in_turns=in_turns) for side in (a, b))),
         (WINDOW, *(str(side.window or "all of it") for side in (a, b))),
     ):
         if ours != theirs:
@@ -366,10 +367,9 @@ def _pairs(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in sorted(values.items())) or "none"
 
 
-def _load(load: Load, *, in_turns: bool) -> str:
-    """How many turns a block has is its extent, and no other load."""
-    shape = {**asdict(load), "kind": load.arrival.kind}
-    del shape["clients"]
-    if in_turns:
-        del shape["measure_s"]
-    return _pairs({name: value for name, value in shape.items() if value not in (None, (), {})})
+def _load_differences(a: Side, b: Side, *, in_turns: bool) -> Iterator[Difference]:
+    """Each part of the load that differs."""
+    ours, theirs = (load_parts(side.study.load, in_turns=in_turns) for side in (a, b))
+    for name in dict.fromkeys((*ours, *theirs)):
+        if ours.get(name) != theirs.get(name):
+            yield Difference("load", name, ours.get(name, "none"), theirs.get(name, "none"))

@@ -33,6 +33,7 @@ from dbdyno.report.terms.wording import (
     percent,
     quantity,
     ratio,
+    ratio_beside,
     sentence_case,
     spread_text,
     verdict_word,
@@ -253,7 +254,9 @@ def _by_factor(one: MainEffect, analysis: Analysis, *, name: str = "") -> str:
         return f"{lead}: {why}."
     word = verdict_word(one.judgement.verdict, analysis.metric)
     pairs = f"over {len(one.pairs)} matched pair{'' if len(one.pairs) == 1 else 's'}"
-    told = f"{lead}: {word}, {ratio(effect.ratio)} ({interval(*effect.ratio_interval)}), {pairs}."
+    low, high = effect.ratio_interval
+    size = f"{ratio_beside(effect.ratio, low, high)} ({interval(low, high)})"
+    told = f"{lead}: {word}, {size}, {pairs}."
     return f"{told}{_range(one)}"
 
 

@@ -13,6 +13,9 @@ from dbdyno.stats import Judgement, NotComparable, would_be_found
 
 LEVEL = 0.05
 
+SMALLEST = "Smallest difference that this run could reliably detect"
+"""With a chance of 80 %."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Open:
@@ -33,16 +36,13 @@ def findable(told: Iterable[Comparison | MainEffect], analysis: Analysis) -> str
     least, most = (choose(found, key=lambda one: one.size) for choose in (min, max))
     of_shares = analysis.metric.share
     if least.size > (1 if of_shares else math.log(WIDE)):
-        widest = "of 100\u202fpoints" if of_shares else f"by a factor of {WIDE:.0f}"
-        return f" Not even a change {widest} would have been found."
+        widest = "100\u202fpoints" if of_shares else f"{WIDE:.0f} times"
+        return f" Not even a difference of {widest} could reliably be detected by this run."
     small, large = (_size(one.size, of_shares=of_shares) for one in (least, most))
     if small == large:
-        return f" A change of {small} would have been found four times in five."
+        return f" {SMALLEST}: {small}."
     names = _told_apart(least, most, several_loads=len(analysis.clients) > 1)
-    return (
-        f" A change of {small} ({names[0]}) to {large} ({names[1]}) would have been found four "
-        "times in five."
-    )
+    return f" {SMALLEST}: {small} ({names[0]}) to {large} ({names[1]})."
 
 
 def _open(told: Iterable[Comparison | MainEffect], analysis: Analysis) -> Iterator[_Open]:
@@ -69,8 +69,8 @@ def _size(size: float, *, of_shares: bool) -> str:
     if of_shares:
         return f"{math.ceil(100 * size)}\u202fpoints" if size <= 1 else "more than 100\u202fpoints"
     if size > math.log(WIDE):
-        return f"more than ×{WIDE:.0f}"
-    return percent(math.expm1(size)) if size < math.log(2) else f"×{number(math.exp(size))}"
+        return f"more than {WIDE:.0f} times"
+    return percent(math.expm1(size)) if size < math.log(2) else f"{number(math.exp(size), 2)} times"
 
 
 def _told_apart(one: _Open, other: _Open, *, several_loads: bool) -> tuple[str, str]:

@@ -129,6 +129,10 @@ def _rows(analysis: Analysis, point: Point, figure: Figure) -> Iterable[Row]:
         values = _values(series, figure)
         averages = _averages(series, values)
         for place, second in enumerate(series.start_s):
+            if series.length_s[place] < series.interval_s / 2:
+                continue  # The rest of a window: its rate is of too short a time to be one.
+            if place and second - series.start_s[place - 1] > 1.5 * series.interval_s:
+                yield _pause(view, name, float(series.start_s[place - 1]) + series.interval_s)
             row = {
                 "key": view,
                 "view": view,
@@ -137,6 +141,11 @@ def _rows(analysis: Analysis, point: Point, figure: Figure) -> Iterable[Row]:
                 "value": _rounded(values[place]),
             }
             yield row if averages is None else {**row, "average": _rounded(averages[place])}
+
+
+def _pause(view: str, block: str, second: float) -> Row:
+    """Breaks the line where nothing was driven, as between turns."""
+    return {"key": view, "view": view, "block": block, "second": round(second, 3), "value": None}
 
 
 def _rounded(value: float) -> float | None:

@@ -286,8 +286,9 @@ def rerun_lines(analysis: Analysis) -> tuple[str, ...]:
     study = analysis.material.study
     if study.text.startswith((ONE_CALL, IMPORTED)):
         return (study.text.removeprefix("# ").strip(),)
+    scale = f" --scale {study.scale}" if len(study.scales) > 1 else ""
     return (
         f"# save the study below as {study.name}.toml",
-        f"dbdyno check {study.name}.toml --scale {study.scale}",
-        f"dbdyno run {study.name}.toml --scale {study.scale} --seed {analysis.material.plan.seed}",
+        f"dbdyno check {study.name}.toml{scale}",
+        f"dbdyno run {study.name}.toml{scale} --seed {analysis.material.plan.seed}",
     )

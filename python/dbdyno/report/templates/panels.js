@@ -173,12 +173,13 @@ const linePanels = (() => {
     return option;
   };
 
-  const restOf = (shown, every) => {
+  const restOf = (shown, every, head) => {
+    const sources = [...new Set(Object.keys(head.metrics).map(name => name.split(".")[0]))].sort();
     const rest = document.createElement("li");
     rest.className = "rest";
     rest.textContent = shown
       ? `${every - shown} more: type some of the name`
-      : "No metric has these words.";
+      : `No metric has these words; there are metrics of ${sources.join(", ")}.`;
     return rest;
   };
 
@@ -239,7 +240,7 @@ const linePanels = (() => {
         optionOf(`${list.id}-${at}`, head, name, () => add(name)));
       list.replaceChildren(...options);
       if (every.length !== names.length || !names.length)
-        list.append(restOf(names.length, every.length));
+        list.append(restOf(names.length, every.length, head));
       list.hidden = false;
       input.setAttribute("aria-expanded", "true");
       choose(names.length ? 0 : -1);

@@ -18,7 +18,10 @@ from dbdyno.stats import (
 MISSING = "–"
 
 WIDE = 10.0
-"""An interval that reaches beyond ten times or a tenth says no more than that."""
+"""An interval from below a tenth to above ten times is no answer."""
+
+FAR = 1000.0
+"""An end beyond this factor, or below its inverse, is not written out."""
 
 
 def number(value: float | None, digits: int = 3) -> str:
@@ -126,13 +129,19 @@ def ratio_ends(low: float, high: float) -> tuple[str, str]:
 
 
 def interval(low: float, high: float) -> str:
-    """A ratio's interval, cut where its ends are too far out to mean anything."""
+    """A ratio's interval; ends that are too far out to mean anything are cut."""
     if low < 1 / WIDE and high > WIDE:
         return "from below a tenth to above ten times: no answer"
     ends = ratio_ends(low, high)
-    below = f"below ×{number(1 / WIDE)}" if low < 1 / WIDE <= high else ends[0]
-    above = f"above ×{number(WIDE)}" if low <= WIDE < high else ends[1]
+    below = f"below ×{number(1 / FAR)}" if low < 1 / FAR else ends[0]
+    above = f"above ×{number(FAR, 1)}" if high > FAR else ends[1]
     return f"{below} to {above}"
+
+
+def ratio_beside(value: float, low: float, high: float) -> str:
+    """A ratio in the unit of its interval: a multiple where one of its ends is."""
+    multiple = _is_multiple(low) or _is_multiple(high)
+    return f"×{number(value)}" if multiple else ratio(value)
 
 
 def advice_text(advice: Advice | None) -> str | None:
@@ -172,7 +181,7 @@ def judged_text(judgement: Judgement, figure: Figure) -> str:
         return f"{word}, {figure.words} {shares_text(effect)}." + size_text(judgement)
     low, high = effect.ratio_interval
     told = (
-        f"{word}, {figure.words} {ratio(effect.ratio)} "
+        f"{word}, {figure.words} {ratio_beside(effect.ratio, low, high)} "
         f"(95\u202f% interval {interval(low, high)}; {effect.method})."
     )
     return told + size_text(judgement) + outlook(judgement.advice)
@@ -183,7 +192,8 @@ def effect_words(effect: PairedEffect | ShareEffect) -> tuple[str, str]:
     if isinstance(effect, ShareEffect):
         low, high = effect.interval()
         return points_text(effect.difference), f"{points_text(low)} to {points_text(high)}"
-    return ratio(effect.ratio), interval(*effect.ratio_interval)
+    low, high = effect.ratio_interval
+    return ratio_beside(effect.ratio, low, high), interval(low, high)
 
 
 def size_text(judgement: Judgement) -> str:
@@ -209,5 +219,7 @@ def outlook(advice: Advice | None) -> str:
             f" This machine can't tell less than {percent(advice.limit)} here: even {MOST_BLOCKS} "
             "more blocks would hardly settle it."
         )
+    if advice.most is None:
+        return f" It needs at least {advice.fewest} more repeats, maybe over {MOST_BLOCKS}."
     plural = "" if (advice.fewest, advice.most) == (1, 1) else "s"
-    return f" {sentence_case(advice_text(advice) or '')} more block{plural} would settle it."
+    return f" {sentence_case(advice_text(advice) or '')} more repeat{plural} would settle it."

@@ -1,0 +1,47 @@
+"""A load part by part, as people call its parts: what differs between two is then named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+
+from dbdyno.formats.quantities import format_duration
+from dbdyno.model import Load
+
+
+def load_parts(load: Load, *, in_turns: bool) -> Mapping[str, str]:
+    """Its parts in words. How many turns a block has is its extent, and no other load."""
+    shape = {**asdict(load), "kind": load.arrival.kind}
+    del shape["clients"]
+    if in_turns:
+        del shape["measure_s"]
+    return dict(_parts(shape))
+
+
+def _parts(values: Mapping[str, object], before: str = "") -> Iterator[tuple[str, str]]:
+    """Name and value of each, of parts in parts after the name of the whole."""
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            yield from _parts(value, f"{before}{name} ")
+        elif value not in (None, (), {}):
+            yield f"{before}{_NAMES.get(name, name)}".replace("_", " "), _shown(name, value)
+
+
+_NAMES = {"measure_s": "time", "warm_up_s": "warm-up", "kind": "arrival", "rate_per_s": "rate"}
+"""Field of a load → what people call it."""
+
+
+def _shown(name: str, value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if name.endswith("_s") and not name.endswith("_per_s") and isinstance(value, (int, float)):
+        return format_duration(value)
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_in_words, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, Mapping):
+        return " ".join(f"{name} {part}" for name, part in _parts(value))
+    return str(value)
