@@ -32,6 +32,9 @@ from dbdyno.report.material.resets import resets
 IDLE = "processor.idle_s"
 """Growth by second: how many processors were idle."""
 
+LAG = "replication.lag_s"
+"""How late a replica is: a gate judges it, whatever the study asks for."""
+
 FAR_NS = 2_000_000_000
 """A sample this far from a turn's edge missed it: the source was slow, and the turn is excluded."""
 
@@ -275,9 +278,10 @@ def wanted(study: Study, metric: str | None = None) -> tuple[str, ...]:
 
 
 def sources(names: Sequence[str]) -> set[tuple[str, str]]:
-    """Source and metric of everything that figures of these names are made of."""
+    """Source and metric of everything that figures of these names are made of, and that gates
+    judge."""
     found: set[tuple[str, str]] = set()
-    for name in names:
+    for name in (*names, LAG):
         if name in PER_EVENT:
             found |= {(one.source, each) for one in FIGURES[name].counted for each in one.metrics}
         elif sampled := Sampled.parse(name):
