@@ -30,6 +30,7 @@ Contender = Callable[[Place, int, Options], Figures]
 """Gets the place, the number of clients and the options."""
 
 ACCOUNT_SELECT = ROOT / "workloads" / "account_select.lua"
+KEYS = ROOT / "workloads" / "keys.lua"
 POINT_SELECT = SYSBENCH_SCRIPTS / "oltp_point_select.lua"
 EMPTY_EVENT = ROOT / "bench" / "workloads" / "empty_event.lua"
 RANDOM_EVENT = ROOT / "bench" / "workloads" / "random_event.lua"
@@ -53,29 +54,37 @@ _STATEMENTS = r"queries:\s+(\d+)"
 def _script_options(script: Path, options: Options) -> dict[str, int]:
     if script == ACCOUNT_SELECT:
         return {"accounts": options.table_rows}
+    if script == KEYS:
+        return {"keys": options.table_rows, "reads": 100}
     if script in (EMPTY_EVENT, RANDOM_EVENT, BULK_INSERT, SELECT_ONLY):
         return {}
     return {"tables": 1, "table_size": options.table_rows}
 
 
-def engine(script: Path, *, fresh: bool = False, shards: int | None = None) -> Contender:
+def engine(
+    script: Path,
+    *,
+    fresh: bool = False,
+    shards: int | None = None,
+    more: Mapping[str, int] | None = None,
+) -> Contender:
     """Ours, as a user's run has it: event loop and, if not given, shards by its own choice.
 
-    `fresh`: the script may change its tables. They are made anew, and clients may meet in a row and
-    begin their event again.
+    `more`: options of the script. `fresh`: the script may change its tables. They are made anew,
+    and clients may meet in a row and begin their event again.
     """
 
     def measure(place: Place, clients: int, options: Options) -> Figures:
         if fresh:
             _make_anew(place, script, clients, options)
-        child, summary = _run_engine(place, script, clients, options, shards=shards)
+        child, summary = _run_engine(place, script, clients, options, shards=shards, more=more)
         if summary.errors and not fresh:
             raise EngineError(
                 f"the engine's run of {script.name} met errors", hint=child.output[-500:]
             )
         measured = summary.measured
         return {
-            **_per_statement(
+            **per_statement(
                 measured.events if script == BULK_INSERT else measured.statements,
                 summary.window_s,
                 summary.cpu.user_us / 1e6,
@@ -102,7 +111,7 @@ def earlier_engine(script: Path) -> Contender:
         counted, cpu = last["measured"], last["cpu"]
         window_s = (last["end_ns"] - last["start_ns"]) / 1e9
         return {
-            **_per_statement(
+            **per_statement(
                 counted["reads"] + counted["writes"] + counted["other"],
                 window_s,
                 cpu["user_us"] / 1e6,
@@ -125,9 +134,15 @@ def engine_events(script: Path) -> Contender:
 
 
 def _run_engine(
-    place: Place, script: Path, clients: int, options: Options, *, shards: int | None = None
+    place: Place,
+    script: Path,
+    clients: int,
+    options: Options,
+    *,
+    shards: int | None = None,
+    more: Mapping[str, int] | None = None,
 ) -> tuple[Child, Summary]:
-    names = _script_options(script, options)
+    names = {**_script_options(script, options), **(more or {})}
     spec = _spec(place, script, clients, names, shards=shards, **_window(options))
     child = _call_engine(place, spec)
     lines = child.output.splitlines()
@@ -239,7 +254,7 @@ def sysbench(script: Path, *, fresh: bool = False, by: Sequence[str] = ()) -> Co
         counted = r"total number of events:\s+(\d+)" if script == BULK_INSERT else _STATEMENTS
         statements = _found(counted, long) - _found(counted, short)
         return {
-            **_per_statement(
+            **per_statement(
                 statements,
                 _found(r"total time:\s+([\d.]+)s", long),
                 long.user_s - short.user_s,
@@ -316,7 +331,7 @@ def _pgbench(how: Sequence[str | Path], place: Place, clients: int, options: Opt
     processed = r"actually processed: (\d+)"
     statements = _found(processed, long) - _found(processed, short)
     rate_per_s = _found(r"tps = ([\d.]+) \(without initial", long)
-    return _per_statement(
+    return per_statement(
         statements,
         statements / rate_per_s,
         long.user_s - short.user_s,
@@ -358,7 +373,7 @@ def floor(program: str, loop: str, statement: str, *, as_ours: bool = False) -> 
             ]
         )
         said = json.loads(child.output)
-        return _per_statement(
+        return per_statement(
             said["statements"], said["window_s"], said["user_s"], said["system_s"]
         ) | {"memory_peak_kb": float(child.memory_peak_kb)}
 
@@ -376,7 +391,7 @@ def memory_per_connection(contender: Contender, few: int) -> Contender:
     return measure
 
 
-def _per_statement(
+def per_statement(
     statements: float, window_s: float, user_s: float, system_s: float
 ) -> dict[str, float]:
     if statements <= 0:

@@ -1,5 +1,6 @@
 """Where a row is measured: a server with its data, or none; and the raw loops, built."""
 
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -16,6 +17,7 @@ from bench.options import ROOT, Options
 from bench.poolers import own_network, pooled
 from dbdyno.engine import Engine
 from dbdyno.errors import MachineError
+from dbdyno.formats.records import SCHEMA
 from dbdyno.servers import Server, fetch, open_server
 from dbdyno.setters.cpus import share
 
@@ -24,6 +26,7 @@ SYSBENCH = ("sysbench", "--rand-type=uniform")
 SYSBENCH_SCRIPTS = Path("/usr/share/sysbench")
 POSTGRESQL = "postgresql:18.4"
 MARIADB = "mariadb@system"
+REDIS = "redis@system"
 _POSTGRESQL_SETTINGS = {"max_connections": "1100", "shared_buffers": "1GB"}
 _MARIADB_SETTINGS = {
     "back_log": "4096",
@@ -188,6 +191,26 @@ def mariadb(engine: Engine, options: Options) -> Iterator[Place]:
         yield place
 
 
+@contextmanager
+def redis(engine: Engine, options: Options) -> Iterator[Place]:
+    """A Redis server with the keys of the workload `keys`, which its own benchmark names alike."""
+    with _served(REDIS, {"save": "", "maxclients": "1100"}, engine) as place:
+        spec = {
+            "schema": SCHEMA,
+            "command": "prepare",
+            "target": dict(place.target),
+            "groups": [
+                {
+                    "script": str(ROOT / "workloads" / "keys.lua"),
+                    "options": {"keys": options.table_rows},
+                    "clients": 2,
+                }
+            ],
+        }
+        run_child([engine.path, "run", "-"], stdin=json.dumps(spec))
+        yield place
+
+
 def apart(where: Where) -> Where:
     """The same place with the server on the first half of the processors, and what is measured on
     the others; with a single processor, both on it."""
@@ -230,6 +253,6 @@ def _facts(server: Server) -> Mapping[str, object]:
 
 
 def _build_floors(folder: Path) -> Path:
-    for name in ("pg_floor", "mysql_floor"):
+    for name in ("pg_floor", "mysql_floor", "resp_floor"):
         compiled(ROOT / "bench" / "floor" / f"{name}.c", folder, "-luring", "-pthread")
     return folder

@@ -18,8 +18,9 @@ sysbench.cmdline.options = {
 -- Keys of one `prepare` command in flight at once.
 local LOADED = 256
 
+-- As valkey-benchmark and redis-benchmark have them.
 local function name_of(number)
-  return ("key:%d"):format(number)
+  return ("key:%012d"):format(number - 1)
 end
 
 local function pattern()
@@ -65,32 +66,38 @@ sysbench.cmdline.commands = {
   cleanup = { drop_keys, sysbench.cmdline.PARALLEL_COMMAND },
 }
 
-local con, opt, of_size
+-- Looked up once: they are asked for with every command.
+local con, of_size, keys, reads, pipeline, expire, must_find
+local pipelined, draw, uniform, string_of
 
 function thread_init()
   check_options()
-  con, opt, of_size = dbdyno.keys.connect(), sysbench.opt, pattern()
+  local opt, rand = sysbench.opt, sysbench.rand
+  con, of_size = dbdyno.keys.connect(), pattern()
+  keys, reads, pipeline, expire = opt.keys, opt.reads, opt.pipeline, opt.expire
+  must_find = pipeline == 1 and not opt.misses and opt.db_driver == "redis"
+  pipelined, draw, uniform, string_of = dbdyno.pipeline, rand.default, rand.uniform, rand.string
 end
 
 local function read(key)
   local answered = con:run("GET", key)
-  if not answered and opt.pipeline == 1 and not opt.misses and opt.db_driver == "redis" then
+  if must_find and not answered then
     error(("`%s` is not there; run `prepare` with the same `keys`"):format(key), 0)
   end
 end
 
 local function write(key)
-  local value = sysbench.rand.string(of_size)
-  if opt.expire > 0 then
-    con:run("SET", key, value, "EX", opt.expire)
+  local value = string_of(of_size)
+  if expire > 0 then
+    con:run("SET", key, value, "EX", expire)
   else
     con:run("SET", key, value)
   end
 end
 
 local function step()
-  local key = name_of(sysbench.rand.default(1, opt.keys))
-  if opt.reads == 100 or sysbench.rand.uniform(1, 100) <= opt.reads then
+  local key = name_of(draw(1, keys))
+  if reads == 100 or uniform(1, 100) <= reads then
     read(key)
   else
     write(key)
@@ -98,15 +105,15 @@ local function step()
 end
 
 local function steps()
-  for _ = 1, opt.pipeline do
+  for _ = 1, pipeline do
     step()
   end
 end
 
 function event()
-  if opt.pipeline == 1 then
+  if pipeline == 1 then
     step()
   else
-    dbdyno.pipeline(con, opt.pipeline, steps)
+    pipelined(con, pipeline, steps)
   end
 end

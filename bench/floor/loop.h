@@ -1,6 +1,7 @@
 // The least a closed-loop load generator can do: N connections over a few threads, messages encoded
 // by hand, replies only scanned for their end. A protocol supplies connecting, encoding and
-// scanning (`pg_floor.c`, `mysql_floor.c`); the two loops, by epoll and by io_uring, are here.
+// scanning (`pg_floor.c`, `mysql_floor.c`, `resp_floor.c`); the two loops, by epoll and by
+// io_uring, are here.
 #pragma once
 #define _GNU_SOURCE
 #include <errno.h>
@@ -18,12 +19,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifndef OUT_SIZE  // of the longest request
+#define OUT_SIZE 160
+#endif
+
 typedef struct {
     int fd;
     int out_size, in_size;
     uint32_t statement;
     uint64_t random;
-    uint8_t out[160], in[8192];
+    uint8_t out[OUT_SIZE], in[8192];
 } connection;
 
 // Supplied by the protocol.

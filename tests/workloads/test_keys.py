@@ -39,7 +39,7 @@ def test_prepare_makes_all_keys_and_cleanup_removes_them(filled: Driven) -> None
     assert told is not None
     assert database.contents("db0", checksum=False).rows == 500 == told.rows
     session = database.inside()
-    (value,) = session.rows("GET key:500")
+    (value,) = session.rows("GET key:000000000499")
     assert len(value["value"]) == 20
     session.rows("SET mine 1")
     session.close()

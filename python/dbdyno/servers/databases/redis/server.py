@@ -151,7 +151,19 @@ class RedisServer(OwnServer):
 
     def facts(self) -> Mapping[str, object]:
         """Facts about the package, the program and the running server."""
-        return {**self._package_facts(), **query.facts(self._session)}
+        return {
+            **self._package_facts(),
+            **query.facts(self._session),
+            "settings_changed": self._settings_changed(),
+        }
+
+    def _settings_changed(self) -> Mapping[str, Mapping[str, str]]:
+        """Those of the study: the server does not tell its defaults."""
+        effective = self.settings()
+        return {
+            name: {"value": effective.get(name.lower(), value), "source": "study"}
+            for name, value in sorted(self._spec.settings.items())
+        }
 
     def settings(self) -> Mapping[str, str]:
         """All settings in force, by name."""
