@@ -17,7 +17,7 @@ from bench.options import ROOT, Options
 from bench.poolers import own_network, pooled
 from dbdyno.engine import Engine
 from dbdyno.errors import MachineError
-from dbdyno.formats.records import SCHEMA
+from dbdyno.formats.record_schema import SCHEMA
 from dbdyno.servers import Server, fetch, open_server
 from dbdyno.setters.cpus import share
 
