@@ -50,6 +50,7 @@ class Driven:
 
 POSTGRESQL = {"postgresql": "wal_bytes"}
 MYSQL = {"mysql": "statements"}
+GALERA = {"mysql": "group_sent_bytes"}
 REPLICAS = ("primary", "replica-1", "replica-2")
 nightly = pytest.mark.nightly  # Each is ten seconds of load, and up to three servers.
 
@@ -71,7 +72,7 @@ EVERY = (
         REPLICAS,
         MYSQL,
     ),
-    Driven("galera", "mariadb@system", "nodes = 3", ("node-1", "node-2", "node-3"), MYSQL),
+    Driven("galera", "mariadb@system", "nodes = 3", ("node-1", "node-2", "node-3"), GALERA),
 )
 
 
