@@ -34,8 +34,8 @@ def judged(folder: Path, late_s: Callable[[float], float] | None) -> list[Gate]:
         )
 
     store = write_study(folder, SMALL, World(rate, samples=samples))
-    found = gates(analyse(gather(store, "study")))
-    return [gate for gate in found if gate.name == "Replicas"]
+    every = gates(analyse(gather(store, "study")))
+    return [gate for gate in every if gate.name == "Replicas"]
 
 
 def test_one_server_has_no_replicas_to_judge(tmp_path: Path) -> None:
