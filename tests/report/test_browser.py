@@ -270,6 +270,28 @@ def titles(browser: webdriver.Chrome) -> list[str]:
     return list(dict.fromkeys(str(title) for title in found))
 
 
+def test_what_the_pointer_is_at_is_told_with_its_block(
+    browser: webdriver.Chrome, sampled_page: Path
+) -> None:
+    opened(browser, sampled_page)
+    unfold(browser)
+    chart = browser.find_element(By.CSS_SELECTOR, "[data-chart^=metrics-over-time]")
+    browser.execute_script("arguments[0].scrollIntoView()", chart)
+
+    def tip(seen: webdriver.Chrome) -> str:
+        """What the pointer shows, moved a little until there is something."""
+        for down in (0.1, 0.2, 0.3, 0.4):
+            place = (round(-0.2 * chart.rect["width"]), round(down * chart.rect["height"]))
+            ActionChains(seen).move_to_element_with_offset(chart, *place).perform()
+            shown = seen.find_elements(By.CSS_SELECTOR, "#vg-tooltip-element.visible")
+            if shown and "second" in shown[0].text and "block" in shown[0].text:
+                return " ".join(shown[0].text.split())
+        return ""
+
+    text = WebDriverWait(browser, 60).until(tip)
+    assert text.startswith("block 1 second ")
+
+
 def test_any_metric_is_added_by_keyboard_and_taken_away(
     browser: webdriver.Chrome, sampled_page: Path
 ) -> None:

@@ -169,7 +169,7 @@ CASES: dict[str, tuple[Case, str]] = {
     "two of three repeats failed": (
         replace(PAIR, failed_blocks=("b1-wal", "b2-wal")),
         "Can't tell whether wal is faster or slower than delete from one repeat: 456 events a "
-        "second against 401.",
+        "second against 405.",
     ),
     "no baseline": (
         replace(MANY, baseline={}),

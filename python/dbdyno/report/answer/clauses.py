@@ -3,6 +3,8 @@ with its interval."""
 
 from __future__ import annotations
 
+import math
+
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.analysis.points import Point
 from dbdyno.report.answer.contrast import Contrast, level_names
@@ -76,6 +78,9 @@ def _of_ratio(contrast: Contrast, effect: PairedEffect, analysis: Analysis) -> s
     size = size_words(effect.ratio, *effect.ratio_interval, many=many)
     range_words = open_words(*effect.ratio_interval, many=many)
     figures = _figures(contrast, analysis)
+    if _differs(contrast, effect):
+        size = f"between undisturbed turns {size}"
+        range_words = f"between undisturbed turns {range_words}"
     if verdict is Verdict.CANNOT_TELL:
         repeats = f" in {counted(effect.blocks, 'repeat')}"
         return _led(
@@ -104,6 +109,15 @@ def _of_ratio(contrast: Contrast, effect: PairedEffect, analysis: Analysis) -> s
         ends = [brief_size(ratio, many=many) for ratio in contrast.spread]
         depends = f"; {ends[0]} to {ends[1]} by the other settings"
     return _led(contrast, analysis, f"{subject}: {figures}, {size}{depends}.")
+
+
+def _differs(contrast: Contrast, effect: PairedEffect) -> bool:
+    """Whether the ratio of the two figures is visibly not the effect's: turns were set aside, or
+    the processors' speed changed between them."""
+    if not contrast.by_turns or not contrast.ours or not contrast.theirs:
+        return False
+    away = abs(math.log(contrast.ours / contrast.theirs) - effect.log_effect)
+    return away > max(0.02, 0.1 * abs(effect.log_effect))
 
 
 def _open(contrast: Contrast, analysis: Analysis) -> str:
@@ -173,13 +187,14 @@ def _of_shares(contrast: Contrast, effect: ShareEffect, analysis: Analysis) -> s
 
 def _without_effect(contrast: Contrast, effect: NotComparable, analysis: Analysis) -> str:
     """Nothing to judge by: the figures that there are, and why they say no more."""
+    reason = effect.reason.replace("block", "repeat")
     if contrast.ours is None or contrast.theirs is None:
-        return _led(contrast, analysis, f"{_open(contrast, analysis)}: {effect.reason}.")
+        return _led(contrast, analysis, f"{_open(contrast, analysis)}: {reason}.")
     figures = _figures(contrast, analysis)
     if contrast.repeats == 1:
         why = "one repeat" if contrast.begun == 1 else "only one sound repeat"
         return _led(contrast, analysis, f"{_open(contrast, analysis)} from {why}: {figures}.")
-    return _led(contrast, analysis, f"{_open(contrast, analysis)} ({figures}): {effect.reason}.")
+    return _led(contrast, analysis, f"{_open(contrast, analysis)} ({figures}): {reason}.")
 
 
 def cell_sentence(point: Point, analysis: Analysis, *, name: str = "", beside: bool = False) -> str:

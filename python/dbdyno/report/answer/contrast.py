@@ -27,6 +27,8 @@ class Contrast:
     """The fewest of both sides that enter the verdict."""
     begun: int
     """The same with those that are left out of verdicts."""
+    by_turns: bool = False
+    """The effect is that of undisturbed turns, and may differ from the ratio of both figures."""
     name: str = ""
     """The study's own words for both."""
     spread: tuple[float, float] | None = None
@@ -36,7 +38,8 @@ class Contrast:
 def of_comparison(comparison: Comparison, analysis: Analysis, *, name: str = "") -> Contrast:
     """A cell against its baseline."""
     point, baseline = comparison.point, comparison.baseline
-    ours, theirs = (_mean([side], analysis.metric_name) for side in (point, baseline))
+    blocks = frozenset(comparison.blocks)
+    ours, theirs = (_mean([side], analysis.metric_name, blocks) for side in (point, baseline))
     return Contrast(
         level_names(point.cell.levels, analysis),
         level_names(baseline.cell.levels, analysis, beside=point.cell.levels),
@@ -46,6 +49,7 @@ def of_comparison(comparison: Comparison, analysis: Analysis, *, name: str = "")
         point.clients,
         len(comparison.blocks) or min(len(point.counted), len(baseline.counted)),
         min(len(point.counted), len(baseline.counted)),
+        comparison.turns is not None,
         name,
     )
 
@@ -53,7 +57,8 @@ def of_comparison(comparison: Comparison, analysis: Analysis, *, name: str = "")
 def of_factor(effect: MainEffect, analysis: Analysis, *, name: str = "") -> Contrast:
     """A factor by itself: geometric means over the matched pairs."""
     sides = [[p.point for p in effect.pairs], [p.baseline for p in effect.pairs]]
-    ours, theirs = (_mean(side, analysis.metric_name) for side in sides)
+    shared = frozenset.intersection(*(frozenset(pair.blocks) for pair in effect.pairs))
+    ours, theirs = (_mean(side, analysis.metric_name, shared) for side in sides)
     ratios = [
         pair.judgement.effect.ratio
         for pair in effect.pairs
@@ -68,6 +73,7 @@ def of_factor(effect: MainEffect, analysis: Analysis, *, name: str = "") -> Cont
         effect.clients,
         min((len(pair.blocks) for pair in effect.pairs), default=0),
         min((len(pair.point.counted) for pair in effect.pairs), default=0),
+        any(pair.turns is not None for pair in effect.pairs),
         name,
         (min(ratios), max(ratios)) if effect.depends and ratios else None,
     )
@@ -92,9 +98,15 @@ def _words(factor: str) -> str:
     return factor.replace("_", " ")
 
 
-def _mean(points: Sequence[Point], metric: str) -> float | None:
-    """The geometric mean over points of that over their repeats; arithmetic where one is 0."""
-    values = [_of_blocks(list(point.values(metric).values())) for point in points]
+def _mean(points: Sequence[Point], metric: str, blocks: frozenset[int]) -> float | None:
+    """The geometric mean over points of that over the blocks that are compared, or over all where
+    none is; arithmetic where one is 0."""
+    values = [
+        _of_blocks(
+            [v for block, v in point.values(metric).items() if block in blocks or not blocks]
+        )
+        for point in points
+    ]
     known = [value for value in values if value is not None]
     return _of_blocks(known) if len(known) == len(values) else None
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
 from dbdyno.report.analysis.analyse import Analysis
-from dbdyno.report.material.imported import imports, tools
+from dbdyno.report.material.imported import imports
 from dbdyno.report.material.material import RunMaterial
 
 MOST_SERVERS = 4
@@ -39,8 +39,6 @@ def _parts(analysis: Analysis) -> Iterator[str]:
     yield measured_on(analysis)
     yield _servers(runs)
     yield _machine(runs)
-    if imports(runs):
-        yield f"measured by {tools(runs)}"
     versions = dict.fromkeys(run.manifest.versions.get("dbdyno", "") for run in runs)
     yield f"dbdyno {', '.join(filter(None, versions))}" if any(versions) else ""
     count = len(runs)

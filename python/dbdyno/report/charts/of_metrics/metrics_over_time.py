@@ -205,14 +205,17 @@ def _panel(
     lines = base.mark_line(strokeWidth=1.4, clip=True, point=dots(intervals, 10)).encode(
         x=x, y=y, color=shade
     )
-    pointed = base.transform_filter(alt.datum.hover == "yes")
+    # Vega-Lite looks for text under the pointer in the wrong place, and finds numbers.
+    pointed = base.transform_filter(alt.datum.hover == "yes").transform_calculate(
+        number="parseFloat(datum.block)"
+    )
     points = pointed.mark_point(size=22, filled=True).encode(
         x=x,
         y=y,
         color=shade,
         opacity=alt.when(hover).then(alt.value(1)).otherwise(alt.value(0)),
         tooltip=[
-            alt.Tooltip("block:N"),
+            alt.Tooltip("number:Q", title="block", format="d"),
             alt.Tooltip("second:Q", format=".1f"),
             alt.Tooltip("value:Q", title=title, format=",.4~g"),
         ],
