@@ -35,10 +35,10 @@ def test_commands_without_a_server_do_as_written(
     assert {words[0] for words in chosen} >= {"import", "report", "compare"}
     for words in chosen:
         assert call(words) == 0, words
-    told = capsys.readouterr()
+    printed = capsys.readouterr()
     assert (tmp_path / "results" / "upgrade" / "report.html").is_file()
-    assert "after" in told.err
-    assert "B against A" in told.out
+    assert "after" in printed.err
+    assert "B against A" in printed.out
 
 
 def test_a_load_of_a_script_has_its_tables_made() -> None:
