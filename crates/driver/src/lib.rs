@@ -37,7 +37,7 @@ mod transport;
 mod value;
 
 pub use advice::{advice, connect_advice};
-pub use bulk::{Carried, Carrier, CarrierError, Effect, effect};
+pub use bulk::{Batch, Carried, Carrier, CarrierError, Effect, Numbered, effect};
 pub use channel::Channel;
 pub use connect::{Connected, connect, connect_telling};
 pub use connect_error::ConnectError;

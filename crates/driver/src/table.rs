@@ -51,6 +51,9 @@ pub struct Route {
     pub forms: Vec<Form>,
     /// The server's native load would mean the same as the INSERT.
     pub loads: bool,
+    /// The statement that takes back what refused rows did to the table's own counter; `None`: it
+    /// has none that could be set.
+    pub reset: Option<String>,
 }
 
 impl Table {
@@ -104,7 +107,12 @@ impl Table {
             let name = [&quote, self.columns[place].name.as_bytes(), &quote, b", "].concat();
             text.splice(at..at, name);
         }
-        Some(Route { prefix: text, numbered: left_out.is_some(), forms, loads })
+        let counted = self.undoes && self.sequence.is_none() && numbered.is_some();
+        let reset = counted.then(|| str::from_utf8(insert.table).ok()).flatten().map(|name| {
+            // The server takes the next after its largest number, if that is more.
+            format!("ALTER TABLE {name} AUTO_INCREMENT = {}", self.next)
+        });
+        Some(Route { prefix: text, numbered: left_out.is_some(), forms, loads, reset })
     }
 
     fn position(&self, written: &[u8]) -> Option<usize> {

@@ -45,6 +45,12 @@ pub(crate) struct Fleet {
     /// The engine numbers the rows.
     pub(crate) numbered: bool,
     pub(crate) forms: Arc<[Form]>,
+    /// The text before the rows as the script wrote it.
+    pub(crate) prefix: Arc<[u8]>,
+    /// Where the rows of the batch begin, if the engine numbers them.
+    pub(crate) starts: Vec<u32>,
+    /// Sets back the table's counter after a batch that was refused.
+    pub(crate) reset: Option<Arc<str>>,
     /// The server's native load means the same as the INSERT, and no batch of it was refused.
     pub(crate) loads: bool,
     pub(crate) outstanding: u32,
@@ -121,12 +127,13 @@ impl Bulk {
 
     /// Appends a row, with its number if the engine numbers the rows; `false`: it isn't one row.
     fn append_values(&mut self, values: &[u8]) -> bool {
-        match &self.fleet {
-            Some(Fleet { numbers, numbered: true, .. }) => {
+        match &mut self.fleet {
+            Some(Fleet { numbers, numbered: true, starts, .. }) => {
                 if !driver::is_one_row(values) {
                     return false;
                 }
                 let number = numbers.next.fetch_add(1, Ordering::Relaxed);
+                starts.push(self.text.len() as u32);
                 self.text.push(b'(');
                 self.text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
                 self.text.push(b',');
@@ -147,9 +154,11 @@ impl Bulk {
 
     fn take_route(&mut self, Looked { table, numbers }: Looked, values: &[u8]) {
         let Some(route) = table.route(&self.text[..self.prefix], values) else { return };
-        self.text = route.prefix;
-        self.prefix = self.text.len();
+        let own = std::mem::replace(&mut self.text, route.prefix);
         self.fleet = Some(Fleet {
+            prefix: own[..self.prefix].into(),
+            starts: Vec::new(),
+            reset: route.reset.map(Arc::from),
             numbers,
             numbered: route.numbered,
             forms: route.forms.into(),
@@ -159,5 +168,6 @@ impl Bulk {
             failed: None,
             spare: Vec::new(),
         });
+        self.prefix = self.text.len();
     }
 }

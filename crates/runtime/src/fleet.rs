@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use driver::CarrierError;
+use driver::{CarrierError, Numbered};
 use engine::{Message, ShardView};
 use record::{ErrorAction, FatalKind};
 
@@ -63,7 +63,11 @@ impl Runtime {
         fleet.outstanding += 1;
         let (loads, forms) = (fleet.loads, Arc::clone(&fleet.forms));
         let numbers = fleet.numbered.then(|| Arc::clone(&fleet.numbers));
-        self.submit(index, Task::Carry { sql, rows, numbers, loads, forms });
+        let reset = fleet.reset.clone();
+        let starts = std::mem::take(&mut fleet.starts);
+        let prefix = || Arc::clone(&fleet.prefix);
+        let numbered = fleet.numbered.then(|| Numbered { prefix: prefix(), rows: starts });
+        self.submit(index, Task::Carry { numbered, reset, sql, rows, numbers, loads, forms });
     }
 
     /// Decides whether the script has to wait for batches in flight.

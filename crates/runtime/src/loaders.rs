@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use driver::{Carried, Carrier, CarrierError, Form, Table};
+use driver::{Batch, Carried, Carrier, CarrierError, Form, Numbered, Table};
 use reactor::Waker;
 use record::Target;
 
@@ -76,6 +76,8 @@ pub(crate) enum Task {
     Look(Vec<u8>),
     /// Carry a batch whose rows have these numbers.
     Carry {
+        numbered: Option<Numbered>,
+        reset: Option<Arc<str>>,
         sql: Vec<u8>,
         rows: u64,
         numbers: Option<Arc<Numbers>>,
@@ -274,11 +276,18 @@ impl Loaders {
                 });
                 Outcome::Looked(found.ok().and(looked))
             }
-            Task::Carry { sql, rows, numbers, loads, forms } => {
+            Task::Carry { numbered, reset, sql, rows, numbers, loads, forms } => {
                 let mut carried = Carried::default();
                 let result = with(&mut |carrier| {
                     numbers.iter().try_for_each(|numbers| numbers.claim(carrier))?;
-                    carried = carrier.carry(sql, *rows, *loads, forms)?;
+                    carried = carrier.carry(&Batch {
+                        sql,
+                        rows: *rows,
+                        loads: *loads,
+                        forms,
+                        reset: reset.as_deref(),
+                        numbers: numbered.as_ref(),
+                    })?;
                     Ok(())
                 });
                 let took_ns = began.elapsed().as_nanos() as u64;

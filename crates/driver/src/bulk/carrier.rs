@@ -1,6 +1,7 @@
 //! A blocking connection that carries batches of rows for a loader.
 
 use std::io::{Read, Write};
+use std::sync::Arc;
 use std::time::Duration;
 
 use record::Target;
@@ -42,6 +43,47 @@ impl From<ProtocolError> for CarrierError {
 impl From<std::io::Error> for CarrierError {
     fn from(error: std::io::Error) -> Self {
         Self::Lost(error.to_string())
+    }
+}
+
+/// A batch of rows, as a multi-row INSERT.
+#[derive(Debug, Clone, Copy)]
+pub struct Batch<'a> {
+    /// The INSERT.
+    pub sql: &'a [u8],
+    /// Its rows.
+    pub rows: u64,
+    /// Try the server's native load first.
+    pub loads: bool,
+    /// Forms of a row's values.
+    pub forms: &'a [Form],
+    /// Sets back the table's counter ([`crate::Route::reset`]).
+    pub reset: Option<&'a str>,
+    /// Where the numbers are, if the engine numbers its rows.
+    pub numbers: Option<&'a Numbered>,
+}
+
+/// Where the numbers are that the engine has put before the values of each row.
+#[derive(Debug, Clone)]
+pub struct Numbered {
+    /// The text before the rows as the script wrote it.
+    pub prefix: Arc<[u8]>,
+    /// Where each row begins in the INSERT.
+    pub rows: Vec<u32>,
+}
+
+impl Numbered {
+    /// The INSERT as the script wrote it.
+    fn plain(&self, sql: &[u8]) -> Vec<u8> {
+        let mut plain = self.prefix.to_vec();
+        for (index, start) in self.rows.iter().enumerate() {
+            let end = self.rows.get(index + 1).map_or(sql.len(), |next| *next as usize);
+            let row = &sql[*start as usize..end];
+            let number = memchr::memchr(b',', row).map_or(0, |comma| comma + 1);
+            plain.push(b'(');
+            plain.extend_from_slice(&row[number..]);
+        }
+        plain
     }
 }
 
@@ -131,26 +173,28 @@ impl Carrier {
         self.rows(sql.as_bytes()).map(|_| ())
     }
 
-    /// Carries a multi-row INSERT of `rows` rows; with `loads`, by the server's native load if
-    /// possible.
+    /// Carries a batch; with `loads`, by the server's native load if possible.
     ///
     /// # Errors
     /// [`CarrierError`], also if the server stores another number of rows than was sent.
-    pub fn carry(
-        &mut self,
-        sql: &[u8],
-        rows: u64,
-        loads: bool,
-        forms: &[Form],
-    ) -> Result<Carried, CarrierError> {
+    pub fn carry(&mut self, batch: &Batch<'_>) -> Result<Carried, CarrierError> {
         self.carried = Carried::default();
-        if loads && let Some(reply) = self.load(sql, forms)? {
-            return Ok(self.carried(&reply));
+        if batch.loads {
+            if let Some(reply) = self.load(batch.sql, batch.forms)? {
+                return Ok(self.carried(&reply));
+            }
+            self.reset(batch.reset)?;
         }
-        let sent = self.request(|session, out| session.query(sql, out))?;
+        let rows = batch.rows;
+        let sent = self.request(|session, out| session.query(batch.sql, out))?;
         let reply = self.reply(sent)?;
         match reply.error {
-            Some(error) => Err(CarrierError::Refused(error)),
+            Some(error) => {
+                if !error.closes {
+                    self.count_as_plain(batch)?;
+                }
+                Err(CarrierError::Refused(error))
+            }
             None if reply.affected != rows => {
                 Err(CarrierError::Refused(Box::new(wrong_row_count(rows, reply.affected))))
             }
@@ -187,6 +231,25 @@ impl Carrier {
             self.run(b"ROLLBACK")?;
         }
         Ok(stored)
+    }
+
+    /// Sets back the table's counter. Somebody else's transaction on the table, or a missing right,
+    /// leaves it as it is.
+    fn reset(&mut self, reset: Option<&str>) -> Result<(), CarrierError> {
+        let Some(reset) = reset else { return Ok(()) };
+        self.run(b"SET @dbdyno_wait = @@lock_wait_timeout, lock_wait_timeout = 1")?;
+        self.run(reset.as_bytes())?;
+        self.run(b"SET lock_wait_timeout = @dbdyno_wait").map(|_| ())
+    }
+
+    /// Leaves the table's counter as the script's own INSERT would, which the server refuses, too:
+    /// it counts the rows that it was about to number.
+    fn count_as_plain(&mut self, batch: &Batch<'_>) -> Result<(), CarrierError> {
+        let (Some(numbers), Some(_)) = (batch.numbers, batch.reset) else { return Ok(()) };
+        self.reset(batch.reset)?;
+        self.run(b"START TRANSACTION")?;
+        self.run(&numbers.plain(batch.sql))?;
+        self.run(b"ROLLBACK").map(|_| ())
     }
 
     /// Whether the load just done may have changed a value. A note tells of what an INSERT does,

@@ -9,5 +9,5 @@
 mod carrier;
 mod effect;
 
-pub use carrier::{Carried, Carrier, CarrierError};
+pub use carrier::{Batch, Carried, Carrier, CarrierError, Numbered};
 pub use effect::{Effect, effect};

@@ -1,0 +1,41 @@
+"""Rows behind a load that was refused have the numbers that they have behind a refused INSERT."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from driven import Driven
+
+pytestmark = pytest.mark.slow
+
+SCRIPT = Path(__file__).parent / "numbers.lua"
+PLAIN = "(n int AUTO_INCREMENT PRIMARY KEY, v varchar(3))"
+UNIQUE = "(n int AUTO_INCREMENT PRIMARY KEY, v varchar(3) UNIQUE)"
+NUMBERED = "INSERT INTO w (v) VALUES"
+OWN = "INSERT INTO w (n, v) VALUES"
+
+
+@pytest.mark.parametrize(
+    ("column", "prefix", "rows"),
+    [
+        (PLAIN, NUMBERED, "('a')|('b')|('long')|('d')"),
+        (PLAIN, NUMBERED, "('long')|('b')|('c')"),
+        (UNIQUE, NUMBERED, "('a')|('b')|('a')|('d')"),
+        (f"{PLAIN} AUTO_INCREMENT = 7", NUMBERED, "('a')|('b,(1,2)')|('c')"),
+        (PLAIN, OWN, "(10, 'a')|(50, 'b')|(60, 'long')"),
+        (PLAIN, OWN, "(10, 'a')|(50, 'b')|(50, 'c')|(90, 'd')"),
+    ],
+)
+def test_a_refused_load_uses_up_as_many_numbers(
+    driven: Driven, column: str, prefix: str, rows: str
+) -> None:
+    if driven.driver != "mysql":
+        pytest.skip("its tables have no counter of their own")
+    asked = {"column": column, "prefix": prefix, "rows": rows}
+    inserted, loaded = (driven.fill(str(SCRIPT), loaders=n, **asked) for n in (0, 2))
+    assert inserted.complaint == loaded.complaint == ""
+    assert inserted.lines[0] == "refused"
+    assert len(inserted.lines) == 4
+    assert loaded.lines == inserted.lines
