@@ -14,9 +14,11 @@ from dbdyno.bridges.sources import Source, read_sources
 from dbdyno.cli import call
 from dbdyno.errors import UsageError
 from dbdyno.report.analysis.analyse import analyse
+from dbdyno.report.answer.first import first_answer
 from dbdyno.report.answer.limits import limits
 from dbdyno.report.gates.registry import gates
 from dbdyno.report.material.gather import gather
+from dbdyno.stats import Verdict
 from dbdyno.store import Store
 
 LOG = [
@@ -250,6 +252,10 @@ def test_a_verdict_on_imported_results_needs_a_word_for_what_is_not_known(
     assert [entry["verdict"] for entry in measured["judged"]] == ["better"]
     assert "host" in measured["not_known"]
     assert run("compare", "mine/a", "mine/b", "--fail-on", "slower") == 1
+    analysis = analyse(gather(Path("s"), "mine"))
+    (comparison,) = analysis.comparisons
+    assert comparison.judgement.verdict is Verdict.CANNOT_TELL
+    assert first_answer(analysis).answer.startswith("Can't tell whether b is faster or slower")
 
 
 def test_another_length_refuses_a_verdict_even_so(capsys: pytest.CaptureFixture[str]) -> None:

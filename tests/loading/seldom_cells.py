@@ -134,7 +134,7 @@ SELDOM_MYSQL = (
     Cell("(n int, v int) ENGINE=MyISAM", "n, v", ("1, 5", "2, 6", "3, 'x'")),
     Cell("(n int, v tinyint) ENGINE=MEMORY", "n, v", ("1, 5", "2, 600")),
     Cell("(n int UNIQUE, v int) ENGINE=MyISAM", "n, v", ("1, 5", "1, 6", "2, 7")),
-    Cell("(n int, v int CHECK (v > n))", "n, v", ("1, 5", "7, 6")),
+    Cell("(n int, v int, CHECK (v > n))", "n, v", ("1, 5", "7, 6")),
     Cell("(n int, v blob)", "n, v", ("1, 0x00ff", "2, '\\\\0'")),
     Cell("(n int, v binary(3))", "n, v", ("1, 'a'", "2, 'abcd'")),
     Cell("(n int, v point)", "n, v", ("1, POINT(1,2)",)),

@@ -300,7 +300,16 @@ def _depends(
 
 
 def effect_between(point: Point, baseline: Point, metric: str) -> Found:
-    """The effect over the blocks in which both sides are sound; from turns where there are any."""
+    """The effect over the blocks in which both sides are sound; from turns where there are any.
+
+    None for imported results: their blocks are no pairs, and what is not known of them may differ.
+    """
+    unknown = [
+        word for side in (baseline, point) for figures in side.blocks for word in figures.not_known
+    ]
+    if unknown:
+        told = ", ".join(dict.fromkeys(unknown))
+        return Found(NotComparable(f"{told} of imported results are not known, and may differ"), ())
     ours, theirs = point.judged(metric), baseline.judged(metric)
     blocks = tuple(sorted(ours.keys() & theirs.keys()))
     few = too_few_events((point, baseline), blocks, metric)

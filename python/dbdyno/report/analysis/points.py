@@ -10,6 +10,7 @@ from hdrh.histogram import HdrHistogram
 from dbdyno.formats.histograms import decode, event_responses
 from dbdyno.model import Cell, HistogramRecord, StepSummary, Study, TurnResult, find_figure
 from dbdyno.report.material.faults import faults
+from dbdyno.report.material.imported import not_known
 from dbdyno.report.material.material import Material, RunMaterial
 from dbdyno.stats import (
     Distribution,
@@ -45,6 +46,8 @@ class BlockFigures:
     """Round → the turn in it; empty where the window was one piece."""
     cpus: int
     """Processors of the host."""
+    not_known: tuple[str, ...]
+    """What nobody can say of an imported run's conditions; empty if dbdyno measured it."""
 
     def value(self, metric: str) -> float | None:
         """A metric by the name studies use; `None` where it wasn't measured."""
@@ -158,6 +161,7 @@ def _figures(run: RunMaterial, step: int) -> BlockFigures:
         histogram=merge_histograms(_event_histograms(summary)),
         turns={turn.round: turn for turn in run.turns if turn.step == step},
         cpus=run.processors or 1,
+        not_known=not_known([run]),
     )
 
 
