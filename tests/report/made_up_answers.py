@@ -34,6 +34,8 @@ class Case:
     """Further lines of the study."""
     failed: tuple[str, ...] = ()
     """Labels of cells whose runs all fail."""
+    cut: tuple[str, ...] = ()
+    """Labels of cells whose runs are all cut short within the window."""
     failed_blocks: tuple[str, ...] = ()
     """Ids of runs that fail."""
     outcomes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -77,5 +79,7 @@ def analysed(folder: Path, case: Case) -> Analysis:
     status: dict[str, RunStatus] = dict.fromkeys(case.failed_blocks, "failed")
     for label in case.failed:
         status |= {f"b{block}-{label}": "failed" for block in range(1, case.blocks + 1)}
+    for label in case.cut:
+        status |= {f"b{block}-{label}": "interrupted" for block in range(1, case.blocks + 1)}
     world = World(rate, status=status, outcomes=outcomes if case.outcomes else None)
     return analyse(gather(write_study(folder, text_of(case), world), "study"))

@@ -11,6 +11,8 @@ import pytest
 from made_up_answers import Case, Levels, analysed
 
 from dbdyno.report.answer.first import MOST_WORDS, first_answer, fitted, words_in
+from dbdyno.report.gates.gate import all_blocks
+from dbdyno.report.gates.registry import gates
 from dbdyno.report.terms.everyday import amount, open_words, size_words
 
 JOURNAL = {"journal": ("delete", "wal")}
@@ -154,6 +156,11 @@ CASES: dict[str, tuple[Case, str]] = {
     ),
     "a level that failed": (
         replace(MANY, failed=("memory",)),
+        "Faster with wal: 4\u202f570 events a second against 401 with delete, about 11 times "
+        "as many (11 to 12). Can't tell: off. Not measured: memory.",
+    ),
+    "a level that was cut short": (
+        replace(MANY, cut=("memory",)),
         "Faster with wal: 4\u202f570 events a second against 401 with delete, about 11 times "
         "as many (11 to 12). Can't tell: off. Not measured: memory.",
     ),
@@ -371,3 +378,12 @@ def test_long_names_leave_room_for_the_figures(tmp_path: Path) -> None:
         baseline={"journal": levels[0]},
     )
     assert words_in(first_answer(analysed(tmp_path, case)).text) <= MOST_WORDS
+
+
+def test_runs_that_were_cut_short_shorten_no_window_and_no_number_of_blocks(tmp_path: Path) -> None:
+    analysis = analysed(tmp_path, replace(MANY, cut=("memory",)))
+    matched = {gate.name: gate for gate in gates(analysis)}
+
+    shortest = min(figures.summary.window_s for figures in all_blocks(analysis))
+    assert matched["Window"].told.startswith("The shortest is 4 s") and shortest < 4
+    assert matched["Blocks"].told.startswith("3 blocks")

@@ -112,13 +112,15 @@ def _sentences(analysis: Analysis) -> Iterator[str | Sequence[str]]:
         yield _nothing(analysis)
         return
     leads = [lead for lead in leading(analysis) if not isinstance(lead.what, Unmeasured)]
-    compared = answering(analysis.comparisons, analysis)
+    found = answering(analysis.comparisons, analysis)
+    # A side without a complete run is named as not measured, and no open question.
+    compared = [one for one in found if one.point.counted and one.baseline.counted]
     if leads:
         for lead in leads:
             yield _of_lead(lead, analysis)
     elif compared:
         yield from _of_compared(compared, analysis)
-    elif analysis.comparisons:
+    elif analysis.comparisons and not found:
         yield "What was compared is the same on this machine: only its noise was measured."
     else:
         yield from _ranking(analysis)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dbdyno.formats.quantities import format_duration
 from dbdyno.report.analysis.analyse import Analysis
-from dbdyno.report.gates.gate import Gate, GateState, all_blocks
+from dbdyno.report.gates.gate import Gate, GateState, counted_blocks, fewest_blocks
 from dbdyno.report.material.imported import imports, tools
 from dbdyno.report.terms.everyday import counted
 
@@ -94,15 +94,14 @@ def _chips(analysis: Analysis, judged: Sequence[Gate]) -> Iterator[Chip]:
 def _repeats(analysis: Analysis, gate: Gate) -> str:
     if gate.name == "Trials":
         return f"{gate.told.split(' ')[0]} trials"
-    least = min((len(point.counted) for point in analysis.points), default=0)
-    return f"{counted(least, 'repeat')}"
+    return counted(fewest_blocks(analysis), "repeat")
 
 
 def _words(gate: Gate, analysis: Analysis) -> str:
     if gate.name == "Runs":
         return gate.told.split(",")[0].rstrip(".").replace(" planned runs are", " runs")
     if gate.name == "Window":
-        shortest = min((f.summary.window_s for f in all_blocks(analysis)), default=0.0)
+        shortest = min((f.summary.window_s for f in counted_blocks(analysis)), default=0.0)
         return f"windows of {format_duration(shortest)}"
     if gate.name == "Host":
         return _machine(analysis)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dbdyno.report.analysis.analyse import Analysis
-from dbdyno.report.gates.gate import Gate, Judge
+from dbdyno.report.gates.gate import Gate, Judge, fewest_blocks
 from dbdyno.report.terms.wording import percent
 from dbdyno.stats import PairedEffect
 from dbdyno.stats.stopping import WIDER
@@ -16,7 +16,7 @@ FAIR_TRIALS = 20
 def _blocks(analysis: Analysis) -> Gate:
     if analysis.metric.share:
         return _trials(analysis)
-    least = min((len(point.counted) for point in analysis.points), default=0)
+    least = fewest_blocks(analysis)
     if least == 1 and one_set_up(analysis):
         told = "1 block, driven in turns: what is found holds for its one set-up."
         return Gate("Blocks", "doubtful", told)

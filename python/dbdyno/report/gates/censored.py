@@ -7,18 +7,13 @@ from collections.abc import Iterable
 from dbdyno.model import StepSummary
 from dbdyno.model.limits import MOST_CENSORED, MOST_P99_SHIFT, rests_on_censored
 from dbdyno.report.analysis.analyse import Analysis
-from dbdyno.report.gates.gate import Gate, Judge
+from dbdyno.report.gates.gate import Gate, Judge, counted_blocks
 from dbdyno.report.terms.wording import count, percent
 
 
 def _censored_gate(analysis: Analysis) -> Iterable[Gate]:
     """Only where events that had not ended are counted: in open loops, and in turns."""
-    found = [
-        figures.summary
-        for point in analysis.points
-        for figures in point.blocks
-        if figures.summary.censored
-    ]
+    found = [one.summary for one in counted_blocks(analysis) if one.summary.censored]
     if not found:
         return
     worst = max(found, key=_share)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.analysis.cycles import stalls
-from dbdyno.report.gates.gate import Gate, GateState, Judge, all_blocks
+from dbdyno.report.gates.gate import Gate, GateState, Judge, counted_blocks
 from dbdyno.report.terms.wording import sentence_case
 
 UNEVEN = frozenset({"collapsing", "stalling", "stepping", "drifting"})
@@ -13,7 +13,7 @@ UNEVEN = frozenset({"collapsing", "stalling", "stepping", "drifting"})
 
 def _stability(analysis: Analysis) -> Gate:
     words: dict[str, int] = {}
-    for figures in all_blocks(analysis):
+    for figures in counted_blocks(analysis):
         words[figures.stability.word.value] = words.get(figures.stability.word.value, 0) + 1
     told = sentence_case(", ".join(f"{word} in {n}" for word, n in sorted(words.items())))
     if not words:

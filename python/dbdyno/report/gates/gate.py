@@ -38,5 +38,16 @@ class Judge:
 
 
 def all_blocks(analysis: Analysis) -> list[BlockFigures]:
-    """The figures of all points, block by block."""
+    """The figures of all points, block by block; those of runs cut short are among them."""
     return [figures for point in analysis.points for figures in point.blocks]
+
+
+def counted_blocks(analysis: Analysis) -> list[BlockFigures]:
+    """The figures of complete runs, from which the answer is made; all where none is complete."""
+    found = all_blocks(analysis)
+    return [figures for figures in found if figures.counted] or found
+
+
+def fewest_blocks(analysis: Analysis) -> int:
+    """Of the points that have a complete run: the others are named as not measured."""
+    return min((len(point.counted) for point in analysis.points if point.counted), default=0)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dbdyno.report.analysis.analyse import Analysis
-from dbdyno.report.gates.gate import Gate, Judge, all_blocks
+from dbdyno.report.gates.gate import Gate, Judge, counted_blocks
 
 
 def _warm_up(analysis: Analysis) -> Gate:
-    judged = [figures for figures in all_blocks(analysis) if figures.warm_up.warmed is not None]
-    total = len(all_blocks(analysis))
+    judged = [figures for figures in counted_blocks(analysis) if figures.warm_up.warmed is not None]
+    total = len(counted_blocks(analysis))
     cold = [
         figures
         for figures in judged

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dbdyno.formats.quantities import format_duration
 from dbdyno.report.analysis.analyse import Analysis
-from dbdyno.report.gates.gate import Gate, Judge, all_blocks
+from dbdyno.report.gates.gate import Gate, Judge, counted_blocks
 
 FAIR_WINDOW_S = 300.0
 
@@ -12,7 +12,7 @@ FAIR_WINDOW_S = 300.0
 def _window(analysis: Analysis) -> Gate:
     if analysis.metric.share:
         return Gate("Window", "not judged", "Trials are counted; no time was measured.")
-    blocks = all_blocks(analysis)
+    blocks = counted_blocks(analysis)
     shortest = min((figures.summary.window_s for figures in blocks), default=0.0)
     if any(figures.turns for figures in blocks):
         turn_s = min(turn.window_s for f in blocks for turn in f.turns.values())
