@@ -103,3 +103,22 @@ def trickle(pieces: Sequence[bytes]) -> Callable[[socket.socket, bytearray], Non
             read(caller, heard)
 
     return serve
+
+
+def rowless(caller: socket.socket, heard: bytearray) -> None:
+    """PostgreSQL that lets everybody in, and answers every statement with no row."""
+
+    def message(kind: bytes, data: bytes) -> bytes:
+        return kind + struct.pack("!I", 4 + len(data)) + data
+
+    ready = message(b"Z", b"I")
+    while read(caller, heard)[4:8] == b"\x04\xd2\x16\x2f":
+        caller.sendall(b"N")
+    settings = (b"server_version\00018.0\0", b"client_encoding\0UTF8\0")
+    told = b"".join(message(b"S", setting) for setting in settings)
+    caller.sendall(message(b"R", struct.pack("!I", 0)) + told + ready)
+    while True:
+        asked = read(caller, heard)
+        if asked[:1] == b"Q" or b"S\0\0\0\4" in asked:
+            complete = message(b"C", b"SELECT 0\0")
+            caller.sendall(complete + ready)

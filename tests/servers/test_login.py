@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
-from hostile import mysql, scram, served, switch
+from hostile import mysql, rowless, scram, served, switch
 
 from dbdyno.errors import ConnectError, ServerError
 from dbdyno.servers import open_server
@@ -124,3 +124,12 @@ def test_a_file_without_a_password_is_told(tmp_path: Path) -> None:
         open_server(url, {}, tmp_path),
     ):
         pass
+
+
+def test_an_answer_without_its_row_is_the_servers_error(tmp_path: Path) -> None:
+    with served(rowless) as (port, _):
+        url = f"url:postgresql://bob:x@127.0.0.1:{port}/d"
+        with open_server(url, {}, tmp_path) as server:
+            server.start()
+            with pytest.raises(ServerError, match="with 0 rows; one was expected"):
+                server.facts()

@@ -69,7 +69,7 @@ from dbdyno.model.result import (
     TurnResult,
 )
 from dbdyno.model.search import FindMax, Miss, Probe, RateSearch
-from dbdyno.model.session import SampledSession, Session
+from dbdyno.model.session import SampledSession, Session, only_row
 from dbdyno.model.study import (
     ANSWER_FIELDS,
     FIRST_LOOK,
@@ -202,6 +202,7 @@ __all__ = [
     "find_figure",
     "label_of",
     "named_shards",
+    "only_row",
     "sysbench_rows",
     "whole",
 ]

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
+
+from dbdyno.errors import ServerError
+
+_Row = TypeVar("_Row", bound=Mapping[str, Any])
 
 
 class Session(Protocol):
@@ -22,3 +26,18 @@ class SampledSession(Session, Protocol):
     def serving_thread(self) -> int | None:
         """The thread of this machine that serves this session and no other; `None`: nobody can
         tell, or the server is elsewhere."""
+
+
+def only_row(rows: Sequence[_Row], statement: str) -> _Row:
+    """The row of an answer that has one.
+
+    # Errors
+    `ServerError` for another number: whoever answers is not the server it seems to be.
+    """
+    if len(rows) != 1:
+        asked = " ".join(statement.split())
+        raise ServerError(
+            f"the server answered `{asked}` with {len(rows)} rows; one was expected",
+            hint="is there something between dbdyno and the server that answers in its place?",
+        )
+    return rows[0]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from dbdyno.collect.collector import Collector, Readings, Watched
 from dbdyno.errors import ServerError
-from dbdyno.model import Metric, Missing, Reading, SampledSession
+from dbdyno.model import Metric, Missing, Reading, SampledSession, only_row
 
 _VERSION = """
     SELECT current_setting('server_version_num')::int AS version,
@@ -89,7 +89,7 @@ _COLUMNS: Mapping[str, tuple[str, str, str, str]] = {
 class _PostgreSQL:
     def __init__(self, session: SampledSession) -> None:
         self._session = session
-        (row,) = session.rows(_VERSION)
+        row = only_row(session.rows(_VERSION), _VERSION)
         version = int(str(row["version"])) // 10_000
         statements = [_DATABASE, _WRITER, _WAITS]
         if version >= 10:

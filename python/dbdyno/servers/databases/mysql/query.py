@@ -14,6 +14,7 @@ import pymysql
 from pymysql.cursors import DictCursor
 
 from dbdyno.errors import ConnectError, LostError, ServerError
+from dbdyno.model import only_row
 from dbdyno.servers.databases.mysql import login
 from dbdyno.servers.databases.mysql.login import Connection
 from dbdyno.servers.nodes import peer
@@ -210,9 +211,8 @@ class Session:
             ) from error
 
     def row(self, statement: str, *parameters: object) -> Mapping[str, Any]:
-        """The only row of one statement."""
-        (row,) = self.rows(statement, *parameters)
-        return row
+        """The only row of one statement; raises `ServerError` where there is another number."""
+        return only_row(self.rows(statement, *parameters), statement)
 
     def serving_thread(self) -> int | None:
         """The thread of the connection, where the server has one for each and tells its number:

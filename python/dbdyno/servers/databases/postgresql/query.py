@@ -11,6 +11,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow, dict_row
 
 from dbdyno.errors import ConnectError, LostError, ServerError
+from dbdyno.model import only_row
 from dbdyno.servers.nodes import peer
 from dbdyno.servers.nodes.login import within
 from dbdyno.servers.nodes.serving import thread_here
@@ -120,9 +121,8 @@ class Session:
             raise kind(f"PostgreSQL refused `{statement.strip()}`: {_one_line(error)}") from error
 
     def row(self, statement: str, *parameters: object) -> DictRow:
-        """The only row of one statement."""
-        (row,) = self.rows(statement, *parameters)
-        return row
+        """The only row of one statement; raises `ServerError` where there is another number."""
+        return only_row(self.rows(statement, *parameters), statement)
 
     def serving_thread(self) -> int | None:
         """The backend, where it runs on this machine."""
@@ -256,7 +256,7 @@ def counters(session: Session, database: str) -> Mapping[str, int]:
     after the clients have disconnected. Autovacuum's transactions are included.
     """
     version = session.connection().info.server_version
-    (database_row,) = session.rows("SELECT * FROM pg_stat_database WHERE datname = %s", database)
+    database_row = session.row("SELECT * FROM pg_stat_database WHERE datname = %s", database)
     counts: dict[str, int] = {
         name: value
         for name, value in database_row.items()
