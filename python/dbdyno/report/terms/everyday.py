@@ -75,7 +75,7 @@ def size_words(ratio: float, low: float, high: float, *, many: bool) -> str:
         size, reach = _two(ends[0]), f"({_end(ends[1])} to {_end(ends[2])})"
         if larger and many:
             return f"{about}{size} times as many {reach}"
-        return f"{about or 'a factor of '}{size}{' times' if about else ''} {reach}"
+        return f"a factor of {about}{size} {reach}"
     word = more_word(ratio > 1, many=many)
     low_part, high_part = (100 * (end - 1) for end in (low, high))
     if (low_part < 0) != (high_part < 0):
