@@ -175,7 +175,7 @@ def test_what_was_measured_otherwise_is_left_out_and_named(tmp_path: Path) -> No
     (series,) = told(store).series
     assert len(series.places) == 2
     ((why, studies),) = series.left_out.items()
-    assert "measured otherwise than later (load: " in why
+    assert "measured otherwise than later (time: 3 s → 2 s" in why
     assert studies == ("nightly",)
     assert series.not_searched == "2 points: changes are looked for in 8 or more"
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import altair as alt
 
 from dbdyno.report.analysis.analyse import Analysis
+from dbdyno.report.analysis.comparisons import Comparison
 from dbdyno.report.analysis.points import Point
 from dbdyno.report.answer.contrast import level_names
 from dbdyno.report.charts.chart import Chart, Row
@@ -21,7 +22,7 @@ from dbdyno.report.charts.encoding import (
 )
 from dbdyno.report.terms.everyday import figure_name
 from dbdyno.report.terms.wording import sentence_case
-from dbdyno.stats import estimate
+from dbdyno.stats import PairedEffect, estimate
 
 HEIGHT, MOST_HEIGHT = 330, 360
 """Pixels; higher where names need it."""
@@ -156,16 +157,25 @@ def _rows(analysis: Analysis, points: Sequence[Point]) -> list[Row]:
 
 
 def _kept(analysis: Analysis, points: Sequence[Point]) -> set[str]:
-    """The baseline, and the first cells whose names fit beside one another."""
-    baselines = {id(c.baseline) for c in analysis.comparisons}
-    kept = {point.label for point in points if id(point) in baselines}
+    """The cells of the largest effects beside their baselines, then the first ones: as many as have
+    names that fit beside one another."""
     names = {point.label: level_names(point.cell.levels, analysis) for point in points}
-    used = sum(_label_height(names[cell]) for cell in kept)
-    for cell, name in names.items():
-        used += 0 if cell in kept else _label_height(name)
-        if len(kept) < MOST_LINES and used <= MOST_HEIGHT - 20:
+    compared = sorted(analysis.comparisons, key=_size, reverse=True)
+    telling = [side.label for one in compared for side in (one.baseline, one.point)]
+    kept: set[str] = set()
+    used = 0
+    for cell in dict.fromkeys([*telling, *names]):
+        height = _label_height(names[cell]) if cell in names else 0
+        fits = len(kept) < MOST_LINES and used + height <= MOST_HEIGHT - 20
+        if height and (len(kept) < 2 or fits):
             kept.add(cell)
+            used += height
     return kept
+
+
+def _size(comparison: Comparison) -> float:
+    effect = comparison.judgement.effect
+    return abs(effect.log_effect) if isinstance(effect, PairedEffect) else 0.0
 
 
 def _with_labels(
