@@ -115,8 +115,8 @@ def rowless(caller: socket.socket, heard: bytearray) -> None:
     while read(caller, heard)[4:8] == b"\x04\xd2\x16\x2f":
         caller.sendall(b"N")
     settings = (b"server_version\00018.0\0", b"client_encoding\0UTF8\0")
-    told = b"".join(message(b"S", setting) for setting in settings)
-    caller.sendall(message(b"R", struct.pack("!I", 0)) + told + ready)
+    greeting = b"".join(message(b"S", setting) for setting in settings)
+    caller.sendall(message(b"R", struct.pack("!I", 0)) + greeting + ready)
     while True:
         asked = read(caller, heard)
         if asked[:1] == b"Q" or b"S\0\0\0\4" in asked:

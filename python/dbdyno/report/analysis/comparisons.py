@@ -308,8 +308,10 @@ def effect_between(point: Point, baseline: Point, metric: str) -> Found:
         word for side in (baseline, point) for figures in side.blocks for word in figures.not_known
     ]
     if unknown:
-        told = ", ".join(dict.fromkeys(unknown))
-        return Found(NotComparable(f"{told} of imported results are not known, and may differ"), ())
+        words = ", ".join(dict.fromkeys(unknown))
+        return Found(
+            NotComparable(f"{words} of imported results are not known, and may differ"), ()
+        )
     ours, theirs = point.judged(metric), baseline.judged(metric)
     blocks = tuple(sorted(ours.keys() & theirs.keys()))
     few = too_few_events((point, baseline), blocks, metric)
