@@ -15,10 +15,10 @@ sysbench.cmdline.options = {
   misses = { "Let reads find no key; otherwise that is an error", false },
 }
 
--- Keys of one `prepare` command in flight at once.
+-- Commands of `prepare` and `cleanup` that a client has in flight at once.
 local LOADED = 256
 
--- As valkey-benchmark and redis-benchmark have them.
+-- Keys have the names that valkey-benchmark and redis-benchmark give them.
 local function name_of(number)
   return ("key:%012d"):format(number - 1)
 end
@@ -66,7 +66,7 @@ sysbench.cmdline.commands = {
   cleanup = { drop_keys, sysbench.cmdline.PARALLEL_COMMAND },
 }
 
--- Looked up once: they are asked for with every command.
+-- Looked up once, since every command needs them.
 local con, of_size, keys, reads, pipeline, expire, must_find
 local pipelined, draw, uniform, string_of
 

@@ -95,7 +95,7 @@ pub enum Progress {
 /// A value in the reply to a command.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Item<'a> {
-    /// Nothing: no such key, no such field.
+    /// Null: there is no such key or field.
     Null,
     /// A string, or an integer too large for 64 bits as its digits.
     Text(&'a [u8]),
@@ -107,9 +107,9 @@ pub enum Item<'a> {
     Boolean(bool),
     /// An error among the values of an aggregate.
     Error(&'a [u8]),
-    /// So many values, which follow.
+    /// An array; its number of values, which follow.
     Array(u64),
-    /// So many pairs of a key and a value, which follow.
+    /// A map; its number of pairs of a key and a value, which follow.
     Map(u64),
 }
 

@@ -111,7 +111,7 @@ impl Session {
     /// Sends statement text, which may hold several statements.
     ///
     /// # Errors
-    /// [`ProtocolError`] if a reply is still outstanding.
+    /// [`ProtocolError`] if a reply is still outstanding, or the database takes no statements.
     pub fn query(&mut self, sql: &[u8], out: &mut Vec<u8>) -> Result<Sent, ProtocolError> {
         match self {
             Self::Null(session) => Ok(Sent::Done(session.answer(sql))),
@@ -358,8 +358,8 @@ impl Session {
         }
     }
 
-    /// Reads the value after `cursor` from the bytes of a command's reply: a reply is one value,
-    /// and those of an aggregate follow it. `None`: there are no more.
+    /// Reads the value after `cursor` from the bytes of a command's reply. An array or a map comes
+    /// first, then the values in it. `None`: there are no more.
     ///
     /// # Errors
     /// [`ProtocolError`] if the bytes aren't a value, or were discarded.

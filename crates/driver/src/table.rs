@@ -51,8 +51,8 @@ pub struct Route {
     pub forms: Vec<Form>,
     /// The server's native load would mean the same as the INSERT.
     pub loads: bool,
-    /// The statement that takes back what refused rows did to the table's own counter; `None`: it
-    /// has none that could be set.
+    /// The statement that sets the table's counter back after rows were refused; `None`: the table
+    /// has no counter that can be set.
     pub reset: Option<String>,
 }
 
@@ -109,7 +109,7 @@ impl Table {
         }
         let counted = self.undoes && self.sequence.is_none() && numbered.is_some();
         let reset = counted.then(|| str::from_utf8(insert.table).ok()).flatten().map(|name| {
-            // The server takes the next after its largest number, if that is more.
+            // If the table holds a larger number, the server continues after that one instead.
             format!("ALTER TABLE {name} AUTO_INCREMENT = {}", self.next)
         });
         Some(Route { prefix: text, numbered: left_out.is_some(), forms, loads, reset })

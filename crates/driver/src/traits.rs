@@ -20,7 +20,7 @@ pub struct Memory {
 /// A family of databases: those that answer the same requests of scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
-    /// Statements.
+    /// Statements of SQL.
     Sql,
     /// Commands on keys.
     Keys,
@@ -44,10 +44,10 @@ pub trait Traits {
     /// Memory that its clients take here.
     fn memory(&self) -> Memory;
 
-    /// Which requests of scripts it answers.
+    /// Whether it answers requests of this family.
     fn answers(&self, family: Family) -> bool;
 
-    /// Its errors are known by SQLSTATE and number, not by words.
+    /// Its errors have an SQLSTATE and a number; otherwise a code in words (`WRONGTYPE`).
     fn has_sqlstates(&self) -> bool;
 
     /// The error number of a failed connection, the server's or its client library's; 0: none.
@@ -86,7 +86,7 @@ impl Traits for Target {
             // Most of a shard is Lua's garbage; a client of oltp_read_write has eleven prepared
             // statements and rows of a range.
             Self::Postgresql(_) | Self::Mysql(_) => (9 * 1024, 40),
-            // What a client keeps of one reply.
+            // Mostly the buffer of a client's last reply.
             Self::Redis(_) => (9 * 1024, 16),
             // Each client is a shard with a Lua state and SQLite's page cache.
             Self::Sqlite(_) => (0, 2816),

@@ -191,7 +191,7 @@ pub enum Target {
     Postgresql(ServerTarget),
     /// A MySQL or MariaDB server.
     Mysql(ServerTarget),
-    /// A Valkey or Redis server. `database` is a number; none is 0.
+    /// A Valkey or Redis server. `database` is a number; empty: 0.
     Redis(ServerTarget),
 }
 

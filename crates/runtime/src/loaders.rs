@@ -318,7 +318,7 @@ impl Job {
     }
 }
 
-/// Bulk inserts of a shard that loaders carry out.
+/// Bulk inserts of a shard whose batches loaders carry.
 pub(crate) struct Filling {
     /// Bulk inserts started.
     tickets: u64,
@@ -330,7 +330,7 @@ impl Filling {
         Self { tickets: 0, done: channel() }
     }
 
-    /// The number of a bulk insert that begins: its results are known by it.
+    /// A number for a bulk insert that begins, by which its results are recognised.
     pub(crate) fn next_ticket(&mut self) -> u64 {
         self.tickets += 1;
         self.tickets

@@ -1,8 +1,8 @@
-//! How long what is read now may have waited to be read.
+//! How long received bytes may have waited before they are read.
 
-/// When the kernel was asked for events.
+/// When the kernel was last asked for events.
 pub(crate) struct Polled {
-    /// The last time; [`u64::MAX`]: never.
+    /// When the last wait ended; [`u64::MAX`]: there was none.
     last_ns: u64,
     unread_since_ns: u64,
 }
@@ -12,9 +12,9 @@ impl Polled {
         Self { last_ns: u64::MAX, unread_since_ns: 0 }
     }
 
-    /// Notes a wait that began at `asked_ns` and ended `now`; sending took `sending_ns` since the
-    /// one before. What arrived did so after the loop was last asked: while clients ran and their
-    /// statements were sent, or during this wait, which makes it younger.
+    /// Notes a wait that began at `asked_ns` and ended `now`, during which sending took
+    /// `sending_ns`. What has arrived did so after the wait before: while clients ran and their
+    /// statements were sent, or, more recently, during this wait.
     #[inline]
     pub(crate) fn note(&mut self, asked_ns: u64, sending_ns: u64, now: u64) {
         let ran_ns = asked_ns.saturating_sub(self.last_ns) + sending_ns;
@@ -22,7 +22,7 @@ impl Polled {
         self.last_ns = now;
     }
 
-    /// What is read now has lain unread no longer than since this time.
+    /// The earliest time at which what is read now can have arrived.
     #[inline]
     pub(crate) fn unread_since_ns(&self) -> u64 {
         self.unread_since_ns

@@ -176,8 +176,8 @@ impl Runtime {
         self.slots.get_mut(index)
     }
 
-    /// The recorder for what the slot's client does; of a client that was told to stop it is none
-    /// of a window bounded by events.
+    /// The recorder for what the slot's client does. Once the client was told to stop, that isn't
+    /// the recorder of a window bounded by events.
     #[inline]
     pub(crate) fn recorder<'view>(
         &self,

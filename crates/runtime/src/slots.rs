@@ -1,15 +1,15 @@
-//! The connections of a shard, and whose event a reactor's token is.
+//! The connections of a shard, and which of them a token of the reactor belongs to.
 
 use reactor::Token;
 
 use crate::slot::Slot;
 
-/// Connections by number: a closed one's number is given out again.
+/// Connections by number; the number of a closed connection is reused.
 #[derive(Default)]
 pub(crate) struct Slots {
     slots: Vec<Option<Box<Slot>>>,
     free: Vec<u32>,
-    /// The slot of each reactor token, `u32::MAX` where there was none.
+    /// The slot of each reactor token; `u32::MAX`: none.
     of_token: Vec<u32>,
 }
 

@@ -41,7 +41,7 @@ pub(crate) struct Metatables {
     pub(crate) statement: c_int,
     pub(crate) result: c_int,
     pub(crate) result_methods: c_int,
-    /// Makes an integer of 64 bits from its digits.
+    /// The function that makes a 64-bit integer from its digits.
     pub(crate) integer: c_int,
     /// What a statement without rows returns.
     pub(crate) nothing: c_int,

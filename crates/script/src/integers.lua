@@ -29,8 +29,8 @@ local function decimal(digits)
   return exact
 end
 
--- A decimal number with an exponent (`9.25e1`) as one without (`92.5`). nil: the text is none, or
--- the number has far more than 64 bits.
+-- A decimal number with an exponent (`9.25e1`) written without (`92.5`). nil: the text has no
+-- exponent, or the number has far more than 64 bits.
 local function without_exponent(text)
   local sign, whole, fraction, exponent = text:match(SCIENTIFIC)
   local digits = sign and whole .. fraction or ""
@@ -54,8 +54,9 @@ end
 local MOST_NEGATIVE = 0x8000000000000000ULL
 
 -- The integer that a text is, decimal or with 0x: a Lua number where it holds it exactly, otherwise
--- one of FFI's 64-bit integers. nil: it isn't one, or has more bits. Digits alone are FFI's from
--- 2^53 on; with an exponent, which floating-point numbers have, only where Lua's would be another.
+-- one of FFI's 64-bit integers. nil: it isn't an integer, or has more bits. Digits alone give FFI's
+-- from 2^53 on; with an exponent, as floating-point numbers are written, a text gives FFI's only
+-- where a Lua number would differ.
 local function integer_in(text)
   local plain = without_exponent(text)
   text = plain or text
@@ -80,7 +81,8 @@ local function integer_in(text)
   return holds and number or exact
 end
 
--- The same of any decimal number, which is cut off after the point as numbers are.
+-- The same of any decimal number: its digits after the point are cut off, as those of a Lua number
+-- are.
 local function whole_in(text)
   return integer_in(text) or integer_in((without_exponent(text) or text):match(CUT_OFF) or "")
 end

@@ -47,7 +47,7 @@ function connection:command(...)
   return nil
 end
 
--- Sends a command and passes over the value of its reply. True, or nil if there is none.
+-- Sends a command and skips the value of its reply: true, or nil if the reply is null.
 function connection:run(...)
   local replied = send(open_slot(self), ...)
   if replied == false then

@@ -23,7 +23,7 @@ local the_driver, connection_meta, raise, end_bulk =
   sql(host, settings, create_parameter, bulk_append, RESTART_EVENT)
 local keys, keys_meta, raise_keys = keys_of(host, integer_in, RESTART_EVENT)
 
--- What raises a pipeline's error, by the metatable of its connection.
+-- The function that raises a pipeline's error, by the metatable of its connection.
 local raise_on = {
   [connection_meta] = function(made) return raise(made[1]) end, [keys_meta] = raise_keys,
 }

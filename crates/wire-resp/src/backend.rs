@@ -28,11 +28,11 @@ pub const BULK_ERROR: u8 = b'!';
 pub const VERBATIM_STRING: u8 = b'=';
 /// Map: its count of pairs, then so many keys and values.
 pub const MAP: u8 = b'%';
-/// Attributes: a map that says more of the element behind it.
+/// Attributes: a map of metadata about the element behind it.
 pub const ATTRIBUTE: u8 = b'|';
 /// Set: as an array.
 pub const SET: u8 = b'~';
-/// Push: as an array, unasked, before any reply.
+/// Push: as an array; the server sends it unasked, before a reply.
 pub const PUSH: u8 = b'>';
 
 /// The head of an element. Strings follow it, [`Element::body_size`] bytes; aggregates' elements
@@ -98,7 +98,7 @@ impl Element<'_> {
 #[inline]
 pub fn element(bytes: &[u8]) -> Result<Option<(Element<'_>, usize)>, WireError> {
     let Some((&kind, rest)) = bytes.split_first() else { return Ok(None) };
-    // What can't become an element is none, however much is to come.
+    // Refused before its line is complete: no more bytes can make it an element.
     if !is_type(kind) {
         return Err(WireError::NoType(kind));
     }
@@ -205,7 +205,7 @@ fn integer(line: &[u8]) -> Result<i64, WireError> {
     if digits.is_empty() {
         return Err(MALFORMED);
     }
-    // Counted downwards: the smallest has no positive counterpart.
+    // Summed as a negative number: the smallest has no positive counterpart.
     let mut value = 0i64;
     for digit in digits {
         let digit = digit.wrapping_sub(b'0');

@@ -4,7 +4,7 @@ use crate::WireError;
 use crate::backend::{ATTRIBUTE, Element, PUSH};
 
 /// The elements of a reply that are still to come. One number is enough for any nesting: each
-/// element is one of them, and adds its own.
+/// element takes one away and adds those within it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
     left: u64,
@@ -24,8 +24,7 @@ impl Extent {
         self.left
     }
 
-    /// Passes the next element; `true`: the reply has ended. Attributes and pushes come before what
-    /// they are not part of.
+    /// Passes the next element; `true`: the reply has ended.
     ///
     /// # Errors
     /// [`WireError`] for more elements than can be counted.

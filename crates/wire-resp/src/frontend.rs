@@ -36,10 +36,10 @@ pub fn integer(value: impl itoa::Integer, out: &mut Vec<u8>) {
     short(digits.format(value).as_bytes(), out);
 }
 
-/// Appends a word that is a number: whole ones without a point, others with as many digits as say
-/// which one it is.
+/// Appends a word that is a number: a whole one without a point, others in the fewest digits that
+/// read back as the same number.
 pub fn number(value: f64, out: &mut Vec<u8>) {
-    /// The largest whose neighbours are integers.
+    /// Integers up to this size have an exact `f64`.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if value.fract() == 0.0 && value.abs() <= EXACT {
         return integer(value as i64, out);

@@ -1,5 +1,5 @@
-//! The engine's binary as a whole, a module for each of its habits: one program, since each program
-//! of tests is compiled and linked with all it needs.
+//! The engine's binary as a whole, a module for each part of its behaviour. They are one test
+//! program, because each program is compiled and linked with everything it needs.
 
 #![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
 

@@ -233,8 +233,8 @@ impl Carrier {
         Ok(stored)
     }
 
-    /// Sets back the table's counter. Somebody else's transaction on the table, or a missing right,
-    /// leaves it as it is.
+    /// Sets the table's counter back. If another transaction holds the table or a privilege is
+    /// missing, the counter stays as it is.
     fn reset(&mut self, reset: Option<&str>) -> Result<(), CarrierError> {
         let Some(reset) = reset else { return Ok(()) };
         self.run(b"SET @dbdyno_wait = @@lock_wait_timeout, lock_wait_timeout = 1")?;

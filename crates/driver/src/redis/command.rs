@@ -1,5 +1,5 @@
-//! What the server's commands are to us, by name: a command is counted as what the server's own
-//! flags call it (`COMMAND`), since its reply doesn't show what it did.
+//! The server's commands by name. A command counts as a read or a write by its flag in the server's
+//! own list (`COMMAND`), because its reply doesn't show what it did.
 
 use crate::reply::Class;
 
@@ -9,24 +9,24 @@ pub(super) enum Kind {
     Plain,
     /// Begins a transaction.
     Multi,
-    /// Carries it out.
+    /// Carries out the transaction.
     Exec,
-    /// Drops it.
+    /// Drops the transaction.
     Discard,
     /// Its first argument decides: `CLIENT REPLY` can't be used.
     Client,
-    /// Changes how replies follow commands, so nobody could tell what answers what.
+    /// Never sent: it changes which replies follow commands, so none could be matched any more.
     Refused,
 }
 
-/// A command by its name.
+/// How a command is counted and handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Command {
     pub class: Class,
     pub kind: Kind,
 }
 
-/// Names up to this length are in the tables below.
+/// Bytes of the longest name in the tables below; the two that are longer are in `of_long_name`.
 const NAME_SIZE_MAX: usize = 16;
 
 /// Flagged `readonly`.
@@ -234,7 +234,7 @@ const WRITES: &[&str] = &[
     "ZUNIONSTORE",
 ];
 
-/// Neither, and special.
+/// Those with a special meaning; the server flags them neither way.
 const SPECIAL: &[(&str, Kind)] = &[
     ("CLIENT", Kind::Client),
     ("DISCARD", Kind::Discard),
@@ -257,10 +257,10 @@ const SPECIAL: &[(&str, Kind)] = &[
 
 const ENTRIES: usize = READS.len() + WRITES.len() + SPECIAL.len();
 
-/// All names as numbers, in order: comparing two of them is one instruction.
+/// All commands by name, sorted. Names are numbers here, which compare faster than strings.
 static TABLE: [(u128, Command); ENTRIES] = table();
 
-/// Letters in capitals, first byte first. All other bytes of names are capital already.
+/// A name in capitals as a number, its first byte the most significant.
 #[inline]
 const fn number(name: &[u8]) -> u128 {
     let (mut number, mut at) = (0, 0);
@@ -294,7 +294,7 @@ const fn table() -> [(u128, Command); ENTRIES] {
     sorted(table)
 }
 
-/// By insertion: the compiler does it once.
+/// Insertion sort: only the compiler runs it, where `slice::sort` is not allowed.
 const fn sorted(mut table: [(u128, Command); ENTRIES]) -> [(u128, Command); ENTRIES] {
     let mut end = 1;
     while end < ENTRIES {
@@ -310,8 +310,8 @@ const fn sorted(mut table: [(u128, Command); ENTRIES]) -> [(u128, Command); ENTR
     table
 }
 
-/// The command of this name, in capitals or not. What isn't known (a module's command, `EVAL`) is
-/// neither a read nor a write.
+/// The command of this name, in capitals or not. One in no table (a module's, `EVAL`) is neither a
+/// read nor a write.
 #[inline]
 pub(super) fn command_of(name: &[u8]) -> Command {
     if name.len() > NAME_SIZE_MAX {
@@ -324,7 +324,7 @@ pub(super) fn command_of(name: &[u8]) -> Command {
     }
 }
 
-/// What a command of a server of keys counts as, by its name.
+/// The class that a command of a server of keys counts as, by its name.
 pub fn class_of_command(name: &[u8]) -> Class {
     command_of(name).class
 }

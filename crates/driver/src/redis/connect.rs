@@ -16,7 +16,7 @@ use crate::transport::Opened;
 
 /// The server's first message.
 const GREETING: &str = "its answer to our HELLO";
-/// What servers call the user of a password alone.
+/// The user that the server assumes where a password comes without a name.
 const DEFAULT_USER: &str = "default";
 
 /// Connects to the endpoint for this ordinal.
@@ -36,7 +36,7 @@ pub(crate) fn connect<'a>(
     })?;
     let attempt = Attempt { endpoint, limit, expected: Peer::Redis, tell };
     let mut wire = Dialled::open(attempt, GREETING)?;
-    // The protocol can't ask whether the server has TLS, so what is only preferred isn't tried.
+    // A client can't ask whether the server has TLS, so `prefer` connects without it.
     if let Some(host) = tls_host(target, endpoint)
         && target.tls.mode != TlsMode::Prefer
     {
@@ -55,7 +55,7 @@ pub(crate) fn connect<'a>(
     Ok(Opened { session: RedisSession::default(), transport: wire.finish(None)?, server_version })
 }
 
-/// The number of a database; none is the first.
+/// The number of a database; the first if none is named.
 fn database_of(name: &str) -> Option<u32> {
     if name.is_empty() { Some(0) } else { name.parse().ok() }
 }
@@ -79,7 +79,7 @@ fn greet(target: &ServerTarget, wire: &mut Dialled<'_>) -> Result<Option<String>
     }
 }
 
-/// Logs in as before Redis 6; returns the server's version.
+/// Logs in to a server without HELLO, from before Redis 6; returns its version.
 fn greet_older(target: &ServerTarget, wire: &mut Dialled<'_>) -> Result<String, ConnectError> {
     if let Some(password) = &target.password {
         wire.awaited = "its answer to our AUTH";
@@ -96,7 +96,7 @@ fn is_unknown(error: &ServerError) -> bool {
     error.message.to_ascii_lowercase().starts_with("err unknown command")
 }
 
-/// A command that the server has to carry out.
+/// Sends a command and reads its reply; an error of the server fails the connection.
 fn ask<T>(
     target: &ServerTarget,
     wire: &mut Dialled<'_>,
@@ -115,7 +115,7 @@ fn refused(target: &ServerTarget, wire: &Dialled<'_>, error: ServerError) -> Con
     ConnectError::Refused { address, error }
 }
 
-/// Sends a command and reads its reply.
+/// Sends a command and reads its reply, which may be an error.
 fn exchange<T>(
     wire: &mut Dialled<'_>,
     words: &[&str],

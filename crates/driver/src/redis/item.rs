@@ -9,12 +9,12 @@ use crate::reply::{Item, RowCursor};
 
 const ENDS: ProtocolError = ProtocolError::Malformed("reply: it ends within a value");
 
-/// See [`crate::Session::item`]. Pushes and attributes are passed over.
+/// See [`crate::Session::item`]. Pushes and attributes are skipped.
 pub(super) fn item<'a>(
     reply: &'a [u8],
     cursor: &mut RowCursor,
 ) -> Result<Option<Item<'a>>, ProtocolError> {
-    // Elements of what is passed over.
+    // Elements still to be skipped.
     let mut aside = 0;
     loop {
         let rest = reply.get(cursor.offset..).ok_or(ENDS)?;

@@ -2,7 +2,7 @@
 //!
 //! - [`connect`]: from a target to an authenticated session.
 //! - `RedisSession`: commands.
-//! - `command`: what the server's own commands are to us, by name.
+//! - `command`: the class of each command, and those with a special meaning, by name.
 //! - `scan`: replies, by type bytes and sizes.
 //! - `error`: converts the server's errors.
 //! - `item`: a reply's values, read on demand.

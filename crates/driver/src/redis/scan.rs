@@ -11,7 +11,7 @@ use super::error::server_error;
 use crate::error::{ProtocolError, ServerError};
 use crate::reply::{Class, Progress, Reply};
 
-/// Bytes that end every element.
+/// Ends every element.
 const LINE_END: &[u8] = b"\r\n";
 
 /// The progress through a reply.
@@ -23,9 +23,9 @@ pub(super) struct Scan {
     behind: VecDeque<Command>,
     /// Commands may be sent while replies are outstanding.
     pipelined: bool,
-    /// The reply's own head has passed; before it there may be pushes and attributes.
+    /// The head of the reply itself has passed; pushes and attributes may precede it.
     begun: bool,
-    /// Its last head has passed: only bytes are missing.
+    /// The head of its last element has passed: only the bytes of a string may be missing.
     ended: bool,
     /// Offset of the next element; beyond the received bytes if a string is still arriving.
     position: usize,
@@ -35,9 +35,9 @@ pub(super) struct Scan {
     reply: Reply,
     /// Between MULTI and EXEC.
     in_transaction: bool,
-    /// What the transaction holds so far.
+    /// Classes of the commands queued in the transaction.
     queued: Vec<Class>,
-    /// Results of the transaction that EXEC's reply holds.
+    /// Results in EXEC's reply.
     results: u64,
     /// How many of them have begun.
     result: u64,
@@ -96,7 +96,7 @@ impl Scan {
             let Some(rest) = buffer.get(self.position..) else { return Ok(Progress::More) };
             let Some((element, head)) = element(rest)? else { return Ok(Progress::More) };
             let body = rest.get(head..head + element.body_size());
-            // Of strings only an error's is read.
+            // The text of an error is read; other strings are skipped.
             if let Element::Text { kind: BULK_ERROR, size } = element {
                 let Some(text) = body.and_then(|body| body.get(..size)) else {
                     return Ok(Progress::More);
@@ -150,7 +150,7 @@ impl Scan {
         Ok(())
     }
 
-    /// Reads the element that is the reply, or begins it.
+    /// Reads the head of the reply itself.
     fn begin_reply(&mut self, command: Command, element: &Element<'_>) {
         match (command.kind, element) {
             (_, Element::Error(text)) => {
@@ -169,9 +169,9 @@ impl Scan {
                 self.in_transaction = false;
                 (self.results, self.result) = (*count, 0);
             }
-            // Not carried out: a watched key was changed.
+            // Null: nothing was carried out, because a watched key was changed.
             (Kind::Exec, _) => self.end_transaction(),
-            // It is counted when the transaction is carried out.
+            // EXEC counts it.
             (_, Element::Line(b"QUEUED")) if self.in_transaction => {
                 self.queued.push(command.class);
                 self.reply.columns = 1;
@@ -190,8 +190,8 @@ impl Scan {
         };
     }
 
-    /// The result of a command in a transaction. An error there is this reply's: nobody else would
-    /// hear of it.
+    /// Reads the head of a result in EXEC's reply. An error there becomes the error of EXEC: no
+    /// other reply reports it.
     fn begin_result(&mut self, element: &Element<'_>) {
         let class = self.queued.get(self.result as usize).copied();
         self.result += 1;
@@ -214,7 +214,7 @@ impl Scan {
     }
 }
 
-/// Only pushes may come unasked.
+/// A reply without a command: only pushes may come unasked.
 fn unasked(element: &Element<'_>) -> ProtocolError {
     let found = match element {
         Element::Line(_) => '+',

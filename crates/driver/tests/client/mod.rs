@@ -45,7 +45,7 @@ impl Client {
         assert!(flags & libc::O_NONBLOCK != 0, "the socket is handed over non-blocking");
         let socket = Socket::from(socket);
         socket.set_nonblocking(false).unwrap();
-        // Connecting left what remained of its own patience.
+        // Connecting has left its own, shorter time limits on the socket.
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
         socket.set_write_timeout(Some(PATIENCE)).unwrap();
         Self {
@@ -65,7 +65,7 @@ impl Client {
         self.finish(sent)
     }
 
-    /// Sends a command whose words are apart by spaces.
+    /// Sends a command of words separated by spaces.
     pub fn command(&mut self, text: &str) -> Reply {
         let words: Vec<_> = text.split(' ').map(|word| Value::Bytes(word.as_bytes())).collect();
         let sent = self.session.command(words.into_iter(), &mut self.out).unwrap();

@@ -27,7 +27,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server with more arguments, which may name files in its folder; `None`: there is none
+    /// A server with more arguments, which may name files in its folder; `None`: there is no Redis
     /// here, and that was said.
     pub fn with(arguments: impl Fn(&Path) -> Vec<String>) -> Option<Self> {
         let program = find_program()?;
@@ -44,7 +44,7 @@ impl Server {
         Some(server)
     }
 
-    /// One without a password.
+    /// A server without a password.
     pub fn start() -> Option<Self> {
         Self::with(|_| Vec::new())
     }
@@ -58,7 +58,7 @@ impl Server {
         }
     }
 
-    /// Its Unix socket, nobody in particular, the first database.
+    /// Over the Unix socket, with no user's name, to the first database.
     pub fn target(&self) -> ServerTarget {
         ServerTarget {
             endpoints: vec![Endpoint::Unix(self.socket.clone())],
@@ -72,7 +72,7 @@ impl Server {
         }
     }
 
-    /// Its TCP port.
+    /// Over TCP.
     pub fn over_tcp(&self) -> ServerTarget {
         let endpoint = Endpoint::Tcp { host: "127.0.0.1".into(), port: self.port };
         ServerTarget { endpoints: vec![endpoint], ..self.target() }

@@ -1,5 +1,5 @@
-//! Sessions with real servers, a module for each kind and question: one program, since each program
-//! of tests is compiled and linked with all it needs.
+//! Sessions with real servers, a module for each kind and subject. They are one test program,
+//! because each program is compiled and linked with everything it needs.
 
 #![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
 

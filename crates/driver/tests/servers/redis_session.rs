@@ -100,7 +100,7 @@ fn replies_are_values_and_commands_count_by_name() {
     }
 }
 
-/// Each command is flagged by the server as we count it.
+/// Each command counts as the server flags it.
 #[test]
 fn the_servers_own_flags_agree_with_our_classes() {
     let Some(server) = Server::start() else { return };

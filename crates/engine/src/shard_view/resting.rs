@@ -31,8 +31,8 @@ impl ShardView {
         self.bring_in_outside();
     }
 
-    /// The recorder for what a client does, which may have been told to stop: what `thread_done`
-    /// sends is no part of a window bounded by events, though others still have some that count.
+    /// The recorder for what a client does; `stopped`: it was told to stop. What its `thread_done`
+    /// sends is no part of a window bounded by events, even if events of other clients still count.
     #[inline]
     pub fn recorder_of(&mut self, stopped: bool) -> &mut Recorder {
         if stopped { self.recorder_after_stop() } else { &mut self.account.recorder }

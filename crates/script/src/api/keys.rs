@@ -1,4 +1,4 @@
-//! Commands on keys: what `keys.lua` is built on.
+//! Commands on keys: the host functions that `keys.lua` uses.
 
 use std::ffi::c_int;
 
@@ -11,10 +11,9 @@ use super::waiting::may_wait;
 use crate::host::{Host, with, with_view};
 use crate::lua::{self, State, set_function};
 
-/// Aggregates within one another, at most: as many as a reply of a server's own commands has, and
-/// more.
+/// How deep aggregates may nest; the replies of the server's own commands nest less deeply.
 const DEPTH_MAX: u32 = 64;
-/// Room that a table gets before its values arrive, at most: a server may claim any number.
+/// How many values a new table has room for at most: a server may claim any number.
 const ROOM_MAX: u64 = 4096;
 /// Integers up to this are Lua numbers exactly.
 const EXACT: u64 = 1 << 53;
@@ -51,7 +50,7 @@ unsafe fn push_answers(state: *mut State, family: Family) -> c_int {
     1
 }
 
-/// `host.keep_integer(f)`: sets what makes an integer of 64 bits from its digits.
+/// `host.keep_integer(f)`: sets the function that makes a 64-bit integer from its digits.
 unsafe extern "C-unwind" fn keep_integer(state: *mut State) -> c_int {
     // SAFETY: called by the prelude with a function.
     unsafe {
@@ -121,7 +120,7 @@ unsafe extern "C-unwind" fn command(state: *mut State) -> c_int {
 
 #[cold]
 unsafe fn refuse_word(state: *mut State, index: c_int) -> ! {
-    // SAFETY: upheld by the caller; the message is dropped before the stack is left.
+    // SAFETY: upheld by the caller.
     unsafe {
         let kind = lua::describe(state, index);
         let place = lua::place(state);
@@ -135,7 +134,7 @@ unsafe fn refuse_word(state: *mut State, index: c_int) -> ! {
     }
 }
 
-/// What the next value of a reply is; text is in the host's row.
+/// The next value of a reply; the bytes of a text or an error are in the host's row.
 enum Next {
     Null,
     Text,
@@ -186,7 +185,7 @@ unsafe extern "C-unwind" fn value(state: *mut State) -> c_int {
     1
 }
 
-/// Pushes the next value, with all that belongs to it.
+/// Pushes the next value, with all values nested in it.
 unsafe fn push_value(state: *mut State, slot: u32, depth: u32) -> Result<(), ProtocolError> {
     let next = with(|host| host.next_value(slot))?.ok_or(CUT_SHORT)?;
     // SAFETY: upheld by the caller: a live state.
@@ -278,7 +277,7 @@ unsafe fn push_map(
     Ok(())
 }
 
-/// Whether a table can hold a value by it: not nil, not NaN.
+/// Whether it can be a key of a table: not nil, not NaN.
 unsafe fn is_key(state: *mut State, index: c_int) -> bool {
     // SAFETY: upheld by the caller.
     unsafe {
