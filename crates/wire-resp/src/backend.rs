@@ -79,6 +79,12 @@ impl Element<'_> {
         }
     }
 
+    /// A push or an attribute: it comes before a value and is no part of it.
+    #[inline]
+    pub fn is_aside(&self) -> bool {
+        matches!(self, Self::Aggregate { kind: PUSH | ATTRIBUTE, .. })
+    }
+
     /// Elements that belong to it and follow it.
     #[inline]
     pub fn children(&self) -> u64 {

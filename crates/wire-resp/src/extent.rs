@@ -1,7 +1,7 @@
 //! Where a reply ends, however its elements nest.
 
 use crate::WireError;
-use crate::backend::{ATTRIBUTE, Element, PUSH};
+use crate::backend::{Element, element};
 
 /// The elements of a reply that are still to come. One number is enough for any nesting: each
 /// element takes one away and adds those within it.
@@ -30,14 +30,27 @@ impl Extent {
     /// [`WireError`] for more elements than can be counted.
     #[inline]
     pub fn pass(&mut self, element: &Element<'_>) -> Result<bool, WireError> {
-        let own = match element {
-            Element::Aggregate { kind: ATTRIBUTE | PUSH, .. } => 0,
-            _ => 1,
-        };
+        let own = u64::from(!element.is_aside());
         let more = (self.left - own).checked_add(element.children());
         self.left = more.ok_or(WireError::Malformed("count of elements"))?;
         Ok(self.left == 0)
     }
+}
+
+/// The size in bytes of the reply at the front of `bytes`; `None`: it is incomplete.
+///
+/// # Errors
+/// [`WireError`] if no reply begins like that.
+pub fn reply_size(bytes: &[u8]) -> Result<Option<usize>, WireError> {
+    let (mut extent, mut at) = (Extent::default(), 0);
+    while let Some(rest) = bytes.get(at..) {
+        let Some((element, head)) = element(rest)? else { return Ok(None) };
+        at += head + element.body_size();
+        if extent.pass(&element)? {
+            return Ok((at <= bytes.len()).then_some(at));
+        }
+    }
+    Ok(None)
 }
 
 #[cfg(test)]
@@ -45,20 +58,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::backend::{ARRAY, BULK_STRING, MAP, element};
-
-    /// The size of the reply at the front of `bytes`.
-    fn size(bytes: &[u8]) -> Result<Option<usize>, WireError> {
-        let (mut extent, mut at) = (Extent::default(), 0);
-        while let Some(rest) = bytes.get(at..) {
-            let Some((element, head)) = element(rest)? else { return Ok(None) };
-            at += head + element.body_size();
-            if extent.pass(&element)? {
-                return Ok((at <= bytes.len()).then_some(at));
-            }
-        }
-        Ok(None)
-    }
+    use crate::backend::{ARRAY, BULK_STRING, MAP};
 
     #[test]
     fn a_reply_ends_with_the_last_element_of_its_first() {
@@ -72,11 +72,11 @@ mod tests {
             b">2\r\n+invalidate\r\n*1\r\n+k\r\n+OK\r\n",
             b"*1\r\n|1\r\n+a\r\n+b\r\n:1\r\n",
         ] {
-            assert_eq!(size(reply), Ok(Some(reply.len())), "{reply:?}");
+            assert_eq!(reply_size(reply), Ok(Some(reply.len())), "{reply:?}");
             let more = [reply, b"+NEXT\r\n"].concat();
-            assert_eq!(size(&more), Ok(Some(reply.len())), "{reply:?}");
+            assert_eq!(reply_size(&more), Ok(Some(reply.len())), "{reply:?}");
             for end in 0..reply.len() {
-                assert_eq!(size(&reply[..end]), Ok(None), "{reply:?} to {end}");
+                assert_eq!(reply_size(&reply[..end]), Ok(None), "{reply:?} to {end}");
             }
         }
     }
@@ -127,15 +127,15 @@ mod tests {
             cut in any::<u16>(),
         ) {
             let whole = [&reply[..], &behind].concat();
-            prop_assert_eq!(size(&whole), Ok(Some(reply.len())));
+            prop_assert_eq!(reply_size(&whole), Ok(Some(reply.len())));
             let cut = usize::from(cut) % reply.len();
-            prop_assert_eq!(size(&reply[..cut]), Ok(None));
+            prop_assert_eq!(reply_size(&reply[..cut]), Ok(None));
         }
 
         /// Whatever bytes come, they are read, awaited or refused.
         #[test]
         fn no_bytes_are_too_much(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = size(&bytes);
+            let _ = reply_size(&bytes);
         }
     }
 }

@@ -23,9 +23,7 @@ pub fn text(word: &[u8], out: &mut Vec<u8>) -> Result<(), WireError> {
         let (found, limit) = (word.len() as u64, TEXT_SIZE_MAX as u64);
         return Err(WireError::TooLong { found, limit });
     }
-    number_line(b'$', word.len(), out);
-    out.extend_from_slice(word);
-    out.extend_from_slice(b"\r\n");
+    append(word, out);
     Ok(())
 }
 
@@ -33,7 +31,7 @@ pub fn text(word: &[u8], out: &mut Vec<u8>) -> Result<(), WireError> {
 #[inline]
 pub fn integer(value: impl itoa::Integer, out: &mut Vec<u8>) {
     let mut digits = itoa::Buffer::new();
-    short(digits.format(value).as_bytes(), out);
+    append(digits.format(value).as_bytes(), out);
 }
 
 /// Appends a word that is a number: a whole one without a point, others in the fewest digits that
@@ -46,18 +44,16 @@ pub fn number(value: f64, out: &mut Vec<u8>) {
     }
     let mut room = [0; NUMBER_SIZE_MAX];
     let mut rest = &mut room[..];
-    // Small ones have as many zeros behind the point as large ones digits before it.
-    let whole = if value != 0.0 && value.abs() < 1e-9 {
-        write!(rest, "{value:e}")
-    } else {
-        write!(rest, "{value}")
-    };
-    let left = rest.len();
-    let written = if whole.is_ok() { NUMBER_SIZE_MAX - left } else { 0 };
-    short(&room[..written], out);
+    // Without an exponent, a small number would begin with up to 300 zeros.
+    let formatted =
+        if value.abs() < 1e-9 { write!(rest, "{value:e}") } else { write!(rest, "{value}") };
+    debug_assert!(formatted.is_ok(), "{value:e} has more than {NUMBER_SIZE_MAX} characters");
+    let size = NUMBER_SIZE_MAX - rest.len();
+    append(&room[..size], out);
 }
 
-fn short(word: &[u8], out: &mut Vec<u8>) {
+#[inline]
+fn append(word: &[u8], out: &mut Vec<u8>) {
     number_line(b'$', word.len(), out);
     out.extend_from_slice(word);
     out.extend_from_slice(b"\r\n");

@@ -4,7 +4,7 @@
 //! - [`frontend`] writes commands into the caller's buffer; nothing else is allocated.
 //! - [`backend`] reads replies element by element, by their type bytes, and decodes no more than an
 //!   element's head.
-//! - [`Extent`] knows where a reply ends without looking into its strings.
+//! - [`Extent`] and [`reply_size`] find a reply's end without looking into its strings.
 
 pub mod backend;
 mod error;
@@ -12,4 +12,4 @@ mod extent;
 pub mod frontend;
 
 pub use error::{COUNT_MAX, LINE_SIZE_MAX, TEXT_SIZE_MAX, WireError};
-pub use extent::Extent;
+pub use extent::{Extent, reply_size};

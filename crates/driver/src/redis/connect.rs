@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use record::{ServerTarget, TlsMode};
 use wire_resp::backend::{Element, element};
-use wire_resp::{Extent, frontend};
+use wire_resp::{frontend, reply_size};
 
 use super::error::server_error;
 use super::session::RedisSession;
@@ -127,7 +127,7 @@ fn exchange<T>(
     written.map_err(|error| protocol(wire, error.into()))?;
     wire.send(&out)?;
     loop {
-        let size = reply_size(&wire.received).map_err(|error| protocol(wire, error))?;
+        let size = reply_size(&wire.received).map_err(|error| protocol(wire, error.into()))?;
         let Some(size) = size else {
             wire.receive()?;
             continue;
@@ -144,35 +144,21 @@ fn protocol(wire: &Dialled<'_>, source: ProtocolError) -> ConnectError {
     ConnectError::Protocol { address: wire.address.clone(), source }
 }
 
-/// The size of the reply at the front; `None`: it is incomplete.
-fn reply_size(bytes: &[u8]) -> Result<Option<usize>, ProtocolError> {
-    let (mut extent, mut at) = (Extent::default(), 0);
-    loop {
-        let Some((element, head)) = element(bytes.get(at..).unwrap_or_default())? else {
-            return Ok(None);
-        };
-        at += head + element.body_size();
-        if extent.pass(&element)? {
-            return Ok((at <= bytes.len()).then_some(at));
-        }
-    }
-}
-
-/// The strings of a reply, whatever they are in; the others are empty.
+/// The values of a reply in order, however they nest; those that are no strings are empty.
 fn texts(reply: &[u8]) -> Vec<&[u8]> {
-    let (mut found, mut at) = (Vec::new(), 0);
+    let (mut texts, mut at) = (Vec::new(), 0);
     while let Some(rest) = reply.get(at..)
         && let Ok(Some((element, head))) = element(rest)
     {
         let body = rest.get(head..head + element.body_size()).unwrap_or_default();
-        found.push(match element {
+        texts.push(match element {
             Element::Text { size, .. } => body.get(..size).unwrap_or_default(),
             Element::Line(text) => text,
             _ => &[],
         });
         at += head + element.body_size();
     }
-    found
+    texts
 }
 
 /// `server` and `version` of HELLO's map: `redis 7.0.15`.

@@ -1,8 +1,6 @@
 //! A reply's values, read one after the other from its bytes, on demand.
 
-use wire_resp::backend::{
-    self, ATTRIBUTE, BULK_ERROR, Element, MAP, PUSH, VERBATIM_STRING, element,
-};
+use wire_resp::backend::{self, BULK_ERROR, Element, MAP, VERBATIM_STRING, element};
 
 use crate::error::ProtocolError;
 use crate::reply::{Item, RowCursor};
@@ -24,7 +22,7 @@ pub(super) fn item<'a>(
         let (element, head) = element(rest)?.ok_or(ENDS)?;
         let body = rest.get(head..head + element.body_size()).ok_or(ENDS)?;
         cursor.offset += head + body.len();
-        if let Element::Aggregate { kind: PUSH | ATTRIBUTE, .. } = element {
+        if element.is_aside() {
             aside += element.children();
         } else if aside > 0 {
             aside = aside - 1 + element.children();

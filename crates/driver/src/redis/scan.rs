@@ -133,9 +133,7 @@ impl Scan {
     /// Passes one element.
     #[inline]
     fn pass(&mut self, element: &Element<'_>) -> Result<(), ProtocolError> {
-        let aside =
-            matches!(element, Element::Aggregate { kind: backend::PUSH | backend::ATTRIBUTE, .. });
-        let left = self.extent.left();
+        let (aside, left) = (element.is_aside(), self.extent.left());
         if !aside && !self.begun && left == 1 {
             let Some(command) = self.expect else { return Err(unasked(element)) };
             self.begun = true;
