@@ -34,9 +34,9 @@ pub enum Session {
 }
 
 const NO_STATEMENTS: ProtocolError =
-    ProtocolError::Misuse("a server of keys prepares no statements: send commands (dbdyno.keys)");
+    ProtocolError::Misuse("a server of keys takes no statements: send commands (dbdyno.keys)");
 const NO_COMMANDS: ProtocolError = ProtocolError::Misuse(
-    "a database of SQL takes no commands: send statements (sysbench.sql.driver)",
+    "an SQL database takes no commands: send statements (sysbench.sql.driver)",
 );
 
 impl Session {
@@ -122,7 +122,7 @@ impl Session {
             Self::Sqlite(session) => Ok(Sent::Done(session.query(sql))),
             Self::Postgres(session) => session.query(sql, out),
             Self::Mysql(session) => session.query(sql, out),
-            Self::Redis(session) => session.query(),
+            Self::Redis(_) => Err(NO_STATEMENTS),
         }
     }
 
@@ -154,7 +154,7 @@ impl Session {
     /// [`ProtocolError`] if a reply is still outstanding.
     pub fn roll_back(&mut self, out: &mut Vec<u8>) -> Result<Sent, ProtocolError> {
         match self {
-            Self::Redis(session) => session.roll_back(out),
+            Self::Redis(_) => self.command([Value::Bytes(b"DISCARD")].into_iter(), out),
             _ => self.query(b"ROLLBACK", out),
         }
     }

@@ -44,16 +44,12 @@ pub(super) struct Scan {
 }
 
 impl Scan {
-    pub fn check_idle(&self) -> Result<(), ProtocolError> {
-        match self.expect {
-            None => Ok(()),
-            Some(_) => Err(ProtocolError::Misuse("a reply is still outstanding")),
-        }
-    }
-
     /// Fails unless a command may be sent now.
     pub fn check_free(&self) -> Result<(), ProtocolError> {
-        if self.pipelined { Ok(()) } else { self.check_idle() }
+        if self.pipelined || self.expect.is_none() {
+            return Ok(());
+        }
+        Err(ProtocolError::Misuse("a reply is still outstanding"))
     }
 
     /// See [`crate::Session::pipelined`].

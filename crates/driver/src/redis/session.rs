@@ -2,22 +2,18 @@
 
 use wire_resp::frontend;
 
-use super::command::{Command, Kind, command_of};
+use super::command::{Kind, command_of};
 use super::item;
 use super::scan::Scan;
 use crate::error::ProtocolError;
-use crate::reply::{Class, Item, Progress, RowCursor, Sent};
+use crate::reply::{Item, Progress, RowCursor, Sent};
 use crate::value::Value;
 
-const NO_TEXT: ProtocolError = ProtocolError::Misuse(
-    "a server of keys has no statements in text: send commands (dbdyno.keys)",
-);
 const NO_NAME: ProtocolError = ProtocolError::Misuse("a command begins with its name");
 const REFUSED: ProtocolError = ProtocolError::Misuse(
-    "this command changes how replies follow commands, so a load can't send it (SUBSCRIBE, \
+    "this command changes which replies follow commands, so a load can't send it (SUBSCRIBE, \
      MONITOR, SYNC, QUIT, RESET, HELLO, SHUTDOWN, CLIENT REPLY)",
 );
-const DISCARD: Command = Command { class: Class::Other, kind: Kind::Discard };
 
 /// A session with a Valkey or Redis server.
 #[derive(Debug, Default)]
@@ -26,12 +22,6 @@ pub struct RedisSession {
 }
 
 impl RedisSession {
-    /// Refuses statement text.
-    pub fn query(&self) -> Result<Sent, ProtocolError> {
-        self.scan.check_free()?;
-        Err(NO_TEXT)
-    }
-
     /// See [`crate::Session::command`].
     pub fn command<'a>(
         &mut self,
@@ -39,38 +29,17 @@ impl RedisSession {
         out: &mut Vec<u8>,
     ) -> Result<Sent, ProtocolError> {
         self.scan.check_free()?;
-        let count = words.len();
         let Some(Value::Bytes(name)) = words.next() else { return Err(NO_NAME) };
         let command = command_of(name);
         if command.kind == Kind::Refused {
             return Err(REFUSED);
         }
         let start = out.len();
-        frontend::begin(count, out);
-        let mut written = frontend::text(name, out).map_err(ProtocolError::from);
-        let mut place = 0;
-        while let (Ok(()), Some(word)) = (&written, words.next()) {
-            if command.kind == Kind::Client && place == 0 && is_reply(&word) {
-                written = Err(REFUSED);
-                break;
-            }
-            place += 1;
-            written = write(word, out);
-        }
-        if let Err(error) = written {
+        if let Err(error) = write_command(command.kind, name, words, out) {
             out.truncate(start);
             return Err(error);
         }
         self.scan.begin(command);
-        Ok(Sent::Waiting)
-    }
-
-    /// Drops the open transaction.
-    pub fn roll_back(&mut self, out: &mut Vec<u8>) -> Result<Sent, ProtocolError> {
-        self.scan.check_idle()?;
-        frontend::begin(1, out);
-        frontend::text(b"DISCARD", out)?;
-        self.scan.begin(DISCARD);
         Ok(Sent::Waiting)
     }
 
@@ -105,6 +74,25 @@ impl RedisSession {
     }
 }
 
+/// Appends a command; after an error, part of it is left behind.
+#[inline]
+fn write_command<'a>(
+    kind: Kind,
+    name: &[u8],
+    arguments: impl ExactSizeIterator<Item = Value<'a>>,
+    out: &mut Vec<u8>,
+) -> Result<(), ProtocolError> {
+    frontend::begin(1 + arguments.len(), out);
+    frontend::text(name, out)?;
+    for (place, argument) in arguments.enumerate() {
+        if kind == Kind::Client && place == 0 && is_reply(&argument) {
+            return Err(REFUSED);
+        }
+        write(argument, out)?;
+    }
+    Ok(())
+}
+
 fn is_reply(word: &Value<'_>) -> bool {
     matches!(word, Value::Bytes(word) if word.eq_ignore_ascii_case(b"REPLY"))
 }
@@ -115,7 +103,7 @@ fn write(word: Value<'_>, out: &mut Vec<u8>) -> Result<(), ProtocolError> {
         Value::Int(word) => frontend::integer(word, out),
         Value::Unsigned(word) => frontend::integer(word, out),
         Value::Double(word) => frontend::number(word, out),
-        Value::Null => return Err(ProtocolError::Misuse("a command has no word for nothing")),
+        Value::Null => return Err(ProtocolError::Misuse("a command has no NULL")),
     }
     Ok(())
 }
