@@ -25,6 +25,7 @@ mod placeholder;
 mod postgres;
 mod redis;
 mod reply;
+mod scanned;
 mod scripted;
 mod session;
 mod socket;

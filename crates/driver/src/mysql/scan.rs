@@ -13,6 +13,7 @@ use super::statement::{Statement, Text, next_prepared};
 use crate::error::{ProtocolError, ServerError};
 use crate::load::wrong_row_count;
 use crate::reply::{Class, Progress, Reply, StatementId};
+use crate::scanned::Scanned;
 use crate::statements::Statements;
 
 /// The reply expected.
@@ -78,10 +79,8 @@ pub(super) struct Scan {
     columns: Columns,
     /// The last packet was full: the next one continues its payload.
     continues: bool,
-    /// Offset of the next packet; beyond the received bytes if a row is still arriving.
-    position: usize,
-    /// Bytes of this reply were dropped: its rows can't be read.
-    discarded: bool,
+    /// Up to the next packet.
+    pub scanned: Scanned,
     /// Result sets seen in this reply.
     sets: u32,
     reply: Reply,
@@ -105,8 +104,7 @@ impl Scan {
             stage: Stage::First,
             columns: Columns::default(),
             continues: false,
-            position: 0,
-            discarded: false,
+            scanned: Scanned::default(),
             sets: 0,
             reply: Reply::default(),
             status: agreed.status,
@@ -167,13 +165,6 @@ impl Scan {
         self.pipelined = pipelined;
     }
 
-    pub fn check_readable(&self) -> Result<(), ProtocolError> {
-        if self.discarded {
-            return Err(ProtocolError::Misuse("the reply's bytes were discarded"));
-        }
-        Ok(())
-    }
-
     /// A command was sent.
     pub fn begin(&mut self, expect: Expect) {
         if self.expect != Expect::Nothing {
@@ -186,16 +177,8 @@ impl Scan {
             Expect::Results { statement } => statement,
             _ => None,
         });
-        self.discarded = false;
+        self.scanned.discarded = false;
         self.sets = 0;
-    }
-
-    /// Drops scanned bytes: returns how many of the `buffer_size` the caller may drop at the front.
-    pub fn discard(&mut self, buffer_size: usize) -> usize {
-        let count = self.position.min(buffer_size);
-        self.position -= count;
-        self.discarded |= count > 0;
-        count
     }
 
     pub fn feed(
@@ -203,7 +186,7 @@ impl Scan {
         buffer: &[u8],
         statements: &mut Statements<Statement>,
     ) -> Result<Progress, ProtocolError> {
-        while let Some(rest) = buffer.get(self.position..) {
+        while let Some(rest) = buffer.get(self.scanned.position..) {
             // The last packet may have been skipped before it had arrived completely.
             if self.wanted && !self.continues {
                 return Ok(self.wants());
@@ -215,14 +198,14 @@ impl Scan {
             let Some(header) = backend::header(rest) else { break };
             let packet = &rest[HEADER_SIZE..];
             if self.skips(header.size, packet)? {
-                self.position += HEADER_SIZE + header.size;
+                self.scanned.position += HEADER_SIZE + header.size;
                 self.continues = header.size == PACKET_SIZE_MAX;
                 continue;
             }
             let Some(payload) = packet.get(..header.size) else { break };
             self.next_sequence = header.sequence.wrapping_add(1);
             self.payload(payload, statements)?;
-            self.position += HEADER_SIZE + header.size;
+            self.scanned.position += HEADER_SIZE + header.size;
         }
         Ok(Progress::More)
     }
@@ -448,13 +431,13 @@ impl Scan {
     /// The rows to be sent now are the next packets of the conversation.
     fn wants(&mut self) -> Progress {
         self.wanted = false;
-        Progress::Wanted { consumed: std::mem::take(&mut self.position) }
+        Progress::Wanted { consumed: std::mem::take(&mut self.scanned.position) }
     }
 
     fn done(&mut self) -> Progress {
         self.expect = Expect::Nothing;
         self.reply.more = self.sets > 1;
-        let consumed = std::mem::take(&mut self.position);
+        let consumed = std::mem::take(&mut self.scanned.position);
         let reply = std::mem::take(&mut self.reply);
         if let Some(next) = self.behind.pop_front() {
             self.begin(next);

@@ -228,7 +228,7 @@ impl MysqlSession {
 
     /// See [`crate::Session::discard_scanned`].
     pub fn discard_scanned(&mut self, buffer_size: usize) -> usize {
-        self.scan.discard(buffer_size)
+        self.scan.scanned.discard(buffer_size)
     }
 
     /// See [`crate::Session::row`].
@@ -238,7 +238,7 @@ impl MysqlSession {
         cursor: &mut RowCursor,
         column: impl FnMut(Option<&[u8]>),
     ) -> Result<bool, ProtocolError> {
-        self.scan.check_readable()?;
+        self.scan.scanned.check_readable()?;
         let known = self.scan.columns().known(&self.statements);
         self.scan.layout().row(reply, cursor, known, column)
     }
@@ -249,7 +249,7 @@ impl MysqlSession {
         reply: &[u8],
         cursor: &mut RowCursor,
     ) -> Result<Option<Reply>, ProtocolError> {
-        self.scan.check_readable()?;
+        self.scan.scanned.check_readable()?;
         self.scan.layout().next_result(reply, cursor)
     }
 

@@ -10,6 +10,7 @@ use super::statement::Statement;
 use crate::error::ProtocolError;
 use crate::load::wrong_row_count;
 use crate::reply::{Class, Progress, Reply, StatementId};
+use crate::scanned::Scanned;
 use crate::statements::Statements;
 
 /// The reply expected.
@@ -70,10 +71,8 @@ pub(super) struct Scan {
     behind: VecDeque<Expect>,
     /// Requests may be sent while replies are outstanding.
     pipelined: bool,
-    /// Offset of the next message; beyond the received bytes if a row is still arriving.
-    position: usize,
-    /// Bytes of this reply were dropped: its rows can't be read.
-    discarded: bool,
+    /// Up to the next message.
+    pub scanned: Scanned,
     /// Result sets seen in this reply.
     sets: u32,
     /// Output so far of the statement being answered.
@@ -90,8 +89,7 @@ impl Default for Scan {
             expect: Expect::Nothing,
             behind: VecDeque::new(),
             pipelined: false,
-            position: 0,
-            discarded: false,
+            scanned: Scanned::default(),
             sets: 0,
             output: Output::Nothing,
             reply: Reply::default(),
@@ -129,13 +127,6 @@ impl Scan {
         self.pipelined = pipelined;
     }
 
-    pub fn check_readable(&self) -> Result<(), ProtocolError> {
-        if self.discarded {
-            return Err(ProtocolError::Misuse("the reply's bytes were discarded"));
-        }
-        Ok(())
-    }
-
     /// Starts a request. What was scanned since the last reply (notices) stays at the front of this
     /// one.
     pub fn begin(&mut self, expect: Expect) {
@@ -144,7 +135,7 @@ impl Scan {
             return;
         }
         self.expect = expect;
-        self.discarded = false;
+        self.scanned.discarded = false;
         self.load_failed = false;
         self.sets = 0;
         self.output = Output::Nothing;
@@ -155,32 +146,24 @@ impl Scan {
         }
     }
 
-    /// Drops scanned bytes: returns how many of the `buffer_size` the caller may drop at the front.
-    pub fn discard(&mut self, buffer_size: usize) -> usize {
-        let count = self.position.min(buffer_size);
-        self.position -= count;
-        self.discarded |= count > 0;
-        count
-    }
-
     pub fn feed(
         &mut self,
         buffer: &[u8],
         statements: &mut Statements<Statement>,
     ) -> Result<Progress, ProtocolError> {
-        while let Some(rest) = buffer.get(self.position..) {
+        while let Some(rest) = buffer.get(self.scanned.position..) {
             let Some(header) = backend::header(rest)? else { break };
             let Header { tag, body_size } = header;
             if tag == backend::DATA_ROW || tag == backend::COPY_DATA {
                 self.count_row(tag)?;
-                self.position += HEADER_SIZE + body_size;
+                self.scanned.position += HEADER_SIZE + body_size;
                 continue;
             }
             let Some(body) = rest.get(HEADER_SIZE..HEADER_SIZE + body_size) else { break };
             let over = self.message(tag, body, statements)?;
-            self.position += HEADER_SIZE + body_size;
+            self.scanned.position += HEADER_SIZE + body_size;
             if over {
-                let consumed = std::mem::take(&mut self.position);
+                let consumed = std::mem::take(&mut self.scanned.position);
                 let reply = std::mem::take(&mut self.reply);
                 self.expect = Expect::Nothing;
                 if let Some(next) = self.behind.pop_front() {

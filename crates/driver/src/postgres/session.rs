@@ -147,7 +147,7 @@ impl PostgresSession {
 
     /// See [`crate::Session::discard_scanned`].
     pub fn discard_scanned(&mut self, buffer_size: usize) -> usize {
-        self.scan.discard(buffer_size)
+        self.scan.scanned.discard(buffer_size)
     }
 
     /// See [`crate::Session::row`].
@@ -157,7 +157,7 @@ impl PostgresSession {
         cursor: &mut RowCursor,
         column: impl FnMut(Option<&[u8]>),
     ) -> Result<bool, ProtocolError> {
-        self.scan.check_readable()?;
+        self.scan.scanned.check_readable()?;
         rows::row(reply, cursor, column)
     }
 
@@ -167,7 +167,7 @@ impl PostgresSession {
         reply: &[u8],
         cursor: &mut RowCursor,
     ) -> Result<Option<Reply>, ProtocolError> {
-        self.scan.check_readable()?;
+        self.scan.scanned.check_readable()?;
         rows::next_result(reply, cursor)
     }
 

@@ -10,6 +10,7 @@ use super::command::{Command, Kind};
 use super::error::server_error;
 use crate::error::{ProtocolError, ServerError};
 use crate::reply::{Class, Progress, Reply};
+use crate::scanned::Scanned;
 
 /// Ends every element.
 const LINE_END: &[u8] = b"\r\n";
@@ -27,10 +28,8 @@ pub(super) struct Scan {
     begun: bool,
     /// The head of its last element has passed: only the bytes of a string may be missing.
     ended: bool,
-    /// Offset of the next element; beyond the received bytes if a string is still arriving.
-    position: usize,
-    /// Bytes of this reply were dropped: its values can't be read.
-    discarded: bool,
+    /// Up to the next element.
+    pub scanned: Scanned,
     extent: Extent,
     reply: Reply,
     /// Between MULTI and EXEC.
@@ -57,13 +56,6 @@ impl Scan {
         self.pipelined = pipelined;
     }
 
-    pub fn check_readable(&self) -> Result<(), ProtocolError> {
-        if self.discarded {
-            return Err(ProtocolError::Misuse("the reply's bytes were discarded"));
-        }
-        Ok(())
-    }
-
     pub fn in_transaction(&self) -> bool {
         self.in_transaction
     }
@@ -76,20 +68,12 @@ impl Scan {
             return;
         }
         self.expect = Some(command);
-        self.discarded = false;
-    }
-
-    /// Drops scanned bytes: returns how many of the `buffer_size` the caller may drop at the front.
-    pub fn discard(&mut self, buffer_size: usize) -> usize {
-        let count = self.position.min(buffer_size);
-        self.position -= count;
-        self.discarded |= count > 0;
-        count
+        self.scanned.discarded = false;
     }
 
     pub fn feed(&mut self, buffer: &[u8]) -> Result<Progress, ProtocolError> {
         while !self.ended {
-            let Some(rest) = buffer.get(self.position..) else { return Ok(Progress::More) };
+            let Some(rest) = buffer.get(self.scanned.position..) else { return Ok(Progress::More) };
             let Some((element, head)) = element(rest)? else { return Ok(Progress::More) };
             let body = rest.get(head..head + element.body_size());
             // The text of an error is read; other strings are skipped.
@@ -101,13 +85,14 @@ impl Scan {
             } else {
                 self.pass(&element)?;
             }
-            self.position += head + element.body_size();
+            self.scanned.position += head + element.body_size();
         }
-        if buffer.len() < self.position {
+        let position = self.scanned.position;
+        if buffer.len() < position {
             return Ok(Progress::More);
         }
-        // Otherwise the reply is longer than it said, and what follows would be taken for the next.
-        let end = self.position.checked_sub(2).and_then(|end| buffer.get(end..self.position));
+        // A string longer than its size: its remaining bytes would be taken for the next reply.
+        let end = position.checked_sub(2).and_then(|start| buffer.get(start..position));
         if end.is_some_and(|end| end != LINE_END) {
             return Err(ProtocolError::Malformed("string: more bytes than its size"));
         }
@@ -116,12 +101,12 @@ impl Scan {
 
     /// The reply is complete.
     fn finish(&mut self) -> Progress {
-        let consumed = std::mem::take(&mut self.position);
+        let consumed = std::mem::take(&mut self.scanned.position);
         let reply = std::mem::take(&mut self.reply);
         (self.begun, self.ended, self.extent) = (false, false, Extent::default());
         self.expect = self.behind.pop_front();
         if self.expect.is_some() {
-            self.discarded = false;
+            self.scanned.discarded = false;
         }
         Progress::Done { reply, consumed }
     }

@@ -55,7 +55,7 @@ impl RedisSession {
 
     /// See [`crate::Session::discard_scanned`].
     pub fn discard_scanned(&mut self, buffer_size: usize) -> usize {
-        self.scan.discard(buffer_size)
+        self.scan.scanned.discard(buffer_size)
     }
 
     /// See [`crate::Session::item`].
@@ -64,7 +64,7 @@ impl RedisSession {
         reply: &'a [u8],
         cursor: &mut RowCursor,
     ) -> Result<Option<Item<'a>>, ProtocolError> {
-        self.scan.check_readable()?;
+        self.scan.scanned.check_readable()?;
         item::item(reply, cursor)
     }
 
