@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use driver::{CarrierError, Numbered};
+use driver::{Batch, CarrierError, Numbered};
 use engine::{Message, ShardView};
 use record::{ErrorAction, FatalKind};
 
@@ -58,16 +58,21 @@ impl Runtime {
         let mut text = fleet.spare.pop().unwrap_or_default();
         text.clear();
         text.extend_from_slice(&bulk.text[..bulk.prefix]);
-        let sql = std::mem::replace(&mut bulk.text, text);
-        let rows = std::mem::take(&mut bulk.rows);
         fleet.outstanding += 1;
-        let (loads, forms) = (fleet.loads, Arc::clone(&fleet.forms));
         let numbers = fleet.numbered.then(|| Arc::clone(&fleet.numbers));
-        let reset = fleet.reset.clone();
-        let starts = std::mem::take(&mut fleet.starts);
-        let prefix = || Arc::clone(&fleet.prefix);
-        let numbered = fleet.numbered.then(|| Numbered { prefix: prefix(), rows: starts });
-        self.submit(index, Task::Carry { numbered, reset, sql, rows, numbers, loads, forms });
+        let numbered = fleet.numbered.then(|| Numbered {
+            prefix: Arc::clone(&fleet.prefix),
+            rows: std::mem::take(&mut fleet.starts),
+        });
+        let batch = Batch {
+            sql: std::mem::replace(&mut bulk.text, text),
+            rows: std::mem::take(&mut bulk.rows),
+            loads: fleet.loads,
+            forms: Arc::clone(&fleet.forms),
+            reset: fleet.reset.clone(),
+            numbered,
+        };
+        self.submit(index, Task::Carry(batch, numbers));
     }
 
     /// Decides whether the script has to wait for batches in flight.

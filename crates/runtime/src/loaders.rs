@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use driver::{Batch, Carried, Carrier, CarrierError, Form, Numbered, Table};
+use driver::{Batch, Carried, Carrier, CarrierError, Table};
 use reactor::Waker;
 use record::Target;
 
@@ -74,16 +74,8 @@ pub(crate) struct Looked {
 pub(crate) enum Task {
     /// Look up the table that an INSERT's prefix names.
     Look(Vec<u8>),
-    /// Carry a batch whose rows have these numbers.
-    Carry {
-        numbered: Option<Numbered>,
-        reset: Option<Arc<str>>,
-        sql: Vec<u8>,
-        rows: u64,
-        numbers: Option<Arc<Numbers>>,
-        loads: bool,
-        forms: Arc<[Form]>,
-    },
+    /// Carry a batch whose rows have these numbers, if the engine numbers them.
+    Carry(Batch, Option<Arc<Numbers>>),
 }
 
 /// A task and who waits for it.
@@ -276,23 +268,16 @@ impl Loaders {
                 });
                 Outcome::Looked(found.ok().and(looked))
             }
-            Task::Carry { numbered, reset, sql, rows, numbers, loads, forms } => {
+            Task::Carry(batch, numbers) => {
                 let mut carried = Carried::default();
                 let result = with(&mut |carrier| {
                     numbers.iter().try_for_each(|numbers| numbers.claim(carrier))?;
-                    carried = carrier.carry(&Batch {
-                        sql,
-                        rows: *rows,
-                        loads: *loads,
-                        forms,
-                        reset: reset.as_deref(),
-                        numbers: numbered.as_ref(),
-                    })?;
+                    carried = carrier.carry(batch)?;
                     Ok(())
                 });
                 let took_ns = began.elapsed().as_nanos() as u64;
-                let (text, result) = (std::mem::take(sql), result.map(|()| carried));
-                Outcome::Carried { text, rows: *rows, took_ns, result }
+                let (text, result) = (std::mem::take(&mut batch.sql), result.map(|()| carried));
+                Outcome::Carried { text, rows: batch.rows, took_ns, result }
             }
         };
         let place = Arc::clone(&job.place);

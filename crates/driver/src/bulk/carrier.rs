@@ -47,24 +47,24 @@ impl From<std::io::Error> for CarrierError {
 }
 
 /// A batch of rows, as a multi-row INSERT.
-#[derive(Debug, Clone, Copy)]
-pub struct Batch<'a> {
+#[derive(Debug)]
+pub struct Batch {
     /// The INSERT.
-    pub sql: &'a [u8],
-    /// Its rows.
+    pub sql: Vec<u8>,
+    /// Number of its rows.
     pub rows: u64,
     /// Try the server's native load first.
     pub loads: bool,
     /// Forms of a row's values.
-    pub forms: &'a [Form],
-    /// Sets back the table's counter ([`crate::Route::reset`]).
-    pub reset: Option<&'a str>,
-    /// Where the numbers are, if the engine numbers its rows.
-    pub numbers: Option<&'a Numbered>,
+    pub forms: Arc<[Form]>,
+    /// The statement that sets the table's counter back ([`crate::Route::reset`]).
+    pub reset: Option<Arc<str>>,
+    /// How to take the numbers out again, if the engine numbers the rows.
+    pub numbered: Option<Numbered>,
 }
 
-/// Where the numbers are that the engine has put before the values of each row.
-#[derive(Debug, Clone)]
+/// Rows that begin with a number from the engine, and how to write them without.
+#[derive(Debug)]
 pub struct Numbered {
     /// The text before the rows as the script wrote it.
     pub prefix: Arc<[u8]>,
@@ -177,16 +177,16 @@ impl Carrier {
     ///
     /// # Errors
     /// [`CarrierError`], also if the server stores another number of rows than was sent.
-    pub fn carry(&mut self, batch: &Batch<'_>) -> Result<Carried, CarrierError> {
+    pub fn carry(&mut self, batch: &Batch) -> Result<Carried, CarrierError> {
         self.carried = Carried::default();
         if batch.loads {
-            if let Some(reply) = self.load(batch.sql, batch.forms)? {
+            if let Some(reply) = self.load(&batch.sql, &batch.forms)? {
                 return Ok(self.carried(&reply));
             }
-            self.reset(batch.reset)?;
+            self.reset(batch.reset.as_deref())?;
         }
         let rows = batch.rows;
-        let sent = self.request(|session, out| session.query(batch.sql, out))?;
+        let sent = self.request(|session, out| session.query(&batch.sql, out))?;
         let reply = self.reply(sent)?;
         match reply.error {
             Some(error) => {
@@ -242,13 +242,13 @@ impl Carrier {
         self.run(b"SET lock_wait_timeout = @dbdyno_wait").map(|_| ())
     }
 
-    /// Leaves the table's counter as the script's own INSERT would, which the server refuses, too:
-    /// it counts the rows that it was about to number.
-    fn count_as_plain(&mut self, batch: &Batch<'_>) -> Result<(), CarrierError> {
-        let (Some(numbers), Some(_)) = (batch.numbers, batch.reset) else { return Ok(()) };
-        self.reset(batch.reset)?;
+    /// Leaves the table's counter where the script's own INSERT would have left it: the server
+    /// refuses that INSERT too, but has then counted the rows that it was about to number.
+    fn count_as_plain(&mut self, batch: &Batch) -> Result<(), CarrierError> {
+        let (Some(numbered), Some(reset)) = (&batch.numbered, &batch.reset) else { return Ok(()) };
+        self.reset(Some(reset))?;
         self.run(b"START TRANSACTION")?;
-        self.run(&numbers.plain(batch.sql))?;
+        self.run(&numbered.plain(&batch.sql))?;
         self.run(b"ROLLBACK").map(|_| ())
     }
 
