@@ -165,9 +165,9 @@ impl Runtime {
     /// Handles a finished loader job.
     pub(crate) fn arrived(&mut self, view: &mut ShardView, done: Done) -> Conclusion {
         let Done { slot: index, ticket, outcome } = done;
-        let Some(slot) = self.slot(index).filter(|slot| slot.bulk.ticket == ticket) else {
-            return Conclusion::Later;
-        };
+        let slot = self.slots.get_mut(index).filter(|slot| slot.bulk.ticket == ticket);
+        let Some(slot) = slot else { return Conclusion::Later };
+        let stopped = self.clients[slot.client as usize].stopped;
         let bulk = &mut slot.bulk;
         let (text, rows, took_ns, result) = match outcome {
             Outcome::Looked(looked) => {
@@ -187,7 +187,7 @@ impl Runtime {
             Ok(carried) => {
                 fleet.loads &= !carried.refused;
                 let any_open = view.any_open();
-                let recorder = view.recorder();
+                let recorder = view.recorder_of(stopped);
                 recorder.counters.reads += u64::from(carried.tally.reads);
                 recorder.counters.writes += u64::from(carried.tally.writes);
                 recorder.counters.other += u64::from(carried.tally.other);

@@ -254,6 +254,44 @@ fn loaders_that_can_t_connect_leave_their_work_to_the_others_and_that_is_said() 
         check_short(&mut client, &target, "2 of 4 loaders load", because);
         root.ok("ALTER USER narrow WITH MAX_USER_CONNECTIONS 1");
         check_short(&mut client, &target, "no loader can connect", because);
+/// One client loads rows after its last event, while an event of the other still counts.
+const LATE: &str = r#"
+    function thread_init() con = sysbench.sql.driver():connect() end
+
+    function event()
+      con:query("SELECT pg_sleep(" .. (sysbench.tid == 0 and 0.1 or 1) .. ")")
+    end
+
+    function thread_done()
+      if sysbench.tid == 0 then
+        con:bulk_insert_init("INSERT INTO late VALUES")
+        for i = 1, 1000 do con:bulk_insert_next("(" .. i .. ")") end
+        con:bulk_insert_done()
+      end
+    end
+"#;
+
+#[test]
+fn rows_loaded_after_a_clients_last_event_are_none_of_the_window() {
+    let Some(server) = crate::postgres_server::Server::get() else { return };
+    let mut client = server.client();
+    client.ok("CREATE TABLE late (id int)");
+    let folder = Folder::new("late");
+    let script = folder.script("late.lua", LATE);
+    let ended = run(&spec(
+        &script,
+        json!({
+            "groups": [{"clients": 2}], "target": Target::Postgresql(server.target("trusty")),
+            "measure_s": null, "events": 2, "loaders": 2,
+        }),
+    ));
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert_eq!(client.value("SELECT count(*) FROM late"), "1000");
+    let (measured, total) = (&ended.summary().measured, &ended.summary().total);
+    assert_eq!((measured.writes, total.writes), (0, 1));
+    client.ok("DROP TABLE late");
+}
+
         root.ok("DROP USER narrow");
     }
 }
