@@ -64,6 +64,17 @@ pub(crate) unsafe fn raise(state: *mut State, message: &str) -> ! {
     }
 }
 
+/// Raises a Lua error with exactly this message, which is dropped before the stack is left.
+#[cold]
+pub(crate) unsafe fn raise_message(state: *mut State, message: String) -> ! {
+    // SAFETY: upheld by the caller: nothing with a destructor is alive.
+    unsafe {
+        push_bytes(state, message.as_bytes());
+        drop(message);
+        ffi::lua_error(state)
+    }
+}
+
 /// File and line of the innermost function that comes from a file, in the form of Lua's own
 /// messages; empty if none runs. Lua code built into this crate has no file.
 pub(crate) unsafe fn place(state: *mut State) -> String {

@@ -122,15 +122,13 @@ unsafe extern "C-unwind" fn command(state: *mut State) -> c_int {
 unsafe fn refuse_word(state: *mut State, index: c_int) -> ! {
     // SAFETY: upheld by the caller.
     unsafe {
-        let kind = lua::describe(state, index);
-        let place = lua::place(state);
         let message = format!(
-            "{place}argument {} of the command is a {kind}; expected a string or a number",
-            index - 2
+            "{}argument {} of the command is a {}; expected a string or a number",
+            lua::place(state),
+            index - 2,
+            lua::describe(state, index)
         );
-        lua::push_bytes(state, message.as_bytes());
-        drop((kind, place, message));
-        ffi::lua_error(state)
+        lua::raise_message(state, message)
     }
 }
 
@@ -176,10 +174,7 @@ unsafe extern "C-unwind" fn value(state: *mut State) -> c_int {
     unsafe {
         let slot = slot_argument(state, 1);
         if let Err(error) = push_value(state, slot, 0) {
-            let message = error.to_string();
-            lua::push_bytes(state, message.as_bytes());
-            drop(message);
-            ffi::lua_error(state);
+            lua::raise_message(state, error.to_string());
         }
     }
     1

@@ -222,10 +222,7 @@ unsafe extern "C-unwind" fn restart(state: *mut State) -> c_int {
             Restart::Over => ffi::lua_pushboolean(state, 0),
             // Returns true when resumed.
             Restart::Later => return ffi::lua_yield(state, 0),
-            Restart::TooOften => {
-                lua::push_bytes(state, with(|host| host.too_often()).as_bytes());
-                ffi::lua_error(state)
-            }
+            Restart::TooOften => lua::raise_message(state, with(|host| host.too_often())),
         }
     }
     1

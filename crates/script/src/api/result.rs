@@ -90,13 +90,8 @@ unsafe extern "C-unwind" fn fetch_row(state: *mut State) -> c_int {
             Some(Ok(Next::Row)) => push_row(state),
             Some(Ok(Next::End)) => ffi::lua_pushnil(state),
             Some(Ok(Next::Freed)) => ffi::lua_pushboolean(state, 0),
-            Some(Err(error)) => {
-                // The error holds no memory of its own.
-                let message = format!("SQL API error: {error}");
-                lua::push_bytes(state, message.as_bytes());
-                drop(message);
-                ffi::lua_error(state);
-            }
+            // The error holds no memory of its own.
+            Some(Err(error)) => lua::raise_message(state, format!("SQL API error: {error}")),
             None => lua::raise(state, CLOSED),
         }
     }

@@ -63,12 +63,7 @@ pub(super) unsafe fn finish(
                 1
             }
             // The error holds no memory of its own.
-            Err(error) => {
-                let message = format!("SQL API error: {error}");
-                lua::push_bytes(state, message.as_bytes());
-                drop(message);
-                ffi::lua_error(state)
-            }
+            Err(error) => lua::raise_message(state, format!("SQL API error: {error}")),
         }
     }
 }
