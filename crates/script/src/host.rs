@@ -410,19 +410,19 @@ pub(crate) unsafe fn death(thread: *mut State) -> Failure {
     // SAFETY: upheld by the caller.
     let traceback = traceback.or_else(|| Some(unsafe { lua::traceback(main, thread) }));
     let traceback = traceback.map(|text| text.trim().to_owned());
+    // The script's file and line, which Lua has put before the message of a refused request.
+    let refusals = ["SQL error, errno = ", "the server refused the command"];
+    let place = refusals.iter().find_map(|words| message.split_once(words)).map(|(place, _)| place);
     // The script may have caught that failure and failed for another reason.
-    let of_a_statement =
-        ["SQL error, errno = ", "the server refused the command", "connection creation failed"];
-    let caught = !table && !of_a_statement.iter().any(|words| message.contains(words));
+    let caught = !table && place.is_none() && !message.contains("connection creation failed");
     let (cause, told) =
         with(|host| (host.runtime.take_cause(), host.config.context.telling.is_some()));
     match cause.filter(|_| !caught) {
         // It has been printed already; add where it happened.
         Some(cause) if told => Failure { message, traceback, ..cause },
         Some(cause) => {
-            // The script's file and line, which Lua has put before the message.
-            let place = message.split_once("SQL error, errno = ").map_or("", |(place, _)| place);
-            Failure { message: format!("{place}{}", cause.message), traceback, ..cause }
+            let message = format!("{}{}", place.unwrap_or_default(), cause.message);
+            Failure { message, traceback, ..cause }
         }
         None => Failure { kind: FatalKind::Script, message, hint: None, traceback },
     }

@@ -65,7 +65,10 @@ fn replies_become_values_of_lua() {
             "keys.lua:2: argument 1 of the command is a nil; expected a string or a number",
         ),
         ("con:disconnect() print(pcall(con.command, con, 'PING'))", "closed connection"),
-        ("print(pcall(con.command, con, 'SUBSCRIBE', 'c'))", "a load can't send it"),
+        (
+            "print(pcall(con.command, con, 'SUBSCRIBE', 'c'))",
+            "keys.lua:2: this command changes which replies follow commands, so a load can't send",
+        ),
         ("print(tostring(con))", "<keys_connection>"),
     ] {
         let said = printed(&server, body);
@@ -128,7 +131,8 @@ fn the_policy_decides_about_errors_by_their_first_word() {
     let uncaught = "function event() con:run('LPUSH', 'l', 1) con:run('GET', 'l') end";
     let ended = measured(uncaught, json!({"target": target, "measure_s": 60.0}));
     assert_eq!(ended.code, 5, "{}", ended.stderr);
-    assert!(ended.stderr.contains("WRONGTYPE Operation against a key"), "{}", ended.stderr);
+    let refusal = "keys.lua:2: the server refused a command: WRONGTYPE Operation against a key";
+    assert!(ended.stderr.contains(refusal), "{}", ended.stderr);
     assert!(ended.stderr.contains("the key holds a value of another type"), "{}", ended.stderr);
 }
 

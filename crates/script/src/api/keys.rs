@@ -114,7 +114,11 @@ unsafe extern "C-unwind" fn command(state: *mut State) -> c_int {
         }
         let words = Words { state, next: 2, end };
         let concluded = with_view(|host, view| host.runtime.command(view, slot, words));
-        finish(state, slot, concluded)
+        match concluded {
+            // The error holds no memory of its own.
+            Err(error) => lua::raise_message(state, format!("{}{error}", lua::place(state))),
+            concluded => finish(state, slot, concluded),
+        }
     }
 }
 
