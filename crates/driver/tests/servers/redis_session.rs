@@ -147,6 +147,12 @@ fn a_transaction_is_counted_as_the_server_does() {
     assert!(error.message.starts_with("command 3 of the transaction: ERR value"), "{error}");
     assert!(!client.session.in_transaction());
     assert_eq!(tally, Tally { reads: 1, writes: 1, other: 2 });
+    other.command("INFO commandstats");
+    let [Item::Text(stats)] = other.items()[..] else { panic!() };
+    let stats = String::from_utf8_lossy(stats);
+    for command in ["multi", "set", "get", "incr", "exec"] {
+        assert!(stats.contains(&format!("cmdstat_{command}:calls=1,")), "{command}: {stats}");
+    }
     // Nothing of a transaction whose watched key was changed is carried out, nor counted.
     for command in ["WATCH k", "MULTI", "SET k mine"] {
         assert_eq!(client.command(command).error, None);
@@ -160,10 +166,9 @@ fn a_transaction_is_counted_as_the_server_does() {
 
 #[test]
 fn tls_is_there_from_the_first_byte() {
+    let port = account::free_port();
     let arguments = |folder: &std::path::Path| {
         certificates::write(folder);
-        let port = account::free_port();
-        std::fs::write(folder.join("port"), port.to_string()).unwrap();
         let path = |name, kind| file(folder, name, kind).display().to_string();
         vec![
             "--tls-port".into(),
@@ -180,7 +185,6 @@ fn tls_is_there_from_the_first_byte() {
     };
     let Some(server) = Server::with(arguments) else { return };
     let folder = server.folder.path();
-    let port = std::fs::read_to_string(folder.join("port")).unwrap().parse().unwrap();
     let target = |mode, ca: &str| ServerTarget {
         endpoints: vec![Endpoint::Tcp { host: "localhost".into(), port }],
         tls: Tls { mode, ca: Some(file(folder, ca, "pem")), ..Tls::default() },
