@@ -2,7 +2,7 @@
 
 use crate::client::Client;
 use crate::program::{Ended, Folder, run, spec};
-use record::{Record, Target};
+use record::Target;
 use serde_json::{Value, json};
 
 /// Rows of every awkward kind, in batches of all sizes.
@@ -21,25 +21,22 @@ const LOADER: &str = r#"
     function event() end
 "#;
 
-fn loaded_rows(ended: &Ended) -> u64 {
-    let rows = ended.records.iter().filter_map(|record| match record {
-        Record::Progress(progress) if progress.what == "rows" => Some(progress.done),
-        _ => None,
-    });
-    rows.max().unwrap_or(0)
+/// Runs a script's `prepare` against the target.
+fn prepare(name: &str, text: &str, target: &Target, changes: Value) -> Ended {
+    let folder = Folder::new(name);
+    let script = folder.script("loader.lua", text);
+    let mut spec = spec(&script, changes);
+    spec["command"] = json!("prepare");
+    spec["target"] = json!(target);
+    run(&spec)
 }
 
 /// Fills the table; returns what `digest` says of it, and the statements that changed rows.
 #[track_caller]
 fn fill(client: &mut Client, target: &Target, digest: &str, changes: Value) -> (String, u64) {
-    let folder = Folder::new(if digest.contains("md5(") { "fill-pg" } else { "fill-my" });
-    let script = folder.script("loader.lua", LOADER);
-    let mut spec = spec(&script, changes);
-    spec["command"] = json!("prepare");
-    spec["target"] = json!(target);
-    let ended = run(&spec);
+    let ended = prepare("fill", LOADER, target, changes);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
-    assert_eq!(loaded_rows(&ended), 3000);
+    assert_eq!(ended.rows_loaded(), 3000);
     assert_eq!(ended.summary().total.errors, 0);
     let found = client.value(digest);
     client.ok("DROP TABLE filled");
@@ -85,23 +82,18 @@ fn rows_that_copy_does_not_take_are_inserted() {
     let Some(server) = crate::postgres_server::Server::get() else { return };
     let mut client = server.client();
     client.ok("CREATE TABLE rounded (id int)");
-    let folder = Folder::new("rounded");
-    let script = folder.script(
-        "rounded.lua",
-        r#"
+    let text = r#"
         function prepare()
           local con = sysbench.sql.driver():connect()
           con:bulk_insert_init("INSERT INTO rounded VALUES")
           for id = 1, 50000 do con:bulk_insert_next("(" .. id .. ".6)") end
           con:bulk_insert_done()
         end
-        function event() end"#,
-    );
-    let mut spec = spec(&script, json!({"command": "prepare"}));
-    spec["target"] = json!(Target::Postgresql(server.target("trusty")));
-    let ended = run(&spec);
+        function event() end"#;
+    let target = Target::Postgresql(server.target("trusty"));
+    let ended = prepare("rounded", text, &target, json!({}));
     assert_eq!(ended.code, 0, "{}", ended.stderr);
-    assert_eq!((loaded_rows(&ended), ended.summary().total.errors), (50_000, 0));
+    assert_eq!((ended.rows_loaded(), ended.summary().total.errors), (50_000, 0));
     assert_eq!(client.value("SELECT sum(id) FROM rounded"), "1250075000");
     client.ok("DROP TABLE rounded");
 }
@@ -115,21 +107,16 @@ fn rows_that_get_lost_fail_the_command() {
          'BEGIN IF NEW.id = 3 THEN RETURN NULL; END IF; RETURN NEW; END';
          CREATE TRIGGER leak BEFORE INSERT ON leaky FOR EACH ROW EXECUTE FUNCTION leak()",
     );
-    let folder = Folder::new("leaky");
-    let script = folder.script(
-        "leaky.lua",
-        r#"
+    let text = r#"
         function prepare()
           local con = sysbench.sql.driver():connect()
           con:bulk_insert_init("INSERT INTO leaky VALUES")
           for id = 1, 5 do con:bulk_insert_next("(" .. id .. ")") end
           con:bulk_insert_done()
         end
-        function event() end"#,
-    );
-    let mut spec = spec(&script, json!({"command": "prepare"}));
-    spec["target"] = json!(Target::Postgresql(server.target("trusty")));
-    let ended = run(&spec);
+        function event() end"#;
+    let target = Target::Postgresql(server.target("trusty"));
+    let ended = prepare("leaky", text, &target, json!({}));
     assert_eq!(ended.code, 5, "{}", ended.stderr);
     assert!(
         ended.stderr.contains("of 5 rows sent in bulk the server stored 4"),

@@ -70,11 +70,7 @@ fn fill(
     let ended = load(target, LOADER, &group, loaders);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     assert_eq!(ended.summary().total.errors, 0);
-    let rows = ended.records.iter().filter_map(|record| match record {
-        Record::Progress(progress) if progress.what == "rows" => Some(progress.done),
-        _ => None,
-    });
-    assert_eq!(rows.max(), Some(2 * ROWS), "the last word on progress is the truth");
+    assert_eq!(ended.rows_loaded(), 2 * ROWS, "the last word on progress is the truth");
     let loaded = ended.records.iter().filter_map(|record| match record {
         Record::Loaded(loaded) => Some((loaded.table.as_str(), loaded.rows)),
         _ => None,
@@ -254,6 +250,10 @@ fn loaders_that_can_t_connect_leave_their_work_to_the_others_and_that_is_said() 
         check_short(&mut client, &target, "2 of 4 loaders load", because);
         root.ok("ALTER USER narrow WITH MAX_USER_CONNECTIONS 1");
         check_short(&mut client, &target, "no loader can connect", because);
+        root.ok("DROP USER narrow");
+    }
+}
+
 /// One client loads rows after its last event, while an event of the other still counts.
 const LATE: &str = r#"
     function thread_init() con = sysbench.sql.driver():connect() end
@@ -290,10 +290,6 @@ fn rows_loaded_after_a_clients_last_event_are_none_of_the_window() {
     let (measured, total) = (&ended.summary().measured, &ended.summary().total);
     assert_eq!((measured.writes, total.writes), (0, 1));
     client.ok("DROP TABLE late");
-}
-
-        root.ok("DROP USER narrow");
-    }
 }
 
 /// Rows within a transaction, and rows of a table that nobody else sees.

@@ -1,12 +1,34 @@
-//! Test servers: the user they run as, their port, and their lifetime.
+//! Test servers: where they are installed, the user they run as, their port, and their lifetime.
 
 #![allow(dead_code, reason = "each program that has this uses its own part of it")]
+#![expect(clippy::print_stderr, reason = "it says what it leaves out")]
 
 use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A server's program, or the folder of its programs: what the environment's `variable` names, or
+/// where Debian's `package` puts it. `None`: it isn't there, and that was printed; in CI it is a
+/// failure.
+pub fn installed(
+    variable: &str,
+    debian: &str,
+    package: &str,
+    is_complete: fn(&Path) -> bool,
+) -> Option<PathBuf> {
+    let path = std::env::var_os(variable).map_or_else(|| PathBuf::from(debian), PathBuf::from);
+    if is_complete(&path) {
+        return Some(path);
+    }
+    let missing =
+        format!("no server at {}: install Debian's {package}, or set {variable}", path.display());
+    assert!(std::env::var_os("CI").is_none(), "{missing}");
+    eprintln!("SKIPPED: {missing}");
+    None
+}
 
 /// Servers refuse to run as root; then they run as Debian's `postgres`, or as `nobody`.
 pub fn server_user() -> Option<(u32, u32)> {

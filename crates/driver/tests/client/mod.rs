@@ -5,7 +5,8 @@
 
 use std::io::{Read, Write};
 use std::os::fd::AsRawFd;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use driver::{
     Channel, ConnectError, Connected, Form, Item, Progress, ProtocolError, Reply, RowCursor, Sent,
@@ -16,6 +17,11 @@ use socket2::Socket;
 
 /// Time limit for everything here, for slow machines.
 pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A row of text values, as `Client::rows` returns it.
+pub fn row(values: &[&str]) -> Vec<Option<String>> {
+    values.iter().map(|value| Some((*value).into())).collect()
+}
 
 /// A session with its socket and buffers, as in the engine but blocking and a piece at a time.
 pub struct Client {
@@ -35,6 +41,17 @@ pub struct Client {
 impl Client {
     pub fn connect(target: &Target) -> Result<Self, ConnectError> {
         connect(target, 0, PATIENCE).map(Self::new)
+    }
+
+    /// Connects to a server that is starting; an error: it doesn't take clients within `PATIENCE`.
+    pub fn connect_when_ready(target: &Target) -> Result<Self, ConnectError> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match Self::connect(target) {
+                Err(_) if Instant::now() < deadline => thread::sleep(Duration::from_millis(20)),
+                outcome => return outcome,
+            }
+        }
     }
 
     pub fn new(connected: Connected) -> Self {

@@ -1,11 +1,7 @@
 //! A real MariaDB server, started by the tests and stopped with them.
 
 #![allow(dead_code, reason = "each program that has this uses its own part of it")]
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "test code in no marked function; it says what it leaves out"
-)]
+#![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
 
 use std::fs::{self, File, Permissions};
 use std::io::Write;
@@ -14,13 +10,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, Weak, mpsc};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
 
 use driver::ConnectError;
 use record::{Endpoint, ServerTarget, Target, Tls};
 
-use crate::account::{as_server_user, die_with_parent, free_port, server_user};
-use crate::client::{Client, PATIENCE};
+use crate::account::{as_server_user, die_with_parent, free_port, installed, server_user};
+use crate::client::Client;
 
 /// Where Debian puts the system tables' definitions.
 const SYSTEM_TABLES: [&str; 2] = ["mysql_system_tables.sql", "mysql_system_tables_data.sql"];
@@ -82,14 +77,8 @@ impl Server {
             database: String::new(),
             ..self.target()
         };
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            match connect(&root) {
-                Ok(client) => return client,
-                Err(error) if Instant::now() > deadline => panic!("no server: {error}"),
-                Err(_) => thread::sleep(Duration::from_millis(20)),
-            }
-        }
+        Client::connect_when_ready(&Target::Mysql(root))
+            .unwrap_or_else(|error| panic!("no server: {error}"))
     }
 
     /// Over the Unix socket.
@@ -131,18 +120,7 @@ pub fn connect(target: &ServerTarget) -> Result<Client, ConnectError> {
 }
 
 fn find_program() -> Option<PathBuf> {
-    let told = std::env::var_os("DBDYNO_MARIADB").map(PathBuf::from);
-    let program = told.unwrap_or_else(|| "/usr/sbin/mariadbd".into());
-    if program.exists() {
-        return Some(program);
-    }
-    let missing = format!(
-        "no MariaDB at {}: install Debian's mariadb-server-core, or set DBDYNO_MARIADB",
-        program.display()
-    );
-    assert!(std::env::var_os("CI").is_none(), "{missing}");
-    eprintln!("SKIPPED: {missing}");
-    None
+    installed("DBDYNO_MARIADB", "/usr/sbin/mariadbd", "mariadb-server-core", Path::exists)
 }
 
 fn start_mariadb(program: &Path, folder: &Path, port: u16, arguments: &[String]) -> Child {

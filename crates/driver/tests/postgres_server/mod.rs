@@ -1,11 +1,7 @@
 //! A real PostgreSQL for the tests of this folder, started by themselves and gone with them.
 
 #![allow(dead_code, reason = "each program that has this uses its own part of it")]
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "test code in no marked function; it says what it leaves out"
-)]
+#![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -13,13 +9,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, Weak, mpsc};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
 
 use driver::ConnectError;
 use record::{Endpoint, ServerTarget, Target, Tls};
 
-use crate::account::{as_server_user, die_with_parent, free_port, server_user};
-use crate::client::{Client, PATIENCE};
+use crate::account::{as_server_user, die_with_parent, free_port, installed, server_user};
+use crate::client::Client;
 
 /// Roles of the server, each with its own line of `pg_hba.conf`; the password is the role's name
 /// behind `secret-`.
@@ -96,14 +91,8 @@ impl Server {
     }
 
     fn wait_until_ready(&self) -> Client {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            match connect(&self.target("postgres")) {
-                Ok(client) => return client,
-                Err(error) if Instant::now() > deadline => panic!("no server: {error}"),
-                Err(_) => thread::sleep(Duration::from_millis(20)),
-            }
-        }
+        Client::connect_when_ready(&Target::Postgresql(self.target("postgres")))
+            .unwrap_or_else(|error| panic!("no server: {error}"))
     }
 
     /// Over the Unix socket, without a password.
@@ -141,18 +130,8 @@ impl Drop for Server {
 }
 
 fn find_binaries() -> Option<PathBuf> {
-    let told = std::env::var_os("DBDYNO_PG_BIN").map(PathBuf::from);
-    let folder = told.unwrap_or_else(|| "/usr/lib/postgresql/15/bin".into());
-    if folder.join("postgres").exists() {
-        return Some(folder);
-    }
-    let missing = format!(
-        "no PostgreSQL in {}: install Debian's postgresql-15, or set DBDYNO_PG_BIN",
-        folder.display()
-    );
-    assert!(std::env::var_os("CI").is_none(), "{missing}");
-    eprintln!("SKIPPED: {missing}");
-    None
+    let has_server = |folder: &Path| folder.join("postgres").exists();
+    installed("DBDYNO_PG_BIN", "/usr/lib/postgresql/15/bin", "postgresql-15", has_server)
 }
 
 fn start_postgres(binaries: &Path, folder: &Path, port: u16, extras: &Extras) -> Child {

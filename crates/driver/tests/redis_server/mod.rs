@@ -1,22 +1,16 @@
 //! A real Redis or Valkey server, started by the tests and stopped with them.
 
 #![allow(dead_code, reason = "each program that has this uses its own part of it")]
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "test code in no marked function; it says what it leaves out"
-)]
+#![expect(clippy::unwrap_used, reason = "a test's helper fails the test")]
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use record::{Endpoint, ServerTarget, Target, Tls};
 
-use crate::account::{die_with_parent, free_port};
-
-/// Time limit for its start, for slow machines.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::account::{die_with_parent, free_port, installed};
+use crate::client::{Client, PATIENCE};
 
 /// A running server. It stops when it is dropped.
 pub struct Server {
@@ -78,8 +72,8 @@ impl Server {
         ServerTarget { endpoints: vec![endpoint], ..self.target() }
     }
 
-    pub fn client(&self) -> crate::client::Client {
-        crate::client::Client::connect(&Target::Redis(self.target())).unwrap()
+    pub fn client(&self) -> Client {
+        Client::connect(&Target::Redis(self.target())).unwrap()
     }
 }
 
@@ -91,16 +85,5 @@ impl Drop for Server {
 }
 
 fn find_program() -> Option<PathBuf> {
-    let told = std::env::var_os("DBDYNO_REDIS").map(PathBuf::from);
-    let program = told.unwrap_or_else(|| "/usr/bin/redis-server".into());
-    if program.exists() {
-        return Some(program);
-    }
-    let missing = format!(
-        "no Redis at {}: install Debian's redis-server, or set DBDYNO_REDIS",
-        program.display()
-    );
-    assert!(std::env::var_os("CI").is_none(), "{missing}");
-    eprintln!("SKIPPED: {missing}");
-    None
+    installed("DBDYNO_REDIS", "/usr/bin/redis-server", "redis-server", Path::exists)
 }

@@ -11,10 +11,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
-use crate::client::{Client, PATIENCE};
+use crate::client::Client;
 use driver::{ConnectError, Value};
 use record::{Endpoint, ServerTarget, Target, Tls, TlsMode};
 
@@ -68,16 +66,8 @@ impl Server {
             database: String::new(),
             ..self.local()
         };
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            match connect(&root) {
-                Ok(client) => return client,
-                Err(error) if Instant::now() > deadline => {
-                    panic!("{error}\n{}", said(self.folder.path(), "server.log"))
-                }
-                Err(_) => thread::sleep(Duration::from_millis(50)),
-            }
-        }
+        Client::connect_when_ready(&Target::Mysql(root))
+            .unwrap_or_else(|error| panic!("{error}\n{}", said(self.folder.path(), "server.log")))
     }
 
     fn local(&self) -> ServerTarget {

@@ -1,13 +1,9 @@
 //! Sessions with a real MariaDB: authentication, statements, rows, errors, the end of a connection.
 
-use crate::client::Client;
+use crate::client::{Client, row};
 use crate::mariadb_server::{Server, connect};
 use driver::{Class, ConnectError, Form, Reply, RowCursor, Tally, Value};
 use record::ServerTarget;
-
-fn row(values: &[&str]) -> Vec<Option<String>> {
-    values.iter().map(|value| Some((*value).into())).collect()
-}
 
 fn sqlstate_and_number(error: ConnectError) -> (String, i64) {
     match error {

@@ -1,13 +1,9 @@
 //! Sessions with a real PostgreSQL: statements, rows, errors, and the end of a connection.
 
-use crate::client::Client;
+use crate::client::{Client, row};
 use crate::postgres_server::Server;
 use driver::{Class, Form, Reply, RowCursor, StatementId, Tally, Value};
 use record::ServerTarget;
-
-fn row(values: &[&str]) -> Vec<Option<String>> {
-    values.iter().map(|value| Some((*value).into())).collect()
-}
 
 #[test]
 fn statements_are_classed_by_what_they_did() {

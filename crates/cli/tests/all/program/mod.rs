@@ -67,6 +67,15 @@ impl Ended {
         last.unwrap()
     }
 
+    /// Rows loaded, by the last record of progress.
+    pub fn rows_loaded(&self) -> u64 {
+        let rows = self.records.iter().filter_map(|record| match record {
+            Record::Progress(progress) if progress.what == "rows" => Some(progress.done),
+            _ => None,
+        });
+        rows.max().unwrap_or(0)
+    }
+
     pub fn output(&self) -> Vec<&str> {
         self.records
             .iter()
