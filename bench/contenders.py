@@ -18,10 +18,17 @@ from typing import Any
 from bench.child import Child, run_child
 from bench.earlier import schema_of
 from bench.options import ROOT, Options
-from bench.place import SYSBENCH, SYSBENCH_SCRIPTS, Place, pgbench_program
+from bench.place import (
+    KEYS,
+    SYSBENCH,
+    SYSBENCH_SCRIPTS,
+    Place,
+    call_engine,
+    engine_spec,
+    pgbench_program,
+)
 from dbdyno.engine import plan_engine
 from dbdyno.errors import EngineError, MachineError
-from dbdyno.formats.record_schema import SCHEMA
 from dbdyno.formats.records import parse_record
 from dbdyno.model import Summary
 
@@ -30,7 +37,6 @@ Contender = Callable[[Place, int, Options], Figures]
 """Gets the place, the number of clients and the options."""
 
 ACCOUNT_SELECT = ROOT / "workloads" / "account_select.lua"
-KEYS = ROOT / "workloads" / "keys.lua"
 POINT_SELECT = SYSBENCH_SCRIPTS / "oltp_point_select.lua"
 EMPTY_EVENT = ROOT / "bench" / "workloads" / "empty_event.lua"
 RANDOM_EVENT = ROOT / "bench" / "workloads" / "random_event.lua"
@@ -102,7 +108,7 @@ def earlier_engine(script: Path) -> Contender:
     def measure(place: Place, clients: int, options: Options) -> Figures:
         assert place.earlier is not None, "the place has an earlier engine"
         names = _script_options(script, options)
-        spec = _spec(place, script, clients, names, **_window(options))
+        spec = engine_spec(place, script, clients, names, **_window(options))
         then = {**spec, "schema": schema_of(place.earlier)}
         child = run_child([place.earlier, "run", "-"], stdin=json.dumps(then))
         last = json.loads(child.output.splitlines()[-1])
@@ -143,8 +149,8 @@ def _run_engine(
     more: Mapping[str, int] | None = None,
 ) -> tuple[Child, Summary]:
     names = {**_script_options(script, options), **(more or {})}
-    spec = _spec(place, script, clients, names, shards=shards, **_window(options))
-    child = _call_engine(place, spec)
+    spec = engine_spec(place, script, clients, names, shards=shards, **_window(options))
+    child = call_engine(place, spec)
     lines = child.output.splitlines()
     summary = parse_record(lines[-1], number=len(lines))
     if not isinstance(summary, Summary):
@@ -197,27 +203,11 @@ def command(script: Path) -> Contender:
     return measure
 
 
-def _spec(
-    place: Place, script: Path, clients: int, options: Mapping[str, int], **more: object
-) -> Mapping[str, object]:
-    group = {
-        "script": str(script),
-        "script_path": [str(script.parent)],
-        "options": options,
-        "clients": clients,
-    }
-    return {"schema": SCHEMA, "target": dict(place.target), "groups": [group], **more}
-
-
-def _call_engine(place: Place, spec: Mapping[str, object]) -> Child:
-    return run_child([place.engine.path, "run", "-"], stdin=json.dumps(spec))
-
-
 def _make_anew(place: Place, script: Path, clients: int, options: Options) -> None:
     names = _script_options(script, options)
     for verb in ("cleanup", "prepare"):
-        spec = _spec(place, script, clients, names, command=verb, seed=options.seed)
-        _call_engine(place, spec)
+        spec = engine_spec(place, script, clients, names, command=verb, seed=options.seed)
+        call_engine(place, spec)
 
 
 def among_many(contender: Contender) -> Contender:
@@ -234,9 +224,9 @@ def engine_load(place: Place, _clients: int, options: Options) -> Figures:
     """Ours loading one table."""
     names = {"tables": 1, "table_size": options.load_rows}
     clients = os.cpu_count() or 1
-    _call_engine(place, _spec(place, POINT_SELECT, clients, names, command="cleanup"))
-    spec = _spec(place, POINT_SELECT, clients, names, command="prepare", seed=1)
-    prepared = _call_engine(place, spec)
+    call_engine(place, engine_spec(place, POINT_SELECT, clients, names, command="cleanup"))
+    spec = engine_spec(place, POINT_SELECT, clients, names, command="prepare", seed=1)
+    prepared = call_engine(place, spec)
     return _loaded(place, prepared, options)
 
 
@@ -355,29 +345,57 @@ def floor(program: str, loop: str, statement: str, *, as_ours: bool = False) -> 
     def measure(place: Place, clients: int, options: Options) -> Figures:
         threads = ["1"]
         if as_ours:
-            plan = plan_engine(place.engine, _spec(place, POINT_SELECT, clients, {}))
+            plan = plan_engine(place.engine, engine_spec(place, POINT_SELECT, clients, {}))
             threads = [str(plan.shards), *(["bound"] if plan.shards_bound else [])]
-        child = run_child(
-            [
-                *AS_BATCH,
-                place.floors / program,
-                place.socket,
-                place.user,
-                place.database,
-                str(clients),
-                str(options.window_s),
-                loop,
-                str(options.table_rows),
-                statement,
-                *threads,
-            ]
+        return run_floor(
+            place,
+            clients,
+            options,
+            program=program,
+            user=place.user,
+            loop=loop,
+            statement=statement,
+            threads=threads,
         )
-        said = json.loads(child.output)
-        return per_statement(
-            said["statements"], said["window_s"], said["user_s"], said["system_s"]
-        ) | {"memory_peak_kb": float(child.memory_peak_kb)}
 
     return measure
+
+
+def run_floor(
+    place: Place,
+    clients: int,
+    options: Options,
+    *,
+    program: str,
+    user: str,
+    loop: str,
+    statement: str,
+    threads: Sequence[str] = ("1",),
+    statements_per_request: int = 1,
+) -> Figures:
+    """Runs a program of `bench/floor` once; `user` and `statement` as its protocol takes them."""
+    child = run_child(
+        [
+            *AS_BATCH,
+            place.floors / program,
+            place.socket,
+            user,
+            place.database,
+            str(clients),
+            str(options.window_s),
+            loop,
+            str(options.table_rows),
+            statement,
+            *threads,
+        ]
+    )
+    printed = json.loads(child.output)
+    return per_statement(
+        printed["statements"] * statements_per_request,
+        printed["window_s"],
+        printed["user_s"],
+        printed["system_s"],
+    ) | {"memory_peak_kb": float(child.memory_peak_kb)}
 
 
 def memory_per_connection(contender: Contender, few: int) -> Contender:

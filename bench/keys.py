@@ -1,29 +1,28 @@
-"""Contenders on a server of keys besides ours: its own benchmark, and the raw loop."""
+"""The contenders besides ours on a server of keys: its own benchmark, and the raw loop."""
 
 from __future__ import annotations
 
-import json
 import re
 
 from bench.child import Child, run_child
-from bench.contenders import AS_BATCH, Contender, Figures, per_statement
+from bench.contenders import Contender, Figures, per_statement, run_floor
 from bench.options import Options
 from bench.place import Place
 from dbdyno.errors import MachineError
 
 _PROGRAM = "redis-benchmark"
-_TRIED_REQUESTS = 20_000
-"""So many batches first, to know how many requests fill a window."""
+_TRIAL_BATCHES = 20_000
+"""Length of the trial run, whose rate tells how many requests fill a window."""
 
 
 def servers_own(pipeline: int) -> Contender:
-    """The server's own, with one thread, on keys that are all there. It is told requests, not
-    seconds; what a short run takes, connecting included, is taken off."""
+    """The server's own benchmark with one thread, on keys that all exist. Its length is given in
+    requests, not seconds. What a short run costs, connecting included, is subtracted."""
 
     def measure(place: Place, clients: int, options: Options) -> Figures:
         least = clients * pipeline
-        tried = _run(place, clients, pipeline, options, requests=_TRIED_REQUESTS * pipeline)
-        requests = max(2 * least, round(_rate_per_s(tried) * options.window_s))
+        trial = _run(place, clients, pipeline, options, requests=_TRIAL_BATCHES * pipeline)
+        requests = max(2 * least, round(_rate_per_s(trial) * options.window_s))
         short = _run(place, clients, pipeline, options, requests=least)
         long = _run(place, clients, pipeline, options, requests=requests)
         return per_statement(
@@ -64,27 +63,15 @@ def raw(pipeline: int) -> Contender:
     """The raw loop on one thread, scheduled as ours is."""
 
     def measure(place: Place, clients: int, options: Options) -> Figures:
-        child = run_child(
-            [
-                *AS_BATCH,
-                place.floors / "resp_floor",
-                place.socket,
-                str(place.target["password"]),
-                place.database,
-                str(clients),
-                str(options.window_s),
-                "uring",
-                str(options.table_rows),
-                f"{pipeline} {options.table_rows}",
-                "1",
-            ]
+        return run_floor(
+            place,
+            clients,
+            options,
+            program="resp_floor",
+            user=str(place.target["password"]),
+            loop="uring",
+            statement=f"{pipeline} {options.table_rows}",
+            statements_per_request=pipeline,
         )
-        printed = json.loads(child.output)
-        return per_statement(
-            printed["statements"] * pipeline,
-            printed["window_s"],
-            printed["user_s"],
-            printed["system_s"],
-        ) | {"memory_peak_kb": float(child.memory_peak_kb)}
 
     return measure

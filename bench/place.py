@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pymysql
 
-from bench.child import compiled, run_child
+from bench.child import Child, compiled, run_child
 from bench.options import ROOT, Options
 from bench.poolers import own_network, pooled
 from dbdyno.engine import Engine
@@ -24,6 +24,7 @@ from dbdyno.setters.cpus import share
 SYSBENCH = ("sysbench", "--rand-type=uniform")
 """How sysbench is called: it draws numbers as ours does by itself, so that rows are the same."""
 SYSBENCH_SCRIPTS = Path("/usr/share/sysbench")
+KEYS = ROOT / "workloads" / "keys.lua"
 POSTGRESQL = "postgresql:18.4"
 MARIADB = "mariadb@system"
 REDIS = "redis@system"
@@ -121,6 +122,24 @@ class Place:
         return int(row[0])
 
 
+def engine_spec(
+    place: Place, script: Path, clients: int, options: Mapping[str, int], **more: object
+) -> Mapping[str, object]:
+    """The spec of an engine's run of a script at the place."""
+    group = {
+        "script": str(script),
+        "script_path": [str(script.parent)],
+        "options": options,
+        "clients": clients,
+    }
+    return {"schema": SCHEMA, "target": dict(place.target), "groups": [group], **more}
+
+
+def call_engine(place: Place, spec: Mapping[str, object]) -> Child:
+    """Runs the place's engine by a spec."""
+    return run_child([place.engine.path, "run", "-"], stdin=json.dumps(spec))
+
+
 Where = Callable[[Engine, Options], AbstractContextManager[Place]]
 """Sets a place up, and takes it down again."""
 
@@ -193,21 +212,10 @@ def mariadb(engine: Engine, options: Options) -> Iterator[Place]:
 
 @contextmanager
 def redis(engine: Engine, options: Options) -> Iterator[Place]:
-    """A Redis server with the keys of the workload `keys`, which its own benchmark names alike."""
+    """A Redis server with the keys of the workload `keys`, named as its own benchmark does."""
     with _served(REDIS, {"save": "", "maxclients": "1100"}, engine) as place:
-        spec = {
-            "schema": SCHEMA,
-            "command": "prepare",
-            "target": dict(place.target),
-            "groups": [
-                {
-                    "script": str(ROOT / "workloads" / "keys.lua"),
-                    "options": {"keys": options.table_rows},
-                    "clients": 2,
-                }
-            ],
-        }
-        run_child([engine.path, "run", "-"], stdin=json.dumps(spec))
+        names = {"keys": options.table_rows}
+        call_engine(place, engine_spec(place, KEYS, 2, names, command="prepare"))
         yield place
 
 

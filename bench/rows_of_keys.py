@@ -16,8 +16,8 @@ _RAW = "raw io_uring"
 def _row(name: str, title: str, pipeline: int) -> Row:
     more = {"pipeline": pipeline}
     by = {
-        _OURS: contenders.engine(contenders.KEYS, more=more),
-        _ONE_SHARD: contenders.engine(contenders.KEYS, shards=1, more=more),
+        _OURS: contenders.engine(place.KEYS, more=more),
+        _ONE_SHARD: contenders.engine(place.KEYS, shards=1, more=more),
         _PEER: keys.servers_own(pipeline),
         _RAW: keys.raw(pipeline),
     }

@@ -1,6 +1,6 @@
-// The floor under a load generator for Redis and Valkey: GET of random keys, as many at once as
-// the statement's first number says, of as many as its second; replies scanned by their sizes. The
-// user is the password.
+// The floor under a load generator for Redis and Valkey: pipelines of GET of random keys. The
+// statement is two numbers: commands in a pipeline, and number of keys. The argument `user` is the
+// password. Replies are scanned by their sizes.
 #define OUT_SIZE 1024
 #include "loop.h"
 
@@ -42,7 +42,7 @@ static int complete(connection *c) {
         }
         while (place < c->in_size && c->in[place] != '\r') size = size * 10 + c->in[place++] - '0';
         at = place + 2 + size + 2;
-        if (at > c->in_size) return 0;  // what has come is scanned again with what follows
+        if (at > c->in_size) return 0;  // incomplete: scanned anew from its start with more bytes
     }
     c->in_size = 0;
     return 1;
