@@ -35,6 +35,8 @@ local function check_options()
     error("`reads` is a percentage, 0 to 100", 0)
   elseif opt.pipeline < 1 or opt.pipeline > 1024 then
     error("`pipeline` is 1 to 1024", 0)
+  elseif opt.expire < 0 then
+    error("`expire` is 0 or more", 0)
   end
 end
 

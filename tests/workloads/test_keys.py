@@ -95,6 +95,7 @@ def test_written_keys_expire(filled: Driven) -> None:
         ("reads", 101, "`reads` is a percentage"),
         ("pipeline", 0, "`pipeline` is 1 to 1024"),
         ("value_size", 0, "are 1 or more"),
+        ("expire", -1, "`expire` is 0 or more"),
     ],
 )
 def test_options_out_of_range_are_named(redis: Driven, option: str, value: int, why: str) -> None:
