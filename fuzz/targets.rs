@@ -163,12 +163,14 @@ fn read(session: &mut Session, reply: &[u8], said: &mut Vec<String>) {
 /// are cut.
 pub fn resp_reply(data: &[u8]) {
     let [commands, cut, bytes @ ..] = data else { return };
-    let whole = values(*commands, &[bytes]);
+    let whole = answers_to_commands(*commands, &[bytes]);
     let (first, second) = bytes.split_at(usize::from(*cut).min(bytes.len()));
-    assert_eq!(whole, values(*commands, &[first, second]), "the same, however the bytes are cut");
+    let cut = answers_to_commands(*commands, &[first, second]);
+    assert_eq!(whole, cut, "the same, however the bytes are cut");
 }
 
-fn values(commands: u8, pieces: &[&[u8]]) -> Vec<String> {
+/// As `answers`, to commands.
+fn answers_to_commands(commands: u8, pieces: &[&[u8]]) -> Vec<String> {
     let (mut said, mut out, mut buffer) = (Vec::new(), Vec::new(), Vec::new());
     let mut session = Session::unconnected_redis();
     session.pipelined(true);
@@ -192,15 +194,7 @@ fn values(commands: u8, pieces: &[&[u8]]) -> Vec<String> {
                 }
                 Ok(Progress::Done { reply, consumed }) if consumed > 0 => {
                     said.push(format!("{reply:?}"));
-                    let mut cursor = RowCursor::default();
-                    while let Some(item) =
-                        session.item(&buffer[..consumed], &mut cursor).transpose()
-                    {
-                        said.push(format!("{item:?}"));
-                        if item.is_err() {
-                            break;
-                        }
-                    }
+                    read_values(&session, &buffer[..consumed], &mut said);
                     buffer.drain(..consumed);
                 }
                 Ok(_) => break,
@@ -208,6 +202,18 @@ fn values(commands: u8, pieces: &[&[u8]]) -> Vec<String> {
         }
     }
     said
+}
+
+/// All values of a reply to a command.
+fn read_values(session: &Session, reply: &[u8], said: &mut Vec<String>) {
+    let mut cursor = RowCursor::default();
+    loop {
+        match session.item(reply, &mut cursor) {
+            Ok(Some(item)) => said.push(format!("{item:?}")),
+            Ok(None) => return,
+            Err(error) => return said.push(error.to_string()),
+        }
+    }
 }
 
 /// Packed packets; the first byte says by what, the second where the bytes are cut.
