@@ -46,7 +46,7 @@ pub(crate) struct Attempts {
 }
 
 impl Attempts {
-    pub(crate) fn none(connector: Option<Connector>) -> Self {
+    pub(crate) fn new(connector: Option<Connector>) -> Self {
         Self { connector, inline: VecDeque::new(), unwelcome: Vec::new(), connections: 0 }
     }
 }

@@ -311,7 +311,7 @@ pub(crate) struct Filling {
 }
 
 impl Filling {
-    pub(crate) fn none() -> Self {
+    pub(crate) fn new() -> Self {
         Self { tickets: 0, done: channel() }
     }
 
