@@ -47,6 +47,9 @@ pub trait Traits {
     /// Whether it answers requests of this family.
     fn answers(&self, family: Family) -> bool;
 
+    /// What its users call a request.
+    fn request(&self) -> &'static str;
+
     /// Its errors have an SQLSTATE and a number; otherwise a code in words (`WRONGTYPE`).
     fn has_sqlstates(&self) -> bool;
 
@@ -101,6 +104,10 @@ impl Traits for Target {
             Self::Redis(_) => family == Family::Keys,
             Self::Sqlite(_) | Self::Postgresql(_) | Self::Mysql(_) => family == Family::Sql,
         }
+    }
+
+    fn request(&self) -> &'static str {
+        if matches!(self, Self::Redis(_)) { "command" } else { "statement" }
     }
 
     fn has_sqlstates(&self) -> bool {

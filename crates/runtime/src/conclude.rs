@@ -194,15 +194,14 @@ impl Runtime {
     ) -> Conclusion {
         let action = failed.decision.action;
         if action == ErrorAction::Stop {
-            let message = if self.settings.target.has_sqlstates() {
-                format!(
-                    "the server refused a statement: {} (SQLSTATE {}, number {})",
-                    failed.message, failed.sqlstate, failed.number
-                )
-            } else {
-                format!("the server refused a command: {}", failed.message)
+            let target = &self.settings.target;
+            let numbers = match target.has_sqlstates() {
+                true => format!(" (SQLSTATE {}, number {})", failed.sqlstate, failed.number),
+                false => String::new(),
             };
-            let own = driver::advice(&self.settings.target, &failed.sqlstate, failed.number);
+            let (request, refusal) = (target.request(), &failed.message);
+            let message = format!("the server refused a {request}: {refusal}{numbers}");
+            let own = driver::advice(target, &failed.sqlstate, failed.number);
             let hint = own.unwrap_or(POLICY_HINT);
             self.failures.cause = Some(fault(FatalKind::Statement, message, Some(hint)));
         }

@@ -4,7 +4,7 @@
 //! and their replies counted one by one. The client continues when the last reply is in; until then
 //! nothing is written to the connection, so the kernel may keep its output buffer.
 
-use driver::{ProtocolError, Reply, RowCursor, Sent, Session};
+use driver::{ProtocolError, Reply, RowCursor, Sent, Session, Traits};
 use engine::ShardView;
 use reactor::SILENT_SEND_MAX;
 use record::ErrorAction;
@@ -159,7 +159,8 @@ impl Runtime {
         let next_due = pipeline.under_way.front().copied();
         if let Some(mut error) = reply.error.take() {
             let place = pipeline.begun - left;
-            error.message = format!("statement {place} of the pipeline: {}", error.message);
+            let request = self.settings.target.request();
+            error.message = format!("{request} {place} of the pipeline: {}", error.message);
             if error.closes {
                 self.forget_under_way(view, index, 0);
                 return Some(self.object(view, index, Purpose::Statement, &error));

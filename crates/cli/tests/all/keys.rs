@@ -128,6 +128,12 @@ fn the_policy_decides_about_errors_by_their_first_word() {
     assert_eq!((ended.summary().total.reads, ended.summary().total.writes), (0, 2));
     let ended = with("restart-event");
     assert_eq!(ended.output(), ["false\tWRONGTYPE\tWRONGTYPE"; 2], "{}", ended.stderr);
+    let piped = "function event()
+        dbdyno.pipeline(con, 4, function() con:run('LPUSH', 'p', 1) con:run('GET', 'p') end)
+      end";
+    let ended = measured(piped, json!({"target": target, "measure_s": 60.0}));
+    assert_eq!(ended.code, 5, "{}", ended.stderr);
+    assert!(ended.stderr.contains("command 2 of the pipeline: WRONGTYPE"), "{}", ended.stderr);
     let uncaught = "function event() con:run('LPUSH', 'l', 1) con:run('GET', 'l') end";
     let ended = measured(uncaught, json!({"target": target, "measure_s": 60.0}));
     assert_eq!(ended.code, 5, "{}", ended.stderr);
