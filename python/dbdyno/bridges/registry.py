@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Mapping
 from functools import cache
 
 import dbdyno.bridges
 from dbdyno.bridges.bridge import Bridge, Text
 from dbdyno.errors import unknown_name
+from dbdyno.plugins import plugins
 
 
 @cache
 def bridges() -> Mapping[str, Bridge]:
     """All, by the tool's name."""
-    matched: dict[str, Bridge] = {}
-    for module in pkgutil.iter_modules(dbdyno.bridges.__path__):
-        name = f"{dbdyno.bridges.__name__}.{module.name}"
-        bridge = getattr(importlib.import_module(name), "BRIDGE", None)
-        if bridge is not None:
-            matched[bridge.tool] = bridge
-    return matched
+    return {bridge.tool: bridge for _, bridge in plugins(dbdyno.bridges, "BRIDGE")}
 
 
 def find_bridge(tool: str) -> Bridge:

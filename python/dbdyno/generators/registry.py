@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Mapping
 from functools import cache
 
@@ -11,18 +9,14 @@ import dbdyno.generators
 from dbdyno.errors import unknown_name
 from dbdyno.generators.generator import Generator
 from dbdyno.model import ENGINE
+from dbdyno.plugins import plugins
 
 
 @cache
 def generators() -> Mapping[str, Generator]:
     """All, by the name that a study file uses."""
-    found: dict[str, Generator] = {}
-    for module in pkgutil.iter_modules(dbdyno.generators.__path__):
-        name = f"{dbdyno.generators.__name__}.{module.name}"
-        generator = getattr(importlib.import_module(name), "GENERATOR", None)
-        if generator is not None:
-            found[generator.name] = generator
-    return found
+    by_module = plugins(dbdyno.generators, "GENERATOR")
+    return {generator.name: generator for _, generator in by_module}
 
 
 def find_generator(name: str) -> Generator:

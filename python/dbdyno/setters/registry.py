@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Mapping
 from functools import cache
 
 import dbdyno.setters
 from dbdyno.errors import unknown_name
+from dbdyno.plugins import plugins
 from dbdyno.setters.setter import Setter
 
 
@@ -16,13 +15,9 @@ from dbdyno.setters.setter import Setter
 def setters() -> Mapping[str, Setter]:
     """All setters, by their names in study files."""
     by_name: dict[str, Setter] = {}
-    for module in pkgutil.iter_modules(dbdyno.setters.__path__):
-        setter = getattr(
-            importlib.import_module(f"{dbdyno.setters.__name__}.{module.name}"), "SETTER", None
-        )
-        if setter is not None:
-            assert setter.name not in by_name, f"two setters are called `{setter.name}`"
-            by_name[setter.name] = setter
+    for _, setter in plugins(dbdyno.setters, "SETTER"):
+        assert setter.name not in by_name, f"two setters are called `{setter.name}`"
+        by_name[setter.name] = setter
     return by_name
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Iterable
 from functools import cache
 
 import dbdyno.report.gates
+from dbdyno.plugins import plugins
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.gates.gate import Gate, Judge
 from dbdyno.report.material.imported import not_known, tools
@@ -16,10 +15,8 @@ from dbdyno.report.material.imported import not_known, tools
 @cache
 def judges() -> tuple[Judge, ...]:
     """In the order of the page."""
-    names = (module.name for module in pkgutil.iter_modules(dbdyno.report.gates.__path__))
-    modules = (importlib.import_module(f"{dbdyno.report.gates.__name__}.{name}") for name in names)
-    found = (getattr(module, "GATE", None) for module in modules)
-    return tuple(sorted((one for one in found if one is not None), key=lambda one: one.place))
+    by_module = plugins(dbdyno.report.gates, "GATE")
+    return tuple(sorted((judge for _, judge in by_module), key=lambda judge: judge.place))
 
 
 def gates(analysis: Analysis) -> tuple[Gate, ...]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Mapping
 from functools import cache
 
 from dbdyno.errors import unknown_name
+from dbdyno.plugins import plugins
 from dbdyno.servers import topologies
 from dbdyno.servers.topologies.topology import Topology
 
@@ -16,12 +15,9 @@ from dbdyno.servers.topologies.topology import Topology
 def all_topologies() -> Mapping[str, Topology]:
     """Each by its name in study files."""
     by_name: dict[str, Topology] = {}
-    for module in pkgutil.iter_modules(topologies.__path__):
-        imported = importlib.import_module(f"{topologies.__name__}.{module.name}")
-        topology = getattr(imported, "TOPOLOGY", None)
-        if topology is not None:
-            assert topology.name.replace("-", "_") == module.name, "named like its module"
-            by_name[topology.name] = topology
+    for module, topology in plugins(topologies, "TOPOLOGY"):
+        assert topology.name.replace("-", "_") == module, "named like its module"
+        by_name[topology.name] = topology
     return by_name
 
 

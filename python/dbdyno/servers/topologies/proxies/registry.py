@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Mapping
 from functools import cache
 
 from dbdyno.errors import unknown_name
+from dbdyno.plugins import plugins
 from dbdyno.servers.topologies import proxies
 from dbdyno.servers.topologies.proxies.proxy import Proxy
 
@@ -16,12 +15,9 @@ from dbdyno.servers.topologies.proxies.proxy import Proxy
 def all_proxies() -> Mapping[str, Proxy]:
     """Each by its name in study files."""
     by_name: dict[str, Proxy] = {}
-    for module in pkgutil.iter_modules(proxies.__path__):
-        imported = importlib.import_module(f"{proxies.__name__}.{module.name}")
-        proxy = getattr(imported, "PROXY", None)
-        if proxy is not None:
-            assert proxy.name == module.name, "a proxy is called like its module"
-            by_name[proxy.name] = proxy
+    for module, proxy in plugins(proxies, "PROXY"):
+        assert proxy.name == module, "a proxy is called like its module"
+        by_name[proxy.name] = proxy
     return by_name
 
 
