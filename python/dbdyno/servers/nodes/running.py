@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from dbdyno.errors import ConnectError, ServerError
 from dbdyno.model.session import Session
@@ -25,6 +25,8 @@ class LoginSession(Session, Protocol):
 class RunningServer(Direct):
     """Looked at and loaded, never stopped or altered."""
 
+    _PROBE: ClassVar[str] = "SELECT 1"
+    """A statement that every server of the kind answers."""
     _session: LoginSession
 
     def __init__(self, url: str, settings: Mapping[str, str], example: str) -> None:
@@ -58,12 +60,12 @@ class RunningServer(Direct):
         A connection lost since the last statement is made anew once before giving up.
         """
         try:
-            self._session.rows("SELECT 1")
+            self._session.rows(self._PROBE)
         except ConnectError:
             raise
         except ServerError:
             self._session.close()
-            self._session.rows("SELECT 1")
+            self._session.rows(self._PROBE)
 
     def data_folder(self) -> Path | None:
         """`None`: unknown to us."""

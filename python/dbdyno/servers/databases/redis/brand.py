@@ -24,12 +24,17 @@ class Brand:
         return f"{self.kind}-server"
 
     @property
+    def tls_scheme(self) -> str:
+        """Scheme of URLs whose connections are encrypted from the first byte."""
+        return f"{self.kind}s"
+
+    @property
     def example(self) -> str:
         """A provision text that dbdyno starts."""
         return f"{self.kind}@system"
 
     def version_of(self, folder: Path) -> str | None:
-        """The release in a folder; `None` if there is none, or the other one under its name."""
+        """The release in a folder; `None` without its program, or if that is the other brand."""
         printed = printed_by(folder / self.program, "--version") or ""
         numbers = re.match(rf"{self.title} server v=(\d+(\.\d+)*)", printed, re.IGNORECASE)
         return numbers[1] if numbers else None

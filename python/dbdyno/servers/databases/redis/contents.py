@@ -67,10 +67,9 @@ def _rows(session: RedisSession) -> Iterator[tuple[bytes, bytes, bytes]]:
     for keys in _scanned(session):
         new = [key for key in dict.fromkeys(keys) if key not in seen]
         seen.update(new)
-        kinds = session.pipelined([("TYPE", key) for key in new]) if new else []
+        kinds = session.pipelined([("TYPE", key) for key in new])
         known = [(key, kind) for key, kind in zip(new, kinds, strict=True) if kind != b"none"]
-        asked = [_reading(kind)(key) for key, kind in known]
-        values = session.pipelined(asked) if asked else []
+        values = session.pipelined([_reading(kind)(key) for key, kind in known])
         for (key, kind), value in zip(known, values, strict=True):
             assert isinstance(kind, bytes), "a name"
             yield key, kind, _text(kind, value)

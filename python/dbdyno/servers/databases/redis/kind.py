@@ -1,4 +1,4 @@
-"""The available Redis servers and their sources."""
+"""The available Redis servers and their sources; Valkey's differ by name only."""
 
 from functools import partial
 from pathlib import Path
@@ -8,11 +8,8 @@ from dbdyno.servers.kind import Kind
 from dbdyno.servers.protocol import Server, ServerSpec, Source
 from dbdyno.servers.sources.suite import packages_of
 
-BRAND = Brand("redis", "Redis")
 
-
-def open_as(brand: Brand, spec: ServerSpec, folder: Path) -> Server:
-    """A server of that brand: one of ours, or the one at a URL."""
+def _open(brand: Brand, spec: ServerSpec, folder: Path) -> Server:
     from dbdyno.servers.databases.redis.running import RunningRedis
     from dbdyno.servers.databases.redis.server import RedisServer
 
@@ -21,14 +18,19 @@ def open_as(brand: Brand, spec: ServerSpec, folder: Path) -> Server:
     return RedisServer(brand, spec, folder)
 
 
-KIND = Kind(
-    name=BRAND.kind,
-    open=partial(open_as, BRAND),
-    driver="redis",
-    suite_packages=partial(packages_of, BRAND.kind),
-    installed=BRAND.installed,
-    installed_at=BRAND.installed_at,
-    debian_package="redis-server",
-    url_schemes=("redis", "rediss"),
-    refuses=BRAND.refuses,
-)
+def kind_of(brand: Brand) -> Kind:
+    """The kind of server that a brand is."""
+    return Kind(
+        name=brand.kind,
+        open=partial(_open, brand),
+        driver="redis",
+        suite_packages=partial(packages_of, brand.kind),
+        installed=brand.installed,
+        installed_at=brand.installed_at,
+        debian_package=brand.program,
+        url_schemes=(brand.kind, brand.tls_scheme),
+        refuses=brand.refuses,
+    )
+
+
+KIND = kind_of(Brand("redis", "Redis"))

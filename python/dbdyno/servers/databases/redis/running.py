@@ -16,13 +16,13 @@ from dbdyno.servers.databases.redis.session import Place, RedisSession
 from dbdyno.servers.nodes.running import ANSWER_LIMIT_S, RunningServer
 from dbdyno.servers.protocol import Capacity, Provision, Transport
 
-_ENCRYPTED = frozenset({"rediss", "valkeys"})
 _PARAMETERS = frozenset({"socket", "ca", "certificate", "key"})
 
 
 class RunningRedis(RunningServer):
     """The server behind a `redis://` or `valkey://` URL; with one `s` more, by TLS."""
 
+    _PROBE = "PING"
     _session: RedisSession
 
     def __init__(self, brand: Brand, provision: Provision, settings: Mapping[str, str]) -> None:
@@ -31,7 +31,7 @@ class RunningRedis(RunningServer):
         self._brand = brand
         parts = urlsplit(provision.url)
         self._files = _files(brand, parts.query)
-        self._encrypted = parts.scheme in _ENCRYPTED
+        self._encrypted = parts.scheme == brand.tls_scheme
         database = parts.path.strip("/")
         if database and not database.isdecimal():
             raise ServerError(
@@ -68,14 +68,6 @@ class RunningRedis(RunningServer):
         except (OSError, ssl.SSLError) as error:
             raise ServerError(f"the URL's certificates can't be used: {error}") from error
         return context
-
-    def check(self) -> None:
-        """Raises when it does not answer; a connection lost meanwhile is made anew once."""
-        try:
-            self._session.command("PING")
-        except ServerError:
-            self._session.close()
-            self._session.command("PING")
 
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:
         """The URL itself decides `transport`."""

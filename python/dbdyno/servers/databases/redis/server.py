@@ -44,7 +44,9 @@ _RESERVED = frozenset(
 )
 """Settings that dbdyno needs to reach and watch the server."""
 _USER = "default"
-"""Whom a password alone belongs to."""
+"""The user whom a client enters as that sends a password and no name."""
+_EMPTY = '""'
+"""An empty value in its configuration file."""
 
 
 class RedisServer(OwnServer):
@@ -115,8 +117,8 @@ class RedisServer(OwnServer):
                 "tls-key-file": str(files["key"]),
                 "tls-auth-clients": "no",
             }
-        lines = [f"{name} {value or _EMPTY}\n" for name, value in ours.items()]
-        lines += [f"{name} {value or _EMPTY}\n" for name, value in self._spec.settings.items()]
+        settings = {**ours, **self._spec.settings}
+        lines = [f"{name} {value or _EMPTY}\n" for name, value in settings.items()]
         self._configuration.write_text("".join(lines))
         self._daemon.give(self._configuration, mode=0o600)
 
@@ -203,6 +205,3 @@ class RedisServer(OwnServer):
 
     def _inside(self) -> RedisSession:
         return RedisSession(Place(unix=str(self._socket), password=self._password))
-
-
-_EMPTY = '""'
