@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from dbdyno.collect.collector import Collector, Readings, Watched
 from dbdyno.errors import ServerError
-from dbdyno.model import Metric, Missing, Reading, SampledSession
+from dbdyno.model import Metric, Missing, Reading, SampledSession, only_row
 
 _FIELDS: Mapping[str, Metric] = {
     "total_commands_processed": Metric(
@@ -64,7 +64,7 @@ class _Redis:
 
     def sample(self) -> Iterable[Reading]:
         """INFO, read once."""
-        (row,) = self._session.rows("INFO")
+        row = only_row(self._session.rows("INFO"), "INFO")
         return [*_readings(str(row["value"]))]
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from dbdyno.errors import ServerError
-from dbdyno.model.session import Session
+from dbdyno.model.session import Session, only_row
 from dbdyno.servers.databases.mariadb.brand import BRAND
 from dbdyno.servers.databases.mysql.server import MysqlServer
 from dbdyno.servers.protocol import Member, Provision, Server, ServerSpec
@@ -71,20 +71,19 @@ class MariadbReplication:
 
     def settle(self, members: Sequence[Member], limit_s: float) -> None:
         """By the GTID up to which each has applied the log."""
-        (row,) = _asked(members[0], "SELECT @@GLOBAL.gtid_binlog_pos AS position")
+        row = _row(members[0], "SELECT @@GLOBAL.gtid_binlog_pos AS position")
         statement = f"SELECT MASTER_GTID_WAIT('{row['position']}', {limit_s:.3f}) AS late"
         for replica in members[1:]:
-            (answer,) = _asked(replica, statement)
-            if answer["late"] != 0:
+            if _row(replica, statement)["late"] != 0:
                 raise ServerError(
                     f"{replica.name} is still behind the primary after {limit_s:.0f} s"
                 )
 
 
-def _asked(member: Member, statement: str) -> Sequence[Mapping[str, Any]]:
+def _row(member: Member, statement: str) -> Mapping[str, Any]:
     session = member.server.database.inside()
     try:
-        return session.rows(statement)
+        return only_row(session.rows(statement), statement)
     finally:
         session.close()
 
@@ -122,8 +121,7 @@ def _wait_for_replicas(session: Session, replicas: int) -> None:
     statement = "SHOW GLOBAL STATUS LIKE 'Rpl_semi_sync_master_clients'"
 
     def missing() -> Mapping[str, str]:
-        (row,) = session.rows(statement)
-        there = int(row["Value"])
+        there = int(only_row(session.rows(statement), statement)["Value"])
         return {"a replica": f"{there} of {replicas} confirm commits"} if there < replicas else {}
 
     await_all(missing, _JOIN_LIMIT_S)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dbdyno.errors import ServerError
+from dbdyno.model.session import only_row
 from dbdyno.servers.databases.postgresql.server import PostgresqlServer
 from dbdyno.servers.protocol import ROLE, Server, ServerSpec
 
@@ -41,12 +42,12 @@ class PostgresqlReplica(PostgresqlServer):
             session.rows(f"SELECT pg_create_physical_replication_slot('{self._slot}', true)")
             session.rows(f"SELECT {begin}")
             shutil.copytree(source, self._data, ignore=_left_out, copy_function=_copy_if_there)
-            (row,) = session.rows(f"SELECT labelfile FROM {end}")
+            label = only_row(session.rows(f"SELECT labelfile FROM {end}"), end)["labelfile"]
         except OSError as error:
             raise ServerError(f"could not copy the primary's data: {error}") from error
         finally:
             session.close()
-        (self._data / "backup_label").write_text(row["labelfile"])
+        (self._data / "backup_label").write_text(label)
         (self._data / "standby.signal").touch()
         self._daemon.give(self._data)
         for path in self._data.rglob("*"):

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from dbdyno.model.session import only_row
 from dbdyno.servers.databases.postgresql.replica import PostgresqlReplica
 from dbdyno.servers.protocol import Member, Provision, Server, ServerSpec
 from dbdyno.servers.replication import Confirmed, await_all
@@ -74,7 +75,7 @@ class PostgresqlReplication:
         """By the position up to which each has replayed the log."""
         session = members[0].server.database.inside()
         try:
-            (row,) = session.rows(_NOW)
+            row = only_row(session.rows(_NOW), _NOW)
             statement = _BEHIND.format(row["position"], row["position"])
             await_all(
                 lambda: {
