@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hostile import served, trickle
 
 from dbdyno.collect import Watched
 from dbdyno.collect.sources.redis import COLLECTOR
@@ -18,6 +19,7 @@ from dbdyno.errors import ConnectError, LostError, ServerError
 from dbdyno.model import Missing
 from dbdyno.servers import Server, open_server, parse_provision
 from dbdyno.servers.databases.redis.query import durability
+from dbdyno.servers.databases.redis.session import Place, RedisSession
 from traces import LIMIT_S, nothing_left
 
 SYSTEM = "redis@system"
@@ -230,6 +232,22 @@ def test_another_server_is_known_by_its_words(tmp_path: Path) -> None:
                 pytest.raises(ConnectError, match=f"a {kind} server, not a Redis or Valkey"),
             ):
                 running.start()
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (b"* OK IMAP4rev1 ready\r\n", "not a Redis or Valkey server"),
+        (b":\r\n", "not a Redis or Valkey server"),
+        (b"$9999999999\r\n", "claims 9,999,999,999 bytes"),
+        (b"*1\r\n" * 1000, "arrays more than 100 deep"),
+    ],
+)
+def test_what_is_no_reply_is_an_error(reply: bytes, why: str) -> None:
+    with served(trickle((reply,))) as (port, _):
+        session = RedisSession(Place(port=port))
+        with pytest.raises(ConnectError, match=why):
+            session.command("PING")
 
 
 @pytest.mark.slow

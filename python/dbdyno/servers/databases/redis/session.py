@@ -6,6 +6,7 @@ library would be a dependency.
 
 from __future__ import annotations
 
+import re
 import shlex
 import socket
 import ssl
@@ -20,6 +21,9 @@ from dbdyno.servers.nodes import peer
 LIMIT_S = 30.0
 """How long the server may take to answer."""
 _LONGEST_BYTES = 1 << 30
+_DEEPEST = 100
+"""Arrays within arrays that a reply may have."""
+_NUMBER = re.compile(rb"-?\d{1,20}")
 _HUNG_UP = "the server closed the connection"
 
 Value: TypeAlias = "bytes | int | list[Value] | None"
@@ -134,6 +138,11 @@ class RedisSession:
         self.connection()
         try:
             return self._exchange(commands)
+        except RedisError:
+            raise
+        except ServerError:
+            self.close()  # What follows in the stream need not be a reply.
+            raise
         except OSError as error:
             self.close()
             raise LostError(f"{self._place} has gone: {error or 'no answer'}") from error
@@ -159,14 +168,14 @@ class RedisSession:
             raise _not_redis(peer.recognise(line + self._replies.read1()))
         raise ConnectionResetError(_HUNG_UP)
 
-    def _read(self) -> Value | RedisError:
+    def _read(self, depth: int = 0) -> Value | RedisError:
         line = self._line()
         kind, rest = line[:1], line[1:]
         if kind == b"+":
             return rest
         if kind == b"-":
             return RedisError(rest.decode(errors="replace"))
-        if kind not in (b":", b"$", b"*"):
+        if kind not in (b":", b"$", b"*") or not _NUMBER.fullmatch(rest):
             raise _not_redis(peer.recognise(line))
         number = int(rest)
         if kind == b":":
@@ -174,9 +183,11 @@ class RedisSession:
         if number < 0:
             return None
         if kind == b"*":
+            if depth == _DEEPEST:
+                raise ServerError(f"a reply has arrays more than {_DEEPEST} deep")
             elements: list[Value] = []
             for _ in range(number):
-                element = self._read()
+                element = self._read(depth + 1)
                 elements.append(
                     element.message.encode() if isinstance(element, RedisError) else element
                 )
