@@ -266,7 +266,10 @@ def _open_in_topology(spec: ServerSpec, folder: Path) -> Server:
     from dbdyno.servers.topologies.registry import find_topology
 
     topology = find_topology(str(spec.topology.get("name", "behind-proxy")))
-    return topology.open(spec, topology.read(spec.topology), doors(), folder)
+    keys = topology.read(spec.topology)
+    if why := topology.refuses(spec.provision, keys, doors()):
+        raise ServerError(f"`{topology.name}`: {why}")
+    return topology.open(spec, keys, doors(), folder)
 
 
 def doors() -> Doors:

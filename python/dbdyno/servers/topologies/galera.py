@@ -15,14 +15,12 @@ from typing import Annotated
 
 from pydantic import Field
 
-from dbdyno.errors import ServerError
 from dbdyno.servers.databases.mariadb.brand import BRAND
 from dbdyno.servers.databases.mysql.server import MysqlServer
 from dbdyno.servers.nodes.daemon import free_port
 from dbdyno.servers.protocol import Member, Provision, Server, ServerSpec, Source
 from dbdyno.servers.replication import await_all
-from dbdyno.servers.setting import refuse_reserved
-from dbdyno.servers.topologies.several import MembersTable, Several
+from dbdyno.servers.topologies.several import MembersTable, Several, refuse_settings
 from dbdyno.servers.topologies.topology import Doors, PlannedMember, Topology
 
 _LIBRARY = Path("/usr/lib/galera/libgalera_smm.so")
@@ -153,16 +151,14 @@ def _members(spec: ServerSpec, keys: Keys, _doors: Doors) -> Sequence[PlannedMem
 
 
 def _open(spec: ServerSpec, keys: Keys, doors: Doors, folder: Path) -> Server:
-    if why := _refuses(spec.provision, keys, doors):
-        raise ServerError(f"`{TOPOLOGY.name}`: {why}")
-    for asked in (spec.settings, keys.settings_of(_NODE)):
-        refuse_reserved([name.replace("-", "_") for name in asked], _RESERVED)
-    nodes: list[GaleraNode] = []
+    refuse_settings(spec, keys, _RESERVED)
+    first: GaleraNode | None = None
+    members: list[Member] = []
     for planned in _members(spec, keys, doors):
         own = replace(spec, settings=planned.settings)
-        first = nodes[0] if nodes else None
-        nodes.append(GaleraNode(own, folder / planned.name, planned.name, first))
-    members = [Member(f"{_NODE}-{number}", _NODE, node) for number, node in enumerate(nodes, 1)]
+        node = GaleraNode(own, folder / planned.name, planned.name, first)
+        first = first or node
+        members.append(Member(planned.name, planned.role, node))
     return Galera(TOPOLOGY.name, members)
 
 

@@ -6,13 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pydantic import Field
-
-from dbdyno.errors import ServerError
 from dbdyno.servers.protocol import Member, Provision, Server, ServerSpec, Source
 from dbdyno.servers.replication import Confirmed, Replication
-from dbdyno.servers.setting import refuse_reserved
-from dbdyno.servers.topologies.several import Count, MembersTable, Several
+from dbdyno.servers.topologies.several import Count, MembersTable, Several, refuse_settings
 from dbdyno.servers.topologies.topology import Doors, PlannedMember, Topology
 
 _PRIMARY, _REPLICA = "primary", "replica"
@@ -23,7 +19,7 @@ class Keys(MembersTable):
 
     replicas: Count = 1
     replication: str = "asynchronous"
-    confirmations: Count = Field(default=1)
+    confirmations: Count = 1
     """Replicas that a commit waits for, unless asynchronous."""
 
     def confirmed(self) -> Confirmed:
@@ -71,11 +67,8 @@ def _members(spec: ServerSpec, keys: Keys, doors: Doors) -> Sequence[PlannedMemb
 
 
 def _open(spec: ServerSpec, keys: Keys, doors: Doors, folder: Path) -> Server:
-    if why := _refuses(spec.provision, keys, doors):
-        raise ServerError(f"`{TOPOLOGY.name}`: {why}")
     replication = _replication_of(spec.provision, doors)
-    for asked in (spec.settings, *map(keys.settings_of, keys.member)):
-        refuse_reserved([name.replace("-", "_") for name in asked], replication.reserved)
+    refuse_settings(spec, keys, replication.reserved)
     members: list[Member] = []
     for planned in _members(spec, keys, doors):
         own = replace(spec, settings=planned.settings)

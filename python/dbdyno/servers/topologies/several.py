@@ -17,7 +17,8 @@ from pydantic import Field
 from dbdyno.errors import LabError
 from dbdyno.formats.load_schema import Table
 from dbdyno.formats.study_schema import Settings
-from dbdyno.servers.protocol import Database, Entry, Member, Members, Node
+from dbdyno.servers.protocol import Database, Entry, Member, Members, Node, ServerSpec
+from dbdyno.servers.setting import refuse_reserved
 
 _OF_EACH = frozenset({"kind", "version", "source"})
 """Facts that stand with each member; the others are the first's."""
@@ -44,6 +45,12 @@ class MembersTable(Table):
 
 Count = Annotated[int, Field(ge=1, le=8)]
 """How many servers of a role; more fit no machine that runs all of them."""
+
+
+def refuse_settings(spec: ServerSpec, keys: MembersTable, reserved: frozenset[str]) -> None:
+    """Raises `ServerError` if the level or a role has a setting that the topology itself makes."""
+    for asked in (spec.settings, *(role.settings for role in keys.member.values())):
+        refuse_reserved([name.replace("-", "_") for name in asked], reserved)
 
 
 class Several(ABC):
