@@ -67,5 +67,5 @@ def await_all(waiting: Callable[[], Mapping[str, str]], limit_s: float) -> None:
     while left := waiting():
         if time.monotonic() > deadline:
             name, state = next(iter(left.items()))
-            raise ServerError(f"{name} does not follow the primary within {limit_s:.0f} s: {state}")
+            raise ServerError(f"waited {limit_s:.0f} s in vain for {name}: {state}")
         select.select([], [], [], _POLL_S)
