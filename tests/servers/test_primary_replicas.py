@@ -99,6 +99,9 @@ def test_a_replica_that_dies_is_named(tmp_path: Path) -> None:
             ServerError, match=r"replica-1: postgresql .* ended while it was needed"
         ):
             server.check()
+        told(server, "CREATE TABLE t (id int)")
+        with pytest.raises(ServerError, match="in vain for replica-1: "):
+            server.members.settle(0.0)
 
 
 def test_settings_of_a_role_are_those_of_its_members(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ _JOIN_LIMIT_S = 60.0
 _STATES = "SELECT application_name AS name, state, sync_state FROM pg_stat_replication"
 _NOW = "SELECT pg_current_wal_lsn()::text AS position"
 _BEHIND = """
-    SELECT application_name AS name, pg_wal_lsn_diff('{}', replay_lsn)::bigint AS bytes
-    FROM pg_stat_replication WHERE replay_lsn < '{}'::pg_lsn OR replay_lsn IS NULL"""
+    SELECT application_name AS name, greatest(pg_wal_lsn_diff('{}', replay_lsn), 0)::bigint AS bytes
+    FROM pg_stat_replication WHERE replay_lsn IS NOT NULL"""
 
 
 class PostgresqlReplication:
@@ -76,14 +76,15 @@ class PostgresqlReplication:
         session = members[0].server.database.inside()
         try:
             row = only_row(session.rows(_NOW), _NOW)
-            statement = _BEHIND.format(row["position"], row["position"])
-            await_all(
-                lambda: {
-                    str(row["name"]): f"{row['bytes']} bytes behind"
-                    for row in session.rows(statement)
-                },
-                limit_s,
-            )
+            statement = _BEHIND.format(row["position"])
+
+            def waiting() -> Mapping[str, str]:
+                behind = {row["name"]: row["bytes"] for row in session.rows(statement)}
+                states = {name: f"{count} bytes behind" for name, count in behind.items()}
+                names = [member.name for member in members[1:] if behind.get(member.name) != 0]
+                return {name: states.get(name, "not connected") for name in names}
+
+            await_all(waiting, limit_s)
         finally:
             session.close()
 
