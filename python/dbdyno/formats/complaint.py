@@ -132,8 +132,7 @@ def _keys_at(path: KeyPath, document: type[BaseModel] = StudyDocument) -> list[s
         annotation = _member(annotation, part)
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         scale = ["scale"] if annotation is StudyDocument else []
-        names = (f.alias or name for name, f in annotation.model_fields.items())
-        return [*(name for name in names if name != "of_topology"), *scale]
+        return [*(f.alias or name for name, f in annotation.model_fields.items()), *scale]
     return []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from string import Formatter
 from typing import Annotated, Literal, Self
 
@@ -9,6 +10,8 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
     StringConstraints,
     model_validator,
 )
@@ -102,22 +105,28 @@ class ServerTable(Table):
     c_functions: Files = Field(default=[])
     proxy: ProxyTable | None = None
     topology: Name | None = None
-    of_topology: dict[str, object] = Field(default={})
-    """The keys that its topology reads: all that aren't a server's."""
     most_clients: Annotated[int, Field(ge=1)] | None = None
 
-    @model_validator(mode="before")
+    _of_topology: dict[str, object] = PrivateAttr(default_factory=dict)
+
+    @property
+    def of_topology(self) -> Mapping[str, object]:
+        """The keys that its topology reads: all that aren't a server's."""
+        return self._of_topology
+
+    @model_validator(mode="wrap")
     @classmethod
-    def _part(cls, table: object) -> object:
-        """Without a topology an unknown key stays one."""
+    def _part(cls, table: object, read: ModelWrapValidatorHandler[Self]) -> Self:
+        """Keeps the topology's keys apart; without a topology an unknown key is an error."""
         if not isinstance(table, dict) or "topology" not in table:
-            return table
+            return read(table)
         own = {key: value for key, value in table.items() if key in SERVER_KEYS}
-        rest = {key: value for key, value in table.items() if key not in SERVER_KEYS}
-        return {**own, "of_topology": rest}
+        server = read(own)
+        server._of_topology = {key: value for key, value in table.items() if key not in own}
+        return server
 
 
-SERVER_KEYS = tuple(name for name in ServerTable.model_fields if name != "of_topology")
+SERVER_KEYS = tuple(ServerTable.model_fields)
 """Keys of [server.NAME] that are the same in every topology."""
 
 

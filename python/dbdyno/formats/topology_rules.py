@@ -1,5 +1,5 @@
-"""What a server's table says of its topology, as far as it is the same for all of them: the keys of
-each are checked by its own schema (`servers/topologies/`)."""
+"""What [server.NAME] says of its topology, checked as far as it is the same for all topologies; the
+keys of each are checked by its own schema (`servers/topologies/`)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ BY_PROXY = {"single": False, "behind-proxy": True}
 def topology_of(
     level: str, server: ServerTable, fail: Callable[..., StudyError]
 ) -> Mapping[str, object]:
-    """`Level.topology`: nothing where `proxy` says it all, so that a name more or less is the same
-    cell. Raises what `fail` makes of path, message and hint."""
+    """`Level.topology`; empty where `proxy` decides it, so that a cell is the same whether or not
+    the file names its topology. Raises what `fail` makes of path, message and hint."""
     name, table = server.topology, ("server", level)
-    if name is None and "of_topology" in server.model_fields_set:
-        raise fail((*table, "of_topology"), f"unknown key `of_topology` in [{'.'.join(table)}]")
     if name is None:
         return {}
     if name not in BY_PROXY:
