@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from dbdyno.collect import Sampler, Watched, WatchedMember
+from dbdyno.collect import Sampler, Watched
 from dbdyno.collect.registry import collectors
 from dbdyno.conduct.members import require_agreement
+from dbdyno.conduct.run.served import watched_members
 from dbdyno.errors import ServerError
 from dbdyno.servers import Server, open_server
 
@@ -56,15 +57,7 @@ def test_each_member_is_sampled_under_its_name(tmp_path: Path) -> None:
             kind="postgresql",
             server_pids=server.node.processes,
             ask=server.database.ask,
-            members=[
-                WatchedMember(
-                    member.name,
-                    member.role,
-                    member.server.node.processes,
-                    member.server.database.ask,
-                )
-                for member in server.members
-            ],
+            members=watched_members(server),
         )
         with Sampler(collectors("run"), watched) as sampler:
             sampler.edge()

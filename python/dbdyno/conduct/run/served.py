@@ -52,15 +52,7 @@ class Served:
             client_pids=client_pids,
             proxy_pids=server.entry.proxies,
             ask=server.database.ask,
-            members=[
-                WatchedMember(
-                    member.name,
-                    member.role,
-                    member.server.node.processes,
-                    member.server.database.ask,
-                )
-                for member in server.members
-            ],
+            members=watched_members(server),
         )
         sampler = Sampler(self.identity.setting.collectors("run"), watched)
         self._sampler = self._sampling.enter_context(sampler)
@@ -104,3 +96,13 @@ class Served:
             self.server.check()  # makes a session anew that was lost under load
             return self._size_before, self.server.database.size_bytes()
         return None
+
+
+def watched_members(server: Server) -> Sequence[WatchedMember]:
+    """The members of a topology, as collectors look at them; none of a single server."""
+    return [
+        WatchedMember(
+            member.name, member.role, member.server.node.processes, member.server.database.ask
+        )
+        for member in server.members
+    ]
