@@ -12,6 +12,7 @@ from dbdyno.guard import guarded
 from dbdyno.guard.family import children_of
 from dbdyno.guard.guard import LOCK_NAME
 from dbdyno.guard.journal import state_folder
+from dbdyno.servers import Server
 
 LIMIT_S = 120
 
@@ -122,3 +123,10 @@ def wait_until_gone(pids: Sequence[int]) -> None:
         finally:
             os.close(descriptor)
         assert ready, f"process {pid} still runs: {Path(f'/proc/{pid}/cmdline').read_bytes()!r}"
+
+
+def wait_until_dead(server: Server) -> None:
+    """Returns when a server says that it no longer runs; fails after a while."""
+    deadline = time.monotonic() + LIMIT_S
+    while server.alive():
+        assert time.monotonic() < deadline

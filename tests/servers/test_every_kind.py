@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -18,7 +17,7 @@ from kinds import KINDS, KindUnderTest
 
 from dbdyno.errors import ConnectError, LostError, ServerError
 from dbdyno.servers import Server, open_server, parse_provision
-from traces import LIMIT_S, nothing_left
+from traces import LIMIT_S, nothing_left, wait_until_dead
 
 pytestmark = [
     pytest.mark.slow,
@@ -62,12 +61,6 @@ def clean(standing_servers: Callable[[str], Server], kind: KindUnderTest) -> Ite
     standing_servers(kind.provision)
     with nothing_left():
         yield
-
-
-def wait_until_dead(server: Server) -> None:
-    deadline = time.monotonic() + LIMIT_S
-    while server.alive():
-        assert time.monotonic() < deadline
 
 
 def test_two_run_at_once(kind: KindUnderTest, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,7 @@ from kinds import KINDS
 
 from dbdyno.errors import ServerError
 from dbdyno.servers import Server, open_server
-from traces import LIMIT_S
+from traces import LIMIT_S, wait_until_dead
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("clean")]
 
@@ -91,9 +90,7 @@ def test_a_replica_that_dies_is_named(tmp_path: Path) -> None:
         server.start()
         _, replica = server.members
         os.kill(replica.server.node.processes()[0], signal.SIGKILL)
-        deadline = time.monotonic() + LIMIT_S
-        while server.alive():
-            assert time.monotonic() < deadline
+        wait_until_dead(server)
 
         with pytest.raises(
             ServerError, match=r"replica-1: postgresql .* ended while it was needed"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +16,7 @@ from kinds import KINDS
 from dbdyno.errors import ServerError
 from dbdyno.servers import Server, open_server
 from dbdyno.servers.protocol import Wish
-from traces import LIMIT_S
+from traces import wait_until_dead
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("clean")]
 
@@ -68,9 +67,7 @@ def test_every_process_leads_to_the_server(kind: str, wish: Wish, tmp_path: Path
 def test_a_proxy_that_dies_is_told(kind: str, wish: Wish, tmp_path: Path) -> None:
     with behind(kind, wish, tmp_path) as server:
         os.kill(server.entry.proxies()[0], signal.SIGKILL)
-        deadline = time.monotonic() + LIMIT_S
-        while server.alive():
-            assert time.monotonic() < deadline
+        wait_until_dead(server)
 
         with pytest.raises(ServerError, match=f"{wish.kind}.*ended while it was needed"):
             server.check()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from dbdyno.model import Missing
 from dbdyno.servers import Server, open_server, parse_provision
 from dbdyno.servers.databases.redis.query import durability
 from dbdyno.servers.databases.redis.session import Place, RedisSession
-from traces import LIMIT_S, nothing_left
+from traces import LIMIT_S, nothing_left, wait_until_dead
 
 SYSTEM = "redis@system"
 
@@ -38,12 +37,6 @@ def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with open_server(SYSTEM, {}, tmp_path_factory.mktemp("standing")) as server:
         server.start()
         yield server
-
-
-def wait_until_dead(server: Server) -> None:
-    deadline = time.monotonic() + LIMIT_S
-    while server.alive():
-        assert time.monotonic() < deadline
 
 
 def url_of(target: Any, password: str | None = None) -> str:
