@@ -54,16 +54,16 @@ class Started:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """A study and its scripts, looked for once for all cells."""
+class _StudyFiles:
+    """A study, the folders of its scripts, and the scripts by name: found once for all cells."""
 
     loaded: StudyFile
     folders: tuple[Path, ...]
     scripts: Mapping[str, Path]
 
 
-def _asked(loaded: StudyFile) -> _Asked:
-    return _Asked(loaded, study_script_path(loaded), study_scripts(loaded))
+def _study_files(loaded: StudyFile) -> _StudyFiles:
+    return _StudyFiles(loaded, study_script_path(loaded), study_scripts(loaded))
 
 
 def examine(
@@ -74,7 +74,9 @@ def examine(
     `run_code`; what only it can tell is not asked without."""
     told: set[str] = set()
     with scratch_folder("check") as folder, plans_remembered():
-        for error, cell in _complaints(_asked(loaded), plan, engine, folder, run_code=run_code):
+        for error, cell in _complaints(
+            _study_files(loaded), plan, engine, folder, run_code=run_code
+        ):
             if error.message not in told:
                 told.add(error.message)
                 yield error if cell is None else _placed(loaded, error, cell)
@@ -88,7 +90,7 @@ def examine_servers(loaded: StudyFile, plan: Plan, engine: Engine) -> Iterator[S
             yield Started(cell.label, tool, open_tool(tool).version)
         except LabError as error:
             yield _placed(loaded, error, cell)
-    asked = _asked(loaded)
+    files = _study_files(loaded)
     for cell in _distinct(plan, _server_of):
         source = parse_provision(cell.provision).source
         if source is Source.EMBEDDED:
@@ -96,30 +98,30 @@ def examine_servers(loaded: StudyFile, plan: Plan, engine: Engine) -> Iterator[S
         with scratch_folder("check") as folder:
             try:
                 with open_cell_server(
-                    cell, asked.folders, folder, secrets=loaded.secrets
+                    cell, files.folders, folder, secrets=loaded.secrets
                 ) as server:
                     server.start()
                     yield Started(cell.label, cell.provision, str(server.facts().get("version")))
                     clients = most_clients(cell, loaded.study.load)
                     if cell.abilities.takes_script:
-                        spec = _spec(asked, cell, "run", run_target(server, cell), clients)
+                        spec = _spec(files, cell, "run", run_target(server, cell), clients)
                         require(engine, (spec,), server, loaded.study.load.processes)
             except LabError as error:
                 yield _placed(loaded, error, cell)
 
 
 def _complaints(
-    asked: _Asked, plan: Plan, engine: Engine, scratch: Path, *, run_code: bool
+    files: _StudyFiles, plan: Plan, engine: Engine, scratch: Path, *, run_code: bool
 ) -> Iterator[tuple[LabError, Cell | None]]:
     """Problems, each with the cell that has it, if it is one cell's."""
-    machine, loaded = machine_limits(), asked.loaded
+    machine, loaded = machine_limits(), files.loaded
     own = {} if run_code else own_scripts(loaded)
     for cell in _distinct(plan, _server_of):
         if not run_code and at_path(cell.provision) is not None:
             continue  # Only its programs could say what they are.
         try:
             require_room(cell, loaded.study.load, machine, engine)
-            _try_settings(asked, cell, engine, scratch)
+            _try_settings(files, cell, engine, scratch)
             require_available(cell.provision)
         except LabError as error:
             yield error, cell
@@ -134,11 +136,11 @@ def _complaints(
     for missing in missing_for_connections(loaded.study):
         yield MachineError(missing.what, hint=missing.cure), None
     yield from ((empty, None) for empty in _empty_replays(loaded))
-    yield from _complaints_of_scripts(asked, plan, engine, scratch, own)
+    yield from _complaints_of_scripts(files, plan, engine, scratch, own)
 
 
 def _complaints_of_scripts(
-    asked: _Asked, plan: Plan, engine: Engine, scratch: Path, own: Mapping[str, Path]
+    files: _StudyFiles, plan: Plan, engine: Engine, scratch: Path, own: Mapping[str, Path]
 ) -> Iterator[tuple[LabError, Cell]]:
     """What the engine says of each script with each set of options: several calls at a time, since
     it takes longer to start it than to ask it. A script in `own` is not executed: one that does
@@ -158,7 +160,7 @@ def _complaints_of_scripts(
 
     def complaint(number: int, command: str, cell: Cell) -> LabError | None:
         try:
-            spec = _spec(asked, cell, command, absent_target(cell.provision, scratch), 1)
+            spec = _spec(files, cell, command, absent_target(cell.provision, scratch), 1)
             spec = _with(spec, own.values(), stand_in)
             _try_script(spec, engine, scratch / f"engine-{number}.log")
         except LabError as error:
@@ -244,16 +246,16 @@ def _text(values: Mapping[str, Option] | Mapping[str, str]) -> str:
     return json.dumps(dict(values), sort_keys=True)
 
 
-def _try_settings(asked: _Asked, cell: Cell, engine: Engine, scratch: Path) -> None:
-    loaded, secrets = asked.loaded, asked.loaded.secrets
-    with open_cell_server(cell, asked.folders, scratch, secrets=secrets, only_tried=True) as server:
+def _try_settings(files: _StudyFiles, cell: Cell, engine: Engine, scratch: Path) -> None:
+    loaded, secrets = files.loaded, files.loaded.secrets
+    with open_cell_server(cell, files.folders, scratch, secrets=secrets, only_tried=True) as server:
         if parse_provision(cell.provision).source is not Source.EMBEDDED:
             return
         server.start()
         if not cell.abilities.takes_script:
             return
         spec = _spec(
-            asked, cell, "run", server.entry.target(), most_clients(cell, loaded.study.load)
+            files, cell, "run", server.entry.target(), most_clients(cell, loaded.study.load)
         )
         needs = limits(spec, plan_engine(engine, spec), machine_limits(), Capacity())
         missed = [one for one in needs if not one.is_met]
@@ -278,10 +280,10 @@ def _try_script(spec: Mapping[str, object], engine: Engine, log: Path) -> None:
 
 
 def _spec(
-    asked: _Asked, cell: Cell, command: str, target: Mapping[str, object], clients: int
+    files: _StudyFiles, cell: Cell, command: str, target: Mapping[str, object], clients: int
 ) -> Mapping[str, object]:
     """As in a run, but with one client per group, since none will connect."""
-    load = asked.loaded.study.load
+    load = files.loaded.study.load
     if clients == 1:
         groups = tuple(replace(group, clients=1) for group in load.groups)
         load = replace(load, groups=groups, errors=replace(load.errors, reconnect_s=0.0))
@@ -290,8 +292,8 @@ def _spec(
     return run_spec(
         command=command,
         target=target,
-        script=asked.scripts[called.script],
-        script_path=asked.folders,
+        script=files.scripts[called.script],
+        script_path=files.folders,
         options=called.options,
         clients=clients,
         seed=1,

@@ -42,13 +42,16 @@ def require_room(cell: Cell, load: Load, machine: MachineLimits, engine: Engine)
 
 
 def _require_memory(cell: Cell) -> None:
-    """Only several servers are looked at: the cache of a single one is its study's matter."""
-    servers, machine = many_servers(cell), this_machine()
-    if servers is not None and servers.memory_bytes > machine.memory_bytes:
+    """Raises if several servers need more than there is; a single one's cache is not checked."""
+    servers = many_servers(cell)
+    if servers is None:
+        return
+    memory_bytes = this_machine().memory_bytes
+    if servers.memory_bytes > memory_bytes:
         raise MachineError(
             f"{len(servers.members)} servers with full caches take "
             f"{format_size(servers.memory_bytes)} of memory; this machine has "
-            f"{format_size(machine.memory_bytes)}",
+            f"{format_size(memory_bytes)}",
             hint="smaller caches (`member` has settings by role), or fewer members",
         )
 
