@@ -78,6 +78,14 @@ def test_a_wrong_topology_is_told_with_its_line(
     assert hint in (caught.value.hint or "")
 
 
+def test_what_a_version_does_not_have_is_refused(tmp_path: Path) -> None:
+    file = Path(written(tmp_path, REPLICATED + 'replication = "semi-synchronous"'))
+    file.write_text(file.read_text().replace("postgresql@system", "mariadb:10.2.11"))
+
+    with pytest.raises(StudyError, match=r"takes MariaDB 10.3 or newer; this is 10.2.11"):
+        load_study(str(file))
+
+
 @pytest.mark.parametrize(
     ("named", "short"),
     [('topology = "single"', ""), (f'topology = "behind-proxy"\n{POOLED}', POOLED)],

@@ -36,8 +36,8 @@ class Replication(Protocol):
     reserved: ClassVar[frozenset[str]]
     """Settings that are made here."""
 
-    def refuses(self, provision: Provision) -> str | None:
-        """Why it can't be done with such a server; `None` if it can."""
+    def refuses(self, provision: Provision, mode: str) -> str | None:
+        """Why such servers can't replicate in one of the `modes`; `None` if they can."""
 
     def settings(self, confirmed: Confirmed, role: str, number: int) -> Mapping[str, str]:
         """What the member of that number, from 1, is started with; a study's settings win."""

@@ -97,7 +97,7 @@ def _refuses(provision: Provision, keys: Keys, doors: Doors) -> str | None:
     roles = (_PRIMARY, _REPLICA)
     if other := next((role for role in keys.member if role not in roles), None):
         return f"`member.{other}`: the roles are {' and '.join(roles)}"
-    return replication.refuses(provision)
+    return replication.refuses(provision, keys.replication)
 
 
 TOPOLOGY = Topology("primary-replicas", _open, keys=Keys, members=_members, refuses=_refuses)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from dbdyno.errors import ServerError
 from dbdyno.model.session import Session, only_row
 from dbdyno.servers.databases.mariadb.brand import BRAND
+from dbdyno.servers.databases.mysql.brand import release_numbers
 from dbdyno.servers.databases.mysql.server import MysqlServer
 from dbdyno.servers.protocol import Member, Provision, Server, ServerSpec
 from dbdyno.servers.replication import Confirmed, await_all
@@ -19,6 +20,7 @@ _WAITS_MS = 600_000
 """How long a commit waits for a replica before it goes on without: beyond any run's patience, so
 that none is silently asynchronous."""
 _SEMI = "semi-synchronous"
+_SEMI_SINCE = (10, 3)
 
 
 class MariadbReplication:
@@ -28,8 +30,12 @@ class MariadbReplication:
     most_confirming: ClassVar[int | None] = 1
     reserved: ClassVar[frozenset[str]] = frozenset({"gtid_slave_pos", "server_id"})
 
-    def refuses(self, provision: Provision) -> str | None:
-        """Every version that can be had here has it: from 10.0, semi-synchronous from 10.3."""
+    def refuses(self, provision: Provision, mode: str) -> str | None:
+        """GTIDs came with 10.0; semi-synchronous replication is built in from 10.3."""
+        release = release_numbers(provision.version or "")
+        if mode == _SEMI and release and release < _SEMI_SINCE:
+            since = ".".join(map(str, _SEMI_SINCE))
+            return f"`{_SEMI}` takes MariaDB {since} or newer; this is {provision.version}"
         return None
 
     def settings(self, confirmed: Confirmed, role: str, number: int) -> Mapping[str, str]:

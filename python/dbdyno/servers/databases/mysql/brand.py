@@ -50,13 +50,13 @@ class Brand:
     def makes_certificate(self, version: str, asked: Iterable[str]) -> bool:
         """Whether such a server makes certificate and key itself whenever it starts, which takes 3
         to 10 s of processor time (4,096 bits): MariaDB, unless it is `asked` otherwise."""
-        since = self.is_mariadb and _numbers(version) >= _MAKES_CERTIFICATE_SINCE
+        since = self.is_mariadb and release_numbers(version) >= _MAKES_CERTIFICATE_SINCE
         return since and _TLS_SETTINGS.isdisjoint(asked)
 
     def refuses(self, provision: Provision, wish: Connection) -> str | None:
         """Why such connections are impossible; a server by URL reports that itself."""
         name = f"{self.title} {provision.version}"
-        release = _numbers(provision.version or "")
+        release = release_numbers(provision.version or "")
         if wish.get("compression") == "zstd" and self.is_mariadb:
             return "MariaDB compresses its connections by zlib only"
         if wish.get("compression") == "zstd" and release and release < _ZSTD_SINCE:
@@ -87,5 +87,6 @@ class Brand:
         )
 
 
-def _numbers(version: str) -> tuple[int, ...]:
+def release_numbers(version: str) -> tuple[int, ...]:
+    """10.11.5 as (10, 11, 5), to be compared."""
     return tuple(map(int, re.findall(r"\d+", version)))

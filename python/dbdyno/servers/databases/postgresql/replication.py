@@ -32,7 +32,7 @@ class PostgresqlReplication:
         {"primary_conninfo", "primary_slot_name", "synchronous_standby_names"}
     )
 
-    def refuses(self, provision: Provision) -> str | None:
+    def refuses(self, provision: Provision, mode: str) -> str | None:
         """Only the version matters."""
         major = re.match(r"\d+", provision.version or "")
         if major and int(major[0]) < _FIRST:
