@@ -1,7 +1,8 @@
-"""A collector that asks a server, where there are several: opened for each of them.
+"""Opens a collector for each of several servers.
 
-What the first says stands as that of a single server does. What the others say has their names as
-instances; figures that they tell by kinds of processes and the like are the first's alone.
+Readings of the first are like those of a single server. Readings of the others have the member's
+name as their instance; those that have an instance already, such as a type of process, are left
+out.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class _EveryMember:
 
 
 def opened(collector: Collector, watched: Watched) -> Readings | Missing | None:
-    """As `Collector.open`, for all members where it asks each."""
+    """As `Collector.open`; for every member if the collector is `by_member`."""
     first = collector.open(watched)
     if not collector.by_member or first is None or isinstance(first, Missing):
         return first

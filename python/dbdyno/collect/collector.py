@@ -47,7 +47,8 @@ class Watched:
     ask: Callable[[], SampledSession | None] = lambda: None
     """Opens a session; `None` where the server can't be asked."""
     members: Sequence[WatchedMember] = ()
-    """Of several servers all, the one that `ask` asks first."""
+    """All servers of a topology of several, the one that `ask` asks first; empty for a single
+    server."""
     spend: Callable[[float], None] = lambda _: None
     """Told the processor time, seconds, of each program that a collector has run."""
 
@@ -74,7 +75,7 @@ class Collector:
     optional: bool = False
     """Costs what it watches something: only for studies that ask for it."""
     by_member: bool = False
-    """Asks the server it is opened for, and is opened for each of several."""
+    """Whether it is opened for each of several servers, by the member's `ask`."""
 
 
 @dataclass(frozen=True, slots=True)

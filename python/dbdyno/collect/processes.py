@@ -60,7 +60,7 @@ class ProcessTable:
         self._children: dict[int, list[int]] = {}
 
     def stat(self, pid: int) -> Stat | None:
-        """Of one process."""
+        """Fields of a process's `stat`; `None` if it has ended."""
         if pid not in self.stats and (text := read_file(f"{pid}/stat")):
             self.stats[pid] = text.rpartition(b")")[2].split()
         return self.stats.get(pid)
@@ -201,6 +201,6 @@ def _traffic(pid: int) -> dict[str, float]:
 
 
 def _number(text: bytes, before: bytes) -> float:
-    """What stands behind a name, 0 where it is not told."""
+    """The number after a name; 0 if the kernel does not list it."""
     behind = text.partition(before)[2].partition(b"\n")[0]
     return float(behind) if behind else 0.0

@@ -42,7 +42,7 @@ class Served:
     def asking(
         self, ask: Callable[[], SampledSession | None]
     ) -> Callable[[], SampledSession | None]:
-        """What opens a session with another server and keeps account of it, too."""
+        """Makes `ask`, which opens sessions with another server, keep account of them as well."""
 
         def opened() -> SampledSession | None:
             session = ask()

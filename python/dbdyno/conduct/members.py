@@ -13,9 +13,8 @@ _CATCH_UP_LIMIT_S = 600.0
 
 
 def require_agreement(server: Server, verify: Verify, when: str) -> None:
-    """Compares every table of the run's own on all members, once each has what the first has.
-    `verify` decides how: not at all, by their numbers of rows, or by checksums; `when`, such as
-    `after loading`, is for the message.
+    """Compares every table on all members, once each has what the first has. `verify` decides how:
+    not at all, by numbers of rows, or by checksums; the message says `when`: `after loading`.
 
     # Errors
     `ServerError` names each table that differs, and the member.

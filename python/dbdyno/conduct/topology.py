@@ -11,7 +11,7 @@ from dbdyno.formats.quantities import format_size, size_of_setting
 from dbdyno.formats.study import StudyFile, deciding_level
 from dbdyno.model import Cell
 from dbdyno.servers import Provision, ServerSpec, parse_provision
-from dbdyno.servers.registry import doors
+from dbdyno.servers.registry import openers
 from dbdyno.servers.topologies.registry import find_topology
 from dbdyno.servers.topologies.topology import KeyOfTopologyError, PlannedMember
 
@@ -42,7 +42,7 @@ class ManyServers:
 
 
 def many_servers(cell: Cell) -> ManyServers | None:
-    """Of a cell whose topology has several servers; `None` of one that has a single server."""
+    """The servers of a cell's topology; `None` if it has a single server."""
     if not cell.topology:
         return None
     provision = parse_provision(cell.provision)
@@ -60,7 +60,7 @@ def count_of_servers(cell: Cell) -> int:
 def _members(cell: Cell, provision: Provision) -> Sequence[PlannedMember]:
     topology = find_topology(str(cell.topology["name"]))
     spec = ServerSpec(provision, cell.settings)
-    return topology.members(spec, topology.read(cell.topology), doors())
+    return topology.members(spec, topology.read(cell.topology), openers())
 
 
 def _cache_bytes(kind: str, member: PlannedMember) -> int:
@@ -87,6 +87,6 @@ def check_topologies(loaded: StudyFile) -> None:
             level = deciding_level(loaded.study, cell, lambda level: level.proxy) or ("server",)
             message = f"no proxy can stand before `{topology.name}` yet"
             raise loaded.error((*level, "proxy"), message)
-        reason = topology.refuses(parse_provision(cell.provision), keys, doors())
+        reason = topology.refuses(parse_provision(cell.provision), keys, openers())
         if reason is not None:
             raise loaded.error((*table, "topology"), f"`{topology.name}`: {reason}")

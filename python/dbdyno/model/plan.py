@@ -46,7 +46,8 @@ class Cell:
     """`kind`, `processes`, `version` and `settings` of the proxy in front of the server; empty:
     none."""
     topology: Mapping[str, object] = field(default_factory=dict)
-    """`name` of the topology and its own keys; empty: a single server, or one behind `proxy`."""
+    """`name` of the topology and its keys; empty: a single server, behind `proxy` if there is
+    one."""
     most_clients: int | None = None
     """Steps with more clients are left out: the cell's server can't have them."""
     tables: Tables | None = None

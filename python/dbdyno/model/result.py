@@ -220,7 +220,7 @@ class RunManifest:
     proxy: Mapping[str, object] = field(default_factory=dict)
     """The proxy in front of the server."""
     topology: Mapping[str, object] = field(default_factory=dict)
-    """What stood around the server; see `Cell.topology`."""
+    """The topology of the server; see `Cell.topology`."""
     batch: tuple[str, ...] = ()
     """Ids of the runs that were up at the same time, this one's included."""
     collected: Mapping[str, Mapping[str, object]] = field(default_factory=dict)

@@ -46,7 +46,7 @@ class Level:
     proxy: Mapping[str, object] = field(default_factory=dict)
     """The proxy in front of the server; see `Cell.proxy`."""
     topology: Mapping[str, object] = field(default_factory=dict)
-    """What stands around the server; see `Cell.topology`."""
+    """The topology of the server; see `Cell.topology`."""
     most_clients: int | None = None
     """Steps with more clients are left out."""
 

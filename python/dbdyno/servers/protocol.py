@@ -145,23 +145,25 @@ class Member:
     """One server of several."""
 
     name: str
-    """Of this one: `replica-1`."""
+    """Its own: `replica-1`."""
     role: str
-    """Of those alike: `replica`."""
+    """What it has in common with others: `replica`."""
     server: Server
 
 
 def _at_once(_limit_s: float) -> None:
-    """A single server has nobody to wait for."""
+    """A single server has no others to wait for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """Servers that work together, that of the database first; none where there is but one."""
+    """The servers of a topology of several, that of the `database` first; empty for a single
+    server."""
 
     servers: Sequence[Member] = ()
     settle: Callable[[float], None] = _at_once
-    """Returns when each has what the first has now; raises `ServerError` after so many seconds."""
+    """Takes seconds. Returns when each has what the first has now; raises `ServerError` if that
+    takes longer."""
 
     def __iter__(self) -> Iterator[Member]:
         return iter(self.servers)
@@ -294,7 +296,7 @@ class ServerSpec:
     proxy: Wish | None = None
     """What its clients connect to instead of it."""
     topology: Mapping[str, object] = field(default_factory=dict)
-    """`name` and keys of what stands around it; empty: nothing but `proxy`."""
+    """`name` and keys of its topology; empty: a single server, behind `proxy` if there is one."""
     initial: InitialData | None = None
     """New data folders of the same study, to be copied."""
     only_tried: bool = False

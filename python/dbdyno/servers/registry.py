@@ -39,7 +39,7 @@ from dbdyno.servers.sources.provision import NoSuchVersionError, choices, exact_
 from dbdyno.servers.sources.tool import PREFIX, TOOLS, Tool, open_found
 
 if TYPE_CHECKING:
-    from dbdyno.servers.topologies.topology import Doors
+    from dbdyno.servers.topologies.topology import Openers
 
 KINDS = {
     kind.name: kind
@@ -267,16 +267,16 @@ def _open_in_topology(spec: ServerSpec, folder: Path) -> Server:
 
     topology = find_topology(str(spec.topology.get("name", "behind-proxy")))
     keys = topology.read(spec.topology)
-    if why := topology.refuses(spec.provision, keys, doors()):
+    if why := topology.refuses(spec.provision, keys, openers()):
         raise ServerError(f"`{topology.name}`: {why}")
-    return topology.open(spec, keys, doors(), folder)
+    return topology.open(spec, keys, openers(), folder)
 
 
-def doors() -> Doors:
+def openers() -> Openers:
     """What topologies open their parts with."""
-    from dbdyno.servers.topologies.topology import Doors
+    from dbdyno.servers.topologies.topology import Openers
 
-    return Doors(server=_open_alone, tool=open_tool, kind=KINDS.__getitem__)
+    return Openers(server=_open_alone, tool=open_tool, kind=KINDS.__getitem__)
 
 
 def refuse_connection(provision: str, wish: Connection) -> None:

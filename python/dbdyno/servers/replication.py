@@ -1,5 +1,5 @@
 """How a kind of database keeps replicas: all that the topology `primary-replicas` needs to know of
-one."""
+it."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ class Confirmed:
 
 
 class Replication(Protocol):
-    """The way one kind of database has."""
+    """How one kind of database replicates; implementations keep no state between calls."""
 
     modes: ClassVar[Sequence[str]]
-    """Those it has; the first is the default."""
+    """Values of `Confirmed.mode`; the first is the default."""
     most_confirming: ClassVar[int | None]
     """Replicas that a commit can wait for; `None`: any number."""
     reserved: ClassVar[frozenset[str]]
-    """Settings that are made here."""
+    """Settings that dbdyno makes itself."""
 
     def refuses(self, provision: Provision, mode: str) -> str | None:
         """Why such servers can't replicate in one of the `modes`; `None` if they can."""
 
     def settings(self, confirmed: Confirmed, role: str, number: int) -> Mapping[str, str]:
-        """What the member of that number, from 1, is started with; a study's settings win."""
+        """Settings of the member with that number, from 1; those of the study win."""
 
     def open_replica(self, spec: ServerSpec, folder: Path, name: str, primary: Server) -> Server:
-        """Makes one, not yet started, of a primary that will have been started before it."""
+        """Makes a replica, not yet started; its primary is started before it."""
 
     def join(self, members: Sequence[Member], confirmed: Confirmed, *, new: bool) -> None:
         """Returns when every replica follows the primary, the first of `members`, and commits wait
@@ -58,7 +58,7 @@ class Replication(Protocol):
 
 
 def await_all(waiting: Callable[[], Mapping[str, str]], limit_s: float) -> None:
-    """Asks until nobody is waited for; `waiting`: member → how far it is.
+    """Polls until `waiting`, member → how far it is, has no member left.
 
     # Errors
     `ServerError` after `limit_s`, with the first member and how far it is.

@@ -1,7 +1,7 @@
-"""How far replicas are behind their primary: in bytes of its log, and in seconds by their count.
+"""How far replicas are behind their primary: in bytes of its log, and in seconds.
 
-PostgreSQL measures the time from when a commit is in the primary's log to when the replica has
-replayed it; MariaDB tells whole seconds, by the time stamps of what is being applied.
+PostgreSQL's seconds are from when a commit is in the primary's log to when the replica has replayed
+it; MariaDB's are whole, by the time stamps of what a replica applies.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _UNCONFIRMED = "Rpl_semi_sync_master_no_tx"
 
 
 class _PostgreSQL:
-    """All is asked of the primary."""
+    """The primary knows how far each replica is."""
 
     def __init__(self, primary: SampledSession) -> None:
         self._primary = primary

@@ -1,1 +1,1 @@
-"""What stands around a server: the server by itself, and several that work together."""
+"""How servers are arranged: one by itself, one behind a proxy, several that work together."""

@@ -30,7 +30,7 @@ from dbdyno.servers.protocol import (
 from dbdyno.servers.sources.tool import Tool, tool_text
 from dbdyno.servers.topologies.proxies.proxy import Behind, Post
 from dbdyno.servers.topologies.proxies.registry import find_proxy
-from dbdyno.servers.topologies.topology import Doors, Topology
+from dbdyno.servers.topologies.topology import Openers, Topology
 
 _READY_LIMIT_S = 15.0
 _POLL_S = 0.02
@@ -213,12 +213,12 @@ def _await(path: Path, daemon: Daemon) -> None:
     )
 
 
-def _open(spec: ServerSpec, _keys: Any, doors: Doors, folder: Path) -> Server:
+def _open(spec: ServerSpec, _keys: Any, openers: Openers, folder: Path) -> Server:
     wish = spec.proxy
     assert wish is not None, "a study file's `proxy` makes this topology"
     text = tool_text(wish.kind, wish.version)
-    server = doors.server(spec, folder)
-    return ProxiedServer(server, wish, partial(doors.tool, text), spec.launch, folder)
+    server = openers.server(spec, folder)
+    return ProxiedServer(server, wish, partial(openers.tool, text), spec.launch, folder)
 
 
 TOPOLOGY = Topology("behind-proxy", _open)

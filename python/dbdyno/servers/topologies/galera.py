@@ -21,7 +21,7 @@ from dbdyno.servers.nodes.daemon import free_port
 from dbdyno.servers.protocol import Member, Provision, Server, ServerSpec, Source
 from dbdyno.servers.replication import await_all
 from dbdyno.servers.topologies.several import MembersTable, Several, refuse_settings
-from dbdyno.servers.topologies.topology import Doors, PlannedMember, Topology
+from dbdyno.servers.topologies.topology import Openers, PlannedMember, Topology
 
 _LIBRARY = Path("/usr/lib/galera/libgalera_smm.so")
 _NODE = "node"
@@ -45,13 +45,14 @@ _STATES = """
 
 
 class Keys(MembersTable):
-    """Two nodes can't outvote the loss of one; three can."""
+    """Three nodes, by default: when one is lost, the other two are still a majority."""
 
     nodes: Annotated[int, Field(ge=2, le=8)] = 3
 
 
 class GaleraNode(MysqlServer):
-    """Its data folder is made before it knows of a group."""
+    """Its data folder is made like that of a single server; settings of the group are added when it
+    is started."""
 
     def __init__(self, spec: ServerSpec, folder: Path, name: str, first: GaleraNode | None) -> None:
         super().__init__(BRAND, spec, folder)
@@ -65,7 +66,7 @@ class GaleraNode(MysqlServer):
 
     @property
     def group(self) -> str:
-        """Where the others find it, since it was started last."""
+        """Address at which other nodes join it; every start has another."""
         return self._group
 
     def _initialise(self) -> None:
@@ -76,7 +77,8 @@ class GaleraNode(MysqlServer):
         self._daemon.give(self._data)
 
     def _serve(self, limit_s: float = _JOIN_LIMIT_S) -> None:
-        """From now on as a node: the first begins a group, even with the data of another."""
+        """Starts it as a node. The first begins a new group, after a restart too, when its data are
+        of the group before."""
         host = self._address
         self._group = f"{host}:{free_port()}"
         options = {"base_host": host, "base_port": self._group.rpartition(":")[2]}
@@ -142,7 +144,7 @@ def _committed(member: Member) -> int:
     return int(_state(member)["WSREP_LAST_COMMITTED"])
 
 
-def _members(spec: ServerSpec, keys: Keys, _doors: Doors) -> Sequence[PlannedMember]:
+def _members(spec: ServerSpec, keys: Keys, _openers: Openers) -> Sequence[PlannedMember]:
     needed = {"binlog_format": "ROW", "innodb_autoinc_lock_mode": "2"}
     settings = {**needed, **spec.settings, **keys.settings_of(_NODE)}
     return [
@@ -150,11 +152,11 @@ def _members(spec: ServerSpec, keys: Keys, _doors: Doors) -> Sequence[PlannedMem
     ]
 
 
-def _open(spec: ServerSpec, keys: Keys, doors: Doors, folder: Path) -> Server:
+def _open(spec: ServerSpec, keys: Keys, openers: Openers, folder: Path) -> Server:
     refuse_settings(spec, keys, _RESERVED)
     first: GaleraNode | None = None
     members: list[Member] = []
-    for planned in _members(spec, keys, doors):
+    for planned in _members(spec, keys, openers):
         own = replace(spec, settings=planned.settings)
         node = GaleraNode(own, folder / planned.name, planned.name, first)
         first = first or node
@@ -162,7 +164,7 @@ def _open(spec: ServerSpec, keys: Keys, doors: Doors, folder: Path) -> Server:
     return Galera(TOPOLOGY.name, members)
 
 
-def _refuses(provision: Provision, keys: Keys, _doors: Doors) -> str | None:
+def _refuses(provision: Provision, keys: Keys, _openers: Openers) -> str | None:
     if provision.kind != BRAND.kind:
         return f"its nodes are MariaDB, not `{provision.kind}`"
     if provision.source not in (Source.SYSTEM, Source.PATH):

@@ -9,13 +9,13 @@ from pathlib import Path
 from dbdyno.servers.protocol import Member, Provision, Server, ServerSpec, Source
 from dbdyno.servers.replication import Confirmed, Replication
 from dbdyno.servers.topologies.several import Count, MembersTable, Several, refuse_settings
-from dbdyno.servers.topologies.topology import Doors, PlannedMember, Topology
+from dbdyno.servers.topologies.topology import Openers, PlannedMember, Topology
 
 _PRIMARY, _REPLICA = "primary", "replica"
 
 
 class Keys(MembersTable):
-    """`replication` is the kind's word for when a commit returns."""
+    """`replication` is one of the modes of the server's kind."""
 
     replicas: Count = 1
     replication: str = "asynchronous"
@@ -23,7 +23,7 @@ class Keys(MembersTable):
     """Replicas that a commit waits for, unless asynchronous."""
 
     def confirmed(self) -> Confirmed:
-        """The same for the kind."""
+        """When a commit returns, as the kind's `Replication` takes it."""
         return Confirmed(self.replication, self.confirmations)
 
 
@@ -42,14 +42,14 @@ class PrimaryReplicas(Several):
         self._replication.settle(self._members, limit_s)
 
 
-def _replication_of(provision: Provision, doors: Doors) -> Replication:
-    found = doors.kind(provision.kind).replication
+def _replication_of(provision: Provision, openers: Openers) -> Replication:
+    found = openers.kind(provision.kind).replication
     assert found is not None, "kinds without replication are refused before"
     return found()
 
 
-def _members(spec: ServerSpec, keys: Keys, doors: Doors) -> Sequence[PlannedMember]:
-    replication, confirmed = _replication_of(spec.provision, doors), keys.confirmed()
+def _members(spec: ServerSpec, keys: Keys, openers: Openers) -> Sequence[PlannedMember]:
+    replication, confirmed = _replication_of(spec.provision, openers), keys.confirmed()
     names = [(_PRIMARY, _PRIMARY)]
     names += [(f"{_REPLICA}-{number}", _REPLICA) for number in range(1, keys.replicas + 1)]
     return [
@@ -66,23 +66,23 @@ def _members(spec: ServerSpec, keys: Keys, doors: Doors) -> Sequence[PlannedMemb
     ]
 
 
-def _open(spec: ServerSpec, keys: Keys, doors: Doors, folder: Path) -> Server:
-    replication = _replication_of(spec.provision, doors)
+def _open(spec: ServerSpec, keys: Keys, openers: Openers, folder: Path) -> Server:
+    replication = _replication_of(spec.provision, openers)
     refuse_settings(spec, keys, replication.reserved)
     members: list[Member] = []
-    for planned in _members(spec, keys, doors):
+    for planned in _members(spec, keys, openers):
         own = replace(spec, settings=planned.settings)
         logs = folder / planned.name
         if planned.role == _PRIMARY:
-            server = doors.server(own, logs)
+            server = openers.server(own, logs)
         else:
             server = replication.open_replica(own, logs, planned.name, members[0].server)
         members.append(Member(planned.name, planned.role, server))
     return PrimaryReplicas(members, replication, keys)
 
 
-def _refuses(provision: Provision, keys: Keys, doors: Doors) -> str | None:
-    kind = doors.kind(provision.kind)
+def _refuses(provision: Provision, keys: Keys, openers: Openers) -> str | None:
+    kind = openers.kind(provision.kind)
     if kind.replication is None:
         return f"no way is known here to make replicas of `{provision.kind}`"
     if provision.source is Source.URL:

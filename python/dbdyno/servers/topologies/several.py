@@ -21,13 +21,13 @@ from dbdyno.servers.protocol import Database, Entry, Member, Members, Node, Serv
 from dbdyno.servers.setting import refuse_reserved
 
 _OF_EACH = frozenset({"kind", "version", "source"})
-"""Facts that stand with each member; the others are the first's."""
+"""Facts that are kept for each member; all others are kept of the first alone."""
 _CHANGED = "settings_changed"
-"""A kind's fact of the settings that are not its defaults, those of a run's places excepted."""
+"""The fact that has a server's settings that are not its defaults, without ports and paths."""
 
 
 class MemberTable(Table):
-    """What a role's servers have otherwise than the level's `settings`."""
+    """How the servers of a role differ from the others."""
 
     settings: Settings = Field(default={})
 
@@ -36,15 +36,15 @@ class MembersTable(Table):
     """Keys of every topology of several servers."""
 
     member: dict[str, MemberTable] = Field(default={})
-    """Role → what its servers have otherwise."""
+    """Role → how its servers differ from the others."""
 
     def settings_of(self, role: str) -> Mapping[str, str]:
-        """What a role has otherwise."""
+        """Settings of a role's servers, which win over the level's `settings`."""
         return self.member[role].settings if role in self.member else {}
 
 
 Count = Annotated[int, Field(ge=1, le=8)]
-"""How many servers of a role; more fit no machine that runs all of them."""
+"""How many servers of a role; all run on one machine, which more would overload."""
 
 
 def refuse_settings(spec: ServerSpec, keys: MembersTable, reserved: frozenset[str]) -> None:
@@ -103,7 +103,8 @@ class Several(ABC):
         self._join(new=False)
 
     def facts(self) -> Mapping[str, object]:
-        """The first's, and each member's with the settings that it has otherwise."""
+        """The first's, and of each member its version and the settings that differ from the
+        first's."""
         each = {member.name: member.server.facts() for member in self._members}
         first = each[self._first.name]
         members = {
@@ -185,7 +186,7 @@ class _Nodes:
 
 
 def named(member: Member, act: Callable[[], Any]) -> None:
-    """Acts; an error says whose it is."""
+    """Calls `act`; an error begins with the member's name."""
     try:
         act()
     except LabError as error:

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from dbdyno.servers.protocol import Server, ServerSpec
-from dbdyno.servers.topologies.topology import Doors, Topology
+from dbdyno.servers.topologies.topology import Openers, Topology
 
 
-def _open(spec: ServerSpec, _keys: Any, doors: Doors, folder: Path) -> Server:
-    return doors.server(spec, folder)
+def _open(spec: ServerSpec, _keys: Any, openers: Openers, folder: Path) -> Server:
+    return openers.server(spec, folder)
 
 
 TOPOLOGY = Topology("single", _open)

@@ -1,7 +1,7 @@
 """What a topology is: a module of this folder with a `TOPOLOGY`, found by `registry.py`.
 
-It says which keys [server.NAME] may have besides a server's own, which members it has, and how they
-become one `Server`.
+It has the schema of its keys in [server.NAME], lists its members before any is started, and makes
+one `Server` of them.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ class NoKeys(Table):
 
 
 @dataclass(frozen=True, slots=True)
-class Doors:
-    """What a topology opens its parts with."""
+class Openers:
+    """What a topology opens its servers and programs with. Given to it, since `registry.py`, which
+    has them, imports the topologies."""
 
     server: Callable[[ServerSpec, Path], Server]
     """A server by itself, with a folder for its logs."""
@@ -51,30 +52,30 @@ class PlannedMember:
     name: str
     role: str
     settings: Mapping[str, str]
-    """All that it will be started with, but for ports and places."""
+    """All that it will be started with, except for ports and paths."""
 
 
-def _alone(spec: ServerSpec, _keys: Any, _doors: Doors) -> Sequence[PlannedMember]:
+def _alone(spec: ServerSpec, _keys: Any, _openers: Openers) -> Sequence[PlannedMember]:
     return (PlannedMember("server", "server", spec.settings),)
 
 
-def _never(_provision: Provision, _keys: Any, _doors: Doors) -> str | None:
+def _never(_provision: Provision, _keys: Any, _openers: Openers) -> str | None:
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """How servers stand together."""
+    """How the servers of a run are arranged."""
 
     name: str
     """As study files have it, and its module but for the hyphens."""
-    open: Callable[[ServerSpec, Any, Doors, Path], Server]
-    """Not yet started, from its keys; logs stay in the folder."""
+    open: Callable[[ServerSpec, Any, Openers, Path], Server]
+    """Makes the server, not yet started, from the topology's keys; logs stay in the folder."""
     keys: type[Table] = NoKeys
     """The schema of its keys."""
-    members: Callable[[ServerSpec, Any, Doors], Sequence[PlannedMember]] = _alone
+    members: Callable[[ServerSpec, Any, Openers], Sequence[PlannedMember]] = _alone
     """In the order in which they are started."""
-    refuses: Callable[[Provision, Any, Doors], str | None] = _never
+    refuses: Callable[[Provision, Any, Openers], str | None] = _never
     """Why it can't be made of such servers; `None` if it can."""
 
     def read(self, asked: Mapping[str, object]) -> Table:

@@ -17,14 +17,14 @@ from dbdyno.servers.replication import Confirmed, await_all
 
 _JOIN_LIMIT_S = 60.0
 _WAITS_MS = 600_000
-"""How long a commit waits for a replica before it goes on without: beyond any run's patience, so
-that none is silently asynchronous."""
+"""How long a commit waits for a replica before it goes on without: longer than a run bears, so that
+no run becomes asynchronous without a word."""
 _SEMI = "semi-synchronous"
 _SEMI_SINCE = (10, 3)
 
 
 class MariadbReplication:
-    """It keeps nothing between two calls."""
+    """By GTID; replicas are read-only, but for the lab's role."""
 
     modes: ClassVar[Sequence[str]] = ("asynchronous", _SEMI)
     most_confirming: ClassVar[int | None] = 1
@@ -54,11 +54,12 @@ class MariadbReplication:
         return own
 
     def open_replica(self, spec: ServerSpec, folder: Path, name: str, primary: Server) -> Server:
-        """A server like its primary, until it joins."""
+        """Makes a server like its primary; `join` makes it a replica."""
         return MysqlServer(BRAND, spec, folder)
 
     def join(self, members: Sequence[Member], confirmed: Confirmed, *, new: bool) -> None:
-        """What each has made of itself so far is the same, and in no log."""
+        """A new log begins where all members have the same tables: none replays how they were
+        made."""
         primary, replicas = members[0], members[1:]
         sessions = {member.name: member.server.database.inside() for member in members}
         try:
@@ -76,7 +77,7 @@ class MariadbReplication:
                 session.close()
 
     def settle(self, members: Sequence[Member], limit_s: float) -> None:
-        """By the GTID up to which each has applied the log."""
+        """Waits until each replica has applied the log up to the primary's present GTID."""
         row = _row(members[0], "SELECT @@GLOBAL.gtid_binlog_pos AS position")
         statement = f"SELECT MASTER_GTID_WAIT('{row['position']}', {limit_s:.3f}) AS late"
         for replica in members[1:]:
@@ -110,7 +111,7 @@ def _follow(session: Session, primary: Server) -> None:
 
 
 def _not_running(followers: Mapping[str, Session]) -> Mapping[str, str]:
-    """Replica → what keeps it from following; none of those that do."""
+    """Replica → why it does not follow, of those that don't."""
     left: dict[str, str] = {}
     for name, session in followers.items():
         (row,) = session.rows("SHOW SLAVE STATUS") or ({},)
@@ -122,7 +123,7 @@ def _not_running(followers: Mapping[str, Session]) -> Mapping[str, str]:
 
 
 def _wait_for_replicas(session: Session, replicas: int) -> None:
-    """Has commits wait from now on, once all replicas are there to be waited for."""
+    """Makes commits wait from now on; returns once all replicas confirm them."""
     session.rows("SET GLOBAL rpl_semi_sync_master_enabled = ON")
     statement = "SHOW GLOBAL STATUS LIKE 'Rpl_semi_sync_master_clients'"
 

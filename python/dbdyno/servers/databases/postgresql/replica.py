@@ -1,4 +1,4 @@
-"""A PostgreSQL server that streams from another: a physical replica, to be read and not written."""
+"""A PostgreSQL server that streams from another: a physical replica, which is read-only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dbdyno.servers.protocol import ROLE, Server, ServerSpec
 _ITS_OWN = ("postmaster.pid", "postmaster.opts")
 """Files of a running server that a copy must not have."""
 _LEFT_OUT = ("pg_wal", "pg_replslot", "pg_stat_tmp")
-"""Folders whose contents a copy does without: the log is streamed."""
+"""Folders that a copy has empty: the log is streamed, the rest is the primary's alone."""
 
 
 class PostgresqlReplica(PostgresqlServer):
@@ -54,10 +54,10 @@ class PostgresqlReplica(PostgresqlServer):
             self._daemon.give(path)
 
     def _furnish(self) -> None:
-        """Nothing to do: all it has is its primary's."""
+        """Nothing to make: the database is a copy."""
 
     def _configure(self) -> None:
-        """Also where the primary listens now, which another start may change."""
+        """Adds where the primary listens now: its port changes when it is started again."""
         target: Mapping[str, Any] = self._primary.entry.target("unix")
         (place,) = target["endpoints"]
         folder, _, port = place["unix"].rpartition("/.s.PGSQL.")
@@ -78,6 +78,6 @@ def _left_out(folder: str, names: list[str]) -> list[str]:
 
 
 def _copy_if_there(source: str, target: str) -> None:
-    """A running server removes files meanwhile, which the log makes good."""
+    """Skips files that the running primary has removed: the log repeats what became of them."""
     with suppress(FileNotFoundError):
         shutil.copy2(source, target)

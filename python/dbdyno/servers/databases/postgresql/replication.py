@@ -1,5 +1,5 @@
-"""PostgreSQL's streaming replication, from version 12: by a slot for each replica, so that the log
-stays until it has it; synchronous by `synchronous_standby_names`."""
+"""PostgreSQL's streaming replication, from version 12: with a slot for each replica, which keeps
+the log until the replica has it; synchronous by `synchronous_standby_names`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BEHIND = """
 
 
 class PostgresqlReplication:
-    """It keeps nothing between two calls."""
+    """By streaming; replicas begin as copies."""
 
     modes: ClassVar[Sequence[str]] = ("asynchronous", "synchronous")
     most_confirming: ClassVar[int | None] = None
@@ -40,7 +40,7 @@ class PostgresqlReplication:
         return None
 
     def settings(self, confirmed: Confirmed, role: str, number: int) -> Mapping[str, str]:
-        """Its defaults do: every server can have replicas."""
+        """None: PostgreSQL's defaults allow for replicas."""
         return {}
 
     def open_replica(self, spec: ServerSpec, folder: Path, name: str, primary: Server) -> Server:
@@ -72,7 +72,7 @@ class PostgresqlReplication:
             session.close()
 
     def settle(self, members: Sequence[Member], limit_s: float) -> None:
-        """By the position up to which each has replayed the log."""
+        """Waits until each replica has replayed the log up to the primary's present position."""
         session = members[0].server.database.inside()
         try:
             row = only_row(session.rows(_NOW), _NOW)

@@ -13,7 +13,7 @@ from dbdyno.servers.sources.packaged import printed_by
 
 @dataclass(frozen=True, slots=True)
 class Brand:
-    """One of the two servers."""
+    """What tells Redis from Valkey, or Valkey from Redis: their names."""
 
     kind: str
     title: str

@@ -1,8 +1,7 @@
 """What a database of keys holds: a row is a key, with its type and its value.
 
-Values are compared as clients see them, so that the checksum is the same in every release whatever
-its encodings: members of sets, fields of hashes and entries of streams in their own order or
-sorted.
+Values are compared as clients see them, so that releases with other encodings have the same
+checksum: members of sets and fields of hashes, which have no order, are sorted.
 """
 
 from __future__ import annotations
@@ -108,7 +107,7 @@ def _text(kind: bytes, value: Value) -> bytes:
 
 
 def _flat(value: Value | list[bytes]) -> bytes:
-    """A value as text that no other value has."""
+    """A value as bytes, with lengths, so that two values never look alike by where they end."""
     if isinstance(value, list):
         return b"[%b]" % b",".join(map(_flat, value))
     text = b"" if value is None else value if isinstance(value, bytes) else b"%d" % value

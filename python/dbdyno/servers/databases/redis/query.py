@@ -37,7 +37,7 @@ _FACTS = {
 _COUNTED = ("total_", "keyspace_", "expired_", "evicted_", "used_cpu_", "sync_", "unexpected_")
 _COUNTED_TOO = frozenset({"rejected_connections", "rdb_saves", "total_forks", "aof_rewrites"})
 _STATES = ("total_system_memory", "total_watched_keys", "total_blocking_keys")
-"""What is called a total and does not only grow."""
+"""Fields named like counters that may fall."""
 _MILLION = 1_000_000
 
 
@@ -71,7 +71,7 @@ def durability(effective: Mapping[str, str]) -> str:
 
 
 def counters(session: RedisSession) -> Mapping[str, int]:
-    """Of INFO, whatever only grows; processor times in microseconds."""
+    """INFO's counters, which only grow; processor times in microseconds."""
     counted: dict[str, int] = {}
     for name, value in session.info().items():
         if name.startswith("used_cpu_"):

@@ -56,7 +56,7 @@ class RunningRedis(RunningServer):
         self._session = RedisSession(self._place)
 
     def _context(self) -> ssl.SSLContext:
-        """As the engine: certificates are checked where the URL names who vouches for them."""
+        """The engine's rule: the server's certificate is checked if the URL names a `ca`."""
         ca = self._files.get("ca")
         try:
             context = ssl.create_default_context(cafile=ca)

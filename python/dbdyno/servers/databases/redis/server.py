@@ -50,8 +50,8 @@ _EMPTY = '""'
 
 
 class RedisServer(OwnServer):
-    """Its user `default` has a password made for the run, on the socket too: the server knows no
-    trust by place."""
+    """Its user `default` has a password made for the run, on the Unix socket too: the server can't
+    trust clients by how they connect."""
 
     _DRIVER = "redis"
     _STOP = signal.SIGTERM
