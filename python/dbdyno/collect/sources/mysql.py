@@ -57,19 +57,29 @@ _VARIABLES: Mapping[str, tuple[str, str, str, str]] = {
     "Innodb_row_lock_current_waits": ("row_lock_waiting", "", "gauge", "Row locks waited for now"),
     "Binlog_bytes_written": ("binlog_bytes", "B", "counter", "Bytes written to the binary log"),
     "wsrep_replicated_bytes": ("group_sent_bytes", "B", "counter", "Bytes sent to a Galera group"),
-    "wsrep_received_bytes": ("group_received_bytes", "B", "counter", "Bytes received from it"),
-    "wsrep_local_recv_queue": ("group_queue", "", "gauge", "Transactions of it not yet applied"),
+    "wsrep_received_bytes": (
+        "group_received_bytes",
+        "B",
+        "counter",
+        "Bytes received from a Galera group",
+    ),
+    "wsrep_local_recv_queue": (
+        "group_queue",
+        "",
+        "gauge",
+        "Transactions of a Galera group that wait to be applied",
+    ),
     "wsrep_flow_control_paused_ns": (
         "group_paused_ns",
         "ns",
         "counter",
-        "Time for which a node that lags has paused the group",
+        "Time for which a node that lags has paused a Galera group",
     ),
     "wsrep_local_cert_failures": (
         "group_conflicts",
         "",
         "counter",
-        "Commits that the group refused, since another node's came first",
+        "Commits that a Galera group refused, since another node's came first",
     ),
 }
 _PATTERNS: Mapping[str, tuple[re.Pattern[str], str, str, str]] = {
