@@ -153,6 +153,21 @@ def test_a_command_line_is_told_without_any() -> None:
     assert words_without_passwords(words) == told
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (["mysqlslap", "-uroot", "-pS3 cret", "-c", "5"], "mysqlslap -uroot -p*** -c 5"),
+        (["env", "A=1", "/usr/bin/mysqlslap", "-pS3"], "env A=1 /usr/bin/mysqlslap -p***"),
+        (["tpcc_start", "-u", "x", "-p", "S3 cret", "-w", "1"], "tpcc_start -u x -p *** -w 1"),
+        (["redis-benchmark", "-a", "S3", "-c", "5"], "redis-benchmark -a *** -c 5"),
+        (["mysql", "-u", "root", "-p", "test"], "mysql -u root -p test"),
+        (["pgbench", "-p", "5432", "-c", "4"], "pgbench -p 5432 -c 4"),
+    ],
+)
+def test_short_options_of_known_programs_are_told_without(line: list[str], told: str) -> None:
+    assert " ".join(words_without_passwords(line)) == told
+
+
 def test_a_long_text_takes_no_time() -> None:
     for text in (
         "mysql " + "-p" * 9000,

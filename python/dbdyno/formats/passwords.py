@@ -78,12 +78,20 @@ def without_passwords(text: str) -> str:
 
 
 def words_without_passwords(words: Sequence[str]) -> list[str]:
-    """The words of a command line without passwords, those that follow their option included."""
+    """The words of a command line without passwords: those that follow their option, and those of
+    short options that programs in the line have for them, included."""
     shown = list(map(without_passwords, words))
-    for index, (option, value) in enumerate(pairwise(words), start=1):
-        if option.startswith("-") and value and not value.startswith("-"):
-            whole = without_passwords(f"{option} x")
-            shown[index] = "***" if whole == f"{option} ***" else shown[index]
+    short: re.Pattern[str] | None = None
+    for index, (option, value) in enumerate(pairwise((*words, "")), start=1):
+        if not option.startswith("-"):
+            short = next((how for whose, how in _SHORT if whose.search(option)), short)
+        elif short and (tight := short.match(option)):
+            shown[index - 1] = f"{tight['name']}***"
+        elif value and not value.startswith("-"):
+            alone = f"{option} x"
+            apart = short is not None and short.match(alone)
+            if apart or without_passwords(alone) == f"{option} ***":
+                shown[index] = "***"
     return shown
 
 
