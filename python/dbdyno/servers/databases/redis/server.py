@@ -14,10 +14,8 @@ from dbdyno.servers.databases.redis.contents import contents, tables
 from dbdyno.servers.databases.redis.session import Place, RedisSession
 from dbdyno.servers.nodes.daemon import free_port
 from dbdyno.servers.nodes.own import OwnServer
-from dbdyno.servers.nodes.place import data_folder, socket_folder
 from dbdyno.servers.protocol import Capacity, ServerSpec, Transport
 from dbdyno.servers.setting import refuse_reserved
-from dbdyno.servers.sources.packaged import install
 
 _RESERVED = frozenset(
     {
@@ -69,15 +67,9 @@ class RedisServer(OwnServer):
 
     def start(self) -> None:
         """Installs, configures, starts and waits until it takes commands."""
-        daemon = self._daemon
-        daemon.prepare()
-        self._programs = install(self._provision, daemon.account)
-        self._sockets = socket_folder(daemon.guarded, daemon.account)
-        self._folder = data_folder(
-            daemon.guarded, daemon.log.parent, daemon.account, daemon.launched
-        )
+        self._folder = self._install()
         self._data.mkdir()
-        daemon.give(self._data, mode=0o700)
+        self._daemon.give(self._data, mode=0o700)
         self._serve()
 
     @property
