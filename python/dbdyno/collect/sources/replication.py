@@ -6,11 +6,10 @@ it; MariaDB's are whole, by the time stamps of what a replica applies.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dbdyno.collect.collector import Collector, Readings, Watched
-from dbdyno.errors import ServerError
 from dbdyno.model import Metric, Missing, Reading, SampledSession
 
 _BEHIND = """
@@ -75,24 +74,16 @@ def _behind(logs: Sequence[Mapping[str, Any]], applied: Mapping[str, Any]) -> fl
     return float(max(0, sum(sizes[names.index(file) :]) - int(applied["Exec_Master_Log_Pos"])))
 
 
-def _opened(watched: Watched) -> Iterator[tuple[str, SampledSession]]:
-    for member in watched.members:
-        session = member.ask()
-        if session is not None:
-            yield member.name, session
-
-
 def _open(watched: Watched) -> Readings | Missing | None:
     if not any(member.role == "replica" for member in watched.members):
         return None
-    try:
-        if watched.kind == "postgresql":
-            session = watched.ask()
-            return None if session is None else _PostgreSQL(session)
-        (_, primary), *replicas = _opened(watched)
-        return _MariaDB(primary, dict(replicas))
-    except ServerError as error:
-        return Missing(f"members can't be asked: {error.message}", "look at their logs")
+    primary = watched.ask()
+    if primary is None:
+        return None
+    if watched.kind == "postgresql":
+        return _PostgreSQL(primary)
+    sessions = {member.name: member.ask() for member in watched.members[1:]}
+    return _MariaDB(primary, {name: session for name, session in sessions.items() if session})
 
 
 COLLECTOR = Collector(
