@@ -20,11 +20,12 @@ class _EveryMember:
     others: Mapping[str, Readings]
 
     def sample(self) -> Iterable[Reading]:
-        yield from self.first.sample()
         for name, member in self.others.items():
             for reading in member.sample():
                 if not reading.instance:
                     yield replace(reading, instance=name)
+        # Last: what a replica has was in the primary's log before.
+        yield from self.first.sample()
 
     def close(self) -> None:
         """Closes all of them."""
