@@ -51,11 +51,13 @@ def by_clients(one: float, more: float) -> Callable[[Levels, int], float]:
     return rate
 
 
-def damage(delete: int, wal: int) -> Mapping[str, Mapping[str, int]]:
-    """Outcomes of sixty trials a run."""
+def damage(
+    *wrong: int, names: tuple[str, ...] = ("delete", "wal")
+) -> Mapping[str, Mapping[str, int]]:
+    """Outcomes of sixty trials a run, by level."""
     return {
-        level: {"silently wrong": wrong, "noticed": 60 - wrong}
-        for level, wrong in (("delete", delete), ("wal", wal))
+        level: {"silently wrong": trials, "noticed": 60 - trials}
+        for level, trials in zip(names, wrong, strict=True)
     }
 
 
@@ -308,6 +310,18 @@ CASES: dict[str, tuple[Case, str]] = {
         replace(PAIR, primary=SHARE, outcomes=damage(12, 9)),
         "Can't tell whether silently wrong share differs: 27 of 180 with wal, 36 of 180 with "
         "delete, anything from −13 to +3 points.",
+    ),
+    "shares of names with a hyphen": (
+        replace(
+            PAIR,
+            factors={"journal": ("no-log", "write-ahead")},
+            rate=by(**{"no-log": 400, "write-ahead": 400}),
+            baseline={"journal": "no-log"},
+            primary=SHARE,
+            outcomes=damage(12, 9, names=("no-log", "write-ahead")),
+        ),
+        "Can't tell whether silently wrong share differs: 27 of 180 with write-ahead, 36 of 180 "
+        "with no-log, anything from −13 to +3 points.",
     ),
     "shares, none of either": (
         replace(PAIR, primary=SHARE, outcomes=damage(0, 0)),

@@ -170,8 +170,8 @@ def _of_shares(contrast: Contrast, effect: ShareEffect, analysis: Analysis) -> s
         return _led(
             contrast,
             analysis,
-            f"can't tell whether {metric} differs: {figures}, anything "
-            f"from {low:+d} to {high:+d} points.".replace("-", "−"),
+            f"can't tell whether {metric} differs: {figures}, anything from {_points(low)} to "
+            f"{_points(high)} points.",
         )
     if verdict is Verdict.EQUIVALENT:
         matters = round(100 * contrast.judgement.smallest_effect)
@@ -183,6 +183,11 @@ def _of_shares(contrast: Contrast, effect: ShareEffect, analysis: Analysis) -> s
         analysis,
         f"{metric}: {figures}, {abs(points)} points {word} ({ends[0]} to {ends[1]}).",
     )
+
+
+def _points(difference: int) -> str:
+    """A signed number, with the sign that is as wide as a plus."""
+    return f"{difference:+d}".replace("-", "−")
 
 
 def _without_effect(contrast: Contrast, effect: NotComparable, analysis: Analysis) -> str:
