@@ -14,9 +14,11 @@ from dbdyno.report.material.imported import not_known
 from dbdyno.report.material.material import Material, RunMaterial
 from dbdyno.stats import (
     Distribution,
+    Estimate,
     Mser5,
     Spread,
     Stability,
+    estimate,
     merge_histograms,
     mser5,
     spread,
@@ -98,6 +100,11 @@ class Point:
         """Over the counted blocks; `None` without one."""
         values = list(self.values(metric).values())
         return spread(values) if values else None
+
+    def estimate(self, metric: str) -> Estimate | None:
+        """The mean over the counted blocks with its interval; `None` without one."""
+        values = list(self.values(metric).values())
+        return estimate(values) if values else None
 
     @property
     def stability_words(self) -> str:

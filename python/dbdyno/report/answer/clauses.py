@@ -19,7 +19,7 @@ from dbdyno.report.terms.everyday import (
     size_words,
 )
 from dbdyno.report.terms.wording import clients_text, count, number, sentence_case
-from dbdyno.stats import NotComparable, PairedEffect, ShareEffect, Verdict, estimate
+from dbdyno.stats import NotComparable, PairedEffect, ShareEffect, Verdict
 
 
 def contrast_sentence(contrast: Contrast, analysis: Analysis) -> str:
@@ -33,7 +33,7 @@ def contrast_sentence(contrast: Contrast, analysis: Analysis) -> str:
 
 
 def brief(contrast: Contrast, analysis: Analysis) -> str:
-    """A further contrast behind another: `wal, 7.1 times as many`."""
+    """A further contrast behind another: `wal (7.1 times as many)`."""
     effect = contrast.judgement.effect
     if isinstance(effect, PairedEffect):
         size = brief_size(effect.ratio, many=analysis.metric.rate)
@@ -86,9 +86,7 @@ def _of_ratio(contrast: Contrast, effect: PairedEffect, analysis: Analysis) -> s
         return _led(
             contrast, analysis, f"{_open(contrast, analysis)}: {figures}{repeats}, {range_words}."
         )
-    if verdict is Verdict.EQUIVALENT or (
-        verdict is Verdict.SUGGESTIVE and contrast.judgement.alone is Verdict.EQUIVALENT
-    ):
+    if contrast.alike:
         likely = "" if verdict is Verdict.EQUIVALENT else "probably "
         matters = f"{100 * contrast.judgement.smallest_effect:g}\u202f%"
         between = "" if contrast.name else f" between {contrast.candidate} and {contrast.baseline}"
@@ -131,17 +129,16 @@ def _open(contrast: Contrast, analysis: Analysis) -> str:
 
 
 def _figures(contrast: Contrast, analysis: Analysis) -> str:
-    """`34 700 events a second against 430 with delete`; empty where a side was not measured."""
+    """`34 700 events a second against 430 with delete`; where a side was not measured, the name of
+    the figure."""
     if contrast.ours is None or contrast.theirs is None:
         return _metric(analysis)
     ours, theirs = amounts(contrast.ours, contrast.theirs, _unit(analysis))
-    verdict = contrast.judgement.verdict
-    names = contrast.name or verdict in (Verdict.CANNOT_TELL, Verdict.EQUIVALENT)
-    suggests = verdict is Verdict.SUGGESTIVE and contrast.judgement.alone is Verdict.EQUIVALENT
-    whose = "" if names or suggests else f" with {contrast.baseline}"
+    is_open = contrast.judgement.verdict is Verdict.CANNOT_TELL
+    whose = "" if contrast.name or is_open or contrast.alike else f" with {contrast.baseline}"
     # Amounts are named by their figure, where the sentence does not do it.
-    silent = analysis.metric.unit == "µs" and (contrast.name or verdict is Verdict.EQUIVALENT)
-    lead = f"{_metric(analysis)} " if silent else ""
+    nameless = contrast.name or contrast.judgement.verdict is Verdict.EQUIVALENT
+    lead = f"{_metric(analysis)} " if nameless and analysis.metric.unit == "µs" else ""
     return f"{lead}{ours} against {theirs}{whose}"
 
 
@@ -204,11 +201,10 @@ def _without_effect(contrast: Contrast, effect: NotComparable, analysis: Analysi
 
 def cell_sentence(point: Point, analysis: Analysis, *, name: str = "", beside: bool = False) -> str:
     """A cell by itself: its figure, how sure, and what it took; shorter `beside` others."""
-    values = list(point.values(analysis.metric_name).values())
+    mean = point.estimate(analysis.metric_name)
     title = name or level_names(point.cell.levels, analysis)
-    if not values:
+    if mean is None:
         return f"{sentence_case(title)}: {_metric(analysis)} was not measured."
-    mean = estimate(values)
     label = "" if analysis.metric.unit.endswith("/s") else f"{_metric(analysis)} "
     text = f"{label}{amount(mean.value, _unit(analysis))}"
     if mean.low is not None and mean.high is not None:

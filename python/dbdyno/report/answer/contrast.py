@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.analysis.comparisons import Comparison, MainEffect
 from dbdyno.report.analysis.points import Point
-from dbdyno.stats import Judgement
+from dbdyno.stats import Judgement, PairedEffect, Verdict, estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +32,12 @@ class Contrast:
     """The study's own words for both."""
     spread: tuple[float, float] | None = None
     """The least and greatest ratio among matched pairs, where the effect depends on the rest."""
+
+    @property
+    def alike(self) -> bool:
+        """Both are shown to be equivalent, or would be if this were the only comparison."""
+        verdict, alone = self.judgement.verdict, self.judgement.alone
+        return Verdict.EQUIVALENT in (verdict, alone if verdict is Verdict.SUGGESTIVE else None)
 
 
 def of_comparison(comparison: Comparison, analysis: Analysis, *, name: str = "") -> Contrast:
@@ -59,11 +64,8 @@ def of_factor(effect: MainEffect, analysis: Analysis, *, name: str = "") -> Cont
     sides = [[p.point for p in effect.pairs], [p.baseline for p in effect.pairs]]
     shared = frozenset.intersection(*(frozenset(pair.blocks) for pair in effect.pairs))
     ours, theirs = (_mean(side, analysis.metric_name, shared) for side in sides)
-    ratios = [
-        pair.judgement.effect.ratio
-        for pair in effect.pairs
-        if hasattr(pair.judgement.effect, "ratio")
-    ]
+    effects = [pair.judgement.effect for pair in effect.pairs]
+    ratios = [one.ratio for one in effects if isinstance(one, PairedEffect)]
     return Contrast(
         f"{_words(effect.factor)} {effect.level}",
         effect.baseline,
@@ -71,8 +73,8 @@ def of_factor(effect: MainEffect, analysis: Analysis, *, name: str = "") -> Cont
         theirs,
         effect.judgement,
         effect.clients,
-        min((len(pair.blocks) for pair in effect.pairs), default=0),
-        min((len(pair.point.counted) for pair in effect.pairs), default=0),
+        min(len(pair.blocks) for pair in effect.pairs),
+        min(len(pair.point.counted) for pair in effect.pairs),
         any(pair.turns is not None for pair in effect.pairs),
         name,
         (min(ratios), max(ratios)) if effect.depends and ratios else None,
@@ -99,21 +101,12 @@ def _words(factor: str) -> str:
 
 
 def _mean(points: Sequence[Point], metric: str, blocks: frozenset[int]) -> float | None:
-    """The geometric mean over points of that over the blocks that are compared, or over all where
-    none is; arithmetic where one is 0."""
-    values = [
-        _of_blocks(
-            [v for block, v in point.values(metric).items() if block in blocks or not blocks]
-        )
-        for point in points
-    ]
-    known = [value for value in values if value is not None]
-    return _of_blocks(known) if len(known) == len(values) else None
-
-
-def _of_blocks(values: list[float]) -> float | None:
-    if not values:
-        return None
-    if min(values) <= 0:
-        return sum(values) / len(values)
-    return math.exp(sum(map(math.log, values)) / len(values))
+    """The mean over points of the mean over the blocks that are compared, or over all where none
+    is; `None` if a point has no value."""
+    means = []
+    for point in points:
+        values = [v for block, v in point.values(metric).items() if block in blocks or not blocks]
+        if not values:
+            return None
+        means.append(estimate(values).value)
+    return estimate(means).value

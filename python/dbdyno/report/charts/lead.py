@@ -23,7 +23,7 @@ from dbdyno.report.charts.lead_lines import by_load
 from dbdyno.report.charts.time import over_time
 from dbdyno.report.terms.everyday import brief_size, figure_name
 from dbdyno.report.terms.wording import clients_text, number, quantity, sentence_case
-from dbdyno.stats import NotComparable, PairedEffect, ShareEffect, estimate
+from dbdyno.stats import NotComparable, PairedEffect, ShareEffect
 
 NAME = "answer"
 MOST_ROWS = 9
@@ -73,10 +73,9 @@ def _figure(point: Point, analysis: Analysis) -> tuple[float, float, float] | No
     if analysis.metric.share:
         share = share_of(point, analysis.metric_name)
         return None if share is None else (share.value, *share.interval())
-    values = list(point.values(analysis.metric_name).values())
-    if not values:
+    mean = point.estimate(analysis.metric_name)
+    if mean is None:
         return None
-    mean = estimate(values)
     low = mean.value if mean.low is None else mean.low
     high = mean.value if mean.high is None else mean.high
     return mean.value, low, high

@@ -22,7 +22,7 @@ from dbdyno.report.charts.encoding import (
 )
 from dbdyno.report.terms.everyday import figure_name
 from dbdyno.report.terms.wording import sentence_case
-from dbdyno.stats import PairedEffect, estimate
+from dbdyno.stats import PairedEffect
 
 HEIGHT, MOST_HEIGHT = 330, 360
 """Pixels; higher where names need it."""
@@ -139,10 +139,9 @@ def _rows(analysis: Analysis, points: Sequence[Point]) -> list[Row]:
     kept = _kept(analysis, points)
     rows: list[Row] = []
     for point in points:
-        values = list(point.values(analysis.metric_name).values())
-        if point.label not in kept:
+        mean = point.estimate(analysis.metric_name)
+        if mean is None or point.label not in kept:
             continue
-        mean = estimate(values)
         rows.append(
             {
                 "line": level_names(point.cell.levels, analysis),

@@ -6,7 +6,7 @@ from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.analysis.points import Point
 from dbdyno.report.terms.table import Column, Table, Value
 from dbdyno.report.terms.wording import advice_text, count, number, percent, ratio, verdict_word
-from dbdyno.stats import NotComparable, PairedEffect, estimate
+from dbdyno.stats import NotComparable, PairedEffect
 
 LEAD = (Column("Cell", "cell"), Column("Clients", "clients", count))
 """Every table of points begins so."""
@@ -23,9 +23,8 @@ def comparisons_table(analysis: Analysis) -> Table:
     for c in analysis.comparisons:
         effect = c.judgement.effect
         word = verdict_word(c.judgement.verdict, analysis.metric)
-        values = list(c.point.values(analysis.metric_name).values())
-        mean = estimate(values).value if values else None
-        begins = (*lead(c.point), c.baseline.label, mean)
+        mean = c.point.estimate(analysis.metric_name)
+        begins = (*lead(c.point), c.baseline.label, mean.value if mean else None)
         if not isinstance(effect, PairedEffect):
             why = effect.reason if isinstance(effect, NotComparable) else effect.method
             rows.append((*begins, *[None] * 8, word, None, why))

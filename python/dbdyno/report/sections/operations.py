@@ -9,7 +9,6 @@ from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.analysis.points import Point
 from dbdyno.report.terms.table import Column, Table, Value, estimated
 from dbdyno.report.terms.wording import count, number
-from dbdyno.stats import estimate
 
 
 def operations_tables(analysis: Analysis) -> Iterator[Table]:
@@ -33,5 +32,5 @@ def _column(name: str) -> Column:
 
 
 def _value(point: Point, name: str) -> Value:
-    values = list(point.values(name).values())
-    return estimated(estimate(values)) if values else None
+    mean = point.estimate(name)
+    return estimated(mean) if mean else None

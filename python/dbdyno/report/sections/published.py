@@ -187,9 +187,8 @@ def _points(analysis: Analysis, cell: Mapping[str, str], clients: int | None) ->
 
 def _here(point: Point | None, one: Published, figure: Figure) -> Estimate | None:
     """In the unit of the published figure."""
-    values = list(point.values(one.metric).values()) if point else []
-    factor = figure.factor(one.unit)
-    return estimate(values).times(factor or 1.0) if values else None
+    mean = point.estimate(one.metric) if point else None
+    return mean.times(figure.factor(one.unit) or 1.0) if mean else None
 
 
 def _middle(low: float, high: float | None) -> float:
