@@ -1,28 +1,21 @@
-"""Figures and ratios as they are said in everyday speech: `about 80 times as many (23 to 280)`.
+"""Figures and ratios in everyday words: `about 80 times as many (23 to 280)`.
 
-A ratio of two or more is said as a factor, a smaller one in per cent, and its interval in the same
-unit. No word here needs the glossary.
+A ratio of two or more, or of a half or less, is a factor; others are in per cent. Its interval has
+the same unit. No word here needs the glossary.
 """
 
 from __future__ import annotations
 
-import math
 import re
 
 from dbdyno.model import Figure
-from dbdyno.report.terms.wording import number
+from dbdyno.report.terms.wording import FAR, WIDE, number
 
 FACTOR = 2.0
-"""A ratio from here on, or below its inverse, is said as a factor."""
+"""A ratio from here on, or up to its inverse, is a factor; between them it is in per cent."""
 
 ABOUT = 10.0
-"""A factor from here on is said with "about"."""
-
-MOST = 1000.0
-"""No end of an interval is said beyond this factor."""
-
-NOISE = 10.0
-"""An interval from below a tenth to above ten times says nothing but that."""
+"""A factor from here on has "about" before it."""
 
 NUMBERS = (
     "no", "one", "two", "three", "four", "five", "six",
@@ -39,7 +32,7 @@ def counted(number_of: int, noun: str) -> str:
 
 
 def amount(value: float, unit: str) -> str:
-    """A figure with its unit: times in µs as the unit that suits them, rates `a second`."""
+    """A figure with its unit: times in µs get the unit that suits them, `/s` becomes `a second`."""
     if unit == "µs" and value >= 1e6:
         return f"{number(value / 1e6)} s"
     if unit == "µs" and value >= 1e3:
@@ -50,14 +43,13 @@ def amount(value: float, unit: str) -> str:
 
 
 def amounts(ours: float, theirs: float, unit: str) -> tuple[str, str]:
-    """Two figures; times have their unit both, of others the second goes without."""
+    """Two figures with their unit; only of times, which may differ in it, the second has it too."""
     return amount(ours, unit), amount(theirs, unit) if unit == "µs" else number(theirs)
 
 
 def figure_name(figure: Figure) -> str:
     """A figure within a sentence, its rank first: `p99 response time` for "Response time, p99"."""
-    title, _, rank = figure.title.partition(", ")
-    words = title if title[1:2].isupper() else title[:1].lower() + title[1:]
+    words, _, rank = figure.words.partition(", ")
     if not rank:
         return words
     if re.match(r"p\d|max|mean", rank):
@@ -67,7 +59,8 @@ def figure_name(figure: Figure) -> str:
 
 
 def size_words(ratio: float, low: float, high: float, *, many: bool) -> str:
-    """A ratio that is sure, with its interval; `many`: of what is counted, not of an amount."""
+    """A ratio with its interval, whose direction is known; `many`: of what is counted (`fewer`),
+    not of an amount (`lower`)."""
     if ratio >= FACTOR or ratio <= 1 / FACTOR:
         larger = ratio >= FACTOR
         ends = (ratio, low, high) if larger else (1 / ratio, 1 / high, 1 / low)
@@ -87,7 +80,7 @@ def size_words(ratio: float, low: float, high: float, *, many: bool) -> str:
 
 
 def brief_size(ratio: float, *, many: bool) -> str:
-    """A ratio without its interval: `7.1 times as many`, `12 % fewer`, `a fifth`."""
+    """A ratio without its interval: `7.1 times as many`, `12 % fewer`, `a factor of 5.0 less`."""
     if ratio >= FACTOR:
         return f"{_two(ratio)} times as {'many' if many else 'much'}"
     if ratio <= 1 / FACTOR:
@@ -96,8 +89,8 @@ def brief_size(ratio: float, *, many: bool) -> str:
 
 
 def open_words(low: float, high: float, *, many: bool) -> str:
-    """The interval of a ratio that is not sure."""
-    if low < 1 / NOISE and high > NOISE:
+    """The interval of a ratio whose direction is open."""
+    if low < 1 / WIDE and high > WIDE:
         return "with noise of more than a factor of ten"
     if high >= FACTOR or low <= 1 / FACTOR:
         return f"anything from {_end(low)} to {_end(high)} times as {'many' if many else 'much'}"
@@ -120,21 +113,15 @@ def signed(ratio: float) -> str:
     return f"{'+' if change > 0 else '−' if change < 0 else '±'}{_percent(abs(change))}"
 
 
-def factor_words(logarithm: float) -> str:
-    """A change by its logarithm: `5.1 times`, `12 %`."""
-    size = math.exp(min(logarithm, 700.0))
-    return f"{_end(size)} times" if size >= FACTOR else _percent(100 * (size - 1))
-
-
 def _percent(value: float) -> str:
     return f"{_two(value)}{_SPACE}%"
 
 
 def _end(value: float) -> str:
     """An end of an interval of factors."""
-    if value > MOST:
-        return f"over {number(MOST, 1)}"
-    return f"under {1 / MOST:g}" if value < 1 / MOST else _two(value)
+    if value > FAR:
+        return f"over {number(FAR, 1)}"
+    return f"under {1 / FAR:g}" if value < 1 / FAR else _two(value)
 
 
 def _two(value: float) -> str:

@@ -21,7 +21,7 @@ WIDE = 10.0
 """An interval from below a tenth to above ten times is no answer."""
 
 FAR = 1000.0
-"""An end beyond this factor, or below its inverse, is not written out."""
+"""An end of an interval beyond this factor, or below its inverse, is cut to it."""
 
 
 def number(value: float | None, digits: int = 3) -> str:
