@@ -141,6 +141,25 @@ def dash(analysis: Analysis, *, beside_shapes: bool = False) -> alt.StrokeDash:
     )
 
 
+FAR_APART = 30
+
+
+def far_apart(values: Sequence[float]) -> bool:
+    """The greatest value dwarfs the least: on a linear axis the small ones look alike."""
+    return bool(values) and min(values) > 0 and max(values) / min(values) > FAR_APART
+
+
+def mean_tips(cell: alt.Tooltip) -> list[alt.Tooltip]:
+    """What the pointer shows of a mean: its `cell`, its load, the ends of its interval."""
+    return [
+        cell,
+        alt.Tooltip("clients:Q"),
+        alt.Tooltip("value:Q", title="mean", format=",.4~g"),
+        alt.Tooltip("low:Q", title="95 % from", format=",.4~g"),
+        alt.Tooltip("high:Q", title="to", format=",.4~g"),
+    ]
+
+
 def log_ticks(values: Iterable[float]) -> list[float]:
     """1, 2 and 5 of each decade the values cross; only the decades if these are many."""
     above = [value for value in values if value > 0]

@@ -18,19 +18,16 @@ from dbdyno.report.analysis.comparisons import share_of
 from dbdyno.report.analysis.points import Point
 from dbdyno.report.answer.contrast import level_names
 from dbdyno.report.charts.chart import Chart, Row
-from dbdyno.report.charts.encoding import log_ticks, named, number_axis
+from dbdyno.report.charts.encoding import far_apart, log_ticks, mean_tips, named, number_axis
 from dbdyno.report.charts.lead_lines import by_load
 from dbdyno.report.charts.time import over_time
 from dbdyno.report.terms.everyday import brief_size, figure_name
-from dbdyno.report.terms.wording import clients_text, number, quantity, sentence_case
-from dbdyno.stats import NotComparable, PairedEffect, ShareEffect
+from dbdyno.report.terms.wording import clients_text, number, percent, quantity, sentence_case
+from dbdyno.stats import NotComparable, ShareEffect
 
 NAME = "answer"
 MOST_ROWS = 9
 """Cells shown; the others stand in the tables and charts below."""
-
-FAR_APART = 30
-"""Greatest over least figure from where on an axis is logarithmic, and bars are dots."""
 
 LINES_FROM = 3
 """Loads from where on they are an axis."""
@@ -50,10 +47,11 @@ INTERVAL = "lines: 95 % intervals over repeats"
 
 def lead(analysis: Analysis) -> Chart | None:
     """The picture; `None` where nothing was measured."""
-    measured = [point for point in analysis.points if _figure(point, analysis) is not None]
+    known = [(point, _figure(point, analysis)) for point in analysis.points]
+    measured = [(point, figure) for point, figure in known if figure is not None]
     if not measured:
         return None
-    loads = sorted({point.clients for point in measured})
+    loads = {point.clients for point, _ in measured}
     if len(measured) == 1 and not analysis.metric.share:
         paced = over_time(analysis, "throughput")
         if paced.rows:
@@ -63,12 +61,16 @@ def lead(analysis: Analysis) -> Chart | None:
                 paced, name=NAME, caption=OVER_TIME, rows=rows, selector=None, height=240
             )
     if len(loads) >= LINES_FROM and not analysis.metric.share:
-        return by_load(analysis, measured, name=NAME)
-    top = max(loads)
-    return _rows_chart([p for p in measured if p.clients == top], analysis, several=len(loads) > 1)
+        return by_load(analysis, [point for point, _ in measured], name=NAME)
+    top = [entry for entry in measured if entry[0].clients == max(loads)]
+    return _rows_chart(top, analysis, several=len(loads) > 1)
 
 
-def _figure(point: Point, analysis: Analysis) -> tuple[float, float, float] | None:
+Figured = tuple[float, float, float]
+"""A cell's figure, and the ends of its interval."""
+
+
+def _figure(point: Point, analysis: Analysis) -> Figured | None:
     """A figure and the ends of its interval, both itself where it has none."""
     if analysis.metric.share:
         share = share_of(point, analysis.metric_name)
@@ -81,18 +83,16 @@ def _figure(point: Point, analysis: Analysis) -> tuple[float, float, float] | No
     return mean.value, low, high
 
 
-def _rows_chart(points: Sequence[Point], analysis: Analysis, *, several: bool) -> Chart:
-    shown = _most_telling(points, analysis)
-    figures = [_figure(point, analysis) or (0.0, 0.0, 0.0) for point in shown]
-    values = [value for value, *_ in figures]
-    apart = min(values) > 0 and max(values) / min(values) > FAR_APART
+def _rows_chart(
+    measured: Sequence[tuple[Point, Figured]], analysis: Analysis, *, several: bool
+) -> Chart:
+    shown = _most_telling(measured, analysis)
+    values = [value for _, (value, *_) in shown]
+    apart = far_apart(values)
     room = 4.0 if apart else 1.6
     least = min(values) / room if apart else 0.0
     most = max(values) * room
-    rows = tuple(
-        _row(point, figure, analysis, ends=(least, most), first=least)
-        for point, figure in zip(shown, figures, strict=True)
-    )
+    rows = tuple(_row(point, figure, analysis, ends=(least, most)) for point, figure in shown)
     top = max(max(values), *(float(str(row["high"])) for row in rows))
     low = min(float(str(row["low"])) for row in rows) if apart else 0.0
     lines = max(str(row["name"]).count("\n") for row in rows)
@@ -101,9 +101,9 @@ def _rows_chart(points: Sequence[Point], analysis: Analysis, *, several: bool) -
     caption += f": means over repeats, {INTERVAL}"
     if analysis.metric.share:
         caption = "Bars: shares of all trials, lines: their 95 % intervals"
-    if len(shown) < len(points):
-        caption += f"; {len(points) - len(shown)} more cells below"
-    load = f" at {clients_text(shown[0].clients)}" if several else ""
+    if len(shown) < len(measured):
+        caption += f"; {len(measured) - len(shown)} more cells below"
+    load = f" at {clients_text(shown[0][0].clients)}" if several else ""
     return Chart(
         NAME,
         f"{sentence_case(_title(analysis))}{load}",
@@ -116,47 +116,43 @@ def _rows_chart(points: Sequence[Point], analysis: Analysis, *, several: bool) -
 
 def _title(analysis: Analysis) -> str:
     known = analysis.material.words_of(analysis.metric_name)
-    unit = {"µs": "", "": ""}.get(analysis.metric.unit, f", {analysis.metric.unit}")
-    return known or f"{figure_name(analysis.metric)}{unit}"
+    unit = analysis.metric.unit
+    # Times have theirs in each figure.
+    beside = "" if unit in ("", "µs") else f", {unit}"
+    return known or f"{figure_name(analysis.metric)}{beside}"
 
 
-def _most_telling(points: Sequence[Point], analysis: Analysis) -> Sequence[Point]:
-    """Of many the baseline and the fastest and slowest, in the study's order."""
-    if len(points) <= MOST_ROWS:
-        return points
+def _most_telling(
+    measured: Sequence[tuple[Point, Figured]], analysis: Analysis
+) -> Sequence[tuple[Point, Figured]]:
+    """Of many cells the baseline, if it is one for all, and those with the least and the greatest
+    figures, in the study's order."""
+    if len(measured) <= MOST_ROWS:
+        return measured
     baselines = _baselines(analysis)
-    ordered = sorted(points, key=lambda p: (_figure(p, analysis) or (0.0,))[0])
-    ends = [*ordered[: MOST_ROWS // 2], *ordered[-(MOST_ROWS // 2) :]]
-    kept = [p for p in points if p in ends or (p in baselines and len(baselines) == 1)]
-    return kept[:MOST_ROWS]
+    ordered = sorted(measured, key=lambda entry: entry[1][0])
+    kept = [point for point, _ in (*ordered[: MOST_ROWS // 2], *ordered[-(MOST_ROWS // 2) :])]
+    kept += baselines if len(baselines) == 1 else []
+    return [entry for entry in measured if entry[0] in kept]
 
 
 def _baselines(analysis: Analysis) -> list[Point]:
+    """Each once."""
     return list({id(c.baseline): c.baseline for c in analysis.comparisons}.values())
 
 
-def _row(
-    point: Point,
-    figure: tuple[float, float, float],
-    analysis: Analysis,
-    *,
-    ends: tuple[float, float],
-    first: float,
-) -> Row:
+def _row(point: Point, figure: Figured, analysis: Analysis, *, ends: tuple[float, float]) -> Row:
     value, low, high = figure
     ratio, side = _ratio(point, analysis)
-    shown = (
-        f"{number(100 * value, 2)}\u202f%"
-        if analysis.metric.share
-        else quantity(value, analysis.metric.unit).removesuffix(f" {analysis.metric.unit}")
-        if analysis.metric.unit != "µs"
-        else quantity(value, "µs")
-    )
+    if analysis.metric.share:
+        shown = percent(value)
+    else:
+        shown = quantity(value, "µs") if analysis.metric.unit == "µs" else number(value)
     return {
         "cell": point.label,
         "name": "\n".join(textwrap.wrap(level_names(point.cell.levels, analysis), NAME_WIDTH)),
         "side": side,
-        "first": first,
+        "first": ends[0],
         "value": value,
         "low": max(low, ends[0]),
         "high": min(high, ends[1]),
@@ -169,19 +165,16 @@ def _ratio(point: Point, analysis: Analysis) -> tuple[str, str]:
     """What stands beside the figure, and whose side it is."""
     if any(point is baseline for baseline in _baselines(analysis)):
         return "baseline", "baseline"
-    effects = [c.judgement for c in analysis.comparisons if c.point is point]
-    for judgement in effects:
-        effect = judgement.effect
-        if isinstance(effect, NotComparable):
-            return "", "candidate"
-        if not judgement.verdict.definite:
-            return "can't tell", "open"
-        if isinstance(effect, PairedEffect):
-            return brief_size(effect.ratio, many=analysis.metric.rate), "candidate"
-        if isinstance(effect, ShareEffect):
-            points = round(100 * effect.difference)
-            return f"{abs(points)} points {'more' if points > 0 else 'fewer'}", "candidate"
-    return "", "candidate"
+    judgement = next((c.judgement for c in analysis.comparisons if c.point is point), None)
+    if judgement is None or isinstance(judgement.effect, NotComparable):
+        return "", "candidate"
+    effect = judgement.effect
+    if not judgement.verdict.definite:
+        return "can't tell", "open"
+    if isinstance(effect, ShareEffect):
+        points = round(100 * effect.difference)
+        return f"{abs(points)} points {'more' if points > 0 else 'fewer'}", "candidate"
+    return brief_size(effect.ratio, many=analysis.metric.rate), "candidate"
 
 
 def _drawing(
@@ -220,17 +213,10 @@ def _drawing(
         lineHeight=LINE,
         dy=below - 11 - LINE * lines,
     ).encode(y=y, x=alt.value(0), text="name:N")
-    tips = [
-        alt.Tooltip("cell:N"),
-        alt.Tooltip("clients:Q"),
-        alt.Tooltip("value:Q", title="mean", format=",.4~g"),
-        alt.Tooltip("low:Q", title="95 % from", format=",.4~g"),
-        alt.Tooltip("high:Q", title="to", format=",.4~g"),
-    ]
     marks = base.mark_point(size=80, filled=True, opacity=1, yOffset=below)
     if not apart:
         marks = base.mark_bar(size=14, opacity=0.55, yOffset=below)
-    drawn = marks.encode(x=x, y=y, color=shade, tooltip=tips)
+    drawn = marks.encode(x=x, y=y, color=shade, tooltip=mean_tips(alt.Tooltip("cell:N")))
     reach = base.mark_rule(strokeWidth=2, yOffset=below).encode(
         x=alt.X("low:Q", scale=room), x2="high:Q", y=y, color=shade
     )

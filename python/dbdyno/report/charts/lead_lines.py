@@ -16,7 +16,9 @@ from dbdyno.report.answer.contrast import level_names
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import (
     PALETTE,
+    far_apart,
     log_ticks,
+    mean_tips,
     named,
     number_axis,
 )
@@ -27,7 +29,6 @@ from dbdyno.stats import PairedEffect
 HEIGHT, MOST_HEIGHT = 330, 360
 """Pixels; higher where names need it."""
 
-FAR_APART = 30
 MOST_LINES = 8
 """Lines that are labelled and coloured; of more the first ones."""
 
@@ -45,7 +46,7 @@ def by_load(analysis: Analysis, points: Sequence[Point], *, name: str) -> Chart:
     measured = _rows(analysis, points)
     labels = list(dict.fromkeys(str(row["line"]) for row in measured))
     values = [_value(row) for row in measured]
-    apart = min(values) > 0 and max(values) / min(values) > FAR_APART
+    apart = far_apart(values)
     domain = [min(values) / 1.3, max(values) * 1.15] if apart else [0.0, max(values) * 1.1]
     height = max(HEIGHT, 20 + sum(map(_label_height, labels)))
     rows = _with_labels(measured, domain, height, apart=apart)
@@ -100,16 +101,7 @@ def _drawing(
         x=x, y=alt.Y("low:Q", scale=y_scale), y2="high:Q", color=shade
     )
     dots = base.mark_point(size=40, filled=True, opacity=1).encode(
-        x=x,
-        y=y,
-        color=shade,
-        tooltip=[
-            alt.Tooltip("line:N", title="cell"),
-            alt.Tooltip("clients:Q"),
-            alt.Tooltip("value:Q", title="mean", format=",.4~g"),
-            alt.Tooltip("low:Q", title="95 % from", format=",.4~g"),
-            alt.Tooltip("high:Q", title="to", format=",.4~g"),
-        ],
+        x=x, y=y, color=shade, tooltip=mean_tips(alt.Tooltip("line:N", title="cell"))
     )
     ends = (
         base.mark_text(

@@ -9,6 +9,7 @@ from dbdyno.report.charts.encoding import (
     colour,
     dash,
     fade,
+    far_apart,
     levels,
     log_ticks,
     named,
@@ -22,8 +23,6 @@ CAPTION = (
     "counted."
 )
 
-
-FAR_APART = 30
 FLAT_CHARACTERS = 80
 
 
@@ -31,7 +30,7 @@ def by_clients(analysis: Analysis, metric: str, *, name: str, note: str) -> Char
     """The chart of one metric; with a single load the cells stand side by side instead."""
     several = len(analysis.clients) > 1
     rows = _rows(analysis, metric)
-    apart = _far_apart(rows)
+    apart = far_apart(_values(rows))
     scale = alt.Scale(type="log") if apart else alt.Scale(zero=True)
     told = find_figure(metric)
     title = told.label + (" (log scale)" if apart else "")
@@ -83,12 +82,6 @@ def by_clients(analysis: Analysis, metric: str, *, name: str, note: str) -> Char
         height=340,
         log_scale=not apart,
     )
-
-
-def _far_apart(rows: tuple[Row, ...]) -> bool:
-    """The greatest value dwarfs the least: on a linear axis the small ones look alike."""
-    values = _values(rows)
-    return bool(values) and min(values) > 0 and max(values) / min(values) > FAR_APART
 
 
 def _values(rows: tuple[Row, ...]) -> list[float]:
