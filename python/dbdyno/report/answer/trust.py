@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dbdyno.formats.quantities import format_duration
 from dbdyno.report.analysis.analyse import Analysis
-from dbdyno.report.gates.gate import Gate, GateState, counted_blocks, fewest_blocks
+from dbdyno.report.gates.gate import Gate, GateState, fewest_blocks
 from dbdyno.report.material.imported import imports, tools
 from dbdyno.report.terms.everyday import counted
 
@@ -18,13 +17,8 @@ SOURCES = "where-the-numbers-come-from"
 MOST_DOUBTS = 5
 """Doubts with a chip of their own."""
 
-HOST_WORDS = {
-    "busy": "busy",
-    "steal": "sharing its processors",
-    "throttled": "throttled",
-    "virtual-machine": "virtual",
-}
-"""Code of a host's red flag → the adjective of its machine, in this order."""
+HOW_OFTEN = ("Blocks", "Trials")
+"""Gates whose chip comes first, whatever their state."""
 
 GATE_WORDS = {
     "Censored": "events cut off at the end",
@@ -40,6 +34,7 @@ GATE_WORDS = {
     "Warm-up": "warm-up too short",
     "A/A": "differs from itself",
 }
+"""Name of a gate → its chip's words, where these are always the same and not its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,48 +66,23 @@ def _chips(analysis: Analysis, judged: Sequence[Gate]) -> Iterator[Chip]:
     if imports(analysis.material.runs):
         yield Chip(f"measured by {tools(analysis.material.runs)}", "not judged", SOURCES)
     by_name = {gate.name: gate for gate in judged}
-    for name in ("Blocks", "Trials"):
+    for name in HOW_OFTEN:
         if name in by_name:
             gate = by_name[name]
             # Nothing is compared: what another repeat would be is open, and no verdict is wrong.
             alone = gate.state == "failed" and not analysis.comparisons
             state: GateState = "doubtful" if alone else gate.state
-            yield Chip(_repeats(analysis, gate), state, gate_anchor(gate))
+            words = gate.brief or counted(fewest_blocks(analysis), "repeat")
+            yield Chip(words, state, gate_anchor(gate))
     order = {"failed": 0, "doubtful": 1}
     doubts = sorted(
-        (g for g in judged if g.state in order and g.name not in ("Blocks", "Trials")),
+        (g for g in judged if g.state in order and g.name not in HOW_OFTEN),
         key=lambda gate: order[gate.state],
     )
     for gate in doubts[:MOST_DOUBTS]:
-        yield Chip(_words(gate, analysis), gate.state, gate_anchor(gate))
+        words = gate.brief or GATE_WORDS.get(gate.name, gate.name.lower())
+        yield Chip(words, gate.state, gate_anchor(gate))
     fine = sum(gate.state == "ok" for gate in judged)
     more = len(doubts) - MOST_DOUBTS
     also = f", {more} more doubtful" if more > 0 else ""
     yield Chip(f"{fine} of {len(judged)} checks fine{also}", "ok", "validity")
-
-
-def _repeats(analysis: Analysis, gate: Gate) -> str:
-    if gate.name == "Trials":
-        return f"{gate.told.split(' ')[0]} trials"
-    return counted(fewest_blocks(analysis), "repeat")
-
-
-def _words(gate: Gate, analysis: Analysis) -> str:
-    if gate.name == "Runs":
-        return gate.told.split(",")[0].rstrip(".").replace(" planned runs are", " runs")
-    if gate.name == "Window":
-        shortest = min((f.summary.window_s for f in counted_blocks(analysis)), default=0.0)
-        return f"windows of {format_duration(shortest)}"
-    if gate.name == "Host":
-        return _machine(analysis)
-    return GATE_WORDS.get(gate.name, gate.name.lower())
-
-
-def _machine(analysis: Analysis) -> str:
-    codes = {
-        flag["code"]
-        for run in analysis.material.runs
-        for flag in (run.facts.get("red_flags") or [])  # type: ignore[attr-defined]
-    }
-    words = [word for code, word in HOST_WORDS.items() if code in codes]
-    return f"{', '.join(words)} machine" if words else "the machine has flags"

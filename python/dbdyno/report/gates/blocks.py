@@ -35,10 +35,11 @@ def _trials(analysis: Analysis) -> Gate:
     """Of a share every trial counts, whatever its block."""
     counts = [sum(f.summary.events for f in point.counted) for point in analysis.points]
     least = min(counts, default=0)
-    told = f"{least} trials in the cell that has the fewest"
+    brief = f"{least} trials"
+    told = f"{brief} in the cell that has the fewest"
     if least < FAIR_TRIALS:
-        return Gate("Trials", "doubtful", f"{told}: intervals of shares are wide.")
-    return Gate("Trials", "ok", f"{told}; intervals are of shares, over all blocks.")
+        return Gate("Trials", "doubtful", f"{told}: intervals of shares are wide.", brief)
+    return Gate("Trials", "ok", f"{told}; intervals are of shares, over all blocks.", brief)
 
 
 def one_set_up(analysis: Analysis) -> bool:

@@ -22,6 +22,8 @@ class Gate:
     name: str
     state: GateState
     told: str
+    brief: str = ""
+    """The same in a few words, where they depend on what was measured; for the first screen."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,14 @@ from dbdyno.report.gates.gate import Gate, Judge
 from dbdyno.report.material.material import RunMaterial
 from dbdyno.report.terms.wording import sentence_case
 
+ADJECTIVES = {
+    "busy": "busy",
+    "steal": "sharing its processors",
+    "throttled": "throttled",
+    "virtual-machine": "virtual",
+}
+"""Code of a red flag → what such a machine is, in this order."""
+
 
 def _host(analysis: Analysis) -> Gate:
     # What levels change about the host on purpose is no other environment.
@@ -21,11 +29,14 @@ def _host(analysis: Analysis) -> Gate:
         key=len,
         default=set(),
     )
-    told = list(_red_flags(analysis))
+    raised = _red_flags(analysis)
+    told = list(_messages(raised, len(analysis.material.runs)))
     if len(environments) > 1:
         told.insert(0, f"runs come from {len(environments)} different environments")
     if told:
-        return Gate("Host", "doubtful", sentence_case("; ".join(told)) + ".")
+        words = [word for code, word in ADJECTIVES.items() if code in raised]
+        brief = f"{', '.join(words)} machine" if words else "the machine has flags"
+        return Gate("Host", "doubtful", sentence_case("; ".join(told)) + ".", brief)
     return Gate("Host", "ok", "One environment; the host raised no red flag.")
 
 
@@ -37,16 +48,20 @@ def _by_host(runs: Iterable[RunMaterial]) -> Mapping[str, Sequence[RunMaterial]]
     return found
 
 
-def _red_flags(analysis: Analysis) -> Iterable[str]:
-    """Each flag once, in the words of the run that raised it first."""
-    runs = analysis.material.runs
+def _red_flags(analysis: Analysis) -> Mapping[str, Sequence[str]]:
+    """Code of a flag → its message in each run that raised it."""
     raised: dict[str, list[str]] = {}
-    for run in runs:
+    for run in analysis.material.runs:
         found = run.facts.get("red_flags")
         for flag in found if isinstance(found, list) else []:
             raised.setdefault(flag["code"], []).append(flag["message"])
+    return raised
+
+
+def _messages(raised: Mapping[str, Sequence[str]], runs: int) -> Iterable[str]:
+    """Each flag once, in the words of the run that raised it first."""
     for messages in raised.values():
-        seen = "" if len(messages) == len(runs) else f" ({len(messages)} of {len(runs)} runs)"
+        seen = "" if len(messages) == runs else f" ({len(messages)} of {runs} runs)"
         yield messages[0] + seen
 
 

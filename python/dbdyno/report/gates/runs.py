@@ -28,7 +28,8 @@ def _runs(analysis: Analysis) -> Gate:
         verdict = "doubtful"
     if left_out:
         parts.append(f"{left_out} more left out: this machine can't run them")
-    return Gate("Runs", verdict, ", ".join(parts) + ".")
+    brief = f"{complete} of {len(planned)} runs complete"
+    return Gate("Runs", verdict, ", ".join(parts) + ".", brief)
 
 
 GATE = Judge(10, _runs)

@@ -7,8 +7,9 @@ from dbdyno.report.gates.gate import Gate, Judge, counted_blocks
 
 
 def _warm_up(analysis: Analysis) -> Gate:
-    judged = [figures for figures in counted_blocks(analysis) if figures.warm_up.warmed is not None]
-    total = len(counted_blocks(analysis))
+    blocks = counted_blocks(analysis)
+    judged = [figures for figures in blocks if figures.warm_up.warmed is not None]
+    total = len(blocks)
     cold = [
         figures
         for figures in judged

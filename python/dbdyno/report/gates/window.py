@@ -14,6 +14,7 @@ def _window(analysis: Analysis) -> Gate:
         return Gate("Window", "not judged", "Trials are counted; no time was measured.")
     blocks = counted_blocks(analysis)
     shortest = min((figures.summary.window_s for figures in blocks), default=0.0)
+    brief = f"windows of {format_duration(shortest)}"
     if any(figures.turns for figures in blocks):
         turn_s = min(turn.window_s for f in blocks for turn in f.turns.values())
         told = (
@@ -21,14 +22,14 @@ def _window(analysis: Analysis) -> Gate:
             "what a server does while the others have their turns is not seen, and slow cycles "
             '(checkpoints, vacuum, compaction) need `order = "runs"` to show.'
         )
-        return Gate("Window", "ok" if shortest >= FAIR_WINDOW_S else "doubtful", told)
+        return Gate("Window", "ok" if shortest >= FAIR_WINDOW_S else "doubtful", told, brief)
     if shortest >= FAIR_WINDOW_S:
         return Gate("Window", "ok", f"At least {format_duration(shortest)}.")
     told = (
         f"The shortest is {format_duration(shortest)}: effects of slow cycles (checkpoints, "
         f"vacuum, compaction) need {format_duration(FAIR_WINDOW_S)} or more to show."
     )
-    return Gate("Window", "doubtful", told)
+    return Gate("Window", "doubtful", told, brief)
 
 
 GATE = Judge(100, _window)
