@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.analysis.comparisons import Comparison, MainEffect
 from dbdyno.report.analysis.points import Point
+from dbdyno.report.terms.wording import enumerated
 from dbdyno.stats import Judgement, PairedEffect, Verdict, estimate
 
 
@@ -93,7 +94,7 @@ def level_names(
     parts = [
         levels[name] if name == varying[0] else f"{_words(name)} {levels[name]}" for name in shown
     ]
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+    return enumerated(parts)
 
 
 def _words(factor: str) -> str:

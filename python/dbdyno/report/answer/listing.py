@@ -1,32 +1,28 @@
-"""A list in place of a comparison: of which levels of a factor something is true, and how often."""
+"""A list in place of a comparison: how many trials of each level of a factor ended in a way."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.answer.leading import Listing
 from dbdyno.report.sections.outcomes import counts_of, share_name
+from dbdyno.report.terms.wording import enumerated
 
 
 def listed(listing: Listing, analysis: Analysis, *, name: str) -> str:
     """The levels without any such trial, then the others from the fewest on."""
     counts = {level: _count(listing.factor, level, analysis) for level in listing.levels}
-    tried = {level: (n, trials) for level, (n, trials) in counts.items() if trials}
-    clear = {level: trials for level, (n, trials) in tried.items() if not n}
-    others = sorted((n / trials, level) for level, (n, trials) in tried.items() if n)
+    clear = {level: trials for level, (n, trials) in counts.items() if trials and not n}
+    others = sorted((n / trials, level, n, trials) for level, (n, trials) in counts.items() if n)
     told = []
     if clear:
         trials = sorted(set(clear.values()))
         many = f"{trials[0]}" if len(trials) == 1 else f"{trials[0]} to {trials[-1]}"
-        told.append(f"in none of {many} trials of {_and(list(clear))}")
+        told.append(f"in none of {many} trials of {enumerated(list(clear))}")
     if others:
-        told.append(
-            "in "
-            + _and([f"{tried[level][0]} of {tried[level][1]} of {level}" for _, level in others])
-        )
-    if missing := [level for level in listing.levels if level not in tried]:
-        told.append(f"not measured of {_and(missing)}")
+        shares = [f"{n} of {trials} of {level}" for _, level, n, trials in others]
+        told.append(f"in {enumerated(shares)}")
+    if missing := [level for level, (_, trials) in counts.items() if not trials]:
+        told.append(f"not measured of {enumerated(missing)}")
     return f"{name or analysis.metric.title}: {'; '.join(told)}."
 
 
@@ -39,7 +35,3 @@ def _count(factor: str, level: str, analysis: Analysis) -> tuple[int, int]:
                 trials += events
                 found += events if share_name(outcome) == analysis.metric_name else 0
     return found, trials
-
-
-def _and(words: Sequence[str]) -> str:
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))

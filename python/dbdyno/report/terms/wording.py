@@ -1,6 +1,7 @@
 """Figures and verdicts as people read them: units, uncertainty, plain words."""
 
 import math
+from collections.abc import Sequence
 
 from dbdyno.model import Figure
 from dbdyno.stats import (
@@ -53,6 +54,11 @@ def percent(fraction: float, digits: int = 2) -> str:
 def sentence_case(text: str) -> str:
     """With a capital at its beginning; names in it stay as they are."""
     return text[:1].upper() + text[1:]
+
+
+def enumerated(words: Sequence[str]) -> str:
+    """Names in a sentence: `a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def time_unit(times_ns: list[float]) -> tuple[str, float]:
