@@ -1,7 +1,7 @@
-"""The program: `dbdyno`, and `python -m dbdyno`, the same.
+"""The program: `dbdyno`, or `python -m dbdyno`.
 
-`dbdyno sysbench` is the engine's: it is handed over before anything that takes time is imported,
-which for short runs would cost more than the load.
+`dbdyno sysbench` becomes the engine's process before anything slow is imported: for short runs the
+imports would take longer than the load.
 """
 
 import os
@@ -18,7 +18,7 @@ def main() -> None:
 
 
 def _hand_over(arguments: list[str]) -> None:
-    """In place of this process; returns where there is no engine, which the verb reports."""
+    """Replaces this process with the engine; returns if there is none, which the verb reports."""
     from dbdyno.engine.binary import find_engine
     from dbdyno.errors import LabError
 
@@ -31,6 +31,6 @@ def _hand_over(arguments: list[str]) -> None:
 
 if __name__ == "__main__":
     if not sys.flags.safe_path:
-        # The folder one is in holds a study's files: a `queue.py` there is none of Python's own.
+        # The current folder holds a study's files: a `queue.py` there must not replace Python's.
         del sys.path[0]
     main()

@@ -113,11 +113,13 @@ def cli() -> None:
     """A dynamometer for databases: ask a question in a file, get a number you can defend."""
 
 
-_WATCH_PROCESSES = {
-    *("bench", "calibrate", "check", "classics", "doctor", "history"),
-    *("quickstart", "report", "resume", "run"),
-}
-"""Verbs that look at processes in /proc, or draw by a process that opens files there."""
+_NEED_PROC = frozenset(
+    (
+        *("bench", "calibrate", "check", "classics", "doctor", "history"),
+        *("quickstart", "report", "resume", "run"),
+    )
+)
+"""Verbs that read what processes do in /proc, or start the drawing program, which needs it."""
 
 
 def main() -> None:
@@ -134,7 +136,7 @@ def call(arguments: Sequence[str]) -> int:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupt)
     try:
-        if _WATCH_PROCESSES.intersection(arguments[:1]):
+        if _NEED_PROC.intersection(arguments[:1]):
             check_processes_visible()
         cli.main(list(arguments), prog_name="dbdyno", standalone_mode=False)
         sys.stdout.flush()

@@ -45,7 +45,7 @@ def scripts(names: tuple[str, ...], as_json: bool) -> None:
 
 
 def _cut(line: str, columns: int | None) -> str:
-    """One line of a terminal; elsewhere the first line whole."""
+    """The text's first line, cut to the terminal's width; whole where there is no terminal."""
     first = line.splitlines()[0]
     return first if columns is None or len(first) <= columns else f"{first[: columns - 1]}…"
 

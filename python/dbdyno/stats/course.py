@@ -1,6 +1,6 @@
-"""How throughput goes within a window, as a figure of each run: does it hold, does it swing.
+"""How throughput changes within a window: whether it holds, and how much it swings.
 
-Each run has one, so that they are compared over blocks like any other figure.
+Each run has one value of each figure, so that blocks are compared as by any other figure.
 """
 
 import math
@@ -14,8 +14,8 @@ QUARTER = 0.25
 def rate_held(lengths_s: ArrayLike, rates: ArrayLike) -> float | None:
     """Events a second in the last quarter of a window over those in its first; 0 or more.
 
-    Intervals that lie across a quarter's border count with the part inside. `None` for fewer than
-    four intervals, or if nothing ended in the first quarter.
+    An interval across the border of a quarter counts with the part inside. `None` for fewer than
+    four intervals, or if no event ended in the first quarter.
     """
     length, rate = np.asarray(lengths_s, dtype=np.float64), np.asarray(rates, dtype=np.float64)
     if rate.size < round(1 / QUARTER):
@@ -35,9 +35,9 @@ def rate_held(lengths_s: ArrayLike, rates: ArrayLike) -> float | None:
 def rate_cv(rates: ArrayLike) -> float | None:
     """Standard deviation of a window's rates over their mean; 0 or more.
 
-    It holds what counting alone gives (1/√(events of an interval)), which two sides of the same
-    rate share, and it grows as intervals become shorter. `None` for fewer than two intervals, or
-    without a rate.
+    It includes the noise of counting, 1/√(events of an interval), which is alike for two sides of
+    the same rate and grows as intervals become shorter. `None` for fewer than two intervals, or if
+    no event ended.
     """
     rate = np.asarray(rates, dtype=np.float64)
     mean = float(rate.mean()) if rate.size > 1 else 0.0

@@ -1,4 +1,4 @@
-"""A load part by part, as people call its parts: what differs between two is then named."""
+"""The parts of a load in words, so that a difference between two loads is named by its part."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from dbdyno.model import Load
 
 
 def load_parts(load: Load, *, in_turns: bool) -> Mapping[str, str]:
-    """Its parts in words. How many turns a block has is its extent, and no other load."""
+    """Name of a part → its value. The length of a load `in_turns` is left out: more turns are more
+    of the same load."""
     shape = {**asdict(load), "kind": load.arrival.kind}
     del shape["clients"]
     if in_turns:
@@ -19,7 +20,7 @@ def load_parts(load: Load, *, in_turns: bool) -> Mapping[str, str]:
 
 
 def _parts(values: Mapping[str, object], before: str = "") -> Iterator[tuple[str, str]]:
-    """Name and value of each, of parts in parts after the name of the whole."""
+    """Name and value of each; a part of a part has the name of the whole before its own."""
     for name, value in values.items():
         if isinstance(value, Mapping):
             yield from _parts(value, f"{before}{name} ")

@@ -1,4 +1,4 @@
-"""Two sides of a comparison as the answer speaks of them: names, figures, load, what is sure."""
+"""Two sides of a comparison as the answer needs them: names, figures, load, verdict."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Contrast:
     repeats: int
     """The fewest of both sides that enter the verdict."""
     begun: int
-    """The same with those that are left out of verdicts."""
+    """The fewest of both sides that are complete, those left out of verdicts included."""
     by_turns: bool = False
     """The effect is that of undisturbed turns, and may differ from the ratio of both figures."""
     name: str = ""

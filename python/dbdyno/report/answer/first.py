@@ -1,7 +1,7 @@
-"""The answer at first sight: at most 45 words, absolute figures first, then the ratio.
+"""The answer on the first screen: at most 45 words, absolute figures first, then the ratio.
 
-A pure function from the analysis to text. What was not measured is part of it. All verdicts, with
-their reservations, are in `answer.py`, which the page shows below.
+A pure function from the analysis to text, which also names what was not measured. All verdicts with
+their reservations are made by `answer.py`; the page has them below.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def words_in(text: str) -> int:
 
 
 def fitted(sentences: Iterable[str | Sequence[str]], room: int) -> str:
-    """Sentences as long as there is room; of several wordings the first that fits. The first
-    sentence always stands, cut at a clause where it is too long."""
+    """The sentences that fit into `room` words; of several wordings the first that fits. The first
+    sentence is always there, shortened where it is too long."""
     kept: list[str] = []
     for sentence in filter(None, sentences):
         for wording in [sentence] if isinstance(sentence, str) else sentence:
@@ -80,12 +80,12 @@ def fitted(sentences: Iterable[str | Sequence[str]], room: int) -> str:
 
 
 def _shortened(sentence: str, room: int) -> str:
-    """Without its last words; the rest stands below."""
+    """Without its last words, which the answer in full has."""
     return " ".join(sentence.split(" ")[: max(room - 1, 8)]).rstrip(",:;") + " …"
 
 
 def _warnings(analysis: Analysis) -> str:
-    """What must stand before any figure; mostly empty."""
+    """What a reader must know before any figure; mostly empty."""
     smoke = analysis.material.plan.scale == SMOKE
     begin = ["A smoke run: its figures mean nothing."] if smoke else []
     if is_exploratory(analysis.material.changes):

@@ -1,4 +1,4 @@
-"""On what an answer was measured, and when: date, server, machine, version, runs, time."""
+"""When and on what an answer was measured: date, server, machine, version, runs, time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How sure the answer is, in one line: repeats, doubts and how many checks are fine, linked."""
+"""How sure the answer is, in one line of chips: repeats, doubts, how many checks are fine."""
 
 from __future__ import annotations
 

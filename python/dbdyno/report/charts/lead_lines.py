@@ -1,5 +1,5 @@
-"""The deciding figure of every cell over the number of clients, as lines with intervals that are
-labelled at their ends."""
+"""The deciding figure of every cell over the number of clients: a line a cell with its intervals,
+named at its end."""
 
 from __future__ import annotations
 

@@ -12,7 +12,8 @@ from dbdyno.report.material.sampled import LAG, Stretch, stretches_of
 from dbdyno.report.terms.wording import count
 
 LATE_S = 1.0
-"""A replica fell behind that is so late at the end, and was half as late or less at the begin."""
+"""A replica fell behind if it is this late when the load ends, and more than twice as late as when
+the load began."""
 
 
 @dataclass(frozen=True, slots=True)

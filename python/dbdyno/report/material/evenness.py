@@ -1,4 +1,4 @@
-"""Figures of how throughput goes within a step's window: `rate_held` and `rate_cv`."""
+"""Figures of how throughput changes within a step's window: `rate_held` and `rate_cv`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dbdyno.stats import rate_cv, rate_held
 
 
 def with_evenness(run: RunMaterial, names: Sequence[str]) -> RunMaterial:
-    """The run, its summaries' figures with those of `names` that its series have."""
+    """The run with those of `names` among its summaries' figures that its series give."""
     wanted = [name for name in names if name in OF_SERIES]
     if not wanted:
         return run

@@ -156,7 +156,6 @@ def context(
     `pictures` where these are written."""
     judged = gates(analysis)
     named = {table.name: table for table in tables}
-    again = rerun_lines(analysis)
     return {
         **sources,
         "first": first_answer(analysis),
@@ -166,7 +165,7 @@ def context(
         "compared": comparisons_shown(named["comparisons"]),
         "anchor": anchor,
         "gate_anchor": gate_anchor,
-        "contents": [],
+        "contents": [],  # Title and id of each part, which the template adds as it comes to it.
         "pictures": pictures,
         "analysis": analysis,
         "study": analysis.material.study,
@@ -182,5 +181,5 @@ def context(
         "data_to_cache": data_to_cache(analysis),
         "loads": loads_table(analysis),
         "commands": command_lines(analysis),
-        "rerun": again,
+        "rerun": rerun_lines(analysis),
     }
