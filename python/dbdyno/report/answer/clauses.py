@@ -205,27 +205,21 @@ def cell_sentence(point: Point, analysis: Analysis, *, name: str = "", beside: b
     title = name or level_names(point.cell.levels, analysis)
     if mean is None:
         return f"{sentence_case(title)}: {_metric(analysis)} was not measured."
-    label = "" if analysis.metric.unit.endswith("/s") else f"{_metric(analysis)} "
-    text = f"{label}{amount(mean.value, _unit(analysis))}"
+    unit = _unit(analysis)
+    label = "" if unit.endswith("/s") else f"{_metric(analysis)} "
+    text = f"{label}{amount(mean.value, unit)}"
     if mean.low is not None and mean.high is not None:
-        text += (
-            f" ({number(mean.low)} to {number(mean.high)})"
-            if _bare(mean.value, analysis)
-            else (f" ({amount(mean.low, _unit(analysis))} to {amount(mean.high, _unit(analysis))})")
-        )
+        # The ends of a time may have another unit than the time itself.
+        in_full = unit == "µs" and mean.value >= 1e3
+        low, high = (amount(end, unit) if in_full else number(end) for end in (mean.low, mean.high))
+        text += f" ({low} to {high})"
     tail = point.spread("p95")
     slow = (
         f", p95 response time {amount(tail.median, 'µs')}"
         if (tail and analysis.metric.rate and not analysis.metric.share and not beside)
         else ""
     )
-    alone = len(analysis.cells) == 1 and not name
-    whose = "" if alone else f" with {title}" if not name else ""
+    whose = "" if name or len(analysis.cells) == 1 else f" with {title}"
     lead = f"{name}: " if name else ""
     load = "" if beside and len(analysis.clients) == 1 else f" at {clients_text(point.clients)}"
     return f"{lead}{text}{whose}{load}{slow}."
-
-
-def _bare(value: float, analysis: Analysis) -> bool:
-    """Whether ends of an interval need no unit of their own."""
-    return analysis.metric.unit != "µs" or value < 1e3
