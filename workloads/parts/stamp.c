@@ -36,33 +36,37 @@ trigger_of(FunctionCallInfo call)
     return trigger;
 }
 
-/* The row that is to be stored, with the present time in one column. */
+/* The row that is to be stored. */
+static HeapTuple
+row_of(TriggerData *trigger)
+{
+    return TRIGGER_FIRED_BY_UPDATE(trigger->tg_event) ? trigger->tg_newtuple
+                                                      : trigger->tg_trigtuple;
+}
+
+/* That row with the time of the transaction in one column. */
 static Datum
 stamped(TriggerData *trigger, int column)
 {
-    bool updated = TRIGGER_FIRED_BY_UPDATE(trigger->tg_event);
-    HeapTuple row = updated ? trigger->tg_newtuple : trigger->tg_trigtuple;
     bool null = false;
     Datum now = DirectFunctionCall1(timestamptz_timestamp,
         TimestampTzGetDatum(GetCurrentTransactionStartTimestamp()));
 
     return PointerGetDatum(heap_modify_tuple_by_cols(
-        row, RelationGetDescr(trigger->tg_relation), 1, &column, &now, &null));
+        row_of(trigger), RelationGetDescr(trigger->tg_relation), 1, &column, &now, &null));
 }
 
-/* The same, with a parsed time and a connection to SPI for each row. */
+/* The same by a connection to SPI for each row, with the time read from the word "now". */
 static Datum
 stamped_by_spi(TriggerData *trigger, int column)
 {
-    bool updated = TRIGGER_FIRED_BY_UPDATE(trigger->tg_event);
-    HeapTuple row = updated ? trigger->tg_newtuple : trigger->tg_trigtuple;
     HeapTuple changed;
     Datum now = DirectFunctionCall3(timestamp_in, CStringGetDatum("now"),
         ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
 
     if (SPI_connect() != SPI_OK_CONNECT)
         ereport(ERROR, (errmsg("no connection to SPI")));
-    changed = SPI_modifytuple(trigger->tg_relation, row, 1, &column, &now, NULL);
+    changed = SPI_modifytuple(trigger->tg_relation, row_of(trigger), 1, &column, &now, NULL);
     if (changed == NULL)
         ereport(ERROR, (errmsg("SPI can't change column %d of table \"%s\": %d", column,
             RelationGetRelationName(trigger->tg_relation), SPI_result)));
