@@ -1,4 +1,4 @@
-"""What a process is given before it begins is looked at, and told where it would be wrong."""
+"""Closed standard streams do no harm, and a /proc of another PID namespace is refused."""
 
 from __future__ import annotations
 

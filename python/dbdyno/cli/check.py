@@ -291,8 +291,11 @@ def _servers(plan: Plan) -> dict[str, str]:
 
 
 def _members(plan: Plan) -> dict[str, ManyServers]:
-    found = {run.cell.levels.get("server", run.label): many_servers(run.cell) for run in plan.runs}
-    return {name: servers for name, servers in found.items() if servers is not None}
+    return {
+        run.cell.levels.get("server", run.label): servers
+        for run in plan.runs
+        if (servers := many_servers(run.cell)) is not None
+    }
 
 
 def _load(load: Load, own: str) -> str:

@@ -29,6 +29,7 @@ GATE_WORDS = {
     "Lab": "lab took part of the machine",
     "Load generator": "load generator near its limit",
     "Order": "order not balanced",
+    "Replicas": "a replica fell behind",
     "Store": "stored files changed",
     "Turns": "turns set aside",
     "Warm-up": "warm-up too short",

@@ -85,14 +85,10 @@
     };
   };
 
-  // Charts under a folded heading are drawn too, so that printing and unfolding find them there;
-  // first those that show. A browser that lays nothing out while folded draws when unfolded.
-  const tooltip = () => ({ theme: dark.matches ? "dark" : "light" });
-
-  // One description of the whole in place of one a mark.
+  // A screen reader gets one description of the chart in place of one for each mark.
   const describe = place => {
     const words = place.dataset.words || place.dataset.chart;
-    const picture = place.querySelector("svg.marks, svg");
+    const picture = place.querySelector("svg");
     const menu = place.querySelector("details > summary");
     if (menu) {
       menu.setAttribute("aria-label", `Save: ${words.split(". ")[0]}`);
@@ -123,7 +119,7 @@
     const result = await vegaEmbed(place, drawn, {
       renderer: "svg", config: theme(), downloadFileName: name,
       actions: { export: true, source: false, compiled: false, editor: false },
-      tooltip: tooltip(),
+      tooltip: { theme: dark.matches ? "dark" : "light" },
     });
     chart.view = result.view;
     describe(place);
@@ -132,6 +128,8 @@
     performance.mark(`drawn ${name}`);
   };
 
+  // Charts under a folded heading are drawn too, after those that show, so that printing and
+  // unfolding find them there. A browser that lays nothing out while folded draws when unfolded.
   const drawAll = async names => {
     const folded = place => place.closest("details:not([open])") !== null;
     const places = [...document.querySelectorAll("[data-chart]")];
