@@ -58,7 +58,7 @@ def keep(
     store: Store, name: str, sources: Sequence[Source], command_line: str, *, title: str = ""
 ) -> Kept:
     """Puts the results into the store as the study `name`, or `name.2` … if that is another. The
-    first cell is the baseline of the others; `title` is what people call it.
+    first cell is the baseline of the others; the study's question begins with `title`.
 
     Raises `UsageError` where results of one cell are of different loads, `StoreError`.
     """

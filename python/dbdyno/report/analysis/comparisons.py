@@ -302,7 +302,7 @@ def _depends(
 def effect_between(point: Point, baseline: Point, metric: str) -> Found:
     """The effect over the blocks in which both sides are sound; from turns where there are any.
 
-    None for imported results: their blocks are no pairs, and what is not known of them may differ.
+    Imported results have none: their blocks are no pairs, and what is not known of them may differ.
     """
     unknown = [
         word for side in (baseline, point) for figures in side.blocks for word in figures.not_known

@@ -77,8 +77,9 @@ class Confronted:
 
 
 def open_sides(store: Path, name: str, metric: str | None = None) -> tuple[Side, ...]:
-    """All cells of `STUDY`, its copy for A/A left out, or the one named: `STUDY/CELL`, `STUDY/RUN`;
-    of a window where `@10s-60s` follows; by `metric`. STUDY may be a folder of any store.
+    """All cells of `STUDY` but its copy for A/A, or that of `STUDY/CELL` or `STUDY/RUN`; a window
+    of time alone where `@10s-60s` follows. STUDY may be a folder of any store; `metric` is read
+    beside the study's own figures.
 
     Raises `UsageError` naming the cells there are, `LabError` for what can't be read.
     """

@@ -171,7 +171,7 @@ def log_ticks(values: Iterable[float]) -> list[float]:
 
 
 def fade(field: str, *, by_legend: bool = True) -> tuple[alt.Parameter, alt.When]:
-    """Clicking a legend entry fades all others."""
+    """Clicking a legend entry, or a line where there is no legend, fades all others."""
     bind: Literal["legend"] | alt.UndefinedType = "legend" if by_legend else alt.Undefined
     chosen = alt.selection_point(fields=[field], bind=bind, name=f"{field}_chosen")
     return chosen, alt.when(chosen)

@@ -44,8 +44,8 @@ def gather(
 
     The study is the one stored with its runs; of `asked`, its file as it is now, comes only what is
     no matter of measurement. `metric` is a figure that is wanted beside the study's. Every file of
-    every run is held against its checksum. Of what was sampled only that is kept which the study's
-    figures and charts need, unless `every_sample` is.
+    every run is held against its checksum. Samples are kept if the study's figures, charts and
+    gates need them, or all with `every_sample`.
     """
     stored = Store(store).study(study)
     survey = stored.survey(whole=True)

@@ -265,8 +265,8 @@ def _inside(series: SampleSeries, stretch: Stretch) -> Sequence[float]:
 
 
 def wanted(study: Study, metric: str | None = None) -> tuple[str, ...]:
-    """Names of the figures that a report of the study works out: what an event costs, and those of
-    samples and series that the study names, or whoever asks for `metric`."""
+    """Names of the figures that are worked out for the study: costs per event, those of samples and
+    series that it names, and `metric`."""
     named = [study.primary.metric, *(one.metric for one in study.published)]
     named += [] if metric is None else [metric]
     named += [metric for chart in study.charts for metric in chart.metrics]
@@ -278,8 +278,7 @@ def wanted(study: Study, metric: str | None = None) -> tuple[str, ...]:
 
 
 def sources(names: Sequence[str]) -> set[tuple[str, str]]:
-    """Source and metric of everything that figures of these names are made of, and that gates
-    judge."""
+    """Source and metric of all samples that these figures and the gates are computed from."""
     found: set[tuple[str, str]] = set()
     for name in (*names, LAG):
         if name in PER_EVENT:

@@ -205,7 +205,7 @@ def _panel(
     lines = base.mark_line(strokeWidth=1.4, clip=True, point=dots(intervals, 10)).encode(
         x=x, y=y, color=shade
     )
-    # Vega-Lite looks for text under the pointer in the wrong place, and finds numbers.
+    # Vega-Lite takes a text of this tooltip from the wrong datum, and a number from the right one.
     pointed = base.transform_filter(alt.datum.hover == "yes").transform_calculate(
         number="parseFloat(datum.block)"
     )
