@@ -127,8 +127,7 @@ def _words(led: Led, analysis: Analysis) -> str:
         case Point() as one:
             return _figure(one, analysis, name=led.name)
         case Rise() as one:
-            name = one.points[0].label
-            return end_words(one.points, analysis) or f"{name}: one load alone makes no curve."
+            return end_words(one.points, analysis)
         case Listing() as one:
             return listed(one, analysis, name=led.name)
         case Unmeasured() as one:

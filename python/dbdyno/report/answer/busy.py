@@ -38,12 +38,12 @@ def by_load(points: Sequence[Point], analysis: Analysis) -> tuple[Load, ...]:
     return tuple(found)
 
 
-def end_words(points: Sequence[Point], analysis: Analysis) -> str | None:
+def end_words(points: Sequence[Point], analysis: Analysis) -> str:
     """Where throughput ends (within δ of the highest), and what it is where half of the processors
-    are busy, in sentences; `None` with less than two loads."""
+    are busy, in sentences; with less than two loads, that they make no curve."""
     loads = by_load(points, analysis)
     if len(loads) < 2:
-        return None
+        return f"{points[0].label}: one load alone makes no curve."
     highest = max(load.rate for load in loads)
     near = 1 + analysis.material.study.primary.smallest_effect
     end = next(load for load in loads if load.rate * near >= highest)

@@ -23,14 +23,17 @@ from dbdyno.report.answer.leading import Led, Listing, Rise, Unmeasured, leading
 from dbdyno.report.answer.listing import listed
 from dbdyno.report.material.declared import is_exploratory
 from dbdyno.report.terms.everyday import counted
-from dbdyno.report.terms.wording import clients_text, sentence_case
-from dbdyno.stats import NotComparable, PairedEffect, ShareEffect, Verdict
+from dbdyno.report.terms.wording import clients_text, enumerated, sentence_case
+from dbdyno.stats import PairedEffect, ShareEffect, Verdict
 
 MOST_WORDS = 45
 MOST_NAMED = 3
 """Cells named one by one."""
 
-OPEN, ALIKE = "Can't tell", "No difference that matters"
+OPEN, ALIKE = "can't tell", "no difference that matters"
+
+RANKS = (Verdict.EQUIVALENT, Verdict.SUGGESTIVE, Verdict.SMALL, Verdict.WORSE, Verdict.BETTER)
+"""From the least telling verdict to the most; one that is not here is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +145,7 @@ def _of_lead(lead: Led, analysis: Analysis) -> str:
         case Point() as point:
             return cell_sentence(point, analysis, name=lead.name)
         case Rise() as rise:
-            alone = f"{rise.points[0].label}: one load alone makes no curve."
-            return end_words(rise.points, analysis) or alone
+            return end_words(rise.points, analysis)
         case Listing() as listing:
             return listed(listing, analysis, name=lead.name)
         case Unmeasured() as gap:
@@ -157,7 +159,7 @@ def _of_compared(
     other loads agree."""
     top = max(comparison.point.clients for comparison in compared)
     here = [of_comparison(c, analysis) for c in compared if c.point.clients == top]
-    main = max(here, key=lambda contrast: _rank(contrast, analysis))
+    main = max(here, key=_rank)
     yield contrast_sentence(main, analysis)
     others = [other for other in here if other is not main]
     yield from _others(others, analysis, _group(main, analysis))
@@ -169,15 +171,9 @@ def _of_compared(
     yield from _other_loads(main, elsewhere, analysis)
 
 
-def _rank(contrast: Contrast, analysis: Analysis) -> tuple[int, float]:
-    """Better ones first, then worse, alike, and open ones; the larger effect first."""
-    order = {
-        Verdict.BETTER: 5,
-        Verdict.WORSE: 4,
-        Verdict.SMALL: 3,
-        Verdict.SUGGESTIVE: 2,
-        Verdict.EQUIVALENT: 1,
-    }
+def _rank(contrast: Contrast) -> tuple[int, float]:
+    """How telling: by verdict, then by the size of the effect."""
+    verdict = contrast.judgement.verdict
     effect = contrast.judgement.effect
     size = 0.0
     if isinstance(effect, PairedEffect):
@@ -186,7 +182,7 @@ def _rank(contrast: Contrast, analysis: Analysis) -> tuple[int, float]:
         size = abs(effect.difference)
     elif contrast.ours and contrast.theirs and min(contrast.ours, contrast.theirs) > 0:
         size = abs(math.log(contrast.ours / contrast.theirs))
-    return order.get(contrast.judgement.verdict, 0), size
+    return RANKS.index(verdict) if verdict in RANKS else -1, size
 
 
 def _others(
@@ -194,10 +190,10 @@ def _others(
 ) -> Iterator[Sequence[str]]:
     """The other candidates, by verdict."""
     groups: dict[str, list[Contrast]] = {}
-    for contrast in sorted(others, key=lambda c: _rank(c, analysis), reverse=True):
+    for contrast in sorted(others, key=_rank, reverse=True):
         groups.setdefault(_group(contrast, analysis), []).append(contrast)
     for group, members in groups.items():
-        word = f"Also {group.lower()}" if group == main_group else group
+        word = f"Also {group}" if group == main_group else sentence_case(group)
         plain = [contrast.candidate for contrast in members]
         telling = [brief(contrast, analysis) for contrast in members]
         settled = group not in (OPEN, ALIKE)
@@ -209,43 +205,32 @@ def _others(
 
 
 def _group(contrast: Contrast, analysis: Analysis) -> str:
+    """The verdict in words that candidates with the same one share."""
     match contrast.judgement.verdict:
         case Verdict.CANNOT_TELL:
             return OPEN
         case Verdict.EQUIVALENT:
             return ALIKE
-        case Verdict.SUGGESTIVE if not _is_directed(contrast):
-            return OPEN
+        case Verdict.SUGGESTIVE if contrast.judgement.alone in (Verdict.BETTER, Verdict.WORSE):
+            return f"probably {direction(contrast, analysis)}"
         case Verdict.SUGGESTIVE:
-            return f"Probably {direction(contrast, analysis)}"
+            return OPEN
         case Verdict.SMALL:
-            return f"Slightly {direction(contrast, analysis)}"
-    return sentence_case(direction(contrast, analysis))
-
-
-def _is_directed(contrast: Contrast) -> bool:
-    return contrast.judgement.alone in (Verdict.BETTER, Verdict.WORSE)
+            return f"slightly {direction(contrast, analysis)}"
+    return direction(contrast, analysis)
 
 
 def _other_loads(
     main: Contrast, elsewhere: Sequence[Contrast], analysis: Analysis
-) -> Iterator[Sequence[str]]:
+) -> Iterator[str]:
     """Where the same contrast has another verdict, or that it has the same everywhere."""
-    for contrast in elsewhere:
-        if contrast.judgement.verdict is not main.judgement.verdict:
-            load = sentence_case(f"at {clients_text(contrast.clients)}")
-            words = _group(contrast, analysis)
-            words = words[:1].lower() + words[1:]
-            yield (f"{load}: {words}.",)
-    sure = [c for c in elsewhere if not isinstance(c.judgement.effect, NotComparable)]
-    if (
-        sure
-        and len(sure) == len(elsewhere)
-        and main.judgement.verdict.definite
-        and all(c.judgement.verdict is main.judgement.verdict for c in sure)
-    ):
-        loads = " and ".join(clients_text(c.clients) for c in sure)
-        yield ((f"The same way at {loads}.",) if len(sure) < 3 else ("The same way at all loads.",))
+    verdict = main.judgement.verdict
+    others = [contrast for contrast in elsewhere if contrast.judgement.verdict is not verdict]
+    for contrast in others:
+        yield f"At {clients_text(contrast.clients)}: {_group(contrast, analysis)}."
+    if elsewhere and not others and verdict.definite:
+        loads = [clients_text(contrast.clients) for contrast in elsewhere]
+        yield f"The same way at {enumerated(loads) if len(loads) < 3 else 'all loads'}."
 
 
 def _ranking(analysis: Analysis) -> Iterator[str | Sequence[str]]:
