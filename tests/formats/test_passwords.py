@@ -154,7 +154,7 @@ def test_a_command_line_is_told_without_any() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "shown"),
     [
         (["mysqlslap", "-uroot", "-pS3 cret", "-c", "5"], "mysqlslap -uroot -p*** -c 5"),
         (["env", "A=1", "/usr/bin/mysqlslap", "-pS3"], "env A=1 /usr/bin/mysqlslap -p***"),
@@ -164,8 +164,8 @@ def test_a_command_line_is_told_without_any() -> None:
         (["pgbench", "-p", "5432", "-c", "4"], "pgbench -p 5432 -c 4"),
     ],
 )
-def test_short_options_of_known_programs_are_told_without(line: list[str], told: str) -> None:
-    assert " ".join(words_without_passwords(line)) == told
+def test_short_options_of_known_programs_are_shown_without(line: list[str], shown: str) -> None:
+    assert " ".join(words_without_passwords(line)) == shown
 
 
 def test_a_long_text_takes_no_time() -> None:

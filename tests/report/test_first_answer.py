@@ -272,6 +272,29 @@ CASES: dict[str, tuple[Case, str]] = {
         "Write-ahead log against rollback journal: can't tell, 453 events a second against 404 "
         "in three repeats, anything from 18\u202f% fewer to 54\u202f% more.",
     ),
+    "a named lead, lower is better": (
+        replace(PAIR, rate=by(delete=400, wal=1200), primary=P95, lines=f"leads = {NAMED}"),
+        "Write-ahead log against rollback journal: lower p95 response time, 6.36 ms against 18.8 "
+        "ms, a factor of 3.0 (2.7 to 3.2).",
+    ),
+    "a figure without a unit is named": (
+        replace(PAIR, primary='metric = "rate_held", smallest_effect = "5 %"'),
+        "?",
+    ),
+    "a level that is called like a block": (
+        Case(
+            {"cache": ("lru", "block-cache"), "synchronous": ("full", "normal")},
+            lambda levels, clients: 400,
+            baseline={"cache": "lru", "synchronous": "full"},
+            failed_blocks=tuple(
+                f"b{block}-{cell}"
+                for block, cell in ((1, "block-cache, full"), (2, "block-cache, normal"))
+            ),
+            blocks=2,
+            lines='leads = { factor = "cache", level = "block-cache" }',
+        ),
+        "?",
+    ),
     "the baseline by itself": (
         Case(
             TWO,

@@ -5,8 +5,8 @@ use crate::error::ProtocolError;
 /// The scanned part of a reply.
 #[derive(Debug, Default)]
 pub(crate) struct Scanned {
-    /// Offset of the first byte not yet scanned; beyond the received bytes if the rest of a value is
-    /// only skipped.
+    /// Offset of the first byte not yet scanned; beyond the received bytes if the rest of a value
+    /// is only skipped.
     pub position: usize,
     /// Bytes of this reply were dropped: its rows or values can't be read.
     pub discarded: bool,

@@ -77,9 +77,8 @@ class Confronted:
 
 
 def open_sides(store: Path, name: str, metric: str | None = None) -> tuple[Side, ...]:
-    """All cells of `STUDY` but its copy for A/A, or that of `STUDY/CELL` or `STUDY/RUN`; a window
-    of time alone where `@10s-60s` follows. STUDY may be a folder of any store; `metric` is read
-    beside the study's own figures.
+    """All cells of `STUDY` (a name, or a folder of any store) but its copy for A/A, or that of
+    `STUDY/CELL` or `STUDY/RUN`, whole or from `@10s-60s`; `metric` beside the study's figures.
 
     Raises `UsageError` naming the cells there are, `LabError` for what can't be read.
     """

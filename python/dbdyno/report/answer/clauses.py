@@ -4,16 +4,16 @@ with its interval."""
 from __future__ import annotations
 
 import math
+import re
 
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.analysis.points import Point
-from dbdyno.report.answer.contrast import Contrast, level_names
+from dbdyno.report.answer.contrast import Contrast, level_names, metric_words
 from dbdyno.report.terms.everyday import (
     amount,
     amounts,
     brief_size,
     counted,
-    figure_name,
     open_words,
     signed,
     size_words,
@@ -51,12 +51,7 @@ def direction(contrast: Contrast, analysis: Analysis) -> str:
         up = effect.difference > 0
     if analysis.metric.rate and not analysis.metric.share:
         return "faster" if up == analysis.metric.higher_is_better else "slower"
-    return f"{'higher' if up else 'lower'} {_metric(analysis)}"
-
-
-def _metric(analysis: Analysis) -> str:
-    known = analysis.material.words_of(analysis.metric_name)
-    return known or figure_name(analysis.metric)
+    return f"{'higher' if up else 'lower'} {metric_words(analysis)}"
 
 
 def _at(contrast: Contrast, analysis: Analysis) -> str:
@@ -125,20 +120,20 @@ def _open(contrast: Contrast, analysis: Analysis) -> str:
     sides = f"{contrast.candidate} {{}} {contrast.baseline}"
     if analysis.metric.rate and not analysis.metric.share:
         return f"can't tell whether {sides.format('is faster or slower than')}"
-    return f"can't tell whether {_metric(analysis)} differs between {sides.format('and')}"
+    return f"can't tell whether {metric_words(analysis)} differs between {sides.format('and')}"
 
 
 def _figures(contrast: Contrast, analysis: Analysis) -> str:
     """`34 700 events a second against 430 with delete`; where a side was not measured, the name of
     the figure."""
     if contrast.ours is None or contrast.theirs is None:
-        return _metric(analysis)
+        return metric_words(analysis)
     ours, theirs = amounts(contrast.ours, contrast.theirs, _unit(analysis))
     is_open = contrast.judgement.verdict is Verdict.CANNOT_TELL
     whose = "" if contrast.name or is_open or contrast.alike else f" with {contrast.baseline}"
-    # Amounts are named by their figure, where the sentence does not do it.
-    nameless = contrast.name or contrast.judgement.verdict is Verdict.EQUIVALENT
-    lead = f"{_metric(analysis)} " if nameless and analysis.metric.unit == "µs" else ""
+    # The unit of a rate says what it is; other figures are named unless the sentence does it.
+    nameless = contrast.alike or (contrast.name and is_open)
+    lead = f"{metric_words(analysis)} " if nameless and not analysis.metric.rate else ""
     return f"{lead}{ours} against {theirs}{whose}"
 
 
@@ -161,7 +156,7 @@ def _of_shares(contrast: Contrast, effect: ShareEffect, analysis: Analysis) -> s
         f"{count(ours.found)} of {count(ours.trials)}{whose[0]}, {count(theirs.found)} of "
         f"{count(theirs.trials)}{whose[1]}"
     )
-    metric = _metric(analysis)
+    metric = metric_words(analysis)
     verdict = contrast.judgement.verdict
     if verdict in (Verdict.CANNOT_TELL, Verdict.SUGGESTIVE):
         return _led(
@@ -187,9 +182,13 @@ def _points(difference: int) -> str:
     return f"{difference:+d}".replace("-", "−")
 
 
+_BLOCKS = re.compile(r"(?<![\w-])block(s?)(?![\w-])")
+"""The word, but not a part of a level's name."""
+
+
 def _without_effect(contrast: Contrast, effect: NotComparable, analysis: Analysis) -> str:
     """Nothing to judge by: the figures that there are, and why they say no more."""
-    reason = effect.reason.replace("block", "repeat")
+    reason = _BLOCKS.sub(r"repeat\1", effect.reason)
     if contrast.ours is None or contrast.theirs is None:
         return _led(contrast, analysis, f"{_open(contrast, analysis)}: {reason}.")
     figures = _figures(contrast, analysis)
@@ -204,9 +203,9 @@ def cell_sentence(point: Point, analysis: Analysis, *, name: str = "", beside: b
     mean = point.estimate(analysis.metric_name)
     title = name or level_names(point.cell.levels, analysis)
     if mean is None:
-        return f"{sentence_case(title)}: {_metric(analysis)} was not measured."
+        return f"{sentence_case(title)}: {metric_words(analysis)} was not measured."
     unit = _unit(analysis)
-    label = "" if unit.endswith("/s") else f"{_metric(analysis)} "
+    label = "" if unit.endswith("/s") else f"{metric_words(analysis)} "
     text = f"{label}{amount(mean.value, unit)}"
     if mean.low is not None and mean.high is not None:
         # The ends of a time may have another unit than the time itself.

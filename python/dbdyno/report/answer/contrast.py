@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.analysis.comparisons import Comparison, MainEffect
 from dbdyno.report.analysis.points import Point
+from dbdyno.report.terms.everyday import figure_name
 from dbdyno.report.terms.wording import enumerated
 from dbdyno.stats import Judgement, PairedEffect, Verdict, estimate
 
@@ -95,6 +96,11 @@ def level_names(
         levels[name] if name == varying[0] else f"{_words(name)} {levels[name]}" for name in shown
     ]
     return enumerated(parts)
+
+
+def metric_words(analysis: Analysis) -> str:
+    """The deciding figure within a sentence; a sampled metric as its source calls it."""
+    return analysis.material.words_of(analysis.metric_name) or figure_name(analysis.metric)
 
 
 def _words(factor: str) -> str:

@@ -16,12 +16,12 @@ import altair as alt
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.analysis.comparisons import share_of
 from dbdyno.report.analysis.points import Point
-from dbdyno.report.answer.contrast import level_names
+from dbdyno.report.answer.contrast import level_names, metric_words
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import far_apart, log_ticks, mean_tips, named, number_axis
 from dbdyno.report.charts.lead_lines import by_load
 from dbdyno.report.charts.time import over_time
-from dbdyno.report.terms.everyday import brief_size, figure_name
+from dbdyno.report.terms.everyday import brief_size
 from dbdyno.report.terms.wording import clients_text, number, percent, quantity, sentence_case
 from dbdyno.stats import NotComparable, ShareEffect
 
@@ -115,11 +115,10 @@ def _rows_chart(
 
 
 def _title(analysis: Analysis) -> str:
-    known = analysis.material.words_of(analysis.metric_name)
     unit = analysis.metric.unit
     # Times have theirs in each figure.
     beside = "" if unit in ("", "µs") else f", {unit}"
-    return known or f"{figure_name(analysis.metric)}{beside}"
+    return f"{metric_words(analysis)}{beside}"
 
 
 def _most_telling(

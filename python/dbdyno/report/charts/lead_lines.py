@@ -12,7 +12,7 @@ import altair as alt
 from dbdyno.report.analysis.analyse import Analysis
 from dbdyno.report.analysis.comparisons import Comparison
 from dbdyno.report.analysis.points import Point
-from dbdyno.report.answer.contrast import level_names
+from dbdyno.report.answer.contrast import level_names, metric_words
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import (
     PALETTE,
@@ -22,7 +22,6 @@ from dbdyno.report.charts.encoding import (
     named,
     number_axis,
 )
-from dbdyno.report.terms.everyday import figure_name
 from dbdyno.report.terms.wording import sentence_case
 from dbdyno.stats import PairedEffect
 
@@ -50,8 +49,8 @@ def by_load(analysis: Analysis, points: Sequence[Point], *, name: str) -> Chart:
     domain = [min(values) / 1.3, max(values) * 1.15] if apart else [0.0, max(values) * 1.1]
     height = max(HEIGHT, 20 + sum(map(_label_height, labels)))
     rows = _with_labels(measured, domain, height, apart=apart)
-    figure = analysis.metric
-    title = f"{sentence_case(figure_name(figure))}" + (f", {figure.unit}" if figure.unit else "")
+    words, unit = sentence_case(metric_words(analysis)), analysis.metric.unit
+    title = f"{words}, {unit}" if unit else words
     axis = number_axis(
         [t for t in log_ticks(values) if domain[0] <= t <= domain[1]] if apart else None
     )
@@ -71,15 +70,14 @@ def by_load(analysis: Analysis, points: Sequence[Point], *, name: str) -> Chart:
     shade = alt.Color(
         "line:N",
         legend=None,
-        scale=alt.Scale(domain=labels, range=_colours(labels, analysis, points)),
+        scale=alt.Scale(domain=labels, range=_colours(labels, measured)),
     )
     drawing = _drawing(x, y, y_scale, shade)
     more = len({p.label for p in points}) - len(labels)
     caption = "Means over repeats with their 95 % intervals" + (
         f"; {more} more cells below." if more > 0 else "."
     )
-    heading = f"{sentence_case(figure_name(figure))} by clients"
-    return Chart(name, heading, caption, drawing, rows, height=height)
+    return Chart(name, f"{words} by clients", caption, drawing, rows, height=height)
 
 
 def _drawing(
@@ -120,9 +118,9 @@ def _drawing(
     return layered
 
 
-def _colours(labels: Sequence[str], analysis: Analysis, points: Sequence[Point]) -> list[str]:
-    baselines = {level_names(c.baseline.cell.levels, analysis) for c in analysis.comparisons}
-    hues = iter(PALETTE * 3)
+def _colours(labels: Sequence[str], rows: Sequence[Row]) -> list[str]:
+    baselines = {row["line"] for row in rows if row["side"] == "baseline"}
+    hues = iter(PALETTE)
     return [GREY if label in baselines else next(hues) for label in labels]
 
 
@@ -173,14 +171,13 @@ def _with_labels(
     rows: Sequence[Row], domain: Sequence[float], height: int, *, apart: bool
 ) -> tuple[Row, ...]:
     """Each line's name at its last load, moved so that no two names overlap."""
+    low, high = (math.log(end) if apart else end for end in domain)
 
     def pixel(value: float) -> float:
-        low, high = (math.log(end) if apart else end for end in domain)
         at = math.log(value) if apart else value
         return height * (high - at) / (high - low)
 
     def back(place: float) -> float:
-        low, high = (math.log(end) if apart else end for end in domain)
         at = high - place / height * (high - low)
         return math.exp(at) if apart else at
 

@@ -130,7 +130,7 @@ def _rows(analysis: Analysis, point: Point, figure: Figure) -> Iterable[Row]:
         averages = _averages(series, values)
         for place, second in enumerate(series.start_s):
             if series.length_s[place] < series.interval_s / 2:
-                continue  # The rest of a window: its rate is of too short a time to be one.
+                continue  # What is left at the end of a window is too short for a rate.
             if place and second - series.start_s[place - 1] > 1.5 * series.interval_s:
                 yield _pause(view, name, float(series.start_s[place - 1]) + series.interval_s)
             row = {
