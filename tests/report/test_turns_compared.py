@@ -157,6 +157,25 @@ def test_a_block_without_a_turn_left_is_out_and_named(tmp_path: Path) -> None:
     assert len(effect.differences) == 2
 
 
+def test_turns_that_always_share_the_processors_are_compared_and_doubtful(tmp_path: Path) -> None:
+    """0.4 s in 2.5 s on two processors: 8 % in every turn."""
+    analysis = told(tmp_path, driven(steal_s=lambda _run, number: 0.4 + number / 1e3))
+    found = only(analysis)
+    assert isinstance(found.judgement.effect, PairedEffect)
+    assert found.blocks == (1, 2, 3)
+    turns = gate(analysis, "Turns")
+    assert turns.state == "doubtful"
+    assert "the least disturbed quarter of each block's pairs stays" in turns.told
+
+
+def test_a_comparison_without_a_turn_left_counts_in_the_gate(tmp_path: Path) -> None:
+    analysis = told(tmp_path, driven(steal_s=lambda _run, _number: 4.0))
+    aside = len(only(analysis).set_aside)
+    turns = gate(analysis, "Turns")
+    assert turns.state == "doubtful"
+    assert turns.told.startswith(f"0 pairs of neighbouring turns were compared; {aside} were set")
+
+
 def test_turns_of_two_attempts_are_no_pairs(tmp_path: Path) -> None:
     def later_ns(run: PlannedRun) -> int:
         again = run.block == 2 and run.cell.levels["journal"] == "wal"

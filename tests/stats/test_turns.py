@@ -220,6 +220,15 @@ def test_disturbed_turns_are_set_aside_by_a_rule_that_knows_no_result() -> None:
     assert reasons == (None, None, "20\u202f% of the processors' time was stolen")
 
 
+def test_the_least_disturbed_quarter_stays_where_processors_are_always_shared() -> None:
+    always = stolen([0.12, 0.06, 0.08, 0.07, 0.09, 0.1, 0.11, 0.13])
+    assert [why is None for why in always] == [False, True, False, True] + 4 * [False]
+
+
+def test_no_turn_stays_that_lost_a_large_part_of_the_processors() -> None:
+    assert None not in stolen([0.4, 0.3])
+
+
 def test_turns_go_abba_baab() -> None:
     rows = turn_orders(2, 4, seed=1, block=1)
     assert rows[0] == rows[3] == rows[1][::-1] == rows[2][::-1]

@@ -200,26 +200,35 @@ def _correlated(pairs: Array) -> PairedEffect | NotComparable:
 MOST_STOLEN = 0.05
 """Share of a turn's processor time given to others from which the turn is left out."""
 
+MOST_SHARED = 0.25
+"""Share of a turn's processor time given to others from which it is left out in any case."""
+
 MOST_CHANGED = 0.2
 """Share by which the processors may slow down or speed up around a pair of turns."""
 
 LEAST_LEFT = 0.25
-"""Share of a block's pairs that stay however the processors changed: the steadiest."""
+"""Share of a block's pairs that stay however disturbed they were: the least disturbed."""
 
 
 def stolen(shares: Sequence[float], what: str = "stolen") -> tuple[str | None, ...]:
-    """For each turn why it is left out, for people; `None`: it counts.
+    """For each pair of turns of a block why it is left out, for people; `None`: it counts.
 
     `shares`: of the processors' time that the hypervisor gave to others, or that was not given for
-    another reason (`what`, a participle), [0, 1]. The rule is fixed before anything is measured and
-    knows nothing of it, so it can't favour a side.
+    another reason (`what`, a participle), in the turn of the pair that lost more, [0, 1]. The rule
+    is fixed before anything is measured and knows nothing of it, so it can't favour a side. The
+    least disturbed pairs stay, `LEAST_LEFT` of them, if they lost at most `MOST_SHARED`: a
+    machine whose processors are always shared has no others.
     """
+    most = min(max(MOST_SHARED, MOST_STOLEN), _limit(MOST_STOLEN, shares))
     return tuple(
-        f"{100 * share:.0f}\u202f% of the processors' time was {what}"
-        if share > MOST_STOLEN
-        else None
+        f"{100 * share:.0f}\u202f% of the processors' time was {what}" if share > most else None
         for share in shares
     )
+
+
+def _limit(most: float, disturbances: Sequence[float]) -> float:
+    """`most`, or what the least disturbed pairs had where that is more."""
+    return max([most, *sorted(disturbances)[: math.ceil(LEAST_LEFT * len(disturbances))]])
 
 
 def changed(speeds: Sequence[Sequence[float]]) -> tuple[str | None, ...]:
@@ -232,8 +241,7 @@ def changed(speeds: Sequence[Sequence[float]]) -> tuple[str | None, ...]:
     them: a load may disturb every pair by itself (a server that goes on working after its turn).
     """
     drops = [1 - min(pair) / max(pair) if pair and max(pair) > 0 else 0.0 for pair in speeds]
-    steadiest = sorted(drops)[: math.ceil(LEAST_LEFT * len(drops))]
-    most = max([MOST_CHANGED, *steadiest])
+    most = _limit(MOST_CHANGED, drops)
     return tuple(
         f"the processors' speed changed by {100 * drop:.0f}\u202f%" if drop > most else None
         for drop in drops

@@ -422,13 +422,13 @@ def _spoilt(a: BlockFigures, b: BlockFigures, rounds: Sequence[int]) -> dict[int
     """Round → why its pair of turns is set aside."""
     speeds = [_around(a.turns[one]) + _around(b.turns[one]) for one in rounds]
     found = dict(zip(rounds, changed(speeds), strict=True))
-    for side in (a, b):
-        turns = [side.turns[one] for one in rounds]
-        for told in (
-            stolen([_share(turn, turn.steal_s, side.cpus) for turn in turns]),
-            stolen([_share(turn, turn.held_back_s, side.cpus) for turn in turns], _HELD_BACK),
-        ):
-            found.update((one, why) for one, why in zip(rounds, told, strict=True) if why)
+    for lost, what in ((_steal_s, "stolen"), (_held_back_s, _HELD_BACK)):
+        shares = [
+            max(_share(side.turns[one], lost(side.turns[one]), side.cpus) for side in (a, b))
+            for one in rounds
+        ]
+        reasons = zip(rounds, stolen(shares, what), strict=True)
+        found.update((one, why) for one, why in reasons if why)
     return {one: why for one, why in found.items() if why is not None}
 
 
@@ -441,6 +441,14 @@ def _around(turn: TurnResult) -> list[float]:
 
 
 _HELD_BACK = "held back by a limit of the lab's own control group"
+
+
+def _steal_s(turn: TurnResult) -> float | None:
+    return turn.steal_s
+
+
+def _held_back_s(turn: TurnResult) -> float | None:
+    return turn.held_back_s
 
 
 def _share(turn: TurnResult, lost_s: float | None, cpus: int) -> float:

@@ -14,7 +14,7 @@ MOST_SET_ASIDE = 0.2
 
 def _turns(analysis: Analysis) -> Iterable[Gate]:
     """What became of the turns; no gate where there are none."""
-    found = [c for c in analysis.comparisons if c.turns is not None]
+    found = [c for c in analysis.comparisons if c.turns is not None or c.set_aside]
     if not found:
         return
     kept = sum(sum(c.turns.turns) for c in found if c.turns is not None)
@@ -25,6 +25,8 @@ def _turns(analysis: Analysis) -> Iterable[Gate]:
     if aside:
         told += f"; {count(lost)} were set aside by the rule fixed beforehand: {next(iter(aside))}"
         told += f" and {len(aside) - 1} more" if len(aside) > 1 else ""
+        if share > MOST_SET_ASIDE:
+            told += " (the least disturbed quarter of each block's pairs stays, up to 25\u202f% lost)"
     adjusted = [c for c in found if c.turns is not None and c.turns.elasticity is not None]
     if adjusted:
         told += f"; {count(len(adjusted))} of {count(len(found))} comparisons are adjusted for"
