@@ -371,7 +371,7 @@ def run_floor(
     loop: str,
     statement: str,
     threads: Sequence[str] = ("1",),
-    statements_per_request: int = 1,
+    statements_per_reply: int = 1,
 ) -> Figures:
     """Runs a program of `bench/floor` once; `user` and `statement` as its protocol takes them."""
     child = run_child(
@@ -391,7 +391,7 @@ def run_floor(
     )
     printed = json.loads(child.output)
     return per_statement(
-        printed["statements"] * statements_per_request,
+        printed["statements"] * statements_per_reply,
         printed["window_s"],
         printed["user_s"],
         printed["system_s"],

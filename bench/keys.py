@@ -71,7 +71,7 @@ def raw(pipeline: int) -> Contender:
             user=str(place.target["password"]),
             loop="uring",
             statement=f"{pipeline} {options.table_rows}",
-            statements_per_request=pipeline,
+            statements_per_reply=pipeline,
         )
 
     return measure

@@ -160,9 +160,9 @@ def test_a_block_without_a_turn_left_is_out_and_named(tmp_path: Path) -> None:
 def test_turns_that_always_share_the_processors_are_compared_and_doubtful(tmp_path: Path) -> None:
     """0.4 s in 2.5 s on two processors: 8 % in every turn."""
     analysis = told(tmp_path, driven(steal_s=lambda _run, number: 0.4 + number / 1e3))
-    found = only(analysis)
-    assert isinstance(found.judgement.effect, PairedEffect)
-    assert found.blocks == (1, 2, 3)
+    comparison = only(analysis)
+    assert isinstance(comparison.judgement.effect, PairedEffect)
+    assert comparison.blocks == (1, 2, 3)
     turns = gate(analysis, "Turns")
     assert turns.state == "doubtful"
     assert "the least disturbed quarter of each block's pairs stays" in turns.told

@@ -159,8 +159,8 @@ impl Runtime {
         let next_due = pipeline.under_way.front().copied();
         if let Some(mut error) = reply.error.take() {
             let place = pipeline.begun - left;
-            let request = self.settings.target.request();
-            error.message = format!("{request} {place} of the pipeline: {}", error.message);
+            let term = self.settings.target.request();
+            error.message = format!("{term} {place} of the pipeline: {}", error.message);
             if error.closes {
                 self.forget_under_way(view, index, 0);
                 return Some(self.object(view, index, Purpose::Statement, &error));

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from dbdyno.formats.answer_schema import LeadTable
 from dbdyno.formats.complaint import KeyPath, nearest_hint
 from dbdyno.formats.search_rules import Complaint, metric_of
-from dbdyno.formats.study_schema import LeadTable, StudyDocument
+from dbdyno.formats.study_schema import StudyDocument
 from dbdyno.model import Factor, find_figure
 
 

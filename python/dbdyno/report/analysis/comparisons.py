@@ -7,6 +7,7 @@ import numpy as np
 
 from dbdyno.design.cells import levels_key, twice
 from dbdyno.model import Primary, Study, TurnResult, find_figure
+from dbdyno.report.analysis.disturbed import disturbed
 from dbdyno.report.analysis.points import BlockFigures, Point
 from dbdyno.report.analysis.reasons import too_few_blocks, without_common_block
 from dbdyno.report.material.material import Material
@@ -20,12 +21,10 @@ from dbdyno.stats import (
     TurnsEffect,
     Within,
     benjamini_hochberg,
-    changed,
     effect_of,
     judge_family,
     judge_shares,
     paired_effect,
-    stolen,
     turns_of_blocks,
     widened,
 )
@@ -364,7 +363,7 @@ def _turns_effect(
     told: list[str] = []
     for block in together:
         rounds = sorted(ours[block].turns.keys() & theirs[block].turns.keys())
-        spoilt = _spoilt(theirs[block], ours[block], rounds)
+        spoilt = disturbed(theirs[block], ours[block], rounds)
         kept = [one for one in rounds if one not in spoilt]
         told += [
             f"block {block}, round {one + 1}: {spoilt[one]}" for one in rounds if one in spoilt
@@ -416,42 +415,3 @@ def _speeds(sides: Sequence[Sequence[TurnResult]]) -> tuple[list[float], list[fl
     """Of the processors during each side's turns, if it was measured in all of them."""
     found = [[turn.speed for turn in side if turn.speed] for side in sides]
     return (found[0], found[1]) if [*map(len, found)] == [*map(len, sides)] else None
-
-
-def _spoilt(a: BlockFigures, b: BlockFigures, rounds: Sequence[int]) -> dict[int, str]:
-    """Round → why its pair of turns is set aside."""
-    speeds = [_around(a.turns[one]) + _around(b.turns[one]) for one in rounds]
-    found = dict(zip(rounds, changed(speeds), strict=True))
-    for lost, what in ((_steal_s, "stolen"), (_held_back_s, _HELD_BACK)):
-        shares = [
-            max(_share(side.turns[one], lost(side.turns[one]), side.cpus) for side in (a, b))
-            for one in rounds
-        ]
-        reasons = zip(rounds, stolen(shares, what), strict=True)
-        found.update((one, why) for one, why in reasons if why)
-    return {one: why for one, why in found.items() if why is not None}
-
-
-def _around(turn: TurnResult) -> list[float]:
-    """How fast the processors' canaries were before and after a turn; empty where its own speed
-    is known, which the effect is adjusted for."""
-    if turn.speed:
-        return []
-    return [canary.spin for canary in (turn.before, turn.after) if canary is not None]
-
-
-_HELD_BACK = "held back by a limit of the lab's own control group"
-
-
-def _steal_s(turn: TurnResult) -> float | None:
-    return turn.steal_s
-
-
-def _held_back_s(turn: TurnResult) -> float | None:
-    return turn.held_back_s
-
-
-def _share(turn: TurnResult, lost_s: float | None, cpus: int) -> float:
-    """Of the processors' time; runs of before `steal_over_s` know the window only."""
-    over_s = turn.steal_over_s or turn.window_s
-    return (lost_s or 0.0) / (over_s * cpus) if over_s else 0.0

@@ -136,7 +136,7 @@ def _most_telling(
 
 
 def _baselines(analysis: Analysis) -> list[Point]:
-    """Each once."""
+    """The points that others are compared with, no point twice."""
     return list({id(c.baseline): c.baseline for c in analysis.comparisons}.values())
 
 

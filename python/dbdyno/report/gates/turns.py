@@ -26,7 +26,7 @@ def _turns(analysis: Analysis) -> Iterable[Gate]:
         told += f"; {count(lost)} were set aside by the rule fixed beforehand: {next(iter(aside))}"
         told += f" and {len(aside) - 1} more" if len(aside) > 1 else ""
         if share > MOST_SET_ASIDE:
-            told += " (the least disturbed quarter of each block's pairs stays, up to 25\u202f% lost)"
+            told += " (the least disturbed quarter of each block's pairs stays up to 25\u202f%)"
     adjusted = [c for c in found if c.turns is not None and c.turns.elasticity is not None]
     if adjusted:
         told += f"; {count(len(adjusted))} of {count(len(found))} comparisons are adjusted for"
