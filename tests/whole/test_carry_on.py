@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from product import LIMIT_S, dbdyno, start, under_load, wait_until
 
+from dbdyno.store import StoredRun
 from traces import descendants, wait_until_gone
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("clean")]
@@ -62,11 +63,24 @@ def test_after_kill_9_resume_finishes_only_what_is_missing(tmp_path: Path) -> No
     assert digests(runs / first) == digest
     order = [run["id"] for run in json.loads((runs / "../study.json").read_text())["plan"]["runs"]]
     assert before == order[:1]
-    assert sorted(path.name for path in runs.iterdir()) == sorted(order)
-    for run in order:
-        manifest = json.loads((runs / run / "manifest.json").read_text())
-        assert (manifest["status"], manifest["attempt"]) == ("complete", 1)
-        figures = json.loads((runs / run / "summary.json").read_text())
+    killed, *others = order[1:]
+    attempts = {order[0]: 1, killed: 2, **dict.fromkeys(others, 1)}
+    folders = {run: run if number == 1 else f"{run}~2" for run, number in attempts.items()}
+    assert sorted(path.name for path in runs.iterdir()) == sorted([*folders.values(), killed])
+    assert f"note: {killed}: the lab was killed; what was measured until" in told.err
+    kept = StoredRun(runs / killed)
+    kept.check(whole=True)
+    assert kept.manifest.status == "interrupted"
+    assert kept.series.num_rows > 0
+    assert kept.metrics is not None
+    sources = set(kept.metrics[0].column("source").to_pylist())
+    assert {"processor", "postgresql"} <= sources
+    assert [span.name for span in kept.manifest.phases][:2] == ["provision", "prepare"]
+    assert kept.document("facts.json") != {}
+    for run, folder in folders.items():
+        manifest = json.loads((runs / folder / "manifest.json").read_text())
+        assert (manifest["status"], manifest["attempt"]) == ("complete", attempts[run])
+        figures = json.loads((runs / folder / "summary.json").read_text())
         assert [figure["clients"] for figure in figures] == [1, 3]
         assert all(figure["events"] > 0 for figure in figures)
 

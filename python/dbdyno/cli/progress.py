@@ -21,6 +21,7 @@ from dbdyno.conduct import (
     PhaseStarted,
     Recorded,
     RunEnded,
+    RunsRecovered,
     RunStarted,
     StudyStarted,
 )
@@ -135,6 +136,10 @@ class Lines:
                 self._any_complete = self._any_complete or self._number > 0
                 if self._number and not self._numbers:
                     self._print(f"{self._number} of {self._total} runs are in the store already")
+            case RunsRecovered(runs=runs):
+                for recovered in runs:
+                    reason = recovered.error.message if recovered.error else recovered.status
+                    self._print(f"note: {recovered.id}: {reason}")
             case CellsLeftOut(cells=cells):
                 for sentence, cure in left_out_sentences(cells):
                     if sentence not in self._left_out:

@@ -11,7 +11,7 @@ from dbdyno.cli.options import pictures_option, store_option
 from dbdyno.cli.terminal import say
 from dbdyno.cli.text import fold, width
 from dbdyno.model import Study
-from dbdyno.store import Store
+from dbdyno.store import Store, recover_study
 
 if TYPE_CHECKING:
     from dbdyno.report import Written
@@ -62,6 +62,8 @@ def write_report(
     # Drawing takes half a second to import: only who draws pays for it.
     from dbdyno import report as reports
 
+    for run in recover_study(store, study):
+        say(f"note: {run.id}: {run.error.message if run.error else run.status}", err=True)
     place = out or default_report(store, study)
     written = reports.write(store.root, study, place, asked=asked, pictures=pictures)
     columns = width(of_errors=True)

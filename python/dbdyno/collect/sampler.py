@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dbdyno.collect import by_member
@@ -43,6 +43,14 @@ class Cost:
     """The last one's message."""
 
 
+Keep = Callable[[Sequence[Sample]], None]
+"""Gets what a source has read at one instant, in that source's thread."""
+
+
+def _nowhere(_: Sequence[Sample]) -> None:
+    """Keeps nothing beside what the sampler itself does."""
+
+
 @dataclass(slots=True)
 class _Programs:
     """The account of what a collector runs."""
@@ -54,6 +62,18 @@ class _Programs:
 
 
 @dataclass(slots=True)
+class _Taken:
+    """What a source has read."""
+
+    keep: Keep
+    samples: list[Sample] = field(default_factory=list)
+
+    def add(self, fresh: Sequence[Sample]) -> None:
+        self.samples += fresh
+        self.keep(fresh)
+
+
+@dataclass(slots=True)
 class _Source:
     """One collector while it is sampled."""
 
@@ -61,11 +81,11 @@ class _Source:
     readings: Readings
     served: Served
     programs: _Programs
+    read: _Taken
     pace: Pace = field(default_factory=Pace)
     wake: threading.Event = field(default_factory=threading.Event)
     taken: threading.Event = field(default_factory=threading.Event)
     ended: bool = False
-    samples: list[Sample] = field(default_factory=list)
     count: int = 0
     gaps: int = 0
     missed: list[tuple[float, float]] = field(default_factory=list)
@@ -112,10 +132,11 @@ class _Source:
         self._keep_gap(due_s, now / 1e9, failed=False)
         self.count += 1
         assert {reading.metric for reading in read} <= known, "a metric that is not declared"
-        self.samples += [
+        fresh = [
             Sample(now, self.collector.source, one.metric, one.instance, float(one.value))
             for one in read
         ]
+        self.read.add(fresh)
 
     def _keep_gap(self, due_s: float, now_s: float, *, failed: bool) -> None:
         """Notes a sample that failed, came a second late, or was the first after one that failed.
@@ -129,9 +150,12 @@ class _Source:
 
 
 class Sampler:
-    """Collectors at work; use as a context manager. What they read stays after the block."""
+    """Collectors at work; use as a context manager. What they read stays after the block, and
+    goes to `keep` at once."""
 
-    def __init__(self, collectors: Iterable[Collector], watched: Watched) -> None:
+    def __init__(
+        self, collectors: Iterable[Collector], watched: Watched, *, keep: Keep = _nowhere
+    ) -> None:
         self.missing: dict[str, Missing] = {}
         """Source → why it can't be read here."""
         self._sources: list[_Source] = []
@@ -148,7 +172,7 @@ class Sampler:
             if isinstance(opened, Missing):
                 self.missing[collector.source] = opened
             elif opened is not None:
-                self._sources.append(_Source(collector, opened, served, programs))
+                self._sources.append(_Source(collector, opened, served, programs, _Taken(keep)))
 
     def __enter__(self) -> Sampler:
         for source in self._sources:
@@ -181,7 +205,7 @@ class Sampler:
 
     def samples(self) -> list[Sample]:
         """Everything read so far, source by source, each in order of time."""
-        return [sample for source in self._sources for sample in list(source.samples)]
+        return [sample for source in self._sources for sample in list(source.read.samples)]
 
     def metrics(self) -> Mapping[str, Sequence[Metric]]:
         """Source → the metrics it may give."""

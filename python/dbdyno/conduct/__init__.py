@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         PhaseStarted,
         Recorded,
         RunEnded,
+        RunsRecovered,
         RunStarted,
         StudyStarted,
     )
@@ -35,6 +36,7 @@ __all__ = [
     "Recorded",
     "RunEnded",
     "RunStarted",
+    "RunsRecovered",
     "StudyOutcome",
     "StudyStarted",
     "bundled_studies",
@@ -54,6 +56,7 @@ _PLACES = {
     "Recorded": "events",
     "RunEnded": "events",
     "RunStarted": "events",
+    "RunsRecovered": "events",
     "StudyStarted": "events",
     "bundled_studies": "load",
     "load_study": "load",

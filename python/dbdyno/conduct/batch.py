@@ -9,7 +9,7 @@ the batch, and with it the study: the run that met it is told by it, the others 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 
 from dbdyno.collect import Sampler, Watched, activity_now
 from dbdyno.conduct.events import RunEnded, RunStarted
@@ -31,7 +31,7 @@ from dbdyno.errors import (
 from dbdyno.guard.account import server_account
 from dbdyno.model import PlannedRun, RunManifest
 from dbdyno.servers.nodes.place import data_parent
-from dbdyno.store import StudyFolder
+from dbdyno.store import StudyFolder, share_host_journal
 
 _RUN_S_OWN = (ServerError, ScriptError, StatementError, EngineLostError)
 
@@ -56,7 +56,12 @@ def conduct_batch(
     for run in begun:
         run.fail(hopeless.get(run.identity.planned.id))
     common: LabError | None = None
-    with Sampler(setting.collectors("host"), Watched()) as shared:
+    journal = share_host_journal([run.identity.writer.folder for run in begun])
+    with (
+        closing(journal),
+        Sampler(setting.collectors("host"), Watched(), keep=journal.samples) as shared,
+    ):
+        journal.metrics(shared.metrics())
         try:
             with apply_host(shared_part(runs[0].cell.host), folder.path) as host:
                 _carry_out(begun, host, shared, folder)

@@ -29,6 +29,13 @@ class StudyStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class RunsRecovered:
+    """Runs whose lab was killed are stored now, as interrupted."""
+
+    runs: tuple[RunManifest, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CellsLeftOut:
     """This machine lacks what some cells ask of it: they are not run."""
 
@@ -92,6 +99,7 @@ class RunEnded:
 
 Event = (
     StudyStarted
+    | RunsRecovered
     | CellsLeftOut
     | RunStarted
     | PhaseStarted

@@ -20,9 +20,9 @@ from dbdyno.design import plan as make_plan
 from dbdyno.engine.script import is_shipped
 from dbdyno.formats.passwords import without_password
 from dbdyno.formats.stored_study import ONE_CALL, Declared
-from dbdyno.model import Design, Factor, Level, Load, Option, Plan, Study, Workload
+from dbdyno.model import Design, Factor, Level, Load, Option, Plan, RunManifest, Study, Workload
 from dbdyno.store import Store, StudyFolder, open_study_folder
-from dbdyno.store.places import PARTIAL
+from dbdyno.store.recovery import recover_runs
 
 _PREFIX = "bench-"
 
@@ -99,8 +99,16 @@ def one_run_folder(store: Store, study: Study, plan: Plan) -> Iterator[OneRun]:
 
 
 def _sweep(store: Store, *, but: Path) -> None:
-    """Removes leftovers of a killed bench, which has no run and never will. We hold the lock."""
+    """Recovers what a killed bench had measured, or removes its folder. We hold the lock."""
     for folder in store.root.glob(f"{_PREFIX}*"):
-        kept = [path for path in folder.glob("runs/*") if not path.name.endswith(PARTIAL)]
-        if folder != but and not kept and (folder / "study.json").is_file():
+        if folder == but:
+            continue
+        recovered = recover_runs(folder / "runs")
+        unmeasured = {run.id for run in recovered if not _was_under_load(run)}
+        kept = [path for path in folder.glob("runs/*") if path.name not in unmeasured]
+        if not kept and (folder / "study.json").is_file():
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _was_under_load(run: RunManifest) -> bool:
+    return any(span.name.startswith("step ") for span in run.phases)

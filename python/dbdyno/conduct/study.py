@@ -15,7 +15,7 @@ from functools import partial
 
 from dbdyno.conduct.batch import conduct_batch
 from dbdyno.conduct.cell_server import open_cell_server
-from dbdyno.conduct.events import CellsLeftOut, Observer, StudyStarted
+from dbdyno.conduct.events import CellsLeftOut, Observer, RunsRecovered, StudyStarted
 from dbdyno.conduct.left_out import lacking_cells, runs_without, why_nothing_to_run
 from dbdyno.conduct.load import study_script_path, study_scripts
 from dbdyno.conduct.refusals import Refusals
@@ -93,6 +93,8 @@ def conduct_study(
         missing, left_out = _to_run(loaded, plan, folder)
         folder.leave_out(left_out)
         observe(StudyStarted(plan, folder.stored.name, missing))
+        if folder.recovered:
+            observe(RunsRecovered(folder.recovered))
         if left_out:
             observe(CellsLeftOut(left_out))
         already = len(runs_without(plan, left_out)) - len(missing)

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from dbdyno.store.figures import event_record, response_figures_ns, step_summary, with_search
     from dbdyno.store.noise import keep_noise, kept_noise
     from dbdyno.store.reader import Store, StoredRun, StoredStudy, folders_of
-    from dbdyno.store.study_folder import StudyFolder, open_study_folder
+    from dbdyno.store.run_journal import share_host_journal
+    from dbdyno.store.study_folder import StudyFolder, open_study_folder, recover_study
     from dbdyno.store.writer import RunWriter
 
 __all__ = [
@@ -27,7 +28,9 @@ __all__ = [
     "keep_noise",
     "kept_noise",
     "open_study_folder",
+    "recover_study",
     "response_figures_ns",
+    "share_host_journal",
     "step_summary",
     "with_search",
 ]
@@ -43,8 +46,10 @@ _PLACES = {
     "StoredRun": "reader",
     "StoredStudy": "reader",
     "folders_of": "reader",
+    "share_host_journal": "run_journal",
     "StudyFolder": "study_folder",
     "open_study_folder": "study_folder",
+    "recover_study": "study_folder",
     "RunWriter": "writer",
 }
 

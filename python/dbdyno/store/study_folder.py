@@ -1,10 +1,10 @@
-"""A study folder in use: locked, and cleaned of a crash's leftovers."""
+"""A study folder in use: locked, with what a crash has left recovered."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 
@@ -12,19 +12,22 @@ from dbdyno.errors import InterruptedRunError, StoreError
 from dbdyno.formats.left_out import NAME as LEFT_OUT
 from dbdyno.formats.left_out import dump_left_out
 from dbdyno.formats.stored_study import LOST, Declared, dump_declared
-from dbdyno.model import LeftOut, Plan, PlannedRun
+from dbdyno.model import LeftOut, Plan, PlannedRun, RunManifest
 from dbdyno.store.disk import make_folder, replace_file, writing
 from dbdyno.store.locked import locked
 from dbdyno.store.places import ATTEMPT, PARTIAL
 from dbdyno.store.reader import Store, StoredStudy, folders_of
+from dbdyno.store.recovery import is_left, recover_runs
 from dbdyno.store.writer import RunWriter
 
 
 class StudyFolder:
     """Where the runs of a plan are stored. Made by `open_study_folder`, which holds the lock."""
 
-    def __init__(self, stored: StoredStudy) -> None:
+    def __init__(self, stored: StoredStudy, recovered: tuple[RunManifest, ...] = ()) -> None:
         self.stored = stored
+        self.recovered = recovered
+        """Runs whose lab was killed, stored now as interrupted."""
         self._runs = stored.path / "runs"
 
     @property
@@ -76,7 +79,7 @@ class StudyFolder:
                 file.unlink(missing_ok=True)
 
     def remove_partial(self) -> None:
-        """Removes leftovers of runs that never ended; only for the holder of the lock."""
+        """Removes what is left of runs that were not stored; only for the holder of the lock."""
         for folder in self._runs.glob(f"*{PARTIAL}"):
             with writing(folder, size=0):
                 shutil.rmtree(folder)
@@ -104,15 +107,15 @@ def open_study_folder(
         folder = store.root / name
         is_new = not folder.exists()
         make_folder(folder / "runs")
-        study = StudyFolder(StoredStudy(name, folder))
-        study.remove_partial()
+        recovered = recover_runs(folder / "runs")
+        study = StudyFolder(StoredStudy(name, folder), recovered)
         if not study.has_runs():
             replace_file(folder / "study.toml", declared.study.text.encode())
             replace_file(folder / "study.json", dump_declared(declared))
         elif study.stored.plan.blocks < declared.plan.blocks:
             longer = study.stored.extended(declared.plan)
             replace_file(folder / "study.json", dump_declared(longer))
-            study = StudyFolder(StoredStudy(name, folder))
+            study = StudyFolder(StoredStudy(name, folder), recovered)
         try:
             yield study
         except Exception as error:
@@ -121,6 +124,17 @@ def open_study_folder(
             if is_new and (whole or not begun):
                 shutil.rmtree(folder, ignore_errors=True)
             raise
+
+
+def recover_study(store: Store, name: str) -> tuple[RunManifest, ...]:
+    """Stores what killed labs have left of a study's runs; nothing while anybody writes to the
+    store, or where we may not."""
+    runs = store.root / name / "runs"
+    if not is_left(runs):
+        return ()
+    with suppress(StoreError), locked(store.root):
+        return recover_runs(runs)
+    return ()
 
 
 def _choose(store: Store, plan: Plan, *, again: bool) -> str:

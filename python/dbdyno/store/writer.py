@@ -21,32 +21,44 @@ from dbdyno.model import (
     RunManifest,
     Sample,
     StepSummary,
+    Summary,
     Turn,
     TurnResult,
 )
 from dbdyno.store import metrics, turns
 from dbdyno.store.disk import make_folder, sha256, sync_folder, write_file, writing
-from dbdyno.store.places import METRICS, PARTIAL, SERIES, SUMS, TURNS
+from dbdyno.store.places import (
+    HOST_JOURNAL,
+    JOURNAL,
+    METRICS,
+    PARTIAL,
+    RECORDS,
+    SERIES,
+    SUMS,
+    TURNS,
+)
+from dbdyno.store.run_journal import Distribution, RunJournal
 from dbdyno.store.series import row, to_parquet
 
 
 class RunWriter:
     """Stores what a run produces, in order. Use it as a context manager.
 
-    Without `commit`, the folder stays as `<id>.partial`: its files are complete or absent, it is
-    never taken for a result, and it is removed when the study is resumed.
+    Without `commit`, the folder stays as `<id>.partial`: it is never taken for a result, but what
+    its journal and the engine's records hold can be recovered (`recovery.py`).
     """
 
-    def __init__(self, final: Path) -> None:
+    def __init__(self, final: Path, *, aside: str = PARTIAL) -> None:
         self.final = final
-        self.folder = final.with_name(final.name + PARTIAL)
+        self.folder = final.with_name(final.name + aside)
         self._intervals: list[_Logged] = []
         self._turns: list[TurnResult] = []
         self._base_s: float | None = None
         self._step_offset_s = 0.0
         make_folder(self.logs)
         self._log = _Growing(self.folder / "latency.hlog")
-        self._stream = _Growing(self.folder / "records.ndjson.zst")
+        self._stream = _Growing(self.folder / RECORDS)
+        self.journal = RunJournal(self.folder / JOURNAL)
         self._packer = zstandard.ZstdCompressor(level=3).compressobj()
 
     @property
@@ -58,6 +70,7 @@ class RunWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.journal.close()
         for file in (self._log, self._stream):
             # A full disk shows in `commit` or in the write that met it; not a second time here.
             with suppress(StoreError):
@@ -68,10 +81,11 @@ class RunWriter:
 
         The file has all records up to the last interval; in turns, up to the last turn.
         """
+        if isinstance(record, Hello):
+            self.journal.call(step, record.start_unix_ns)
         self._stream.write(self._packer.compress(line.rstrip(b"\n") + b"\n"))
-        if step is None:
-            return
-        self.series(step, (record,))
+        if step is not None:
+            self._add_series(step, record)
         if _is_complete(record):
             self._stream.write(self._packer.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK))
 
@@ -79,9 +93,8 @@ class RunWriter:
         """Makes records that `record` got without a step the series of one. Raises `StoreError`."""
         for record in records:
             if isinstance(record, Hello):
-                self._begin_step(record.start_unix_ns / 1e9)
-            elif isinstance(record, Interval):
-                self._intervals.append(_Logged(step, self._step_offset_s, record))
+                self.journal.chosen(step, record.start_unix_ns)
+            self._add_series(step, record)
 
     def document(self, name: str, value: object) -> None:
         """Keeps a JSON document such as `facts.json`."""
@@ -90,12 +103,14 @@ class RunWriter:
     def turn(self, turn: TurnResult) -> None:
         """Keeps a turn for turns.parquet."""
         self._turns.append(turn)
+        self.journal.turn(turn)
 
     def distribution(
         self, step: int, record: HistogramRecord, *, start_unix_s: float, length_s: float
     ) -> None:
         """Stores how long the events of a whole step took, if there are no intervals from an
         engine."""
+        self.journal.distribution(Distribution(step, record, start_unix_s, length_s))
         self._begin_step(start_unix_s)
         line = hlog.line(step, record, start_s=self._step_offset_s, length_s=length_s)
         self._log.write(line.encode())
@@ -114,6 +129,7 @@ class RunWriter:
         write_file(self.folder / SERIES, self._series())
         if self._turns:
             write_file(self.folder / TURNS, turns.to_parquet(self._turns))
+        self.journal.close()
         write_file(self.folder / "summary.json", dump_summary(summaries))
         write_file(self.folder / "manifest.json", dump_manifest(manifest))
         write_file(self.folder / SUMS, _sums(self.folder))
@@ -121,7 +137,21 @@ class RunWriter:
         with writing(self.final, size=0):
             self.folder.rename(self.final)
         sync_folder(self.final.parent)
+        self._remove_journals()
         return self.final
+
+    def _remove_journals(self) -> None:
+        """What they hold is in the files of a complete folder. Not before it has its name: who is
+        killed in between must find either."""
+        for name in (JOURNAL, HOST_JOURNAL):
+            with writing(self.final / name, size=0):
+                (self.final / name).unlink(missing_ok=True)
+
+    def _add_series(self, step: int, record: Record) -> None:
+        if isinstance(record, Hello):
+            self._begin_step(record.start_unix_ns / 1e9)
+        elif isinstance(record, Interval):
+            self._intervals.append(_Logged(step, self._step_offset_s, record))
 
     def _begin_step(self, start_unix_s: float) -> None:
         if self._base_s is None:
@@ -177,13 +207,15 @@ def _is_complete(record: Record) -> bool:
     """Whether nothing more follows of its interval, or of its turn where there are turns."""
     if isinstance(record, Interval):
         return record.turn is None and record.phase != "pause"
-    return isinstance(record, Turn)
+    return isinstance(record, (Turn, Summary))
 
 
 def _sums(folder: Path) -> bytes:
     """Digests in the form `sha256sum --check` reads."""
     files: Mapping[str, Path] = {
-        path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()
+        path.relative_to(folder).as_posix(): path
+        for path in folder.rglob("*")
+        if path.is_file() and path.name not in (JOURNAL, HOST_JOURNAL)
     }
     lines = (f"{sha256(path.read_bytes())}  {name}\n" for name, path in sorted(files.items()))
     return "".join(lines).encode()

@@ -26,7 +26,7 @@ def manifest_of(
     *,
     command_line: str,
     collected: Mapping[str, Mapping[str, object]],
-    lab: LabCost,
+    lab: LabCost | None,
     failure: LabError | None,
 ) -> RunManifest:
     """The manifest of a run that ends now."""

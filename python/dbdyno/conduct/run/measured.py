@@ -27,17 +27,21 @@ class Measured:
     def phase(self, name: str) -> Iterator[None]:
         """Notes when the block began and ended, however it ended."""
         self.identity.setting.observe(PhaseStarted(self.identity.planned, name))
-        start = time.time()
+        journal, start = self.identity.writer.journal, time.time()
+        journal.phase(name, start)
         try:
             yield
         finally:
-            self.phases.append(PhaseSpan(name, start, time.time()))
+            span = PhaseSpan(name, start, time.time())
+            self.phases.append(span)
+            journal.phase(name, start, span.end_unix_s)
 
     def add(self, result: StepResult, summary: StepSummary | None) -> None:
         """A step's result, and its figures if it has any."""
         if summary is not None:
             self.summaries.append(summary)
         self.steps.append(result)
+        self.identity.writer.journal.step(result, summary)
 
     def add_counters(self, step: Step, before: Mapping[str, int], after: Mapping[str, int]) -> None:
         """The server's counters around a step."""

@@ -18,7 +18,7 @@ from dbdyno.conduct.members import require_agreement
 from dbdyno.conduct.run.engine_load import EngineLoad
 from dbdyno.conduct.run.identity import Identity
 from dbdyno.conduct.run.inspected import Inspected
-from dbdyno.conduct.run.load import NO_ACCOUNT, RunLoad
+from dbdyno.conduct.run.load import NO_ACCOUNT, LoadAccount, RunLoad
 from dbdyno.conduct.run.manifest import manifest_of
 from dbdyno.conduct.run.measured import Measured
 from dbdyno.conduct.run.served import Served
@@ -45,6 +45,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self.measured = Measured(self.identity)
+        self._note_head()
 
     @property
     def served(self) -> Served:
@@ -96,6 +97,7 @@ class Run:
         load.make_tables()
         self._compare_members("after loading")
         self._inspected.prepared(server)
+        self._note_head()
         self._parts.callback(served.stop_sampling)
         served.start_sampling(load.client_pids)
 
@@ -121,6 +123,29 @@ class Run:
             with self.measured.phase("stop"):
                 served.server.stop()
 
+    def _account(self) -> LoadAccount:
+        return NO_ACCOUNT if self._load is None else self._load.account()
+
+    def _manifest(
+        self, collected: Mapping[str, Mapping[str, object]], lab: LabCost | None
+    ) -> RunManifest:
+        setting = self.identity.setting
+        return manifest_of(
+            self.identity,
+            self.measured,
+            self._inspected,
+            self._account(),
+            command_line=setting.command_line or _typed(),
+            collected=collected,
+            lab=lab,
+            failure=self._failure,
+        )
+
+    def _note_head(self) -> None:
+        """Writes what is known so far into the journal."""
+        facts = self._inspected.facts(self._account().tools)
+        self.identity.writer.journal.head(self._manifest({}, None), facts)
+
     def _compare_members(self, when: str) -> None:
         server = self.served.server
         if server.members:
@@ -138,7 +163,7 @@ class Run:
         """Writes the remaining files and gives the run folder its final name; `shared` has sampled
         the host."""
         identity, inspected, served = self.identity, self._inspected, self._served
-        account = NO_ACCOUNT if self._load is None else self._load.account()
+        account = self._account()
         samplers = [shared, *([served.sampler] if served and served.is_sampled else [])]
         collected = keep_samples(
             identity.writer, samplers, identity.setting.own, account.samples, account.metrics
@@ -146,16 +171,8 @@ class Run:
         inspected.in_any_case()
         identity.writer.document("facts.json", inspected.facts(account.tools))
         identity.writer.document("settings.json", dict(inspected.settings))
-        manifest = manifest_of(
-            identity,
-            self.measured,
-            inspected,
-            account,
-            command_line=identity.setting.command_line or _typed(),
-            collected=collected,
-            lab=LabCost(0.0, 0.0, 0.0) if served is None else served.lab_cost(),
-            failure=self._failure,
-        )
+        lab = LabCost(0.0, 0.0, 0.0) if served is None else served.lab_cost()
+        manifest = self._manifest(collected, lab)
         identity.writer.commit(manifest, tuple(self.measured.summaries))
         return manifest
 

@@ -54,7 +54,10 @@ class Served:
             ask=server.database.ask,
             members=watched_members(server),
         )
-        sampler = Sampler(self.identity.setting.collectors("run"), watched)
+        journal = self.identity.writer.journal
+        collectors = self.identity.setting.collectors("run")
+        sampler = Sampler(collectors, watched, keep=journal.samples)
+        journal.metrics(sampler.metrics())
         self._sampler = self._sampling.enter_context(sampler)
 
     def stop_sampling(self) -> None:

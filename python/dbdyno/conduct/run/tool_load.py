@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from dbdyno.conduct.ending import cause
 from dbdyno.conduct.run.load import LoadAccount
@@ -66,6 +67,7 @@ class ToolLoad:
         served.server.check()
         self._tools[identity.cell.generator] = done.tool
         self._samples += done.outcome.samples
+        self._keep(done.outcome.samples)
         kept, window_s = done.distribution(), done.outcome.window_s
         served.measured.add(tool_result(step, done), done.summary(step, kept))
         if kept is not None:
@@ -73,6 +75,13 @@ class ToolLoad:
             began_s = ended_ns / 1e9 - window_s
             identity.writer.distribution(step.index, kept, start_unix_s=began_s, length_s=window_s)
         served.end_counting(step)
+
+    def _keep(self, samples: Sequence[Sample]) -> None:
+        journal = self.served.identity.writer.journal
+        journal.metrics(tool_metrics(self.served.identity.cell.generator))
+        by_instant = sorted(samples, key=lambda sample: (sample.source, sample.unix_ns))
+        for _, there in groupby(by_instant, key=lambda sample: (sample.source, sample.unix_ns)):
+            journal.samples(list(there))
 
     def _watch(self, pid: int) -> None:
         self._pids = (pid,)

@@ -1,0 +1,119 @@
+"""A journal: lines that are appended while something runs, each with its checksum.
+
+A line is eight hexadecimal digits (CRC-32 of the rest), a space and a JSON object. Whoever writes
+may be killed at any moment: a line that is torn, or that something else was written into, has
+another checksum and is left out. Lines reach the kernel at once and are not forced to the disk,
+which would disturb what is measured: they survive the death of the lab, not that of the machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+
+from dbdyno.store.disk import writing
+
+Entry = Mapping[str, object]
+
+_MOST_BYTES = 64_000_000
+"""Read at once; a run's journal is longer only where it samples thousands of processes."""
+
+
+def dump_entry(entry: Entry) -> bytes:
+    """The line of an entry, with its line feed."""
+    text = json.dumps(entry, ensure_ascii=False, separators=(",", ":")).encode()
+    return b"%08x %s\n" % (zlib.crc32(text), text)
+
+
+def parse_entry(line: bytes) -> Entry | None:
+    """The entry of a line without its line feed; `None` if it is not as it was written."""
+    sum_, _, text = line.partition(b" ")
+    with suppress(ValueError, RecursionError):
+        if int(sum_, 16) == zlib.crc32(text):
+            entry = json.loads(text)
+            return entry if isinstance(entry, dict) else None
+    return None
+
+
+class Journal:
+    """Appends entries; several threads may, and several processes to the same file.
+
+    A line that can't be written is lost without an error: a full disk ends a run where its results
+    are written, not where its journal is.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        with writing(path, size=4096):
+            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            self._file = os.open(path, flags, 0o644)
+        self._lock = Lock()
+        self._closed = self._torn = False
+
+    def add(self, entry: Entry) -> None:
+        """Appends an entry; nothing after `close`."""
+        line = dump_entry(entry)
+        with self._lock:
+            if self._closed:
+                return
+            line = b"\n" + line if self._torn else line
+            try:
+                self._torn = os.write(self._file, line) < len(line)
+            except OSError:
+                self._torn = True
+
+    def close(self) -> None:
+        """May be called again."""
+        with self._lock:
+            if not self._closed:
+                self._closed = True
+                os.close(self._file)
+
+
+class Tail:
+    """Reads a journal as it grows. What can't be read is nothing new."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._offset = 0
+        self._file: tuple[int, int] | None = None
+
+    def fresh(self) -> Iterator[Entry]:
+        """Entries since the last call, in order; from the beginning where the file is another."""
+        with suppress(OSError):
+            yield from map_entries(self._read())
+
+    def _read(self) -> bytes:
+        # A pipe in its place would never end.
+        file = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            state = os.fstat(file)
+            same = self._file == (state.st_dev, state.st_ino) and state.st_size >= self._offset
+            self._file = state.st_dev, state.st_ino
+            self._offset = self._offset if same else 0
+            content = os.pread(file, _MOST_BYTES, self._offset)
+        finally:
+            os.close(file)
+        whole = content[: content.rfind(b"\n") + 1]
+        self._offset += len(whole)
+        return whole
+
+
+def map_entries(content: bytes) -> Iterator[Entry]:
+    """The entries of whole lines; those that are not as they were written are left out."""
+    for line in content.splitlines():
+        entry = parse_entry(line)
+        if entry is not None:
+            yield entry
+
+
+def read_journal(path: Path) -> Iterator[Entry]:
+    """All entries of a journal; none where there is no such file."""
+    tail = Tail(path)
+    while entries := list(tail.fresh()):
+        yield from entries

@@ -1,0 +1,235 @@
+"""The journal of a run: what it knows is on disk within a second, before its folder is complete.
+
+The engine's records have a file of their own; this has the rest: the head, phases, turns, steps
+and samples. What was sampled of the host belongs to all runs that are up together: it is written
+once, into a file that is linked into each folder.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TypeVar, cast
+
+from pydantic import TypeAdapter, ValidationError
+
+from dbdyno.model import (
+    HistogramRecord,
+    Metric,
+    PhaseSpan,
+    RunManifest,
+    Sample,
+    StepResult,
+    StepSummary,
+    TurnResult,
+)
+from dbdyno.store.journal import Entry, Journal, read_journal
+from dbdyno.store.places import HOST_JOURNAL, JOURNAL
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """How long the events of a step took that has no intervals from an engine."""
+
+    step: int
+    record: HistogramRecord
+    start_unix_s: float
+    length_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class EngineCall:
+    """A call of the engine, in the order of its stream."""
+
+    step: int | None
+    """The step whose series it belongs to; `None`: tables, or a probe that was not chosen."""
+    start_unix_ns: int
+
+
+_MANIFEST = TypeAdapter(RunManifest)
+_RESULT = TypeAdapter(StepResult)
+_SUMMARY = TypeAdapter(StepSummary)
+_TURN = TypeAdapter(TurnResult)
+_METRICS = TypeAdapter(tuple[Metric, ...])
+_DISTRIBUTION = TypeAdapter(Distribution)
+
+
+class SampleJournal:
+    """Samples, and what they are."""
+
+    def __init__(self, path: Path) -> None:
+        self._journal = Journal(path)
+
+    def metrics(self, known: Mapping[str, Sequence[Metric]]) -> None:
+        """What each source samples."""
+        for source, metrics in known.items():
+            self._journal.add({"metrics": source, "are": [asdict(metric) for metric in metrics]})
+
+    def samples(self, samples: Sequence[Sample]) -> None:
+        """Samples of one source at one instant."""
+        if samples:
+            first = samples[0]
+            values = [[sample.metric, sample.instance, sample.value] for sample in samples]
+            entry = {"samples": first.source, "at": first.unix_ns, "values": values}
+            self._journal.add(entry)
+
+    def close(self) -> None:
+        """May be called again."""
+        self._journal.close()
+
+
+class RunJournal(SampleJournal):
+    """Everything else that a run knows, too."""
+
+    def head(self, manifest: RunManifest, facts: Mapping[str, object]) -> None:
+        """What the manifest would be if the run ended now; again when more is known."""
+        self._add("head", _MANIFEST, manifest, {"facts": facts})
+
+    def phase(self, name: str, start_unix_s: float, end_unix_s: float | None = None) -> None:
+        """A phase that begins, or that ends now."""
+        self._journal.add({"phase": name, "start": start_unix_s, "end": end_unix_s})
+
+    def call(self, step: int | None, start_unix_ns: int) -> None:
+        """The engine has greeted."""
+        self._journal.add({"call": step, "start": start_unix_ns})
+
+    def chosen(self, step: int, start_unix_ns: int) -> None:
+        """The call that began then is the one whose series are the step's."""
+        self._journal.add({"chosen": step, "start": start_unix_ns})
+
+    def step(self, result: StepResult, summary: StepSummary | None) -> None:
+        """A step that has ended, and its figures if it has any."""
+        figures = None if summary is None else _SUMMARY.dump_python(summary, mode="json")
+        self._add("step", _RESULT, result, {"summary": figures})
+
+    def turn(self, turn: TurnResult) -> None:
+        """A turn that has ended."""
+        self._add("turn", _TURN, turn)
+
+    def distribution(self, distribution: Distribution) -> None:
+        """How long a step's events took."""
+        self._add("distribution", _DISTRIBUTION, distribution)
+
+    def _add(
+        self,
+        kind: str,
+        adapter: TypeAdapter[_T],
+        value: _T,
+        more: Mapping[str, object] | None = None,
+    ) -> None:
+        self._journal.add({kind: adapter.dump_python(value, mode="json"), **(more or {})})
+
+
+def share_host_journal(folders: Sequence[Path]) -> SampleJournal:
+    """The host's journal, in each of the folders; where a file system has no links, in the
+    first."""
+    first, *others = (folder / HOST_JOURNAL for folder in folders)
+    journal = SampleJournal(first)
+    for path in others:
+        with suppress(OSError):
+            os.link(first, path)
+    return journal
+
+
+@dataclass(slots=True)
+class Journalled:
+    """What the journals of a run hold; entries that can't be understood are left out."""
+
+    manifest: RunManifest | None = None
+    facts: Mapping[str, object] = field(default_factory=dict)
+    phases: dict[tuple[str, float], float | None] = field(default_factory=dict)
+    """Name and beginning → end, `None` while it lasts; in order."""
+    calls: list[EngineCall] = field(default_factory=list)
+    steps: list[StepResult] = field(default_factory=list)
+    summaries: list[StepSummary] = field(default_factory=list)
+    turns: list[TurnResult] = field(default_factory=list)
+    distributions: list[Distribution] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+    metrics: dict[str, tuple[Metric, ...]] = field(default_factory=dict)
+    last_unix_s: float = 0.0
+    """The latest instant that anything is of."""
+
+    def take(self, entries: Iterable[Entry]) -> None:
+        """Adds what entries hold."""
+        for entry in entries:
+            with suppress(ValidationError, TypeError, ValueError, KeyError, OverflowError):
+                self._take(entry)
+
+    def spans(self, until_unix_s: float) -> tuple[PhaseSpan, ...]:
+        """The phases in the order of their ends; what had not ended ends at `until_unix_s`."""
+        spans = [
+            PhaseSpan(name, start, max(start, until_unix_s) if end is None else end)
+            for (name, start), end in self.phases.items()
+        ]
+        return tuple(sorted(spans, key=lambda span: span.end_unix_s))
+
+    def _take(self, entry: Entry) -> None:
+        kind = next(iter(entry))
+        value = entry[kind]
+        match kind:
+            case "head":
+                self.manifest = _MANIFEST.validate_python(value)
+                self.facts = cast("Mapping[str, object]", entry["facts"])
+                self._seen(self.manifest.started_unix_s)
+            case "phase":
+                self._phase(str(value), _number(entry["start"]), entry["end"])
+            case "call":
+                step = None if value is None else int(_number(value))
+                self.calls.append(EngineCall(step, int(_number(entry["start"]))))
+            case "chosen":
+                self._choose(int(_number(value)), int(_number(entry["start"])))
+            case "step":
+                self.steps.append(_RESULT.validate_python(value))
+                if entry["summary"] is not None:
+                    self.summaries.append(_SUMMARY.validate_python(entry["summary"]))
+            case "turn":
+                self.turns.append(_TURN.validate_python(value))
+                self._seen(self.turns[-1].drained_unix_ns / 1e9)
+            case "distribution":
+                self.distributions.append(_DISTRIBUTION.validate_python(value))
+            case "metrics":
+                self.metrics[str(value)] = _METRICS.validate_python(entry["are"])
+            case "samples":
+                self._samples(str(value), int(_number(entry["at"])), entry["values"])
+            case _:
+                pass  # of a later version
+
+    def _phase(self, name: str, start_unix_s: float, end: object) -> None:
+        end_unix_s = None if end is None else _number(end)
+        self.phases[name, start_unix_s] = end_unix_s
+        self._seen(start_unix_s if end_unix_s is None else end_unix_s)
+
+    def _choose(self, step: int, start_unix_ns: int) -> None:
+        for place, call in enumerate(self.calls):
+            if call.start_unix_ns == start_unix_ns:
+                self.calls[place] = EngineCall(step, start_unix_ns)
+
+    def _samples(self, source: str, unix_ns: int, values: object) -> None:
+        rows = cast("Sequence[tuple[str, str, float]]", values)
+        self.samples += [
+            Sample(unix_ns, source, str(metric), str(instance), float(value))
+            for metric, instance, value in rows
+        ]
+        self._seen(unix_ns / 1e9)
+
+    def _seen(self, unix_s: float) -> None:
+        self.last_unix_s = max(self.last_unix_s, unix_s)
+
+
+def journalled(folder: Path) -> Journalled:
+    """All that the journals in a run's folder hold."""
+    read = Journalled()
+    for name in (JOURNAL, HOST_JOURNAL):
+        read.take(read_journal(folder / name))
+    return read
+
+
+def _number(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{value!r} is no number")
+    return value
