@@ -271,9 +271,9 @@ def test_a_tool_fails_by_its_operations(tmp_path: Path) -> None:
     """A tool tells events and no statements: three errors in a million operations are few."""
     run = told(tmp_path, driven()).material.runs[0]
     summary = replace(run.summaries[0], generator="fio", statements=0, events=1_000_000, errors=3)
-    assert faults(run.manifest, summary) == ()
+    assert faults(run.manifest, summary, {}) == ()
     many = replace(summary, errors=1_000)
-    assert faults(run.manifest, many) == ("0.1 % of its operations failed",)
+    assert faults(run.manifest, many, {}) == ("0.1 % of its operations failed",)
 
 
 def test_left_out_blocks_stand_in_the_sentence(tmp_path: Path) -> None:

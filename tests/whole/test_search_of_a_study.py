@@ -122,7 +122,7 @@ def test_the_step_s_figures_are_those_of_the_highest_rate_met(store: Store) -> N
         chosen = search.probes[search.chosen]
         assert (summary.events, summary.latency_us) == (chosen.events, chosen.latency_us)
         assert step.engine_start_unix_ns == chosen.start_unix_ns
-        assert misses(search.objective, summary) == ()
+        assert misses(search.objective, summary, {}) == ()
         measured = [row for row in run.series.to_pylist() if row["phase"] == "measure"]
         assert sum(row["events"] for row in measured) == summary.events
         run.verify()

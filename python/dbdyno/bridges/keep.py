@@ -21,6 +21,7 @@ from dbdyno.formats.stored_study import IMPORTED, Declared
 from dbdyno.generators.generator import step_summary
 from dbdyno.model import (
     Design,
+    ErrorPolicy,
     Factor,
     Imported,
     Level,
@@ -42,6 +43,9 @@ FACTOR = "result"
 
 Steps = Mapping[Step, Source]
 
+NONE: Mapping[str, float] = {}
+"""No error is expected."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kept:
@@ -55,21 +59,28 @@ class Kept:
 
 
 def keep(
-    store: Store, name: str, sources: Sequence[Source], command_line: str, *, title: str = ""
+    store: Store,
+    name: str,
+    sources: Sequence[Source],
+    command_line: str,
+    *,
+    title: str = "",
+    expected: Mapping[str, float] = NONE,
 ) -> Kept:
     """Puts the results into the store as the study `name`, or `name.2` … if that is another. The
-    first cell is the baseline of the others; the study's question begins with `title`.
+    first cell is the baseline of the others; the study's question begins with `title`. `expected`:
+    errors that belong to the load, code → share of operations.
 
     Raises `UsageError` where results of one cell are of different loads, `StoreError`.
     """
-    study = _study(name, sources, command_line, title)
+    study = _study(name, sources, command_line, title, expected)
     runs = _runs(study, sources)
     plan = Plan(
         study=name,
         scale=study.scale,
         seed=0,
         runs=tuple(run for run, _ in runs),
-        fingerprint=_fingerprint(name, sources),
+        fingerprint=_fingerprint(name, sources, expected),
     )
     with open_study_folder(store, Declared(study, plan), whole=True) as folder:
         new = not folder.has_runs()
@@ -81,7 +92,13 @@ def keep(
         return Kept(folder.stored.name, len(runs), new)
 
 
-def _study(name: str, sources: Sequence[Source], command_line: str, title: str) -> Study:
+def _study(
+    name: str,
+    sources: Sequence[Source],
+    command_line: str,
+    title: str,
+    expected: Mapping[str, float],
+) -> Study:
     cells: dict[str, list[Source]] = defaultdict(list)
     for source in sources:
         cells[source.cell].append(source)
@@ -98,6 +115,7 @@ def _study(name: str, sources: Sequence[Source], command_line: str, title: str) 
             clients=tuple(sorted({source.clients for source in sources})),
             warm_up_s=0.0,
             measure_s=None,
+            errors=ErrorPolicy(expected=expected),
         ),
         design=Design(
             blocks=max(len(matched) for matched in cells.values()),
@@ -160,9 +178,12 @@ def _runs(study: Study, sources: Sequence[Source]) -> list[tuple[PlannedRun, Ste
     return runs
 
 
-def _fingerprint(name: str, sources: Sequence[Source]) -> str:
+def _fingerprint(name: str, sources: Sequence[Source], expected: Mapping[str, float]) -> str:
+    """Of the files and what is said of them: the same files with other errors expected are
+    another study."""
     shape = [
         name,
+        *([sorted(expected.items())] if expected else []),
         *(
             [
                 entry.cell,

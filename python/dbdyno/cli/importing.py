@@ -51,6 +51,13 @@ _LONGEST_NAME = 200
     type=click.IntRange(min=1),
     help="How many each result has, where the output tells a rate alone.",
 )
+@click.option(
+    "--expected-errors",
+    "expected",
+    multiple=True,
+    metavar="CODE=SHARE",
+    help="Errors that belong to the load, such as `all=1%` for the rollbacks of TPC-C.",
+)
 @store_option
 def import_command(
     results: tuple[str, ...],
@@ -58,6 +65,7 @@ def import_command(
     name: str | None,
     clients: int | None,
     events: int | None,
+    expected: tuple[str, ...],
     store: Path,
 ) -> None:
     """Put what another tool has printed into the store.
@@ -76,7 +84,8 @@ def import_command(
     sources = read_sources(results, tool=tool, clients=clients, events=events)
     called = shlex.join(["dbdyno", "import", *results])
     study = _name(sources[0].path) if name is None else _checked(name)
-    kept = keep(Store(store), study, sources, called, title=name or "")
+    declared = _expected(expected)
+    kept = keep(Store(store), study, sources, called, title=name or "", expected=declared)
     for note, places in _told(sources).items():
         more = f" and {len(places) - 1} more" if len(places) > 1 else ""
         say(f"note: {places[0]}{more}: {note}", err=True)
@@ -97,6 +106,22 @@ def _told(sources: Sequence[Source]) -> Mapping[str, Sequence[str]]:
         for note in source.notes:
             matched.setdefault(note, []).append(source.place)
     return matched
+
+
+def _expected(given: Sequence[str]) -> Mapping[str, float]:
+    """Code → share; raises `UsageError` for what is neither."""
+    from dbdyno.formats.load_schema import check_expected_code, share_of_errors
+
+    declared = {}
+    for text in given:
+        code, equals, share = text.partition("=")
+        try:
+            if not equals:
+                raise ValueError("expected CODE=SHARE, such as `all=1%` or `40001=5%`")
+            declared[check_expected_code(code.strip())] = share_of_errors(share)
+        except ValueError as error:
+            raise UsageError(f"--expected-errors: `{text}`: {error}") from None
+    return declared
 
 
 def _checked(name: str) -> str:

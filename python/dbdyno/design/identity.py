@@ -83,6 +83,7 @@ IN_TURNS: Mapping[str, object] = {"reconnect": 0, "freeze": False}
 
 NO_PART: Mapping[type, Mapping[str, str]] = {
     Load: {"clients": "hashed beside the load"},
+    ErrorPolicy: {"expected": "how errors are judged, not what is measured"},
     Design: {
         "blocks": "its extent: a longer plan goes on where a shorter one ended",
         "baseline": "what is compared, not what is measured",

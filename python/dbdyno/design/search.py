@@ -11,13 +11,14 @@ so a search can be replayed from what the store holds of it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import groupby
 
 from dbdyno.design.seeds import derive_share
 from dbdyno.model import FindMax, Miss, Probe, RateSearch, StepSummary
-from dbdyno.model.limits import fell_behind, too_many_errors
+from dbdyno.model.expected import too_many_errors
+from dbdyno.model.limits import fell_behind
 
 DECIDE = 2
 """Probes that agree on a rate."""
@@ -77,18 +78,19 @@ def usual_probes(asked: FindMax) -> int:
     return met + DECIDE + math.ceil(_halvings(asked) * (DECIDE + 0.25))
 
 
-def misses(asked: FindMax, summary: StepSummary) -> tuple[Miss, ...]:
-    """Why a window does not meet the objective; empty: it does."""
-    return tuple(_misses(asked, summary))
+def misses(asked: FindMax, summary: StepSummary, expected: Mapping[str, float]) -> tuple[Miss, ...]:
+    """Why a window does not meet the objective; empty: it does. `expected`: errors that belong to
+    the load, code → share."""
+    return tuple(_misses(asked, summary, expected))
 
 
-def _misses(asked: FindMax, summary: StepSummary) -> Iterator[Miss]:
+def _misses(asked: FindMax, summary: StepSummary, expected: Mapping[str, float]) -> Iterator[Miss]:
     told_us = summary.latency_us.get(asked.percentile)
     if told_us is None or told_us > asked.limit_s * 1e6:
         yield "percentile"
     if fell_behind(summary):
         yield "backlog"
-    if too_many_errors(summary):
+    if too_many_errors(summary, expected):
         yield "errors"
 
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 
 from dbdyno.formats.quantities import RATE_MAX, parse_duration, parse_fraction
 from dbdyno.model import (
+    SQLITE_NAMES,
     Arrival,
     Bind,
     Closed,
@@ -57,6 +58,19 @@ def check_code(value: object) -> str:
     )
 
 
+def check_expected_code(value: object) -> str:
+    """A code as `check_code` takes it, or SQLite's name; raises `ValueError`."""
+    return str(value) if value in SQLITE_NAMES else check_code(value)
+
+
+def share_of_errors(value: object) -> float:
+    """`"5 %"` as 0.05; raises `ValueError` outside (0, 1]."""
+    share = parse_fraction(value)
+    if share > 1:
+        raise ValueError(f'expected a share of at most 100 %, such as "5 %"; found {value!r}')
+    return share
+
+
 Duration = Annotated[float, BeforeValidator(parse_duration)]
 OptionValue = Annotated[str | int | float | bool | list[str], BeforeValidator(_option)]
 NAME = r"^[A-Za-z0-9][A-Za-z0-9._+-]*$"
@@ -68,6 +82,8 @@ Clients = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]
 Rate = Annotated[float, Field(gt=0, le=RATE_MAX)]
 RateOrNone = Annotated[float, Field(ge=0, le=RATE_MAX)]
 Code = Annotated[str, BeforeValidator(check_code)]
+ExpectedCode = Annotated[str, BeforeValidator(check_expected_code)]
+ErrorShare = Annotated[float, BeforeValidator(share_of_errors)]
 
 
 class Table(BaseModel):
@@ -164,6 +180,7 @@ class ErrorsTable(Table):
     rule: list[RuleTable] = []
     reconnect: Duration = 60.0
     back_off: Duration = 0.01
+    expected: dict[ExpectedCode, ErrorShare] = {}
 
 
 class FindMaxTable(Table):
@@ -239,6 +256,7 @@ class LoadTable(Pace):
                 ),
                 reconnect_s=self.errors.reconnect,
                 back_off_s=self.errors.back_off,
+                expected=self.errors.expected,
             ),
             prepared_statements=self.statements == "prepared",
             reactor=self.reactor,

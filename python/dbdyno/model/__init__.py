@@ -2,6 +2,7 @@
 
 from dbdyno.model.charts import GROUPED, USUAL, Draws, chart_kinds, draws_what
 from dbdyno.model.engine_plan import BackOff, EnginePlan
+from dbdyno.model.expected import SQLITE_NAMES
 from dbdyno.model.figure import Counted, Figure, Sampled
 from dbdyno.model.figures import FIGURES, OF_SERIES, PER_EVENT, find_figure, label_of
 from dbdyno.model.generating import ENGINE, Abilities, abilities
@@ -106,6 +107,7 @@ __all__ = [
     "OWN_PACE",
     "PERCENTILES",
     "PER_EVENT",
+    "SQLITE_NAMES",
     "SYSBENCH_ROW_BYTES",
     "USUAL",
     "Abilities",

@@ -66,6 +66,14 @@ class Figure:
     """What it is the growth of, per event, of those there are; `read` then finds it worked out."""
     share: bool = False
     """How many of the events it is true of: compared by its difference, not by its ratio."""
+    tries: Callable[[StepSummary], int] | None = None
+    """Of a share that is not of events, each a trial of its own: what it is of. Such tries depend
+    on one another, so that blocks are what is compared."""
+
+    @property
+    def of_trials(self) -> bool:
+        """A share of independent trials; a load has no pace beside them."""
+        return self.share and self.tries is None
 
     @property
     def label(self) -> str:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from dbdyno.model.figure import MAX_EVENTS, Counted, Figure, Sampled
+from dbdyno.model.limits import attempted
 from dbdyno.model.load import MAIN
 from dbdyno.model.result import PERCENTILES, StepSummary
 
@@ -96,6 +97,15 @@ def _percentile(name: str, rank: float) -> Figure:
 def _spent_s(mean_us: float | None, events: int, clients: int) -> float | None:
     """Time that clients spent within events, by client; `None` where there was no event."""
     return None if mean_us is None or not clients else mean_us * events / clients / 1e6
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _attempts(summary: StepSummary) -> int:
+    """At events: those that ended, and each time that one was begun anew."""
+    return summary.events + summary.restarts
 
 
 _CPU = ("user_s", "system_s")
@@ -183,6 +193,22 @@ FIGURES: Mapping[str, Figure] = {
     ),
     "bytes_per_statement": Figure(
         "Bytes on the wire per statement", "bytes", False, lambda s: s.bytes_per_statement
+    ),
+    "error_share": Figure(
+        "Statements that failed",
+        "of statements",
+        False,
+        lambda s: _share(s.errors, attempted(s)),
+        share=True,
+        tries=attempted,
+    ),
+    "retry_share": Figure(
+        "Attempts that were retried",
+        "of attempts",
+        False,
+        lambda s: _share(s.restarts, _attempts(s)),
+        share=True,
+        tries=_attempts,
     ),
     "data_bytes": Figure("Data on disk at the end", "B", False, _worked_out("data_bytes")),
     "stop_s": Figure("Time the server took to stop", "s", False, _worked_out("stop_s")),

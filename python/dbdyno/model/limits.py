@@ -6,7 +6,7 @@ from dbdyno.model.generating import abilities
 from dbdyno.model.result import StepSummary
 
 MOST_ERRORS = 1e-4
-"""Share of failed statements that is tolerated."""
+"""Share of failed statements that is tolerated, beside those a study declares."""
 
 SATURATED = 0.97
 """Share of its shards' time above which the engine was the bottleneck."""
@@ -29,11 +29,6 @@ def attempted(summary: StepSummary) -> int:
     if abilities(summary.generator).counts_statements:
         done = summary.statements
     return summary.errors + done
-
-
-def too_many_errors(summary: StepSummary) -> bool:
-    """More failed than is tolerated."""
-    return summary.errors > MOST_ERRORS * attempted(summary)
 
 
 def fell_behind(summary: StepSummary) -> bool:

@@ -132,6 +132,9 @@ class ErrorPolicy:
     """How long to keep reconnecting after a connection is lost."""
     back_off_s: float = 0.01
     """First pause between attempts to reconnect; doubles up to 250 ms, each ±25 % at random."""
+    expected: Mapping[str, float] = field(default_factory=dict)
+    """Errors that belong to the load: code → the largest share of statements (of a tool,
+    operations) that may fail with it, (0, 1]."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ from dbdyno.stats.power import (
 )
 from dbdyno.stats.scaling import Curve, Scaling, scaling
 from dbdyno.stats.shares import Share, ShareEffect
+from dbdyno.stats.shares_of_blocks import BlockShareEffect, share_effect_of_blocks
 from dbdyno.stats.spread import (
     Estimate,
     MedianInterval,
@@ -56,6 +57,7 @@ from dbdyno.stats.verdict import Judgement, Size, Verdict, judge, judge_family, 
 __all__ = [
     "MOST_BLOCKS",
     "Advice",
+    "BlockShareEffect",
     "Change",
     "Curve",
     "Dip",
@@ -111,6 +113,7 @@ __all__ = [
     "rate_held",
     "scaling",
     "settling",
+    "share_effect_of_blocks",
     "spread",
     "stability",
     "stolen",

@@ -10,6 +10,7 @@ import scipy
 from dbdyno.stats.distributions import noncentral_t_below, t_percentile
 from dbdyno.stats.paired import PairedEffect, rule
 from dbdyno.stats.shares import ShareEffect, difference_found
+from dbdyno.stats.shares_of_blocks import BlockShareEffect
 
 POWER = 0.8
 MOST_BLOCKS = 40
@@ -71,6 +72,8 @@ def would_be_found(effect: PairedEffect | ShareEffect, level: float = 0.05) -> f
     """
     if isinstance(effect, PairedEffect):
         return _noncentrality(effect.degrees, level) * effect.standard_error
+    if isinstance(effect, BlockShareEffect):
+        return effect.found_at(level, POWER)
     ends = [end for end in difference_found(effect, level, POWER) if end is not None]
     return max(ends, default=math.inf)
 

@@ -69,8 +69,7 @@ class ShareEffect:
     def p_outside(self, margin: float) -> float:
         """Of a difference beyond ±`margin`: two one-sided tests after Agresti and Caffo."""
         p_a, p_b = _adjusted(self.baseline), _adjusted(self.candidate)
-        n_a, n_b = self.baseline.trials + 2, self.candidate.trials + 2
-        error = math.sqrt(p_a * (1 - p_a) / n_a + p_b * (1 - p_b) / n_b)
+        error = math.sqrt(variance_of_difference(self.baseline, self.candidate))
         return normal_above((margin - abs(p_b - p_a)) / error)
 
     method = "Fisher's exact test; Newcombe's interval"
@@ -79,6 +78,12 @@ class ShareEffect:
 def _adjusted(share: Share) -> float:
     """A success and a failure more: neither 0 nor 1."""
     return (share.found + 1) / (share.trials + 2)
+
+
+def variance_of_difference(a: Share, b: Share) -> float:
+    """Agresti and Caffo's, of the difference of two shares; above 0 where nothing was found."""
+    p_a, p_b = _adjusted(a), _adjusted(b)
+    return p_a * (1 - p_a) / (a.trials + 2) + p_b * (1 - p_b) / (b.trials + 2)
 
 
 def difference_found(

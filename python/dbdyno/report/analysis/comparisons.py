@@ -10,13 +10,13 @@ from dbdyno.model import Primary, Study, TurnResult, find_figure
 from dbdyno.report.analysis.disturbed import disturbed
 from dbdyno.report.analysis.points import BlockFigures, Point
 from dbdyno.report.analysis.reasons import too_few_blocks, without_common_block
+from dbdyno.report.analysis.shares import share_effect
 from dbdyno.report.material.material import Material
 from dbdyno.stats import (
     Judgement,
     NotComparable,
     PairedEffect,
     Pairs,
-    Share,
     ShareEffect,
     TurnsEffect,
     Within,
@@ -134,17 +134,7 @@ def compare(pairs: Sequence[tuple[Point, Point]], study: Study) -> Iterator[Comp
 
 
 def _compare_shares(pairs: Sequence[tuple[Point, Point]], primary: Primary) -> Iterator[Comparison]:
-    """The trials of all valid blocks together: they are independent."""
-    shares = [
-        (share_of(baseline, primary.metric), share_of(point, primary.metric))
-        for point, baseline in pairs
-    ]
-    effects = [
-        ShareEffect(theirs, ours, len(point.judged(primary.metric)))
-        if theirs is not None and ours is not None
-        else too_few_blocks(point, baseline, primary.metric) or NotComparable("a side has no trial")
-        for (theirs, ours), (point, baseline) in zip(shares, pairs, strict=True)
-    ]
+    effects = [share_effect(point, baseline, primary.metric) for point, baseline in pairs]
     judgements = judge_shares(
         effects,
         smallest_effect=primary.smallest_effect,
@@ -153,15 +143,6 @@ def _compare_shares(pairs: Sequence[tuple[Point, Point]], primary: Primary) -> I
     for (point, baseline), judgement in zip(pairs, judgements, strict=True):
         left_out = {**baseline.why_left_out(), **point.why_left_out()}
         yield Comparison(point, baseline, judgement, tuple(point.judged(primary.metric)), left_out)
-
-
-def share_of(point: Point, metric: str) -> Share | None:
-    """A share over all blocks that enter verdicts; `None` without a trial."""
-    values = point.judged(metric)
-    events = {figures.block: figures.summary.events for figures in point.counted}
-    trials = sum(events[block] for block in values)
-    found = sum(round(value * events[block]) for block, value in values.items())
-    return Share(found, trials) if trials else None
 
 
 def judged_family(

@@ -9,6 +9,7 @@ from hdrh.histogram import HdrHistogram
 
 from dbdyno.formats.histograms import decode, event_responses
 from dbdyno.model import Cell, HistogramRecord, StepSummary, Study, TurnResult, find_figure
+from dbdyno.model.expected import SortedErrors, sorted_errors
 from dbdyno.report.material.faults import faults
 from dbdyno.report.material.imported import not_known
 from dbdyno.report.material.material import Material, RunMaterial
@@ -38,6 +39,8 @@ class BlockFigures:
     faults: tuple[str, ...]
     """Why it is excluded from verdicts although it is complete."""
     summary: StepSummary
+    errors: SortedErrors
+    """Those that belong to the load, and the others."""
     stability: Stability
     warm_up: Mser5
     """Of warm-up and window together."""
@@ -130,13 +133,14 @@ def label(levels: Mapping[str, str], factors: tuple[str, ...]) -> str:
 
 def points_of(material: Material, ordered: Iterable[Cell]) -> Iterable[Point]:
     """Every cell at every load it was driven at, in the study's order."""
+    expected = material.study.load.errors.expected
     for cell in ordered:
         runs = [run for run in material.runs if dict(run.manifest.cell) == dict(cell.levels)]
         steps = {step.index: step.clients for run in runs for step in run.manifest.steps}
         for step, clients in sorted(steps.items()):
             blocks = tuple(
                 sorted(
-                    (_figures(run, step) for run in runs if step in run.summaries),
+                    (_figures(run, step, expected) for run in runs if step in run.summaries),
                     key=lambda figures: figures.block,
                 )
             )
@@ -146,7 +150,7 @@ def points_of(material: Material, ordered: Iterable[Cell]) -> Iterable[Point]:
             )
 
 
-def _figures(run: RunMaterial, step: int) -> BlockFigures:
+def _figures(run: RunMaterial, step: int, expected: Mapping[str, float]) -> BlockFigures:
     summary = run.summaries[step]
     series = run.series.get(step)
     rates = series.events_per_s if series else np.empty(0)
@@ -160,7 +164,8 @@ def _figures(run: RunMaterial, step: int) -> BlockFigures:
         counted=run.manifest.status == "complete"
         and status == "complete"
         and not summary.interrupted,
-        faults=faults(run.manifest, summary),
+        faults=faults(run.manifest, summary, expected),
+        errors=sorted_errors(summary, expected),
         summary=summary,
         stability=stability(rates[measured], series.interval_s if series else 1.0),
         warm_up=mser5(np.concatenate([rates[:first], rates[measured]])),

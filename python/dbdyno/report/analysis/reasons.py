@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from dbdyno.model import find_figure, label_of
-from dbdyno.model.limits import MOST_ERRORS, attempted, too_many_errors
+from dbdyno.model.limits import MOST_ERRORS
 from dbdyno.report.analysis.points import BlockFigures, Point
-from dbdyno.report.material.faults import errors_fault, tried_word
+from dbdyno.report.material.faults import tried_word, undeclared_fault
 from dbdyno.stats import NotComparable
 
 _MOST_NAMED = 2
@@ -111,18 +111,21 @@ def _grouped(reasons: Iterable[tuple[int, str]]) -> str:
 def _why(lost: Sequence[BlockFigures], absent: Callable[[], str]) -> str:
     """Reasons of runs, those that only differ in a share together."""
     told: dict[str, None] = {}
-    failing = [one.summary for one in lost if one.counted and too_many_errors(one.summary)]
+    failing = [one for one in lost if one.counted and one.errors.too_many_undeclared]
     if failing:
-        shares = [f"{100 * one.errors / attempted(one):.2g}" for one in failing]
+        errors = [one.errors for one in failing]
+        shares = [f"{100 * one.share(sum(one.undeclared.values())):.2g}" for one in errors]
         most = f"{max(map(float, shares)):g} %"
         up_to = "up to " if len(set(shares)) > 1 else ""
-        word = tried_word(failing[0].generator)
-        told[f"{up_to}{most} of their {word} failed; {100 * MOST_ERRORS:g} % is tolerated"] = None
+        word = tried_word(failing[0].summary.generator)
+        tolerated = f"{100 * MOST_ERRORS:g} % is tolerated"
+        beside = ", beside those expected" if any(of_run.declared for of_run in errors) else ""
+        told[f"{up_to}{most} of their {word} failed{beside}; {tolerated}"] = None
     for one in lost:
         if not one.counted:
             told["not complete"] = None
         for fault in one.faults:
-            if fault != errors_fault(one.summary):
+            if fault != undeclared_fault(one.summary, one.errors):
                 told[fault] = None
         if one.counted and not one.faults:
             told[absent()] = None

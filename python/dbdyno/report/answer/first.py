@@ -18,6 +18,7 @@ from dbdyno.report.analysis.unmeasured import not_measured
 from dbdyno.report.answer.busy import end_words
 from dbdyno.report.answer.clauses import brief, cell_sentence, contrast_sentence, direction
 from dbdyno.report.answer.contrast import Contrast, level_names, of_comparison, of_factor
+from dbdyno.report.answer.expected import expected_errors
 from dbdyno.report.answer.here import answering, lacking
 from dbdyno.report.answer.leading import Led, Listing, Rise, Unmeasured, leading
 from dbdyno.report.answer.listing import listed
@@ -44,7 +45,8 @@ class First:
     missing: str
     """What was not measured, as loud as the answer; empty where nothing is missing."""
     notes: tuple[str, ...]
-    """What this machine can't answer, in sentences; not counted among the words."""
+    """What this machine can't answer, and errors that the study expects, in sentences; not counted
+    among the words."""
 
     @property
     def text(self) -> str:
@@ -57,7 +59,7 @@ def first_answer(analysis: Analysis) -> First:
     missing = _missing(analysis)
     room = MOST_WORDS - words_in(missing)
     answer = fitted([_warnings(analysis), *_sentences(analysis)], room)
-    notes = tuple(sentence_case(note) for note in lacking(analysis))
+    notes = tuple(sentence_case(note) for note in (*lacking(analysis), *expected_errors(analysis)))
     return First(answer, missing, notes)
 
 

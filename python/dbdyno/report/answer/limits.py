@@ -16,7 +16,7 @@ def limits(analysis: Analysis) -> tuple[str, ...]:
     told = list(limits_of(analysis.material.runs))
     sentences = left_out_sentences(analysis.material.left_out)
     told += [f"{sentence_case(sentence)}." for sentence, _ in sentences]
-    by_trials = analysis.metric.share
+    by_trials = analysis.metric.of_trials
     if not by_trials and analysis.points and min(len(p.counted) for p in analysis.points) < 2:
         told.append(
             "A single block, even of turns, says nothing of how set-ups differ from one another."

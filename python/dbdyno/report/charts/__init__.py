@@ -78,7 +78,7 @@ def _panels(analysis: Analysis) -> Chart | None:
     """What every report of sampled runs has where its study names no such chart: a place to add
     any metric to."""
     asked = analysis.material.study.charts
-    if analysis.metric.share or any(draws_what(chart.kind) == "of_metrics" for chart in asked):
+    if analysis.metric.of_trials or any(draws_what(chart.kind) == "of_metrics" for chart in asked):
         return None
     sampled = {
         f"{source}.{metric}": None
@@ -93,7 +93,7 @@ def charts(analysis: Analysis) -> tuple[Chart, ...]:
     """All charts with content: the answer's, the comparison, those the study names, the rest."""
     study = analysis.material.study
     made = (
-        *((shares(analysis),) if analysis.metric.share else _usual(analysis)),
+        *((shares(analysis),) if analysis.metric.of_trials else _usual(analysis)),
         *filter(None, (_panels(analysis), *(_named(analysis, chart) for chart in study.charts))),
     )
     asked = {chart.name: chart.title for chart in study.charts}

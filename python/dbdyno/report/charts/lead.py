@@ -14,8 +14,8 @@ from dataclasses import replace
 import altair as alt
 
 from dbdyno.report.analysis.analyse import Analysis
-from dbdyno.report.analysis.comparisons import share_of
 from dbdyno.report.analysis.points import Point
+from dbdyno.report.analysis.shares import share_of
 from dbdyno.report.answer.contrast import level_names, metric_words
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import far_apart, log_ticks, mean_tips, named, number_axis
@@ -52,7 +52,7 @@ def lead(analysis: Analysis) -> Chart | None:
     if not measured:
         return None
     loads = {point.clients for point, _ in measured}
-    if len(measured) == 1 and not analysis.metric.share:
+    if len(measured) == 1 and not analysis.metric.of_trials:
         paced = over_time(analysis, "throughput")
         if paced.rows:
             first = paced.rows[0]["key"]
@@ -72,7 +72,7 @@ Figured = tuple[float, float, float]
 
 def _figure(point: Point, analysis: Analysis) -> Figured | None:
     """A figure and the ends of its interval, both itself where it has none."""
-    if analysis.metric.share:
+    if analysis.metric.of_trials:
         share = share_of(point, analysis.metric_name)
         return None if share is None else (share.value, *share.interval())
     mean = point.estimate(analysis.metric_name)
@@ -99,7 +99,7 @@ def _rows_chart(
     height = (ROW + LINE * lines) * len(rows)
     caption = "Dots" if apart else "Bars"
     caption += f": means over repeats, {INTERVAL}"
-    if analysis.metric.share:
+    if analysis.metric.of_trials:
         caption = "Bars: shares of all trials, lines: their 95 % intervals"
     if len(shown) < len(measured):
         caption += f"; {len(measured) - len(shown)} more cells below"

@@ -3,7 +3,7 @@
 import altair as alt
 
 from dbdyno.report.analysis.analyse import Analysis
-from dbdyno.report.analysis.comparisons import share_of
+from dbdyno.report.analysis.shares import share_of
 from dbdyno.report.charts.chart import Chart, Row
 from dbdyno.report.charts.encoding import (
     clients_text,

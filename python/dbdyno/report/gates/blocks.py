@@ -14,7 +14,7 @@ FAIR_TRIALS = 20
 
 
 def _blocks(analysis: Analysis) -> Gate:
-    if analysis.metric.share:
+    if analysis.metric.of_trials:
         return _trials(analysis)
     least = fewest_blocks(analysis)
     if least == 1 and one_set_up(analysis):

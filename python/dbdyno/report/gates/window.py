@@ -10,7 +10,7 @@ FAIR_WINDOW_S = 300.0
 
 
 def _window(analysis: Analysis) -> Gate:
-    if analysis.metric.share:
+    if analysis.metric.of_trials:
         return Gate("Window", "not judged", "Trials are counted; no time was measured.")
     blocks = counted_blocks(analysis)
     shortest = min((figures.summary.window_s for figures in blocks), default=0.0)

@@ -19,23 +19,33 @@ ANALYSIS = frozenset(
 )
 """Fields of a study that don't affect its runs; `baseline` of its design is another."""
 
+EXPECTED = "load.errors.expected"
+"""Errors that belong to the load: they decide which runs enter verdicts."""
+
 
 def asked_now(stored: Study, now: Study) -> tuple[Study, tuple[Change, ...]]:
     """The study as it was run, with the analysis of its file as it is now, and what differs."""
     names = [field.name for field in fields(Study) if field.name in ANALYSIS]
     design = replace(stored.design, baseline=now.design.baseline)
-    analysed = replace(stored, design=design, **{name: getattr(now, name) for name in names})
+    then, later = stored.load.errors, now.load.errors
+    load = replace(stored.load, errors=replace(then, expected=later.expected))
+    parts = {name: getattr(now, name) for name in names}
+    analysed = replace(stored, design=design, load=load, **parts)
     pairs = [(name, getattr(stored, name), getattr(now, name)) for name in names]
     pairs.append(("design.baseline", stored.design.baseline, now.design.baseline))
+    pairs.append((EXPECTED, then.expected, later.expected))
     changes = tuple(
-        Change(name, _shown(then), _shown(later)) for name, then, later in pairs if then != later
+        Change(name, _shown(before), _shown(after))
+        for name, before, after in pairs
+        if before != after
     )
     return analysed, changes
 
 
 def is_exploratory(changes: tuple[Change, ...]) -> bool:
-    """Whether the deciding figure, direction, limit or baseline was chosen after the data."""
-    return any(change.what in ("primary", "design.baseline") for change in changes)
+    """Whether the deciding figure, direction, limit, baseline or the errors that count as expected
+    were chosen after the data."""
+    return any(change.what in ("primary", "design.baseline", EXPECTED) for change in changes)
 
 
 _UNSAID: tuple[object, ...] = (None, False, "", (), {})

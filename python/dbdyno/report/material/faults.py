@@ -5,19 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from dbdyno.model import RateSearch, RunManifest, StepSummary, abilities
-from dbdyno.model.limits import SATURATED, attempted, fell_behind, too_many_errors
+from dbdyno.model.expected import SortedErrors, sorted_errors
+from dbdyno.model.limits import SATURATED, fell_behind
 
 
-def faults(run: RunManifest, summary: StepSummary) -> tuple[str, ...]:
-    """Why this step is excluded from verdicts, a few words each; empty: it is included."""
-    return tuple(_faults(run, summary))
+def faults(
+    run: RunManifest, summary: StepSummary, expected: Mapping[str, float]
+) -> tuple[str, ...]:
+    """Why this step is excluded from verdicts, a few words each; empty: it is included.
+    `expected`: errors that belong to the load, code → share."""
+    return tuple(_faults(run, summary, expected))
 
 
-def _faults(run: RunManifest, summary: StepSummary) -> Iterator[str]:
+def _faults(run: RunManifest, summary: StepSummary, expected: Mapping[str, float]) -> Iterator[str]:
     if summary.search is not None:
         yield from _without_answer(summary.search)
-    if too_many_errors(summary):
-        yield errors_fault(summary)
+    yield from _of_errors(summary, sorted_errors(summary, expected))
     for load in run.loads:
         if load.sent is not None and load.rows is not None and load.rows < load.sent:
             yield f"rows are missing in `{load.table}`"
@@ -28,10 +31,22 @@ def _faults(run: RunManifest, summary: StepSummary) -> Iterator[str]:
     yield from summary.against
 
 
-def errors_fault(summary: StepSummary) -> str:
-    """The share of what failed, in words."""
-    share = 100 * summary.errors / attempted(summary) if attempted(summary) else 0.0
-    return f"{share:.2g} % of its {tried_word(summary.generator)} failed"
+def _of_errors(summary: StepSummary, errors: SortedErrors) -> Iterator[str]:
+    """Shares of what failed beyond what is tolerated or declared."""
+    if errors.too_many_undeclared:
+        yield undeclared_fault(summary, errors)
+    for code, most in errors.beyond.items():
+        share = 100 * errors.share(errors.declared[code])
+        word = tried_word(summary.generator)
+        yield f"{share:.2g} % of its {word} failed with {code}, where {100 * most:g} % are expected"
+
+
+def undeclared_fault(summary: StepSummary, errors: SortedErrors) -> str:
+    """The share of what failed without being declared, in words."""
+    share = 100 * errors.share(sum(errors.undeclared.values()))
+    codes = ", ".join(filter(None, errors.undeclared)) if errors.expects else ""
+    undeclared = f", with codes that the study does not expect: {codes}" if codes else ""
+    return f"{share:.2g} % of its {tried_word(summary.generator)} failed{undeclared}"
 
 
 def _without_answer(search: RateSearch) -> Iterator[str]:

@@ -15,12 +15,11 @@ from dbdyno.stats import Share, ShareEffect
 
 
 def outcome_tables(analysis: Analysis) -> tuple[Table, ...]:
-    """None where no generator classes its events."""
+    """None where no generator classes its events, and no share decides."""
     names = _names(analysis)
-    if not names:
-        return ()
-    compared = [c for c in analysis.comparisons if isinstance(c.judgement.effect, ShareEffect)]
-    return (outcomes_table(analysis, names), *([shares_table(analysis)] if compared else ()))
+    classed = (outcomes_table(analysis, names),) if names else ()
+    compared = any(isinstance(c.judgement.effect, ShareEffect) for c in analysis.comparisons)
+    return (*classed, *((shares_table(analysis),) if compared else ()))
 
 
 def _names(analysis: Analysis) -> tuple[str, ...]:

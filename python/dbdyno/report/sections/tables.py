@@ -35,7 +35,7 @@ def tables(analysis: Analysis) -> tuple[Table, ...]:
         *turn_tables(analysis),
         *canary_tables(analysis),
         *published_tables(analysis),
-        *(() if analysis.metric.share else _load_tables(analysis)),
+        *(() if analysis.metric.of_trials else _load_tables(analysis)),
         *operations_tables(analysis),
         *host_change_tables(analysis),
         errors_table(analysis),

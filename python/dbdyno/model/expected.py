@@ -1,0 +1,94 @@
+"""Errors that a study declares as part of its load, such as serialization failures: which of a
+step's errors they are, and whether there are more of them than it allows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from dbdyno.model.limits import MOST_ERRORS, attempted
+from dbdyno.model.result import StepSummary
+
+ALL = "all"
+"""The declared code that every error falls under that no other code claims."""
+
+_SQLITE = {"SQLITE_BUSY": "5", "SQLITE_LOCKED": "6", "SQLITE_CONSTRAINT": "19"}
+"""SQLite's name → the number that the engine counts it by."""
+
+_MYSQL = {"40001": "1213", "23000": "1062"}
+"""SQLSTATE → the number that the engine counts it by on MySQL and MariaDB."""
+
+SQLITE_NAMES = tuple(_SQLITE)
+
+
+@dataclass(frozen=True, slots=True)
+class SortedErrors:
+    """A step's errors, the declared ones apart."""
+
+    tried: int
+    """What could fail, failed or not (`attempted`)."""
+    undeclared: Mapping[str, int] = field(default_factory=dict)
+    """Code → errors; those without a code under an empty one."""
+    declared: Mapping[str, int] = field(default_factory=dict)
+    """Declared code → errors; only those there were."""
+    expects: bool = False
+    """The study declares some, whether there were any or not."""
+    beyond: Mapping[str, float] = field(default_factory=dict)
+    """Declared codes with more errors than the study allows → the share allowed, (0, 1]."""
+
+    @property
+    def too_many_undeclared(self) -> bool:
+        """More undeclared ones than are tolerated."""
+        return sum(self.undeclared.values()) > MOST_ERRORS * self.tried
+
+    @property
+    def expected(self) -> int:
+        """Errors that are part of the load."""
+        return sum(self.declared.values())
+
+    def share(self, errors: int) -> float:
+        """So many errors as a share of all that was tried; 0 where nothing was."""
+        return errors / self.tried if self.tried else 0.0
+
+
+def sorted_errors(summary: StepSummary, expected: Mapping[str, float]) -> SortedErrors:
+    """The errors of a step; `expected`: declared code → share of what was tried, (0, 1]."""
+    tried = attempted(summary)
+    codes = dict(summary.errors_by_code)
+    nameless = summary.errors - sum(codes.values())
+    if nameless > 0:
+        codes[""] = codes.get("", 0) + nameless
+    declared: dict[str, int] = {}
+    undeclared: dict[str, int] = {}
+    for code, errors in codes.items():
+        claimed = _declared_as(code, expected)
+        if claimed is None:
+            undeclared[code] = errors
+        elif errors:
+            declared[claimed] = declared.get(claimed, 0) + errors
+    beyond = {code: expected[code] for code in declared if declared[code] > expected[code] * tried}
+    return SortedErrors(tried, undeclared, declared, bool(expected), beyond)
+
+
+def too_many_errors(summary: StepSummary, expected: Mapping[str, float]) -> bool:
+    """More undeclared errors than are tolerated, or more declared ones than the study allows."""
+    errors = sorted_errors(summary, expected)
+    return errors.too_many_undeclared or bool(errors.beyond)
+
+
+def _declared_as(code: str, expected: Mapping[str, float]) -> str | None:
+    """The declared code that an error's falls under: itself or another name of it, the class of a
+    SQLSTATE, then `all`; `None`: it is not expected."""
+    if not expected:
+        return None
+    names = [name for name in expected if _counted_as(name, code)]
+    classes = [code[:2]] if len(code) == _SQLSTATE else []
+    return next((name for name in (*names, *classes, ALL) if name in expected), None)
+
+
+_SQLSTATE = 5
+"""Characters of a SQLSTATE."""
+
+
+def _counted_as(name: str, code: str) -> bool:
+    return bool(code) and code in (name, _SQLITE.get(name), _MYSQL.get(name))
