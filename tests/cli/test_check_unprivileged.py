@@ -53,6 +53,7 @@ LACKS: Mapping[str, tuple[int, tuple[tuple[str, str], ...]]] = {
     "audit-trigger": (6, (COMPILER,)),
     "custom-lua-workload": (4, (MAVEN, SUITE)),
     "durability-and-versions": (4, (MAVEN, SUITE)),
+    "durability-ledger": (4, (SUITE, MOUNT)),
     "encryption-overhead": (4, (SUITE,)),
     "engines-and-cores": (4, (MAVEN, BINDING)),
     "ext4-direct-io": (4, (FIO, MOUNT)),

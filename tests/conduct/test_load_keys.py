@@ -19,6 +19,7 @@ OPTIONS = {
     "db_bench": '{ benchmark = "readrandom" }',
     "command": '{ program = ["true"], figures = ["events = #"] }',
     "damage": "{}",
+    "ledger": "{}",
 }
 VALUES = {
     "arrival": '{ kind = "constant", rate = 50 }',
@@ -48,6 +49,7 @@ CARRIED = {
     "db_bench": {"measure", "warm_up"},
     "command": {"measure", "warm_up"},
     "damage": {"events"},
+    "ledger": {"events"},
 }
 
 
@@ -81,9 +83,10 @@ clients = {clients}
 
 def extent(generator: str, key: str) -> str:
     """What a load needs besides the key."""
-    if key in ("measure", "events") and (generator == "damage") == (key == "events"):
+    trials = generator in ("damage", "ledger")
+    if key in ("measure", "events") and trials == (key == "events"):
         return ""
-    return "events = 20\n" if generator == "damage" else 'measure = "1 s"\n'
+    return "events = 20\n" if trials else 'measure = "1 s"\n'
 
 
 @pytest.mark.parametrize("generator", sorted(generators()))

@@ -53,6 +53,9 @@ class ServedNode(Protocol):
     def stop(self) -> None:
         """Stops it in good order."""
 
+    def kill(self) -> None:
+        """Kills it as a crash would."""
+
     def drop(self) -> None:
         """Ends it at once, leaving its data as they are."""
 

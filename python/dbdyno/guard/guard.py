@@ -114,11 +114,12 @@ class Guard:
         if not command["swept"]:
             self._journal_of_ours().hold(remove_folder(folder))
         self._folders.append(folder)
-        unlocked = folder / f"{LOCK_NAME}.new"
-        lock = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        unlocked.rename(folder / LOCK_NAME)
-        self._locks.append(lock)
+        if command["locked"]:
+            unlocked = folder / f"{LOCK_NAME}.new"
+            lock = os.open(unlocked, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            unlocked.rename(folder / LOCK_NAME)
+            self._locks.append(lock)
         if command["uid"] is not None:
             os.chown(folder, command["uid"], command["gid"])
         return {"path": str(folder)}

@@ -112,16 +112,27 @@ class Guarded:
                 error.hint = "\n".join(filter(None, (error.hint, left.message, left.hint)))
 
     def folder(
-        self, parent: Path, *, prefix: str = FOLDER_PREFIX, account: Account | None = None
+        self,
+        parent: Path,
+        *,
+        prefix: str = FOLDER_PREFIX,
+        account: Account | None = None,
+        locked: bool = True,
     ) -> Path:
-        """Makes a folder (mode 0700, owned by the account) that goes with the guard.
+        """Makes a folder (mode 0700, owned by the account) that goes with the guard. Unless it is
+        `locked`, the guard keeps no file in it open: its file system can be unmounted meanwhile.
 
         # Errors
         `ServerError` when the parent can't be written.
         """
         swept = parent in temporary_parents()
         answer = self._ask(
-            do="folder", parent=str(parent), prefix=prefix, swept=swept, **_ids(account)
+            do="folder",
+            parent=str(parent),
+            prefix=prefix,
+            swept=swept,
+            locked=locked or swept,
+            **_ids(account),
         )
         folder = Path(answer["path"])
         self._folders.append(folder)

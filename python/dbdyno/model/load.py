@@ -22,7 +22,7 @@ Bind = Literal["auto", "none", "each"]
 Verify = Literal["none", "counts", "checksums"]
 """How tables are verified after loading."""
 
-OWN_PACE = frozenset(("fio", "db_bench", "command", "damage"))
+OWN_PACE = frozenset(("fio", "db_bench", "command", "damage", "ledger"))
 """Generators whose pace a job file, an option or the program itself sets."""
 
 MAIN = "main"

@@ -103,6 +103,11 @@ class ApartProcess:
         self.is_over = not line
         return line
 
+    def kill(self) -> None:
+        """Kills the process as a crash would; who waits for its answer learns that it has died."""
+        self._guarded.signal(self._pid, signal.SIGKILL)
+        self._guarded.wait(self._pid, _CONNECT_LIMIT_S)
+
     def close(self) -> None:
         """Kills the process, whatever it is doing."""
         if self._stream is not None:
@@ -140,6 +145,10 @@ class ApartSession:
         if "error" in answer:
             raise ServerError(f"refused `{statement.strip()[:200]}`: {answer['error']}")
         return [dict(zip(answer["columns"], row, strict=True)) for row in answer["rows"]]
+
+    def kill(self) -> None:
+        """Kills the process as a crash would: a statement under way fails with `LostError`."""
+        self._process.kill()
 
     def close(self) -> None:
         """Kills the process, whatever it is doing."""

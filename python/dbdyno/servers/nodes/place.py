@@ -22,7 +22,7 @@ def data_folder(guarded: Guarded, folder: Path, account: Account | None, launch:
     """
     named = launch.data_parent
     parent = Path(named) if named else data_parent(folder, account)
-    return guarded.folder(parent, account=account)
+    return guarded.folder(parent, account=account, locked=not named)
 
 
 def data_parent(folder: Path, account: Account | None) -> Path:

@@ -21,7 +21,7 @@ class ProcessFree(Direct):
     """Name of its path in messages: `the database file`."""
 
     def __init__(self, spec: ServerSpec, folder: Path) -> None:
-        named = spec.launch.data_parent
+        named = self._named = spec.launch.data_parent
         self._parent = Path(named) if named else data_parent(folder, None)
         self._guarded = Guarded()
         self._tried = folder if spec.only_tried else None
@@ -32,7 +32,7 @@ class ProcessFree(Direct):
         if self._tried is not None:
             return Path(tempfile.mkdtemp(dir=self._tried))
         self._parent.mkdir(parents=True, exist_ok=True)
-        return self._guarded.folder(self._parent)
+        return self._guarded.folder(self._parent, locked=not self._named)
 
     def capacity(self) -> Capacity:
         """No limits apply in process."""

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import ClassVar
+from weakref import WeakSet
 
 from dbdyno.errors import ServerError
 from dbdyno.model.session import Session
@@ -74,6 +75,7 @@ class SqliteServer(ProcessFree):
         self._checksums = settings.pop(CHECKSUMS, "off")
         shape = [name for name in _SHAPES_FILE if name in settings]
         self._extension: Path | None = None
+        self._sessions: WeakSet[ApartSession] = WeakSet()
         self._asked = {name: settings[name] for name in dict.fromkeys((*shape, *settings))}
 
     def start(self) -> None:
@@ -197,7 +199,14 @@ class SqliteServer(ProcessFree):
         """Opens a session in a separate process, so that a crash does not affect the lab."""
         assert self._path is not None, "started"
         extension = () if self._extension is None else (self._extension,)
-        return ApartSession(self._guarded, self._path, *extension, limit_s=_ANSWER_LIMIT_S)
+        session = ApartSession(self._guarded, self._path, *extension, limit_s=_ANSWER_LIMIT_S)
+        self._sessions.add(session)
+        return session
+
+    def kill(self) -> None:
+        """Kills the processes of its sessions: it has no other that could crash."""
+        for session in tuple(self._sessions):
+            session.kill()
 
     def restart(self, limit_s: float) -> None:
         """Opens the file, as any program that uses it does first."""

@@ -1,0 +1,99 @@
+"""Holds the rows of a ledger's table against what was acknowledged. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+GROUP = 2
+"""Rows that one statement writes: all of them, or none."""
+
+OUTCOMES = ("kept", "lost", "resurrected", "torn", "corrupt", "phantom", "not recovered")
+"""What a crash did, from harmless to worst. `kept`: every acknowledged commit is there. `lost`: one
+is not. `resurrected`: rows are back whose deletion was acknowledged, though later commits of the
+same client are there; without, the deletion is `lost` like them. `torn`: a statement's rows are
+there in part. `corrupt`: a row has another content. `phantom`: a row that nobody wrote.
+`not recovered`: the server did not start again, or could not read the table."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """A statement of a client, noted before it is sent."""
+
+    client: int
+    first_id: int
+    """Of its `GROUP` rows."""
+    sent_ns: int
+    deletes: bool = False
+    acknowledged_ns: int | None = None
+    """`None`: no answer came."""
+
+    def acknowledged_by(self, cut_ns: int | None) -> bool:
+        """Whether the answer came before the power failed; `None`: it did not fail."""
+        answered = self.acknowledged_ns
+        return answered is not None and (cut_ns is None or answered <= cut_ns)
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One crash: what became of the commits before it."""
+
+    commits: int = 0
+    """How many were acknowledged."""
+    in_doubt: int = 0
+    """Sent and not acknowledged: whether they are there is open."""
+    found: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    """Outcome → the first ids of its groups, or of phantoms the ids; only those that are not
+    kept."""
+    oldest_lost_ns: int = 0
+    """How long before the crash the first of the lost commits was acknowledged."""
+
+    @property
+    def outcome(self) -> str:
+        """The worst that was found: one of `OUTCOMES`."""
+        return next((name for name in reversed(OUTCOMES) if self.found.get(name)), OUTCOMES[0])
+
+
+def judge(
+    entries: Sequence[Entry],
+    rows: Mapping[int, str],
+    content: Callable[[int], str],
+    *,
+    crash_ns: int,
+    cut_ns: int | None,
+) -> Judged:
+    """Every row of the table (`rows`: id → content) against the entries, each client's in order.
+
+    `content` says what a row was given, `crash_ns` when the crash began, `cut_ns` the same if only
+    acknowledgements before it count.
+    """
+    found: dict[str, list[int]] = {name: [] for name in OUTCOMES}
+    written = {entry.first_id: entry for entry in entries if not entry.deletes}
+    deleted = {entry.first_id: entry for entry in entries if entry.deletes}
+    newest = {entry.client: entry.first_id for entry in written.values() if entry.first_id in rows}
+    lost: list[Entry] = []
+    for first, entry in written.items():
+        contents = {row: rows[row] for row in range(first, first + GROUP) if row in rows}
+        removal = deleted.get(first)
+        if any(text != content(row) for row, text in contents.items()):
+            found["corrupt"].append(first)
+        elif 0 < len(contents) < GROUP:
+            found["torn"].append(first)
+        elif contents and removal is not None and removal.acknowledged_by(cut_ns):
+            if removal.sent_ns < written[newest[entry.client]].sent_ns:
+                found["resurrected"].append(first)
+            else:
+                lost.append(removal)
+        elif not contents and removal is None and entry.acknowledged_by(cut_ns):
+            lost.append(entry)
+    found["lost"] = [entry.first_id for entry in lost]
+    known = {row for first in written for row in range(first, first + GROUP)}
+    found["phantom"] = sorted(rows.keys() - known)
+    states = Counter(entry.acknowledged_by(cut_ns) for entry in entries)
+    return Judged(
+        commits=states[True],
+        in_doubt=states[False],
+        found={name: ids for name, ids in found.items() if ids},
+        oldest_lost_ns=max((crash_ns - (e.acknowledged_ns or crash_ns) for e in lost), default=0),
+    )
