@@ -7,8 +7,8 @@ balanced order, so that the turns compared are seconds apart, not minutes.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, ExitStack, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -16,12 +16,13 @@ from types import TracebackType
 import psutil
 
 from dbdyno.collect import Canaries, Sampler, held_back
+from dbdyno.conduct.ending import cause
 from dbdyno.conduct.freezing import frozen
 from dbdyno.conduct.run import Run
 from dbdyno.design.batches import turns_of
 from dbdyno.design.turns import CANARIES_APART_S, turn_orders
 from dbdyno.engine import Session, Speedometer, open_speedometer, open_turns
-from dbdyno.errors import LabError
+from dbdyno.errors import InterruptedRunError, LabError
 from dbdyno.model import Canary, Step, Turn, TurnResult
 from dbdyno.store import response_figures_ns
 
@@ -67,8 +68,9 @@ def drive_turns(
             with forgive(run):
                 step = run.identity.planned.steps[index]
                 stack.enter_context(run.phase(step))
-                engine = stack.enter_context(_open(run, step))
-                engine.ready()
+                with _explained(run):
+                    engine = stack.enter_context(_open(run, step))
+                    engine.ready()
                 cells.append(_Cell(run, step, engine))
         for cell in cells:
             stack.push(_Conclusion(cell, forgive))
@@ -99,6 +101,17 @@ class _Conclusion:
         self.cell.run.served.end_counting(self.cell.step)
 
 
+@contextmanager
+def _explained(run: Run) -> Iterator[None]:
+    """What the engine could not do because the run's server died is the server's failure."""
+    try:
+        yield
+    except InterruptedRunError:
+        raise
+    except LabError as error:
+        raise cause(error, run.served.server) from error
+
+
 def _open(run: Run, step: Step) -> AbstractContextManager[Session]:
     name, setting, logs = f"step-{step.index}", run.identity.setting, run.identity.writer.logs
     spec = run.engine.spec(step)
@@ -113,6 +126,7 @@ def _open(run: Run, step: Step) -> AbstractContextManager[Session]:
         keep=logs / name,
         launch=run.served.host.client,
         reconnect=setting.study.design.reconnect,
+        is_lost=lambda: not run.served.server.alive(),
     )
 
 
@@ -136,7 +150,11 @@ def _take_turns(cells: Sequence[_Cell], shared: Sampler, forgive: Forgive, scrat
                 cell, turn = cells[place], None
                 if cell.run.failure is not None:
                     continue
-                with forgive(cell.run), freezer.let_go_on(cell.run.served.server):
+                with (
+                    forgive(cell.run),
+                    _explained(cell.run),
+                    freezer.let_go_on(cell.run.served.server),
+                ):
                     turn = _turn(cell, number, position, watch, speedometer)
                 after = None
                 if time.monotonic() - ran_s >= CANARIES_APART_S:

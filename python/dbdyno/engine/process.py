@@ -13,7 +13,12 @@ from pathlib import Path
 from types import FrameType
 
 from dbdyno.engine.binary import Engine
-from dbdyno.engine.death import lost_engine, out_of_memory_kills, stopped_engine
+from dbdyno.engine.death import (
+    lost_engine,
+    out_of_memory_kills,
+    script_calling_c,
+    stopped_engine,
+)
 from dbdyno.engine.fatal import error_of, error_of_code
 from dbdyno.engine.parts import split
 from dbdyno.engine.plan import plan_engine
@@ -108,7 +113,7 @@ def run_engine(
     mark = size(log)
     with started(engine, len(specs), log, launch) as running:
         call = Call(running)
-        reader = Reader(call, listener)
+        reader = Reader(call, listener, spec)
         with signals_passed_to(call):
             for process, part in zip(running, specs, strict=True):
                 send(process, part, more=processes > 1)
@@ -175,9 +180,10 @@ def _start(engine: Engine, log: Path, launch: Launch) -> subprocess.Popen[bytes]
 class Reader:
     """Collects what the end of the call is judged by."""
 
-    def __init__(self, call: Call, listener: Listener) -> None:
+    def __init__(self, call: Call, listener: Listener, spec: Mapping[str, object]) -> None:
         self.call = call
         self.listener = listener
+        self.spec = spec
         self.hello: Hello | None = None
         self.summary: Summary | None = None
         self.summary_line: Mapping[str, object] = {}
@@ -235,7 +241,7 @@ class Reader:
         if code in (0, INTERRUPTED):
             return None
         if code < 0:
-            return lost_engine(-code, self.kills_before, said)
+            return lost_engine(-code, self.kills_before, said, script_calling_c(self.spec))
         return error_of_code(code, said)
 
 

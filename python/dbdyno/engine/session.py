@@ -27,7 +27,7 @@ from dbdyno.engine.process import (
     worst,
 )
 from dbdyno.engine.spec import in_turns
-from dbdyno.errors import EngineError, InterruptedRunError
+from dbdyno.errors import EngineError, InterruptedRunError, ScriptError
 from dbdyno.guard.launch import ORDINARY, Launch
 from dbdyno.model import Ready, Record, Turn
 
@@ -40,19 +40,21 @@ class Session:
     def __init__(
         self,
         running: Sequence[subprocess.Popen[bytes]],
-        listener: Listener,
+        reader: Reader,
         log: Path,
         keep: Path | None,
+        is_lost: Callable[[], bool],
     ) -> None:
         # Merging needs numpy, which takes a fifth of a second to import.
         from dbdyno.engine.together import Together
 
-        self.call = Call(running)
+        self.call = reader.call
         self._running = running
         self._log, self._mark = log, size(log)
-        self._reader = Reader(self.call, listener)
+        self._reader = reader
         self._together = Together(running, keep)
-        self._records = self._together.records(self.call.stop)
+        self._is_lost = is_lost
+        self._records = self._together.records(self.call.stop, self._stop_if_lost)
         self._turns = 0
         self._outcome: Outcome | None = None
 
@@ -88,6 +90,10 @@ class Session:
             self._outcome = self._finish()
         return self._outcome
 
+    def _stop_if_lost(self) -> None:
+        if not self.call.stopped and self._is_lost():
+            self.call.stop()
+
     def _until(self, kind: type[_Found], wanted: Callable[[_Found], bool]) -> _Found:
         for line, record in self._records:
             self._reader.take(line, record)
@@ -99,9 +105,11 @@ class Session:
             raise self._outcome.failure
         if self._outcome.interrupted:
             raise InterruptedRunError("the load was interrupted before its turn was over")
-        raise EngineError(
-            "the engine ended before it was told to",
-            hint="a script whose clients all end by themselves can't be driven in turns",
+        if self.call.stopped:
+            raise EngineError("the engine was stopped before its turn was over")
+        raise ScriptError(
+            "all clients of the script ended before their turn was over",
+            hint='say `[design] order = "runs"`: a load in turns needs clients that go on',
         )
 
     def _finish(self) -> Outcome:
@@ -122,11 +130,14 @@ def open_turns(
     keep: Path | None = None,
     launch: Launch = ORDINARY,
     reconnect: int = 0,
+    is_lost: Callable[[], bool] = lambda: False,
 ) -> Iterator[Session]:
     """An engine that connects the clients of a spec and waits for turns.
 
     The spec's own `warm_up_s`, `measure_s` and `events` are ignored. With `reconnect`,
     each client reconnects after its first event of every Nth turn, from turn N on (0: never).
+    While records are awaited and none arrives, `is_lost` is asked whether the load makes no sense
+    any more (its server has died): the engine is then stopped.
     Otherwise as `run_engine`: the listener gets each record as it is read, during a call of a
     session's method. No process outlives the block.
     """
@@ -134,7 +145,7 @@ def open_turns(
     processes = processes or plan_engine(engine, turned, launch=launch).processes
     specs = (turned,) if processes == 1 else split(turned, processes)
     with started(engine, len(specs), log, launch) as running:
-        session = Session(running, listener, log, keep)
+        session = Session(running, Reader(Call(running), listener, spec), log, keep, is_lost)
         with signals_passed_to(session.call):
             for process, part in zip(running, specs, strict=True):
                 send(process, part, more=True)

@@ -21,6 +21,8 @@ from dbdyno.model import Fatal, Ready, Record
 _AHEAD_NS = 300_000_000
 """How far ahead the common start lies, so that every process learns of it in time."""
 
+_SILENT_S = 0.5
+
 _Taker = Callable[[bytes, Record], None]
 
 
@@ -46,9 +48,11 @@ class Together:
                 self.tell(f"begin {time.time_ns() + _AHEAD_NS}")
             take(line, record)
 
-    def records(self, stop: Callable[[], None]) -> Iterator[tuple[bytes, Record]]:
+    def records(
+        self, stop: Callable[[], None], while_silent: Callable[[], None] | None = None
+    ) -> Iterator[tuple[bytes, Record]]:
         """The merged records as they arrive, each with its line; see `read`. Until asked for, they
-        wait."""
+        wait. `while_silent` is called every half second in which none arrives."""
         for index, process in enumerate(self._processes):
             threading.Thread(target=self._listen, args=(index, process), daemon=True).start()
         listening = len(self._processes)
@@ -56,7 +60,12 @@ class Together:
         with ExitStack() as files:
             kept = [self._file(index, files) for index in range(listening)]
             while listening:
-                index, line = self._lines.get()
+                try:
+                    index, line = self._lines.get(timeout=while_silent and _SILENT_S)
+                except queue.Empty:
+                    assert while_silent is not None, "only then there is a timeout"
+                    while_silent()
+                    continue
                 if line is None:
                     listening -= 1
                     if self._processes[index].wait() != 0:
