@@ -53,12 +53,6 @@ def written(folder: Path, keys: str) -> str:
         (REPLICATED + "member.replica.setings = {}", "study.toml:6: `primary", "settings"),
         (REPLICATED + 'replication = "sync"', "`asynchronous`, `synchronous`, not `sync`", ""),
         (REPLICATED + "confirmations = 2", "`confirmations` can be 1 at most here, not 2", ""),
-        (REPLICATED + POOLED, "study.toml:6: no proxy can stand before `primary-replicas`", ""),
-        (
-            REPLICATED + f"[factor.pool]\nnone = {{}}\nhaproxy = {{ {POOLED} }}",
-            "study.toml:8: no proxy can stand before `primary-replicas`",
-            "",
-        ),
         (
             'topology = "galera"',
             "study.toml:5: `galera`: its nodes are MariaDB, not `post",

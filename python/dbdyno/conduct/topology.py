@@ -83,10 +83,6 @@ def check_topologies(loaded: StudyFile) -> None:
             raise loaded.error(path, f"{place}: {error}", hint=error.hint) from error
         except LabError as error:
             raise loaded.error((*table, "topology"), error.message, hint=error.hint) from error
-        if cell.proxy:
-            level = deciding_level(loaded.study, cell, lambda level: level.proxy) or ("server",)
-            message = f"no proxy can stand before `{topology.name}` yet"
-            raise loaded.error((*level, "proxy"), message)
         reason = topology.refuses(parse_provision(cell.provision), keys, openers())
         if reason is not None:
             raise loaded.error((*table, "topology"), f"`{topology.name}`: {reason}")

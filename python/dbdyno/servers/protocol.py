@@ -164,6 +164,8 @@ class Members:
     settle: Callable[[float], None] = _at_once
     """Takes seconds. Returns when each has what the first has now; raises `ServerError` if that
     takes longer."""
+    alike: bool = False
+    """Whether clients can be sent to any of them; else to the first alone."""
 
     def __iter__(self) -> Iterator[Member]:
         return iter(self.servers)

@@ -269,7 +269,12 @@ def _open_in_topology(spec: ServerSpec, folder: Path) -> Server:
     keys = topology.read(spec.topology)
     if why := topology.refuses(spec.provision, keys, openers()):
         raise ServerError(f"`{topology.name}`: {why}")
-    return topology.open(spec, keys, openers(), folder)
+    server = topology.open(spec, keys, openers(), folder)
+    if not spec.topology or spec.proxy is None:
+        return server
+    from dbdyno.servers.topologies.behind_proxy import proxied
+
+    return proxied(server, spec, openers(), folder)
 
 
 def openers() -> Openers:

@@ -16,7 +16,7 @@ from typing import ClassVar
 from dbdyno.errors import ConnectError, ServerError
 from dbdyno.model.session import Session
 from dbdyno.servers.nodes.certificate import make_certificate
-from dbdyno.servers.nodes.daemon import Daemon
+from dbdyno.servers.nodes.daemon import Daemon, free_port
 from dbdyno.servers.nodes.direct import Direct
 from dbdyno.servers.nodes.place import data_folder, socket_folder
 from dbdyno.servers.protocol import DATABASE, ROLE, ServerSpec, Transport
@@ -83,7 +83,11 @@ class OwnServer(Direct):
 
     @abstractmethod
     def _configure(self) -> None:
-        """Takes a free port and writes the settings."""
+        """Takes a port (`_take_port`) and writes the settings."""
+
+    def _take_port(self) -> None:
+        """The port that it had, where its clients look for it again; at first a free one."""
+        self._port = self._port or free_port()
 
     @abstractmethod
     def _launch(self) -> None:
@@ -125,6 +129,7 @@ class OwnServer(Direct):
             port_was_taken = "Address already in use" in self._logged()
             if not port_was_taken or attempt == _PORT_ATTEMPTS - 1:
                 raise self._not_started(self._daemon.exit_description())
+            self._port = 0
 
     def _logged(self) -> str:
         """Its log since it was started last."""
@@ -212,7 +217,7 @@ class OwnServer(Direct):
         self._end(self._DROP)
 
     def restart(self, limit_s: float) -> None:
-        """Starts it on another port, with the same role and settings."""
+        """Starts it with the same role and settings, on its port if nobody else has taken that."""
         self._session.close()
         self._serve(limit_s)
 

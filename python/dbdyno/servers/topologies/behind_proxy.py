@@ -114,8 +114,10 @@ class ProxiedServer:
         daemon = Daemon(name, log, self._launch, self._guarded)
         daemon.prepare()
         folder = socket_folder(self._guarded, server_account())
+        first, *standby = self._behind()
         post = Post(
-            server=Behind.of(self._server.entry.target("unix"), self._server.entry.target("tcp")),
+            server=first,
+            standby=standby,
             address=self._launch.address or _LOOPBACK,
             port=free_port(),
             folder=folder,
@@ -133,6 +135,13 @@ class ProxiedServer:
         )
         self._daemons.append(daemon)
         self._posts.append(post)
+
+    def _behind(self) -> Sequence[Behind]:
+        """The servers that clients may be sent to, the first first."""
+        members = self._server.members
+        several = members.alike and self._proxy.checks_health
+        servers = [member.server for member in members] if several else [self._server]
+        return [Behind.of(s.entry.target("unix"), s.entry.target("tcp")) for s in servers]
 
     def target(self, transport: Transport | None = None) -> Mapping[str, object]:
         """Every proxy process, over TCP."""
@@ -213,12 +222,16 @@ def _await(path: Path, daemon: Daemon) -> None:
     )
 
 
-def _open(spec: ServerSpec, _keys: Any, openers: Openers, folder: Path) -> Server:
+def proxied(server: Server, spec: ServerSpec, openers: Openers, folder: Path) -> Server:
+    """A server, or several, behind the proxies of its spec."""
     wish = spec.proxy
     assert wish is not None, "a study file's `proxy` makes this topology"
     text = tool_text(wish.kind, wish.version)
-    server = openers.server(spec, folder)
     return ProxiedServer(server, wish, partial(openers.tool, text), spec.launch, folder)
+
+
+def _open(spec: ServerSpec, _keys: Any, openers: Openers, folder: Path) -> Server:
+    return proxied(openers.server(spec, folder), spec, openers, folder)
 
 
 TOPOLOGY = Topology("behind-proxy", _open)

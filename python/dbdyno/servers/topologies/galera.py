@@ -1,5 +1,5 @@
 """MariaDB's Galera: nodes that hold the same rows and could all take writes; clients connect to the
-first.
+first, or to proxies that send them to one node as long as it lives.
 
 The first node begins a new group. Every other starts with an empty folder and gets its data from
 one that is there (`rsync`), so that all have the first's accounts.
@@ -7,6 +7,7 @@ one that is there (`rsync`), so that all have the first's accounts.
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -15,10 +16,11 @@ from typing import Annotated
 
 from pydantic import Field
 
+from dbdyno.errors import ConnectError, ServerError
 from dbdyno.servers.databases.mariadb.brand import BRAND
 from dbdyno.servers.databases.mysql.server import MysqlServer
 from dbdyno.servers.nodes.daemon import free_port
-from dbdyno.servers.protocol import Member, Provision, Server, ServerSpec, Source
+from dbdyno.servers.protocol import Member, Members, Provision, Server, ServerSpec, Source
 from dbdyno.servers.replication import await_all
 from dbdyno.servers.topologies.several import MembersTable, Several, refuse_settings
 from dbdyno.servers.topologies.topology import Openers, PlannedMember, Topology
@@ -38,6 +40,9 @@ _RESERVED = frozenset(
         "wsrep_sst_receive_address",
     }
 )
+_UNKNOWN_PLACE = re.compile(r"^seqno:\s+-1$", re.MULTILINE)
+_RECOVERED = re.compile(r"WSREP: Recovered position:\s*(\S+)")
+_NOT_PREPARED = "WSREP has not yet prepared node"
 _STATES = """
     SELECT VARIABLE_NAME AS name, VARIABLE_VALUE AS value FROM information_schema.GLOBAL_STATUS
     WHERE VARIABLE_NAME IN
@@ -54,15 +59,18 @@ class GaleraNode(MysqlServer):
     """Its data folder is made like that of a single server; settings of the group are added when it
     is started."""
 
-    def __init__(self, spec: ServerSpec, folder: Path, name: str, first: GaleraNode | None) -> None:
+    def __init__(self, spec: ServerSpec, folder: Path, name: str, nodes: list[GaleraNode]) -> None:
+        """`nodes`: all of the group that were made before it; it adds itself."""
         super().__init__(BRAND, spec, folder)
         self._name = name
-        self._first = first
+        self._nodes = nodes
         self._own = dict(self._asked)
         self._group = ""
-        if first is not None:
-            self._password = first._password
+        if nodes:
+            self._password = nodes[0]._password
             self._has_accounts = True
+        self._is_first = not nodes
+        nodes.append(self)
 
     @property
     def group(self) -> str:
@@ -70,16 +78,17 @@ class GaleraNode(MysqlServer):
         return self._group
 
     def _initialise(self) -> None:
-        if self._first is None:
+        if self._is_first:
             super()._initialise()
             return
         self._data.mkdir(mode=0o700)
         self._daemon.give(self._data)
 
     def _serve(self, limit_s: float = _JOIN_LIMIT_S) -> None:
-        """Starts it as a node. The first begins a new group, after a restart too, when its data are
-        of the group before."""
+        """Starts it as a node of those that run. Where none does it begins a new group, with the
+        data of the group before if it has any."""
         host = self._address
+        others = [node.group for node in self._nodes if node is not self and node.alive()]
         self._group = f"{host}:{free_port()}"
         options = {"base_host": host, "base_port": self._group.rpartition(":")[2]}
         options["gmcast.listen_addr"] = f"tcp://{self._group}"
@@ -88,7 +97,7 @@ class GaleraNode(MysqlServer):
             "wsrep_on": "ON",
             "wsrep_provider": str(_LIBRARY),
             "wsrep_cluster_name": "dbdyno",
-            "wsrep_cluster_address": f"gcomm://{self._first.group if self._first else ''}",
+            "wsrep_cluster_address": f"gcomm://{','.join(others)}",
             "wsrep_node_name": self._name,
             "wsrep_node_address": host,
             "wsrep_provider_options": ";".join(f"{k}={v}" for k, v in options.items()),
@@ -97,14 +106,52 @@ class GaleraNode(MysqlServer):
             **self._own,
         }
         state = self._data / "grastate.dat"
-        if self._first is None and state.exists():
-            text = state.read_text()
+        text = state.read_text() if state.exists() else ""
+        if not others and text:
             state.write_text(text.replace("safe_to_bootstrap: 0", "safe_to_bootstrap: 1"))
+        if _UNKNOWN_PLACE.search(text):
+            self._asked["wsrep_start_position"] = self._recovered_place()
         super()._serve(limit_s)
+
+    def _recovered_place(self) -> str:
+        """The last transaction that a killed node has in its data: without, it would copy all data
+        of another node, which stops that one's writes meanwhile."""
+        self._configure()
+        output = self._root / "recovery.log"
+        arguments = [f"--defaults-file={self._configuration}", "--wsrep-recover"]
+        self._daemon.run_helper(
+            [self._program, *arguments],
+            cwd=self._root,
+            env=self._own_environment(),
+            limit_s=_JOIN_LIMIT_S,
+            output=output,
+        )
+        said = output.read_text(errors="replace")
+        found = _RECOVERED.search(said)
+        if found is None:
+            message = f"{self._name} does not find its place in the group"
+            raise ServerError(message, hint=said[-500:])
+        return found[1]
+
+    def _greet(self) -> None:
+        """A node that has not caught up yet takes connections, and refuses statements."""
+        try:
+            super()._greet()
+        except ConnectError:
+            raise
+        except ServerError as error:
+            if _NOT_PREPARED not in error.message:
+                raise
+            raise ConnectError(error.message) from error
 
 
 class Galera(Several):
     """Ready when every node is in the group and has its data."""
+
+    @property
+    def members(self) -> Members:
+        """Nodes, any of which can take the clients."""
+        return replace(super().members, alike=True)
 
     def _join(self, *, new: bool) -> None:
         size = str(len(self._members))
@@ -154,12 +201,11 @@ def _members(spec: ServerSpec, keys: Keys, _openers: Openers) -> Sequence[Planne
 
 def _open(spec: ServerSpec, keys: Keys, openers: Openers, folder: Path) -> Server:
     refuse_settings(spec, keys, _RESERVED)
-    first: GaleraNode | None = None
+    nodes: list[GaleraNode] = []
     members: list[Member] = []
     for planned in _members(spec, keys, openers):
         own = replace(spec, settings=planned.settings)
-        node = GaleraNode(own, folder / planned.name, planned.name, first)
-        first = first or node
+        node = GaleraNode(own, folder / planned.name, planned.name, nodes)
         members.append(Member(planned.name, planned.role, node))
     return Galera(TOPOLOGY.name, members)
 

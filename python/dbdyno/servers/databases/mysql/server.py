@@ -17,7 +17,6 @@ from dbdyno.servers.databases.mysql.brand import Brand
 from dbdyno.servers.databases.mysql.contents import contents
 from dbdyno.servers.databases.mysql.initial import account_statements, bootstrap_statements
 from dbdyno.servers.nodes.certificate import has_program
-from dbdyno.servers.nodes.daemon import free_port
 from dbdyno.servers.nodes.own import OwnServer
 from dbdyno.servers.protocol import (
     DATABASE,
@@ -119,7 +118,7 @@ class MysqlServer(OwnServer):
 
     def _configure(self) -> None:
         """Writes our settings first, then the study's; no other option file is read."""
-        self._port = free_port()
+        self._take_port()
         ours = {
             "basedir": str(self._base),
             "datadir": str(self._data),

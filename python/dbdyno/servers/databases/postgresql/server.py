@@ -11,7 +11,6 @@ from dbdyno.model.session import SampledSession, Session
 from dbdyno.servers.contents import Contents
 from dbdyno.servers.databases.postgresql import functions, query
 from dbdyno.servers.databases.postgresql.contents import contents, tables
-from dbdyno.servers.nodes.daemon import free_port
 from dbdyno.servers.nodes.own import OwnServer
 from dbdyno.servers.protocol import (
     DATABASE,
@@ -161,7 +160,7 @@ class PostgresqlServer(OwnServer):
 
     def _configure(self) -> None:
         """Writes our settings first, then the study's: the last line wins."""
-        self._port = free_port()
+        self._take_port()
         ours = {
             "listen_addresses": self._address,
             "port": str(self._port),

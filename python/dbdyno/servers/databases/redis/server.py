@@ -12,7 +12,6 @@ from dbdyno.servers.databases.redis import query
 from dbdyno.servers.databases.redis.brand import Brand
 from dbdyno.servers.databases.redis.contents import contents, tables
 from dbdyno.servers.databases.redis.session import Place, RedisSession
-from dbdyno.servers.nodes.daemon import free_port
 from dbdyno.servers.nodes.own import OwnServer
 from dbdyno.servers.protocol import Capacity, ServerSpec, Transport
 from dbdyno.servers.setting import refuse_reserved
@@ -90,7 +89,7 @@ class RedisServer(OwnServer):
 
     def _configure(self) -> None:
         """Writes our settings first, then the study's."""
-        self._port = free_port()
+        self._take_port()
         files = self._secured(self._folder)
         ours = {
             "bind": self._address,

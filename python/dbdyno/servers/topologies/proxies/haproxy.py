@@ -1,4 +1,8 @@
-"""HAProxy as a TCP proxy for any protocol: one server connection for each client."""
+"""HAProxy as a TCP proxy for any protocol: one server connection for each client.
+
+Before several servers it checks each one's health, sends all clients to one, and to the next when
+that one is down. They stay there when the first is back.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +22,16 @@ from dbdyno.servers.topologies.proxies.proxy import (
 _RESERVED = frozenset({"chroot", "daemon", "group", "pidfile", "stats", "user"})
 _FILE = "haproxy.cfg"
 _TIMEOUT = "1d"
+_OF_CHECKS = ("inter", "fastinter", "downinter", "fall", "rise")
 
 
 class Haproxy:
-    """Its settings are those of HAProxy's section `global`: `nbthread = 1`."""
+    """Its settings are those of HAProxy's section `global`: `nbthread = 1`; and of its health
+    checks: `inter` (2s), `fall` (3) and `rise` (2)."""
 
     name: ClassVar[str] = "haproxy"
     kinds: ClassVar[Sequence[str]] = ("postgresql", "mysql", "mariadb")
+    checks_health: ClassVar[bool] = True
     reads: ClassVar[bool] = False
     within: ClassVar[Sequence[str]] = ()
 
@@ -33,8 +40,9 @@ class Haproxy:
         refuse_reserved(settings, _RESERVED)
 
     def write(self, post: Post) -> None:
-        """Two listeners, one server: it is reached over TCP, as by clients without a proxy."""
-        ours = {"maxconn": str(self.most_clients(post.settings)), **post.settings}
+        """Two listeners; servers are reached over TCP, as by clients without a proxy."""
+        settings = {k: v for k, v in post.settings.items() if k not in _OF_CHECKS}
+        ours = {"maxconn": str(self.most_clients(post.settings)), **settings}
         lines = [
             "global",
             *(f"  {name} {value}" for name, value in ours.items()),
@@ -45,7 +53,7 @@ class Haproxy:
             "listen database",
             f"  bind {post.address}:{post.port}",
             f"  bind unix@{self.socket(post)}",
-            f"  server one {post.server.host}:{post.server.port}",
+            *_servers(post),
         ]
         (post.folder / _FILE).write_text("\n".join(lines) + "\n")
 
@@ -67,6 +75,28 @@ class Haproxy:
     def keeps_statements(self, settings: Mapping[str, str]) -> bool:
         """It does not interpret the protocol."""
         return True
+
+
+def _servers(post: Post) -> Sequence[str]:
+    first = post.server
+    asked = [f"{name} {post.settings[name]}" for name in _OF_CHECKS if name in post.settings]
+    if not post.standby and not asked:
+        return [f"  server one {first.host}:{first.port}"]
+    checked = f"option pgsql-check user {first.role}"
+    if first.driver == "mysql":
+        checked = "option mysql-check"
+    lines = [
+        f"  {checked}",
+        f"  default-server check {' '.join(asked)} on-marked-down shutdown-sessions",
+        # All connections share an entry, the server chosen last; a full table could not change it.
+        "  stick-table type ip size 100",
+        "  stick on dst",
+        "  option redispatch",
+        f"  server node-1 {first.host}:{first.port}",
+    ]
+    for number, other in enumerate(post.standby, start=2):
+        lines.append(f"  server node-{number} {other.host}:{other.port} backup")
+    return lines
 
 
 PROXY: Proxy = Haproxy()

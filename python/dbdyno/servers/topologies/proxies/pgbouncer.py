@@ -45,6 +45,7 @@ class Pgbouncer:
 
     name: ClassVar[str] = "pgbouncer"
     kinds: ClassVar[Sequence[str]] = ("postgresql",)
+    checks_health: ClassVar[bool] = False
     reads: ClassVar[bool] = True
     within: ClassVar[Sequence[str]] = ()
 

@@ -24,6 +24,8 @@ OWN_FILES = 200
 class Behind:
     """The server behind a proxy."""
 
+    driver: str
+    """The engine's name of its protocol."""
     socket: Path
     host: str
     port: int
@@ -36,6 +38,7 @@ class Behind:
         """The server behind the proxies of these targets."""
         place = tcp["endpoints"][0]["tcp"]
         return cls(
+            driver=tcp["driver"],
             socket=Path(unix["endpoints"][0]["unix"]),
             host=place["host"],
             port=place["port"],
@@ -55,6 +58,8 @@ class Post:
     folder: Path
     """Its own, where it may write; a socket in it must be short."""
     settings: Mapping[str, str]
+    standby: Sequence[Behind] = ()
+    """Servers that take the clients when the first has died, in this order."""
 
 
 class Proxy(Protocol):
@@ -63,6 +68,8 @@ class Proxy(Protocol):
     name: ClassVar[str]
     kinds: ClassVar[Sequence[str]]
     """Servers it supports."""
+    checks_health: ClassVar[bool]
+    """Whether it notices that a server has died, and sends clients to another."""
     reads: ClassVar[bool]
     """Whether it interprets the protocol: clients then negotiate with the proxy."""
     within: ClassVar[Sequence[str]]

@@ -1,0 +1,85 @@
+"""Servers that die and come back: on their port, in their group, behind a proxy that notices."""
+
+from __future__ import annotations
+
+import select
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pymysql
+import pytest
+from kinds import KINDS
+
+from dbdyno.servers import ServerSpec, open_server, open_spec, resolve
+from dbdyno.servers.protocol import Wish
+from traces import LIMIT_S, nothing_left
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize("kind", ["postgresql", "mariadb"])
+def test_a_server_comes_back_on_its_port(kind: str, tmp_path: Path) -> None:
+    with nothing_left(), open_server(KINDS[kind].system, {}, tmp_path) as server:
+        server.start()
+        before = server.entry.target("tcp")
+
+        server.node.kill()
+        server.node.restart(LIMIT_S)
+
+        assert server.entry.target("tcp") == before
+
+
+@pytest.mark.nightly
+def test_clients_reach_another_node_and_the_killed_one_rejoins(tmp_path: Path) -> None:
+    wish = Wish("haproxy", settings={"inter": "500", "fall": "2"})
+    topology: Mapping[str, object] = {"name": "galera", "nodes": 3}
+    spec = ServerSpec(resolve("mariadb@system"), topology=topology, proxy=wish)
+    with nothing_left(), open_spec(spec, tmp_path) as server:
+        server.start()
+        target = server.entry.target()
+        assert written_to(target, 1) == "node-1"
+        first = server.members.servers[0]
+
+        first.server.node.kill()
+        assert written_to(target, 2) == "node-2"
+        first.server.node.restart(LIMIT_S)
+
+        assert written_to(target, 3) == "node-2"
+        server.members.settle(LIMIT_S)
+        rows = [
+            member.server.database.contents("sbtest.written", checksum=False).rows
+            for member in server.members
+        ]
+        assert rows == [3, 3, 3]
+        assert "rsync IST completed" in (tmp_path / "node-1" / "server.log").read_text()
+
+
+def written_to(target: Mapping[str, object], number: int) -> str:
+    """Writes a row as soon as that works; the node that took it."""
+    endpoints = target["endpoints"]
+    assert isinstance(endpoints, list)
+    place = endpoints[0]["tcp"]
+    deadline = time.monotonic() + LIMIT_S
+    while True:
+        try:
+            with pymysql.connect(
+                host=place["host"],
+                port=place["port"],
+                user=str(target["user"]),
+                password=str(target["password"]),
+                database="sbtest",
+                autocommit=True,
+                connect_timeout=5,
+                read_timeout=10,
+            ) as connection:
+                cursor = connection.cursor()
+                cursor.execute("CREATE TABLE IF NOT EXISTS written (id INT PRIMARY KEY)")
+                cursor.execute("REPLACE INTO written VALUES (%s)", (number,))
+                cursor.execute("SELECT @@wsrep_node_name")
+                (row,) = cursor.fetchall()
+                return str(row[0])
+        except pymysql.Error:
+            if time.monotonic() > deadline:
+                raise
+            select.select([], [], [], 0.1)
